@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// calls.h - the kinds of MPI call and their classes of time, from the one table calls.def.
+#pragma once
+
+#include <cstdint>
+
+enum perfield_call : uint16_t {
+#define PERFIELD_CALL(number, name, time_class, message) PERFIELD_CALL_##name = number,
+#include "recorder/calls.def"
+#undef PERFIELD_CALL
+  PERFIELD_CALL_LIMIT = 128  // numbers stay below; the recorder's tables are this long
+};
+
+enum perfield_time_class : uint16_t {
+  PERFIELD_CLASS_p2p = 0,
+  PERFIELD_CLASS_wait = 1,
+  PERFIELD_CLASS_collective = 2,
+  PERFIELD_CLASS_onesided = 3,
+  PERFIELD_CLASS_io = 4,
+  PERFIELD_CLASS_other = 5
+};
+
+inline constexpr const char* kTimeClassNames[] = {"p2p",      "wait", "collective",
+                                                  "onesided", "io",   "other"};
+inline constexpr int kTimeClasses = 6;

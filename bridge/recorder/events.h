@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// events.h - what a source of events calls, as exported C functions of libperfield.so.
+// All of it may be called at any moment from any thread, costs a few nanoseconds while nothing is
+// measured, and never fails, allocates (after a thread's first event), prints, locks or throws.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "recorder/calls.h"
+
+extern "C" {
+
+// --- waking and ending (not on the hot path) ----------------------------------------------------
+// Starts measuring in this process. `mpi` names the MPI library ("Open MPI 4.1.4"), "" without
+// one. all_ranks: 1 if it is vouched that every rank carries perfield. Does nothing when awake.
+void perfield_source_wake(int rank, int size, const char* mpi, int all_ranks) noexcept;
+// Closes teardown, writes the `end` entry, stops measuring for good. reason: "finalize", "exit",
+// "abort".
+void perfield_source_end(const char* reason) noexcept;
+// Prints the closing lines of the run on stderr (rank 0, if the configuration wants them). To be
+// called after the next MPI_Finalize has returned.
+void perfield_source_summary() noexcept;
+// Names a source ("pmpi", "openfoam") in this rank's `rank` or `end` entry. name: a literal.
+void perfield_source_present(const char* name) noexcept;
+// A code hook was hit (told at the end if it never was). name: a literal.
+void perfield_source_hook_hit(const char* name) noexcept;
+// One line on stderr, at most once per node for each `topic`; prefixed with "perfield: ".
+void perfield_source_tell(const char* topic, const char* sentence) noexcept;
+
+// --- MPI calls ----------------------------------------------------------------------------------
+// Enters a call. Returns 0 if it is not to be measured (asleep, paused, inside another call or
+// inside perfield): then pass the 0 on to leave and count nothing. Else a time stamp.
+uint64_t perfield_call_enter() noexcept;
+// Leaves it: counts one call of that kind and its time. bytes_*: what the call itself moved as a
+// collective or file operation (messages to peers are told by perfield_message).
+void perfield_call_leave(perfield_call call, uint64_t entered, uint64_t bytes_out,
+                         uint64_t bytes_in) noexcept;
+// A message to (calls that send) or from (calls that receive, get) world rank `peer`; `bytes` 0
+// counts as an empty message. To be called between enter and leave, if enter gave a stamp.
+void perfield_message(perfield_call call, int32_t peer, uint64_t bytes) noexcept;
+// Like it, for messages that arrive: counted by source.
+void perfield_received(int32_t peer, uint64_t bytes) noexcept;
+// Time from `entered` till now was spent waiting for `peer`.
+void perfield_waited(int32_t peer, uint64_t entered) noexcept;
+
+// --- regions and steps: see perfield.h; a source may use those too ------------------------------
+// --- perfield's or Catalyst's own work inside the program: nothing below is counted -------------
+void perfield_own_begin() noexcept;
+void perfield_own_end() noexcept;
+
+}  // extern "C"
+
+// Peers that are no world rank.
+inline constexpr int32_t kPeerOther = -1;    // the table was full: exact sums, no name
+inline constexpr int32_t kPeerOutside = -2;  // a rank of another MPI_COMM_WORLD
+inline constexpr int32_t kPeerUnknown = -3;
