@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// entry.hpp - the layout of a stream, stated once for C++; docs/stream.md says what each number
+// means. Plain structs without padding, written as they lie in memory (little-endian machines).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace perfield {
+
+inline constexpr unsigned char kMarker[8] = {0xF1, 'p', 'f', 'e', 'n', 't', 'r', '\n'};
+inline constexpr uint16_t kBodyVersion = 1;
+
+enum class EntryType : uint16_t {
+  rank = 1,
+  region = 2,
+  place = 3,
+  clock = 4,
+  step = 5,
+  mesh = 6,
+  end = 7,
+  field = 8
+};
+
+enum class StepKind : uint16_t { step = 0, setup = 1, teardown = 2 };
+enum StepFlags : uint16_t { kStepPaused = 1, kStepLabelFell = 2, kStepNotMeasured = 4 };
+
+struct EntryHeader {
+  unsigned char marker[8];
+  uint16_t type;
+  uint16_t version;
+  uint32_t body_bytes;
+  uint64_t run_id;
+  int32_t rank;
+  uint32_t sequence;
+  uint64_t index;
+  uint32_t body_crc;
+  uint32_t header_crc;
+};
+static_assert(sizeof(EntryHeader) == 48);
+
+struct StepBody {
+  int64_t label;
+  double time;
+  uint32_t span;
+  uint16_t kind;
+  uint16_t flags;
+  uint64_t begin_ns;
+  uint64_t end_ns;
+  int64_t realtime_ns;
+  uint64_t measured_ns;
+  uint64_t perfield_ns;
+  uint64_t perfield_bytes;
+  uint64_t resident_bytes;
+  uint64_t cpu_user_ns;
+  uint64_t cpu_system_ns;
+  uint64_t voluntary_switches;
+  uint64_t involuntary_switches;
+  uint64_t minor_faults;
+  uint64_t major_faults;
+  uint64_t faults;
+  uint64_t overflowed;
+  uint64_t io_read_bytes;
+  uint64_t io_write_bytes;
+  uint16_t mesh_version;
+  int16_t pu;
+  uint32_t n_regions;
+  uint32_t n_messages;
+  uint16_t n_waits;
+  uint16_t n_calls;
+};
+static_assert(sizeof(StepBody) == 176);
+
+struct RegionRow {
+  uint32_t id;
+  uint32_t threads;
+  uint64_t count;
+  uint64_t inclusive_sum_ns, inclusive_min_ns, inclusive_max_ns;
+  uint64_t self_sum_ns, self_min_ns, self_max_ns;
+};
+static_assert(sizeof(RegionRow) == 64);
+
+struct MessageRow {
+  int32_t peer;
+  uint16_t call;
+  uint16_t zero;
+  uint64_t count, bytes, empty, largest;
+};
+static_assert(sizeof(MessageRow) == 40);
+
+struct WaitRow {
+  int32_t peer;
+  uint32_t zero;
+  uint64_t count, ns;
+};
+static_assert(sizeof(WaitRow) == 24);
+
+struct CallRow {
+  uint16_t call;
+  uint16_t time_class;
+  uint32_t zero;
+  uint64_t count, ns, bytes_out, bytes_in;
+};
+static_assert(sizeof(CallRow) == 40);
+
+// CRC-32C (Castagnoli) of a buffer; hardware instruction where the CPU has it.
+uint32_t crc32c(const void* data, size_t bytes, uint32_t seed = 0) noexcept;
+
+}  // namespace perfield
