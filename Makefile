@@ -1,0 +1,112 @@
+# perfield: `make` lists the targets. Each does its own set-up, and a second call does none again.
+# Set-up: Debian packages (.ci/packages), .venv (pyproject.toml), the wheel built and installed.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+# Debian's Python, whatever `python3` is in PATH: VTK and ParaView belong to it.
+PYTHON := /usr/bin/python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
+# Nothing of the caller's Python may lead pip or the tests elsewhere.
+unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX PIP_REQUIRE_VIRTUALENV
+export LC_ALL := C.UTF-8
+export PIP_ROOT_USER_ACTION := ignore
+ifeq ($(HOME),)
+export HOME := $(CURDIR)/build/home
+endif
+# Open MPI refuses to start as root, and counts containers' cores too narrowly, unless told.
+export OMPI_ALLOW_RUN_AS_ROOT := 1
+export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
+export OMPI_MCA_rmaps_base_oversubscribe := 1
+export OMPI_MCA_mpi_yield_when_idle := 1
+
+# What the wheel is made of; folders too, so that a removed file counts as a change.
+SOURCES := $(shell find CMakeLists.txt pyproject.toml README.md LICENSE bridge python topology \
+  catalyst_scripts -name __pycache__ -prune -o \( -type f -o -type d \) -print 2>/dev/null)
+CPP_FILES = $$(find bridge testcase tests -name '*.[ch]' -o -name '*.[ch]pp')
+
+.PHONY: help
+help: ## list the targets (this)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
+
+# --- set-up ----------------------------------------------------------------------------------
+PACKAGE_GROUPS := base-packages test-packages openfoam-packages bench-packages
+.PHONY: $(PACKAGE_GROUPS)
+$(PACKAGE_GROUPS): %-packages:
+	@.ci/install-packages $*
+
+.venv/ready: pyproject.toml .ci/requirements.py | base-packages
+	@echo "perfield: preparing .venv"
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv --system-site-packages .venv
+	@$(BIN)/python .ci/requirements.py build run test > .venv/requirements.txt
+	@$(PIP) install -r .venv/requirements.txt
+	@touch $@
+
+.venv/lint-ready: pyproject.toml .ci/requirements.py | base-packages
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv --system-site-packages .venv
+	@$(BIN)/python .ci/requirements.py lint > .venv/lint-requirements.txt
+	@$(PIP) install -r .venv/lint-requirements.txt
+	@touch $@
+
+.venv/installed: .venv/ready $(SOURCES)
+	@echo "perfield: building the wheel"
+	@rm -rf build/wheel
+	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir build/wheel .
+	@$(PIP) install --no-deps --force-reinstall build/wheel/perfield-*.whl
+	@touch $@
+
+build/heat3d/heat3d: .venv/installed $(shell find testcase/heat3d -type f 2>/dev/null)
+	@cmake -S testcase/heat3d -B build/heat3d -G Ninja -DCMAKE_BUILD_TYPE=Release \
+	  -DCMAKE_PREFIX_PATH="$$($(BIN)/perfield paths --cmake)" > build/heat3d.log \
+	  || { cat build/heat3d.log; exit 1; }
+	@cmake --build build/heat3d >> build/heat3d.log || { cat build/heat3d.log; exit 1; }
+	@touch $@
+
+.PHONY: setup build
+setup: .venv/ready ## install Debian packages and prepare .venv
+build: .venv/installed ## build the wheel and install it into .venv
+
+# --- what one does with it -------------------------------------------------------------------
+.PHONY: demo demo-openfoam test test-long bench
+demo: build/heat3d/heat3d ## run the heat case on 8 ranks and make pictures of it
+	@rm -rf demo/heat3d && mkdir -p demo/heat3d
+	cd demo/heat3d && PATH="$(CURDIR)/$(BIN):$$PATH" perfield run -n 8 -- \
+	  $(CURDIR)/build/heat3d/heat3d --hot-spot
+	$(BIN)/perfield render --images demo/heat3d/perfield-run
+
+demo-openfoam: .venv/installed | openfoam-packages ## run three OpenFOAM solvers, unmodified, on 4 ranks
+	@mkdir -p demo
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python testcase/openfoam/run_demo.py demo/openfoam
+
+test: .venv/installed | test-packages openfoam-packages ## run the tests
+	@$(BIN)/python -m pytest -q -m "not long" $(PYTEST_ARGS)
+
+test-long: .venv/installed | test-packages openfoam-packages ## run the tests that take minutes
+	@$(BIN)/python -m pytest -q -m long $(PYTEST_ARGS)
+
+bench: build/heat3d/heat3d | test-packages openfoam-packages bench-packages ## measure what perfield costs
+	@$(BIN)/python tests/bench/run_all.py $(BENCH_ARGS)
+
+# --- style -----------------------------------------------------------------------------------
+.PHONY: lint format clean
+lint: .venv/lint-ready ## check the style of all files
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/clang-format --dry-run -Werror $(CPP_FILES)
+	@$(BIN)/shellcheck .ci/run .ci/install-packages
+	@$(BIN)/codespell README.md CHANGELOG.md Makefile .ci docs bridge python topology \
+	  catalyst_scripts testcase tests
+	@echo "perfield: style is in order"
+
+format: .venv/lint-ready ## bring all files into that style
+	@$(BIN)/ruff check --quiet --fix . || true
+	@$(BIN)/ruff format --quiet .
+	@$(BIN)/clang-format -i $(CPP_FILES)
+
+clean: ## remove what was built, measured and drawn here
+	@rm -rf .venv build dist demo bench-results perfield-run*

@@ -1,0 +1,195 @@
+"""Fixtures of all tests: the installed commands, MPI programs, and compiled test programs.
+
+Tests run on the installed wheel, never on the source tree: commands are those beside the Python
+that runs pytest. Programs run in an environment without PERFIELD_* of the caller.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+try:
+    from hypothesis import settings
+except ImportError:  # its tests skip themselves
+    pass
+else:
+    # No deadline: a busy machine is no failure. A failure prints what replays it.
+    settings.register_profile("perfield", deadline=None, print_blob=True)
+    settings.load_profile("perfield")
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+class Completed(subprocess.CompletedProcess):
+    """A finished command; `cwd` is the folder in which it ran."""
+
+    cwd: Path
+
+
+def clean_environment(changes: Mapping[str, str | None] | None = None) -> dict[str, str]:
+    """This process's environment for a test's command: ours first in PATH, no PERFIELD_*.
+
+    changes : added last; a value of None takes the name away.
+    """
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PERFIELD_")}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', os.defpath)}"
+    environment["COLUMNS"] = "120"
+    for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
+        environment[name] = "1"
+    environment["OMPI_MCA_mpi_yield_when_idle"] = "1"
+    environment["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
+    for name, value in (changes or {}).items():
+        if value is None:
+            environment.pop(name, None)
+        else:
+            environment[name] = str(value)
+    return environment
+
+
+def kill_session(leader: int) -> None:
+    """Kills every process of the session that `leader` opened: MPI ranks have groups of their own."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError):
+            after_name = stat.read_text().rpartition(")")[2].split()
+            if int(after_name[3]) == leader:
+                os.kill(int(stat.parent.name), signal.SIGKILL)
+
+
+def run_command(
+    argv: Sequence[object], env: Mapping[str, str | None] | None, cwd: Path, timeout: float
+) -> Completed:
+    """Runs a command to its end, standard output and error as text; fails the test after `timeout` s."""
+    command = [str(word) for word in argv]
+    process = subprocess.Popen(
+        command,
+        env=clean_environment(env),
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        kill_session(process.pid)
+        out, err = process.communicate()
+        pytest.fail(
+            f"{' '.join(command)} was still running after {timeout} s in {cwd}.\n"
+            f"--- its stdout\n{out}\n--- its stderr\n{err}"
+        )
+    result = Completed(command, process.returncode, out, err)
+    result.cwd = Path(cwd)
+    return result
+
+
+@pytest.fixture(scope="session")
+def bin_dir() -> Path:
+    """The folder of the installed commands `perfield` and `perfield-exec`."""
+    folder = Path(sys.executable).parent
+    for name in ("perfield", "perfield-exec"):
+        assert (folder / name).exists(), f"{folder / name} does not exist; `make build` installs it there."
+    return folder
+
+
+@pytest.fixture(scope="session")
+def mpirun(bin_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Completed]:
+    """mpirun(n, *argv, env=None, cwd=None, timeout=120): runs argv on n ranks of Open MPI.
+
+    cwd : a fresh folder unless given; the result's `cwd` says which.
+    """
+
+    def run(n: int, *argv: object, env=None, cwd: Path | None = None, timeout: float = 120) -> Completed:
+        folder = cwd or tmp_path_factory.mktemp("mpirun")
+        return run_command(["mpirun", "--oversubscribe", "-n", n, *argv], env, folder, timeout)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def perfield_cli(bin_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Completed]:
+    """perfield_cli(*arguments, env=None, cwd=None, timeout=120): runs the installed `perfield`."""
+
+    def run(*arguments: object, env=None, cwd: Path | None = None, timeout: float = 120) -> Completed:
+        folder = cwd or tmp_path_factory.mktemp("perfield")
+        return run_command([bin_dir / "perfield", *arguments], env, folder, timeout)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def perfield_flags(perfield_cli: Callable[..., Completed]) -> Callable[[str], list[str]]:
+    """perfield_flags("--cflags"): the words that `perfield paths` prints for that option."""
+    known: dict[str, list[str]] = {}
+
+    def flags(option: str) -> list[str]:
+        if option not in known:
+            result = perfield_cli("paths", option)
+            assert result.returncode == 0, f"perfield paths {option} failed: {result.stderr}"
+            known[option] = result.stdout.split()
+        return known[option]
+
+    return flags
+
+
+@pytest.fixture(scope="session")
+def build_c(
+    perfield_flags: Callable[[str], list[str]], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Path]:
+    """build_c(source, *flags, name=None, mpi=True): compiles C or C++ against the installed perfield.h.
+
+    source : the Path of a file, or the text of one. name : of the program; ".cpp" or ".cc" at its
+    end (or at that of the file) means C++. flags : further words for the compiler; `-lperfield` is
+    not among them unless given. Returns the program's Path; the same call compiles only once.
+    """
+    built: dict[str, Path] = {}
+    root = tmp_path_factory.mktemp("programs")
+
+    def build(source: Path | str, *flags: str, name: str | None = None, mpi: bool = True) -> Path:
+        text = source.read_text() if isinstance(source, Path) else source
+        name = name or (source.name if isinstance(source, Path) else "program.c")
+        is_cpp = name.endswith((".cpp", ".cc"))
+        compiler = {(True, True): "mpicxx", (True, False): "mpicc", (False, True): "g++", (False, False): "gcc"}
+        words = [compiler[mpi, is_cpp], "-O1", "-g", "-Wall", "-std=c++17" if is_cpp else "-std=gnu11"]
+        key = hashlib.sha256(repr((text, flags, name, mpi)).encode()).hexdigest()[:16]
+        if key not in built:
+            folder = root / key
+            folder.mkdir()
+            file = folder / f"source{'.cpp' if is_cpp else '.c'}"
+            file.write_text(text)
+            program = folder / Path(name).stem
+            beside = [f"-I{source.parent}"] if isinstance(source, Path) else []
+            cflags = perfield_flags("--cflags")
+            result = run_command([*words, *beside, *cflags, file, "-o", program, *flags], None, folder, 300)
+            assert result.returncode == 0, f"{' '.join(result.args)} failed:\n{result.stderr}"
+            built[key] = program
+        return built[key]
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def heat3d(
+    perfield_flags: Callable[[str], list[str]], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The heat case, built as its users build it, against the installed package."""
+    build = tmp_path_factory.mktemp("heat3d")
+    prefix = perfield_flags("--cmake")[0]
+    for argv in (
+        ["cmake", "-S", REPOSITORY / "testcase/heat3d", "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}"],
+        ["cmake", "--build", build],
+    ):
+        result = run_command(argv, None, build, 600)
+        assert result.returncode == 0, f"{' '.join(result.args)} failed:\n{result.stdout}\n{result.stderr}"
+    return build / "heat3d"
