@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Prints the Python packages that pyproject.toml asks for, one per line, for pip.
 
 Usage: requirements.py build|run|EXTRA ... ("build": to build the wheel, "run": to use it, else the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Fixtures of all tests: the installed commands, MPI programs, and compiled test programs.
 
 Tests run on the installed wheel, never on the source tree: commands are those beside the Python
