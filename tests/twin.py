@@ -1,0 +1,368 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The stream once more, slowly: encodes and decodes every entry in plain Python, and makes runs for tests.
+
+    import twin
+
+    twin.write_run(tmp_path / "perfield-run", ranks=4, steps=5)          # complete: state "finished"
+    twin.write_run(path, ranks=8, steps=20, hosts=("a", "b"), ended=False)  # killed on two hosts
+
+    def no_messages(rank, step, entry):  # change or add anything of a step entry before it is written
+        entry["messages"] = []
+    twin.write_run(path, change_step=no_messages)
+
+What `write_run` writes is known in closed form (ring of messages, unit cube cut in slabs along x):
+`solve` takes 1 ms * (rank + 1) + 1 us * step and `exchange` 0.2 ms. A step lasts as long as its slowest
+rank; what is left after solve and 0.1 ms is spent in MPI, 50 us of it in isend. Each rank sends
+2 messages of 1000 * (rank + 1) bytes and an empty one to rank + 1 with `isend`, and receives those of rank - 1.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import time
+from pathlib import Path
+
+MARKER = b"\xf1pfentr\n"
+TYPES = {"rank": 1, "region": 2, "place": 3, "clock": 4, "step": 5, "mesh": 6, "end": 7, "field": 8}
+TYPE_NAMES = {number: name for name, number in TYPES.items()}
+START_NS = 1_700_000_000_000_000_000
+RUN_ID = 0x1234_5678_9ABC_DEF0
+
+HEADER = struct.Struct("<8sHHIQiIQII")
+STEP_KEYS = (
+    *(
+        "label",
+        "time",
+        "span",
+        "kind",
+        "flags",
+        "begin_ns",
+        "end_ns",
+        "realtime_ns",
+        "measured_ns",
+        "perfield_ns",
+    ),
+    *("perfield_bytes", "resident_bytes", "cpu_user_ns", "cpu_system_ns", "voluntary_switches"),
+    *("involuntary_switches", "minor_faults", "major_faults", "faults", "overflowed"),
+    *("io_read_bytes", "io_write_bytes", "mesh_version", "pu"),
+)
+STEP = struct.Struct("<qdIHHQQqQQQQQQQQQQQQQQHhIIHH")
+TABLES = {  # name -> (layout of a row, names of its columns; "" is padding)
+    "regions": (
+        struct.Struct("<IIQQQQQQQ"),
+        [
+            *("id", "threads", "count", "inclusive_sum_ns", "inclusive_min_ns", "inclusive_max_ns"),
+            *("self_sum_ns", "self_min_ns", "self_max_ns"),
+        ],
+    ),
+    "messages": (struct.Struct("<iHHQQQQ"), ["peer", "call", "", "count", "bytes", "empty", "largest"]),
+    "waits": (struct.Struct("<iIQQ"), ["peer", "", "count", "ns"]),
+    "calls": (struct.Struct("<HHIQQQQ"), ["call", "time_class", "", "count", "ns", "bytes_out", "bytes_in"]),
+}
+CODES = {"i1": "b", "u1": "B", "i4": "i", "i8": "q", "f4": "f", "f8": "d"}
+ISEND, RECV, IRECV, WAITALL = 5, 12, 13, 19
+P2P, WAIT = 0, 1
+
+
+def crc32c(data: bytes, seed: int = 0) -> int:
+    """CRC-32C of bytes, bit by bit (by a table of one byte)."""
+    crc = ~seed & 0xFFFFFFFF
+    for byte in data:
+        crc = (crc >> 8) ^ _CRC_OF_BYTE[(crc ^ byte) & 0xFF]
+    return ~crc & 0xFFFFFFFF
+
+
+def _crc_of_byte(byte: int) -> int:
+    for _ in range(8):
+        byte = (byte >> 1) ^ (0x82F63B78 if byte & 1 else 0)
+    return byte
+
+
+_CRC_OF_BYTE = [_crc_of_byte(byte) for byte in range(256)]
+
+
+# --- writing ------------------------------------------------------------------------------------------------
+
+
+def padded(text: bytes) -> bytes:
+    """Text filled with spaces to a multiple of 8 bytes."""
+    return text + b" " * (-len(text) % 8)
+
+
+def json_body(values: dict) -> bytes:
+    """Body of a rank, region, place, clock or end entry."""
+    return padded(json.dumps(values).encode())
+
+
+def step_body(
+    *,
+    regions: list[dict] = (),
+    messages: list[dict] = (),
+    waits: list[dict] = (),
+    calls: list[dict] = (),
+    **values,
+) -> bytes:
+    """Body of a step entry; keys: STEP_KEYS and TABLES; what is not given is 0 (time: NaN, span: 1)."""
+    values = {"time": float("nan"), "span": 1, "pu": -1} | values
+    unknown = set(values) - set(STEP_KEYS)
+    if unknown:
+        raise KeyError(f"a step entry has no {sorted(unknown)}; it has {STEP_KEYS}")
+    tables = {"regions": regions, "messages": messages, "waits": waits, "calls": calls}
+    fixed = [values.get(key, 0) for key in STEP_KEYS]
+    body = STEP.pack(*fixed, *(len(rows) for rows in tables.values()))
+    for name, rows in tables.items():
+        layout, columns = TABLES[name]
+        body += b"".join(layout.pack(*(row.get(column, 0) for column in columns)) for row in rows)
+    return body
+
+
+def region_row(id: int, inclusive_ns: int, self_ns: int | None = None, count: int = 1) -> dict:
+    """Row of a region that one thread entered; self time is the inclusive one unless given."""
+    own = inclusive_ns if self_ns is None else self_ns
+    row = {"id": id, "threads": 1, "count": count}
+    for part in ("sum", "min", "max"):
+        row |= {f"inclusive_{part}_ns": inclusive_ns, f"self_{part}_ns": own}
+    return row
+
+
+def array_body(description: dict, arrays: list[dict]) -> bytes:
+    """Body of a mesh or field entry. An array has role, type, values (flat) and, if they apply,
+    name, association and components; tuples and offset are filled in."""
+    data, described = b"", []
+    for array in arrays:
+        array = dict(array)
+        values = list(array.pop("values"))
+        array["tuples"] = len(values) // array.setdefault("components", 1)
+        array["offset"] = len(data)
+        described.append(array)
+        data += struct.pack(f"<{len(values)}{CODES[array['type']]}", *values)
+        data += b"\0" * (-len(data) % 8)
+    text = padded(json.dumps({**description, "arrays": described}).encode())
+    return struct.pack("<II", len(text), 0) + text + data
+
+
+def entry(
+    type: str | int,
+    body: bytes,
+    *,
+    rank: int,
+    sequence: int,
+    index: int = 0,
+    run_id: int = RUN_ID,
+    version: int = 1,
+) -> bytes:
+    """A whole entry: header with both checksums, and body."""
+    number = TYPES.get(type, type)
+    fields = (number, version, len(body), run_id, rank, sequence, index, crc32c(body), 0)
+    header = HEADER.pack(MARKER, *fields)[:44]
+    return header + struct.pack("<I", crc32c(header)) + body
+
+
+class Writer:
+    """Appends entries of one rank to a file and counts their sequence."""
+
+    def __init__(self, path: Path, rank: int, run_id: int = RUN_ID):
+        self.path, self.rank, self.run_id, self.sequence = Path(path), rank, run_id, 0
+
+    def add(self, type: str | int, body: bytes, index: int = 0, version: int = 1) -> bytes:
+        place = {"rank": self.rank, "sequence": self.sequence, "index": index, "run_id": self.run_id}
+        data = entry(type, body, **place, version=version)
+        self.sequence += 1
+        with self.path.open("ab") as file:
+            file.write(data)
+        return data
+
+
+# --- reading ------------------------------------------------------------------------------------------------
+
+
+def decode_body(type: str, body: bytes) -> dict:
+    """Body of an entry as a dict; the inverse of json_body, step_body and array_body."""
+    if type == "step":
+        fixed = STEP.unpack_from(body)
+        values = dict(zip(STEP_KEYS, fixed[: len(STEP_KEYS)]))
+        at = STEP.size
+        for (name, (layout, columns)), rows in zip(TABLES.items(), fixed[len(STEP_KEYS) :]):
+            values[name] = []
+            for _ in range(rows):
+                row = dict(zip(columns, layout.unpack_from(body, at)))
+                row.pop("", None)
+                values[name].append(row)
+                at += layout.size
+        return values
+    if type in ("mesh", "field"):
+        text_bytes, _ = struct.unpack_from("<II", body)
+        values = json.loads(body[8 : 8 + text_bytes])
+        for array in values["arrays"]:
+            count = array["tuples"] * array["components"]
+            at = 8 + text_bytes + array["offset"]
+            array["values"] = list(struct.unpack_from(f"<{count}{CODES[array['type']]}", body, at))
+        return values
+    return json.loads(body)
+
+
+def decode(data: bytes) -> tuple[list[dict], list[tuple[int, int]]]:
+    """All whole entries of a file (dicts with type, version, rank, sequence, index, run_id, offset, body),
+    and the (begin, end) of what is damaged."""
+    entries, holes, at = [], [], 0
+    while at < len(data):
+        found = _entry_at(data, at)
+        if found:
+            entries.append(found)
+            at = found["end"]
+            continue
+        hole, at = at, at + 1
+        while at < len(data) and not _entry_at(data, at):
+            following = data.find(MARKER, at + 1)
+            at = following if following >= 0 else len(data)
+        holes.append((hole, at))
+    return entries, holes
+
+
+def _entry_at(data: bytes, at: int) -> dict | None:
+    if len(data) - at < HEADER.size:
+        return None
+    fields = HEADER.unpack_from(data, at)
+    marker, type, version, body_bytes, run_id, rank, sequence, index, body_crc, crc = fields
+    end = at + HEADER.size + body_bytes
+    if marker != MARKER or crc32c(data[at : at + 44]) != crc or end > len(data):
+        return None
+    body = data[at + HEADER.size : end]
+    if crc32c(body) != body_crc:
+        return None
+    name = TYPE_NAMES.get(type, type)
+    known = version == 1 and type in TYPE_NAMES
+    return {
+        "type": name, "version": version, "rank": rank, "sequence": sequence, "index": index,
+        "run_id": run_id, "offset": at, "end": end, "body": decode_body(name, body) if known else body,
+    }  # fmt: skip
+
+
+# --- whole runs ---------------------------------------------------------------------------------------------
+
+
+def solve_ns(rank: int, step: int) -> int:
+    """Time of region `solve` in the runs of `write_run`, ns."""
+    return 1_000_000 * (rank + 1) + 1_000 * step
+
+
+def rank_values(rank: int, ranks: int, host: str, **changes) -> dict:
+    """What a rank entry of `write_run` says; pid is one that cannot live."""
+    return {
+        "rank": rank, "size": ranks, "pid": 2**22 + 1 + rank, "program": "heat", "arguments": [],
+        "group": "heat", "host": host, "host_long": f"{host}.example.org", "boot_id": f"{host}-0000-0000",
+        "cpuset": str(rank), "clock": "monotonic", "realtime_ns": START_NS, "sources": ["pmpi", "api"],
+        "mpi": "Open MPI 4.1.4", "perfield": "0.1.0", "spans": 1,
+    } | changes  # fmt: skip
+
+
+def step_values(rank: int, ranks: int, step: int, mesh_version: int = 1) -> dict:
+    """What a step entry of `write_run` says."""
+    solve, exchange = solve_ns(rank, step), 200_000
+    slowest = solve_ns(ranks - 1, step) + exchange
+    begin = 10_000_000 + sum(solve_ns(ranks - 1, n) + exchange for n in range(step))
+    before, after, size = (rank - 1) % ranks, (rank + 1) % ranks, 1000 * (rank + 1)
+    arrived = 1000 * (before + 1)
+    return {
+        "label": step + 1, "time": 0.5 * (step + 1), "span": 1, "begin_ns": begin,
+        "end_ns": begin + slowest, "realtime_ns": START_NS + begin + slowest, "measured_ns": slowest,
+        "perfield_ns": 5_000, "perfield_bytes": 1_500_000, "resident_bytes": 50_000_000 + rank,
+        "cpu_user_ns": solve,
+        "cpu_system_ns": 10_000, "voluntary_switches": 1, "minor_faults": 3,
+        "io_write_bytes": 4096 if rank == 0 else 0, "mesh_version": mesh_version, "pu": rank,
+        "regions": [region_row(1, solve), region_row(2, exchange)],
+        "messages": [
+            {"peer": after, "call": ISEND, "count": 3, "bytes": 2 * size, "empty": 1, "largest": size},
+            {"peer": before, "call": RECV, "count": 3, "bytes": 2 * arrived, "empty": 1, "largest": arrived},
+        ],
+        "waits": [{"peer": before, "count": 1, "ns": 60_000}],
+        "calls": [
+            {"call": ISEND, "time_class": P2P, "count": 3, "ns": 50_000},
+            {"call": WAITALL, "time_class": WAIT, "count": 1, "ns": slowest - solve - 150_000},
+        ],
+    }  # fmt: skip
+
+
+def slab_mesh(rank: int, ranks: int) -> bytes:
+    """Body of an image block: the rank's slab of the unit cube, 4 x 4 x 4 cells."""
+    extent, spacing = [4 * rank, 4 * rank + 4, 0, 4, 0, 4], [1 / (4 * ranks), 0.25, 0.25]
+    description = {"block": 0, "kind": "image", "extent": extent, "origin": [0, 0, 0], "spacing": spacing}
+    return array_body(description, [])
+
+
+def slab_field(rank: int, step: int) -> bytes:
+    """Body of a field entry: temperature = rank + step / 1000 at the 125 points of the slab."""
+    array = {"role": "field", "name": "temperature", "association": "point", "type": "f8"}
+    return array_body({"block": 0}, [{**array, "values": [rank + step / 1000] * 125}])
+
+
+def write_run(
+    path: Path,
+    ranks: int = 4,
+    steps: int = 5,
+    *,
+    hosts: tuple[str, ...] = ("node0",),
+    regions: tuple[str, ...] = ("solve", "exchange"),
+    ended: bool = True,
+    mesh: bool = True,
+    fields_every: int = 2,
+    change_rank=None,
+    change_step=None,
+    run_id: int = RUN_ID,
+    config: dict | None = None,
+) -> Path:
+    """Makes a run directory. Ranks are dealt to the hosts in equal runs (0 1 | 2 3).
+
+    change_rank(rank, values), change_step(rank, step, values): change what is written, in place; change_step
+    may return False: then the step is left out. Returns path.
+    """
+    path = Path(path)
+    for room in ("stream", "mesh", "machine"):
+        (path / room).mkdir(parents=True, exist_ok=True)
+    run = {
+        "layout": 1, "run_id": f"{run_id:016x}", "perfield": "0.1.0", "command": ["./heat", "heat.input"],
+        "start_realtime_ns": START_NS, "config": config or {},
+    }  # fmt: skip
+    (path / "run.json").write_text(json.dumps(run, indent=1) + "\n")
+    writers, mesh_writers = [], []
+    for rank in range(ranks):
+        host = hosts[rank * len(hosts) // ranks]
+        values = rank_values(rank, ranks, host)
+        if change_rank:
+            change_rank(rank, values)
+        stem = f"{values['host']}-{values['boot_id'][:8]}.pf"
+        writers.append(Writer(path / "stream" / stem, rank, run_id))
+        mesh_writers.append(Writer(path / "mesh" / stem, rank, run_id))
+        writers[rank].add("rank", json_body(values))
+        for number, name in enumerate(regions, 1):
+            definition = {"id": number, "name": name, "file": "heat.cpp", "line": 10 * number, "block": -1}
+            definition["site"] = 0
+            writers[rank].add("region", json_body(definition), index=number)
+        writers[rank].add("step", step_body(kind=1, end_ns=10_000_000, measured_ns=10_000_000))
+        if mesh:
+            mesh_writers[rank].add("mesh", slab_mesh(rank, ranks), index=1)
+    for step in range(steps):
+        for rank in range(ranks):
+            values = step_values(rank, ranks, step, mesh_version=1 if mesh else 0)
+            if change_step and change_step(rank, step, values) is False:
+                continue
+            writers[rank].add("step", step_body(**values), index=step)
+            if mesh and fields_every and step % fields_every == 0:
+                mesh_writers[rank].add("field", slab_field(rank, step), index=step)
+    for rank in range(ranks if ended else 0):
+        writers[rank].add("step", step_body(kind=2, measured_ns=2_000_000, end_ns=2_000_000), index=steps)
+        end = {
+            "reason": "finalize", "steps": steps, "hooks": {}, "faults": {}, "dropped_messages": 0,
+            "dropped_regions": 0, "bytes_written": 10_000, "perfield_ns": 5_000 * steps,
+            "perfield_bytes": 1_500_000, "realtime_ns": time.time_ns(),
+        }  # fmt: skip
+        writers[rank].add("end", json_body(end))
+    return path
+
+
+def live_rank(rank: int, values: dict) -> None:
+    """For `change_rank`: the rank is this very process: a run without `end` entries is seen as running."""
+    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    values |= {"pid": os.getpid(), "boot_id": boot_id, "realtime_ns": time.time_ns()}
