@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The rules of the house that a program can check: documentation, headers, words, binaries."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+LICENCE = "SPDX-License-Identifier: BSD-3-Clause"
+TOP_LEVEL = {
+    "CMakeLists.txt",
+    "pyproject.toml",
+    "bridge",
+    "catalyst_scripts",
+    "python",
+    "topology",
+    "testcase",
+    "tests",
+    "README.md",
+    "LICENSE",
+    "CHANGELOG.md",
+    "Makefile",
+    "docs",
+    ".ci",
+    ".clang-format",
+    ".gitignore",
+}
+# Debian 12 has 2.36; what is asked for must also be there on the clusters of today (RHEL 9: 2.34).
+NEWEST_GLIBC = (2, 34)
+EXPORTED = {
+    "libperfield.so": r"perfield_\w+",
+    "libperfield_openmpi.so": r"P?MPI_\w+",
+    "libperfield_openfoam.so": r"_ZNK4Foam4Time3runEv|_ZN4Foam16profilingTrigger\w+",
+}
+
+
+def tracked_files() -> list[Path]:
+    """Files of the repository, as git knows them."""
+    command = ["git", "-c", "safe.directory=*", "ls-files", "-z"]
+    try:
+        result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("git is not installed, so the tracked files are not known")
+    if result.returncode:
+        pytest.skip("this is no git repository, so the tracked files are not known")
+    files = [REPOSITORY / name for name in result.stdout.split("\0") if name]
+    return [path for path in files if path.exists()]
+
+
+def public_definitions(path: Path) -> list[tuple[str, str | None]]:
+    """(name, docstring) of a module and of its public functions, classes and their public methods."""
+    module = ast.parse(path.read_text(), str(path))
+    found = [("the module", ast.get_docstring(module))]
+    for node in module.body:
+        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or node.name.startswith("_"):
+            continue
+        found.append((node.name, ast.get_docstring(node)))
+        if isinstance(node, ast.ClassDef):
+            found += [
+                (f"{node.name}.{method.name}", ast.get_docstring(method))
+                for method in node.body
+                if isinstance(method, ast.FunctionDef) and not method.name.startswith("_")
+            ]
+    return found
+
+
+def test_every_public_python_name_says_what_it_is_in_full_sentences():
+    silent = [
+        f"{path.relative_to(REPOSITORY)}: {name}"
+        for folder in ("python", "topology")
+        for path in sorted((REPOSITORY / folder).rglob("*.py"))
+        for name, text in public_definitions(path)
+        if not text or "." not in text.partition("\n\n")[0]
+    ]
+    assert not silent, "without a docstring whose first paragraph has a full stop:\n" + "\n".join(silent)
+
+
+def test_every_source_file_opens_with_its_licence():
+    suffixes = {".c", ".h", ".cpp", ".hpp", ".def"}
+    bare = [
+        str(path.relative_to(REPOSITORY))
+        for path in tracked_files()
+        if path.suffix in suffixes and path.stat().st_size and LICENCE not in path.read_text()[:300]
+    ]
+    assert not bare, f"the first lines do not hold '{LICENCE}': {bare}"
+
+
+def test_the_top_level_stays_as_agreed():
+    names = {path.relative_to(REPOSITORY).parts[0] for path in tracked_files()}
+    assert names <= TOP_LEVEL, f"not agreed on: {sorted(names - TOP_LEVEL)}"
+
+
+def test_no_file_speaks_of_one_machine_or_of_work_to_be_done():
+    # Put together from parts, so that this file does not find itself.
+    forbidden = re.compile("|".join(["/" + "work/", "/" + "root/", "TO" + "DO", "FIX" + "ME", "XX" + "X:"]))
+    found = []
+    for path in tracked_files():
+        if path.suffix in {".xml", ".png", ".pf"}:
+            continue
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            if forbidden.search(line):
+                found.append(f"{path.relative_to(REPOSITORY)}:{number}: {line.strip()[:100]}")
+    assert not found, "\n".join(found)
+
+
+def installed_libraries() -> list[Path]:
+    """The libraries that are loaded into measured programs, as installed."""
+    import perfield
+
+    return sorted((Path(perfield.__file__).parent / "lib").glob("libperfield*.so"))
+
+
+def dynamic_symbols(binary: Path) -> str:
+    """What objdump says of a binary's dynamic symbols."""
+    return subprocess.run(["objdump", "-T", binary], capture_output=True, text=True, check=True).stdout
+
+
+def test_all_libraries_of_the_measured_side_are_installed():
+    assert {path.name for path in installed_libraries()} == set(EXPORTED)
+
+
+def test_measured_binaries_ask_for_no_newer_c_library_and_for_no_cpp_library(bin_dir):
+    for binary in [*installed_libraries(), bin_dir / "perfield-exec"]:
+        symbols = dynamic_symbols(binary)
+        assert not re.search(r"\*UND\*.*(GLIBCXX|CXXABI)_", symbols), f"{binary.name} asks for libstdc++"
+        needed = {tuple(map(int, found)) for found in re.findall(r"GLIBC_(\d+)\.(\d+)", symbols)}
+        assert needed, f"no version of the C library was found in objdump's words on {binary.name}"
+        assert max(needed) <= NEWEST_GLIBC, f"{binary.name} asks for GLIBC {max(needed)}"
+
+
+def test_measured_libraries_export_only_their_own_names():
+    for library in installed_libraries():
+        exported = [
+            line.split()[-1]
+            for line in dynamic_symbols(library).splitlines()
+            if re.match(r"[0-9a-f]{16} [ gw]", line) and "*UND*" not in line
+        ]
+        assert exported, f"{library.name} exports nothing"
+        foreign = [name for name in exported if not re.fullmatch(EXPORTED[library.name], name)]
+        assert not foreign, f"{library.name} exports {foreign}"
