@@ -161,8 +161,8 @@ def build_c(
         text = source.read_text() if isinstance(source, Path) else source
         name = name or (source.name if isinstance(source, Path) else "program.c")
         is_cpp = name.endswith((".cpp", ".cc"))
-        compiler = {(True, True): "mpicxx", (True, False): "mpicc", (False, True): "g++", (False, False): "gcc"}
-        words = [compiler[mpi, is_cpp], "-O1", "-g", "-Wall", "-std=c++17" if is_cpp else "-std=gnu11"]
+        compiler = ("mpicxx" if mpi else "g++") if is_cpp else ("mpicc" if mpi else "gcc")
+        words = [compiler, "-O1", "-g", "-Wall", "-std=c++17" if is_cpp else "-std=gnu11"]
         key = hashlib.sha256(repr((text, flags, name, mpi)).encode()).hexdigest()[:16]
         if key not in built:
             folder = root / key
@@ -181,9 +181,7 @@ def build_c(
 
 
 @pytest.fixture(scope="session")
-def heat3d(
-    perfield_flags: Callable[[str], list[str]], tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def heat3d(perfield_flags: Callable[[str], list[str]], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The heat case, built as its users build it, against the installed package."""
     build = tmp_path_factory.mktemp("heat3d")
     prefix = perfield_flags("--cmake")[0]

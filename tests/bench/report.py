@@ -55,7 +55,8 @@ def _first_line(*command: str) -> str:
 
 def circumstances() -> dict[str, object]:
     """Machine, compiler, commit and date under which figures are taken."""
-    models = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    processors = Path("/proc/cpuinfo").read_text().splitlines()
+    models = [line for line in processors if line.startswith("model name")]
     changed = _first_line("git", "status", "--porcelain", "--untracked-files=no") != "unknown"
     return {
         "processor": models[0].partition(":")[2].strip() if models else platform.machine(),

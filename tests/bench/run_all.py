@@ -58,14 +58,15 @@ def compare(first: Path, second: Path) -> str:
     for what in [*old, *(name for name in new if name not in old)]:
         before, after = (side.get(what, {}).get("median") for side in (old, new))
         ratio = after / before if before and after is not None else None
-        rows.append((what, number(before), number(after), (new.get(what) or old[what])["unit"], number(ratio)))
+        unit = (new.get(what) or old[what])["unit"]
+        rows.append((what, number(before), number(after), unit, number(ratio)))
     return table(rows)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="run the benches whose name contains it")
-    parser.add_argument("--compare", nargs=2, type=Path, metavar="RESULT", help="show two results side by side")
+    parser.add_argument("--compare", nargs=2, type=Path, metavar="RESULT", help="show two side by side")
     arguments = parser.parse_args()
     if arguments.compare:
         print(compare(*arguments.compare))
