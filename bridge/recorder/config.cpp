@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// config.cpp - fills a Config from keys.def, then perfield.toml, then the environment; checks what
+// it was given and collects every error as a sentence. All from one table of keys.
+#include "recorder/config.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "recorder/config_names.hpp"
+#include "recorder/config_toml.hpp"
+#include "recorder/config_values.hpp"
+
+extern char** environ;
+
+namespace perfield {
+namespace {
+
+using Kind = TomlValue::Kind;
+
+struct Key {
+  const char *name, *type, *default_value, *unit, *help;
+  bool (*set)(Config&, const TomlValue&);
+  std::string (*literal)(const Config&);
+};
+
+const Key kKeys[] = {
+#define PERFIELD_KEY(name, type, default_value, unit, help)                           \
+  {#name,                                                                             \
+   #type,                                                                             \
+   default_value,                                                                     \
+   unit,                                                                              \
+   help,                                                                              \
+   [](Config& config, const TomlValue& value) { return assign(config.name, value); }, \
+   [](const Config& config) { return spell(config.name); }},
+#include "recorder/keys.def"
+#undef PERFIELD_KEY
+};
+
+std::string variable(const char* key) {
+  std::string name = "PERFIELD_";
+  for (const char* c = key; *c; ++c) name += static_cast<char>(std::toupper(*c));
+  return name;
+}
+
+// A default or an environment variable as the value that its key's type makes of it.
+TomlValue value_of(const Key& key, const std::string& text) {
+  TomlValue value{Kind::text, text, {}};
+  if (key.type == std::string("text")) return value;
+  if (key.type == std::string("texts")) {
+    value.kind = Kind::list;
+    std::istringstream parts(text);
+    for (std::string part; std::getline(parts, part, ',');) {
+      const size_t first = part.find_first_not_of(' ');
+      if (first == std::string::npos) continue;
+      value.items.push_back(part.substr(first, part.find_last_not_of(' ') - first + 1));
+    }
+    return value;
+  }
+  if (key.type == std::string("boolean")) {
+    std::string word;
+    for (unsigned char c : text) word += static_cast<char>(std::tolower(c));
+    for (const char* yes : {"true", "1", "yes", "on"})
+      if (word == yes) return {Kind::boolean, "true", {}};
+    for (const char* no : {"false", "0", "no", "off"})
+      if (word == no) return {Kind::boolean, "false", {}};
+  }
+  read_bare_word(text, &value);
+  return value;
+}
+
+std::string expected_in_words(const Key& key) {
+  static const std::map<std::string, const char*> kWords = {{"boolean", "true or false"},
+                                                            {"integer", "an integer"},
+                                                            {"real", "a number"},
+                                                            {"text", "a text in quotes"},
+                                                            {"texts", "a list of texts"}};
+  return kWords.at(key.type) + (*key.unit ? " (" + std::string(key.unit) + ")" : "");
+}
+
+// What a number must lie between; a text, if listed, must be one of a few words.
+struct Limit {
+  const char* key;
+  double least, most;
+};
+const Limit kLimits[] = {{"measure_every", 1, 1e15}, {"sum_every", 1, 1e15},
+                         {"skip_steps", 0, 1e15},    {"fields_every", 0, 1e15},
+                         {"max_regions", 1, 1e7},    {"max_peers", 1, 1e7},
+                         {"record_limit", 1, 9e18},  {"flush_seconds", 0, 3600}};
+
+// A sentence's second half about a value of the right type, "" if it is a sensible one.
+std::string complaint(const Key& key, const TomlValue& value) {
+  for (const Limit& limit : kLimits) {
+    if (limit.key != std::string(key.name)) continue;
+    double number = 0;
+    assign(number, value);
+    if (number < limit.least) return "expected at least " + spell(limit.least);
+    if (number > limit.most) return "expected at most " + spell(limit.most);
+  }
+  const bool a_clock =
+      value.spelling == "auto" || value.spelling == "tsc" || value.spelling == "monotonic";
+  if (key.name == std::string("clock") && !a_clock) return "expected auto, tsc or monotonic";
+  if (key.name == std::string("run_directory") && value.spelling.empty())
+    return "expected the name of a directory";
+  return "";
+}
+
+class Loader {
+ public:
+  ConfigResult load() {
+    for (const Key& key : kKeys) {
+      key.set(result_.config, value_of(key, key.default_value));
+      result_.origins.push_back(
+          {key.name, key.type, "", key.literal(result_.config), key.unit, key.help, "default"});
+    }
+    read_file();
+    read_environment();
+    for (size_t i = 0; i < std::size(kKeys); ++i)
+      result_.origins[i].value = kKeys[i].literal(result_.config);
+    return std::move(result_);
+  }
+
+ private:
+  void read_file() {
+    const char* named = std::getenv("PERFIELD_CONFIG");
+    if (named && !*named) named = nullptr;
+    const std::string path = named ? named : "perfield.toml";
+    errno = 0;
+    std::ifstream stream(path, std::ios::binary);
+    std::ostringstream text;
+    if (stream && stream.peek() != std::ifstream::traits_type::eof()) text << stream.rdbuf();
+    if (!stream.is_open() || stream.bad() || errno == EISDIR) {
+      if (named || errno != ENOENT)
+        complain(path + " cannot be read: " + std::strerror(errno) + "; " +
+                 (named ? "PERFIELD_CONFIG names it" : "it is read because it lies here"));
+      return;
+    }
+    const TomlFile file = parse_toml(text.str(), path);
+    for (const std::string& error : file.errors) complain(error);
+    std::map<std::string, int> seen;
+    for (const TomlEntry& entry : file.entries) {
+      const std::string where = path + ":" + std::to_string(entry.line);
+      const Key* key = find(entry.key);
+      const auto [first, fresh] = seen.emplace(entry.key, entry.line);
+      if (!key)
+        complain(where + ": there is no key '" + entry.key + "'; " + advice(entry.key, ""));
+      else if (!fresh)
+        complain(where + ": " + entry.key + " was already set in line " +
+                 std::to_string(first->second) + "; keep one of the two");
+      else
+        take(*key, entry.value, where, where + ": " + key->name);
+    }
+  }
+
+  void read_environment() {
+    for (char** variable_at = environ; variable_at && *variable_at; ++variable_at) {
+      const std::string setting = *variable_at;
+      const size_t equals = setting.find('=');
+      if (setting.compare(0, 9, "PERFIELD_") != 0 || equals == std::string::npos) continue;
+      const std::string name = setting.substr(0, equals);
+      if (is_own_variable(name)) continue;
+      const Key* key = nullptr;
+      for (const Key& candidate : kKeys)
+        if (variable(candidate.name) == name) key = &candidate;
+      if (key)
+        take(*key, value_of(*key, setting.substr(equals + 1)), name, name);
+      else
+        complain(name + ": there is no such setting; " + advice(name.substr(9), "PERFIELD_"));
+    }
+  }
+
+  void take(const Key& key, const TomlValue& value, const std::string& origin,
+            const std::string& where) {
+    const Config before = result_.config;
+    const bool right_type = key.set(result_.config, value);
+    const std::string wrong =
+        right_type ? complaint(key, value) : "expected " + expected_in_words(key);
+    if (wrong.empty()) {
+      result_.origins[static_cast<size_t>(&key - kKeys)].origin = origin;
+      return;
+    }
+    result_.config = before;
+    complain(where + ": found " + found_in_words(value) + ", " + wrong + "; the default is " +
+             result_.origins[static_cast<size_t>(&key - kKeys)].default_value);
+  }
+
+  static const Key* find(const std::string& name) {
+    for (const Key& key : kKeys)
+      if (name == key.name) return &key;
+    return nullptr;
+  }
+
+  static std::string advice(const std::string& wrong, const std::string& prefix) {
+    std::vector<std::string> names;
+    for (const Key& key : kKeys) names.push_back(prefix.empty() ? key.name : variable(key.name));
+    const std::string nearest = nearest_name(prefix + wrong, names);
+    if (nearest.empty()) return "'perfield config' lists all keys";
+    const bool in_table = prefix.empty() && wrong.find('.') != std::string::npos;
+    return "did you mean " + nearest + (in_table ? ", above the first [table]?" : "?");
+  }
+
+  void complain(const std::string& sentence) { result_.errors.push_back(sentence); }
+
+  ConfigResult result_;
+};
+
+}  // namespace
+
+ConfigResult load_config() {
+  try {
+    return Loader().load();
+  } catch (const std::exception& error) {
+    ConfigResult failed;
+    failed.errors = {std::string("the configuration cannot be read: ") + error.what()};
+    return failed;
+  }
+}
+
+}  // namespace perfield
