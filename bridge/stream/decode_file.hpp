@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// decode_file.hpp - a stream file seen through a window that moves along it, so that a file of any
+// size is read in bounded memory. Read only; the file may grow meanwhile. One thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace perfield {
+
+class StreamFile {
+ public:
+  static constexpr size_t kAhead = size_t{4} << 20;     // read at once when reading on
+  static constexpr size_t kLargest = size_t{64} << 20;  // no window is larger
+
+  explicit StreamFile(const std::string& path);
+  ~StreamFile();
+  StreamFile(const StreamFile&) = delete;
+  StreamFile& operator=(const StreamFile&) = delete;
+
+  bool opened() const { return descriptor_ >= 0; }
+  // Size when it was last asked.
+  uint64_t size() const { return size_; }
+  uint64_t refresh_size();
+
+  // The bytes [offset, offset + bytes), valid until the next call; nullptr if the file ends before
+  // or cannot be read, or bytes > kLargest. `ahead` bytes are read if it has to read at all.
+  const unsigned char* window(uint64_t offset, size_t bytes, size_t ahead = kAhead);
+
+  // Offset of the first marker in [from, to), or `to`.
+  uint64_t find_marker(uint64_t from, uint64_t to);
+
+  // CRC-32C of a range of any length; false if it cannot be read.
+  bool checksum(uint64_t offset, uint64_t bytes, uint32_t* crc);
+
+ private:
+  int descriptor_ = -1;
+  uint64_t size_ = 0;
+  uint64_t buffer_offset_ = 0;
+  size_t buffered_ = 0;
+  std::vector<unsigned char> buffer_;
+};
+
+}  // namespace perfield
