@@ -184,9 +184,9 @@ def build_c(
 def heat3d(perfield_flags: Callable[[str], list[str]], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The heat case, built as its users build it, against the installed package."""
     build = tmp_path_factory.mktemp("heat3d")
-    prefix = perfield_flags("--cmake")[0]
+    include = perfield_flags("--include")[0]
     for argv in (
-        ["cmake", "-S", REPOSITORY / "testcase/heat3d", "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}"],
+        ["cmake", "-S", REPOSITORY / "testcase/heat3d", "-B", build, f"-DPERFIELD_INCLUDE={include}"],
         ["cmake", "--build", build],
     ):
         result = run_command(argv, None, build, 600)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Builds and runs the programs of the benches, bare and under perfield."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BIN = Path(sys.executable).parent
+ENVIRONMENT = {
+    **{name: value for name, value in os.environ.items() if not name.startswith("PERFIELD_")},
+    "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "PERFIELD_SUMMARY": "false",
+}
+
+
+def build(source: str, folder: Path) -> Path:
+    """Compiles programs/<source> against the installed perfield.h; returns the program."""
+    program = folder / Path(source).stem
+    cflags = subprocess.run(
+        [BIN / "perfield", "paths", "--cflags"], capture_output=True, text=True, check=True
+    ).stdout.split()
+    path = Path(__file__).resolve().parent / "programs" / source
+    subprocess.run(["mpicc", "-O2", "-std=gnu11", *cflags, path, "-o", program], check=True)
+    return program
+
+
+def run(n: int, *argv: object, measured: bool, cwd: Path | None = None, **changes: str) -> str:
+    """Standard output of argv on n ranks, under perfield-exec if `measured`; CalledProcessError if it fails.
+
+    cwd : where it runs and leaves its run directory; a folder that is removed again unless given.
+    changes : environment variables.
+    """
+    command = ["mpirun", "-n", n, *(["perfield-exec"] if measured else []), *argv]
+    with tempfile.TemporaryDirectory() as folder:
+        return subprocess.run(
+            [str(word) for word in command],
+            env={**ENVIRONMENT, **changes},
+            cwd=cwd or folder,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        ).stdout

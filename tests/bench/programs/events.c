@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * events.c - what one event costs: `events
+ * regions|calls|messages|steps|memory|clock-tsc|clock-monotonic`. Rank 0 prints one number per
+ * repetition: nanoseconds per event (memory: bytes). Run bare and under perfield, the difference is
+ * perfield's share.
+ */
+#include <mpi.h>
+#include <perfield.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { kRepetitions = 41, kEvents = 100000, kRegions = 10, kSteps = 20 };
+
+static double now_ns(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static double regions(perfield_region region) {
+  double begin = now_ns(CLOCK_MONOTONIC);
+  for (int i = 0; i < kEvents; i++) {
+    perfield_region_begin(region);
+    perfield_region_end(region);
+  }
+  return (now_ns(CLOCK_MONOTONIC) - begin) / kEvents;
+}
+
+/* The cheapest call that is counted: what it costs is nearly all the wrapper's. */
+static double calls(void) {
+  double begin = now_ns(CLOCK_MONOTONIC);
+  for (int i = 0; i < kEvents; i++) {
+    MPI_Request none = MPI_REQUEST_NULL;
+    int done;
+    MPI_Test(&none, &done, MPI_STATUS_IGNORE);
+  }
+  return (now_ns(CLOCK_MONOTONIC) - begin) / kEvents;
+}
+
+/* Messages to oneself: a receive, a send and a wait each; per call. */
+static double messages(void) {
+  double begin = now_ns(CLOCK_MONOTONIC);
+  for (int i = 0; i < kEvents / 10; i++) {
+    double out = i, in = 0;
+    MPI_Request request;
+    MPI_Irecv(&in, 1, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, &request);
+    MPI_Send(&out, 1, MPI_DOUBLE, 0, 0, MPI_COMM_SELF);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  return (now_ns(CLOCK_MONOTONIC) - begin) / (kEvents / 10 * 3);
+}
+
+/* CPU time of closing a step in which kRegions regions were entered and every other rank was sent
+ * to. The others only receive. */
+static double steps(int rank, int size, const perfield_region* region, int64_t* label) {
+  double spent = 0;
+  for (int step = 0; step < kSteps; step++) {
+    for (int i = 0; i < kRegions; i++) {
+      perfield_region_begin(region[i]);
+      perfield_region_end(region[i]);
+    }
+    double word = 0;
+    for (int peer = 1; peer < size && rank == 0; peer++)
+      MPI_Send(&word, 1, MPI_DOUBLE, peer, 0, MPI_COMM_WORLD);
+    if (rank > 0) MPI_Recv(&word, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    double begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
+    perfield_run((*label)++, 0.0);
+    spent += now_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
+  }
+  return spent / kSteps;
+}
+
+/* Two reads of a clock, as every event needs them. */
+static double tsc_reads(void) {
+  volatile unsigned long long sink = 0;
+  double begin = now_ns(CLOCK_MONOTONIC);
+  for (int i = 0; i < kEvents; i++) {
+#if defined(__x86_64__)
+    sink = __builtin_ia32_rdtsc();
+    sink = __builtin_ia32_rdtsc();
+#endif
+  }
+  (void)sink;
+  return (now_ns(CLOCK_MONOTONIC) - begin) / kEvents;
+}
+
+static double monotonic_reads(void) {
+  volatile double sink = 0;
+  double begin = now_ns(CLOCK_MONOTONIC);
+  for (int i = 0; i < kEvents; i++) {
+    sink = now_ns(CLOCK_MONOTONIC);
+    sink = now_ns(CLOCK_MONOTONIC);
+  }
+  (void)sink;
+  return (now_ns(CLOCK_MONOTONIC) - begin) / kEvents;
+}
+
+static double private_bytes(void) {
+  FILE* file = fopen("/proc/self/smaps_rollup", "r");
+  char line[256];
+  double kilobytes = 0, value;
+  while (file && fgets(line, sizeof line, file))
+    if (sscanf(line, "Private_Clean: %lf", &value) == 1 ||
+        sscanf(line, "Private_Dirty: %lf", &value) == 1)
+      kilobytes += value;
+  if (file) fclose(file);
+  return kilobytes * 1024;
+}
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  MPI_Init(&argc, &argv);
+  int rank, size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  perfield_region region[kRegions];
+  for (int i = 0; i < kRegions; i++) {
+    char name[] = "region 0";
+    name[7] = (char)('0' + i);
+    region[i] = perfield_region_define(name, __FILE__, __LINE__);
+  }
+  int64_t label = 0;
+  for (int i = 0; i <= kRepetitions; i++) {
+    double value = 0;
+    if (!strcmp(what, "regions")) value = regions(region[0]);
+    if (!strcmp(what, "calls")) value = calls();
+    if (!strcmp(what, "messages")) value = messages();
+    if (!strcmp(what, "steps") || !strcmp(what, "memory"))
+      value = steps(rank, size, region, &label);
+    if (!strcmp(what, "clock-tsc")) value = tsc_reads();
+    if (!strcmp(what, "clock-monotonic")) value = monotonic_reads();
+    if (i > 0 && rank == 0 && strcmp(what, "memory")) printf("%.3f\n", value); /* 0 warms up */
+  }
+  if (rank == 0 && !strcmp(what, "memory")) printf("%.0f\n", private_bytes());
+  MPI_Finalize();
+  return 0;
+}
