@@ -1,0 +1,1 @@
+"""What leaves perfield: series of pictures for ParaView (.pvd) and images."""

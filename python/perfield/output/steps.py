@@ -1,0 +1,76 @@
+"""Which frames of a run are written, and at which times ParaView shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+DEFAULT_FRAMES = 20
+
+
+class StepsError(ValueError):
+    """The steps asked for cannot be shown; the text says which there are."""
+
+
+def choose_steps(run: Any, wanted: str | None = None, limit: int = DEFAULT_FRAMES) -> list[int]:
+    """Indices of the frames to write, rising, each once.
+
+    wanted : None: at most `limit` frames, the first, the last and the slowest among them, the others evenly
+    spaced; "all"; a list of indices and ranges "0,10,20:50:5", where a range is first:end:stride, end excluded.
+    Raises StepsError if the text is neither, or names frames that the run does not have.
+    """
+    if not len(run):
+        raise StepsError(
+            f"{run.path} holds no finished step; wait for the first one, or call perfield_run(step, time) in the "
+            "program once per time step."
+        )
+    if wanted == "all":
+        return list(range(len(run)))
+    if wanted is not None:
+        return sorted({index for word in wanted.split(",") for index in _indices(word.strip(), len(run))})
+    if len(run) <= limit:
+        return list(range(len(run)))
+    chosen = {0, slowest_step(run), len(run) - 1}
+    evenly = np.linspace(0, len(run) - 1, limit).round().astype(int)
+    nearest_first = sorted(evenly.tolist(), key=lambda index: min(abs(index - other) for other in chosen))
+    while len(chosen) < limit:
+        chosen.add(nearest_first.pop())  # the farthest from what is there already
+    return sorted(chosen)
+
+
+def slowest_step(run: Any) -> int:
+    """Index of the frame in which some rank took longest."""
+    longest = [np.nanmax(np.append(frame.values["step_time_s"], -1.0)) for frame in run.frames()]
+    return int(np.argmax(longest))
+
+
+def frame_times(frames: Sequence[Any]) -> tuple[list[float], str]:
+    """Times at which frames are shown, and what they are.
+
+    Returns the program's own times and "time" if they are known and rise; else the indices and "step".
+    """
+    times = np.array([frame.time for frame in frames], dtype=float)
+    if np.isfinite(times).all() and (np.diff(times) > 0).all():
+        return times.tolist(), "time"
+    return [float(frame.index) for frame in frames], "step"
+
+
+def _indices(word: str, n_frames: int) -> list[int]:
+    numbers = word.split(":")
+    try:
+        parts = [int(number) if number else None for number in numbers]
+    except ValueError:
+        parts = []
+    usable = 1 <= len(parts) <= 3 and word and not (len(parts) == 1 and parts[0] is None)
+    if not usable or any(part is not None and part < 0 for part in parts) or (len(parts) == 3 and parts[2] == 0):
+        raise StepsError(
+            f"'{word}' in --steps is no step; expected all, or indices and ranges such as 0,10,20:50:5 "
+            "(first:end:stride, end excluded)."
+        )
+    if len(parts) > 1:
+        return list(range(n_frames))[slice(*parts)]
+    if parts[0] >= n_frames:
+        raise StepsError(f"step {parts[0]} is not in this run, which has steps 0 to {n_frames - 1}.")
+    return [parts[0]]

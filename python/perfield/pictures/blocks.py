@@ -1,0 +1,178 @@
+"""Turns the blocks that a program described into VTK datasets.
+
+A block comes from `run.mesh(rank, version)`, the program's own fields from `run.fields(rank, index)`;
+what leaves here is a dataset that VTK and ParaView know: image, rectilinear, structured or unstructured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
+from vtkmodules.vtkCommonCore import vtkPoints, vtkUnsignedCharArray
+from vtkmodules.vtkCommonDataModel import (
+    vtkCellArray,
+    vtkDataSet,
+    vtkDataSetAttributes,
+    vtkImageData,
+    vtkRectilinearGrid,
+    vtkStructuredGrid,
+    vtkUnstructuredGrid,
+)
+
+GHOSTS = "vtkGhostType"
+POLYHEDRON = 42
+
+
+class MeshError(ValueError):
+    """A mesh, or a field on it, that cannot be shown; the text says why and what to do."""
+
+
+class MeshMissingError(MeshError):
+    """There is no mesh to show values on; the text says where it was looked for."""
+
+
+def dataset_of(block: Any) -> vtkDataSet:
+    """The VTK dataset of one block, ghosts marked as VTK marks them.
+
+    block : `perfield.run.Block`; coordinates in the program's own unit.
+    Raises MeshError if its arrays do not fit to each other.
+    """
+    makers = {
+        "image": _image,
+        "rectilinear": _rectilinear,
+        "structured": _structured,
+        "unstructured": _unstructured,
+    }
+    if block.kind not in makers:
+        raise MeshError(
+            f"block {block.block} is of kind '{block.kind}'; expected one of {', '.join(makers)}. "
+            "It was written by a newer perfield: look at it with that one."
+        )
+    dataset = makers[block.kind](block)
+    for association, ghosts in block.ghosts.items():
+        attach(dataset, GHOSTS, (np.asarray(ghosts).ravel() != 0).astype(np.uint8), association)
+    return dataset
+
+
+def attach(dataset: vtkDataSet, name: str, values: np.ndarray, association: str) -> None:
+    """Adds one array to a dataset.
+
+    values : (n_tuples,) or (n_tuples, n_components), copied; association: "point" or "cell".
+    Raises MeshError if the dataset has another number of points or cells.
+    """
+    on_points = association == "point"
+    expected = dataset.GetNumberOfPoints() if on_points else dataset.GetNumberOfCells()
+    if len(values) != expected:
+        raise MeshError(
+            f"field '{name}' has {len(values)} values, but the block has {expected} {association}s; "
+            "check the sizes that are given to perfield_field or perfield_mesh_ghosts."
+        )
+    array = numpy_to_vtk(np.ascontiguousarray(values), deep=True)
+    array.SetName(name)
+    (dataset.GetPointData() if on_points else dataset.GetCellData()).AddArray(array)
+
+
+def owned_cells(dataset: vtkDataSet) -> int:
+    """Number of cells of a dataset that are not ghosts."""
+    ghosts = dataset.GetCellData().GetArray(GHOSTS)
+    if ghosts is None:
+        return dataset.GetNumberOfCells()
+    duplicate = vtkDataSetAttributes.DUPLICATECELL
+    return int(np.count_nonzero((vtk_to_numpy(ghosts) & duplicate) == 0))
+
+
+def centre_and_size(datasets: Iterable[vtkDataSet]) -> tuple[np.ndarray, float] | None:
+    """Centre (3,) of the box around some datasets and the length of its diagonal; None if all are empty."""
+    boxes = np.array([d.GetBounds() for d in datasets if d.GetNumberOfPoints()]).reshape(-1, 3, 2)
+    if not len(boxes):
+        return None
+    low, high = boxes[:, :, 0].min(axis=0), boxes[:, :, 1].max(axis=0)
+    return (low + high) / 2, float(np.linalg.norm(high - low))
+
+
+def _extent(block: Any) -> list[int]:
+    return [int(number) for number in block.extent]
+
+
+def _image(block: Any) -> vtkImageData:
+    image = vtkImageData()
+    image.SetExtent(_extent(block))
+    image.SetOrigin(block.origin)
+    image.SetSpacing(block.spacing)
+    return image
+
+
+def _rectilinear(block: Any) -> vtkRectilinearGrid:
+    grid = vtkRectilinearGrid()
+    grid.SetExtent(_extent(block))
+    for axis, letter in enumerate("xyz"):
+        values = np.asarray(getattr(block, letter), dtype=np.float64).ravel()
+        expected = block.extent[2 * axis + 1] - block.extent[2 * axis] + 1
+        if len(values) != expected:
+            raise MeshError(
+                f"block {block.block} has {len(values)} {letter} coordinates, but its extent "
+                f"{_extent(block)} needs {expected}; check the sizes given to perfield_mesh_rectilinear."
+            )
+        getattr(grid, f"Set{letter.upper()}Coordinates")(numpy_to_vtk(values, deep=True))
+    return grid
+
+
+def _points(block: Any) -> vtkPoints:
+    points = vtkPoints()
+    values = np.asarray(block.points)
+    if values.dtype not in (np.float32, np.float64):
+        values = values.astype(np.float64)
+    points.SetData(numpy_to_vtk(np.ascontiguousarray(values.reshape(-1, 3)), deep=True))
+    return points
+
+
+def _structured(block: Any) -> vtkStructuredGrid:
+    grid = vtkStructuredGrid()
+    grid.SetExtent(_extent(block))
+    points = _points(block)
+    low, high = np.array(_extent(block)).reshape(3, 2).T
+    expected = int(np.prod(high - low + 1))
+    if points.GetNumberOfPoints() != expected:
+        raise MeshError(
+            f"block {block.block} has {points.GetNumberOfPoints()} points, but its extent {_extent(block)} "
+            f"needs {expected}; check the sizes given to perfield_mesh_structured."
+        )
+    grid.SetPoints(points)
+    return grid
+
+
+def _unstructured(block: Any) -> vtkUnstructuredGrid:
+    grid = vtkUnstructuredGrid()
+    if block.points is None or not len(block.points):
+        return grid  # an empty piece
+    grid.SetPoints(_points(block))
+    connectivity = np.asarray(block.connectivity, dtype=np.int64).ravel()
+    offsets = np.asarray(block.offsets, dtype=np.int64).ravel()
+    types = np.asarray(block.types, dtype=np.uint8).ravel()
+    n_cells, n_points = len(offsets) - 1, grid.GetNumberOfPoints()
+    if len(types) == 1:
+        types = np.full(max(n_cells, 0), types[0], dtype=np.uint8)
+    if len(offsets) and (offsets[0] != 0 or offsets[-1] != len(connectivity) or (np.diff(offsets) < 0).any()):
+        raise MeshError(
+            f"block {block.block} has offsets from {offsets[0]} to {offsets[-1]} over {len(connectivity)} numbers "
+            "of connectivity; expected a row that starts at 0, never falls, and ends at that length."
+        )
+    if len(connectivity) and not (0 <= connectivity.min() and connectivity.max() < n_points):
+        raise MeshError(
+            f"block {block.block} connects points {connectivity.min()} to {connectivity.max()}, but has points "
+            f"0 to {n_points - 1}; check first_number in perfield_mesh_unstructured."
+        )
+    if (types == POLYHEDRON).any():
+        raise MeshError(
+            f"block {block.block} has general polyhedra (cell type 42), whose faces the mesh interface does not "
+            "carry; write the pieces as .pvtu and name it in mesh_path."
+        )
+    if n_cells > 0:
+        cells = vtkCellArray()
+        cells.SetData(numpy_to_vtk(offsets, deep=True), numpy_to_vtk(connectivity, deep=True))
+        cell_types: vtkUnsignedCharArray = numpy_to_vtk(types, deep=True)
+        grid.SetCells(cell_types, cells)
+    return grid

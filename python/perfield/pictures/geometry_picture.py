@@ -1,0 +1,140 @@
+"""The geometry picture: one frame's values on the simulation's own mesh.
+
+Each (rank, block) is one named dataset that carries the simulation's own fields and perfield's values, as point or
+cell arrays. A rank has one value per field; time given to a block differs from block to block. What was not
+measured is NaN, and all pieces of all frames carry the same arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from vtkmodules.vtkCommonCore import vtkStringArray
+from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkDataSet, vtkMultiBlockDataSet, vtkPolyData
+
+from perfield.pictures.blocks import MeshMissingError, attach, centre_and_size, owned_cells
+from perfield.pictures.mesh_messages import focus_values, message_lines
+from perfield.pictures.pieces import Pieces, choose_pieces
+
+
+@dataclass
+class GeometryOptions:
+    """How the geometry picture is made.
+
+    pieces : where the mesh comes from; None: as `choose_pieces` finds it.
+    association : "point" or "cell", where perfield's values sit.
+    fields : names of the values wanted; None: all.
+    focus : ranks f that get arrays `<call>_count_to_<f>` and so on.
+    """
+
+    pieces: Pieces | None = None
+    association: str = "point"
+    fields: Collection[str] | None = None
+    focus: Collection[int] = field(default_factory=tuple)
+
+
+def geometry(run: Any, frame: Any, options: GeometryOptions | None = None) -> vtkMultiBlockDataSet:
+    """One frame's values on the mesh: a block per (rank, block), named `rank_3` or `rank_3_block_1`.
+
+    run, frame : from `perfield.open`. Ranks without a mesh are left out (see `ranks_without_mesh`).
+    Field data: `field_name` and `region_name`, which say which region an array belongs to.
+    Raises MeshMissingError if no rank has a mesh, MeshError if a mesh does not fit together.
+    """
+    picture = vtkMultiBlockDataSet()
+    for name, dataset in geometry_blocks(run, frame, options):
+        index = picture.GetNumberOfBlocks()
+        picture.SetBlock(index, dataset)
+        picture.GetMetaData(index).Set(vtkCompositeDataSet.NAME(), name)
+    for array in region_names(run, frame):
+        picture.GetFieldData().AddArray(array)
+    return picture
+
+
+def geometry_blocks(
+    run: Any, frame: Any, options: GeometryOptions | None = None
+) -> Iterator[tuple[str, vtkDataSet]]:
+    """Names and datasets of `geometry`, one by one, so that only one piece need be in memory."""
+    options = options or GeometryOptions()
+    pieces = options.pieces or choose_pieces(run)
+    values = {name: column for name, column in frame.values.items() if _wanted(name, options)}
+    values.update(focus_values(frame, options.focus, run.n_ranks))
+    timed = [name for name in region_time_fields(run, frame) if _wanted(per_cell(name), options)]
+    found = False
+    for rank in range(run.n_ranks):
+        blocks = pieces.blocks(rank, frame)
+        found = found or bool(blocks)
+        cells_of_rank = sum(owned_cells(dataset) for _, dataset in blocks)
+        for number, dataset in blocks:
+            for name, column in values.items():
+                value, _ = _value(frame, name, column, rank, number)
+                _constant(dataset, name, value, options.association)
+            for name in timed:
+                value, of_block = _value(frame, name, frame.values[name], rank, number)
+                cells = owned_cells(dataset) if of_block else cells_of_rank
+                _constant(dataset, per_cell(name), value / cells if cells else np.nan, options.association)
+            yield (f"rank_{rank}" if len(blocks) == 1 else f"rank_{rank}_block_{number}"), dataset
+    if not found:
+        raise MeshMissingError(
+            f"no rank has a mesh in frame {frame.index} of {run.path} (looked in {pieces.origin}); describe it before "
+            "the first perfield_run, or name pieces on disk with --mesh PATH."
+        )
+
+
+def ranks_without_mesh(run: Any, frame: Any, pieces: Pieces) -> list[int]:
+    """Ranks that the geometry picture of this frame leaves out."""
+    return [rank for rank in range(run.n_ranks) if not pieces.blocks(rank, frame)]
+
+
+def geometry_messages(run: Any, frame: Any, pieces: Pieces | None = None) -> vtkPolyData:
+    """Lines between the centres of the pieces that communicate; see `mesh_messages.message_lines`."""
+    pieces = pieces or choose_pieces(run)
+    centres, sizes = np.full((run.n_ranks, 3), np.nan), np.zeros(run.n_ranks)
+    for rank in range(run.n_ranks):
+        place = centre_and_size(dataset for _, dataset in pieces.blocks(rank, frame))
+        if place is not None:
+            centres[rank], sizes[rank] = place
+    return message_lines(frame, centres, sizes)
+
+
+def region_time_fields(run: Any, frame: Any) -> list[str]:
+    """Names of the fields that hold the time of a region."""
+    names = dict.fromkeys(f"{region.field}_time_s" for region in run.regions)
+    return [name for name in names if name in frame.values]
+
+
+def per_cell(name: str) -> str:
+    """Name of a region's time divided by the cells of the piece: `solve_time_per_cell_s` for `solve_time_s`."""
+    return name.removesuffix("_time_s") + "_time_per_cell_s"
+
+
+def region_names(run: Any, frame: Any) -> tuple[vtkStringArray, vtkStringArray]:
+    """Two columns of text, `field_name` and `region_name`: what a region is called in the program."""
+    columns = (vtkStringArray(), vtkStringArray())
+    for column, name in zip(columns, ("field_name", "region_name")):
+        column.SetName(name)
+    for region in run.regions:
+        if f"{region.field}_time_s" in frame.values:
+            columns[0].InsertNextValue(region.field)
+            columns[1].InsertNextValue(region.name)
+    return columns
+
+
+def _wanted(name: str, options: GeometryOptions) -> bool:
+    return options.fields is None or name in options.fields
+
+
+def _value(frame: Any, name: str, column: np.ndarray, rank: int, block: int) -> tuple[float, bool]:
+    """The value to show on a block, and whether it is the block's own (else the rank's)."""
+    by_block = frame.block_values.get(name)
+    if by_block and (rank, block) in by_block:
+        return float(by_block[rank, block]), True
+    return float(column[rank]), False
+
+
+def _constant(dataset: vtkDataSet, name: str, value: float, association: str) -> None:
+    on_points = association == "point"
+    size = dataset.GetNumberOfPoints() if on_points else dataset.GetNumberOfCells()
+    attach(dataset, name, np.full(size, value), association)

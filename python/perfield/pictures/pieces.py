@@ -1,0 +1,150 @@
+"""Where a run's mesh comes from: stored in the run, or pieces that lie on disk.
+
+Every source answers one question: which blocks does this rank own in this frame, with the simulation's own
+fields on them. Two are here, the meshes that a program described to perfield and the pieces of a parallel VTK
+file; OpenFOAM's are in `openfoam_pieces`.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any, Protocol
+
+from vtkmodules.vtkCommonDataModel import vtkDataSet
+from vtkmodules.vtkIOXML import (
+    vtkXMLImageDataReader,
+    vtkXMLPolyDataReader,
+    vtkXMLRectilinearGridReader,
+    vtkXMLStructuredGridReader,
+    vtkXMLUnstructuredGridReader,
+)
+
+from perfield.pictures.blocks import MeshMissingError, attach, dataset_of
+from perfield.pictures.openfoam_pieces import OpenFoamPieces, is_openfoam_case
+
+READERS = {
+    ".vtu": vtkXMLUnstructuredGridReader,
+    ".vtp": vtkXMLPolyDataReader,
+    ".vti": vtkXMLImageDataReader,
+    ".vtr": vtkXMLRectilinearGridReader,
+    ".vts": vtkXMLStructuredGridReader,
+}
+
+
+class Pieces(Protocol):
+    """A source of meshes."""
+
+    origin: str  # where the meshes come from, for messages: "the run", "case/processor*", "mesh.pvtu"
+
+    def blocks(self, rank: int, frame: Any) -> list[tuple[int, vtkDataSet]]:
+        """Block numbers and datasets of a rank in a frame, own fields attached; none if it has no mesh."""
+
+
+class StoredPieces:
+    """Meshes that the program described through perfield.h; each (rank, version) is converted once."""
+
+    origin = "the run"
+
+    def __init__(self, run: Any):
+        self._run = run
+        self._converted: dict[tuple[int, int], list[tuple[int, vtkDataSet]]] = {}
+
+    def blocks(self, rank: int, frame: Any) -> list[tuple[int, vtkDataSet]]:
+        """Blocks of this rank's mesh as it was in this frame, with the newest fields stored by then."""
+        version = int(frame.mesh_version[rank])
+        if version == 0:
+            return []
+        if (rank, version) not in self._converted:
+            blocks = self._run.mesh(rank, version)
+            self._converted[rank, version] = [(block.block, dataset_of(block)) for block in blocks]
+        fresh = [(number, shallow(dataset)) for number, dataset in self._converted[rank, version]]
+        fields = self._run.fields(rank, frame.index)
+        for number, dataset in fresh:
+            for (block, name), field in fields.items():
+                if block == number:
+                    attach(dataset, name, field.values, field.association)
+        return fresh
+
+
+class FilePieces:
+    """Pieces of a parallel VTK file (.pvtu, .pvtp, .pvti, .pvtr, .pvts): piece n belongs to rank n."""
+
+    def __init__(self, path: Path, n_ranks: int):
+        self.origin = str(path)
+        try:
+            sources = [piece.get("Source") for piece in ElementTree.parse(path).iter("Piece")]
+        except (OSError, ElementTree.ParseError) as error:
+            raise MeshMissingError(
+                f"{path} cannot be read as a parallel VTK file ({error}); expected a .pvtu, .pvtp, .pvti, .pvtr "
+                "or .pvts that lists one piece per rank. Give its path with --mesh or mesh_path."
+            ) from error
+        if len(sources) != n_ranks:
+            raise MeshMissingError(
+                f"{path} lists {len(sources)} pieces, but the run has {n_ranks} ranks; expected one piece per rank, "
+                "in rank order. Write the mesh with as many pieces as the program has ranks."
+            )
+        self._files = [path.parent / str(source) for source in sources]
+        self._read: dict[int, vtkDataSet] = {}
+
+    def blocks(self, rank: int, frame: Any) -> list[tuple[int, vtkDataSet]]:
+        """The one block of this rank, the same in every frame."""
+        if rank not in self._read:
+            self._read[rank] = self._load(self._files[rank])
+        return [(0, shallow(self._read[rank]))]
+
+    @staticmethod
+    def _load(path: Path) -> vtkDataSet:
+        if path.suffix not in READERS or not path.is_file():
+            raise MeshMissingError(
+                f"piece {path} is missing or not one of {', '.join(READERS)}; copy it beside the parallel file "
+                "that names it."
+            )
+        reader = READERS[path.suffix]()
+        reader.SetFileName(str(path))
+        reader.Update()
+        return reader.GetOutput()
+
+
+def shallow(dataset: vtkDataSet) -> vtkDataSet:
+    """A new dataset that shares points, cells and arrays with another one."""
+    copy = dataset.NewInstance()
+    copy.ShallowCopy(dataset)
+    return copy
+
+
+def choose_pieces(run: Any, mesh: str | Path | None = None) -> Pieces:
+    """The source of a run's meshes.
+
+    In this order: `mesh` (a parallel VTK file or an OpenFOAM case), `mesh_path` of the run's configuration,
+    meshes stored in the run, processor0 in the directory that the program ran in.
+    Raises MeshMissingError, with what to do, if there is none.
+    """
+    started_in = Path(run.path, run.info.get("working_directory", "."))
+    configured = run.info.get("configuration", {}).get("mesh_path", "")
+    if mesh is not None or configured:
+        path = Path(mesh) if mesh is not None else started_in / configured
+        return _on_disk(path, run)
+    if any((frame.mesh_version > 0).any() for frame in _first_and_last(run)):
+        return StoredPieces(run)
+    if is_openfoam_case(started_in):
+        return OpenFoamPieces(started_in, run.n_ranks)
+    raise MeshMissingError(
+        f"no rank of {run.path} described a mesh, and there are no pieces on disk beside it. Describe the mesh with "
+        "perfield_mesh_* (perfield.h), or name a .pvtu file or an OpenFOAM case with --mesh PATH or mesh_path in "
+        "perfield.toml; `perfield render --topology` needs no mesh."
+    )
+
+
+def _on_disk(path: Path, run: Any) -> Pieces:
+    if not path.exists():
+        raise MeshMissingError(
+            f"mesh {path} does not exist; name a .pvtu file, or a directory that holds processor0, processor1, ..."
+        )
+    if path.is_dir() or path.suffix == ".foam":
+        return OpenFoamPieces(path if path.is_dir() else path.parent, run.n_ranks)
+    return FilePieces(path, run.n_ranks)
+
+
+def _first_and_last(run: Any) -> list[Any]:
+    return [run.frame(index) for index in sorted({0, len(run) - 1})] if len(run) else []
