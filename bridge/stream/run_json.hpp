@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// run_json.hpp - run.json: what is known of a run when its directory is claimed. Written once,
+// each key in a line of its own, so that the few facts that ranks need can be found by line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace perfield {
+
+struct RunFacts {
+  uint64_t run_id = 0;
+  std::string token;     // of the job, see job.hpp; "" if there is none
+  int64_t start_ns = 0;  // CLOCK_REALTIME when the directory was claimed
+};
+
+// The text of run.json. working_directory: relative to the run directory.
+std::string run_json(const RunFacts& facts, const std::vector<std::string>& command,
+                     const std::string& working_directory);
+
+// Reads the facts back; false if the directory holds no whole run.json.
+bool read_run_facts(const std::string& run_directory, RunFacts* facts);
+
+std::string hex16(uint64_t number);
+// 16 hexadecimal digits; 0 if the text is anything else.
+uint64_t from_hex16(const std::string& text);
+
+}  // namespace perfield
