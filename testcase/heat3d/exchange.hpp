@@ -6,10 +6,8 @@
 
 #include <mpi.h>
 
-#include <array>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "grid.hpp"
 

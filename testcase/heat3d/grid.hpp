@@ -8,7 +8,6 @@
 
 #include <array>
 #include <cstddef>
-#include <vector>
 
 #include "input.hpp"
 

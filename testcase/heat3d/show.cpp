@@ -6,6 +6,7 @@
 #include "show.hpp"
 
 #include <perfield.hpp>
+#include <vector>
 
 void show_mesh(const Grid& grid, const double* temperature) {
   int64_t extent[6], size[3];

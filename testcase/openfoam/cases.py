@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Three OpenFOAM tutorials, shortened and divided among four ranks, ready to be run.
+
+The tutorials are those of Debian's package `openfoam-examples`; nothing of them is kept here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PACKAGED = Path("usr/share/doc/openfoam-examples/examples")
+N_RANKS = 4
+
+DECOMPOSITION = """FoamFile {{ version 2.0; format ascii; class dictionary; object decomposeParDict; }}
+numberOfSubdomains {n};
+method simple;
+coeffs {{ n ({n} 1 1); delta 0.001; }}
+"""
+
+
+class OpenFoamMissingError(RuntimeError):
+    """OpenFOAM or its tutorials are not on this machine; the text says what to install."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A solver and the tutorial that it runs.
+
+    changes : file of the case -> entries of that file -> their new values.
+    """
+
+    solver: str
+    tutorial: str
+    changes: dict[str, dict[str, str]]
+    before: list[str] = field(default_factory=lambda: ["blockMesh"])
+
+
+CASES = {
+    case.solver: case
+    for case in (
+        Case(
+            "icoFoam",
+            "incompressible/icoFoam/cavity/cavity",
+            {"system/controlDict": {"endTime": "0.2", "writeInterval": "5"}},
+        ),
+        Case(
+            "interFoam",
+            "multiphase/interFoam/laminar/damBreak/damBreak",
+            {
+                "system/controlDict": {"endTime": "0.15", "writeControl": "timeStep", "writeInterval": "5"},
+                "system/fvSolution": {"nAlphaSubCycles": "3"},
+            },
+            before=["blockMesh", "setFields"],
+        ),
+        Case(
+            "reactingFoam",
+            "combustion/reactingFoam/laminar/counterFlowFlame2D",
+            {"system/controlDict": {"endTime": "3e-4", "writeControl": "timeStep", "writeInterval": "5"}},
+        ),
+    )
+}
+
+
+def environment() -> dict[str, str]:
+    """This process's environment with what Debian's OpenFOAM and four ranks on few cores need."""
+    needed = {
+        "WM_PROJECT_DIR": "/usr/share/openfoam",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+    }
+    if os.geteuid() == 0:
+        needed |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return needed | dict(os.environ)
+
+
+def tutorials() -> Path:
+    """The folder of the tutorials.
+
+    Where Debian's package is not installed, or its documentation was left out (as containers do),
+    the package is fetched once and unpacked into build/.
+    Raises OpenFoamMissingError if that fails, too.
+    """
+    unpacked = REPOSITORY / "build" / "openfoam-examples"
+    for root in (Path("/"), unpacked):
+        if (root / PACKAGED).is_dir():
+            return root / PACKAGED
+    unpacked.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        _run(["apt-get", "download", "-qq", "openfoam-examples"], unpacked.parent)
+        package = next(unpacked.parent.glob("openfoam-examples_*.deb"))
+        _run(["dpkg-deb", "--extract", package, unpacked], unpacked.parent)
+    except (OSError, RuntimeError, StopIteration) as error:
+        raise OpenFoamMissingError(
+            f"OpenFOAM's tutorials are neither in /{PACKAGED} nor can they be fetched ({error}); "
+            "install Debian's package openfoam-examples."
+        ) from error
+    return unpacked / PACKAGED
+
+
+def prepare(case: Case, folder: Path) -> None:
+    """Makes `folder` a fresh copy of the case, meshed and divided among the ranks.
+
+    Whatever `folder` held before is deleted.
+    Raises OpenFoamMissingError, or RuntimeError if a tool of OpenFOAM fails.
+    """
+    if not shutil.which(case.solver):
+        raise OpenFoamMissingError(f"{case.solver} was not found in PATH; install Debian's package openfoam.")
+    source = tutorials() / case.tutorial
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(source, folder)
+    for name, entries in case.changes.items():
+        for key, value in entries.items():
+            set_entry(folder / name, key, value)
+    (folder / "system" / "decomposeParDict").write_text(DECOMPOSITION.format(n=N_RANKS))
+    for tool in [*case.before, "decomposePar"]:
+        _run([tool], folder)
+
+
+def set_entry(file: Path, key: str, value: str) -> None:
+    """Sets an entry of one of OpenFOAM's dictionaries. Raises RuntimeError if it has no such entry."""
+    text, n = re.subn(rf"(?m)^(\s*{key}\s+)[^;]*;", rf"\g<1>{value};", file.read_text())
+    if n == 0:
+        raise RuntimeError(f"{file} has no entry {key}, which was to become {value}.")
+    file.write_text(text)
+
+
+def _run(command: list, folder: Path) -> None:
+    result = subprocess.run(
+        [str(word) for word in command], cwd=folder, env=environment(), capture_output=True, text=True
+    )
+    if result.returncode != 0:
+        words = " ".join(str(word) for word in command)
+        raise RuntimeError(f"{words} failed in {folder}: {(result.stderr or result.stdout)[-2000:]}")

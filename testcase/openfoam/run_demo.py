@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs unmodified OpenFOAM solvers under perfield and makes pictures of them.
+
+`python run_demo.py FOLDER [SOLVER ...]`: icoFoam, interFoam and reactingFoam unless named. Each
+gets a folder of its own in FOLDER, made anew by every call.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+from cases import CASES, N_RANKS, environment, prepare
+
+
+def run_measured(solver: str, folder: Path) -> None:
+    """Runs one solver under perfield in `folder` and renders the run. Raises RuntimeError on failure."""
+    prepare(CASES[solver], folder)
+    log = folder / f"log.{solver}"
+    commands = {
+        "perfield run": ["perfield", "run", "-n", str(N_RANKS), "--", solver, "-parallel"],
+        "perfield render": ["perfield", "render", "--images", "perfield-run"],
+    }
+    print(
+        f"\n{solver}: {' '.join(commands['perfield run'])}   (in {folder}; its output: {log.name})",
+        flush=True,
+    )
+    with log.open("w") as output:
+        result = subprocess.run(commands["perfield run"], cwd=folder, env=environment(), stdout=output)
+    if result.returncode == 0:
+        result = subprocess.run(commands["perfield render"], cwd=folder, env=environment())
+    if result.returncode != 0:
+        raise RuntimeError(f"{solver} in {folder} ended with code {result.returncode}; see {log} and above.")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument(
+        "folder", type=Path, help="where the cases go; perfield-run/ in each is the measurement"
+    )
+    parser.add_argument("solvers", nargs="*", metavar="solver", help=f"of {', '.join(CASES)}; default: all")
+    arguments = parser.parse_args()
+    unknown = [solver for solver in arguments.solvers if solver not in CASES]
+    if unknown:
+        parser.error(f"there is no case for {', '.join(unknown)}; there are {', '.join(CASES)}")
+    try:
+        for solver in arguments.solvers or CASES:
+            run_measured(solver, arguments.folder.resolve() / solver)
+    except RuntimeError as error:
+        print(f"run_demo: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
