@@ -80,23 +80,24 @@ static inline perfield_array perfield_array_component(const double* q, int32_t n
 #define PERFIELD_WEAK __attribute__((weak))
 #endif
 #define PERFIELD_INLINE static inline __attribute__((always_inline))
-#define PERFIELD_FUNCTION(result, absent, name, parameters, arguments)    \
-  extern result name##_weak parameters __asm__(#name) PERFIELD_WEAK;      \
-  PERFIELD_INLINE result name parameters __asm__(#name "_inline");          \
-  PERFIELD_INLINE result name parameters {                                  \
-    return name##_weak ? name##_weak arguments : (absent);                \
-  }
-#define PERFIELD_PROCEDURE(name, parameters, arguments)                 \
-  extern void name##_weak parameters __asm__(#name) PERFIELD_WEAK;      \
-  PERFIELD_INLINE void name parameters __asm__(#name "_inline");          \
-  PERFIELD_INLINE void name parameters {                                  \
-    if (name##_weak) name##_weak arguments;                             \
+#define PERFIELD_FUNCTION(result, absent, name, parameters, arguments) \
+  extern result name##_weak parameters __asm__(#name) PERFIELD_WEAK;   \
+  PERFIELD_INLINE result name parameters __asm__(#name "_inline");     \
+  PERFIELD_INLINE result name parameters { return name##_weak ? name##_weak arguments : (absent); }
+#define PERFIELD_PROCEDURE(name, parameters, arguments)            \
+  extern void name##_weak parameters __asm__(#name) PERFIELD_WEAK; \
+  PERFIELD_INLINE void name parameters __asm__(#name "_inline");   \
+  PERFIELD_INLINE void name parameters {                           \
+    if (name##_weak) name##_weak arguments;                        \
   }
 #endif
 /* ---------------------------------------------------------------------------------------------- */
 
-/* Start and end of measuring. Not needed in MPI programs started by perfield-exec, where MPI_Init
- * and MPI_Finalize do it; a program without MPI is rank 0 of 1. Call after MPI_Init. */
+/* Call perfield_initialize where the time loop starts (after MPI_Init): what came before is setup
+ * and belongs to no step. It also starts measuring where MPI_Init has not done so: in a program
+ * started without perfield-exec, or without MPI (rank 0 of 1). Without this call, what precedes
+ * the first perfield_run is setup. perfield_finalize is not needed where MPI_Finalize is called in
+ * a program started by perfield-exec. */
 PERFIELD_PROCEDURE(perfield_initialize, (void), ())
 PERFIELD_PROCEDURE(perfield_finalize, (void), ())
 
@@ -164,8 +165,7 @@ PERFIELD_PROCEDURE(perfield_mesh_unstructured,
                    (block, points, connectivity, offsets, types, first_number))
 
 /* Marks ghost points or cells: ghosts[n] is not 0 where entity n belongs to a neighbour. */
-PERFIELD_PROCEDURE(perfield_mesh_ghosts,
-                   (int block, int association, perfield_array ghosts),
+PERFIELD_PROCEDURE(perfield_mesh_ghosts, (int block, int association, perfield_array ghosts),
                    (block, association, ghosts))
 
 /* Says that a new mesh follows: forgets all blocks and fields; the next description is a new

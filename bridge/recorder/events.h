@@ -10,6 +10,8 @@
 
 #include "recorder/calls.h"
 
+// Seen by the libraries of the sources, hidden from nobody: see libperfield.map.
+#pragma GCC visibility push(default)
 extern "C" {
 
 // --- waking and ending (not on the hot path) ----------------------------------------------------
@@ -24,8 +26,13 @@ void perfield_source_end(const char* reason) noexcept;
 void perfield_source_summary() noexcept;
 // Names a source ("pmpi", "openfoam") in this rank's `rank` or `end` entry. name: a literal.
 void perfield_source_present(const char* name) noexcept;
-// A code hook was hit (told at the end if it never was). name: a literal.
+// A code hook is in place: if it is never hit, `sentence` is told at the end. Literals.
+void perfield_source_hook_expected(const char* name, const char* sentence) noexcept;
+// A code hook was hit. name: as above.
 void perfield_source_hook_hit(const char* name) noexcept;
+// Ends setup: what was measured so far belongs to no step. perfield_initialize does the same, and
+// so does the first perfield_run where neither was called. Does nothing after the first step.
+void perfield_source_setup_done() noexcept;
 // One line on stderr, at most once per node for each `topic`; prefixed with "perfield: ".
 void perfield_source_tell(const char* topic, const char* sentence) noexcept;
 
@@ -51,6 +58,7 @@ void perfield_own_begin() noexcept;
 void perfield_own_end() noexcept;
 
 }  // extern "C"
+#pragma GCC visibility pop
 
 // Peers that are no world rank.
 inline constexpr int32_t kPeerOther = -1;    // the table was full: exact sums, no name

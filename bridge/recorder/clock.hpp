@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// clock.hpp - the cheapest constant clock of this machine, in ticks: the time stamp counter where
+// it is invariant and trusted by the kernel, else CLOCK_MONOTONIC (ticks are then nanoseconds).
+// Reading it is inline, lock-free and safe on any thread; start() is called once.
+#pragma once
+
+#include <time.h>
+
+#include <atomic>
+#include <cstdint>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace perfield {
+
+inline uint64_t monotonic_ns() noexcept {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return uint64_t(t.tv_sec) * 1000000000u + uint64_t(t.tv_nsec);
+}
+
+inline int64_t realtime_ns() noexcept {
+  timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return int64_t(t.tv_sec) * 1000000000 + t.tv_nsec;
+}
+
+class Clock {
+ public:
+  // choice: "auto", "tsc" or "monotonic". Takes the origin that ns() counts from.
+  void start(const char* choice) noexcept;
+
+  uint64_t ticks() const noexcept {
+#if defined(__x86_64__)
+    if (tsc_) return __rdtsc();
+#endif
+    return monotonic_ns();
+  }
+
+  // Compares the counter with CLOCK_MONOTONIC again; the longer the run, the better the rate.
+  // Called at each closing of a step.
+  void calibrate() noexcept;
+
+  // A span of ticks in nanoseconds.
+  uint64_t span_ns(uint64_t ticks) const noexcept {
+    return tsc_ ? uint64_t(double(ticks) * ns_per_tick_) : ticks;
+  }
+  // A stamp in nanoseconds since start().
+  uint64_t since_start_ns(uint64_t stamp) const noexcept { return span_ns(stamp - origin_ticks_); }
+
+  const char* name() const noexcept { return tsc_ ? "tsc" : "monotonic"; }
+
+ private:
+  bool tsc_ = false;
+  uint64_t origin_ticks_ = 0;
+  double ns_per_tick_ = 1.0;
+};
+
+}  // namespace perfield

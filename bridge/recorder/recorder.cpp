@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// recorder.cpp - gives each thread its shard and reads them all when a step closes.
+#include "recorder/recorder.hpp"
+
+#include <new>
+
+namespace perfield {
+namespace {
+thread_local bool this_thread_refused = false;  // asked once is enough
+}
+
+thread_local Shard* this_shard __attribute__((tls_model("initial-exec"))) = nullptr;
+
+Recorder& recorder() noexcept {
+  alignas(Recorder) static char memory[sizeof(Recorder)];
+  static Recorder* r = new (memory) Recorder;
+  return *r;
+}
+
+void Recorder::start(uint32_t max_peers, bool messages, const std::string& choice) noexcept {
+  max_peers_ = max_peers;
+  messages_ = messages;
+  clock.start(choice.c_str());
+  has_key_ = pthread_key_create(&thread_key_, [](void* s) { thread_ended(s); }) == 0;
+}
+
+// Hands the shard of an ended thread on; what it counted stays in it until the next closing.
+void Recorder::thread_ended(void* memory) noexcept {
+  auto* shard = static_cast<Shard*>(memory);
+  this_shard = nullptr;
+  while (shard->depth.load(std::memory_order_relaxed) > 0) {  // regions that were never left
+    int32_t top = shard->depth.load(std::memory_order_relaxed) - 1;
+    if (top >= kStackDepth) {
+      shard->depth.store(top, std::memory_order_relaxed);
+      continue;
+    }
+    shard->faults.add(1);
+    shard->leave_region(shard->stack[top].handle.load(std::memory_order_relaxed),
+                        recorder().clock.ticks());
+  }
+  shard->inside_call = shard->own_work = 0;
+  shard->pipeline_armed = false;
+  shard->in_use.store(false, std::memory_order_release);
+}
+
+Shard* Recorder::new_shard() noexcept {
+  if (this_thread_refused) return nullptr;
+  std::lock_guard<std::mutex> lock(shards_mutex_);
+  int n = n_shards();
+  Shard* mine = nullptr;
+  for (int i = 0; i < n && !mine; ++i) {
+    Shard& s = shard_at(i);
+    if (!s.in_use.load(std::memory_order_acquire)) {
+      s.in_use.store(true, std::memory_order_relaxed);
+      mine = &s;
+    }
+  }
+  if (!mine && n < kMaxShards) {
+    mine = Shard::create(activity_, regions.capacity(), max_peers_);
+    if (mine) {
+      mine->count_messages = messages_;
+      shards_[n].store(mine, std::memory_order_release);
+      n_shards_.store(n + 1, std::memory_order_release);
+    }
+  }
+  if (!mine) {
+    this_thread_refused = true;
+    refused_threads_.fetch_add(1);
+    return nullptr;
+  }
+  this_shard = mine;
+  if (has_key_) pthread_setspecific(thread_key_, mine);
+  return mine;
+}
+
+void Recorder::enter_region(uint32_t handle, uint32_t id) noexcept {
+  Shard* s = shard();
+  if (!s || s->own_work) return;
+  bool counted = id != Regions::kNone;
+  uint64_t now = counted && state() == Activity::active ? clock.ticks() : 0;
+  s->enter_region(handle, id, counted, now);
+}
+
+void Recorder::leave_region(uint32_t handle) noexcept {
+  Shard* s = shard();
+  if (!s || s->own_work) return;
+  bool needs_time = state() == Activity::active && !s->top_is_uncounted();
+  s->leave_region(handle, needs_time ? clock.ticks() : 0);
+}
+
+void Recorder::open(uint64_t now) noexcept {
+  activity_.since_ticks.store(now, std::memory_order_relaxed);
+  activity_.period.store(activity_.period.load(std::memory_order_relaxed) + 1,
+                         std::memory_order_relaxed);
+  for (int i = 0; i < n_shards(); ++i) shard_at(i).open(regions.size());
+  activity_.state.store(Activity::active, std::memory_order_release);
+}
+
+void Recorder::fold(uint64_t now) noexcept {
+  for (int i = 0; i < n_shards(); ++i) shard_at(i).fold(now, regions.size());
+}
+
+}  // namespace perfield

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// recorder.hpp - the one recorder of a process: its shards, its regions, its clock and whether it
+// counts now. The event functions run on the program's threads and return at once while asleep;
+// the others are called by the session, one thread at a time. Knows no files and no MPI.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "recorder/clock.hpp"
+#include "recorder/regions.hpp"
+#include "recorder/shard.hpp"
+
+namespace perfield {
+
+extern thread_local Shard* this_shard __attribute__((tls_model("initial-exec")));
+
+class Recorder {
+ public:
+  static constexpr int kMaxShards = 512;
+
+  // --- events
+  // -------------------------------------------------------------------------------------
+  uint32_t state() const noexcept { return activity_.state.load(std::memory_order_relaxed); }
+
+  // This thread's shard; nullptr while asleep, or when there is no memory for one more.
+  Shard* shard() noexcept {
+    if (state() == Activity::asleep) return nullptr;
+    return this_shard ? this_shard : new_shard();
+  }
+
+  void enter_region(uint32_t id, uint32_t counted_as) noexcept;
+  void leave_region(uint32_t id) noexcept;
+
+  // --- the session's side
+  // -------------------------------------------------------------------------
+  void start(uint32_t max_peers, bool messages, const std::string& clock) noexcept;
+  // Counting goes on, from `now`; what was open is credited from here.
+  void open(uint64_t now) noexcept;
+  // Takes what has been counted until `now` into carry, in all shards. Counting goes on.
+  void fold(uint64_t now) noexcept;
+  // Events are followed (so that begins and ends stay matched) but not counted.
+  void close() noexcept { activity_.state.store(Activity::inactive, std::memory_order_release); }
+  // For good.
+  void stop() noexcept { activity_.state.store(Activity::asleep, std::memory_order_release); }
+
+  int n_shards() const noexcept { return n_shards_.load(std::memory_order_acquire); }
+  Shard& shard_at(int i) noexcept { return *shards_[i].load(std::memory_order_acquire); }
+  uint64_t refused_threads() const noexcept { return refused_threads_.load(); }
+
+  Clock clock;
+  Regions regions;
+
+ private:
+  Shard* new_shard() noexcept;
+  static void thread_ended(void* shard) noexcept;
+
+  Activity activity_;
+  uint32_t max_peers_ = 4096;
+  bool messages_ = true;
+  pthread_key_t thread_key_{};
+  bool has_key_ = false;
+  std::mutex shards_mutex_;
+  std::atomic<int> n_shards_{0};
+  std::atomic<Shard*> shards_[kMaxShards] = {};
+  std::atomic<uint64_t> refused_threads_{0};
+};
+
+// The recorder of this process. Never destroyed: events may come as late as the program likes.
+Recorder& recorder() noexcept;
+
+}  // namespace perfield

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// regions.hpp - the names of what is measured. Definitions are added under a lock, never removed,
+// and found without one; a region is told apart by its name, the block of the mesh that its time
+// goes to, and the call site that armed it. When the table is full a new one is `other regions`.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace perfield {
+
+struct RegionDefinition {
+  std::string name, file;
+  int line = 0;
+  int block = -1;
+  uintptr_t site = 0;
+  bool selected = true;                 // by the configuration's `regions`
+  std::atomic<bool> armed_only{false};  // once armed, entries from elsewhere are not measured
+  std::atomic<uint64_t> hash{0};
+};
+
+class Regions {
+ public:
+  // Called once, before measuring; definitions made earlier are selected again.
+  void configure(uint32_t max_regions, const std::vector<std::string>& globs,
+                 const std::string& step_region) noexcept;
+
+  // The id of a region, defined now if it is new. Never fails; cuts names at kLongestName.
+  uint32_t define(const char* name, const char* file, int line, int block = -1,
+                  uintptr_t site = 0) noexcept;
+
+  RegionDefinition& operator[](uint32_t id) noexcept { return *table_[id]; }
+  uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }
+  uint32_t capacity() const noexcept { return capacity_; }
+  uint32_t step_region() const noexcept { return step_region_.load(std::memory_order_relaxed); }
+  uint64_t overflowed() const noexcept { return overflowed_.load(std::memory_order_relaxed); }
+
+  static constexpr size_t kLongestName = 1000;
+  static constexpr uint32_t kNone = ~uint32_t(0);
+
+ private:
+  uint32_t find(uint64_t hash, const char* name, size_t length, int block,
+                uintptr_t site) const noexcept;
+  bool matches_selection(const std::string& name) const noexcept;
+  void ensure_table() noexcept;
+
+  std::mutex mutex_;
+  std::atomic<RegionDefinition**> published_{nullptr};
+  RegionDefinition** table_ = nullptr;      // [capacity_]
+  std::atomic<uint32_t>* slots_ = nullptr;  // hash table of id + 1
+  uint32_t slot_mask_ = 0;
+  uint32_t capacity_ = 4096;
+  std::atomic<uint32_t> size_{0};
+  std::atomic<uint32_t> step_region_{kNone};
+  std::atomic<uint64_t> overflowed_{0};
+  std::vector<std::string> globs_{"*"};
+  std::string step_region_name_;
+};
+
+}  // namespace perfield

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// shard.cpp - counting on the hot path, and reading it from another thread. See shard.hpp for who
+// may touch what. A region's value at a moment is what it has completed plus the open part of
+// those entered now; steps are differences of such values, so errors never add up.
+#include "recorder/shard.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+
+namespace perfield {
+namespace {
+
+constexpr auto relaxed = std::memory_order_relaxed;
+
+uint64_t difference(uint64_t later, uint64_t earlier) noexcept {
+  return later > earlier ? later - earlier : 0;  // a torn read of another thread is no time
+}
+
+uint32_t power_of_two_above(uint32_t n) noexcept {
+  uint32_t p = 16;
+  while (p < n) p *= 2;
+  return p;
+}
+
+size_t aligned(size_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
+
+}  // namespace
+
+Shard* Shard::create(const Activity& activity, uint32_t max_regions, uint32_t max_peers) noexcept {
+  uint32_t max_messages = max_peers + PERFIELD_CALL_LIMIT;
+  uint32_t slots = power_of_two_above(max_messages * 2);
+  size_t regions = aligned(max_regions * sizeof(RegionCounters));
+  size_t counts = aligned(max_regions * sizeof(uint16_t));
+  size_t values = aligned(max_regions * sizeof(RegionValues));
+  size_t messages = aligned(max_messages * sizeof(Message));
+  size_t total =
+      aligned(sizeof(Shard)) + regions + counts + 2 * values + messages + slots * sizeof(uint32_t);
+  // Fresh pages are zero and cost nothing until they are touched.
+  void* memory = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  char* at = static_cast<char*>(memory);
+  auto take = [&at](size_t bytes) {
+    char* taken = at;
+    at += bytes;
+    return taken;
+  };
+  Shard* s = new (take(aligned(sizeof(Shard)))) Shard;
+  s->activity = &activity;
+  s->max_regions = max_regions;
+  s->max_messages = max_messages;
+  s->regions = reinterpret_cast<RegionCounters*>(take(regions));
+  s->open_count = reinterpret_cast<uint16_t*>(take(counts));
+  s->closed_regions = reinterpret_cast<RegionValues*>(take(values));
+  s->carry_regions = reinterpret_cast<RegionValues*>(take(values));
+  s->messages = reinterpret_cast<Message*>(take(messages));
+  s->message_slots = reinterpret_cast<uint32_t*>(take(slots * sizeof(uint32_t)));
+  s->slot_mask = slots - 1;
+  return s;
+}
+
+void Shard::enter_region(uint32_t handle, uint32_t id, bool counted, uint64_t now) noexcept {
+  int32_t d = depth.load(relaxed);
+  if (d >= kStackDepth) {
+    // Too deep to time: still counted as an entry, and its end is matched by depth alone.
+    faults.add(1);
+    depth.store(d + 1, relaxed);
+    if (counted) regions[id].count.add(1);
+    return;
+  }
+  Frame& f = stack[d];
+  int32_t parent = -1;
+  if (d > 0)
+    parent = stack[d - 1].counted.load(relaxed) ? d - 1 : stack[d - 1].parent.load(relaxed);
+  f.id.store(id, relaxed);
+  f.handle.store(handle, relaxed);
+  f.entered.store(now, relaxed);
+  f.children.store(0, relaxed);
+  f.children_period.store(0, relaxed);
+  f.parent.store(parent, relaxed);
+  f.counted.store(counted, relaxed);
+  if (counted) {
+    if (activity->state.load(relaxed) == Activity::active) regions[id].count.add(1);
+    ++open_count[id];
+  }
+  depth.store(d + 1, std::memory_order_release);
+}
+
+void Shard::leave_region(uint32_t handle, uint64_t now) noexcept {
+  int32_t d = depth.load(relaxed);
+  if (d > kStackDepth) {  // beyond the table: see enter_region
+    depth.store(d - 1, relaxed);
+    return;
+  }
+  int32_t match = d - 1;
+  while (match >= 0 && stack[match].handle.load(relaxed) != handle) --match;
+  if (match < 0) {  // an end without a begin
+    if (d == 0 || activity->state.load(relaxed) == Activity::active) faults.add(1);
+    return;
+  }
+  for (; d - 1 > match; --d) {  // inner regions that were not ended
+    faults.add(1);
+    leave_top(now);
+  }
+  leave_top(now);
+}
+
+void Shard::leave_top(uint64_t now) noexcept {
+  int32_t d = depth.load(relaxed) - 1;
+  Frame& f = stack[d];
+  if (f.counted.load(relaxed)) {
+    uint32_t id = f.id.load(relaxed);
+    uint16_t still_open = --open_count[id];
+    if (activity->state.load(relaxed) == Activity::active) {
+      uint64_t period = activity->period.load(relaxed);
+      uint64_t begin = std::max(f.entered.load(relaxed), activity->since_ticks.load(relaxed));
+      uint64_t spent = difference(now, begin);
+      uint64_t inner = f.children_period.load(relaxed) == period ? f.children.load(relaxed) : 0;
+      if (still_open == 0) regions[id].inclusive.add(spent);
+      regions[id].self.add(difference(spent, inner));
+      int32_t p = f.parent.load(relaxed);
+      if (p >= 0) {
+        Frame& outer = stack[p];
+        bool same = outer.children_period.load(relaxed) == period;
+        outer.children.store((same ? outer.children.load(relaxed) : 0) + spent, relaxed);
+        outer.children_period.store(period, relaxed);
+      }
+    }
+  }
+  depth.store(d, std::memory_order_release);
+}
+
+uint32_t Shard::find_message(uint16_t call, int32_t peer) noexcept {
+  uint64_t key = (uint64_t(uint32_t(peer)) << 16) | call;
+  uint32_t slot = uint32_t((key * 0x9E3779B97F4A7C15u) >> 32) & slot_mask;
+  for (;; slot = (slot + 1) & slot_mask) {
+    uint32_t i = message_slots[slot];
+    if (i == 0) break;
+    if (messages[i].peer == peer && messages[i].call == call) return i;
+  }
+  uint32_t n = n_messages.load(relaxed);
+  if (n >= max_messages) {
+    overflowed.add(1);
+    messages[call].peer = -1;
+    messages[call].call = call;
+    return call;  // `other peers` of this call
+  }
+  messages[n].peer = peer;
+  messages[n].call = call;
+  message_slots[slot] = n;
+  n_messages.store(n + 1, std::memory_order_release);
+  return n;
+}
+
+void Shard::count_message(uint16_t call, int32_t peer, uint64_t bytes) noexcept {
+  uint32_t i = last_message;
+  if (i < PERFIELD_CALL_LIMIT || messages[i].peer != peer || messages[i].call != call)
+    last_message = i = find_message(call, peer);
+  Message& m = messages[i];
+  m.count.add(1);
+  m.bytes.add(bytes);
+  if (bytes == 0) m.empty.add(1);
+  uint64_t period = activity->period.load(relaxed);
+  if (m.largest_period.get() != period) {
+    m.largest_period.set(period);
+    m.largest.set(bytes);
+  } else if (bytes > m.largest.get()) {
+    m.largest.set(bytes);
+  }
+}
+
+void Shard::fold(uint64_t now, uint32_t n_regions) noexcept {
+  uint64_t since = activity->since_ticks.load(relaxed);
+  uint64_t period = activity->period.load(relaxed);
+
+  for (uint32_t r = 0; r < n_regions; ++r) {
+    RegionValues& closed = closed_regions[r];
+    RegionValues& carry = carry_regions[r];
+    uint64_t count = regions[r].count.get();
+    carry.count += count - closed.count;
+    closed.count = count;
+    carry.inclusive += difference(regions[r].inclusive.get(), closed.inclusive);
+    carry.self += difference(regions[r].self.get(), closed.self);
+  }
+  // The open part of regions that are entered now.
+  int32_t d = std::min(depth.load(std::memory_order_acquire), kStackDepth);
+  for (int32_t i = 0; i < d; ++i) {
+    const Frame& f = stack[i];
+    if (!f.counted.load(relaxed)) continue;
+    uint32_t id = f.id.load(relaxed);
+    if (id >= n_regions) continue;
+    uint64_t begin = std::max(f.entered.load(relaxed), since);
+    uint64_t until = now;  // own time ends where the next inner region that is counted begins
+    bool outermost = true;
+    for (int32_t j = i + 1; j < d; ++j) {
+      if (stack[j].counted.load(relaxed)) {
+        until = std::max(stack[j].entered.load(relaxed), since);
+        break;
+      }
+    }
+    for (int32_t j = 0; j < i && outermost; ++j)
+      outermost = !(stack[j].counted.load(relaxed) && stack[j].id.load(relaxed) == id);
+    uint64_t inner = f.children_period.load(relaxed) == period ? f.children.load(relaxed) : 0;
+    if (outermost) carry_regions[id].inclusive += difference(now, begin);
+    carry_regions[id].self += difference(difference(until, begin), inner);
+  }
+
+  uint32_t n = n_messages.load(std::memory_order_acquire);
+  for (uint32_t i = first_message(); i < n; ++i) {
+    Message& m = messages[i];
+    uint64_t count = m.count.get();
+    if (count == m.closed_count) continue;
+    uint64_t bytes = m.bytes.get(), empty = m.empty.get();
+    m.carry_count += count - m.closed_count;
+    m.carry_bytes += bytes - m.closed_bytes;
+    m.carry_empty += empty - m.closed_empty;
+    if (m.largest_period.get() == period)
+      m.carry_largest = std::max(m.carry_largest, m.largest.get());
+    m.closed_count = count;
+    m.closed_bytes = bytes;
+    m.closed_empty = empty;
+  }
+
+  for (uint32_t word = 0; word < PERFIELD_CALL_LIMIT / 64; ++word) {
+    for (uint64_t bits = touched_calls[word].load(relaxed); bits; bits &= bits - 1) {
+      uint32_t c = word * 64 + uint32_t(__builtin_ctzll(bits));
+      CallValues now_at = {calls[c].count.get(), calls[c].ticks.get(), calls[c].bytes_out.get(),
+                           calls[c].bytes_in.get()};
+      carry_calls[c].count += now_at.count - closed_calls[c].count;
+      carry_calls[c].ticks += now_at.ticks - closed_calls[c].ticks;
+      carry_calls[c].bytes_out += now_at.bytes_out - closed_calls[c].bytes_out;
+      carry_calls[c].bytes_in += now_at.bytes_in - closed_calls[c].bytes_in;
+      closed_calls[c] = now_at;
+    }
+  }
+}
+
+void Shard::open(uint32_t n_regions) noexcept {
+  for (uint32_t r = 0; r < n_regions; ++r) {
+    closed_regions[r].inclusive = regions[r].inclusive.get();
+    closed_regions[r].self = regions[r].self.get();
+  }
+}
+
+}  // namespace perfield

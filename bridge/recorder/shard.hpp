@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// shard.hpp - what one thread has counted. Only its own thread writes the counters, with relaxed
+// atomics, and they only grow; the thread that closes a step reads them and keeps differences in
+// the `closed` and `carry` parts, which only it touches. Nothing here allocates, locks or fails:
+// what finds no place goes to `other` and is counted.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "recorder/calls.h"
+
+namespace perfield {
+
+// One writer: a plain load and store, no locked instruction.
+class Counter {
+ public:
+  void add(uint64_t n) noexcept {
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  void set(uint64_t n) noexcept { value_.store(n, std::memory_order_relaxed); }
+  uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> value_{0};
+};
+
+inline constexpr int kStackDepth = 256;
+inline constexpr uint32_t kOtherRegion = 0;   // id of `other regions`
+inline constexpr uint16_t kWaitedCall = 127;  // kind of the message rows that hold waits by peer
+
+// Set by the recorder, read by every shard.
+struct Activity {
+  enum State : uint32_t { asleep = 0, inactive = 1, active = 2 };
+  std::atomic<uint32_t> state{asleep};
+  std::atomic<uint64_t> since_ticks{0};  // when the present active period began
+  std::atomic<uint64_t> period{0};       // its number
+};
+
+struct RegionCounters {
+  Counter count, inclusive, self;
+};
+struct RegionValues {
+  uint64_t count, inclusive, self;
+};
+
+struct Message {
+  int32_t peer;
+  uint16_t call;
+  Counter count, bytes, empty, largest, largest_period;
+  uint64_t closed_count, closed_bytes, closed_empty;              // at the last fold
+  uint64_t carry_count, carry_bytes, carry_empty, carry_largest;  // folded, not yet written
+};
+
+struct CallCounters {
+  Counter count, ticks, bytes_out, bytes_in;
+};
+struct CallValues {
+  uint64_t count, ticks, bytes_out, bytes_in;
+};
+
+// An entered region. `handle` is what the caller entered with and will leave with; `id` is the
+// region that the time goes to (another one for an armed entry or for a block).
+struct Frame {
+  std::atomic<uint32_t> id, handle;
+  std::atomic<uint64_t> entered;
+  std::atomic<uint64_t> children, children_period;  // ticks of inner regions in that period
+  std::atomic<int32_t> parent;                      // the next outer frame that is counted, or -1
+  std::atomic<bool> counted;
+};
+
+class Shard {
+ public:
+  // Memory for tables of these sizes; nullptr if there is none. Never given back: shards of ended
+  // threads are used again.
+  static Shard* create(const Activity& activity, uint32_t max_regions, uint32_t max_peers) noexcept;
+
+  // --- by the shard's own thread ----------------------------------------------------------------
+  void enter_region(uint32_t handle, uint32_t id, bool counted, uint64_t now) noexcept;
+  void leave_region(uint32_t handle, uint64_t now) noexcept;
+
+  void count_call(perfield_call call, uint64_t ticks, uint64_t out, uint64_t in) noexcept {
+    CallCounters& c = calls[call];
+    c.count.add(1);
+    c.ticks.add(ticks);
+    if (out) c.bytes_out.add(out);
+    if (in) c.bytes_in.add(in);
+    touched_calls[call >> 6].store(
+        touched_calls[call >> 6].load(std::memory_order_relaxed) | (uint64_t(1) << (call & 63)),
+        std::memory_order_relaxed);
+  }
+  void count_message(uint16_t call, int32_t peer, uint64_t bytes) noexcept;
+
+  // The innermost region is one that the configuration leaves out: no clock is needed to leave it.
+  bool top_is_uncounted() const noexcept {
+    int32_t d = depth.load(std::memory_order_relaxed);
+    return d > 0 && d <= kStackDepth && !stack[d - 1].counted.load(std::memory_order_relaxed);
+  }
+
+  bool busy() const noexcept { return inside_call || own_work; }
+
+  // --- by the thread that closes a step ---------------------------------------------------------
+  // Takes what has been counted up to `now` into carry.
+  void fold(uint64_t now, uint32_t n_regions) noexcept;
+  // Starts from here: what lies before `now` is not credited.
+  void open(uint32_t n_regions) noexcept;
+
+  // Index of the first message row in use: those of `other peers` only once something went there.
+  uint32_t first_message() const noexcept { return overflowed.get() ? 1 : PERFIELD_CALL_LIMIT; }
+
+  // --- state
+  // --------------------------------------------------------------------------------------
+  const Activity* activity;
+  uint32_t max_regions, max_messages;
+  uint32_t inside_call = 0;    // the thread is inside a wrapped MPI call
+  uint32_t own_work = 0;       // ... or inside perfield
+  bool count_messages = true;  // the configuration's `messages`
+  bool pipeline_armed = false;
+  uintptr_t pipeline_site = 0;
+  std::atomic<bool> in_use{true};
+
+  Counter faults;      // ends without begin, too deep
+  Counter overflowed;  // events that went to `other`
+  uint64_t closed_faults = 0, closed_overflowed = 0;
+
+  std::atomic<int32_t> depth{0};
+  Frame stack[kStackDepth];
+
+  RegionCounters* regions;  // [max_regions]
+  uint16_t* open_count;     // [max_regions], own thread only
+  RegionValues* closed_regions;
+  RegionValues* carry_regions;
+
+  CallCounters calls[PERFIELD_CALL_LIMIT];
+  CallValues closed_calls[PERFIELD_CALL_LIMIT];
+  CallValues carry_calls[PERFIELD_CALL_LIMIT];
+  std::atomic<uint64_t> touched_calls[PERFIELD_CALL_LIMIT / 64];
+
+  Message* messages;  // [max_messages]; the first PERFIELD_CALL_LIMIT are `other peers` by call
+  std::atomic<uint32_t> n_messages{PERFIELD_CALL_LIMIT};
+  uint32_t* message_slots;  // hash table of indices into messages; 0: free
+  uint32_t slot_mask;
+  uint32_t last_message = 0;  // most messages go where the last one went
+
+ private:
+  Shard() = default;
+  uint32_t find_message(uint16_t call, int32_t peer) noexcept;
+  void leave_top(uint64_t now) noexcept;
+};
+
+}  // namespace perfield

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// environment.cpp - see environment.hpp.
+#include "session/environment.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace perfield {
+namespace {
+
+uint64_t number_from(const char* name) {
+  const char* value = getenv(name);
+  return value ? strtoull(value, nullptr, 10) : 0;
+}
+
+uint64_t pages(uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+
+}  // namespace
+
+void forget_preload_in_environment() {
+  const char* added = getenv("PERFIELD_PRELOADED");
+  const char* preload = getenv("LD_PRELOAD");
+  if (added && preload) {
+    // Ours stand at the front, joined as perfield-exec joined them.
+    std::string rest = preload;
+    size_t length = strlen(added);
+    if (rest.compare(0, length, added) == 0) rest.erase(0, length);
+    while (!rest.empty() && (rest[0] == ':' || rest[0] == ' ')) rest.erase(0, 1);
+    if (rest.empty())
+      unsetenv("LD_PRELOAD");
+    else
+      setenv("LD_PRELOAD", rest.c_str(), 1);
+  }
+  for (const char* name : {"PERFIELD_PRELOADED", "PERFIELD_RUN", "PERFIELD_RUN_ID"}) unsetenv(name);
+}
+
+uint64_t nodes_of_run() {
+  uint64_t size = number_from("OMPI_COMM_WORLD_SIZE"),
+           local = number_from("OMPI_COMM_WORLD_LOCAL_SIZE");
+  if (size && local) return size > local ? (size + local - 1) / local : 1;
+  uint64_t slurm = number_from("SLURM_STEP_NUM_NODES");
+  return slurm ? slurm : 1;
+}
+
+uint64_t private_bytes(Recorder& r) noexcept {
+  uint64_t bytes = 0;
+  uint64_t regions = r.regions.size();
+  for (int i = 0; i < r.n_shards(); ++i) {
+    const Shard& s = r.shard_at(i);
+    bytes += pages(sizeof(Shard)) + pages(regions * sizeof(RegionCounters)) +
+             2 * pages(regions * sizeof(RegionValues)) + pages(regions * sizeof(uint16_t)) +
+             pages(uint64_t(s.n_messages.load()) * sizeof(Message)) +
+             pages((s.slot_mask + 1) * sizeof(uint32_t));
+  }
+  return bytes + regions * sizeof(RegionDefinition) + pages(r.regions.capacity() * 16);
+}
+
+}  // namespace perfield

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// environment.hpp - what the session needs to know of the process around it, or to change in it.
+#pragma once
+
+#include <cstdint>
+
+#include "recorder/recorder.hpp"
+
+namespace perfield {
+
+// Takes what perfield-exec put into the environment out again, so that a program started by this
+// rank is not taken for a rank. Called once, in MPI_Init.
+void forget_preload_in_environment();
+
+// Nodes of the run as the launcher's environment tells (ranks / ranks of a node), at least 1.
+uint64_t nodes_of_run();
+
+// Memory that perfield's tables have touched in this process, bytes, by their use.
+uint64_t private_bytes(Recorder& recorder) noexcept;
+
+}  // namespace perfield

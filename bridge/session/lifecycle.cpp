@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// lifecycle.cpp - the part of events.h that starts and ends a session. Never on the hot path.
+#include "recorder/events.h"
+#include "session/session.hpp"
+#include "session/tell.hpp"
+
+using perfield::session;
+
+extern "C" {
+
+void perfield_source_wake(int rank, int size, const char* mpi, int) noexcept {
+  session().wake(rank, size, mpi);
+}
+
+void perfield_source_end(const char* reason) noexcept { session().end(reason); }
+void perfield_source_summary() noexcept { session().print_summary(); }
+void perfield_source_present(const char* name) noexcept { session().present(name); }
+void perfield_source_hook_expected(const char* name, const char* sentence) noexcept {
+  session().hook_expected(name, sentence);
+}
+void perfield_source_hook_hit(const char* name) noexcept { session().hook_hit(name); }
+void perfield_source_setup_done() noexcept { session().setup_done(); }
+void perfield_source_tell(const char* topic, const char* sentence) noexcept {
+  perfield::tell(topic, sentence);
+}
+
+}  // extern "C"
+
+namespace {
+
+// A program that ends without MPI_Finalize or perfield_finalize still has its last steps written.
+__attribute__((destructor)) void end_with_the_program() {
+  session().end("exit");
+  session().print_summary();
+}
+
+}  // namespace

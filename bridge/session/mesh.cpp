@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// mesh.cpp - checks, packs and writes blocks and fields. docs/stream.md has the layout.
+#include "session/mesh.hpp"
+
+#include <cstring>
+
+namespace perfield {
+namespace {
+
+struct TypeFacts {
+  const char* name;
+  size_t bytes;
+};
+
+const TypeFacts* facts(int32_t type) {
+  static const TypeFacts table[] = {{"i1", 1}, {"u1", 1}, {"i4", 4},
+                                    {"i8", 8}, {"f4", 4}, {"f8", 8}};
+  return type >= PERFIELD_INT8 && type <= PERFIELD_FLOAT64 ? &table[type - 1] : nullptr;
+}
+
+int64_t tuples(const perfield_array& a) { return a.size[0] * a.size[1] * a.size[2]; }
+size_t bytes_of(const perfield_array& a) {
+  return size_t(tuples(a)) * size_t(a.components) * facts(a.type)->bytes;
+}
+
+bool packed(const perfield_array& a) {
+  int64_t expected = a.components;
+  if (a.components > 1 && a.component_stride != 1) return false;
+  for (int d = 0; d < 3; ++d) {
+    if (a.size[d] > 1 && a.stride[d] != expected) return false;
+    expected *= a.size[d];
+  }
+  return true;
+}
+
+// Calls visit(address of the number) for every number, components fastest, then i, j, k.
+template <typename Visit>
+void for_each_number(const perfield_array& a, Visit visit) {
+  auto* base = static_cast<const unsigned char*>(a.data);
+  size_t width = facts(a.type)->bytes;
+  for (int64_t k = 0; k < a.size[2]; ++k)
+    for (int64_t j = 0; j < a.size[1]; ++j)
+      for (int64_t i = 0; i < a.size[0]; ++i)
+        for (int32_t c = 0; c < a.components; ++c)
+          visit(base + width * size_t(i * a.stride[0] + j * a.stride[1] + k * a.stride[2] +
+                                      c * a.component_stride));
+}
+
+int64_t whole_number(const perfield_array& a, const unsigned char* at) {
+  int32_t i4;
+  int64_t i8;
+  switch (a.type) {
+    case PERFIELD_INT8:
+      return static_cast<signed char>(*at);
+    case PERFIELD_UINT8:
+      return *at;
+    case PERFIELD_INT32:
+      memcpy(&i4, at, sizeof i4);
+      return i4;
+    default:
+      memcpy(&i8, at, sizeof i8);
+      return i8;
+  }
+}
+
+template <typename T>
+perfield_array array_over(const std::vector<unsigned char>& memory, int32_t type) {
+  return perfield_array_of(memory.data(), type, 1, int64_t(memory.size() / sizeof(T)));
+}
+
+std::string block_name(int block) { return "block " + std::to_string(block); }
+
+}  // namespace
+
+void Mesh::start(const std::string& path, uint64_t run_id, int rank,
+                 std::function<void(const std::string&, const std::string&)> complain) {
+  path_ = path;
+  run_id_ = run_id;
+  rank_ = rank;
+  complain_ = std::move(complain);
+}
+
+bool Mesh::begin_version() {
+  if (!file_.is_open() && !file_.open(path_, run_id_, rank_, 4096)) {
+    complain_("mesh", "the mesh file " + path_ + " cannot be opened (" + strerror(file_.error()) +
+                          "); the run will have no mesh");
+    return false;
+  }
+  if (file_.failed()) return false;
+  if (!version_open_) {
+    ++version_;
+    version_open_ = true;
+  }
+  return true;
+}
+
+bool Mesh::usable(const std::string& what, const perfield_array& a, int components) {
+  std::string wrong;
+  if (!facts(a.type))
+    wrong = "has type " + std::to_string(a.type) +
+            "; expected PERFIELD_INT8 (1) to PERFIELD_FLOAT64 (6)";
+  else if (a.size[0] < 0 || a.size[1] < 0 || a.size[2] < 0 || a.components < 1)
+    wrong = "has a negative size or no component";
+  else if (components && a.components != components)
+    wrong = "has " + std::to_string(a.components) + " components; expected " +
+            std::to_string(components);
+  else if (!a.data && tuples(a) > 0)
+    wrong = "has " + std::to_string(tuples(a)) + " tuples but a null address";
+  if (!wrong.empty()) complain_("mesh", what + " " + wrong + "; it is left out");
+  return wrong.empty();
+}
+
+bool Mesh::whole_numbers(const std::string& what, const perfield_array& a) {
+  if (!usable(what, a, 1)) return false;
+  if (a.type == PERFIELD_FLOAT32 || a.type == PERFIELD_FLOAT64) {
+    complain_("mesh",
+              what + " are floating-point numbers; expected whole ones; the block is left out");
+    return false;
+  }
+  return true;
+}
+
+Mesh::Part Mesh::part(const std::string& role, const perfield_array& array) {
+  Part p{role, "", "", array, {}};
+  if (!packed(array)) {
+    p.own.resize(bytes_of(array));
+    unsigned char* to = p.own.data();
+    size_t width = facts(array.type)->bytes;
+    for_each_number(array, [&](const unsigned char* from) {
+      memcpy(to, from, width);
+      to += width;
+    });
+  }
+  return p;
+}
+
+void Mesh::write(EntryType type, uint64_t index, JsonObject& json, std::vector<Part>& parts) {
+  static const char zeros[8] = {};
+  constexpr size_t kLargestBody = size_t(2000) << 20;  // one write(2) moves less than 2 GiB
+  std::string list = "[";
+  size_t offset = 0;
+  std::vector<iovec> vectors(2);
+  for (Part& p : parts) {
+    size_t bytes = bytes_of(p.array);
+    JsonObject one;
+    one.text("role", p.role);
+    if (!p.name.empty()) one.text("name", p.name);
+    if (!p.association.empty()) one.text("association", p.association);
+    one.text("type", facts(p.array.type)->name)
+        .integer("components", p.array.components)
+        .integer("tuples", tuples(p.array))
+        .natural("offset", offset);
+    list += (list.size() > 1 ? "," : "") + one.str();
+    const void* data = p.own.empty() ? p.array.data : p.own.data();
+    if (bytes) vectors.push_back({const_cast<void*>(data), bytes});
+    if (bytes % 8) vectors.push_back({const_cast<char*>(zeros), 8 - bytes % 8});
+    offset += (bytes + 7) / 8 * 8;
+  }
+  json.raw("arrays", list + "]");
+  if (offset > kLargestBody) {
+    complain_("mesh", "a block of this rank's mesh or field takes " + std::to_string(offset) +
+                          " bytes; at most " + std::to_string(kLargestBody) +
+                          " can be stored; divide it into blocks");
+    return;
+  }
+  std::string text = json.str();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  uint32_t lengths[2] = {uint32_t(text.size()), 0};
+  vectors[0] = {lengths, sizeof lengths};
+  vectors[1] = {text.data(), text.size()};
+  file_.write_parts(type, index, vectors.data(), int(vectors.size()));
+}
+
+void Mesh::image(int block, const int64_t extent[6], const double origin[3],
+                 const double spacing[3]) {
+  if (!begin_version()) return;
+  JsonObject json;
+  json.integer("block", block).text("kind", "image").numbers("extent", extent, 6);
+  json.numbers("origin", origin, 3).numbers("spacing", spacing, 3);
+  std::vector<Part> none;
+  write(EntryType::mesh, version_, json, none);
+}
+
+void Mesh::rectilinear(int block, const int64_t extent[6], const perfield_array& x,
+                       const perfield_array& y, const perfield_array& z) {
+  const perfield_array* axes[3] = {&x, &y, &z};
+  for (int d = 0; d < 3; ++d) {
+    std::string what = std::string(1, char('x' + d)) + " of " + block_name(block);
+    if (!usable(what, *axes[d], 1)) return;
+    int64_t expected = extent[2 * d + 1] - extent[2 * d] + 1;
+    if (tuples(*axes[d]) != expected) {
+      complain_("mesh", what + " has " + std::to_string(tuples(*axes[d])) +
+                            " numbers but the extent names " + std::to_string(expected) +
+                            "; the block is left out");
+      return;
+    }
+  }
+  if (!begin_version()) return;
+  JsonObject json;
+  json.integer("block", block).text("kind", "rectilinear").numbers("extent", extent, 6);
+  std::vector<Part> parts;
+  for (int d = 0; d < 3; ++d) parts.push_back(part(std::string(1, char('x' + d)), *axes[d]));
+  write(EntryType::mesh, version_, json, parts);
+}
+
+void Mesh::structured(int block, const int64_t extent[6], const perfield_array& points) {
+  std::string what = "the points of " + block_name(block);
+  if (!usable(what, points, 3)) return;
+  int64_t expected = 1;
+  for (int d = 0; d < 3; ++d) expected *= extent[2 * d + 1] - extent[2 * d] + 1;
+  if (tuples(points) != expected) {
+    complain_("mesh", what + " are " + std::to_string(tuples(points)) + " but the extent names " +
+                          std::to_string(expected) + "; the block is left out");
+    return;
+  }
+  if (!begin_version()) return;
+  JsonObject json;
+  json.integer("block", block).text("kind", "structured").numbers("extent", extent, 6);
+  std::vector<Part> parts;
+  parts.push_back(part("points", points));
+  write(EntryType::mesh, version_, json, parts);
+}
+
+void Mesh::unstructured(int block, const perfield_array& points, const perfield_array& connectivity,
+                        const perfield_array& offsets, const perfield_array& types,
+                        int first_number) {
+  std::string where = block_name(block);
+  if (!usable("the points of " + where, points, 3) ||
+      !whole_numbers("the connectivity of " + where, connectivity) ||
+      !whole_numbers("the offsets of " + where, offsets) ||
+      !whole_numbers("the cell types of " + where, types))
+    return;
+  int64_t n_points = tuples(points), n_cells = tuples(offsets) > 0 ? tuples(offsets) - 1 : 0;
+  auto refuse = [&](const std::string& why) {
+    complain_("mesh", why + " in " + where + "; the block is left out");
+  };
+
+  std::vector<int64_t> numbers;  // connectivity from 0, checked
+  numbers.reserve(size_t(tuples(connectivity)));
+  int64_t bad = -1;
+  for_each_number(connectivity, [&](const unsigned char* at) {
+    int64_t n = whole_number(connectivity, at) - first_number;
+    if ((n < 0 || n >= n_points) && bad < 0) bad = int64_t(numbers.size());
+    numbers.push_back(n);
+  });
+  if (bad >= 0)
+    return refuse("connectivity[" + std::to_string(bad) + "] names point " +
+                  std::to_string(numbers[size_t(bad)] + first_number) + " but the points are " +
+                  std::to_string(first_number) + " to " +
+                  std::to_string(n_points - 1 + first_number));
+  int64_t before = 0;
+  bool rising = true;
+  for_each_number(offsets, [&](const unsigned char* at) {
+    int64_t n = whole_number(offsets, at);
+    rising = rising && n >= before;
+    before = n;
+  });
+  if (!rising || before != int64_t(numbers.size()))
+    return refuse("offsets must rise from 0 to " + std::to_string(numbers.size()) +
+                  ", the length of connectivity (the last is " + std::to_string(before) + ")");
+  if (tuples(types) != n_cells && tuples(types) != 1 && n_cells > 0)
+    return refuse("there are " + std::to_string(tuples(types)) + " cell types for " +
+                  std::to_string(n_cells) + " cells");
+
+  if (!begin_version()) return;
+  JsonObject json;
+  json.integer("block", block).text("kind", "unstructured");
+  std::vector<Part> parts;
+  parts.push_back(part("points", points));
+  Part cells{"connectivity", "", "", connectivity, {}};
+  if (first_number == 0 && packed(connectivity)) {
+    cells.array = connectivity;
+  } else {
+    cells.own.resize(numbers.size() * sizeof(int64_t));
+    memcpy(cells.own.data(), numbers.data(), cells.own.size());
+    cells.array = array_over<int64_t>(cells.own, PERFIELD_INT64);
+  }
+  parts.push_back(std::move(cells));
+  if (tuples(offsets) > 0) {
+    parts.push_back(part("offsets", offsets));
+  } else {
+    static const int64_t zero = 0;
+    parts.push_back(part("offsets", perfield_array_of(&zero, PERFIELD_INT64, 1, 1)));
+  }
+  Part kinds{"types", "", "", types, {}};
+  for_each_number(types, [&](const unsigned char* at) {
+    kinds.own.push_back(static_cast<unsigned char>(whole_number(types, at)));
+  });
+  if (kinds.own.size() == 1 || n_cells == 0)
+    kinds.own.assign(size_t(n_cells), kinds.own.empty() ? 0 : kinds.own[0]);
+  kinds.array = array_over<unsigned char>(kinds.own, PERFIELD_UINT8);
+  parts.push_back(std::move(kinds));
+  write(EntryType::mesh, version_, json, parts);
+}
+
+void Mesh::ghosts(int block, int association, const perfield_array& marks) {
+  if (!version_open_) {
+    complain_("mesh",
+              "ghosts of " + block_name(block) + " came before its mesh; they are left out");
+    return;
+  }
+  if (!whole_numbers("the ghost marks of " + block_name(block), marks)) return;
+  if (!begin_version()) return;
+  Part p{"ghosts", "", association == PERFIELD_POINTS ? "point" : "cell", marks, {}};
+  for_each_number(marks,
+                  [&](const unsigned char* at) { p.own.push_back(whole_number(marks, at) != 0); });
+  p.array = array_over<unsigned char>(p.own, PERFIELD_UINT8);
+  JsonObject json;
+  json.integer("block", block);
+  std::vector<Part> parts;
+  parts.push_back(std::move(p));
+  write(EntryType::mesh, version_, json, parts);
+}
+
+void Mesh::changed() {
+  version_open_ = false;
+  fields_.clear();
+}
+
+void Mesh::field(int block, const char* name, int association, const perfield_array& values) {
+  std::string what = "field '" + std::string(name ? name : "") + "' of " + block_name(block);
+  if (!name || !*name || !usable(what, values, 0)) return;
+  for (Field& f : fields_) {
+    if (f.block == block && f.name == name) {
+      f.values = values;
+      f.association = association;
+      return;
+    }
+  }
+  fields_.push_back({block, name, association, values});
+}
+
+void Mesh::write_fields(uint64_t step) {
+  if (fields_.empty() || !version_ || file_.failed()) return;
+  for (const Field& f : fields_) {
+    JsonObject json;
+    json.integer("block", f.block);
+    std::vector<Part> parts;
+    parts.push_back(part("field", f.values));
+    parts.back().name = f.name;
+    parts.back().association = f.association == PERFIELD_POINTS ? "point" : "cell";
+    write(EntryType::field, step, json, parts);
+  }
+}
+
+}  // namespace perfield

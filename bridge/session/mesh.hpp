@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// mesh.hpp - this rank's piece of the mesh as the program describes it: each block is written at
+// once, under the present version; fields are only noted, and written when a step closes. Used
+// under the session's lock; off the hot path, may allocate (std::bad_alloc reaches the session).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "perfield.h"
+#include "stream/append.hpp"
+#include "stream/json.hpp"
+
+namespace perfield {
+
+class Mesh {
+ public:
+  // path: the node's mesh file, opened at the first description. complain(topic, sentence): what
+  // is wrong with a description is told and the description is left out.
+  void start(const std::string& path, uint64_t run_id, int rank,
+             std::function<void(const std::string&, const std::string&)> complain);
+
+  void image(int block, const int64_t extent[6], const double origin[3], const double spacing[3]);
+  void rectilinear(int block, const int64_t extent[6], const perfield_array& x,
+                   const perfield_array& y, const perfield_array& z);
+  void structured(int block, const int64_t extent[6], const perfield_array& points);
+  void unstructured(int block, const perfield_array& points, const perfield_array& connectivity,
+                    const perfield_array& offsets, const perfield_array& types, int first_number);
+  void ghosts(int block, int association, const perfield_array& ghosts);
+  void changed();
+  void field(int block, const char* name, int association, const perfield_array& values);
+
+  // Writes all fields as those of this step.
+  void write_fields(uint64_t step);
+
+  bool has_fields() const { return !fields_.empty(); }
+  uint16_t version() const { return version_; }
+  const Appender& file() const { return file_; }
+
+ private:
+  struct Part {
+    std::string role, name, association;
+    perfield_array array;
+    std::vector<unsigned char>
+        own;  // a packed or changed copy; empty: the program's memory is used
+  };
+  struct Field {
+    int block;
+    std::string name;
+    int association;
+    perfield_array values;
+  };
+
+  bool begin_version();
+  Part part(const std::string& role, const perfield_array& array);
+  bool usable(const std::string& what, const perfield_array& array, int components);
+  bool whole_numbers(const std::string& what, const perfield_array& array);
+  void write(EntryType type, uint64_t index, JsonObject& json, std::vector<Part>& parts);
+
+  std::string path_;
+  uint64_t run_id_ = 0;
+  int rank_ = 0;
+  std::function<void(const std::string&, const std::string&)> complain_;
+  Appender file_;
+  uint16_t version_ = 0;
+  bool version_open_ = false;  // further blocks belong to version_
+  std::vector<Field> fields_;
+};
+
+}  // namespace perfield

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// session.hpp - one process's measurement from waking to its end: decides when a step closes, what
+// of it is measured and what is written. All functions may be called from any thread, take one
+// lock, never throw, and do nothing before wake() and after end().
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "recorder/config.hpp"
+#include "recorder/events.h"
+#include "recorder/process.hpp"
+#include "recorder/recorder.hpp"
+#include "session/mesh.hpp"
+#include "stream/append.hpp"
+#include "stream/run_directory.hpp"
+
+namespace perfield {
+
+class Session {
+ public:
+  void wake(int rank, int size, const std::string& mpi) noexcept;
+  void setup_done() noexcept;
+  void close_step(int64_t label, double time) noexcept;
+  // A step of a program that calls no perfield_run: its number is counted, its time unknown.
+  void close_step_of_region() noexcept { close_step(int64_t(step_), std::nan("")); }
+  void pause() noexcept;
+  void resume() noexcept;
+  void end(const std::string& reason) noexcept;
+  void print_summary() noexcept;
+
+  bool awake() const noexcept { return recorder().state() != Activity::asleep; }
+
+  void present(const char* source) noexcept;
+  void hook_expected(const char* name, const char* sentence) noexcept;
+  void hook_hit(const char* name) noexcept;
+  void fault(const char* kind) noexcept;  // counted, told at the end
+
+  // Describes the mesh under the session's lock: `describe` gets this rank's mesh.
+  template <typename F>
+  void with_mesh(F describe) noexcept;
+
+ private:
+  enum class Phase { asleep, setup, steps, ended };
+
+  void start_run(int rank, int size, const std::string& mpi);
+  void forget_preload() noexcept;
+  void write_rank_entry(int size, const std::string& mpi);
+  void write_end_entry(const std::string& reason);
+  void note_placement();
+
+  // Takes what was counted into carry and stops the step's clock.
+  void stop_clock(uint64_t now) noexcept;
+  void start_clock() noexcept;
+  bool is_measured(uint64_t step) const noexcept;
+  void write_step(StepKind kind, uint64_t index, int64_t label, double time, uint64_t now) noexcept;
+  void flush_when_due(uint64_t now) noexcept;
+  void check_writing() noexcept;
+  void limit_record() noexcept;
+
+  std::mutex mutex_;
+  Phase phase_ = Phase::asleep;
+  Config config_;
+  RunDirectory run_;
+  int rank_ = 0;
+  Appender stream_;
+  Mesh mesh_;
+
+  uint64_t step_ = 0;  // index of the step that is open
+  uint32_t span_ = 0;  // steps in carry
+  uint32_t sum_every_ = 1;
+  uint16_t flags_ = 0;
+  int64_t last_label_ = 0;
+  uint64_t begin_ticks_ = 0;     // of the steps in carry
+  uint64_t counting_since_ = 0;  // ticks; valid while active
+  uint64_t measured_ticks_ = 0;
+  int paused_ = 0;
+  uint64_t own_ticks_ = 0, total_own_ticks_ = 0;
+  uint64_t write_ticks_ = 0, last_flush_ticks_ = 0, wake_ticks_ = 0;
+  uint64_t resident_ = 0, resident_ticks_ = 0, placement_ticks_ = 0;
+  uint32_t regions_written_ = 0;
+  ProcessFigures figures_;
+  std::string cpu_set_;
+  std::vector<std::string> sources_;
+  struct Hook {
+    std::string sentence;
+    uint64_t hits = 0;
+  };
+  std::map<std::string, Hook> hooks_;
+  std::map<std::string, uint64_t> faults_;
+  uint64_t stream_faults_ = 0, overflowed_ = 0;
+  bool summary_due_ = false;
+};
+
+// The session of this process; never destroyed.
+Session& session() noexcept;
+
+template <typename F>
+void Session::with_mesh(F describe) noexcept {
+  if (!awake()) return;
+  perfield_own_begin();
+  try {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (phase_ != Phase::ended) describe(mesh_);
+    check_writing();
+  } catch (...) {
+    fault("mesh_out_of_memory");
+  }
+  perfield_own_end();
+}
+
+}  // namespace perfield

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// step_entry.cpp - see step_entry.hpp. Rows are taken shard by shard; the same (peer, call) seen by
+// several threads gives several rows, which add up.
+#include "session/step_entry.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace perfield {
+namespace {
+
+struct TimeClassTable {
+  uint16_t of[PERFIELD_CALL_LIMIT] = {};
+  constexpr TimeClassTable() {
+#define PERFIELD_CALL(number, name, time_class, message) of[number] = PERFIELD_CLASS_##time_class;
+#include "recorder/calls.def"
+#undef PERFIELD_CALL
+  }
+};
+constexpr TimeClassTable kTimeClass;
+
+class Rows {
+ public:
+  Rows(unsigned char* at, size_t room) : at_(at), end_(at + room) {}
+  template <typename Row>
+  bool add(const Row& row) noexcept {
+    if (at_ + sizeof row > end_) return false;
+    memcpy(at_, &row, sizeof row);
+    at_ += sizeof row;
+    return true;
+  }
+  unsigned char* at() const noexcept { return at_; }
+
+ private:
+  unsigned char *at_, *end_;
+};
+
+uint32_t add_regions(Recorder& r, Rows& rows) noexcept {
+  uint32_t n = 0;
+  for (uint32_t id = 0; id < r.regions.size(); ++id) {
+    RegionRow row{};
+    row.id = id;
+    for (int i = 0; i < r.n_shards(); ++i) {
+      RegionValues& v = r.shard_at(i).carry_regions[id];
+      if (!v.count && !v.inclusive && !v.self) continue;
+      uint64_t inclusive = r.clock.span_ns(v.inclusive), self = r.clock.span_ns(v.self);
+      row.count += v.count;
+      row.inclusive_sum_ns += inclusive;
+      row.self_sum_ns += self;
+      row.inclusive_min_ns = row.threads ? std::min(row.inclusive_min_ns, inclusive) : inclusive;
+      row.inclusive_max_ns = std::max(row.inclusive_max_ns, inclusive);
+      row.self_min_ns = row.threads ? std::min(row.self_min_ns, self) : self;
+      row.self_max_ns = std::max(row.self_max_ns, self);
+      ++row.threads;
+      v = {};
+    }
+    if (row.threads && rows.add(row)) ++n;
+  }
+  return n;
+}
+
+// Message rows (waits == false) or rows of waits by peer; both leave the other kind in place.
+uint32_t add_messages(Recorder& r, Rows& rows, bool waits, uint64_t* overflowed) noexcept {
+  uint32_t n = 0;
+  for (int i = 0; i < r.n_shards(); ++i) {
+    Shard& s = r.shard_at(i);
+    uint32_t end = s.n_messages.load(std::memory_order_acquire);
+    for (uint32_t k = s.first_message(); k < end; ++k) {
+      Message& m = s.messages[k];
+      if (!m.carry_count || (m.call == kWaitedCall) != waits) continue;
+      bool fits = waits ? n < 0xFFFF && rows.add(WaitRow{m.peer, 0, m.carry_count,
+                                                         r.clock.span_ns(m.carry_bytes)})
+                        : rows.add(MessageRow{m.peer, m.call, 0, m.carry_count, m.carry_bytes,
+                                              m.carry_empty, m.carry_largest});
+      if (fits)
+        ++n;
+      else
+        *overflowed += m.carry_count;
+      m.carry_count = m.carry_bytes = m.carry_empty = m.carry_largest = 0;
+    }
+  }
+  return n;
+}
+
+uint16_t add_calls(Recorder& r, Rows& rows) noexcept {
+  uint16_t n = 0;
+  for (uint16_t c = 0; c < PERFIELD_CALL_LIMIT; ++c) {
+    CallRow row{c, kTimeClass.of[c], 0, 0, 0, 0, 0};
+    for (int i = 0; i < r.n_shards(); ++i) {
+      CallValues& v = r.shard_at(i).carry_calls[c];
+      row.count += v.count;
+      row.ns += r.clock.span_ns(v.ticks);
+      row.bytes_out += v.bytes_out;
+      row.bytes_in += v.bytes_in;
+      v = {};
+    }
+    if (row.count && rows.add(row)) ++n;
+  }
+  return n;
+}
+
+}  // namespace
+
+size_t largest_step_body(uint32_t max_regions, uint32_t max_peers) noexcept {
+  constexpr size_t threads_with_full_tables = 4;  // more go to `overflowed`, with their counts
+  return sizeof(StepBody) + PERFIELD_CALL_LIMIT * sizeof(CallRow) +
+         max_regions * sizeof(RegionRow) +
+         threads_with_full_tables * (max_peers + PERFIELD_CALL_LIMIT) * sizeof(MessageRow);
+}
+
+size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room) noexcept {
+  for (int i = 0; i < r.n_shards(); ++i) {
+    Shard& s = r.shard_at(i);
+    uint64_t faults = s.faults.get(), overflowed = s.overflowed.get();
+    body.faults += faults - s.closed_faults;
+    body.overflowed += overflowed - s.closed_overflowed;
+    s.closed_faults = faults;
+    s.closed_overflowed = overflowed;
+  }
+  // Calls first in the reckoning of room: they are few and always fit.
+  Rows rows(at + sizeof body, room - sizeof body - PERFIELD_CALL_LIMIT * sizeof(CallRow));
+  body.n_regions = add_regions(r, rows);
+  body.n_messages = add_messages(r, rows, false, &body.overflowed);
+  body.n_waits = uint16_t(add_messages(r, rows, true, &body.overflowed));
+  Rows calls(rows.at(), PERFIELD_CALL_LIMIT * sizeof(CallRow));
+  body.n_calls = add_calls(r, calls);
+  memcpy(at, &body, sizeof body);
+  return size_t(calls.at() - at);
+}
+
+}  // namespace perfield

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// step_entry.hpp - turns what the recorder's shards carry into the tables of a step entry. Run by
+// the thread that closes the step; allocates nothing.
+#pragma once
+
+#include "recorder/recorder.hpp"
+#include "stream/entry.hpp"
+
+namespace perfield {
+
+// The largest that one entry may become, for the writer's buffer.
+size_t largest_step_body(uint32_t max_regions, uint32_t max_peers) noexcept;
+
+// Writes body and tables at `at` (room for `room` bytes) and empties the shards' carry. The counts
+// of rows and the faults are filled in here. Returns the bytes used.
+size_t encode_step(Recorder& recorder, StepBody body, unsigned char* at, size_t room) noexcept;
+
+}  // namespace perfield

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// tell.hpp - what perfield says to the user from inside a measured program: one line on stderr, at
+// most once per node for each topic, whoever comes first.
+#pragma once
+
+#include <string>
+
+namespace perfield {
+
+// The run directory in which is noted what this node has told already; "" before there is one
+// (then only the first rank of each node speaks).
+void set_tell_directory(const std::string& run_directory);
+
+void tell(const std::string& topic, const std::string& sentence) noexcept;
+
+}  // namespace perfield

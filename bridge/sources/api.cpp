@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// api.cpp - the functions of perfield.h. Regions go straight to the recorder, everything else to
+// the session. A handle is a region's id + 1, so that 0 can mean none.
+#define PERFIELD_BUILDING_LIBRARY
+#include <cstring>
+
+#include "perfield.h"
+#include "recorder/events.h"
+#include "recorder/recorder.hpp"
+#include "session/session.hpp"
+
+using perfield::recorder;
+using perfield::RegionDefinition;
+using perfield::Regions;
+using perfield::session;
+using perfield::Shard;
+
+namespace {
+
+// The region that an entry counts for: itself, its share for a block, the armed one, or none.
+uint32_t counted_as(Shard& s, uint32_t id, int block) noexcept {
+  Regions& regions = recorder().regions;
+  RegionDefinition& d = regions[id];
+  if (s.pipeline_armed) {
+    s.pipeline_armed = false;
+    d.armed_only.store(true, std::memory_order_relaxed);
+    return regions.define(d.name.c_str(), d.file.c_str(), d.line, block, s.pipeline_site);
+  }
+  if (!d.selected || d.armed_only.load(std::memory_order_relaxed)) return Regions::kNone;
+  if (block < 0) return id;
+  return regions.define(d.name.c_str(), d.file.c_str(), d.line, block);
+}
+
+void enter(perfield_region region, int block) noexcept {
+  Shard* s = recorder().shard();
+  if (!s || region == 0 || region > recorder().regions.size()) return;
+  uint32_t id = region - 1;
+  if (id == recorder().regions.step_region()) session().setup_done();
+  recorder().enter_region(id, counted_as(*s, id, block));
+}
+
+}  // namespace
+
+#define PERFIELD_EXPORT extern "C" __attribute__((visibility("default")))
+
+PERFIELD_EXPORT void perfield_initialize(void) {
+  int rank = 0, size = 1;
+  if (!session().awake()) {
+    perfield::rank_from_environment(&rank, &size);
+    session().wake(rank, size, "");
+  }
+  session().setup_done();
+}
+
+PERFIELD_EXPORT void perfield_finalize(void) {
+  session().end("finalize");
+  session().print_summary();
+}
+
+PERFIELD_EXPORT void perfield_run(int64_t step, double time) { session().close_step(step, time); }
+
+PERFIELD_EXPORT int perfield_measuring(void) {
+  return recorder().state() == perfield::Activity::active;
+}
+
+PERFIELD_EXPORT perfield_region perfield_region_define(const char* name, const char* file,
+                                                       int line) {
+  return recorder().regions.define(name, file, line) + 1;
+}
+
+PERFIELD_EXPORT void perfield_region_begin(perfield_region region) { enter(region, -1); }
+
+PERFIELD_EXPORT void perfield_region_begin_on(perfield_region region, int block) {
+  enter(region, block < 0 ? -1 : block);
+}
+
+PERFIELD_EXPORT void perfield_region_end(perfield_region region) {
+  if (region == 0) return;
+  recorder().leave_region(region - 1);
+  if (region - 1 == recorder().regions.step_region()) session().close_step_of_region();
+}
+
+PERFIELD_EXPORT void perfield_begin(const char* name) {
+  if (recorder().shard()) enter(recorder().regions.define(name, nullptr, 0) + 1, -1);
+}
+
+PERFIELD_EXPORT void perfield_end(const char* name) {
+  if (recorder().shard()) perfield_region_end(recorder().regions.define(name, nullptr, 0) + 1);
+}
+
+PERFIELD_EXPORT void perfield_pipeline_next(void) {
+  if (Shard* s = recorder().shard()) {
+    s->pipeline_armed = true;
+    s->pipeline_site = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
+  }
+}
+
+PERFIELD_EXPORT void perfield_pause(void) { session().pause(); }
+PERFIELD_EXPORT void perfield_resume(void) { session().resume(); }
+
+PERFIELD_EXPORT void perfield_mesh_image(int block, const int64_t extent[6], const double origin[3],
+                                         const double spacing[3]) {
+  session().with_mesh([&](auto& mesh) { mesh.image(block, extent, origin, spacing); });
+}
+
+PERFIELD_EXPORT void perfield_mesh_rectilinear(int block, const int64_t extent[6], perfield_array x,
+                                               perfield_array y, perfield_array z) {
+  session().with_mesh([&](auto& mesh) { mesh.rectilinear(block, extent, x, y, z); });
+}
+
+PERFIELD_EXPORT void perfield_mesh_structured(int block, const int64_t extent[6],
+                                              perfield_array points) {
+  session().with_mesh([&](auto& mesh) { mesh.structured(block, extent, points); });
+}
+
+PERFIELD_EXPORT void perfield_mesh_unstructured(int block, perfield_array points,
+                                                perfield_array connectivity, perfield_array offsets,
+                                                perfield_array types, int first_number) {
+  session().with_mesh([&](auto& mesh) {
+    mesh.unstructured(block, points, connectivity, offsets, types, first_number);
+  });
+}
+
+PERFIELD_EXPORT void perfield_mesh_ghosts(int block, int association, perfield_array ghosts) {
+  session().with_mesh([&](auto& mesh) { mesh.ghosts(block, association, ghosts); });
+}
+
+PERFIELD_EXPORT void perfield_mesh_changed(void) {
+  session().with_mesh([](auto& mesh) { mesh.changed(); });
+}
+
+PERFIELD_EXPORT void perfield_field(int block, const char* name, int association,
+                                    perfield_array values) {
+  session().with_mesh([&](auto& mesh) { mesh.field(block, name, association, values); });
+}

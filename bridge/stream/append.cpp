@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// append.cpp - see append.hpp. A short write leaves a torn entry behind, which readers step over;
+// it is not completed, since another rank may have written in between.
+#include "stream/append.hpp"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace perfield {
+namespace {
+
+size_t padded(size_t bytes) noexcept { return (bytes + 7) / 8 * 8; }
+
+}  // namespace
+
+bool Appender::open(const std::string& path, uint64_t run_id, int32_t rank,
+                    size_t buffer_bytes) noexcept {
+  descriptor_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) {
+    error_ = errno;
+    return false;
+  }
+  void* memory =
+      mmap(nullptr, buffer_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    error_ = ENOMEM;
+    return false;
+  }
+  buffer_ = static_cast<unsigned char*>(memory);
+  capacity_ = buffer_bytes;
+  path_ = path;
+  run_id_ = run_id;
+  rank_ = rank;
+  return true;
+}
+
+EntryHeader Appender::header(EntryType type, uint64_t index, uint32_t body_bytes,
+                             uint32_t body_crc) noexcept {
+  EntryHeader h;
+  memcpy(h.marker, kMarker, sizeof kMarker);
+  h.type = uint16_t(type);
+  h.version = kBodyVersion;
+  h.body_bytes = body_bytes;
+  h.run_id = run_id_;
+  h.rank = rank_;
+  h.sequence = sequence_++;
+  h.index = index;
+  h.body_crc = body_crc;
+  h.header_crc = crc32c(&h, offsetof(EntryHeader, header_crc));
+  return h;
+}
+
+unsigned char* Appender::begin(EntryType type, uint64_t index, size_t bytes) noexcept {
+  if (!buffer_ || failed()) return nullptr;
+  size_t needed = sizeof(EntryHeader) + padded(bytes);
+  if (used_ + needed > capacity_) flush();
+  if (used_ + needed > capacity_ || failed()) return nullptr;
+  open_type_ = type;
+  open_index_ = index;
+  return buffer_ + used_ + sizeof(EntryHeader);
+}
+
+void Appender::end(size_t bytes) noexcept {
+  unsigned char* body = buffer_ + used_ + sizeof(EntryHeader);
+  size_t whole = padded(bytes);
+  memset(body + bytes, 0, whole - bytes);
+  EntryHeader h = header(open_type_, open_index_, uint32_t(whole), crc32c(body, whole));
+  memcpy(buffer_ + used_, &h, sizeof h);
+  used_ += sizeof h + whole;
+}
+
+void Appender::json(EntryType type, uint64_t index, const std::string& text) noexcept {
+  unsigned char* body = begin(type, index, text.size() + 8);
+  if (!body) return;
+  memset(body, ' ', padded(text.size()));
+  memcpy(body, text.data(), text.size());
+  end(padded(text.size()));
+}
+
+bool Appender::flush() noexcept {
+  if (failed() || !used_) return !failed();
+  ssize_t n;
+  do {
+    n = ::write(descriptor_, buffer_, used_);
+  } while (n < 0 && errno == EINTR);
+  if (n != ssize_t(used_)) error_ = n < 0 ? errno : ENOSPC;
+  if (n > 0) bytes_written_ += uint64_t(n);
+  used_ = 0;
+  return !failed();
+}
+
+bool Appender::write_parts(EntryType type, uint64_t index, const iovec* parts,
+                           int n_parts) noexcept {
+  constexpr int kMostParts = 64;
+  if (!flush() || n_parts >= kMostParts) return false;
+  size_t total = 0;
+  uint32_t crc = 0;
+  iovec all[kMostParts];
+  for (int i = 0; i < n_parts; ++i) {
+    crc = crc32c(parts[i].iov_base, parts[i].iov_len, crc);
+    total += parts[i].iov_len;
+    all[i + 1] = parts[i];
+  }
+  EntryHeader h = header(type, index, uint32_t(total), crc);
+  all[0] = {&h, sizeof h};
+  ssize_t n;
+  do {
+    n = ::writev(descriptor_, all, n_parts + 1);
+  } while (n < 0 && errno == EINTR);
+  if (n != ssize_t(total + sizeof h)) error_ = n < 0 ? errno : ENOSPC;
+  if (n > 0) bytes_written_ += uint64_t(n);
+  return !failed();
+}
+
+uint64_t Appender::file_bytes() const noexcept {
+  struct stat s;
+  return descriptor_ >= 0 && fstat(descriptor_, &s) == 0 ? uint64_t(s.st_size) : 0;
+}
+
+}  // namespace perfield
