@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// elf_program.cpp - see elf_program.hpp. Only the program headers and the dynamic section are read,
+// from a private mapping; every offset is checked, since a program may be cut short or damaged.
+#include "launcher/elf_program.hpp"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace perfield {
+namespace {
+
+class Mapping {
+ public:
+  explicit Mapping(const std::string& path) {
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat facts {};
+    if (file < 0) return;
+    if (fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0) {
+      void* start =
+          mmap(nullptr, static_cast<size_t>(facts.st_size), PROT_READ, MAP_PRIVATE, file, 0);
+      if (start != MAP_FAILED) {
+        start_ = static_cast<const char*>(start);
+        size_ = static_cast<size_t>(facts.st_size);
+      }
+    }
+    close(file);
+  }
+  ~Mapping() {
+    if (start_) munmap(const_cast<char*>(start_), size_);
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  // The object at that offset, copied; false if the file ends before it does.
+  template <class Object>
+  bool read(uint64_t offset, Object* object) const {
+    if (offset > size_ || size_ - offset < sizeof(Object)) return false;
+    std::memcpy(object, start_ + offset, sizeof(Object));
+    return true;
+  }
+  std::string text(uint64_t offset) const {
+    if (offset >= size_) return "";
+    return std::string(start_ + offset, strnlen(start_ + offset, size_ - offset));
+  }
+
+ private:
+  const char* start_ = nullptr;
+  size_t size_ = 0;
+};
+
+std::string directory_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+void add_directories(const std::string& colon_list, const std::string& origin,
+                     std::vector<std::string>* directories) {
+  std::istringstream parts(colon_list);
+  for (std::string part; std::getline(parts, part, ':');) {
+    for (const std::string name : {"${ORIGIN}", "$ORIGIN"}) {
+      const size_t at = part.find(name);
+      if (at != std::string::npos) part.replace(at, name.size(), origin);
+    }
+    if (!part.empty()) directories->push_back(part);
+  }
+}
+
+void read_dynamic(const Mapping& file, const std::vector<ElfW(Phdr)>& segments,
+                  const std::string& origin, ElfFile* elf) {
+  const auto offset_of = [&](uint64_t address) -> uint64_t {
+    for (const ElfW(Phdr) & segment : segments)
+      if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
+          address - segment.p_vaddr < segment.p_filesz)
+        return address - segment.p_vaddr + segment.p_offset;
+    return UINT64_MAX;
+  };
+  for (const ElfW(Phdr) & segment : segments) {
+    if (segment.p_type != PT_DYNAMIC) continue;
+    std::vector<ElfW(Dyn)> tags;
+    uint64_t strings = UINT64_MAX;
+    ElfW(Dyn) tag{};
+    for (uint64_t at = segment.p_offset; file.read(at, &tag) && tag.d_tag != DT_NULL;
+         at += sizeof tag) {
+      if (tag.d_tag == DT_STRTAB) strings = offset_of(tag.d_un.d_ptr);
+      tags.push_back(tag);
+    }
+    if (strings == UINT64_MAX) return;
+    for (const ElfW(Dyn) & found : tags) {
+      const std::string text = file.text(strings + found.d_un.d_val);
+      if (found.d_tag == DT_NEEDED) elf->needed.push_back(text);
+      if (found.d_tag == DT_RUNPATH || found.d_tag == DT_RPATH)
+        add_directories(text, origin, &elf->search_path);
+    }
+  }
+}
+
+// Where the loader looks beside the program's own paths. The names in /etc/ld.so.conf.d stand for
+// its cache, which has no layout to rely on.
+const std::vector<std::string>& system_directories() {
+  static const std::vector<std::string> directories = [] {
+    std::vector<std::string> found;
+    if (const char* path = std::getenv("LD_LIBRARY_PATH")) add_directories(path, ".", &found);
+    glob_t lists{};
+    glob("/etc/ld.so.conf.d/*.conf", 0, nullptr, &lists);
+    for (size_t i = 0; i < lists.gl_pathc; ++i) {
+      std::ifstream file(lists.gl_pathv[i]);
+      for (std::string line; std::getline(file, line);)
+        if (!line.empty() && line[0] == '/') found.push_back(line);
+    }
+    globfree(&lists);
+    for (const char* path : {"/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib"})
+      found.push_back(path);
+    return found;
+  }();
+  return directories;
+}
+
+std::string find_in(const std::vector<std::string>& directories, const std::string& name) {
+  for (const std::string& directory : directories)
+    if (access((directory + "/" + name).c_str(), R_OK) == 0) return directory + "/" + name;
+  return "";
+}
+
+}  // namespace
+
+ElfFile read_elf(const std::string& path) {
+  ElfFile elf;
+  const Mapping file(path);
+  unsigned char ident[EI_NIDENT];
+  if (!file.read(0, &ident) || std::memcmp(ident, ELFMAG, SELFMAG) != 0) return elf;
+  elf.is_elf = true;
+  ElfW(Ehdr) header{}, own{};
+  const Mapping self("/proc/self/exe");
+  elf.other_machine = ident[EI_CLASS] != (sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32) ||
+                      !file.read(0, &header) || !self.read(0, &own) ||
+                      header.e_machine != own.e_machine;
+  if (elf.other_machine) return elf;
+  std::vector<ElfW(Phdr)> segments;
+  ElfW(Phdr) segment{};
+  for (int i = 0; i < header.e_phnum; ++i) {
+    if (!file.read(header.e_phoff + static_cast<uint64_t>(i) * header.e_phentsize, &segment)) break;
+    segments.push_back(segment);
+    if (segment.p_type == PT_INTERP) elf.asks_for_loader = true;
+  }
+  read_dynamic(file, segments, directory_of(path), &elf);
+  return elf;
+}
+
+std::string find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return access(name.c_str(), F_OK) == 0 ? name : "";
+  const char* path = std::getenv("PATH");
+  std::istringstream directories(path ? path : "/usr/local/bin:/usr/bin:/bin");
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    const std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
+    struct stat facts {};
+    if (stat(candidate.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
+        access(candidate.c_str(), X_OK) == 0)
+      return candidate;
+  }
+  return "";
+}
+
+bool gains_rights(const std::string& path) {
+  struct stat facts {};
+  if (stat(path.c_str(), &facts) != 0) return false;
+  if ((facts.st_mode & S_ISUID) && facts.st_uid != getuid()) return true;
+  if ((facts.st_mode & S_ISGID) && (facts.st_mode & S_IXGRP) && facts.st_gid != getgid())
+    return true;
+  return geteuid() != 0 && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
+}
+
+std::vector<std::string> needed_libraries(const std::string& path) {
+  constexpr size_t kMost = 400;  // libraries; a bound for damaged files, not for programs
+  std::vector<std::string> names;
+  std::set<std::string> seen = {"libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1"};
+  std::vector<std::string> own_path;  // the program's RPATH also serves the libraries it loads
+  std::deque<std::string> files = {path};
+  while (!files.empty() && names.size() < kMost) {
+    const ElfFile elf = read_elf(files.front());
+    files.pop_front();
+    if (own_path.empty()) own_path = elf.search_path;
+    for (const std::string& name : elf.needed) {
+      if (!seen.insert(name).second) continue;
+      names.push_back(name);
+      for (const std::vector<std::string>& directories :
+           {elf.search_path, own_path, system_directories()})
+        if (const std::string file = find_in(directories, name); !file.empty()) {
+          files.push_back(file);
+          break;
+        }
+    }
+  }
+  return names;
+}
+
+}  // namespace perfield

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// perfield_exec.cpp - perfield-exec PROGRAM ARGS: claims or joins the run directory, describes the
+// host, and starts the program with perfield's libraries preloaded. Whatever is in the way of
+// measuring is told in a sentence, once per node, and the program runs as if perfield were not
+// there.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "launcher/elf_program.hpp"
+#include "launcher/preload.hpp"
+#include "stream/job.hpp"
+#include "stream/machine_file.hpp"
+#include "stream/run_directory.hpp"
+#include "stream/run_json.hpp"
+
+namespace {
+
+const char kHelp[] =
+    "usage: perfield-exec [--print] [--] PROGRAM [ARGS ...]\n"
+    "\n"
+    "Starts PROGRAM so that perfield measures it. Put it before the program, behind any launcher:\n"
+    "  mpirun -n 8 perfield-exec ./a.out input.txt\n"
+    "  srun -n 64 perfield-exec ./a.out input.txt\n"
+    "The measurement goes into perfield-run (or perfield-run-2, ... if that is taken);\n"
+    "perfield.toml in the working directory and PERFIELD_<KEY> variables change what is measured.\n"
+    "A program that cannot be measured runs as if perfield-exec were not there.\n"
+    "\n"
+    "  --print    start nothing; print the environment that PROGRAM would get, as export lines\n"
+    "  --version  print perfield's version\n"
+    "  --help     print this text\n";
+
+void tell(const std::string& sentence) {
+  const std::string line = "perfield: " + sentence + "\n";
+  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nowhere to tell it
+}
+
+void tell_once_per_node(const std::string& sentence) {
+  if (!sentence.empty() && perfield::speaks_for_node()) tell(sentence);
+}
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+// The file of the configuration by its whole path, since a program may change its directory before
+// it wakes perfield; "" if there is none.
+std::string configuration_file() {
+  const char* named = std::getenv("PERFIELD_CONFIG");
+  char path[PATH_MAX];
+  return realpath(named && *named ? named : "perfield.toml", path) ? path : "";
+}
+
+// Makes everything ready for the program. False: it is to run unmeasured, with `environment` too.
+bool prepare(const std::string& program, const std::vector<std::string>& command,
+             Environment* environment) {
+  const perfield::ConfigResult configuration = perfield::load_config();
+  for (const std::string& error : configuration.errors) tell_once_per_node(error);
+  if (!configuration.errors.empty()) {
+    tell_once_per_node("the program runs unmeasured until this is put right");
+    *environment = {{"PERFIELD_ENABLED", "false"}};
+    return false;
+  }
+  if (!configuration.config.enabled) return false;
+
+  const perfield::Preload preload = perfield::choose_preload(program);
+  tell_once_per_node(preload.refusal);
+  if (!preload.refusal.empty()) return false;
+
+  const perfield::RunDirectory run = perfield::open_run_directory(configuration.config, command);
+  if (!run.error.empty()) {
+    tell_once_per_node(run.error + "; the program runs unmeasured");
+    *environment = {{"PERFIELD_ENABLED", "false"}};
+    return false;
+  }
+  if (!run.notice.empty()) tell(run.notice);
+  tell_once_per_node(perfield::write_machine_file(run.path, true));
+
+  std::string added;
+  const std::string list = perfield::preload_list(preload, &added);
+  *environment = {{"LD_PRELOAD", list},
+                  {"PERFIELD_PRELOADED", added},
+                  {"PERFIELD_RUN", run.path},
+                  {"PERFIELD_RUN_ID", perfield::hex16(run.run_id)}};
+  const std::string file = configuration_file();
+  if (!file.empty()) environment->emplace_back("PERFIELD_CONFIG", file);
+  return true;
+}
+
+void print_exports(const Environment& environment) {
+  for (const auto& [name, value] : environment) {
+    std::string quoted;
+    for (char c : value) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    std::printf("export %s='%s'\n", name.c_str(), quoted.c_str());
+  }
+}
+
+// Like a shell: 127 if there is no such program, 126 if it cannot be started.
+int refuse_to_start(const std::string& name, int reason) {
+  std::fprintf(stderr, "perfield-exec: cannot start %s: %s\n", name.c_str(), std::strerror(reason));
+  return reason == ENOENT ? 127 : 126;
+}
+
+}  // namespace
+
+int main(int n_arguments, char** arguments) {
+  bool print = false;
+  int at = 1;
+  for (; at < n_arguments && arguments[at][0] == '-'; ++at) {
+    const std::string option = arguments[at];
+    if (option == "--help" || option == "-h") return std::fputs(kHelp, stdout) < 0;
+    if (option == "--version") return std::puts("perfield " PERFIELD_VERSION) < 0;
+    if (option == "--") {
+      ++at;
+      break;
+    }
+    if (option != "--print") {
+      std::fprintf(stderr,
+                   "perfield-exec: there is no option %s; options of the launcher go before "
+                   "perfield-exec, those of the program behind it\n%s",
+                   arguments[at], kHelp);
+      return 2;
+    }
+    print = true;
+  }
+  if (at >= n_arguments) {
+    std::fprintf(stderr, "perfield-exec: found no program to start\n%s", kHelp);
+    return 2;
+  }
+  const std::string name = arguments[at];
+  const std::string program = perfield::find_program(name);
+  if (program.empty()) return refuse_to_start(name, ENOENT);
+  struct stat facts {};
+  if (stat(program.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode))
+    return refuse_to_start(name, EISDIR);
+  if (access(program.c_str(), X_OK) != 0) return refuse_to_start(name, EACCES);
+
+  Environment environment;
+  const bool measured = prepare(program, {arguments + at, arguments + n_arguments}, &environment);
+  if (print) {
+    if (measured) print_exports(environment);
+    return measured ? 0 : 1;
+  }
+  for (const auto& [variable, value] : environment) setenv(variable.c_str(), value.c_str(), 1);
+  execvp(arguments[at], arguments + at);
+  return refuse_to_start(name, errno);
+}
