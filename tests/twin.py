@@ -12,8 +12,8 @@
 
 What `write_run` writes is known in closed form (ring of messages, unit cube cut in slabs along x):
 `solve` takes 1 ms * (rank + 1) + 1 us * step and `exchange` 0.2 ms. A step lasts as long as its slowest
-rank; what is left after solve and 0.1 ms is spent in MPI, 50 us of it in isend. Each rank sends
-2 messages of 1000 * (rank + 1) bytes and an empty one to rank + 1 with `isend`, and receives those of rank - 1.
+rank; what is left after solve and 0.1 ms is spent in MPI, 50 us of it in isend. Each rank sends 2
+messages of 1000 * (rank + 1) bytes and an empty one to rank + 1 with `isend`, and receives those of rank - 1.
 """
 
 from __future__ import annotations
@@ -252,7 +252,8 @@ def rank_values(rank: int, ranks: int, host: str, **changes) -> dict:
     """What a rank entry of `write_run` says; pid is one that cannot live."""
     return {
         "rank": rank, "size": ranks, "pid": 2**22 + 1 + rank, "program": "heat", "arguments": [],
-        "group": "heat", "host": host, "host_long": f"{host}.example.org", "boot_id": f"{host}-0000-0000",
+        "group": "heat", "host": host, "host_long": f"{host}.example.org",
+        "boot_id": f"{host}-0000-0000",
         "cpuset": str(rank), "clock": "monotonic", "realtime_ns": START_NS, "sources": ["pmpi", "api"],
         "mpi": "Open MPI 4.1.4", "perfield": "0.1.0", "spans": 1,
     } | changes  # fmt: skip
@@ -283,6 +284,11 @@ def step_values(rank: int, ranks: int, step: int, mesh_version: int = 1) -> dict
             {"call": WAITALL, "time_class": WAIT, "count": 1, "ns": slowest - solve - 150_000},
         ],
     }  # fmt: skip
+
+
+def outside_body(kind: int, ns: int) -> bytes:
+    """Body of the setup (kind 1) or teardown (kind 2) entry of `write_run`: no regions, no messages."""
+    return step_body(kind=kind, end_ns=ns, measured_ns=ns, perfield_bytes=1_500_000, perfield_ns=1_000)
 
 
 def slab_mesh(rank: int, ranks: int) -> bytes:
@@ -322,8 +328,10 @@ def write_run(
     for room in ("stream", "mesh", "machine"):
         (path / room).mkdir(parents=True, exist_ok=True)
     run = {
-        "layout": 1, "run_id": f"{run_id:016x}", "perfield": "0.1.0", "command": ["./heat", "heat.input"],
-        "start_realtime_ns": START_NS, "config": config or {},
+        "run_id": f"{run_id:016x}", "token": "", "perfield": "0.1.0",
+        "start": "2023-11-14T22:13:20.000000000Z",
+        "start_ns": START_NS, "host": hosts[0], "size": ranks, "command": ["./heat", "heat.input"],
+        "working_directory": "/home/user", "configuration": config or {},
     }  # fmt: skip
     (path / "run.json").write_text(json.dumps(run, indent=1) + "\n")
     writers, mesh_writers = [], []
@@ -340,7 +348,7 @@ def write_run(
             definition = {"id": number, "name": name, "file": "heat.cpp", "line": 10 * number, "block": -1}
             definition["site"] = 0
             writers[rank].add("region", json_body(definition), index=number)
-        writers[rank].add("step", step_body(kind=1, end_ns=10_000_000, measured_ns=10_000_000))
+        writers[rank].add("step", outside_body(1, 10_000_000))
         if mesh:
             mesh_writers[rank].add("mesh", slab_mesh(rank, ranks), index=1)
     for step in range(steps):
@@ -352,7 +360,7 @@ def write_run(
             if mesh and fields_every and step % fields_every == 0:
                 mesh_writers[rank].add("field", slab_field(rank, step), index=step)
     for rank in range(ranks if ended else 0):
-        writers[rank].add("step", step_body(kind=2, measured_ns=2_000_000, end_ns=2_000_000), index=steps)
+        writers[rank].add("step", outside_body(2, 2_000_000), index=steps)
         end = {
             "reason": "finalize", "steps": steps, "hooks": {}, "faults": {}, "dropped_messages": 0,
             "dropped_regions": 0, "bytes_written": 10_000, "perfield_ns": 5_000 * steps,

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// module.cpp - the module perfield._bridge: what Python takes from the C++ of the measured side,
+// so that layout, configuration and closing lines are each stated once.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "recorder/calls.h"
+#include "stream/summary.hpp"
+
+namespace py = pybind11;
+
+void bind_reading(py::module_& module);
+void bind_config(py::module_& module);
+
+namespace {
+
+py::list all_calls() {
+  py::list calls;
+#define PERFIELD_CALL(number, name, time_class, message) \
+  calls.append(py::make_tuple(number, #name, #time_class, #message));
+#include "recorder/calls.def"
+#undef PERFIELD_CALL
+  return calls;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_bridge, module) {
+  module.doc() =
+      "The compiled part of perfield: reads streams, the configuration and the closing lines.";
+  module.attr("version") = PERFIELD_VERSION;
+  bind_reading(module);
+#ifdef PERFIELD_HAS_CONFIG_BINDING
+  bind_config(module);
+#endif
+  module.def("calls", &all_calls,
+             "Every kind of MPI call as (number, name, class of time, message).\n\n"
+             "message is 'sends', 'fetches' or 'none'.");
+  module.def(
+      "closing_lines",
+      [](const std::string& run_path, uint64_t max_bytes) {
+        py::gil_scoped_release released;  // reads files only
+        return perfield::closing_lines(run_path, max_bytes);
+      },
+      py::arg("run_path"), py::arg("max_bytes") = perfield::kClosingBytes,
+      "At most eight lines that sum up a run, finished or not.\n\n"
+      "max_bytes : how much of the streams is read, from their end.");
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// read_binding.cpp - hands the stream decoder to Python: rows become NumPy arrays whose columns
+// are named as in stream/entry.hpp. Files are read without the interpreter's lock.
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "stream/decode.hpp"
+#include "stream/index.hpp"
+
+namespace py = pybind11;
+using perfield::EntryHeader;
+using perfield::StreamFile;
+
+namespace {
+
+using Offsets = py::array_t<uint64_t, py::array::c_style | py::array::forcecast>;
+
+// What read_steps gives, before it becomes arrays.
+struct Steps {
+  std::vector<uint8_t> whole;
+  std::vector<perfield::StepBody> fixed;
+  std::vector<perfield::RegionRow> regions;
+  std::vector<perfield::MessageRow> messages;
+  std::vector<perfield::WaitRow> waits;
+  std::vector<perfield::CallRow> calls;
+  std::vector<int64_t> region_start{0}, message_start{0}, wait_start{0}, call_start{0};
+};
+
+template <class Row>
+void append_table(const unsigned char* at, size_t number, std::vector<Row>* rows,
+                  std::vector<int64_t>* start) {
+  if (number) {
+    const size_t before = rows->size();
+    rows->resize(before + number);
+    std::memcpy(rows->data() + before, at, number * sizeof(Row));
+  }
+  start->push_back(static_cast<int64_t>(rows->size()));
+}
+
+template <class Row>
+py::array to_array(std::vector<Row>&& rows) {
+  auto* kept = new std::vector<Row>(std::move(rows));  // lives as long as the array
+  py::capsule owner(kept, [](void* vector) { delete static_cast<std::vector<Row>*>(vector); });
+  return py::array_t<Row>(static_cast<py::ssize_t>(kept->size()), kept->data(), owner);
+}
+
+// How much to read at once for entries from `n` on: as far as they follow each other closely.
+size_t ahead_of(const uint64_t* offsets, size_t n, size_t count) {
+  constexpr uint64_t kClose = 64 << 10;
+  size_t last = n;
+  while (last + 1 < count && offsets[last + 1] > offsets[last] &&
+         offsets[last + 1] - offsets[last] < kClose &&
+         offsets[last + 1] - offsets[n] < StreamFile::kAhead)
+    ++last;
+  return static_cast<size_t>(offsets[last] - offsets[n]) + (16 << 10);
+}
+
+// Calls take(header, body) for each offset; body is nullptr where no whole entry stands.
+template <class Take>
+void read_at(const std::string& path, const uint64_t* offsets, size_t count, Take take) {
+  StreamFile file(path);
+  for (size_t n = 0; n < count; ++n) {
+    file.window(offsets[n], sizeof(EntryHeader), ahead_of(offsets, n, count));
+    EntryHeader header{};
+    const unsigned char* body = nullptr;
+    if (perfield::read_header(file, offsets[n], &header))
+      perfield::read_body(file, offsets[n], header, &body) || (body = nullptr);
+    take(header, body);
+  }
+}
+
+py::dict read_steps(const std::string& path, const Offsets& offsets) {
+  const uint64_t* wanted = offsets.data();
+  const auto count = static_cast<size_t>(offsets.size());
+  Steps steps;
+  {
+    py::gil_scoped_release released;
+    read_at(path, wanted, count, [&](const EntryHeader& header, const unsigned char* body) {
+      perfield::StepView view{};
+      const bool whole = body && header.type == static_cast<uint16_t>(perfield::EntryType::step) &&
+                         perfield::view_step(body, header.body_bytes, &view);
+      if (!whole) view = {};
+      steps.whole.push_back(whole);
+      steps.fixed.push_back(view.fixed);
+      append_table(view.regions, view.fixed.n_regions, &steps.regions, &steps.region_start);
+      append_table(view.messages, view.fixed.n_messages, &steps.messages, &steps.message_start);
+      append_table(view.waits, view.fixed.n_waits, &steps.waits, &steps.wait_start);
+      append_table(view.calls, view.fixed.n_calls, &steps.calls, &steps.call_start);
+    });
+  }
+  py::dict result;
+  result["whole"] = to_array(std::move(steps.whole)).attr("astype")("bool");
+  result["steps"] = to_array(std::move(steps.fixed));
+  result["regions"] = to_array(std::move(steps.regions));
+  result["messages"] = to_array(std::move(steps.messages));
+  result["waits"] = to_array(std::move(steps.waits));
+  result["calls"] = to_array(std::move(steps.calls));
+  result["region_start"] = to_array(std::move(steps.region_start));
+  result["message_start"] = to_array(std::move(steps.message_start));
+  result["wait_start"] = to_array(std::move(steps.wait_start));
+  result["call_start"] = to_array(std::move(steps.call_start));
+  return result;
+}
+
+py::list read_bodies(const std::string& path, const Offsets& offsets) {
+  std::vector<std::pair<bool, std::string>> bodies;
+  const uint64_t* wanted = offsets.data();
+  const auto count = static_cast<size_t>(offsets.size());
+  {
+    py::gil_scoped_release released;
+    StreamFile file(path);
+    for (size_t n = 0; n < count; ++n) {
+      EntryHeader header{};
+      const unsigned char* body = nullptr;
+      std::string text;
+      bool whole = perfield::read_header(file, wanted[n], &header) &&
+                   perfield::read_body(file, wanted[n], header, &body);
+      if (whole && body) text.assign(reinterpret_cast<const char*>(body), header.body_bytes);
+      for (uint64_t at = 0; whole && !body && at < header.body_bytes;) {  // larger than a window
+        const size_t part = std::min<uint64_t>(StreamFile::kAhead, header.body_bytes - at);
+        const auto* bytes = file.window(wanted[n] + sizeof(EntryHeader) + at, part);
+        whole = bytes != nullptr;
+        if (whole) text.append(reinterpret_cast<const char*>(bytes), part);
+        at += part;
+      }
+      bodies.emplace_back(whole, std::move(text));
+    }
+  }
+  py::list result;
+  for (const auto& [whole, text] : bodies)
+    result.append(whole ? py::object(py::bytes(text)) : py::object(py::none()));
+  return result;
+}
+
+}  // namespace
+
+void bind_reading(py::module_& module) {
+  using namespace perfield;
+  PYBIND11_NUMPY_DTYPE(EntryPlace, offset, index, body_bytes, rank, sequence, type, version, kind,
+                       flags, mesh_version, zero);
+  PYBIND11_NUMPY_DTYPE(StepBody, label, time, span, kind, flags, begin_ns, end_ns, realtime_ns,
+                       measured_ns, perfield_ns, perfield_bytes, resident_bytes, cpu_user_ns,
+                       cpu_system_ns, voluntary_switches, involuntary_switches, minor_faults,
+                       major_faults, faults, overflowed, io_read_bytes, io_write_bytes,
+                       mesh_version, pu, n_regions, n_messages, n_waits, n_calls);
+  PYBIND11_NUMPY_DTYPE(RegionRow, id, threads, count, inclusive_sum_ns, inclusive_min_ns,
+                       inclusive_max_ns, self_sum_ns, self_min_ns, self_max_ns);
+  PYBIND11_NUMPY_DTYPE(MessageRow, peer, call, zero, count, bytes, empty, largest);
+  PYBIND11_NUMPY_DTYPE(WaitRow, peer, zero, count, ns);
+  PYBIND11_NUMPY_DTYPE(CallRow, call, time_class, zero, count, ns, bytes_out, bytes_in);
+
+  module.def(
+      "crc32c",
+      [](const py::bytes& data, uint32_t seed) {
+        const auto view = static_cast<std::string_view>(data);
+        return crc32c(view.data(), view.size(), seed);
+      },
+      py::arg("data"), py::arg("seed") = 0, "CRC-32C of bytes; seed continues an earlier one.");
+
+  py::class_<StreamIndex>(module, "StreamIndex",
+                          "Where each entry of one stream file lies, damage included.\n\n"
+                          "index_path is where it is kept for the next time ('': nowhere).")
+      .def(py::init<std::string, std::string, uint64_t, uint64_t>(), py::arg("stream_path"),
+           py::arg("index_path") = "", py::arg("run_id") = 0,
+           py::arg("save_after") = StreamIndex::kSaveAfter)
+      .def("refresh", &StreamIndex::refresh, py::call_guard<py::gil_scoped_release>(),
+           "Reads what is new; False if the file cannot be opened.")
+      .def_property_readonly(
+          "places",
+          [](const StreamIndex& index) {
+            return to_array(std::vector<EntryPlace>(index.places()));
+          },
+          "Structured array (n_entries,): offset, index, body_bytes, rank, sequence, type, ...")
+      .def_property_readonly(
+          "damage",
+          [](const StreamIndex& index) {
+            py::list list;
+            for (const Damage& damage : index.damage())
+              list.append(py::make_tuple(damage.offset, damage.bytes, damage.sentence));
+            return list;
+          },
+          "List of (offset, bytes, sentence).")
+      .def_property_readonly(
+          "pending",
+          [](const StreamIndex& index) {
+            const Damage& pending = index.pending();
+            return py::make_tuple(pending.offset, pending.bytes, pending.sentence);
+          },
+          "What stands at the file's end and is no whole entry (yet): (offset, bytes, sentence).")
+      .def_property_readonly("strangers", &StreamIndex::strangers,
+                             "Other run's id -> number of its entries, which are ignored.")
+      .def_property_readonly(
+          "message_calls",
+          [](const StreamIndex& index) {
+            std::vector<int> calls;
+            for (size_t call = 0; call < index.message_calls().size(); ++call)
+              if (index.message_calls()[call]) calls.push_back(static_cast<int>(call));
+            return calls;
+          },
+          "Numbers of the calls that stand in any step's table of messages.")
+      .def_property_readonly("other_regions", &StreamIndex::other_regions,
+                             "Whether any step has a row of region 0, `other regions`.");
+
+  module.def("read_steps", &read_steps, py::arg("path"), py::arg("offsets"),
+             "Step entries at these offsets of a stream file, in their order.\n\n"
+             "Returns a dict: 'whole' (bool per entry; False: damaged, all 0), 'steps' (fixed\n"
+             "parts), the tables 'regions', 'messages', 'waits', 'calls' of all entries one after\n"
+             "another, and '<table>_start' (n + 1,): where an entry's rows begin.");
+  module.def("read_bodies", &read_bodies, py::arg("path"), py::arg("offsets"),
+             "Bodies of the entries at these offsets, as bytes; None where one is damaged.");
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// summary.cpp - words the closing lines. One function per line; a line that has nothing to say is
+// left out. Waiting is time in calls of the classes `wait` and `collective`; compute time is a
+// step's measured time minus all MPI.
+#include "stream/summary.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "stream/summary_text.hpp"
+#include "stream/summary_totals.hpp"
+
+namespace perfield {
+namespace {
+
+std::string plural(uint64_t count, const std::string& word) {
+  return text_of_count(count) + " " + word + (count == 1 ? "" : "s");
+}
+
+std::string line(const char* label, const std::string& text) {
+  std::string padded = label;
+  padded.resize(11, ' ');
+  return padded + text;
+}
+
+std::string pair_text(uint64_t key) {
+  return std::to_string(static_cast<int32_t>(key >> 32)) + " -> " +
+         std::to_string(static_cast<int32_t>(key & 0xFFFFFFFFu));
+}
+
+std::string steps_line(const RunTotals& run) {
+  const uint64_t seen = run.memory.size();
+  const uint64_t size = std::max<uint64_t>(run.size, seen);
+  std::string ranks = plural(size, "rank");
+  if (seen < size) ranks = text_of_count(seen) + " of " + ranks;
+  if (run.hosts.size() > 1) ranks += " and " + plural(run.hosts.size(), "host");
+  if (run.steps.n_steps == 0)
+    return line("steps", "none closed on " + ranks + "; the lines below are of the whole run");
+
+  std::vector<double> lengths;
+  for (const auto& step : run.steps.steps) lengths.push_back(step.second.longest_ns);
+  std::string text = text_of_count(run.steps.n_steps) + " on " + ranks;
+  if (run.bytes_read < run.stream_bytes)
+    text = "the last " + text + " (in the newest " + text_of_bytes(double(run.bytes_read)) +
+           " of " + text_of_bytes(double(run.stream_bytes)) + ")";
+  if (!lengths.empty()) {
+    const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+    std::nth_element(lengths.begin(), middle, lengths.end());
+    double median = *middle;
+    if (lengths.size() % 2 == 0) median = (median + *std::max_element(lengths.begin(), middle)) / 2;
+    text += ", median " + text_of_time(median);
+  }
+  if (run.steps.n_unmeasured)
+    text += "; " + text_of_count(run.steps.steps.size()) + " of them measured";
+  return line("steps", text);
+}
+
+// Over the steps that all ranks of a group closed: the slowest rank's compute time to the mean.
+std::string imbalance_line(const Totals& totals) {
+  uint32_t most = 0;
+  for (const auto& step : totals.steps) most = std::max(most, step.second.ranks);
+  if (most < 2) return "";
+  double slowest_ns = 0, mean_ns = 0;
+  std::map<int32_t, uint64_t> times_slowest;
+  uint64_t counted = 0;
+  for (const auto& step : totals.steps) {
+    if (step.second.ranks < most) continue;
+    slowest_ns += step.second.most_compute_ns;
+    mean_ns += step.second.compute_ns / step.second.ranks;
+    ++times_slowest[step.second.slowest];
+    ++counted;
+  }
+  if (mean_ns <= 0) return "";
+  std::vector<std::pair<uint64_t, int32_t>> order;
+  for (const auto& [rank, times] : times_slowest) order.emplace_back(times, -rank);
+  std::sort(order.rbegin(), order.rend());
+  char number[32];
+  std::snprintf(number, sizeof(number), "%.2f", slowest_ns / mean_ns);
+  std::string text = std::string(number) + " (compute time, slowest rank / mean)";
+  for (size_t n = 0; n < std::min<size_t>(3, order.size()); ++n)
+    text += (n == 0 ? "; slowest most often: rank " : ", ") + std::to_string(-order[n].second) +
+            " (" + text_of_share(double(order[n].first) / double(counted)) +
+            (n == 0 ? " of the steps)" : ")");
+  return line("imbalance", text);
+}
+
+std::string waiting_line(const Totals& totals) {
+  RankTotals all;
+  double worst = -1;
+  int32_t worst_rank = 0;
+  for (const auto& [rank, own] : totals.ranks) {
+    all.step_ns += own.step_ns;
+    all.mpi_ns += own.mpi_ns;
+    all.wait_ns += own.wait_ns;
+    all.collective_ns += own.collective_ns;
+    if (!own.step_ns) continue;
+    const double share = double(own.wait_ns + own.collective_ns) / double(own.step_ns);
+    if (share > worst) worst = share, worst_rank = rank;
+  }
+  if (!all.step_ns || !all.mpi_ns) return "";
+  const auto share = [&](uint64_t ns) { return text_of_share(double(ns) / double(all.step_ns)); };
+  std::string text = share(all.wait_ns + all.collective_ns) + " of the time (wait " +
+                     share(all.wait_ns) + ", collective " + share(all.collective_ns) +
+                     "); all MPI " + share(all.mpi_ns);
+  if (totals.ranks.size() > 1 && worst > 0)
+    text += "; most on rank " + std::to_string(worst_rank) + " (" + text_of_share(worst) + ")";
+  return line("waiting", text);
+}
+
+std::string messages_line(const Totals& totals) {
+  if (!totals.messages.count) return "";
+  std::string text = text_of_count(totals.messages.count) + " with " +
+                     text_of_bytes(double(totals.messages.bytes));
+  using Pair = std::pair<uint64_t, PairTotals>;
+  const std::vector<Pair> pairs(totals.pairs.begin(), totals.pairs.end());
+  if (pairs.empty()) return line("messages", text);
+  const auto heaviest = *std::max_element(pairs.begin(), pairs.end(), [](auto& a, auto& b) {
+    return a.second.bytes != b.second.bytes ? a.second.bytes < b.second.bytes : a.first > b.first;
+  });
+  const auto emptiest = *std::max_element(pairs.begin(), pairs.end(), [](auto& a, auto& b) {
+    if (a.second.empty != b.second.empty) return a.second.empty < b.second.empty;
+    return a.second.bytes != b.second.bytes ? a.second.bytes > b.second.bytes : a.first > b.first;
+  });
+  text += "; heaviest " + pair_text(heaviest.first) + ": " +
+          text_of_bytes(double(heaviest.second.bytes)) + " in " +
+          text_of_count(heaviest.second.count);
+  if (emptiest.second.empty)
+    text += "; emptiest " + pair_text(emptiest.first) + ": " +
+            text_of_count(emptiest.second.empty) + " of " + text_of_count(emptiest.second.count) +
+            " empty";
+  else if (pairs.size() > 1)
+    text += "; lightest " + pair_text(emptiest.first) + ": " +
+            text_of_bytes(double(emptiest.second.bytes)) + " in " +
+            text_of_count(emptiest.second.count);
+  return line("messages", text);
+}
+
+std::string written_line(const RunTotals& run) {
+  std::string text = text_of_bytes(double(run.stream_bytes + run.mesh_bytes)) + " by perfield";
+  if (run.mesh_bytes)
+    text += " (stream " + text_of_bytes(double(run.stream_bytes)) + ", mesh " +
+            text_of_bytes(double(run.mesh_bytes)) + ")";
+  std::map<int32_t, uint64_t> by_rank;
+  uint64_t all = 0;
+  for (const Totals* totals : {&run.steps, &run.outside})
+    for (const auto& [rank, own] : totals->ranks) {
+      by_rank[rank] += own.io_write_bytes;
+      all += own.io_write_bytes;
+    }
+  if (all) {
+    const auto most = *std::max_element(by_rank.begin(), by_rank.end(),
+                                        [](auto& a, auto& b) { return a.second < b.second; });
+    text += "; " + text_of_bytes(double(all)) + " by the program";
+    if (by_rank.size() > 1)
+      text += ", most by rank " + std::to_string(most.first) + " (" +
+              text_of_share(double(most.second) / double(all)) + ")";
+  }
+  return line("written", text);
+}
+
+std::string own_line(const RunTotals& run) {
+  uint64_t own_ns = 0, all_ns = 0, bytes = 0;
+  for (const Totals* totals : {&run.steps, &run.outside})
+    for (const auto& entry : totals->ranks) {
+      own_ns += entry.second.own_ns;
+      all_ns += entry.second.step_ns;
+    }
+  if (run.memory.empty()) return "";
+  const auto most =
+      std::max_element(run.memory.begin(), run.memory.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  for (const auto& own : run.memory) bytes += own.second;
+  std::string text;
+  if (all_ns) text = text_of_share(double(own_ns) / double(all_ns)) + " of the time; ";
+  text += "memory " + text_of_bytes(double(bytes) / double(run.memory.size())) + " per rank";
+  if (most->second * run.memory.size() > bytes)
+    text += ", most " + text_of_bytes(double(most->second)) + " (rank " +
+            std::to_string(most->first) + ")";
+  return line("perfield", text);
+}
+
+std::string notice_line(const RunTotals& run) {
+  std::string text;
+  const auto say = [&text](uint64_t count, const char* one, const char* many) {
+    if (!count) return;
+    text += (text.empty() ? "" : ", ") + text_of_count(count) + " " + (count == 1 ? one : many);
+  };
+  say(run.n_damaged, "damaged place in the streams", "damaged places in the streams");
+  say(run.n_strangers, "entry of another run", "entries of another run");
+  say(run.faults, "event that could not be right", "events that could not be right");
+  say(run.overflowed, "event beyond full tables", "events beyond full tables");
+  return text.empty() ? "" : line("notice", text);
+}
+
+}  // namespace
+
+std::vector<std::string> closing_lines(const std::string& run_path, uint64_t max_bytes) noexcept {
+  std::vector<std::string> lines;
+  try {
+    RunTotals run;
+    const std::string error = read_totals(run_path, max_bytes, &run);
+    if (!error.empty()) return {error};
+    const Totals& totals = run.steps.n_steps ? run.steps : run.outside;
+    const std::string path = text_of_path(run_path);
+    for (const std::string& text :
+         {steps_line(run), run.steps.n_steps ? imbalance_line(totals) : std::string(),
+          waiting_line(totals), messages_line(totals), written_line(run), own_line(run),
+          notice_line(run),
+          line("look", "perfield open " + path + "    images: perfield render " + path)})
+      if (!text.empty()) lines.push_back(text);
+  } catch (...) {  // out of memory: the run is more important than its summary
+    lines.clear();
+  }
+  return lines;
+}
+
+}  // namespace perfield

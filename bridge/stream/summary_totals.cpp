@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// summary_totals.cpp - reads a run's streams once and adds them up.
+#include "stream/summary_totals.hpp"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "stream/decode_json.hpp"
+
+namespace perfield {
+namespace {
+
+constexpr uint64_t kOpeningBytes = uint64_t{1} << 20;  // the `rank` entries of a node's ranks
+
+uint64_t pair_key(int32_t source, int32_t target) {
+  return uint64_t{static_cast<uint32_t>(source)} << 32 | static_cast<uint32_t>(target);
+}
+
+bool fetches(uint16_t call) { return call == PERFIELD_CALL_get || call == PERFIELD_CALL_rget; }
+
+// Names and sizes of the stream files in a folder, by name.
+std::vector<std::pair<std::string, uint64_t>> files_in(const std::string& folder) {
+  std::vector<std::pair<std::string, uint64_t>> files;
+  DIR* directory = opendir(folder.c_str());
+  if (!directory) return files;
+  while (const dirent* found = readdir(directory)) {
+    const std::string name = found->d_name;
+    struct stat status;
+    const std::string path = folder + "/" + name;
+    if (name.size() > 3 && name.compare(name.size() - 3, 3, ".pf") == 0 &&
+        stat(path.c_str(), &status) == 0)
+      files.emplace_back(path, static_cast<uint64_t>(status.st_size));
+  }
+  closedir(directory);
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+void Totals::add(int32_t rank, uint64_t index, uint64_t group, const StepView& step) {
+  RankTotals& own = ranks[rank];
+  uint64_t mpi_ns = 0;
+  for (size_t n = 0; n < step.fixed.n_calls; ++n) {
+    const auto row = row_at<CallRow>(step.calls, n);
+    mpi_ns += row.ns;
+    if (row.time_class == PERFIELD_CLASS_wait) own.wait_ns += row.ns;
+    if (row.time_class == PERFIELD_CLASS_collective) own.collective_ns += row.ns;
+  }
+  own.step_ns += step.fixed.measured_ns;
+  own.mpi_ns += mpi_ns;
+  own.own_ns += step.fixed.perfield_ns;
+  own.io_write_bytes += step.fixed.io_write_bytes;
+
+  for (size_t n = 0; n < step.fixed.n_messages; ++n) {
+    const auto row = row_at<MessageRow>(step.messages, n);
+    if (row.call == PERFIELD_CALL_recv) continue;  // the sender counted it
+    PairTotals* sums[2] = {&messages, nullptr};
+    const uint64_t key = fetches(row.call) ? pair_key(row.peer, rank) : pair_key(rank, row.peer);
+    if (row.peer >= 0 && (pairs.size() < kMostPairs || pairs.count(key))) sums[1] = &pairs[key];
+    for (PairTotals* sum : sums) {
+      if (!sum) continue;
+      sum->count += row.count;
+      sum->bytes += row.bytes;
+      sum->empty += row.empty;
+    }
+  }
+
+  const double compute = std::max(0.0, double(step.fixed.measured_ns) - double(mpi_ns));
+  StepTotals& all = steps[index ^ group << 48];
+  if (all.ranks++ == 0 || compute > all.most_compute_ns) {
+    all.most_compute_ns = compute;
+    all.slowest = rank;
+  }
+  all.compute_ns += compute;
+  const double span = std::max(1u, step.fixed.span);
+  all.longest_ns = std::max(all.longest_ns, double(step.fixed.measured_ns) / span);
+}
+
+void RunTotals::add(const EntryHeader& header, const unsigned char* body, const StepView* step) {
+  if (header.version != kBodyVersion || header.rank < 0 || !body) return;
+  const auto type = static_cast<EntryType>(header.type);
+  if (type == EntryType::rank) {
+    const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
+    size = std::max(size, json_integer(text, "size", 0));
+    hosts[json_text(text, "host")] = true;
+    group[header.rank] = groups.emplace(json_text(text, "group"), groups.size()).first->second;
+  } else if (type == EntryType::end) {
+    ++n_ended;
+  } else if (step) {
+    memory[header.rank] = step->fixed.perfield_bytes;
+    faults += step->fixed.faults;
+    overflowed += step->fixed.overflowed;
+    const bool inside = step->fixed.kind == static_cast<uint16_t>(StepKind::step);
+    if (inside) {
+      first_index = std::min(first_index, header.index);
+      last_index = std::max(last_index, header.index);
+      uint64_t& mine = closed[header.rank];
+      mine += std::max(1u, step->fixed.span);
+      steps.n_steps = std::max(steps.n_steps, mine);
+    }
+    if (step->fixed.flags & kStepNotMeasured)
+      steps.n_unmeasured += inside;
+    else
+      (inside ? steps : outside)
+          .add(header.rank, inside ? header.index : 0, group[header.rank], *step);
+  }
+}
+
+std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTotals* totals) {
+  std::ifstream info(run_path + "/run.json");
+  const std::string text((std::istreambuf_iterator<char>(info)), std::istreambuf_iterator<char>());
+  const uint64_t run_id = json_run_id(text);
+  const auto streams = files_in(run_path + "/stream");
+  if (streams.empty())
+    return "nothing was recorded in " + run_path + ": no rank has written a stream";
+  for (const auto& file : files_in(run_path + "/mesh")) totals->mesh_bytes += file.second;
+  for (const auto& file : streams) totals->stream_bytes += file.second;
+
+  const EntryVisitor take = [totals](const EntryHeader& header, uint64_t, const unsigned char* body,
+                                     const StepView* step) { totals->add(header, body, step); };
+  const EntryVisitor take_ranks = [totals](const EntryHeader& header, uint64_t,
+                                           const unsigned char* body, const StepView*) {
+    if (header.type == static_cast<uint16_t>(EntryType::rank)) totals->add(header, body, nullptr);
+  };
+  const double share = std::min(1.0, double(max_bytes) / double(totals->stream_bytes + 1));
+  for (const auto& [path, bytes] : streams) {
+    StreamFile file(path);
+    const auto part = share < 1 ? static_cast<uint64_t>(share * double(bytes)) : bytes;
+    const uint64_t begin = bytes - std::min(bytes, part);
+    if (begin) scan_entries(file, 0, std::min(begin, kOpeningBytes), run_id, take_ranks);
+    const ScanResult found = scan_entries(file, begin, file.size(), run_id, take);
+    for (const Damage& damage : found.damage)  // a cut in mid-entry is our own
+      totals->n_damaged += damage.offset != begin || begin == 0;
+    for (const auto& stranger : found.strangers) totals->n_strangers += stranger.second;
+    totals->bytes_read += bytes - begin;
+  }
+  return "";
+}
+
+}  // namespace perfield

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// summary_totals.hpp - what the closing lines are made of: sums over ranks, steps and pairs, filled
+// entry by entry. Memory is bounded by the bytes read; of pairs the first kMostPairs are kept.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "recorder/calls.h"
+#include "stream/decode.hpp"
+
+namespace perfield {
+
+struct RankTotals {
+  uint64_t step_ns = 0, mpi_ns = 0, wait_ns = 0, collective_ns = 0;
+  uint64_t io_write_bytes = 0, own_ns = 0;
+};
+
+struct StepTotals {  // of one index in one group
+  uint32_t ranks = 0;
+  int32_t slowest = -1;
+  double most_compute_ns = 0, compute_ns = 0;
+  double longest_ns = 0;  // one of the steps that the entry adds up
+};
+
+struct PairTotals {
+  uint64_t count = 0, bytes = 0, empty = 0;
+};
+
+// Sums over the steps, or over what lies before the first and after the last of them.
+struct Totals {
+  std::map<int32_t, RankTotals> ranks;
+  std::unordered_map<uint64_t, StepTotals> steps;
+  std::unordered_map<uint64_t, PairTotals> pairs;
+  PairTotals messages;        // all that was sent, to whomever
+  uint64_t n_steps = 0;       // most that one rank closed
+  uint64_t n_unmeasured = 0;  // of them
+
+  void add(int32_t rank, uint64_t index, uint64_t group, const StepView& step);
+};
+
+struct RunTotals {
+  Totals steps, outside;
+  std::map<int32_t, uint64_t> memory;      // perfield's own, by rank, newest
+  std::map<int32_t, uint64_t> group;       // by rank: number of its group
+  std::map<int32_t, uint64_t> closed;      // by rank: steps closed
+  std::map<std::string, uint64_t> groups;  // name -> number
+  std::map<std::string, bool> hosts;
+  int64_t size = 0;      // of the world
+  uint64_t n_ended = 0;  // ranks with an `end` entry
+  uint64_t first_index = ~uint64_t{0}, last_index = 0;
+  uint64_t faults = 0, overflowed = 0, n_damaged = 0, n_strangers = 0;
+  uint64_t stream_bytes = 0, mesh_bytes = 0, bytes_read = 0;
+
+  void add(const EntryHeader& header, const unsigned char* body, const StepView* step);
+};
+
+inline constexpr size_t kMostPairs = size_t{1} << 18;
+
+// Reads the newest max_bytes of all stream files of the run, and the first bytes of each.
+// Returns "" or the sentence that says why not.
+std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTotals* totals);
+
+}  // namespace perfield
