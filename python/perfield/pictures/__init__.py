@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Frames as VTK datasets: on the simulation's mesh (geometry) and on the machine that runs it (topology).
+
+VTK is loaded at the first use of a name, not before.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_MODULE_OF = {
+    "GeometryPicture": "geometry_picture",
+    "geometry": "geometry_picture",
+    "TopologyPicture": "topology_picture",
+    "TopologyScene": "topology_picture",
+    "print_topology_table": "topology_picture",
+    "topology": "topology_picture",
+    "topology_scene": "topology_picture",
+    "topology_table": "topology_picture",
+}
+
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'perfield.pictures' has no name {name!r}; it has {', '.join(__all__)}.")
+    try:
+        module = importlib.import_module(f".{_MODULE_OF[name]}", __name__)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("vtk"):
+            raise ModuleNotFoundError(
+                f"perfield.pictures.{name} needs VTK's Python modules ({error}); install the Debian package "
+                "python3-paraview, or use the Python that it belongs to.",
+                name=error.name,
+            ) from error
+        raise
+    return getattr(module, name)

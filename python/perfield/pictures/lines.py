@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Messages of a frame as one row per pair of ranks, and as lines in the topology picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from perfield.topology import Cells
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Who sent to whom.
+
+    source, target : int32 (n_pairs,), world ranks, ascending by source, then target.
+    values : float64 (n_pairs,) each: sent_count, sent_bytes, empty_count, largest_bytes over all calls,
+        then `<call>_count` and `<call>_bytes`, NaN where the pair had no message by that call.
+    """
+
+    source: np.ndarray
+    target: np.ndarray
+    values: dict[str, np.ndarray]
+
+    def chosen(self, keep: np.ndarray) -> Pairs:
+        """The pairs for which keep (n_pairs,) is true."""
+        if keep.all():
+            return self
+        values = {name: column[keep] for name, column in self.values.items()}
+        return Pairs(self.source[keep], self.target[keep], values)
+
+
+def calls_of(frame: Any) -> list[str]:
+    """Names of the calls that send in this run, the same in all of its frames."""
+    names = [name[: -len("_bytes")] for name in frame.values if name.endswith("_bytes")]
+    return [name for name in names if f"{name}_count" in frame.values and name not in ("sent", "received")]
+
+
+def pairs_of(frame: Any) -> Pairs:
+    """The messages of a frame between ranks of its world, added up by pair; others are left out."""
+    messages = frame.messages
+    known = (messages["source"] >= 0) & (messages["target"] >= 0)
+    if not known.all():
+        messages = messages[known]
+    key = messages["source"].astype(np.int64) << 32 | messages["target"].astype(np.int64)
+    if np.any(key[1:] < key[:-1]):
+        order = np.argsort(key, kind="stable")
+        key, messages = key[order], messages[order]
+    opens = np.ones(len(key), bool)
+    opens[1:] = key[1:] != key[:-1]
+    begin = np.flatnonzero(opens)
+    values = {}
+    for name, column, add in (
+        ("sent_count", "count", np.add),
+        ("sent_bytes", "bytes", np.add),
+        ("empty_count", "empty", np.add),
+        ("largest_bytes", "largest", np.maximum),
+    ):
+        values[name] = add.reduceat(messages[column].astype(float), begin) if len(begin) else np.zeros(0)
+    pair = np.cumsum(opens) - 1
+    for call in calls_of(frame):
+        rows = np.flatnonzero(messages["call"] == call)
+        seen = np.zeros(len(begin), bool)
+        seen[pair[rows]] = True
+        for quantity in ("count", "bytes"):
+            total = np.bincount(pair[rows], messages[quantity][rows], len(begin))
+            values[f"{call}_{quantity}"] = np.where(seen, total, np.nan)
+    ends = key[begin]
+    return Pairs((ends >> 32).astype(np.int32), (ends & 0xFFFFFFFF).astype(np.int32), values)
+
+
+def line_ends(
+    pairs: Pairs, cells: Cells, comm_offset: float, periodic_BC: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Both ends of each message's line, float32 (n_pairs, 2, 3), and whether it stays in a node, (n_pairs,).
+
+    A line starts at the bottom of the sender's column of cells and goes down to comm_offset below the
+    receiver's: so the lines of A to B and of B to A cross, and a message to oneself is an upright. With
+    periodic_BC a line between the first and the last of more than two nodes leaves the picture on the
+    near side instead. All ranks must have a place.
+    """
+    cell_of = np.full(cells.n_ranks, -1)
+    cell_of[cells.rank] = np.arange(cells.measurements.start, cells.measurements.stop)
+    sender, receiver = cell_of[pairs.source], cell_of[pairs.target]
+    target_z = cells.z[receiver]
+    last = len(cells.node_z) - 1
+    if periodic_BC and last > 1:
+        to_last = (cells.node[sender] == 0) & (cells.node[receiver] == last)
+        to_first = (cells.node[sender] == last) & (cells.node[receiver] == 0)
+        target_z = np.where(to_last, 2 * cells.node_z[0] - cells.node_z[1], target_z)
+        target_z = np.where(to_first, 2 * cells.node_z[last] - cells.node_z[last - 1], target_z)
+    ends = np.empty((len(sender), 2, 3), np.float32)
+    ends[:, 0, 0], ends[:, 0, 1], ends[:, 0, 2] = cells.x[sender], 0, cells.z[sender]
+    ends[:, 1, 0], ends[:, 1, 1], ends[:, 1, 2] = cells.x[receiver], -comm_offset, target_z
+    return ends, cells.node[sender] == cells.node[receiver]
+
+
+def placed(pairs: Pairs, cells: Cells) -> np.ndarray:
+    """For each pair whether both of its ranks have a place, bool (n_pairs,)."""
+    has_place = np.zeros(cells.n_ranks, bool)
+    has_place[cells.rank] = True
+    known = (pairs.source < cells.n_ranks) & (pairs.target < cells.n_ranks)
+    known[known] = has_place[pairs.source[known]] & has_place[pairs.target[known]]
+    return known

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The topology picture: nodes as planes, the ranks under their PUs, measurements below, messages as lines.
+
+Each layer is a dataset of its own, so that it can be switched and coloured alone. What stays the same
+over the frames of a run (placement, machine, ranks) is made once, as a TopologyScene.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+from vtkmodules.vtkCommonDataModel import vtkPolyData
+
+from perfield.topology import LEVELS, Cells, Placement, format_table, layout, place, read_machines, table
+
+from .lines import line_ends, pairs_of, placed
+from .topology_polydata import attach, attach_names, attach_numbers, rectangles, segments
+
+
+@dataclass(frozen=True)
+class TopologyScene:
+    """What all frames of a run share: where everything is, and the datasets that do not change.
+
+    machine, ranks : as in TopologyPicture. comm_offset, periodic_BC : how messages are drawn.
+    notes : sentences on what is not known about the machine.
+    """
+
+    placement: Placement
+    cells: Cells
+    machine: vtkPolyData
+    ranks: vtkPolyData
+    comm_offset: float
+    periodic_BC: bool
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TopologyPicture:
+    """One frame on the machine. All values are cell arrays; absent ones are NaN.
+
+    machine : rectangles: topology_type, node_id, host_name, id (the part's own number). What the numbers in
+        topology_type and host_name mean is in the field data, as texts: `topology_type_names`,
+        `host_name_names`.
+    ranks : rectangles: rank, node_id, host_name, package_id, core_id, pu_id.
+    measurements : rectangles: every value of the frame, and those of `ranks`.
+    messages : lines: source, target, inside_node, sent_count, sent_bytes, empty_count, largest_bytes, and
+        `<call>_count`, `<call>_bytes` for each call of the run. In the field data: messages_not_drawn,
+        count and bytes of the messages to or from where no rank has a place.
+    """
+
+    machine: vtkPolyData
+    ranks: vtkPolyData
+    measurements: vtkPolyData
+    messages: vtkPolyData
+
+
+def topology_scene(
+    run: Any,
+    placement: Placement | None = None,
+    *,
+    inter_node_offset: float | None = None,
+    comm_offset: float | None = None,
+    periodic_BC: bool | None = None,
+    every_level: bool = False,
+) -> TopologyScene:
+    """Prepares the topology pictures of a run.
+
+    run : a perfield.run.Run. placement : where the ranks are; from the run's own records if None.
+    inter_node_offset, comm_offset : lengths in units of one row's height. These and periodic_BC are as
+        the run was configured if None. every_level : also draw caches and NUMA nodes that coincide with
+        what is above.
+    """
+    notes: tuple[str, ...] = ()
+    if placement is None:
+        machines, unreadable = read_machines(Path(run.path) / "machine")
+        placement = place(run.ranks, machines)
+        notes = tuple(unreadable)
+    config = run.info.get("config", {})
+    if inter_node_offset is None:
+        inter_node_offset = float(config.get("inter_node_offset", 5))
+    if comm_offset is None:
+        comm_offset = float(config.get("comm_offset", 5))
+    if periodic_BC is None:
+        periodic_BC = str(config.get("periodic_BC", False)).lower() == "true"
+    cells = layout(placement, inter_node_offset, every_level=every_level)
+    return TopologyScene(
+        placement=placement,
+        cells=cells,
+        machine=_machine(placement, cells),
+        ranks=_ranks(placement, cells),
+        comm_offset=comm_offset,
+        periodic_BC=periodic_BC,
+        notes=notes + placement.notes,
+    )
+
+
+def topology(run: Any, frame: Any, scene: TopologyScene | None = None, **options: Any) -> TopologyPicture:
+    """The topology picture of one frame.
+
+    scene : from topology_scene(run), to be shared by the frames of a run; made here with `options` if None.
+    """
+    scene = scene or topology_scene(run, **options)
+    return TopologyPicture(scene.machine, scene.ranks, _measurements(scene, frame), _messages(scene, frame))
+
+
+def topology_table(run: Any, **options: Any) -> list[tuple[str, str, float, float, float, str]]:
+    """The cells of a run's topology picture: level, id, x, y, z, parent; options as for topology_scene."""
+    scene = topology_scene(run, **options)
+    return table(scene.placement, scene.cells)
+
+
+def print_topology_table(run: Any, file: TextIO | None = None, **options: Any) -> None:
+    """Prints topology_table(run) with aligned columns, on standard output unless a file is given."""
+    print(format_table(topology_table(run, **options)), file=file or sys.stdout)
+
+
+def _machine(placement: Placement, cells: Cells) -> vtkPolyData:
+    which = cells.machine
+    dataset = rectangles(cells, which)
+    node = cells.node[which]
+    arrays = {"topology_type": cells.level[which].astype(np.int32), "node_id": node}
+    attach(dataset, {**arrays, "host_name": _host_of(placement)[node], "id": cells.number[which]})
+    attach_names(dataset, "topology_type_names", LEVELS)
+    _name_nodes(dataset, placement)
+    return dataset
+
+
+def _ranks(placement: Placement, cells: Cells) -> vtkPolyData:
+    dataset = attach(rectangles(cells, cells.ranks), _places(placement, cells))
+    _name_nodes(dataset, placement)
+    return dataset
+
+
+def _measurements(scene: TopologyScene, frame: Any) -> vtkPolyData:
+    values: Mapping[str, np.ndarray] = {
+        name: column[scene.cells.rank] for name, column in frame.values.items()
+    }
+    dataset = rectangles(scene.cells, scene.cells.measurements)
+    attach(dataset, {**values, **_places(scene.placement, scene.cells)})
+    _name_nodes(dataset, scene.placement)
+    return dataset
+
+
+def _messages(scene: TopologyScene, frame: Any) -> vtkPolyData:
+    pairs = pairs_of(frame)
+    drawn = pairs.chosen(placed(pairs, scene.cells))
+    ends, inside_node = line_ends(drawn, scene.cells, scene.comm_offset, scene.periodic_BC)
+    arrays = {"source": drawn.source, "target": drawn.target, "inside_node": inside_node.astype(np.uint8)}
+    dataset = attach(segments(ends), {**arrays, **drawn.values})
+    left_out = [
+        float(frame.messages[what].sum(dtype=float) - drawn.values[f"sent_{what}"].sum())
+        for what in ("count", "bytes")
+    ]
+    attach_numbers(dataset, "messages_not_drawn", left_out)
+    return dataset
+
+
+def _places(placement: Placement, cells: Cells) -> dict[str, np.ndarray]:
+    """Where each placed rank is, by array name."""
+    rank = cells.rank
+    node = placement.node_id[rank]
+    return {
+        "rank": rank,
+        "node_id": node,
+        "host_name": _host_of(placement)[node],
+        "package_id": placement.package_id[rank],
+        "core_id": placement.core_id[rank],
+        "pu_id": placement.pu_id[rank],
+    }
+
+
+def _host_of(placement: Placement) -> np.ndarray:
+    """Place of each node's host name among the different names, int32 (n_nodes,)."""
+    number = {host: i for i, host in enumerate(_hosts(placement))}
+    return np.array([number[node.host] for node in placement.nodes], np.int32)
+
+
+def _hosts(placement: Placement) -> list[str]:
+    return list(dict.fromkeys(node.host for node in placement.nodes))
+
+
+def _name_nodes(dataset: vtkPolyData, placement: Placement) -> None:
+    attach_names(dataset, "host_name_names", _hosts(placement))

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""NumPy arrays as vtkPolyData: rectangles of the topology picture, and straight lines.
+
+Nothing is copied: the datasets keep the arrays alive and use their memory, which nobody changes afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from vtkmodules.util.numpy_support import numpy_to_vtk
+from vtkmodules.vtkCommonCore import vtkDoubleArray, vtkPoints, vtkStringArray
+from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
+
+from perfield.topology import Cells
+
+CELL_HEIGHT = 0.86
+SIDE_GAP = 0.05  # free on each side of a cell, in parts of its width, but at most:
+WIDEST_SIDE_GAP = 0.08
+
+
+def rectangles(cells: Cells, which: slice) -> vtkPolyData:
+    """One upright rectangle per cell of a part of the table, in its order, without arrays."""
+    x, y, z, width = (column[which] for column in (cells.x, cells.y, cells.z, cells.width))
+    half = width / 2 - np.minimum(SIDE_GAP * width, WIDEST_SIDE_GAP)
+    corners = np.empty((len(x), 4, 3), np.float32)
+    corners[:, (0, 3), 0] = (x - half)[:, None]
+    corners[:, (1, 2), 0] = (x + half)[:, None]
+    corners[:, :2, 1] = (y - CELL_HEIGHT / 2)[:, None]
+    corners[:, 2:, 1] = (y + CELL_HEIGHT / 2)[:, None]
+    corners[:, :, 2] = z[:, None]
+    dataset = vtkPolyData()
+    dataset.SetPoints(_points(corners))
+    dataset.SetPolys(_cells(len(x), 4))
+    return dataset
+
+
+def segments(ends: np.ndarray) -> vtkPolyData:
+    """One line per row of ends, float32 (n, 2, 3), without arrays."""
+    dataset = vtkPolyData()
+    dataset.SetPoints(_points(ends))
+    dataset.SetLines(_cells(len(ends), 2))
+    return dataset
+
+
+def attach(dataset: vtkPolyData, arrays: Mapping[str, np.ndarray]) -> vtkPolyData:
+    """Adds cell arrays, (n_cells,) each, and returns the dataset."""
+    for name, values in arrays.items():
+        array = numpy_to_vtk(np.ascontiguousarray(values))
+        array.SetName(name)
+        dataset.GetCellData().AddArray(array)
+    return dataset
+
+
+def attach_names(dataset: vtkPolyData, name: str, texts: Iterable[str]) -> None:
+    """Adds a table of texts to the field data: value n of the cell array that it explains means text n."""
+    array = vtkStringArray()
+    array.SetName(name)
+    for text in texts:
+        array.InsertNextValue(text)
+    dataset.GetFieldData().AddArray(array)
+
+
+def attach_numbers(dataset: vtkPolyData, name: str, values: Sequence[float]) -> None:
+    """Adds numbers that speak of the whole dataset to its field data."""
+    array = vtkDoubleArray()
+    array.SetName(name)
+    for value in values:
+        array.InsertNextValue(value)
+    dataset.GetFieldData().AddArray(array)
+
+
+def _points(corners: np.ndarray) -> vtkPoints:
+    points = vtkPoints()
+    points.SetData(numpy_to_vtk(corners.reshape(-1, 3)))
+    return points
+
+
+def _cells(count: int, corners: int) -> vtkCellArray:
+    """Cells of so many corners each, which number the points one after another."""
+    kind = np.int32 if count * corners < 2**31 else np.int64
+    cells = vtkCellArray()
+    offsets = np.arange(0, (count + 1) * corners, corners, dtype=kind)
+    cells.SetData(numpy_to_vtk(offsets), numpy_to_vtk(np.arange(count * corners, dtype=kind)))
+    return cells

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table of the topology picture, compared with pictures that were drawn by hand, cell by cell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from perfield.topology import LEVELS, flat_machine, format_table, layout, place, read_machine, table
+
+MACHINES = Path(__file__).resolve().parents[1] / "fixtures" / "machines"
+
+# n1 (z = 0)                                n2 (z = 5)
+# y=6  [              n1                 ]  [              n2                 ]
+# y=5  [ package 0      ]                                     [ package 1     ]
+# y=4  [ 0 ][ 1 ][ 2 ][ 3 ]   cores                           [ 4 ][ 5 ][ 6 ][ 7 ]
+# y=3  [ 0 ][ 1 ][ 2 ][ 3 ]   PUs                             [ 4 ][ 5 ][ 6 ][ 7 ]
+# 1.5  rank 0 to 3                                            rank 4 to 7
+# x    1.5  4.5  7.5  10.5                                    13.5 16.5 19.5 22.5     (8 PUs on 24 units)
+ONE_RANK_PER_CORE_ON_HALF_OF_THE_MACHINE = """
+node        | n1            | 12   6   0 |
+package     | n1 package 0  | 6    5   0 | n1
+core        | n1 core 0     | 1.5  4   0 | n1 package 0
+core        | n1 core 1     | 4.5  4   0 | n1 package 0
+core        | n1 core 2     | 7.5  4   0 | n1 package 0
+core        | n1 core 3     | 10.5 4   0 | n1 package 0
+pu          | n1 pu 0       | 1.5  3   0 | n1 core 0
+pu          | n1 pu 1       | 4.5  3   0 | n1 core 1
+pu          | n1 pu 2       | 7.5  3   0 | n1 core 2
+pu          | n1 pu 3       | 10.5 3   0 | n1 core 3
+node        | n2            | 12   6   5 |
+package     | n2 package 1  | 18   5   5 | n2
+core        | n2 core 4     | 13.5 4   5 | n2 package 1
+core        | n2 core 5     | 16.5 4   5 | n2 package 1
+core        | n2 core 6     | 19.5 4   5 | n2 package 1
+core        | n2 core 7     | 22.5 4   5 | n2 package 1
+pu          | n2 pu 4       | 13.5 3   5 | n2 core 4
+pu          | n2 pu 5       | 16.5 3   5 | n2 core 5
+pu          | n2 pu 6       | 19.5 3   5 | n2 core 6
+pu          | n2 pu 7       | 22.5 3   5 | n2 core 7
+rank        | rank 0        | 1.5  1.5 0 | n1 pu 0
+rank        | rank 1        | 4.5  1.5 0 | n1 pu 1
+rank        | rank 2        | 7.5  1.5 0 | n1 pu 2
+rank        | rank 3        | 10.5 1.5 0 | n1 pu 3
+rank        | rank 4        | 13.5 1.5 5 | n2 pu 4
+rank        | rank 5        | 16.5 1.5 5 | n2 pu 5
+rank        | rank 6        | 19.5 1.5 5 | n2 pu 6
+rank        | rank 7        | 22.5 1.5 5 | n2 pu 7
+measurement | measurement 0 | 1.5  0.5 0 | rank 0
+measurement | measurement 1 | 4.5  0.5 0 | rank 1
+measurement | measurement 2 | 7.5  0.5 0 | rank 2
+measurement | measurement 3 | 10.5 0.5 0 | rank 3
+measurement | measurement 4 | 13.5 0.5 5 | rank 4
+measurement | measurement 5 | 16.5 0.5 5 | rank 5
+measurement | measurement 6 | 19.5 0.5 5 | rank 6
+measurement | measurement 7 | 22.5 0.5 5 | rank 7
+"""
+
+# Two packages with 2 L3 caches each, 2 cores under each, 2 PUs in each: 16 PUs of 1.5 units.
+# n2 comes before n10. On n2: rank 3 on both PUs of core 0, rank 1 on PU 2 of core 1, rank 2 on PU 15 of
+# core 7. On n10: ranks 0 and 4 share the four PUs of L3 cache 2 (x from 12 to 18), side by side.
+UNBALANCED_PACKAGES = """
+node        | n2            | 12    7   0 |
+package     | n2 package 0  | 6     6   0 | n2
+package     | n2 package 1  | 18    6   0 | n2
+l3          | n2 l3 0       | 3     5   0 | n2 package 0
+l3          | n2 l3 3       | 21    5   0 | n2 package 1
+core        | n2 core 0     | 1.5   4   0 | n2 l3 0
+core        | n2 core 1     | 4.5   4   0 | n2 l3 0
+core        | n2 core 7     | 22.5  4   0 | n2 l3 3
+pu          | n2 pu 0       | 0.75  3   0 | n2 core 0
+pu          | n2 pu 1       | 2.25  3   0 | n2 core 0
+pu          | n2 pu 2       | 3.75  3   0 | n2 core 1
+pu          | n2 pu 15      | 23.25 3   0 | n2 core 7
+node        | n10           | 12    7   5 |
+package     | n10 package 1 | 18    6   5 | n10
+l3          | n10 l3 2      | 15    5   5 | n10 package 1
+core        | n10 core 4    | 13.5  4   5 | n10 l3 2
+core        | n10 core 5    | 16.5  4   5 | n10 l3 2
+pu          | n10 pu 8      | 12.75 3   5 | n10 core 4
+pu          | n10 pu 9      | 14.25 3   5 | n10 core 4
+pu          | n10 pu 10     | 15.75 3   5 | n10 core 5
+pu          | n10 pu 11     | 17.25 3   5 | n10 core 5
+rank        | rank 0        | 13.5  1.5 5 | n10 pu 8
+rank        | rank 1        | 3.75  1.5 0 | n2 pu 2
+rank        | rank 2        | 23.25 1.5 0 | n2 pu 15
+rank        | rank 3        | 1.5   1.5 0 | n2 pu 0
+rank        | rank 4        | 16.5  1.5 5 | n10 pu 8
+measurement | measurement 0 | 13.5  0.5 5 | rank 0
+measurement | measurement 1 | 3.75  0.5 0 | rank 1
+measurement | measurement 2 | 23.25 0.5 0 | rank 2
+measurement | measurement 3 | 1.5   0.5 0 | rank 3
+measurement | measurement 4 | 16.5  0.5 5 | rank 4
+"""
+
+# One package of 12 cores, 2 units each, 6 under each of 2 L3 caches: rank 0 spans the six PUs of the
+# second one.
+ONE_HYBRID_RANK_OVER_6_PUS = """
+node        | n             | 12 7   0 |
+package     | n package 0   | 12 6   0 | n
+l3          | n l3 1        | 18 5   0 | n package 0
+core        | n core 6      | 13 4   0 | n l3 1
+core        | n core 7      | 15 4   0 | n l3 1
+core        | n core 8      | 17 4   0 | n l3 1
+core        | n core 9      | 19 4   0 | n l3 1
+core        | n core 10     | 21 4   0 | n l3 1
+core        | n core 11     | 23 4   0 | n l3 1
+pu          | n pu 6        | 13 3   0 | n core 6
+pu          | n pu 7        | 15 3   0 | n core 7
+pu          | n pu 8        | 17 3   0 | n core 8
+pu          | n pu 9        | 19 3   0 | n core 9
+pu          | n pu 10       | 21 3   0 | n core 10
+pu          | n pu 11       | 23 3   0 | n core 11
+rank        | rank 0        | 18 1.5 0 | n pu 6
+measurement | measurement 0 | 18 0.5 0 | rank 0
+"""
+
+
+def rows_of(drawing: str) -> list[tuple]:
+    """The rows of a drawn table."""
+    rows = []
+    for line in drawing.strip().splitlines():
+        level, name, position, parent = (field.strip() for field in line.split("|"))
+        rows.append((level, name, *map(float, position.split()), parent))
+    return rows
+
+
+def placed(machine, *places: tuple[str, str]):
+    """The placement of ranks on (host, cpuset), all on like machines."""
+    if isinstance(machine, str):
+        machine = read_machine(MACHINES / f"{machine}.xml")
+    ranks = [{"host": host, "boot_id": "b", "cpuset": cpuset} for host, cpuset in places]
+    return place(ranks, {host: machine for host, _ in places})
+
+
+@pytest.mark.parametrize(
+    ("machine", "places", "drawing"),
+    [
+        (
+            "two-packages-4-cores",
+            [("n1", str(i)) for i in range(4)] + [("n2", str(i)) for i in range(4, 8)],
+            ONE_RANK_PER_CORE_ON_HALF_OF_THE_MACHINE,
+        ),
+        (
+            "two-packages-2-l3-2-cores-2-pus",
+            [("n10", "8-11"), ("n2", "2"), ("n2", "15"), ("n2", "0-1"), ("n10", "8-11")],
+            UNBALANCED_PACKAGES,
+        ),
+        ("one-package-2-l3-6-cores", [("n", "6-11")], ONE_HYBRID_RANK_OVER_6_PUS),
+    ],
+    ids=["half of the machine", "unbalanced packages", "hybrid rank"],
+)
+def test_the_table_is_the_picture_drawn_by_hand(machine, places, drawing):
+    placement = placed(machine, *places)
+    assert table(placement, layout(placement)) == rows_of(drawing)
+
+
+def test_a_hybrid_rank_spans_all_its_pus_and_shared_pus_are_divided():
+    cells = layout(placed("one-package-2-l3-6-cores", ("n", "6-11")))
+    assert cells.width[cells.ranks].tolist() == [12]
+    cells = layout(placed("two-packages-4-cores", *[("n", "0-7")] * 5))
+    assert cells.x[cells.ranks].tolist() == pytest.approx([2.4, 7.2, 12, 16.8, 21.6], rel=1e-12)
+    assert cells.width[cells.measurements].tolist() == pytest.approx([4.8] * 5, rel=1e-12)
+
+
+def test_cells_of_ranks_never_overlap():
+    random = np.random.default_rng(20)
+    for _ in range(30):
+        ends = np.sort(random.integers(0, 16, (40, 2)), axis=1)
+        places = [(f"n{random.integers(3)}", f"{low}-{high}") for low, high in ends]
+        cells = layout(placed("two-packages-2-l3-2-cores-2-pus", *places))
+        for node in range(3):
+            mine = np.flatnonzero((cells.node == node) & (cells.level == LEVELS.index("rank")))
+            mine = mine[np.argsort(cells.x[mine])]
+            right, left = cells.x[mine] + cells.width[mine] / 2, cells.x[mine] - cells.width[mine] / 2
+            assert np.all(right[:-1] <= left[1:] + 1e-9), places
+            assert left[0] >= 0
+            assert right[-1] <= 24 + 1e-9
+
+
+def test_every_cell_lies_below_its_parent():
+    cells = layout(placed("two-packages-2-l3-2-cores-2-pus", *[("a", str(i)) for i in range(16)]))
+    children = np.flatnonzero(cells.parent >= 0)
+    parents = cells.parent[children]
+    assert np.all(cells.y[children] < cells.y[parents])
+    assert np.all(np.abs(cells.x[children] - cells.x[parents]) <= cells.width[parents] / 2)
+    assert np.all(cells.z[children] == cells.z[parents])
+
+
+def test_levels_that_coincide_are_drawn_only_when_asked_for():
+    placement = placed("two-packages-4-cores", ("n", "0"))
+
+    def drawn(cells):
+        return [LEVELS[level] for level in dict.fromkeys(cells.level)]
+
+    assert drawn(layout(placement)) == ["node", "package", "core", "pu", "rank", "measurement"]
+    assert drawn(layout(placement, every_level=True)) == list(LEVELS)
+
+
+def test_a_cache_around_several_numa_nodes_stands_above_them():
+    cells = layout(placed("two-packages-l3-around-2-numa", ("n", "0-7")), every_level=True)
+    y_of = {LEVELS[level]: y for level, y in zip(cells.level, cells.y)}
+    assert y_of["package"] > y_of["l3"] > y_of["numa"] > y_of["core"]
+
+
+def test_a_smaller_machine_keeps_the_size_of_a_pu_and_the_rows_of_the_others():
+    ranks = [{"host": host, "boot_id": "b", "cpuset": "0"} for host in ("a", "b", "c")]
+    big = read_machine(MACHINES / "two-packages-2-l3-2-cores-2-pus.xml")
+    small = read_machine(MACHINES / "two-packages-4-cores.xml")
+    cells = layout(place(ranks, {"a": big, "b": small}))  # nothing is known of c
+    pus = cells.level == LEVELS.index("pu")
+    assert cells.width[pus].tolist() == [1.5, 1.5, 1.5]
+    assert cells.y[pus].tolist() == [3, 3, 3]
+    assert cells.width[cells.level == LEVELS.index("node")].tolist() == [24, 12, 1.5]
+
+
+def test_planes_stand_apart_as_configured_and_farther_where_asked():
+    placement = placed(flat_machine({0}), ("a", "0"), ("b", "0"), ("c", "0"))
+    assert layout(placement, inter_node_offset=7).node_z.tolist() == [0, 7, 14]
+    assert layout(placement, 7, extra_gap=np.array([0, 0, 2.5])).node_z.tolist() == [0, 7, 16.5]
+
+
+def test_ranks_without_a_place_are_left_out_and_nothing_at_all_is_an_empty_table():
+    placement = place([None, {"host": "n", "boot_id": "b", "cpuset": "0"}], {})
+    cells = layout(placement)
+    assert cells.rank.tolist() == [1]
+    assert cells.n_ranks == 2
+    for ranks in ([], [None]):
+        placement = place(ranks, {})
+        assert table(placement, layout(placement)) == []
+
+
+def test_the_text_of_a_table_is_aligned():
+    placement = placed("two-packages-4-cores", ("n1", "0"))
+    assert format_table(table(placement, layout(placement))) == (
+        "level        id               x    y  z  parent\n"
+        "node         n1              12    6  0\n"
+        "package      n1 package 0     6    5  0  n1\n"
+        "core         n1 core 0      1.5    4  0  n1 package 0\n"
+        "pu           n1 pu 0        1.5    3  0  n1 core 0\n"
+        "rank         rank 0         1.5  1.5  0  n1 pu 0\n"
+        "measurement  measurement 0  1.5  0.5  0  rank 0"
+    )

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks are found on their nodes, and told by number only where they are inside one part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from perfield.topology import place, read_machine
+
+MACHINES = Path(__file__).resolve().parents[1] / "fixtures" / "machines"
+TWO_PACKAGES = read_machine(MACHINES / "two-packages-2-l3-2-cores-2-pus.xml")
+
+
+def ranks_on(*places: tuple[str, str], boot_id: str = "b1") -> list[dict]:
+    """Rank entries from (host, cpuset)."""
+    return [{"host": host, "boot_id": boot_id, "cpuset": cpuset} for host, cpuset in places]
+
+
+def test_nodes_are_ordered_as_people_count():
+    placement = place(ranks_on(("n10", "0"), ("n9", "0"), ("gpu2", "0"), ("n9", "1")), {})
+    assert [node.host for node in placement.nodes] == ["gpu2", "n9", "n10"]
+    assert placement.node_id.tolist() == [2, 1, 0, 1]
+
+
+def test_two_nodes_of_one_name_are_two_nodes():
+    ranks = ranks_on(("n", "0"), boot_id="11111111-22") + ranks_on(("n", "0"), boot_id="99999999-00")
+    placement = place(ranks, {"n": TWO_PACKAGES})
+    assert [node.label for node in placement.nodes] == ["n (11111111)", "n (99999999)"]
+    assert placement.node_id.tolist() == [0, 1]
+
+
+def test_a_rank_is_inside_the_parts_that_hold_all_of_its_pus():
+    places = [("n", "9"), ("n", "2-3"), ("n", "4-7"), ("n", "0-15")]
+    placement = place(ranks_on(*places), {"n": TWO_PACKAGES})
+    np.testing.assert_array_equal(placement.pu_id, [9, np.nan, np.nan, np.nan])
+    np.testing.assert_array_equal(placement.core_id, [4, 1, np.nan, np.nan])
+    np.testing.assert_array_equal(placement.numa_id, [1, 0, 0, np.nan])
+    np.testing.assert_array_equal(placement.package_id, [1, 0, 0, np.nan])
+    assert list(zip(placement.first, placement.last)) == [(9, 10), (2, 4), (4, 8), (0, 16)]
+
+
+def test_a_rank_that_never_checked_in_has_no_place():
+    placement = place([None, *ranks_on(("n", "1"))], {"n": TWO_PACKAGES})
+    assert placement.node_id.tolist() == [-1, 0]
+    assert placement.binding.tolist() == [-1, 0]
+    np.testing.assert_array_equal(placement.core_id, [np.nan, 0])
+    assert placement.n_ranks == 2
+
+
+def test_a_host_without_description_gets_the_pus_of_its_ranks():
+    placement = place(ranks_on(("n", "4"), ("n", "0-1")), {})
+    machine = placement.nodes[0].machine
+    assert machine.pus == (0, 1, 4)
+    assert not machine.described
+    assert list(zip(placement.first, placement.last)) == [(2, 3), (0, 2)]
+    assert len(placement.notes) == 1
+    assert "no description of the machine of n (1 of 1 nodes)" in placement.notes[0]
+
+
+def test_pus_that_the_machine_does_not_have_are_told_and_the_rank_is_not_bound():
+    placement = place(ranks_on(("n", "40-41"), ("n", "3,77")), {"n": TWO_PACKAGES})
+    assert list(zip(placement.first, placement.last)) == [(0, 16), (3, 4)]
+    assert len(placement.notes) == 1
+    assert "bound to PUs 40, 41, which their machine does not have" in placement.notes[0]
+
+
+def test_a_cpuset_that_cannot_be_read_is_told_and_the_rank_is_not_bound():
+    placement = place(ranks_on(("n", "all")), {"n": TWO_PACKAGES})
+    assert (placement.first[0], placement.last[0]) == (0, 16)
+    assert "the CPU set 'all' has the piece 'all'" in placement.notes[0]
+
+
+def test_a_run_without_ranks_has_no_nodes():
+    for ranks in ([], [None, None]):
+        placement = place(ranks, {})
+        assert placement.nodes == ()
+        assert placement.n_ranks == len(ranks)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""hwloc's XML of versions 1, 2 and 3 becomes the same machine; what is none is refused in a sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from perfield.topology import MachineError, flat_machine, parse_cpuset, read_machine, read_machines
+
+MACHINES = Path(__file__).resolve().parents[1] / "fixtures" / "machines"
+REAL_MACHINES = Path(__file__).resolve().parents[2] / "../shared/machines"
+
+
+def wrapped(tmp_path: Path, inside: str) -> Path:
+    """A file with the given objects inside a machine."""
+    path = tmp_path / "machine.xml"
+    path.write_text(f'<topology version="2.0"><object type="Machine">{inside}</object></topology>')
+    return path
+
+
+def pu(number: int | str) -> str:
+    return f'<object type="Core"><object type="PU" os_index="{number}"/></object>'
+
+
+def test_parts_of_a_machine_are_spans_of_its_pus():
+    machine = read_machine(MACHINES / "two-packages-2-l3-2-cores-2-pus.xml")
+    assert machine.pus == tuple(range(16))
+    assert machine.spans("package") == machine.spans("numa") == ((0, 8), (8, 16))
+    assert machine.spans("l3") == ((0, 4), (4, 8), (8, 12), (12, 16))
+    assert machine.spans("core") == tuple((i, i + 2) for i in range(0, 16, 2))
+    assert [part.number for part in machine.level("core")] == list(range(8))
+    assert machine.described
+
+
+def test_versions_1_2_and_3_of_one_machine_read_alike(tmp_path):
+    second = MACHINES / "two-packages-4-cores.xml"
+    text = second.read_text()
+    assert 'version="2.0"' in text
+    third = tmp_path / "third.xml"
+    third.write_text(text.replace('version="2.0"', 'version="3.0"'))
+    machine = read_machine(second)
+    assert read_machine(MACHINES / "two-packages-4-cores-hwloc1.xml") == machine
+    assert read_machine(third) == machine
+    assert len(machine.level("l2")) == len(machine.level("l1")) == 8
+
+
+def test_a_part_counts_from_left_to_right_and_a_pu_keeps_linux_number(tmp_path):
+    packages = "".join(
+        f'<object type="Package" os_index="{8 * i}"><object type="NUMANode" os_index="{8 * i}" cpuset="0x1"/>'
+        f"{pu(i)}{pu(i + 2)}</object>"
+        for i in range(2)
+    )
+    machine = read_machine(wrapped(tmp_path, packages))
+    assert machine.pus == (0, 2, 1, 3)
+    assert machine.position[1] == 2
+    assert [part.number for part in machine.level("package")] == [0, 1]
+    assert [part.number for part in machine.level("numa")] == [0, 8]
+
+
+def test_memory_that_is_near_no_pu_or_serves_several_numa_nodes_is_left_out(tmp_path):
+    memory = '<object type="NUMANode" os_index="{}" cpuset="{}"/>'
+    packages = "".join(
+        f'<object type="Package"><object type="MemCache">{memory.format(i, "0x3")}</object>{pu(i)}</object>'
+        for i in range(2)
+    )
+    machine = read_machine(wrapped(tmp_path, memory.format(9, "0x0") + memory.format(5, "0x3") + packages))
+    assert [(part.number, part.first, part.last) for part in machine.level("numa")] == [(0, 0, 1), (1, 1, 2)]
+
+
+def test_instruction_caches_and_devices_are_no_levels(tmp_path):
+    device = '<object type="Bridge"><object type="PCIDev"><object type="OSDev"/></object></object>'
+    machine = read_machine(
+        wrapped(tmp_path, f'{device}<object type="L1iCache" cache_type="2">{pu(0)}</object>')
+    )
+    assert {part.level for part in machine.parts} == {"core", "pu"}
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("no xml at all", "is not XML .*lstopo"),
+        ("<machine/>", "begins with <machine>, expected <topology>"),
+        ('<topology><object type="Machine"/></topology>', "names no PU"),
+        ('<topology><object type="PU"/></topology>', "PU with os_index '', expected a number"),
+        (
+            f'<topology><object type="Package">{pu(1)}{pu(1)}</object></topology>',
+            "2 PUs with only 1 different",
+        ),
+    ],
+)
+def test_what_is_no_machine_is_refused_in_a_sentence_that_names_the_file(tmp_path, text, complaint):
+    path = tmp_path / "node7.xml"
+    path.write_text(text)
+    with pytest.raises(MachineError, match=complaint) as raised:
+        read_machine(path)
+    assert str(path) in str(raised.value)
+    assert str(raised.value).endswith((".", "?"))
+
+
+def test_an_unreadable_machine_is_told_and_the_others_are_read(tmp_path):
+    (tmp_path / "bad.xml").write_text("<")
+    for name in ("n1", "n2"):
+        (tmp_path / f"{name}.xml").write_text((MACHINES / "two-packages-4-cores.xml").read_text())
+    machines, notes = read_machines(tmp_path)
+    assert sorted(machines) == ["n1", "n2"]
+    assert machines["n1"] is machines["n2"], "equal machines are shared"
+    assert len(notes) == 1
+    assert "host bad is drawn without its hardware" in notes[0]
+
+
+def test_no_directory_of_machines_is_no_error(tmp_path):
+    assert read_machines(tmp_path / "absent") == ({}, [])
+
+
+def test_a_flat_machine_has_its_pus_only_and_says_so():
+    machine = flat_machine({8, 3})
+    assert machine.pus == (3, 8)
+    assert {part.level for part in machine.parts} == {"pu"}
+    assert not machine.described
+
+
+def test_cpusets_are_lists_of_numbers_and_ranges():
+    assert parse_cpuset("0-3,8") == (0, 1, 2, 3, 8)
+    assert parse_cpuset(" 5 , 2-2") == (2, 5)
+    assert parse_cpuset("") == ()
+    for wrong in ("a", "3-1", "1-", "-2", "0x3"):
+        with pytest.raises(MachineError, match="expected a form such as"):
+            parse_cpuset(wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "pus", "levels"),
+    [
+        ("haswell-2x12-e5-2680v3", 24, {"package": 2, "l3": 4, "core": 24}),
+        ("milan-2x64-epyc-7763", 128, {"package": 2, "l3": 16, "core": 128}),
+        ("broadwell-2x18-quartz", 36, {"package": 2, "numa": 2, "core": 36}),
+        ("power9-2x20-4v100-lassen", 160, {"package": 2, "numa": 2, "l2": 20, "core": 40}),
+        ("epyc7a53-1x64-8mi250-tioga", 128, {"package": 1, "numa": 4, "l3": 8, "core": 64}),
+        ("sierra-node0-hwloc1", 176, {"package": 2, "numa": 2, "core": 44}),
+    ],
+)
+def test_real_machines_are_read(name, pus, levels):
+    path = REAL_MACHINES / f"{name}.xml"
+    if not path.exists():
+        pytest.skip(f"the captured machine {path.name} is not beside this repository")
+    machine = read_machine(path)
+    assert len(machine.pus) == pus
+    assert {level: len(machine.level(level)) for level in levels} == levels

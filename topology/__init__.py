@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The machine of a run: what its nodes are made of, where its ranks sat, and where that is drawn."""
+
+from .layout import Cells, layout
+from .machine import LEVELS, Machine, MachineError, Part, flat_machine, parse_cpuset
+from .placement import Node, Placement, place
+from .read_hwloc_xml import read_machine, read_machines
+from .table import format_table, table
+
+__all__ = [
+    "LEVELS",
+    "Cells",
+    "Machine",
+    "MachineError",
+    "Node",
+    "Part",
+    "Placement",
+    "flat_machine",
+    "format_table",
+    "layout",
+    "parse_cpuset",
+    "place",
+    "read_machine",
+    "read_machines",
+    "table",
+]

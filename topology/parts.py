@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The parts of the hardware that a run uses, as columns over all its nodes.
+
+Nodes with equal machines whose ranks are bound alike share one template, which is found once and repeated
+with NumPy: a cluster of ten thousand like nodes costs little more than one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .machine import LEVELS, Machine
+from .placement import Placement
+
+
+@dataclass(frozen=True)
+class _Template:
+    """The used parts of one machine: node, then level by level from left to right.
+
+    columns : int32 (5, n_parts): level, number, first PU, last PU (exclusive), parent (counted in here).
+    pu_part : int32 (n_pus,), which part is the PU at a position; of no meaning where the PU is not used.
+    """
+
+    columns: np.ndarray
+    pu_part: np.ndarray
+
+
+def used_parts(
+    placement: Placement, levels: list[str], rank: np.ndarray
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """The used nodes and parts of the run, node by node; and where each rank's first PU is among them.
+
+    Columns (int32): level, number, first, last (PU positions), parent (place in the columns, -1 for
+    nodes), node.
+    """
+    templates, kind = _templates(placement, levels)
+    sizes = np.array([template.columns.shape[1] for template in templates], np.int64)
+    starts = np.cumsum(sizes) - sizes
+    node_size = sizes[kind]
+    node_start = np.cumsum(node_size) - node_size
+    node = np.repeat(np.arange(len(kind), dtype=np.int32), node_size)
+    source = np.arange(len(node)) + (starts[kind] - node_start)[node]
+    table = np.concatenate([template.columns for template in templates], axis=1)[:, source]
+    level, number, first, last, parent = table
+    number = np.where(level == 0, node, number)
+    parent = np.where(level == 0, -1, parent + node_start[node]).astype(np.int32)
+    columns = {"level": level, "number": number, "first": first, "last": last, "parent": parent, "node": node}
+
+    pu_parts = np.concatenate([template.pu_part for template in templates])
+    lengths = np.array([len(template.pu_part) for template in templates], np.int64)
+    pu_starts = np.cumsum(lengths) - lengths
+    rank_node = placement.node_id[rank]
+    return columns, node_start[rank_node] + pu_parts[pu_starts[kind[rank_node]] + placement.first[rank]]
+
+
+def _templates(placement: Placement, levels: list[str]) -> tuple[list[_Template], np.ndarray]:
+    """The different templates of a run, and which of them each node follows."""
+    n_bindings = max(len(placement.bindings), 1)
+    placed = placement.node_id >= 0
+    pairs = np.unique(placement.node_id[placed].astype(np.int64) * n_bindings + placement.binding[placed])
+    begin = np.searchsorted(pairs, np.arange(len(placement.nodes) + 1) * n_bindings)
+    bindings = pairs % n_bindings
+    number_of: dict[tuple[int, bytes], int] = {}
+    templates = []
+    kind = np.zeros(len(placement.nodes), np.int64)
+    for i, node in enumerate(placement.nodes):
+        mine = bindings[begin[i] : begin[i + 1]]
+        key = (id(node.machine), mine.tobytes())
+        if key not in number_of:
+            number_of[key] = len(templates)
+            templates.append(_template(node.machine, [placement.bindings[b] for b in mine], levels))
+        kind[i] = number_of[key]
+    return templates or [_Template(np.zeros((5, 0), np.int32), np.zeros(0, np.int32))], kind
+
+
+def _template(machine: Machine, bindings: list[np.ndarray], levels: list[str]) -> _Template:
+    is_used = np.zeros(len(machine.pus) + 1, np.int64)
+    for positions in bindings:
+        is_used[positions + 1] = 1
+    n_used = np.cumsum(is_used)  # among the PUs to the left of a position
+    above = np.full(len(machine.pus), -1, np.int32)  # the lowest part so far over each PU
+    rows: list[np.ndarray] = []
+    size = 0
+    for level in levels:
+        spans = np.array(machine.spans(level), np.int32).reshape(-1, 2)
+        numbers = np.array([part.number for part in machine.level(level)] or [0], np.int32)[: len(spans)]
+        keep = n_used[spans[:, 1]] > n_used[spans[:, 0]]
+        spans, numbers = spans[keep], numbers[keep]
+        code = np.full(len(spans), LEVELS.index(level), np.int32)
+        rows.append(np.array([code, numbers, *spans.T, above[spans[:, 0]]], np.int32))
+        for part, (first, last) in enumerate(spans, start=size):
+            above[first:last] = part
+        size += len(spans)
+    return _Template(np.concatenate(rows, axis=1), above)

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where each rank sat: its node, and the PUs, core, package and NUMA node that it was bound to.
+
+Works on arrays over ranks: what depends on a machine and a CPU set only is found once for all ranks that
+share them. Nothing here fails on odd input; what could not be believed is told in `notes`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .machine import Machine, MachineError, flat_machine, parse_cpuset
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of the run. label: its host name, with the boot id where two nodes have the same name."""
+
+    host: str
+    boot_id: str
+    label: str
+    machine: Machine
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the ranks sat. All arrays have shape (n_ranks,).
+
+    nodes : the nodes of the run, in the order of their numbers.
+    node_id : int32, place in `nodes`; -1 for a rank that never checked in.
+    first, last : int32, the rank is bound to PUs between positions first and last - 1 of its machine.
+    binding : int32, place in `bindings`; -1 as above.
+    bindings : the positions of the PUs of each different binding, ascending.
+    package_id, numa_id, core_id, pu_id : float64, the number of the one part that holds all PUs of the
+        rank; NaN where it is bound to more than one, or where the machine is not known.
+    notes : sentences about what was missing or contradictory.
+    """
+
+    nodes: tuple[Node, ...]
+    node_id: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    binding: np.ndarray
+    bindings: tuple[np.ndarray, ...]
+    package_id: np.ndarray
+    numa_id: np.ndarray
+    core_id: np.ndarray
+    pu_id: np.ndarray
+    notes: tuple[str, ...]
+
+    @property
+    def n_ranks(self) -> int:
+        """Number of ranks of the run, those that never checked in included."""
+        return len(self.node_id)
+
+
+def place(ranks: Sequence[Mapping | None], machines: Mapping[str, Machine]) -> Placement:
+    """Places the ranks on the machines.
+
+    ranks : by rank, the `host`, `boot_id` and `cpuset` that each told when it checked in; None if it
+        never did.
+    machines : by host, or by `<host>-<first 8 digits of the boot id>` where two nodes have the same name.
+        A host without one gets a flat machine of the PUs that its ranks were bound to.
+    """
+    node_of: dict[tuple[str, str], int] = {}
+    cpuset_of: dict[str, int] = {}
+    node = np.full(len(ranks), -1, np.int32)
+    cpuset = np.zeros(len(ranks), np.int32)
+    for rank, entry in enumerate(ranks):
+        if entry is not None:
+            key = (entry.get("host") or "", entry.get("boot_id") or "")
+            node[rank] = node_of.setdefault(key, len(node_of))
+            cpuset[rank] = cpuset_of.setdefault(entry.get("cpuset") or "", len(cpuset_of))
+    notes: list[str] = []
+    pu_sets = [_pus(text, notes) for text in cpuset_of]
+    nodes, number = _nodes(list(node_of), machines, node, cpuset, pu_sets, notes)
+    node = np.where(node >= 0, number[node] if len(number) else -1, -1).astype(np.int32)
+    return _bind(nodes, node, cpuset, pu_sets, notes)
+
+
+def _pus(text: str, notes: list[str]) -> tuple[int, ...]:
+    try:
+        return parse_cpuset(text)
+    except MachineError as error:
+        notes.append(f"{error} Ranks with it are shown as not bound.")
+        return ()
+
+
+def natural_order(name: str) -> list[tuple[int, int, str]]:
+    """A sort key by which node2 comes before node10."""
+    return [
+        (0, int(piece), "") if piece.isdigit() else (1, 0, piece)
+        for piece in re.findall(r"[0-9]+|[^0-9]+", name)
+    ]
+
+
+def _nodes(keys, machines, node, cpuset, pu_sets, notes) -> tuple[tuple[Node, ...], np.ndarray]:
+    """The nodes in their final order, and the final number of each node by its provisional one."""
+    order = sorted(range(len(keys)), key=lambda i: (natural_order(keys[i][0]), keys[i][1]))
+    count = Counter(host for host, _ in keys)
+    nodes, unknown = [], []
+    shared: dict[Machine, Machine] = {}
+    for i in order:
+        host, boot_id = keys[i]
+        label = f"{host} ({boot_id[:8]})" if count[host] > 1 else host
+        machine = machines.get(f"{host}-{boot_id[:8]}", machines.get(host))
+        if machine is None:
+            machine = flat_machine({pu for c in np.unique(cpuset[node == i]) for pu in pu_sets[c]})
+            machine = shared.setdefault(machine, machine)
+            unknown.append(label)
+        nodes.append(Node(host, boot_id, label, machine))
+    if unknown:
+        notes.append(
+            f"there is no description of the machine of {_list(unknown)} "
+            f"({len(unknown)} of {len(nodes)} nodes); "
+            "only the PUs that ranks are bound to are drawn there."
+        )
+    number = np.empty(len(keys), np.int32)
+    number[order] = np.arange(len(keys), dtype=np.int32)
+    return tuple(nodes), number
+
+
+def _bind(nodes, node, cpuset, pu_sets, notes) -> Placement:
+    """Finds PUs and parts once for each different (machine, CPU set), and hands them out to the ranks."""
+    kinds = list({id(n.machine): n.machine for n in nodes}.values())
+    kind_number = {id(machine): i for i, machine in enumerate(kinds)}
+    kind_of_node = np.array([kind_number[id(n.machine)] for n in nodes], np.int64)
+    present = np.flatnonzero(node >= 0)
+    keys = (
+        kind_of_node[node[present]] * max(len(pu_sets), 1) + cpuset[present]
+        if len(present)
+        else np.zeros(0, int)
+    )
+    different, which = np.unique(keys, return_inverse=True)
+    bindings, rows = [], []
+    for key in different:
+        machine, pus = kinds[key // len(pu_sets)], pu_sets[key % len(pu_sets)]
+        positions = np.array(sorted(machine.position[pu] for pu in pus if pu in machine.position), np.int32)
+        if not len(positions):
+            if pus:
+                notes.append(
+                    f"ranks are bound to PUs {_list(pus)}, which their machine does not have (it has "
+                    f"{len(machine.pus)} PUs, {_list(sorted(machine.pus))}); they are shown as not bound."
+                )
+            positions = np.arange(len(machine.pus), dtype=np.int32)
+        bindings.append(positions)
+        first, last = int(positions[0]), int(positions[-1]) + 1
+        rows.append(
+            (
+                first,
+                last,
+                *(_holder(machine, level, first, last) for level in ("package", "numa", "core", "pu")),
+            )
+        )
+    columns = np.full((6, len(node)), np.nan)
+    binding = np.full(len(node), -1, np.int32)
+    if len(present):
+        columns[:, present] = np.array(rows, float).T[:, which]
+        binding[present] = which
+    spans = np.nan_to_num(columns[:2], nan=0).astype(np.int32)
+    return Placement(nodes, node, *spans, binding, tuple(bindings), *columns[2:], tuple(dict.fromkeys(notes)))
+
+
+def _list(items: Sequence) -> str:
+    text = ", ".join(map(str, items[:4]))
+    return f"{text}, ..." if len(items) > 4 else text
+
+
+def _holder(machine: Machine, level: str, first: int, last: int) -> float:
+    """Number of the part of a level that holds the PUs first to last - 1; NaN if there is none."""
+    for part in machine.level(level):
+        if part.first <= first and last <= part.last:
+            return part.number
+    return float("nan")

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads machines from hwloc's XML (lstopo --of xml), of hwloc 1, 2 and 3, with the standard library alone.
+
+The versions differ in names (Socket, Cache with a depth) and in where NUMA nodes stand: inside the tree in
+version 1, as memory beside the PUs they serve since version 2.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+from .machine import HARDWARE_LEVELS, Machine, MachineError, Part
+
+_LEVEL_OF_TYPE = {
+    "Package": "package",
+    "Socket": "package",
+    "NUMANode": "numa",
+    "L3Cache": "l3",
+    "L2Cache": "l2",
+    "L1Cache": "l1",
+    "Core": "core",
+    "PU": "pu",
+}
+_WITHOUT_PUS = {"Bridge", "PCIDev", "OSDev"}
+_INSTRUCTION_CACHE = "2"
+
+
+def read_machine(xml_path: str | Path) -> Machine:
+    """The machine that an hwloc XML file describes.
+
+    Raises MachineError if the file is not XML, is not of hwloc, or names no PUs; OSError if it cannot be
+    read.
+    """
+    path = Path(xml_path)
+    try:
+        root = ElementTree.fromstring(path.read_bytes())
+    except ElementTree.ParseError as error:
+        raise MachineError(
+            f"{path} is not XML ({error}); expected what `lstopo --of xml` writes. Export the machine again."
+        ) from None
+    if root.tag != "topology":
+        raise MachineError(
+            f"{path} begins with <{root.tag}>, expected <topology>; is it what `lstopo --of xml` writes?"
+        )
+    found = _Parts(path)
+    for child in root.iter("object"):
+        found.visit(child)
+        break
+    return found.machine()
+
+
+def read_machines(directory: str | Path) -> tuple[dict[str, Machine], list[str]]:
+    """The machines of all <name>.xml in a directory, by name, and a sentence for each that is unusable.
+
+    Equal machines are one object, so that a cluster of thousands of like nodes is laid out once.
+    """
+    machines: dict[str, Machine] = {}
+    shared: dict[Machine, Machine] = {}
+    notes = []
+    for path in sorted(Path(directory).glob("*.xml")):
+        try:
+            machine = read_machine(path)
+        except (MachineError, OSError) as error:
+            notes.append(f"the machine of host {path.stem} is drawn without its hardware: {error}")
+            continue
+        machines[path.stem] = shared.setdefault(machine, machine)
+    return machines, notes
+
+
+class _Parts:
+    """Gathers PUs and parts while it walks through the tree of objects."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.pus: list[int] = []
+        self.spans: dict[str, dict[tuple[int, int], int | None]] = {level: {} for level in HARDWARE_LEVELS}
+
+    def visit(self, element: ElementTree.Element) -> None:
+        """Adds an object and all that it holds; memory without PUs of its own takes its parent's."""
+        kind = element.get("type", "")
+        if kind in _WITHOUT_PUS:
+            return
+        first = len(self.pus)
+        if kind == "PU":
+            self.pus.append(self._os_index(element))
+        for child in element.iterfind("object"):
+            self.visit(child)
+        if len(self.pus) == first:
+            return
+        span = (first, len(self.pus))
+        for memory in _memory_below(element):
+            self._add("numa", span, memory)
+        self._add(_level(element), span, element)
+
+    def _add(self, level: str | None, span: tuple[int, int], element: ElementTree.Element) -> None:
+        if level is not None:
+            number = self._os_index(element) if level in ("numa", "pu") else None
+            self.spans[level].setdefault(span, number)
+
+    def _os_index(self, element: ElementTree.Element) -> int:
+        text = element.get("os_index", "")
+        if not text.isdigit():
+            raise MachineError(
+                f"{self.path} has a {element.get('type')} with os_index {text!r}, expected a number. "
+                "Export the machine again with `lstopo --of xml`."
+            )
+        return int(text)
+
+    def machine(self) -> Machine:
+        """What was gathered, checked."""
+        if not self.pus:
+            raise MachineError(
+                f"{self.path} names no PU, expected at least one. Export the machine again, without filters."
+            )
+        if len(set(self.pus)) != len(self.pus):
+            raise MachineError(
+                f"{self.path} has {len(self.pus)} PUs with only {len(set(self.pus))} different os_index. "
+                "Export the machine again with `lstopo --of xml`."
+            )
+        self.spans["numa"] = _innermost(self.spans["numa"])
+        parts = [
+            Part(level, order if number is None else number, *span)
+            for level in HARDWARE_LEVELS
+            for order, (span, number) in enumerate(
+                sorted(self.spans[level].items(), key=lambda item: item[0])
+            )
+        ]
+        return Machine(tuple(self.pus), tuple(parts))
+
+
+def _level(element: ElementTree.Element) -> str | None:
+    """The level of an object, None for those that the picture leaves out: groups, dies, the machine."""
+    kind = element.get("type", "")
+    if kind == "Cache" and element.get("cache_type") != _INSTRUCTION_CACHE:
+        level = f"l{element.get('depth')}"
+        return level if level in HARDWARE_LEVELS else None
+    return _LEVEL_OF_TYPE.get(kind)
+
+
+def _memory_below(element: ElementTree.Element) -> list[ElementTree.Element]:
+    """NUMA nodes that are memory of this object, also behind a memory-side cache, by number.
+
+    Those that are near no PU (memory of accelerators) are left out.
+    """
+    found = []
+    for child in element.iterfind("object"):
+        if child.get("type") == "MemCache":
+            found.extend(_memory_below(child))
+        elif child.get("type") == "NUMANode" and child.find("object") is None and _has_pus(child):
+            found.append(child)
+    return sorted(found, key=lambda node: int(node.get("os_index") or 0))
+
+
+def _has_pus(element: ElementTree.Element) -> bool:
+    """Whether the CPU set of an object has any bit (0x0, also in several words, has none)."""
+    return bool(set(element.get("cpuset", "1")) - set("0x,"))
+
+
+def _innermost(spans: dict[tuple[int, int], int | None]) -> dict[tuple[int, int], int | None]:
+    """Leaves out spans that hold another one: memory of several NUMA nodes would be drawn over them."""
+    return {
+        (first, last): number
+        for (first, last), number in spans.items()
+        if not any(first <= low and high <= last and (low, high) != (first, last) for low, high in spans)
+    }
