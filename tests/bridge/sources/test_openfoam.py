@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Unmodified OpenFOAM solvers: their time steps, their times and their regions, as their logs have them."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+CASES_FILE = Path(__file__).resolve().parents[3] / "testcase/openfoam/cases.py"
+
+pytestmark = pytest.mark.skipif(
+    not shutil.which("icoFoam"), reason="OpenFOAM (Debian: openfoam) is not installed"
+)
+
+# A region that the solver must show, and how often a step enters it (from its numerical settings).
+REGIONS = {
+    "icoFoam": {"fvMatrix::solve.U": 1, "fvMatrix::solve.p": 2},
+    "interFoam": {"fvMatrix::solve.alpha.water": 3, "fvMatrix::solve.p_rgh": 3},
+    "reactingFoam": {"fvMatrix::solve.CH4": 1, "fvMatrix::solve.p": 2},
+}
+# Lines of a solver's log that no two runs have in common.
+FLEETING = re.compile(r"^(ExecutionTime|Date|Time +:|PID|Case|Host|Exec|Build|\"|\(|\)|\d)|clockTime")
+
+
+@pytest.fixture(scope="module")
+def cases():
+    """The module testcase/openfoam/cases.py."""
+    spec = importlib.util.spec_from_file_location("openfoam_cases", CASES_FILE)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    try:
+        module.tutorials()
+    except module.OpenFoamMissingError as error:
+        pytest.skip(str(error))
+    return module
+
+
+@pytest.fixture(scope="module", params=REGIONS)
+def measured(request, cases, mpirun, bin_dir, tmp_path_factory):
+    """(solver, its log without perfield, its log under perfield, the run)."""
+    import perfield
+
+    solver, logs = request.param, []
+    for command in ([solver], [bin_dir / "perfield-exec", solver]):
+        folder = tmp_path_factory.mktemp(solver) / "case"
+        cases.prepare(cases.CASES[solver], folder)
+        result = mpirun(
+            cases.N_RANKS, *command, "-parallel", cwd=folder, env=cases.environment(), timeout=300
+        )
+        assert result.returncode == 0, result.stderr
+        logs.append(result.stdout)
+    return solver, *logs, perfield.open(folder / "perfield-run")
+
+
+def times(log: str) -> list[float]:
+    return [float(time) for time in re.findall(r"(?m)^Time = (\S+)", log)]
+
+
+def test_each_time_step_of_the_solver_is_a_frame_with_its_time(measured):
+    _, _, log, run = measured
+    assert len(times(log)) > 10
+    np.testing.assert_array_equal([frame.time for frame in run.frames()], times(log))
+    assert [frame.label for frame in run.frames()] == list(range(1, len(run) + 1))
+
+
+def test_all_ranks_are_in_every_frame(measured):
+    *_, run = measured
+    assert run.n_ranks == 4
+    assert all(frame.present.all() for frame in run.frames())
+
+
+def test_regions_are_the_solver_s_own_and_counted_per_step(measured):
+    solver, _, _, run = measured
+    fields = {region.name: region.field for region in run.regions}
+    for name, per_step in REGIONS[solver].items():
+        assert name in fields, sorted(fields)
+        for frame in run.frames():
+            np.testing.assert_array_equal(frame.values[f"{fields[name]}_count"], per_step)
+            time_s = frame.values[f"{fields[name]}_time_s"]
+            assert (time_s > 0).all() and (time_s < frame.values["step_time_s"]).all()
+
+
+def test_solver_s_own_output_is_unchanged(measured):
+    _, plain, log, _ = measured
+
+    def lasting(text):
+        return [line for line in text.splitlines() if not FLEETING.search(line)]
+
+    assert lasting(log) == lasting(plain)
+
+
+def test_run_names_the_hook_as_a_source(measured):
+    *_, run = measured
+    assert all("openfoam" in rank["sources"] for rank in run.ranks)
+
+
+def test_serial_solver_is_measured_as_rank_0_of_1(cases, mpirun, bin_dir, tmp_path):
+    import perfield
+
+    cases.prepare(cases.CASES["icoFoam"], tmp_path / "case")
+    command = [bin_dir / "perfield-exec", "icoFoam"]
+    result = mpirun(1, *command, cwd=tmp_path / "case", env=cases.environment())
+    assert result.returncode == 0, result.stderr
+    run = perfield.open(tmp_path / "case" / "perfield-run")
+    assert (run.n_ranks, len(run)) == (1, len(times(result.stdout)))
+
+
+def test_program_without_a_time_loop_is_told_in_one_line(cases, mpirun, bin_dir, tmp_path):
+    cases.prepare(cases.CASES["icoFoam"], tmp_path / "case")
+    command = [bin_dir / "perfield-exec", "checkMesh", "-parallel"]
+    result = mpirun(4, *command, cwd=tmp_path / "case", env=cases.environment())
+    told = [line for line in result.stderr.splitlines() if "never called Foam::Time::run()" in line]
+    assert len(told) == 1, result.stderr
+    assert told[0].startswith("perfield: ")
