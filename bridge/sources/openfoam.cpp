@@ -115,11 +115,19 @@ struct OpenTriggers {
 
 thread_local OpenTriggers open_triggers;
 
+// --- a program without a time loop
+// -----------------------------------------------------------------
+constexpr const char* kNeverHit =
+    "this OpenFOAM program never called Foam::Time::run(), so it has no time steps; if it is a "
+    "solver with a loop of another kind, name one of its regions as step_region";
+
 __attribute__((constructor)) void expect_hook() {
-  perfield_source_hook_expected(
-      kSource,
-      "this OpenFOAM program never called Foam::Time::run(), so it has no time steps; if it is a "
-      "solver with a loop of another kind, name one of its regions as step_region");
+  perfield_source_hook_expected(kSource, kNeverHit);
+}
+
+// A serial program without steps never woke perfield, which therefore has no end to tell it at.
+__attribute__((destructor)) void tell_if_never_hit() {
+  if (!steps.clock) perfield_source_tell("hook-openfoam", kNeverHit);
 }
 
 }  // namespace
