@@ -59,14 +59,15 @@ class Pause {
 // The perfield_type of numbers of type T.
 template <class T>
 constexpr int32_t type_of() noexcept {
-  static_assert(
-      std::is_arithmetic_v<T> && sizeof(T) <= 8 && !std::is_same_v<T, bool> &&
-          !(std::is_unsigned_v<T> && (sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8)) &&
-          !(std::is_integral_v<T> && sizeof(T) == 2),
-      "perfield takes float, double, and integers of 1 (also unsigned), 4 and 8 bytes");
-  if (std::is_floating_point_v<T>) return sizeof(T) == 4 ? PERFIELD_FLOAT32 : PERFIELD_FLOAT64;
-  if (sizeof(T) == 1) return std::is_unsigned_v<T> ? PERFIELD_UINT8 : PERFIELD_INT8;
-  return sizeof(T) == 4 ? PERFIELD_INT32 : PERFIELD_INT64;
+  constexpr size_t size = sizeof(T);
+  constexpr bool is_real = std::is_floating_point_v<T> && (size == 4 || size == 8);
+  constexpr bool is_signed =
+      std::is_integral_v<T> && std::is_signed_v<T> && (size == 1 || size == 4 || size == 8);
+  static_assert(is_real || is_signed || std::is_same_v<T, unsigned char>,
+                "perfield takes float, double, signed integers of 1, 4 or 8 bytes, and uint8_t");
+  if (is_real) return size == 4 ? PERFIELD_FLOAT32 : PERFIELD_FLOAT64;
+  if (!is_signed) return PERFIELD_UINT8;
+  return size == 1 ? PERFIELD_INT8 : size == 4 ? PERFIELD_INT32 : PERFIELD_INT64;
 }
 
 // n tuples whose components lie side by side: x0 y0 z0 x1 y1 z1 ...

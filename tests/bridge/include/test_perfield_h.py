@@ -198,4 +198,4 @@ def test_number_that_perfield_does_not_know_is_refused_by_the_compiler(tmp_path)
     command = ["g++", "-std=c++17", f"-I{INCLUDE}", "-c", "program.cpp"]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert result.returncode != 0
-    assert "perfield takes float, double, and integers of" in result.stderr
+    assert "perfield takes float, double, signed integers of" in result.stderr
