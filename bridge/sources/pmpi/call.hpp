@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// call.hpp - one wrapped MPI call, from its entry to its return, on the thread that makes it: two
+// looks at the clock and what the rules count in between.
+#pragma once
+
+#include "library.hpp"
+#include "recorder/events.h"
+
+namespace perfield::pmpi {
+
+class Call {
+ public:
+  explicit Call(perfield_call kind) noexcept
+      : entered(library.awake ? perfield_call_enter() : 0), kind(kind) {}
+  ~Call() {
+    if (entered) perfield_call_leave(kind, entered, bytes_out, bytes_in);
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  // Whether what the call did is to be counted.
+  bool counts(int result) const noexcept { return entered && result == MPI_SUCCESS; }
+  // Whether its requests are to be followed: also while measuring is paused.
+  bool follows(int result) const noexcept { return library.awake && result == MPI_SUCCESS; }
+
+  const uint64_t entered;
+  const perfield_call kind;
+  uint64_t bytes_out = 0, bytes_in = 0;
+};
+
+// A status that tells who sent, also where the program does not want to know.
+inline MPI_Status* own_if_ignored(MPI_Status* given, MPI_Status* own) noexcept {
+  return given == MPI_STATUS_IGNORE && library.awake ? own : given;
+}
+
+// Bytes of `count` items, without the gaps of derived types.
+inline uint64_t bytes_of(MPI_Count count, MPI_Datatype type) noexcept {
+  MPI_Count size = 0;
+  if (count <= 0 || library.Type_size_x(type, &size) != MPI_SUCCESS || size < 0) return 0;
+  return static_cast<uint64_t>(count) * static_cast<uint64_t>(size);
+}
+
+// Bytes that arrived.
+inline uint64_t bytes_of(const MPI_Status& status) noexcept {
+  MPI_Count bytes = 0;
+  library.Get_elements_x(&status, library.byte, &bytes);
+  return bytes > 0 ? static_cast<uint64_t>(bytes) : 0;
+}
+
+}  // namespace perfield::pmpi

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// count_collectives.hpp - bytes of collectives: out is what this rank contributes, in is the
+// result that it obtains, its own part included; the same with MPI_IN_PLACE. Only arguments that
+// are significant on this rank are read. n is the number of ranks (in an inter-communicator: of
+// the other group), sizes are true sizes of the types.
+#pragma once
+
+#include "call.hpp"
+#include "peers.hpp"
+
+namespace perfield::pmpi {
+
+template <typename Count>
+uint64_t sum_of(const Count* counts, int n) {
+  uint64_t sum = 0;
+  for (int i = 0; i < n; ++i) sum += static_cast<uint64_t>(counts[i]);
+  return sum;
+}
+
+template <typename Count>
+uint64_t bytes_of_all(const Count* counts, const MPI_Datatype* types, int n) {
+  uint64_t sum = 0;
+  for (int i = 0; i < n; ++i) sum += bytes_of(counts[i], types[i]);
+  return sum;
+}
+
+// The part of this rank in a call with a root. In an inter-communicator the root says MPI_ROOT,
+// the others of its group MPI_PROC_NULL, and the root itself has no part among the ranks.
+enum class Part { root, other, none };
+inline Part part(const Peers& peers, int root) {
+  if (root == MPI_PROC_NULL) return Part::none;
+  return root == MPI_ROOT || (!peers.inter && root == peers.me) ? Part::root : Part::other;
+}
+inline bool in_place(const void* buffer) { return buffer == MPI_IN_PLACE; }
+
+// --- one to all, all to one ----------------------------------------------------------------------
+// bcast: out = count at the root, in = count elsewhere.
+inline void count_bcast(Call& call, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm) {
+  const Peers* peers = peers_of(comm);
+  if (!peers || part(*peers, root) == Part::none) return;
+  (part(*peers, root) == Part::root ? call.bytes_out : call.bytes_in) = bytes_of(count, type);
+}
+
+// reduce: out = count, in = count at the root.
+inline void count_reduce(Call& call, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm) {
+  const Peers* peers = peers_of(comm);
+  if (!peers || part(*peers, root) == Part::none) return;
+  const bool at_root = part(*peers, root) == Part::root;
+  if (!(at_root && peers->inter)) call.bytes_out = bytes_of(count, type);
+  if (at_root) call.bytes_in = bytes_of(count, type);
+}
+
+// gather(v): out = sendcount, in = n * recvcount (sum of recvcounts) at the root.
+inline void count_gather(Call& call, const void* sendbuf, MPI_Count sendcount,
+                         MPI_Datatype sendtype, MPI_Count recvcount, MPI_Datatype recvtype,
+                         int root, MPI_Comm comm) {
+  const Peers* peers = peers_of(comm);
+  if (!peers || part(*peers, root) == Part::none) return;
+  const bool at_root = part(*peers, root) == Part::root;
+  if (at_root) call.bytes_in = bytes_of(recvcount, recvtype) * peers->size;
+  if (at_root && in_place(sendbuf))
+    call.bytes_out = bytes_of(recvcount, recvtype);
+  else if (!(at_root && peers->inter))
+    call.bytes_out = bytes_of(sendcount, sendtype);
+}
+
+template <typename Count>
+void count_gatherv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                   const Count* recvcounts, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  const Peers* peers = peers_of(comm);
+  if (!peers || part(*peers, root) == Part::none) return;
+  const bool at_root = part(*peers, root) == Part::root;
+  if (at_root) call.bytes_in = bytes_of(sum_of(recvcounts, peers->size), recvtype);
+  if (at_root && in_place(sendbuf))
+    call.bytes_out = bytes_of(recvcounts[peers->me], recvtype);
+  else if (!(at_root && peers->inter))
+    call.bytes_out = bytes_of(sendcount, sendtype);
+}
+
+// scatter(v): out = n * sendcount (sum of sendcounts) at the root, in = recvcount.
+inline void count_scatter(Call& call, MPI_Count sendcount, MPI_Datatype sendtype,
+                          const void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+                          MPI_Comm comm) {
+  const Peers* peers = peers_of(comm);
+  if (!peers || part(*peers, root) == Part::none) return;
+  const bool at_root = part(*peers, root) == Part::root;
+  if (at_root) call.bytes_out = bytes_of(sendcount, sendtype) * peers->size;
+  if (at_root && in_place(recvbuf))
+    call.bytes_in = bytes_of(sendcount, sendtype);
+  else if (!(at_root && peers->inter))
+    call.bytes_in = bytes_of(recvcount, recvtype);
+}
+
+template <typename Count>
+void count_scatterv(Call& call, const Count* sendcounts, MPI_Datatype sendtype, const void* recvbuf,
+                    MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  const Peers* peers = peers_of(comm);
+  if (!peers || part(*peers, root) == Part::none) return;
+  const bool at_root = part(*peers, root) == Part::root;
+  if (at_root) call.bytes_out = bytes_of(sum_of(sendcounts, peers->size), sendtype);
+  if (at_root && in_place(recvbuf))
+    call.bytes_in = bytes_of(sendcounts[peers->me], sendtype);
+  else if (!(at_root && peers->inter))
+    call.bytes_in = bytes_of(recvcount, recvtype);
+}
+
+// --- all to all ----------------------------------------------------------------------------------
+// allgather(v): out = sendcount, in = n * recvcount (sum of recvcounts).
+inline void count_allgather(Call& call, const void* sendbuf, MPI_Count sendcount,
+                            MPI_Datatype sendtype, MPI_Count recvcount, MPI_Datatype recvtype,
+                            MPI_Comm comm) {
+  const Peers* peers = peers_of(comm);
+  if (!peers) return;
+  const uint64_t block = bytes_of(recvcount, recvtype);
+  call.bytes_out = in_place(sendbuf) ? block : bytes_of(sendcount, sendtype);
+  call.bytes_in = block * peers->size;
+}
+
+template <typename Count>
+void count_allgatherv(Call& call, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                      const Count* recvcounts, MPI_Datatype recvtype, MPI_Comm comm) {
+  const Peers* peers = peers_of(comm);
+  if (!peers) return;
+  call.bytes_out =
+      in_place(sendbuf) ? bytes_of(recvcounts[peers->me], recvtype) : bytes_of(sendcount, sendtype);
+  call.bytes_in = bytes_of(sum_of(recvcounts, peers->size), recvtype);
+}
+
+// alltoall(v, w): out = n * sendcount (sums), in = n * recvcount (sums).
+inline void count_alltoall(Call& call, const void* sendbuf, MPI_Count sendcount,
+                           MPI_Datatype sendtype, MPI_Count recvcount, MPI_Datatype recvtype,
+                           MPI_Comm comm) {
+  const Peers* peers = peers_of(comm);
+  if (!peers) return;
+  call.bytes_in = bytes_of(recvcount, recvtype) * peers->size;
+  call.bytes_out = in_place(sendbuf) ? call.bytes_in : bytes_of(sendcount, sendtype) * peers->size;
+}
+
+template <typename Count>
+void count_alltoallv(Call& call, const void* sendbuf, const Count* sendcounts,
+                     MPI_Datatype sendtype, const Count* recvcounts, MPI_Datatype recvtype,
+                     MPI_Comm comm) {
+  const Peers* peers = peers_of(comm);
+  if (!peers) return;
+  call.bytes_in = bytes_of(sum_of(recvcounts, peers->size), recvtype);
+  call.bytes_out =
+      in_place(sendbuf) ? call.bytes_in : bytes_of(sum_of(sendcounts, peers->size), sendtype);
+}
+
+template <typename Count>
+void count_alltoallw(Call& call, const void* sendbuf, const Count* sendcounts,
+                     const MPI_Datatype* sendtypes, const Count* recvcounts,
+                     const MPI_Datatype* recvtypes, MPI_Comm comm) {
+  const Peers* peers = peers_of(comm);
+  if (!peers) return;
+  call.bytes_in = bytes_of_all(recvcounts, recvtypes, peers->size);
+  call.bytes_out =
+      in_place(sendbuf) ? call.bytes_in : bytes_of_all(sendcounts, sendtypes, peers->size);
+}
+
+// --- reductions ----------------------------------------------------------------------------------
+// allreduce, scan: out = in = count. exscan: the first rank obtains nothing.
+inline void count_allreduce(Call& call, MPI_Count count, MPI_Datatype type) {
+  call.bytes_out = call.bytes_in = bytes_of(count, type);
+}
+
+inline void count_exscan(Call& call, MPI_Count count, MPI_Datatype type, MPI_Comm comm) {
+  const Peers* peers = peers_of(comm);
+  call.bytes_out = bytes_of(count, type);
+  if (peers && peers->me > 0) call.bytes_in = call.bytes_out;
+}
+
+// reduce_scatter: out = sum of recvcounts (n * recvcount), in = this rank's own; here n is the
+// number of ranks of this rank's own group.
+template <typename Count>
+void count_reduce_scatter(Call& call, const Count* recvcounts, MPI_Datatype type, MPI_Comm comm) {
+  const Peers* peers = peers_of(comm);
+  if (!peers) return;
+  call.bytes_out = bytes_of(sum_of(recvcounts, peers->local_size), type);
+  call.bytes_in = bytes_of(recvcounts[peers->me], type);
+}
+
+inline void count_reduce_scatter_block(Call& call, MPI_Count recvcount, MPI_Datatype type,
+                                       MPI_Comm comm) {
+  const Peers* peers = peers_of(comm);
+  if (!peers) return;
+  call.bytes_in = bytes_of(recvcount, type);
+  call.bytes_out = call.bytes_in * peers->local_size;
+}
+
+}  // namespace perfield::pmpi

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// library.hpp - the MPI library of this process, found among its loaded objects: the next function
+// behind every wrapper, and the functions and objects that perfield itself uses. Looked up once,
+// in MPI_Init or at the first wrapped call, never on the hot path.
+#pragma once
+
+#include <atomic>
+
+#include "next.hpp"
+
+namespace perfield::pmpi {
+
+// What counting itself asks of the MPI: always by the PMPI_ name, so that no other tool sees it.
+#define PERFIELD_USED_FUNCTIONS(X)                                                         \
+  X(Cart_shift)                                                                            \
+  X(Cartdim_get)                                                                           \
+  X(Comm_create_keyval) X(Comm_get_attr) X(Comm_group) X(Comm_rank) X(Comm_remote_group)   \
+      X(Comm_set_attr) X(Comm_size) X(Comm_test_inter) X(Dist_graph_neighbors)             \
+          X(Dist_graph_neighbors_count) X(Get_elements_x) X(Get_library_version)           \
+              X(Graph_neighbors) X(Graph_neighbors_count) X(Group_compare) X(Group_free)   \
+                  X(Group_size) X(Group_translate_ranks) X(Query_thread) X(Test_cancelled) \
+                      X(Topo_test) X(Type_size_x) X(Win_create_keyval) X(Win_get_attr)     \
+                          X(Win_get_group) X(Win_set_attr)
+
+struct Library {
+#define PERFIELD_MEMBER(name) decltype(&::MPI_##name) name;
+  PERFIELD_USED_FUNCTIONS(PERFIELD_MEMBER)
+#undef PERFIELD_MEMBER
+  MPI_Comm comm_world;
+  MPI_Datatype byte;
+  MPI_Op no_op;
+  MPI_Request no_request;
+  MPI_Message no_message;
+
+  bool awake = false;       // between MPI_Init and MPI_Finalize of an MPI that we know
+  bool concurrent = false;  // MPI_THREAD_MULTIPLE
+};
+extern Library library;
+
+extern NextFunctions next_functions;
+extern std::atomic<bool> resolved;
+
+// Finds all of the above but `awake`. Any thread, at any time; later calls do nothing.
+void resolve() noexcept;
+
+// The make and version of the program's MPI ("Open MPI 4.1.4"); asked of the MPI itself.
+void name_of_library(char* text, int bytes) noexcept;
+
+// Whether the program's MPI is the one that this library was built for, and everything was found.
+bool fits() noexcept;
+
+inline const NextFunctions& next() noexcept {
+  if (__builtin_expect(!resolved.load(std::memory_order_acquire), 0)) resolve();
+  return next_functions;
+}
+
+}  // namespace perfield::pmpi

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// peers.cpp - making and dropping the tables of peers; see peers.hpp. Making one asks the MPI for
+// groups and attributes, once per communicator and under a lock.
+#include "peers.hpp"
+
+#include <pthread.h>
+
+#include <cstdlib>
+#include <new>
+
+namespace perfield::pmpi {
+
+std::atomic<uint64_t> freed_age{0};
+__thread LastPeers<MPI_Comm> last_comm __attribute__((tls_model("initial-exec")));
+__thread LastPeers<MPI_Win> last_window __attribute__((tls_model("initial-exec")));
+
+namespace {
+
+// Comparing groups costs their size squared; above this, ranks are translated instead.
+constexpr int kMostCompared = 1024;
+
+pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+MPI_Group world_group;
+Peers* world = nullptr;
+int comm_key = MPI_KEYVAL_INVALID, window_key = MPI_KEYVAL_INVALID;
+
+class Locked {
+ public:
+  Locked() { pthread_mutex_lock(&making); }
+  ~Locked() { pthread_mutex_unlock(&making); }
+};
+
+void drop(void* peers) {
+  if (!library.awake || !peers) return;  // MPI_Finalize: the groups are going anyway
+  freed_age.fetch_add(1, std::memory_order_release);
+  static_cast<Peers*>(peers)->let_go();
+}
+
+// A duplicate gets peers of its own when it is first used.
+int copy_no_comm(MPI_Comm, int, void*, void*, void*, int* flag) { return *flag = 0, MPI_SUCCESS; }
+int copy_no_window(MPI_Win, int, void*, void*, void*, int* flag) { return *flag = 0, MPI_SUCCESS; }
+int drop_comm(MPI_Comm, int, void* peers, void*) { return drop(peers), MPI_SUCCESS; }
+int drop_window(MPI_Win, int, void* peers, void*) { return drop(peers), MPI_SUCCESS; }
+
+Peers* make(MPI_Comm comm) {
+  MPI_Group group;
+  int inter = 0;
+  library.Comm_test_inter(comm, &inter);
+  if ((inter ? library.Comm_remote_group : library.Comm_group)(comm, &group) != MPI_SUCCESS)
+    return nullptr;
+  Peers* peers = Peers::create(group);
+  if (!peers) return nullptr;
+  peers->inter = inter;
+  library.Comm_size(comm, &peers->local_size);
+  library.Comm_rank(comm, &peers->me);
+  return peers;
+}
+
+Peers* make(MPI_Win window) {
+  MPI_Group group;
+  if (library.Win_get_group(window, &group) != MPI_SUCCESS) return nullptr;
+  return Peers::create(group);
+}
+
+template <typename Handle, typename Get, typename Set>
+Peers* find(Handle handle, int key, Get get, Set set) {
+  Locked locked;
+  Peers* peers = nullptr;
+  int found = 0;
+  if (key == MPI_KEYVAL_INVALID) return nullptr;
+  if (get(handle, key, &peers, &found) == MPI_SUCCESS && found) return peers;
+  peers = make(handle);
+  if (peers && set(handle, key, peers) != MPI_SUCCESS) {
+    peers->let_go();
+    return nullptr;
+  }
+  return peers;
+}
+
+}  // namespace
+
+Peers* Peers::create(MPI_Group group) noexcept {
+  void* memory = malloc(sizeof(Peers));  // not by new, which would bring in the C++ library
+  if (!memory) {
+    library.Group_free(&group);
+    return nullptr;
+  }
+  Peers* peers = new (memory) Peers;
+  peers->group_ = group;
+  library.Group_size(group, &peers->size);
+  peers->local_size = peers->size;
+  if (world && peers->size == world->size && peers->size <= kMostCompared) {
+    int alike = MPI_UNEQUAL;
+    library.Group_compare(group, world_group, &alike);
+    peers->is_world = alike == MPI_IDENT;
+  }
+  return peers;
+}
+
+void Peers::let_go() noexcept {
+  if (users_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  library.Group_free(&group_);
+  free(neighbors_.load());
+  free(this);
+}
+
+int32_t Peers::translate(int rank, std::atomic<uint64_t>& slot) noexcept {
+  int translated = MPI_UNDEFINED;
+  if (library.Group_translate_ranks(group_, 1, &rank, world_group, &translated) != MPI_SUCCESS)
+    return kPeerUnknown;
+  const int32_t found = translated == MPI_UNDEFINED ? kPeerOutside : translated;
+  slot.store((static_cast<uint64_t>(rank) + 1) << 32 | static_cast<uint32_t>(found),
+             std::memory_order_relaxed);
+  return found;
+}
+
+const Neighbors* Peers::neighbors(MPI_Comm comm) noexcept {
+  if (const Neighbors* kept = neighbors_.load(std::memory_order_acquire)) return kept;
+  return find_neighbors(comm);
+}
+
+const Neighbors* Peers::find_neighbors(MPI_Comm comm) noexcept {
+  Locked locked;
+  if (const Neighbors* kept = neighbors_.load()) return kept;
+  int topology = MPI_UNDEFINED, n_sources = 0, n_destinations = 0, dimensions = 0, weighted = 0;
+  library.Topo_test(comm, &topology);
+  if (topology == MPI_CART) {
+    library.Cartdim_get(comm, &dimensions);
+    n_sources = n_destinations = 2 * dimensions;
+  } else if (topology == MPI_GRAPH) {
+    library.Graph_neighbors_count(comm, me, &n_sources);
+    n_destinations = n_sources;
+  } else if (topology == MPI_DIST_GRAPH) {
+    library.Dist_graph_neighbors_count(comm, &n_sources, &n_destinations, &weighted);
+  } else {
+    return nullptr;
+  }
+  const size_t n = static_cast<size_t>(n_sources) + n_destinations;
+  auto* made = static_cast<Neighbors*>(malloc(sizeof(Neighbors) + 2 * n * sizeof(int32_t)));
+  if (!made) return nullptr;
+  made->n_sources = n_sources;
+  made->n_destinations = n_destinations;
+  int32_t* sources = made->ranks;
+  int32_t* destinations = made->ranks + n_sources;
+  if (topology == MPI_CART) {
+    for (int d = 0; d < dimensions; ++d)
+      library.Cart_shift(comm, d, 1, &sources[2 * d], &sources[2 * d + 1]);
+  } else if (topology == MPI_GRAPH) {
+    library.Graph_neighbors(comm, me, n_sources, sources);
+  } else {
+    int32_t* weights = made->ranks + n;  // not wanted, but they need a place
+    library.Dist_graph_neighbors(comm, n_sources, sources, weights, n_destinations, destinations,
+                                 weights + n_sources);
+  }
+  if (topology != MPI_DIST_GRAPH)
+    for (int i = 0; i < n_sources; ++i) destinations[i] = sources[i];
+  for (size_t i = 0; i < n; ++i)
+    made->ranks[i] = made->ranks[i] == MPI_PROC_NULL ? kNoNeighbor : world_rank(made->ranks[i]);
+  neighbors_.store(made, std::memory_order_release);
+  return made;
+}
+
+void prepare_peers() noexcept {
+  library.Comm_group(library.comm_world, &world_group);
+  library.Comm_create_keyval(copy_no_comm, drop_comm, &comm_key, nullptr);
+  library.Win_create_keyval(copy_no_window, drop_window, &window_key, nullptr);
+  world = make(library.comm_world);
+  if (world) world->is_world = true;
+}
+
+Peers* find_peers(MPI_Comm comm) noexcept {
+  if (comm == library.comm_world) return world;
+  return find(comm, comm_key, library.Comm_get_attr, library.Comm_set_attr);
+}
+
+Peers* find_peers(MPI_Win window) noexcept {
+  return find(window, window_key, library.Win_get_attr, library.Win_set_attr);
+}
+
+}  // namespace perfield::pmpi

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// peers.hpp - world ranks of the peers of a communicator, inter-communicator or window. Ranks are
+// translated one by one when first met and kept in a small table that hangs on the communicator as
+// an attribute and goes with it; the communicator used last is at hand without asking. Any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "library.hpp"
+#include "recorder/events.h"
+
+namespace perfield::pmpi {
+
+// The neighbours of this rank in a topology, in the order of the buffers of a neighbourhood
+// collective; world ranks, or kNoNeighbor where the grid ends.
+inline constexpr int32_t kNoNeighbor = INT32_MIN;
+struct Neighbors {
+  int n_sources, n_destinations;
+  int32_t ranks[];  // the sources, then the destinations
+};
+
+class Peers {
+ public:
+  int32_t world_rank(int rank) noexcept {
+    if (is_world) return rank;
+    if (rank < 0 || rank >= size) return kPeerUnknown;
+    std::atomic<uint64_t>& slot = slots_[rank % kSlots];
+    const uint64_t kept = slot.load(std::memory_order_relaxed);
+    return kept >> 32 == static_cast<uint64_t>(rank) + 1 ? static_cast<int32_t>(kept)
+                                                         : translate(rank, slot);
+  }
+
+  // Topology of the communicator; nullptr if it has none.
+  const Neighbors* neighbors(MPI_Comm comm) noexcept;
+
+  // Whoever remembers peers beyond the life of their communicator keeps them, and lets go after.
+  void keep() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
+  void let_go() noexcept;
+
+  int size = 0;        // of the group that peers are ranks of: the remote one, if there is one
+  int local_size = 0;  // of the group that this process is in
+  int me = 0;          // this process in it
+  bool inter = false;
+  bool is_world = false;  // the same ranks as in MPI_COMM_WORLD
+
+  static Peers* create(MPI_Group group) noexcept;
+
+ private:
+  static constexpr int kSlots = 256;
+  int32_t translate(int rank, std::atomic<uint64_t>& slot) noexcept;
+  const Neighbors* find_neighbors(MPI_Comm comm) noexcept;
+
+  MPI_Group group_;
+  std::atomic<int> users_{1};
+  std::atomic<Neighbors*> neighbors_{nullptr};
+  std::atomic<uint64_t> slots_[kSlots] = {};  // rank + 1 in the upper half, world rank below
+};
+
+// In MPI_Init.
+void prepare_peers() noexcept;
+
+Peers* find_peers(MPI_Comm comm) noexcept;
+Peers* find_peers(MPI_Win window) noexcept;
+
+// What the thread used last. An address may be used again for another communicator: `age` counts
+// how many have been freed.
+template <typename Handle>
+struct LastPeers {
+  Handle handle;
+  Peers* peers;
+  uint64_t age;
+};
+extern std::atomic<uint64_t> freed_age;
+extern __thread LastPeers<MPI_Comm> last_comm __attribute__((tls_model("initial-exec")));
+extern __thread LastPeers<MPI_Win> last_window __attribute__((tls_model("initial-exec")));
+
+template <typename Handle>
+inline Peers* peers_of(Handle handle, LastPeers<Handle>& last) noexcept {
+  const uint64_t age = freed_age.load(std::memory_order_acquire);
+  if (__builtin_expect(last.handle != handle || last.age != age || !last.peers, 0))
+    last = {handle, find_peers(handle), age};
+  return last.peers;
+}
+inline Peers* peers_of(MPI_Comm comm) noexcept { return peers_of(comm, last_comm); }
+inline Peers* peers_of(MPI_Win window) noexcept { return peers_of(window, last_window); }
+
+// World rank of `rank`, as it stands in a call with that communicator or window.
+template <typename Handle>
+inline int32_t world_rank(Handle handle, int rank) noexcept {
+  Peers* peers = peers_of(handle);
+  return peers ? peers->world_rank(rank) : kPeerUnknown;
+}
+
+}  // namespace perfield::pmpi

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// requests.cpp - the table of pending requests: open addressing, linear probing, holes closed on
+// removal. Under MPI_THREAD_MULTIPLE it is locked for some ten nanoseconds; else the program sees
+// to it that threads do not meet here.
+#include "requests.hpp"
+
+#include <sched.h>
+
+namespace perfield::pmpi {
+
+Requests requests;
+
+class Requests::Locked {
+ public:
+  explicit Locked(std::atomic<bool>& lock) noexcept : lock_(library.concurrent ? &lock : nullptr) {
+    if (!lock_) return;
+    for (int tries = 1; lock_->exchange(true, std::memory_order_acquire); ++tries)
+      if (tries % 64 == 0) sched_yield();  // its holder may wait for this core
+  }
+  ~Locked() {
+    if (lock_) lock_->store(false, std::memory_order_release);
+  }
+
+ private:
+  std::atomic<bool>* lock_;
+};
+
+bool Requests::add(const Pending& pending) noexcept {
+  Locked locked(lock_);
+  uint32_t slot = home(pending.handle);
+  for (; slots_[slot].handle; slot = (slot + 1) % kSlots) {
+    if (slots_[slot].handle != pending.handle) continue;
+    // An old request whose end nobody saw. With several threads it may be one whose end another
+    // thread is about to tell: then both stay, and the older is found first.
+    if (library.concurrent) continue;
+    slots_[slot] = pending;
+    return true;
+  }
+  if (n_.load(std::memory_order_relaxed) >= kMost) {
+    full_.store(true, std::memory_order_relaxed);
+    return false;
+  }
+  slots_[slot] = pending;
+  n_.store(n_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  return true;
+}
+
+Pending Requests::find(void* handle, bool forget) noexcept {
+  Locked locked(lock_);
+  uint32_t slot = home(handle);
+  while (slots_[slot].handle && slots_[slot].handle != handle) slot = (slot + 1) % kSlots;
+  const Pending found = slots_[slot];
+  if (found.kind == Pending::none) return found;
+  if (forget || !found.kept())
+    remove(slot);
+  else
+    slots_[slot].started = false;
+  return found;
+}
+
+Pending Requests::start(void* handle) noexcept {
+  Locked locked(lock_);
+  uint32_t slot = home(handle);
+  while (slots_[slot].handle && slots_[slot].handle != handle) slot = (slot + 1) % kSlots;
+  slots_[slot].started = slots_[slot].kept();
+  return slots_[slot];
+}
+
+void Requests::forget(void* handle) noexcept {
+  if (n_.load(std::memory_order_relaxed) == 0) return;
+  const Pending found = find(handle, true);
+  if (found.any) found.any->let_go();
+}
+
+void Requests::remove(uint32_t hole) noexcept {
+  for (uint32_t next = (hole + 1) % kSlots; slots_[next].handle; next = (next + 1) % kSlots) {
+    // What lies beyond the hole may move into it unless its home lies between the two.
+    if ((next - home(slots_[next].handle)) % kSlots < (next - hole) % kSlots) continue;
+    slots_[hole] = slots_[next];
+    hole = next;
+  }
+  slots_[hole] = Pending{};
+  n_.store(n_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+}
+
+int32_t source_of(const Pending& pending, const MPI_Status& status) noexcept {
+  if (!pending.any) return pending.peer;
+  const int32_t peer = pending.any->world_rank(status.MPI_SOURCE);
+  if (!pending.kept()) pending.any->let_go();
+  return peer;
+}
+
+int32_t count_arrived(const Pending& pending, const MPI_Status& status) noexcept {
+  const int32_t peer = source_of(pending, status);
+  int cancelled = 0;
+  library.Test_cancelled(&status, &cancelled);
+  if (!cancelled) perfield_received(peer, bytes_of(status));
+  return peer;
+}
+
+}  // namespace perfield::pmpi

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// requests.hpp - what must be remembered between two calls: posted receives, persistent requests,
+// and messages that a probe has matched, by their handle. One table of fixed size; any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "call.hpp"
+#include "peers.hpp"
+
+namespace perfield::pmpi {
+
+struct Pending {
+  enum Kind : uint8_t { none, receive, message, kept_send, kept_receive };
+  void* handle = nullptr;  // all zeros when unused, so that the table costs no memory
+  Peers* any = nullptr;    // a receive from any source: where the source is a rank
+  uint64_t bytes = 0;      // of a kept send
+  int32_t peer = 0;        // world rank of the other side, if it is known at once
+  Kind kind = none;
+  bool started = false;  // a kept one: between its start and its completion
+
+  // Kept requests stay until they are freed, the others are gone when they are complete.
+  bool kept() const noexcept { return kind == kept_send || kind == kept_receive; }
+  // Whether it ends with a message that has arrived.
+  bool receives() const noexcept {
+    return kind == receive || kind == message || (kind == kept_receive && started);
+  }
+};
+
+class Requests {
+ public:
+  // Remembers it under its handle; false if the table is full.
+  bool add(const Pending& pending) noexcept;
+
+  // Takes out what is under the handle: kind `none` if nothing is. A kept request stays in its
+  // place, and is no longer started.
+  Pending take(void* handle) noexcept {
+    if (n_.load(std::memory_order_relaxed) == 0) return {};
+    return find(handle, false);
+  }
+  // Marks a kept request as started; kind `none` if it is not known.
+  Pending start(void* handle) noexcept;
+  // Forgets it, kept or not.
+  void forget(void* handle) noexcept;
+
+  bool was_full() const noexcept { return full_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr uint32_t kSlots = 8192, kMost = kSlots / 8 * 7;
+  static uint32_t home(void* handle) noexcept {
+    return static_cast<uint32_t>((reinterpret_cast<uintptr_t>(handle) >> 4) * 0x9E3779B97F4A7C15u >>
+                                 51);
+  }
+  Pending find(void* handle, bool forget) noexcept;
+  void remove(uint32_t slot) noexcept;
+
+  class Locked;
+  std::atomic<bool> lock_{false};
+  std::atomic<bool> full_{false};
+  std::atomic<uint32_t> n_{0};
+  Pending slots_[kSlots];
+};
+extern Requests requests;
+
+// World rank of who sent what `status` tells of; lets go of what `pending` kept.
+int32_t source_of(const Pending& pending, const MPI_Status& status) noexcept;
+
+// Counts the message that has ended `pending`; its source.
+int32_t count_arrived(const Pending& pending, const MPI_Status& status) noexcept;
+
+}  // namespace perfield::pmpi

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// wrappers_startup.cpp - written by hand, because these are the beginning, the end and the
+// switches of the measurement rather than calls to be counted.
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "call.hpp"
+#include "peers.hpp"
+
+#define PERFIELD_BUILDING_LIBRARY 1
+#include "include/perfield.h"
+
+using namespace perfield::pmpi;
+
+namespace {
+
+std::atomic<bool> paused{false};  // by MPI_Pcontrol
+
+bool begun() { return library.awake; }
+
+// After MPI_Init: looks whether this is the MPI that we know, and starts to measure.
+void begin() noexcept {
+  if (begun()) return;
+  if (!fits()) {
+    char sentence[512], name[256];
+    name_of_library(name, sizeof name);
+    snprintf(sentence, sizeof sentence,
+             "this program uses %s, but the wrappers loaded are those for Open MPI; its MPI calls "
+             "are not measured. Start it with perfield-exec, which chooses the wrappers.",
+             name);
+    perfield_source_tell("other mpi", sentence);
+    return;
+  }
+  int level = MPI_THREAD_SINGLE, rank = 0, size = 1;
+  library.Query_thread(&level);
+  library.concurrent = level == MPI_THREAD_MULTIPLE;
+  library.Comm_rank(library.comm_world, &rank);
+  library.Comm_size(library.comm_world, &size);
+  prepare_peers();
+  char name[256];
+  name_of_library(name, sizeof name);
+  const char* all_ranks = getenv("PERFIELD_ALL_RANKS");
+  perfield_source_present("pmpi");
+  perfield_source_wake(rank, size, name, all_ranks && strcmp(all_ranks, "1") == 0);
+  library.awake = true;
+}
+
+}  // namespace
+
+PERFIELD_WRAPPER MPI_Init(int* argc, char*** argv) {
+  const int result = next().Init(argc, argv);
+  if (result == MPI_SUCCESS) begin();
+  return result;
+}
+
+PERFIELD_WRAPPER MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  const int result = next().Init_thread(argc, argv, required, provided);
+  if (result == MPI_SUCCESS) begin();
+  return result;
+}
+
+PERFIELD_WRAPPER MPI_Finalize() {
+  const bool measured = begun();
+  if (measured) perfield_source_end("finalize");
+  library.awake = false;
+  const int result = next().Finalize();
+  if (measured) perfield_source_summary();
+  return result;
+}
+
+PERFIELD_WRAPPER MPI_Abort(MPI_Comm comm, int errorcode) {
+  if (begun()) perfield_source_end("abort");
+  library.awake = false;
+  return next().Abort(comm, errorcode);
+}
+
+// What else a program passes is for other tools, and cannot be handed on from here.
+PERFIELD_WRAPPER MPI_Pcontrol(const int level, ...) {
+  if (begun() && level == 0 && !paused.exchange(true)) perfield_pause();
+  if (begun() && level == 1 && (paused.exchange(false) || !perfield_measuring())) perfield_resume();
+  return next().Pcontrol(level);
+}
