@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command `perfield`: one module per subcommand, each with HELP, add_arguments() and execute().
+
+To add a subcommand, write a module of its name here and add the name to COMMANDS. A module with a
+function separate() takes words out of the command line that argparse is not to see.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+
+COMMANDS = ("run", "info", "render", "open", "env", "config", "paths")
+
+DESCRIPTION = """\
+perfield shows the performance of a running MPI program as fields: on the
+simulation's own mesh and on a picture of the machine, one frame per time step.
+
+  perfield run -n 8 ./a.out input.txt    measure a program on 8 ranks
+  perfield info perfield-run             what was seen, also while it runs
+  perfield render perfield-run           write .pvd files for ParaView
+  perfield open perfield-run             look at them
+
+Under a launcher of your own: mpirun -n 8 perfield-exec ./a.out input.txt"""
+
+
+class CommandError(Exception):
+    """What is in the way, found by a subcommand; its text is a sentence for the user."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line, all subcommands included."""
+    from perfield._bridge import version
+
+    raw = argparse.RawDescriptionHelpFormatter
+    top = argparse.ArgumentParser("perfield", description=DESCRIPTION, formatter_class=raw, allow_abbrev=False)
+    top.add_argument("--version", action="version", version=f"perfield {version}")
+    subparsers = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        module = importlib.import_module(f"perfield.commands.{name}")
+        description = getattr(module, "DESCRIPTION", module.HELP)
+        subparser = subparsers.add_parser(
+            name, help=module.HELP, description=description, formatter_class=raw, allow_abbrev=False
+        )
+        module.add_arguments(subparser)
+        subparser.set_defaults(execute=module.execute, command=name)
+    return top
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the command line `argv` (without the program's name); returns the exit code.
+
+    Errors of the user's input and files (OSError, ValueError) become a sentence and exit code 2.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    foreign = None
+    if words and words[0] in COMMANDS:
+        module = importlib.import_module(f"perfield.commands.{words[0]}")
+        if hasattr(module, "separate"):
+            own, foreign = module.separate(words[1:])
+            words[1:] = own
+    arguments = parser().parse_args(words)
+    arguments.words = foreign
+    try:
+        code = arguments.execute(arguments) or 0
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # the reader of a pipe has gone, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (CommandError, OSError, ValueError, ImportError) as error:
+        print(f"perfield {arguments.command}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `perfield run` knows of launchers: where their options end, and how they hand on the environment."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from perfield.commands import CommandError
+
+# Options without a value, of Open MPI's and MPICH's mpirun and of srun; each other option has one.
+FLAGS = frozenset(
+    """
+    -q --quiet -v --verbose -V --version -l --label -u --unbuffered -O --overcommit -K --exclusive --overlap --pty
+    --oversubscribe --nooversubscribe --allow-run-as-root --report-bindings --display-map --display-allocation
+    --display-devel-map --display-topo --tag-output --timestamp-output --merge-stderr-to-stdout --use-hwthread-cpus
+    --use-hwthreads-as-cpus --bynode --byslot --pernode --nolocal --novm --enable-recovery --continuous --do-launch
+    --do-not-launch --do-not-resolve --show-progress --debug-daemons --leave-session-attached --no-ready-msg
+    --bind-to-core --bind-to-socket --bind-to-none --bycore --bysocket --index-argv-by-rank --report-state-on-timeout
+    --prepend-rank --print-all-exitcodes --genvall --genvnone --envall --envnone --enable-x --disable-x
+    """.split()
+)
+# Options with two values.
+PAIRS = frozenset("--mca --gmca --pmixmca --prtemca --genv --env".split())
+# srun and others: the value is part of the word, as in -n8.
+SHORT_WITH_NUMBER = re.compile(r"-[a-zA-Z]\d+$")
+
+
+def words_of_option(word: str) -> int:
+    """How many words the option `word` takes, itself included."""
+    name = "-" + word if re.match(r"-[^-].", word) else word  # -oversubscribe is --oversubscribe
+    if "=" in word or word in FLAGS or name in FLAGS or SHORT_WITH_NUMBER.match(word):
+        return 1
+    return 3 if name in PAIRS else 2
+
+
+def separate(words: list[str], own: dict[str, int]) -> tuple[list[str], list[str], list[str]]:
+    """Takes a command line apart: (options that are ours, the launcher's options, program and arguments).
+
+    words : as typed. own : our options with the number of their values. A word "--" ends the
+    options; without it the first word that is neither an option nor its value is the program.
+    """
+    ours: list[str] = []
+    launcher: list[str] = []
+    end = words.index("--") if "--" in words else None
+    at = 0
+    while at < len(words) and at != end:
+        name = words[at].partition("=")[0]
+        if name in own:
+            length = 1 if "=" in words[at] else 1 + own[name]
+            ours += words[at : at + length]
+        elif words[at].startswith("-") or end is not None:
+            length = 1 if end is not None else words_of_option(words[at])
+            launcher += words[at : at + length]
+        else:
+            return ours, launcher, words[at:]
+        at += length
+    return ours, launcher, words[at + 1 :] if end is not None else []
+
+
+def find_program(words: list[str], program: list[str]) -> None:
+    """Checks that a program that was found without "--" is one.
+
+    Raises CommandError otherwise, since then an option was not understood.
+    """
+    if not program:
+        raise CommandError(f"found no program in '{' '.join(words)}'; write perfield run -n 8 -- PROGRAM ARGS")
+    if "--" not in words and shutil.which(program[0]) is None:
+        raise CommandError(
+            f"took {program[0]} for the program, and it is none that can be started; if the launcher's options end "
+            "elsewhere, put -- before the program"
+        )
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """A launcher: the words that start it, and its kind: 'openmpi', 'hydra', 'slurm' or 'other'."""
+
+    words: tuple[str, ...]
+    kind: str
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> Launcher:
+        """The launcher that these words start.
+
+        Raises CommandError if it is not installed.
+        """
+        words = tuple(words)
+        if not words:
+            return cls((), "other")
+        if shutil.which(words[0]) is None:
+            raise CommandError(
+                f"found no {words[0]} in PATH; install Open MPI, or name the launcher: --launcher 'srun -n 64'"
+            )
+        if Path(words[0]).name == "srun":
+            return cls(words, "slurm")
+        result = subprocess.run([words[0], "--version"], capture_output=True, text=True, check=False, timeout=60)
+        said = (result.stdout + result.stderr).lower()
+        if any(name in said for name in ("open mpi", "openrte", "open-rte", "prrte")):
+            return cls(words, "openmpi")
+        return cls(words, "hydra" if "hydra" in said else "other")
+
+    def contexts(self, options: list[str], program: list[str]) -> list[tuple[list[str], list[str]]]:
+        """(options, program) of each of the programs that `:` separates; srun knows no such thing."""
+        if self.kind == "slurm" or ":" not in program:
+            return [(options, program)]
+        end = program.index(":")
+        _, next_options, next_program = separate(program[end + 1 :], {})
+        find_program(program[end + 1 :], next_program)
+        return [(options, program[:end]), *self.contexts(next_options, next_program)]
+
+    def line(
+        self, contexts: list[tuple[list[str], list[str]]], before_program: list[str], environment: Iterable[str]
+    ) -> list[str]:
+        """The command line that starts all programs, each behind the words `before_program`.
+
+        environment : names of variables that every rank must get. Open MPI hands on to other nodes
+        only what -x names; the others hand on all.
+        """
+        forward: list[str] = []
+        if self.kind == "openmpi":
+            given = {words[i + 1] for words, _ in contexts for i in range(len(words) - 1) if words[i] == "-x"}
+            forward = [word for name in sorted(environment) if name not in given for word in ("-x", name)]
+        line = list(self.words)
+        for i, (options, program) in enumerate(contexts):
+            line += [*([":"] if i else []), *forward, *options, *before_program, *program]
+        return line

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield config: each key of the configuration with its value, where that came from, and its meaning."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+HELP = "print each setting, where its value came from and what it means"
+DESCRIPTION = """\
+Prints the configuration that a program started here and now would get: each
+key with its value, where the value came from, its unit and its meaning. The
+lines are a perfield.toml: `perfield config > perfield.toml` keeps them.
+Errors are told as sentences on stderr; the exit code is then 2."""
+
+MARKDOWN_HEAD = """\
+# Configuration
+
+perfield reads `perfield.toml` in the working directory, or the file that `PERFIELD_CONFIG` names. Each key is also an environment
+variable, `PERFIELD_` and the key in capitals, which wins; lists are written there with commas: `PERFIELD_REGIONS="solve*,halo"`.
+Without any of it, the defaults below hold. `perfield config` prints what is in force and where each value came from.
+
+An unknown key, a wrong type or a value out of range is an error: all of them are told at once, and the program runs unmeasured.
+The file is a part of TOML: comments, texts in one line, integers, numbers, booleans and lists.
+
+```toml
+# measure one step in ten, two regions, into a directory of its own
+measure_every = 10
+regions = ["solve*", "halo exchange"]
+run_directory = "runs/first"
+```
+
+| key | type | default | unit | meaning |
+| --- | --- | --- | --- | --- |
+"""
+
+MARKDOWN_TAIL = """
+Types: `boolean` is true or false; `integer` and `real` are numbers; `text` stands in quotes; `texts` is a list of them in brackets.
+
+Four more variables are perfield's own: `PERFIELD_CONFIG` names the file; `PERFIELD_RUN_ID`, the same in all ranks of a run, lets ranks
+find each other's run directory where the launcher tells nothing of the job; `PERFIELD_ALL_RANKS=1` vouches that every rank of the job
+carries perfield, so that clocks of several nodes may be compared by messages (`perfield run` sets both); `PERFIELD_RUN` is the run
+directory that `perfield-exec` has claimed.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the form of the output."""
+    parser.add_argument("--markdown", action="store_true", help="print docs/configuration.md, the table of all keys")
+
+
+def markdown(keys: list[dict[str, str]]) -> str:
+    """The page docs/configuration.md, from the keys as `perfield._bridge.load_config` gives them."""
+    rows = [
+        f"| `{key['key']}` | {key['type']} | `{key['default']}` | {key['unit']} | {key['help'].replace('|', chr(92) + '|')} |"
+        for key in keys
+    ]
+    return MARKDOWN_HEAD + "\n".join(rows) + "\n" + MARKDOWN_TAIL
+
+
+def listing(keys: list[dict[str, str]]) -> str:
+    """All keys as a perfield.toml: meaning and unit as a comment above, the origin behind each value."""
+    width = max(len(f"{key['key']} = {key['value']}") for key in keys if len(key["value"]) < 30)
+    lines = []
+    for key in keys:
+        unit = f" [{key['unit']}]" if key["unit"] else ""
+        setting = f"{key['key']} = {key['value']}"
+        lines += [f"# {key['help']}{unit}", f"{setting:{width}}  # {key['origin']}", ""]
+    return "\n".join(lines)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Prints the keys on stdout and the errors on stderr; returns 2 if there are errors."""
+    from perfield._bridge import load_config
+
+    keys, errors = load_config()
+    print(markdown(keys) if arguments.markdown else listing(keys), end="")
+    for error in errors:
+        print(f"perfield config: {error}", file=sys.stderr)
+    return 2 if errors else 0

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield env: the environment that perfield-exec would give a program, for job scripts."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+
+from perfield.commands.paths import perfield_exec
+
+HELP = "print what perfield-exec sets, as export lines for job scripts"
+DESCRIPTION = """\
+Claims a run directory and prints the environment of a measured program as
+export lines, for job scripts that cannot put perfield-exec before the program:
+
+  eval "$(perfield env ./a.out)"
+  srun -n 64 ./a.out
+
+The lines hold for one run: ask again before the next. Only this host is
+described for the topology picture; perfield-exec describes all of them."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the program and its arguments."""
+    parser.add_argument("program", metavar="PROGRAM", help="the program that will be started")
+    parser.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments, for the record")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Prints the export lines; returns perfield-exec's exit code, 1 if the program cannot be measured."""
+    command = [str(perfield_exec()), "--print", "--", arguments.program, *arguments.arguments]
+    return subprocess.run(command, check=False).returncode

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield paths: where headers, libraries and build files lie, for compilers and build systems."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+
+from perfield.commands import CommandError
+
+HELP = "print where headers, libraries and build files lie"
+DESCRIPTION = """\
+Prints where perfield's headers, libraries and build files lie; without an
+option, all of them with their names.
+
+  mpicc solver.c $(perfield paths --cflags --libs) -o solver
+  cmake -DCMAKE_PREFIX_PATH=$(perfield paths --cmake) ...    # find_package(perfield)
+  PKG_CONFIG_PATH=$(perfield paths --pkgconfig) pkg-config --cflags --libs perfield
+
+A program that calls perfield.h needs --cflags only, if it is started with
+perfield-exec or perfield run."""
+
+OPTIONS = {
+    "cflags": "options for the compiler",
+    "libs": "options for the linker",
+    "cmake": "folder of perfield-config.cmake",
+    "pkgconfig": "folder of perfield.pc",
+    "include": "folder of perfield.h",
+    "lib": "folder of libperfield.so",
+    "exec": "the program perfield-exec",
+}
+
+
+def package_root() -> Path:
+    """The folder that holds include/ and lib/ of this installation.
+
+    Raises CommandError if there is none.
+    """
+    import perfield
+
+    for folder in perfield.__path__:
+        if (Path(folder) / "include/perfield.h").is_file():
+            return Path(folder)
+    raise CommandError(f"found no include/perfield.h in {list(perfield.__path__)}; install perfield again")
+
+
+def perfield_exec() -> Path:
+    """The program perfield-exec of this installation, else the one in PATH.
+
+    Raises CommandError if there is none.
+    """
+    for folder in (Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))):
+        if (folder / "perfield-exec").is_file():
+            return folder / "perfield-exec"
+    found = shutil.which("perfield-exec")
+    if not found:
+        raise CommandError(f"found no perfield-exec in {Path(sys.executable).parent} or PATH; install perfield again")
+    return Path(found)
+
+
+def all_paths() -> dict[str, str]:
+    """What each option prints, by its name in OPTIONS."""
+    root = package_root()
+    include, lib = root / "include", root / "lib"
+    return {
+        "cflags": f"-I{include}",
+        "libs": f"-L{lib} -Wl,-rpath,{lib} -lperfield",
+        "cmake": str(lib / "cmake/perfield"),
+        "pkgconfig": str(lib / "pkgconfig"),
+        "include": str(include),
+        "lib": str(lib),
+        "exec": str(perfield_exec()),
+    }
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds one switch for each path."""
+    for name, text in OPTIONS.items():
+        parser.add_argument(f"--{name}", action="store_true", help=text)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Prints the paths asked for in one line, or all, one in each line."""
+    paths = all_paths()
+    wanted = [name for name in OPTIONS if getattr(arguments, name)]
+    if wanted:
+        print(" ".join(paths[name] for name in wanted))
+    else:
+        for name, path in paths.items():
+            print(f"{name:9} {path}")
+    return 0

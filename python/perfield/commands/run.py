@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield run: starts a program under a launcher with every rank measured, and says what was seen."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import os
+import secrets
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from perfield.commands import CommandError, _launcher
+from perfield.commands.paths import perfield_exec
+
+HELP = "run a program and measure it"
+DESCRIPTION = """\
+Runs a program under a launcher, each rank behind perfield-exec, and ends with
+the closing lines of the run. Options that perfield does not know go to the
+launcher, and the program's exit code comes back.
+
+  perfield run -n 8 ./a.out input.txt
+  perfield run -n 8 --bind-to core -- ./a.out input.txt
+  perfield run --launcher 'srun -n 64' -- ./a.out input.txt
+  perfield run --set measure_every=10 -n 8 ./a.out
+
+The program begins at the first word that is neither an option nor its value;
+where that cannot be told, put -- before it. The run is kept in perfield-run,
+or perfield-run-2, ... if that is taken."""
+
+# Our options with the number of their values; any other belongs to the launcher.
+OWN = {"--launcher": 1, "--set": 1, "--run-directory": 1, "--config": 1, "--dry-run": 0, "--help": 0, "-h": 0}
+
+
+def separate(words: list[str]) -> tuple[list[str], tuple[list[str], list[str], list[str]]]:
+    """Splits the words behind `perfield run`: ours, and (all words, the launcher's, the program's)."""
+    ours, launcher, program = _launcher.separate(words, OWN)
+    return ours, (words, launcher, program)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds our own options; the rest of the line is taken out by `separate` before."""
+    parser.usage = "perfield run [OPTIONS] [LAUNCHER OPTIONS] [--] PROGRAM [ARGS ...]"
+    parser.add_argument(
+        "--launcher", metavar="COMMAND", default="mpirun", help="what starts the ranks (mpirun); '' for none"
+    )
+    parser.add_argument("--run-directory", metavar="DIR", help="where the run is kept (perfield-run)")
+    parser.add_argument("--config", metavar="FILE", help="the configuration (perfield.toml, if it is there)")
+    parser.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", default=[], help="one setting, see perfield config; repeatable"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="print the command line and start nothing")
+
+
+def settings(arguments: argparse.Namespace) -> dict[str, str]:
+    """The PERFIELD_ variables that the options of the command line ask for.
+
+    Raises CommandError for a key that does not exist.
+    """
+    from perfield._bridge import load_config
+
+    names = [key["key"] for key in load_config()[0]]
+    variables = {}
+    if arguments.config is not None:
+        variables["PERFIELD_CONFIG"] = str(Path(arguments.config).absolute())
+    for setting in arguments.set:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise CommandError(f"--set {setting} has no '='; write --set KEY=VALUE")
+        if key not in names:
+            near = difflib.get_close_matches(key, names, 1)
+            advice = f"did you mean {near[0]}?" if near else "'perfield config' lists all keys"
+            raise CommandError(f"--set {setting}: there is no key '{key}'; {advice}")
+        variables[f"PERFIELD_{key.upper()}"] = value
+    if arguments.run_directory is not None:
+        variables["PERFIELD_RUN_DIRECTORY"] = arguments.run_directory
+    return variables
+
+
+def wait_for(command: list[str]) -> int:
+    """Runs a command to its end; returns its exit code as a shell gives it.
+
+    Signals that end this process reach the command, which then has the time to end by itself.
+    """
+    process = subprocess.Popen(command)
+    before = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    try:
+        while True:
+            try:
+                code = process.wait()
+                return code if code >= 0 else 128 - code
+            except KeyboardInterrupt:  # the launcher got it too, from the terminal
+                continue
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def find_run(wanted: Path, run_id: str) -> Path | None:
+    """The run directory of that id under the name `wanted`, `wanted`-2, ...; None if there is none."""
+    candidate, n = wanted, 1
+    while candidate.exists() or n == 1:
+        try:
+            if json.loads((candidate / "run.json").read_text())["run_id"] == run_id:
+                return candidate
+        except (OSError, ValueError, KeyError, TypeError):
+            pass  # somebody else's
+        n += 1
+        candidate = wanted.with_name(f"{wanted.name}-{n}")
+    return None
+
+
+def absent_ranks(path: Path) -> str:
+    """A sentence about the ranks of a run that were started but never checked in; "" if all did."""
+    import perfield
+
+    run = perfield.open(path)
+    started = max(run.info.get("size") or 0, run.n_ranks)
+    absent = [rank for rank in range(started) if rank >= len(run.ranks) or run.ranks[rank] is None]
+    if not absent:
+        return ""
+    if len(absent) == started:
+        return (
+            f"none of the {started} ranks checked in: the program ended before MPI_Init, or is no MPI program, or "
+            "uses another MPI than perfield was built for"
+        )
+    names = ", ".join(map(str, absent[:10])) + (", ..." if len(absent) > 10 else "")
+    return f"{len(absent)} of {started} ranks did not check in and are missing in every frame: {names}"
+
+
+def close(wanted: Path, run_id: str, summary: bool) -> None:
+    """Tells on stderr what is to be told once the run is over."""
+    from perfield.commands.info import closing_lines
+
+    path = find_run(wanted, run_id)
+    if path is None:
+        print(f"perfield: no rank has made a run directory {wanted}; nothing was measured", file=sys.stderr)
+        return
+    sentence = absent_ranks(path)
+    if sentence:
+        print(f"perfield: {sentence}", file=sys.stderr)
+    if summary and "none of the" not in sentence:
+        print("\n".join(closing_lines(path)), file=sys.stderr)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Runs the program; returns its exit code."""
+    from perfield._bridge import load_config
+
+    words, options, program = arguments.words
+    _launcher.find_program(words, program)
+    launcher = _launcher.Launcher.of(shlex.split(arguments.launcher))
+    contexts = launcher.contexts(options, program)
+
+    os.environ.update(settings(arguments))
+    keys, errors = load_config()
+    value = {key["key"]: json.loads(key["value"]) for key in keys}
+    run_id = secrets.token_hex(8)
+    os.environ.pop("PERFIELD_RUN", None)
+    os.environ["PERFIELD_RUN_ID"] = run_id
+    os.environ["PERFIELD_SUMMARY"] = "false"  # the closing lines come from here, after all ranks
+    if len(contexts) == 1:
+        os.environ["PERFIELD_ALL_RANKS"] = "1"
+    if launcher.kind == "openmpi" and os.geteuid() == 0:
+        os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+
+    environment = [name for name in os.environ if name.startswith("PERFIELD_")]
+    command = launcher.line(contexts, [str(perfield_exec()), "--"], environment)
+    if arguments.dry_run:
+        print(shlex.join(command))
+        return 0
+    code = wait_for(command)
+    if value["enabled"] and not errors:
+        close(Path(value["run_directory"]), run_id, value["summary"])
+    return code
