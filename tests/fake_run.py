@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A fake of a run as `perfield.open` gives it: meshes of every kind and values chosen by the test, no files.
 
-    run = fake_run.FakeRun(tmp_path, ranks=8, steps=3, kind="unstructured")
-    run.frame(2).values["solve_time_s"]     # (rank + 1) * 0.1 + step
+>>> run = fake_run.FakeRun(tmp_path, ranks=8, steps=3, kind="unstructured")
+>>> run.frame(2).values["solve_time_s"]  # (rank + 1) * 0.1 + step
 """
 
 from __future__ import annotations

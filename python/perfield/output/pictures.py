@@ -1,7 +1,9 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes a run's pictures: geometry.pvd, messages.pvd, topology.pvd and pictures.json, in one directory.
 
-`Pictures` is made once per call of `perfield render`: it chooses the mesh, estimates how many bytes the chosen steps
-will take, and writes them. pictures.json holds what a .pvd cannot: ranges, steps and labels for the pipelines.
+`Pictures` is made once per call of `perfield render`: it chooses the mesh, estimates how many bytes the
+chosen steps will take, and writes them. pictures.json holds what a .pvd cannot: ranges, steps and labels for
+the pipelines.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,8 @@ class Pictures:
     steps : indices of frames, rising; directory : where the files go.
     geometry : options of the geometry picture, its pieces chosen; None: do not make it.
     topology : (run, frame) -> TopologyPicture; None: do not make it.
+    After `write`: description, what pictures.json says; bytes of each series; shown_at, "time" or "step",
+    what ParaView shows as time.
     """
 
     run: Any
@@ -39,6 +43,9 @@ class Pictures:
     directory: Path
     geometry: GeometryOptions | None
     topology: Callable[[Any, Any], Any] | None
+    description: dict[str, Any] = field(default_factory=dict, init=False)
+    bytes: dict[str, int] = field(default_factory=dict, init=False)
+    shown_at: str = field(default="", init=False)
 
     def estimate(self) -> int:
         """Bytes that `write` will take: a few pieces of the middle step are written to a temporary place."""
@@ -71,12 +78,13 @@ class Pictures:
             made["topology"] = Series(self.directory, "topology")
         static: dict[str, Path] = {}
         labels = []
+        pieces = self.geometry.pieces if self.geometry is not None else None
         for index, time in zip(self.steps, times):
             frame = self.run.frame(index)
             labels.append({"index": int(frame.index), "label": int(frame.label), "shown_at": time})
             if self.geometry is not None:
                 made["geometry"].add(index, time, geometry_blocks(self.run, frame, self.geometry))
-                made["messages"].add_one(index, time, geometry_messages(self.run, frame, self.geometry.pieces))
+                made["messages"].add_one(index, time, geometry_messages(self.run, frame, pieces))
             if self.topology is not None:
                 picture = self.topology(self.run, frame)
                 for layer in STATIC_LAYERS:
@@ -86,7 +94,9 @@ class Pictures:
                     index, time, ((layer, static.get(layer, getattr(picture, layer))) for layer in LAYERS)
                 )
             progress(index)
-        self._describe(made, labels, meaning)
+        self.shown_at = meaning
+        self.bytes = {name: series.bytes for name, series in made.items()}
+        self._describe(made, labels)
         return [series.close() for series in made.values()]
 
     def _sampled_geometry_bytes(self, frame: Any) -> float:
@@ -106,12 +116,12 @@ class Pictures:
         series.add(frame.index, 0.0, geometry_blocks(self.run, frame, options))
         return series.bytes * sum(sizes) / sampled
 
-    def _describe(self, made: dict[str, Series], labels: list[dict[str, Any]], meaning: str) -> None:
+    def _describe(self, made: dict[str, Series], labels: list[dict[str, Any]]) -> None:
         options = self.geometry or GeometryOptions()
-        description = {
+        self.description = {
             "run": Path(self.run.path).resolve().name,
             "n_ranks": self.run.n_ranks,
-            "shown_at": meaning,
+            "shown_at": self.shown_at,
             "steps": labels,
             "association": options.association,
             "focus": list(options.focus),
@@ -120,7 +130,7 @@ class Pictures:
         }
         path = self.directory / "pictures.json"
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        temporary.write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
+        temporary.write_text(json.dumps(self.description, indent=1) + "\n", encoding="utf-8")
         temporary.replace(path)
 
 

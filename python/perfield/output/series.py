@@ -1,8 +1,9 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes a series of pictures that stock ParaView opens: one .pvd, and the files that it names.
 
-Every file is written under a temporary name and renamed, data first and the .pvd last, so that a reader never sees
-half of anything. What does not change is written once and named by every step. Stock ParaView cannot take a mesh and
-its values from two files, so an unstructured piece is written with each step.
+Every file is written under a temporary name and renamed, data first and the .pvd last, so that a reader
+never sees half of anything. What does not change is written once and named by every step. Stock ParaView
+cannot take a mesh and its values from two files, so an unstructured piece is written with each step.
 """
 
 from __future__ import annotations
@@ -67,7 +68,9 @@ class Series:
         for number, (name, block) in enumerate(blocks):
             path = block if isinstance(block, Path) else self._write(step / name, block)
             relative = path.relative_to(folder).as_posix()
-            lines.append(f'    <DataSet index="{number}" name={quoteattr(name)} file={quoteattr(relative)}/>\n')
+            lines.append(
+                f'    <DataSet index="{number}" name={quoteattr(name)} file={quoteattr(relative)}/>\n'
+            )
         kind = "vtkMultiBlockDataSet"
         text = f"  <{kind}>\n{''.join(lines)}  </{kind}>\n"
         self._text(folder / f"step_{index:06d}.vtm", _vtk_file(kind, "1.0", text))
@@ -81,7 +84,8 @@ class Series:
     def close(self) -> Path:
         """Writes the .pvd, then removes files of an earlier series of this name that it does not use."""
         lines = [
-            f'    <DataSet timestep="{time!r}" part="0" file={quoteattr(file)}/>\n' for time, file in self._steps
+            f'    <DataSet timestep="{time!r}" part="0" file={quoteattr(file)}/>\n'
+            for time, file in self._steps
         ]
         body = f"  <Collection>\n{''.join(lines)}  </Collection>\n"
         self._text(self.path, _vtk_file("Collection", "0.1", body))

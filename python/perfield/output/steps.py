@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Which frames of a run are written, and at which times ParaView shows them."""
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ def choose_steps(run: Any, wanted: str | None = None, limit: int = DEFAULT_FRAME
     """Indices of the frames to write, rising, each once.
 
     wanted : None: at most `limit` frames, the first, the last and the slowest among them, the others evenly
-    spaced; "all"; a list of indices and ranges "0,10,20:50:5", where a range is first:end:stride, end excluded.
+    spaced; "all"; a list of indices and ranges "0,10,20:50:5", where a range is first:end:stride, end
+    excluded.
     Raises StepsError if the text is neither, or names frames that the run does not have.
     """
     if not len(run):
         raise StepsError(
-            f"{run.path} holds no finished step; wait for the first one, or call perfield_run(step, time) in the "
-            "program once per time step."
+            f"{run.path} holds no finished step; wait for the first one, or call perfield_run(step, time) "
+            "in the program once per time step."
         )
     if wanted == "all":
         return list(range(len(run)))
@@ -64,7 +66,11 @@ def _indices(word: str, n_frames: int) -> list[int]:
     except ValueError:
         parts = []
     usable = 1 <= len(parts) <= 3 and word and not (len(parts) == 1 and parts[0] is None)
-    if not usable or any(part is not None and part < 0 for part in parts) or (len(parts) == 3 and parts[2] == 0):
+    if (
+        not usable
+        or any(part is not None and part < 0 for part in parts)
+        or (len(parts) == 3 and parts[2] == 0)
+    ):
         raise StepsError(
             f"'{word}' in --steps is no step; expected all, or indices and ranges such as 0,10,20:50:5 "
             "(first:end:stride, end excluded)."

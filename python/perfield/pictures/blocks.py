@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Turns the blocks that a program described into VTK datasets.
 
 A block comes from `run.mesh(rank, version)`, the program's own fields from `run.fields(rank, index)`;
@@ -157,18 +158,18 @@ def _unstructured(block: Any) -> vtkUnstructuredGrid:
         types = np.full(max(n_cells, 0), types[0], dtype=np.uint8)
     if len(offsets) and (offsets[0] != 0 or offsets[-1] != len(connectivity) or (np.diff(offsets) < 0).any()):
         raise MeshError(
-            f"block {block.block} has offsets from {offsets[0]} to {offsets[-1]} over {len(connectivity)} numbers "
-            "of connectivity; expected a row that starts at 0, never falls, and ends at that length."
+            f"block {block.block} has offsets from {offsets[0]} to {offsets[-1]} over {len(connectivity)} "
+            "numbers of connectivity; expected a row that starts at 0, never falls, and ends at that length."
         )
-    if len(connectivity) and not (0 <= connectivity.min() and connectivity.max() < n_points):
+    if len(connectivity) and not (connectivity.min() >= 0 and connectivity.max() < n_points):
         raise MeshError(
-            f"block {block.block} connects points {connectivity.min()} to {connectivity.max()}, but has points "
-            f"0 to {n_points - 1}; check first_number in perfield_mesh_unstructured."
+            f"block {block.block} connects points {connectivity.min()} to {connectivity.max()}, but has "
+            f"points 0 to {n_points - 1}; check first_number in perfield_mesh_unstructured."
         )
     if (types == POLYHEDRON).any():
         raise MeshError(
-            f"block {block.block} has general polyhedra (cell type 42), whose faces the mesh interface does not "
-            "carry; write the pieces as .pvtu and name it in mesh_path."
+            f"block {block.block} has general polyhedra (cell type 42), whose faces the mesh interface does "
+            "not carry; write the pieces as .pvtu and name it in mesh_path."
         )
     if n_cells > 0:
         cells = vtkCellArray()

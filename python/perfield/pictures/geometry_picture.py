@@ -1,8 +1,9 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The geometry picture: one frame's values on the simulation's own mesh.
 
-Each (rank, block) is one named dataset that carries the simulation's own fields and perfield's values, as point or
-cell arrays. A rank has one value per field; time given to a block differs from block to block. What was not
-measured is NaN, and all pieces of all frames carry the same arrays.
+Each (rank, block) is one named dataset that carries the simulation's own fields and perfield's values, as
+point or cell arrays. A rank has one value per field; time given to a block differs from block to block. What
+was not measured is NaN, and all pieces of all frames carry the same arrays.
 """
 
 from __future__ import annotations
@@ -78,8 +79,8 @@ def geometry_blocks(
             yield (f"rank_{rank}" if len(blocks) == 1 else f"rank_{rank}_block_{number}"), dataset
     if not found:
         raise MeshMissingError(
-            f"no rank has a mesh in frame {frame.index} of {run.path} (looked in {pieces.origin}); describe it before "
-            "the first perfield_run, or name pieces on disk with --mesh PATH."
+            f"no rank has a mesh in frame {frame.index} of {run.path} (looked in {pieces.origin}); describe "
+            "it before the first perfield_run, or name pieces on disk with --mesh PATH."
         )
 
 
@@ -106,7 +107,7 @@ def region_time_fields(run: Any, frame: Any) -> list[str]:
 
 
 def per_cell(name: str) -> str:
-    """Name of a region's time divided by the cells of the piece: `solve_time_per_cell_s` for `solve_time_s`."""
+    """Name of a region's time per cell of the piece: `solve_time_per_cell_s` for `solve_time_s`."""
     return name.removesuffix("_time_s") + "_time_per_cell_s"
 
 

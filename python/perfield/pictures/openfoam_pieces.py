@@ -1,7 +1,8 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Pieces of an OpenFOAM case: processor0, processor1, ..., read one by one with VTK's own reader.
 
-Each processor directory is the mesh of the rank of that number. The reader wants a whole case, so each is shown to
-it through a small directory of links; the case itself is never written to.
+Each processor directory is the mesh of the rank of that number. The reader wants a whole case, so each is
+shown to it through a small directory of links; the case itself is never written to.
 """
 
 from __future__ import annotations
@@ -23,22 +24,23 @@ def is_openfoam_case(path: Path) -> bool:
 
 
 class OpenFoamPieces:
-    """Meshes and fields of processorN/, the fields at the solver's newest written time by the frame's time."""
+    """Meshes and fields of processorN/, as written last at or before the frame's time."""
 
     def __init__(self, case: Path, n_ranks: int):
         self.origin = f"{case}/processor*"
         if not (case / "processor0").is_dir() and _collated(case):
             raise MeshMissingError(
-                f"{case} holds collated pieces ({_collated(case)[0].name}), which perfield does not read; expected "
-                "processor0, processor1, ... Run decomposePar and the solver with -fileHandler uncollated."
+                f"{case} holds collated pieces ({_collated(case)[0].name}), which perfield does not read; "
+                "expected processor0, processor1, ... Run decomposePar and the solver with -fileHandler "
+                "uncollated."
             )
         found = [rank for rank in range(n_ranks) if (case / f"processor{rank}" / "constant").is_dir()]
         if len(found) != n_ranks or (case / f"processor{n_ranks}").is_dir():
             pieces = len([path for path in case.glob("processor*") if path.name[9:].isdigit()])
             raise MeshMissingError(
                 f"{case} holds {pieces} pieces, but the run has {n_ranks} ranks; expected processor0 to "
-                f"processor{n_ranks - 1}, each with constant/polyMesh. Decompose the case for {n_ranks} ranks, or "
-                "name the right case with --mesh."
+                f"processor{n_ranks - 1}, each with constant/polyMesh. Decompose the case for {n_ranks} "
+                "ranks, or name the right case with --mesh."
             )
         self._case = case.resolve()
         self._links = tempfile.TemporaryDirectory(prefix="perfield-openfoam-")
@@ -81,8 +83,7 @@ def _collated(path: Path) -> list[Path]:
 
 
 def _written_time(reader: vtkOpenFOAMReader, time: float) -> float:
-    """The newest time that the solver has written at or before `time` (the first one if there is none; the last
-    one if the frame has no time)."""
+    """The newest time that was written at or before `time`: the first if none was, the last if NaN."""
     values = reader.GetTimeValues()
     times = np.array([values.GetValue(n) for n in range(values.GetNumberOfTuples())] if values else [])
     if not len(times):

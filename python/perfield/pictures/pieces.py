@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where a run's mesh comes from: stored in the run, or pieces that lie on disk.
 
 Every source answers one question: which blocks does this rank own in this frame, with the simulation's own
@@ -76,13 +77,13 @@ class FilePieces:
             sources = [piece.get("Source") for piece in ElementTree.parse(path).iter("Piece")]
         except (OSError, ElementTree.ParseError) as error:
             raise MeshMissingError(
-                f"{path} cannot be read as a parallel VTK file ({error}); expected a .pvtu, .pvtp, .pvti, .pvtr "
-                "or .pvts that lists one piece per rank. Give its path with --mesh or mesh_path."
+                f"{path} cannot be read as a parallel VTK file ({error}); expected a .pvtu, .pvtp, .pvti, "
+                ".pvtr or .pvts that lists one piece per rank. Give its path with --mesh or mesh_path."
             ) from error
         if len(sources) != n_ranks:
             raise MeshMissingError(
-                f"{path} lists {len(sources)} pieces, but the run has {n_ranks} ranks; expected one piece per rank, "
-                "in rank order. Write the mesh with as many pieces as the program has ranks."
+                f"{path} lists {len(sources)} pieces, but the run has {n_ranks} ranks; expected one piece "
+                "per rank, in rank order. Write the mesh with as many pieces as the program has ranks."
             )
         self._files = [path.parent / str(source) for source in sources]
         self._read: dict[int, vtkDataSet] = {}
@@ -97,8 +98,8 @@ class FilePieces:
     def _load(path: Path) -> vtkDataSet:
         if path.suffix not in READERS or not path.is_file():
             raise MeshMissingError(
-                f"piece {path} is missing or not one of {', '.join(READERS)}; copy it beside the parallel file "
-                "that names it."
+                f"piece {path} is missing or not one of {', '.join(READERS)}; copy it beside the parallel "
+                "file that names it."
             )
         reader = READERS[path.suffix]()
         reader.SetFileName(str(path))
@@ -130,16 +131,17 @@ def choose_pieces(run: Any, mesh: str | Path | None = None) -> Pieces:
     if is_openfoam_case(started_in):
         return OpenFoamPieces(started_in, run.n_ranks)
     raise MeshMissingError(
-        f"no rank of {run.path} described a mesh, and there are no pieces on disk beside it. Describe the mesh with "
-        "perfield_mesh_* (perfield.h), or name a .pvtu file or an OpenFOAM case with --mesh PATH or mesh_path in "
-        "perfield.toml; `perfield render --topology` needs no mesh."
+        f"no rank of {run.path} described a mesh, and there are no pieces on disk beside it. Describe the "
+        "mesh with perfield_mesh_* (perfield.h), or name a .pvtu file or an OpenFOAM case with --mesh PATH "
+        "or mesh_path in perfield.toml; `perfield render --topology` needs no mesh."
     )
 
 
 def _on_disk(path: Path, run: Any) -> Pieces:
     if not path.exists():
         raise MeshMissingError(
-            f"mesh {path} does not exist; name a .pvtu file, or a directory that holds processor0, processor1, ..."
+            f"mesh {path} does not exist; name a .pvtu file, or a directory that holds processor0, "
+            "processor1, ..."
         )
     if path.is_dir() or path.suffix == ".foam":
         return OpenFoamPieces(path if path.is_dir() else path.parent, run.n_ranks)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield open: starts ParaView with the pictures of a run, writing them first if there are none."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from perfield.commands import CommandError
+
+HELP = "look at a run in ParaView"
+DESCRIPTION = """\
+Starts ParaView with the pictures of a run; if there are none, they are written
+first as by `perfield render RUN`.
+
+  perfield open perfield-run               the mesh if there is one, else the machine
+  perfield open perfield-run --topology    the machine"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds which picture to show."""
+    parser.add_argument("run", metavar="RUN", help="a run directory")
+    parser.add_argument("--topology", action="store_true", help="show the machine, not the mesh")
+    parser.add_argument("-o", "--output", metavar="DIR", help="where the pictures are; else RUN/pictures")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Starts ParaView and waits for its end; its exit code is ours."""
+    directory = Path(arguments.output) if arguments.output else Path(arguments.run, "pictures")
+    if not any((directory / f"{name}.pvd").exists() for name in ("geometry", "topology")):
+        _write(arguments)
+    name = "topology" if arguments.topology or not (directory / "geometry.pvd").exists() else "geometry"
+    if not (directory / f"{name}.pvd").exists():
+        raise CommandError(
+            f"{directory} has no {name}.pvd; write it with: perfield render {arguments.run} --{name}"
+        )
+    program = shutil.which("paraview")
+    if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        raise CommandError(
+            f"there is no display here. Copy {directory} to a machine with ParaView 5.11 or newer (rsync "
+            f"-a) and open {name}.pvd there, or log in with ssh -X; perfield render {arguments.run} "
+            "--images draws images without one."
+        )
+    if program is None:
+        raise CommandError(
+            f"the program paraview is not in PATH; install the Debian package paraview, or open "
+            f"{directory / name}.pvd with a ParaView 5.11 or newer elsewhere."
+        )
+    script = Path(__file__).resolve().parents[1] / "catalyst_scripts" / f"{name}.py"
+    environment = {**os.environ, "PERFIELD_PICTURES": str(directory.resolve())}
+    return subprocess.run([program, f"--script={script}"], env=environment, check=False).returncode
+
+
+def _write(arguments: argparse.Namespace) -> None:
+    from perfield.commands import render
+
+    parser = argparse.ArgumentParser()
+    render.add_arguments(parser)
+    output = ["-o", arguments.output] if arguments.output else []
+    render.execute(parser.parse_args([arguments.run, *output]))

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield render: writes the pictures of a run for ParaView, and images of them."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perfield.commands import CommandError
+
+if TYPE_CHECKING:  # both load VTK, which --help does without
+    from perfield.output.pictures import Pictures
+    from perfield.pictures.geometry_picture import GeometryOptions
+
+HELP = "write the pictures of a run as .pvd files for ParaView, and as images"
+DESCRIPTION = """\
+Writes RUN/pictures: geometry.pvd (values on the simulation's mesh), messages.pvd
+(lines between the pieces that communicate) and topology.pvd (the machine).
+
+  perfield render perfield-run                      at most 20 steps, all values
+  perfield render perfield-run --steps all --images
+  perfield render perfield-run --steps 0,10,20:50:5 --fields solve_time_s,sent_bytes
+  perfield render perfield-run --mesh case/         pieces in case/processor0, ..."""
+
+STEPS_HELP = """\
+all, or indices and ranges: 0,10,20:50:5; else at most 20 steps: the first, the
+last, the slowest, and others evenly spaced"""
+IMAGES_HELP = "also draw images (.png): of the first, the slowest and the last step, or of all in --steps"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds what to write, of which steps, and where to."""
+    add = parser.add_argument
+    add("run", metavar="RUN", help="a run directory")
+    add("--geometry", action="store_true", help="only the mesh (and the machine, with --topology)")
+    add("--topology", action="store_true", help="only the machine (and the mesh, with --geometry)")
+    add("--steps", metavar="STEPS", help=STEPS_HELP)
+    add("--fields", metavar="NAMES", help="values on the mesh, and those of the images; else all")
+    add("--images", action="store_true", help=IMAGES_HELP)
+    add("--mesh", metavar="PATH", help="pieces on disk: a .pvtu file or an OpenFOAM case")
+    add("--cells", action="store_true", help="put values on cells; else on points")
+    add("--focus", metavar="RANKS", help="ranks for which every piece says what it exchanges with them: 3,7")
+    add("-o", "--output", metavar="DIR", help="where to write; else RUN/pictures")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Says what will be written, writes it, and says how to look at it."""
+    import perfield
+
+    render(perfield.open(arguments.run), arguments)
+    return 0
+
+
+def render(run: Any, arguments: argparse.Namespace) -> Path:
+    """Writes the pictures of an open run as the arguments say; returns their directory.
+
+    Raises CommandError, StepsError, MeshError or OutputError, each a sentence for the user.
+    """
+    from perfield.output.pictures import Pictures, human_bytes
+    from perfield.output.steps import choose_steps
+
+    directory = Path(arguments.output) if arguments.output else Path(run.path, "pictures")
+    directory.mkdir(parents=True, exist_ok=True)
+    steps = choose_steps(run, arguments.steps)
+    pictures = Pictures(run, steps, directory, _geometry(run, arguments), _topology(run, arguments))
+    if pictures.geometry is None and pictures.topology is None:
+        raise CommandError(f"{run.path} has neither a mesh nor a machine to show; `perfield info {run.path}`")
+    expected = pictures.estimate()
+    print(f"{len(steps)} of {len(run)} steps: about {human_bytes(expected)} in {directory}", flush=True)
+    if shutil.disk_usage(directory).free < expected:
+        free = human_bytes(shutil.disk_usage(directory).free)
+        raise CommandError(
+            f"{directory} has {free} free, less than that; choose fewer steps (--steps), fewer values "
+            "(--fields) or another place (-o)."
+        )
+    written = pictures.write()
+    _tell(run, pictures, written)
+    if arguments.images:
+        _images(run, pictures, arguments)
+    print(f"look at them: perfield open {run.path}" + (f" -o {directory}" if arguments.output else ""))
+    return directory
+
+
+def _geometry(run: Any, arguments: argparse.Namespace) -> GeometryOptions | None:
+    """Options of the geometry picture; None if it is not wanted, or not possible and not asked for."""
+    if arguments.topology and not arguments.geometry:
+        return None
+    from perfield.pictures.blocks import MeshMissingError
+    from perfield.pictures.geometry_picture import GeometryOptions
+    from perfield.pictures.pieces import choose_pieces
+
+    try:
+        pieces = choose_pieces(run, arguments.mesh)
+    except MeshMissingError as error:
+        if arguments.geometry or arguments.mesh:
+            raise
+        print(f"no geometry: {error}")
+        return None
+    fields = None
+    if arguments.fields:
+        fields = _words(arguments.fields)
+        fields = [*fields, *(name for name in ("rank", "compute_time_s") if name not in fields)]
+    focus = arguments.focus or ",".join(run.info.get("configuration", {}).get("focus_ranks", []))
+    try:
+        ranks = tuple(int(word) for word in _words(focus))
+    except ValueError as error:
+        raise CommandError(f"focus ranks '{focus}' are not numbers; expected ranks such as 3,7.") from error
+    return GeometryOptions(pieces, "cell" if arguments.cells else "point", fields, ranks)
+
+
+def _topology(run: Any, arguments: argparse.Namespace) -> Any:
+    """Makes the topology picture of a frame; None if it is not wanted."""
+    if arguments.geometry and not arguments.topology:
+        return None
+    from perfield.pictures.topology_picture import topology, topology_scene
+
+    scene = topology_scene(run)
+    for note in scene.notes:
+        print(note)
+    return lambda run, frame: topology(run, frame, scene)
+
+
+def _tell(run: Any, pictures: Pictures, written: list[Path]) -> None:
+    from perfield.output.pictures import human_bytes
+    from perfield.pictures.geometry_picture import ranks_without_mesh
+
+    what = {
+        "geometry": "values on the mesh",
+        "messages": "messages between its pieces",
+        "topology": "the machine",
+    }
+    for path in written:
+        print(f"  {path.name:13} {what[path.stem]}, {human_bytes(pictures.bytes[path.stem])}")
+    if pictures.geometry is not None:
+        print(f"  the mesh comes from {pictures.geometry.pieces.origin}")
+        left_out = ranks_without_mesh(run, run.frame(pictures.steps[-1]), pictures.geometry.pieces)
+        if left_out:
+            ranks = ", ".join(map(str, left_out[:8])) + (", ..." if len(left_out) > 8 else "")
+            print(f"  {len(left_out)} of {run.n_ranks} ranks have no mesh and are left out: {ranks}")
+    if pictures.shown_at == "step":
+        print("  times in ParaView are indices of steps: the program gave no times that rise")
+
+
+def _images(run: Any, pictures: Pictures, arguments: argparse.Namespace) -> None:
+    from perfield.output.images import draw_images, plan_images
+    from perfield.output.steps import slowest_step
+
+    steps = pictures.steps
+    if arguments.steps is None:
+        steps = sorted({steps[0], slowest_step(run), steps[-1]})
+    fields = _words(arguments.fields) if arguments.fields else None
+    images = plan_images(pictures.description, fields, steps)
+    known = {name for series in pictures.description["ranges"].values() for name in series}
+    unknown = [name for name in fields or [] if name not in known]
+    if unknown:
+        print(f"  no image of {', '.join(unknown)}: nothing of that name was measured in these steps")
+    files = draw_images(pictures.directory, images)
+    print(f"  images/       {len(files)} images")
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]

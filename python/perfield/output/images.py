@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Images of written pictures: which ones, and the ParaView that draws them on a display of its own.
+
+ParaView works in a process of its own, under a virtual display, so that nothing opens on the user's screen
+and a crash of the graphics is a sentence here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+SCRIPTS = Path(__file__).resolve().parents[1] / "catalyst_scripts"
+MACHINE_FIELDS = ("topology_type", "node_id", "host_name")
+MESSAGE_FIELDS = ("source", "target")
+UNCHANGING = ("rank", *MACHINE_FIELDS)
+
+
+class ImagesError(RuntimeError):
+    """Images could not be drawn; the text says what is missing."""
+
+
+def plan_images(
+    description: dict[str, Any], fields: Sequence[str] | None, steps: Sequence[int]
+) -> list[dict[str, Any]]:
+    """The images of some pictures, for `draw_images`.
+
+    description : pictures.json. fields : names of arrays; None: rank, compute time and the first region's
+    time, on the machine type and node, messages by source, and for each focus rank what is sent to it.
+    steps : indices of frames; fields that stay the same are drawn once.
+    """
+    ranges = description["ranges"]
+    shown = [step for step in description["steps"] if step["index"] in steps]
+    images: list[dict[str, Any]] = []
+
+    def add(picture: str, kind: str, field: str, **more: Any) -> None:
+        at = shown[:1] if field in UNCHANGING else shown
+        stem = f"{picture}_{re.sub(r'[^A-Za-z0-9_]', '_', field)}"
+        many = field not in UNCHANGING
+        files = [f"{stem}_step_{step['index']:06d}.png" if many else f"{stem}.png" for step in at]
+        images.append({"kind": kind, "field": field, "steps": at, "files": files, **more})
+
+    times = [f"{name}_time_s" for name in description["regions"]]
+    region = [name for name in times if any(name in seen for seen in ranges.values())][:1]
+    values = list(fields) if fields is not None else ["rank", "compute_time_s", *region]
+    for name in dict.fromkeys(values):
+        if name in ranges.get("geometry", {}):
+            add("geometry", "field", name)
+        if name in ranges.get("topology", {}) and name not in (*MACHINE_FIELDS, *MESSAGE_FIELDS):
+            add("topology", "topology", name, layer="ranks" if name == "rank" else "measurements")
+    links = [name for name in fields if name in MESSAGE_FIELDS] if fields is not None else ["source"]
+    for name in links:
+        if name in ranges.get("messages", {}):
+            add("messages", "messages", name)
+        if name in ranges.get("topology", {}):
+            add("topology", "topology", name, layer="messages")
+    for name in MACHINE_FIELDS[:2] if fields is None else [name for name in fields if name in MACHINE_FIELDS]:
+        if name in ranges.get("topology", {}):
+            add("topology", "topology", name, layer="machine")
+    for rank in description["focus"] if "geometry" in ranges and fields is None else []:
+        add("geometry", "focus", f"sent_count_to_{rank}", focus=rank)
+    return images
+
+
+def draw_images(directory: Path, images: Sequence[dict[str, Any]]) -> list[Path]:
+    """Draws images into `directory`/images with ParaView; returns their paths.
+
+    Raises ImagesError, naming the Debian package, if ParaView's Python or Xvfb is missing.
+    """
+    if importlib.util.find_spec("paraview") is None:
+        raise ImagesError(
+            f"images need ParaView's Python modules, which {sys.executable} does not find; install the "
+            "Debian package python3-paraview, and use a virtual environment made with --system-site-packages."
+        )
+    with _display() as display, tempfile.TemporaryDirectory(prefix="perfield-images-") as place:
+        job = Path(place, "job.json")
+        job.write_text(json.dumps({"pictures": str(directory), "images": list(images)}), encoding="utf-8")
+        environment = {**os.environ, "DISPLAY": display}
+        command = [sys.executable, str(SCRIPTS / "images.py"), str(job)]
+        result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    files = [directory / "images" / name for image in images for name in image["files"]]
+    missing = [path.name for path in files if not path.exists()]
+    if result.returncode or missing:
+        said = "\n".join((result.stdout + result.stderr).strip().splitlines()[-8:])
+        raise ImagesError(
+            f"ParaView drew {len(files) - len(missing)} of {len(files)} images and ended with "
+            f"{result.returncode}; the .pvd files are complete. Its last words were:\n{said}"
+        )
+    return files
+
+
+@contextlib.contextmanager
+def _display() -> Iterator[str]:
+    """A virtual display of our own for the time of the `with`; the user's if there is no Xvfb."""
+    xvfb = shutil.which("Xvfb")
+    if xvfb is None:
+        if not os.environ.get("DISPLAY"):
+            raise ImagesError(
+                "images need a display, and there is none: install the Debian package xvfb (a display in "
+                "memory), or run perfield where DISPLAY is set."
+            )
+        yield os.environ["DISPLAY"]
+        return
+    reading, writing = os.pipe()
+    command = [xvfb, "-displayfd", str(writing), "-screen", "0", "1920x1200x24", "-nolisten", "tcp"]
+    quiet = subprocess.DEVNULL
+    server = subprocess.Popen(command, pass_fds=[writing], stdin=quiet, stdout=quiet, stderr=quiet)
+    os.close(writing)
+    try:
+        with os.fdopen(reading) as pipe:
+            number = pipe.readline().strip()
+        if not number:
+            raise ImagesError(
+                f"{xvfb} gave no display and ended with {server.wait()}; try it by hand, or set DISPLAY and "
+                "take it out of PATH."
+            )
+        yield f":{number}"
+    finally:
+        server.terminate()
+        server.wait()
