@@ -11,6 +11,7 @@ import argparse
 import importlib
 import os
 import sys
+from collections.abc import Sequence
 
 COMMANDS = ("run", "info", "render", "open", "env", "config", "paths")
 
@@ -30,15 +31,15 @@ class CommandError(Exception):
     """What is in the way, found by a subcommand; its text is a sentence for the user."""
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line, all subcommands included."""
+def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
+    """The parser of the command line with the subcommands `names`, whose modules are loaded."""
     from perfield._bridge import version
 
     raw = argparse.RawDescriptionHelpFormatter
     top = argparse.ArgumentParser("perfield", description=DESCRIPTION, formatter_class=raw, allow_abbrev=False)
     top.add_argument("--version", action="version", version=f"perfield {version}")
     subparsers = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name in COMMANDS:
+    for name in names:
         module = importlib.import_module(f"perfield.commands.{name}")
         description = getattr(module, "DESCRIPTION", module.HELP)
         subparser = subparsers.add_parser(
@@ -55,13 +56,13 @@ def main(argv: list[str] | None = None) -> int:
     Errors of the user's input and files (OSError, ValueError) become a sentence and exit code 2.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    foreign = None
+    names, foreign = COMMANDS, None
     if words and words[0] in COMMANDS:
+        names = words[:1]
         module = importlib.import_module(f"perfield.commands.{words[0]}")
         if hasattr(module, "separate"):
-            own, foreign = module.separate(words[1:])
-            words[1:] = own
-    arguments = parser().parse_args(words)
+            words[1:], foreign = module.separate(words[1:])
+    arguments = parser(names).parse_args(words)
     arguments.words = foreign
     try:
         code = arguments.execute(arguments) or 0
