@@ -36,7 +36,9 @@ def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     from perfield._bridge import version
 
     raw = argparse.RawDescriptionHelpFormatter
-    top = argparse.ArgumentParser("perfield", description=DESCRIPTION, formatter_class=raw, allow_abbrev=False)
+    top = argparse.ArgumentParser(
+        "perfield", description=DESCRIPTION, formatter_class=raw, allow_abbrev=False
+    )
     top.add_argument("--version", action="version", version=f"perfield {version}")
     subparsers = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in names:

@@ -13,19 +13,19 @@ from pathlib import Path
 from perfield.commands import CommandError
 
 # Options without a value, of Open MPI's and MPICH's mpirun and of srun; each other option has one.
-FLAGS = frozenset(
-    """
-    -q --quiet -v --verbose -V --version -l --label -u --unbuffered -O --overcommit -K --exclusive --overlap --pty
-    --oversubscribe --nooversubscribe --allow-run-as-root --report-bindings --display-map --display-allocation
-    --display-devel-map --display-topo --tag-output --timestamp-output --merge-stderr-to-stdout --use-hwthread-cpus
-    --use-hwthreads-as-cpus --bynode --byslot --pernode --nolocal --novm --enable-recovery --continuous --do-launch
-    --do-not-launch --do-not-resolve --show-progress --debug-daemons --leave-session-attached --no-ready-msg
-    --bind-to-core --bind-to-socket --bind-to-none --bycore --bysocket --index-argv-by-rank --report-state-on-timeout
-    --prepend-rank --print-all-exitcodes --genvall --genvnone --envall --envnone --enable-x --disable-x
-    """.split()
-)
+FLAG_NAMES = """
+    -q --quiet -v --verbose -V --version -l --label -u --unbuffered -O --overcommit -K --exclusive --overlap
+    --pty --oversubscribe --nooversubscribe --allow-run-as-root --report-bindings --display-map
+    --display-devel-map --display-allocation --display-topo --tag-output --timestamp-output --do-launch
+    --merge-stderr-to-stdout --use-hwthread-cpus --use-hwthreads-as-cpus --bynode --byslot --pernode
+    --nolocal --novm --enable-recovery --continuous --do-not-launch --do-not-resolve --show-progress
+    --debug-daemons --leave-session-attached --bind-to-core --bind-to-socket --bind-to-none --bycore
+    --bysocket --index-argv-by-rank --report-state-on-timeout --prepend-rank --print-all-exitcodes
+    --genvall --genvnone --envall --envnone --enable-x --disable-x
+"""
+FLAGS = frozenset(FLAG_NAMES.split())
 # Options with two values.
-PAIRS = frozenset("--mca --gmca --pmixmca --prtemca --genv --env".split())
+PAIRS = frozenset(["--mca", "--gmca", "--pmixmca", "--prtemca", "--genv", "--env"])
 # srun and others: the value is part of the word, as in -n8.
 SHORT_WITH_NUMBER = re.compile(r"-[a-zA-Z]\d+$")
 
@@ -68,11 +68,13 @@ def find_program(words: list[str], program: list[str]) -> None:
     Raises CommandError otherwise, since then an option was not understood.
     """
     if not program:
-        raise CommandError(f"found no program in '{' '.join(words)}'; write perfield run -n 8 -- PROGRAM ARGS")
+        raise CommandError(
+            f"found no program in '{' '.join(words)}'; write perfield run -n 8 -- PROGRAM ARGS"
+        )
     if "--" not in words and shutil.which(program[0]) is None:
         raise CommandError(
-            f"took {program[0]} for the program, and it is none that can be started; if the launcher's options end "
-            "elsewhere, put -- before the program"
+            f"took {program[0]} for the program, and it is none that can be started; if the launcher's "
+            "options end elsewhere, put -- before the program"
         )
 
 
@@ -94,11 +96,13 @@ class Launcher:
             return cls((), "other")
         if shutil.which(words[0]) is None:
             raise CommandError(
-                f"found no {words[0]} in PATH; install Open MPI, or name the launcher: --launcher 'srun -n 64'"
+                f"found no {words[0]} in PATH; install Open MPI, or name your launcher: --launcher 'srun -n 64'"
             )
         if Path(words[0]).name == "srun":
             return cls(words, "slurm")
-        result = subprocess.run([words[0], "--version"], capture_output=True, text=True, check=False, timeout=60)
+        result = subprocess.run(
+            [words[0], "--version"], capture_output=True, text=True, check=False, timeout=60
+        )
         said = (result.stdout + result.stderr).lower()
         if any(name in said for name in ("open mpi", "openrte", "open-rte", "prrte")):
             return cls(words, "openmpi")
@@ -114,7 +118,10 @@ class Launcher:
         return [(options, program[:end]), *self.contexts(next_options, next_program)]
 
     def line(
-        self, contexts: list[tuple[list[str], list[str]]], before_program: list[str], environment: Iterable[str]
+        self,
+        contexts: list[tuple[list[str], list[str]]],
+        before_program: list[str],
+        environment: Iterable[str],
     ) -> list[str]:
         """The command line that starts all programs, each behind the words `before_program`.
 

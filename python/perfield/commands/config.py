@@ -16,12 +16,13 @@ Errors are told as sentences on stderr; the exit code is then 2."""
 MARKDOWN_HEAD = """\
 # Configuration
 
-perfield reads `perfield.toml` in the working directory, or the file that `PERFIELD_CONFIG` names. Each key is also an environment
-variable, `PERFIELD_` and the key in capitals, which wins; lists are written there with commas: `PERFIELD_REGIONS="solve*,halo"`.
-Without any of it, the defaults below hold. `perfield config` prints what is in force and where each value came from.
+perfield reads `perfield.toml` in the working directory, or the file that `PERFIELD_CONFIG` names. Each key is
+also an environment variable, `PERFIELD_` and the key in capitals, which wins; lists are written there with
+commas: `PERFIELD_REGIONS="solve*,halo"`. Without any of it, the defaults below hold. `perfield config` prints
+what is in force and where each value came from.
 
-An unknown key, a wrong type or a value out of range is an error: all of them are told at once, and the program runs unmeasured.
-The file is a part of TOML: comments, texts in one line, integers, numbers, booleans and lists.
+An unknown key, a wrong type or a value out of range is an error: all of them are told at once, and the program
+runs unmeasured. The file is a part of TOML: comments, texts in one line, integers, numbers, booleans and lists.
 
 ```toml
 # measure one step in ten, two regions, into a directory of its own
@@ -35,26 +36,30 @@ run_directory = "runs/first"
 """
 
 MARKDOWN_TAIL = """
-Types: `boolean` is true or false; `integer` and `real` are numbers; `text` stands in quotes; `texts` is a list of them in brackets.
+Types: `boolean` is true or false; `integer` and `real` are numbers; `text` stands in quotes; `texts` is a list
+of them in brackets.
 
-Four more variables are perfield's own: `PERFIELD_CONFIG` names the file; `PERFIELD_RUN_ID`, the same in all ranks of a run, lets ranks
-find each other's run directory where the launcher tells nothing of the job; `PERFIELD_ALL_RANKS=1` vouches that every rank of the job
-carries perfield, so that clocks of several nodes may be compared by messages (`perfield run` sets both); `PERFIELD_RUN` is the run
-directory that `perfield-exec` has claimed.
+Four more variables are perfield's own: `PERFIELD_CONFIG` names the file; `PERFIELD_RUN_ID`, the same in all
+ranks of a run, lets ranks find each other's run directory where the launcher tells nothing of the job;
+`PERFIELD_ALL_RANKS=1` vouches that every rank of the job carries perfield, so that clocks of several nodes may
+be compared by messages (`perfield run` sets both); `PERFIELD_RUN` is the run directory that `perfield-exec` has
+claimed.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the form of the output."""
-    parser.add_argument("--markdown", action="store_true", help="print docs/configuration.md, the table of all keys")
+    parser.add_argument(
+        "--markdown", action="store_true", help="print docs/configuration.md"
+    )
 
 
 def markdown(keys: list[dict[str, str]]) -> str:
     """The page docs/configuration.md, from the keys as `perfield._bridge.load_config` gives them."""
-    rows = [
-        f"| `{key['key']}` | {key['type']} | `{key['default']}` | {key['unit']} | {key['help'].replace('|', chr(92) + '|')} |"
-        for key in keys
-    ]
+    rows = []
+    for key in keys:
+        cells = [f"`{key['key']}`", key["type"], f"`{key['default']}`", key["unit"], key["help"]]
+        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return MARKDOWN_HEAD + "\n".join(rows) + "\n" + MARKDOWN_TAIL
 
 

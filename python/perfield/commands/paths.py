@@ -57,7 +57,9 @@ def perfield_exec() -> Path:
             return folder / "perfield-exec"
     found = shutil.which("perfield-exec")
     if not found:
-        raise CommandError(f"found no perfield-exec in {Path(sys.executable).parent} or PATH; install perfield again")
+        raise CommandError(
+            f"found no perfield-exec in {Path(sys.executable).parent} or PATH; install perfield again"
+        )
     return Path(found)
 
 

@@ -51,7 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run-directory", metavar="DIR", help="where the run is kept (perfield-run)")
     parser.add_argument("--config", metavar="FILE", help="the configuration (perfield.toml, if it is there)")
     parser.add_argument(
-        "--set", metavar="KEY=VALUE", action="append", default=[], help="one setting, see perfield config; repeatable"
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a setting, see perfield config; repeatable",
     )
     parser.add_argument("--dry-run", action="store_true", help="print the command line and start nothing")
 
@@ -124,8 +128,8 @@ def absent_ranks(path: Path) -> str:
         return ""
     if len(absent) == started:
         return (
-            f"none of the {started} ranks checked in: the program ended before MPI_Init, or is no MPI program, or "
-            "uses another MPI than perfield was built for"
+            f"none of the {started} ranks checked in: the program ended before MPI_Init, or is no MPI "
+            "program, or uses another MPI than perfield was built for"
         )
     names = ", ".join(map(str, absent[:10])) + (", ..." if len(absent) > 10 else "")
     return f"{len(absent)} of {started} ranks did not check in and are missing in every frame: {names}"
