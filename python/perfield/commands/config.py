@@ -49,9 +49,7 @@ claimed.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the form of the output."""
-    parser.add_argument(
-        "--markdown", action="store_true", help="print docs/configuration.md"
-    )
+    parser.add_argument("--markdown", action="store_true", help="print docs/configuration.md")
 
 
 def markdown(keys: list[dict[str, str]]) -> str:

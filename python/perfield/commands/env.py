@@ -23,9 +23,7 @@ described for the topology picture; perfield-exec describes all of them."""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the program and its arguments."""
     parser.add_argument("program", metavar="PROGRAM", help="the program that will be started")
-    parser.add_argument(
-        "arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="and its arguments"
-    )
+    parser.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="and its arguments")
 
 
 def execute(arguments: argparse.Namespace) -> int:
