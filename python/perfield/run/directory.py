@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The run.json of a run directory, and what is said of a directory that is none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from perfield.run.errors import RunError
+
+
+def read_info(path: Path) -> dict:
+    """The run.json of a run directory; raises RunError with the reason if there is none."""
+    advice = "give the directory that perfield made, by default perfield-run."
+    if not path.exists():
+        raise RunError(f"{path} does not exist; {advice}")
+    if not path.is_dir():
+        raise RunError(f"{path} is a file, not a run directory; {advice}")
+    file = path / "run.json"
+    if not file.exists():
+        found = ", ".join(sorted(entry.name for entry in path.iterdir())[:5]) or "nothing"
+        raise RunError(f"{path} is not a run directory: it has no run.json (it holds {found}); {advice}")
+    try:
+        info = json.loads(file.read_text(encoding="utf-8", errors="replace"))
+    except (OSError, ValueError) as error:
+        raise RunError(
+            f"{file} cannot be read ({error}); a run directory has a run.json of JSON text."
+        ) from error
+    if not isinstance(info, dict):
+        raise RunError(f"{file} holds no JSON object; a run directory has one that names the run's id.")
+    return info
+
+
+def run_id_of(info: dict, path: Path) -> int:
+    """Run id of a run.json."""
+    try:
+        return int(info["run_id"], 16)
+    except (KeyError, TypeError, ValueError) as error:
+        raise RunError(
+            f"{path / 'run.json'} names no run id (found {info.get('run_id')!r}, expected 16 hexadecimal digits); "
+            "it was not written by this version of perfield."
+        ) from error

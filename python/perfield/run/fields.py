@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The fields of a frame: one table of names, units and meanings, and how a region gets its names.
+
+All fields are one number per rank of the measured world, NaN where absent; the unit stands in the name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from perfield import _bridge
+
+CALL_NAMES = {number: name for number, name, _, _ in _bridge.calls()}
+SENDING_CALLS = {number: name for number, name, _, message in _bridge.calls() if message != "none"}
+FETCHING_CALLS = {number for number, _, _, message in _bridge.calls() if message == "fetches"}
+TIME_CLASSES = ("p2p", "wait", "collective", "onesided", "io", "other")  # by number, as in calls.h
+OTHER_REGIONS = "other regions"
+
+
+@dataclass(frozen=True)
+class Field:
+    """What one field means.
+
+    name : as in Frame.values; `<region>` and `<call>` stand for each region and call of the run.
+    unit : "s", "B", "1". direction : "lower" or "higher" is better, "" if neither.
+    source : "measured", "computed" or "placement" (known from where ranks ran, not from the step).
+    """
+
+    name: str
+    unit: str
+    meaning: str
+    direction: str = ""
+    source: str = "measured"
+    association: str = "rank"
+
+
+_CLASS_MEANINGS = {
+    "p2p": "blocking point-to-point calls and the starting of non-blocking ones",
+    "wait": "wait, test and probe calls",
+    "collective": "collective calls; completing a non-blocking one counts as wait",
+    "onesided": "one-sided transfers and their synchronisation",
+    "io": "MPI-IO",
+    "other": "other MPI calls",
+}
+_PER_STEP = "added up where a frame spans several steps"
+
+FIELDS: tuple[Field, ...] = (
+    Field("<region>_time_s", "s", "time inside the region, of the thread that spent longest in it", "lower"),
+    Field("<region>_count", "1", "times that the region was entered, over all threads"),
+    Field("<region>_self_time_s", "s", "the region's time without the regions inside it", "lower"),
+    Field("<call>_count", "1", "messages that the rank sent, put or fetched by this MPI call"),
+    Field("<call>_bytes", "B", "their bytes"),
+    Field("sent_count", "1", "messages that the rank sent, put or fetched, by any call"),
+    Field("sent_bytes", "B", "their bytes"),
+    Field("received_count", "1", "messages that arrived by receive calls"),
+    Field("received_bytes", "B", "their bytes"),
+    Field("peer_count", "1", "different ranks that it exchanged messages with", "", "computed"),
+    Field("mpi_time_s", "s", "time in MPI calls of any class", "lower", "computed"),
+    *(Field(f"mpi_{name}_time_s", "s", f"time in {_CLASS_MEANINGS[name]}", "lower") for name in TIME_CLASSES),
+    Field("step_time_s", "s", f"measured time between the step's begin and end; {_PER_STEP}", "lower"),
+    Field("compute_time_s", "s", "step_time_s minus mpi_time_s, at least 0", "lower", "computed"),
+    Field("perfield_time_s", "s", "perfield's own time; lies in no step", "lower"),
+    Field("resident_bytes", "B", "resident memory of the process (sampled at most every 10 ms)", "lower"),
+    Field("cpu_user_time_s", "s", "CPU time of the process in user mode"),
+    Field("cpu_system_time_s", "s", "CPU time of the process in system mode", "lower"),
+    Field("voluntary_switches", "1", "times that the process gave its PU away", "lower"),
+    Field("involuntary_switches", "1", "times that its PU was taken from the process", "lower"),
+    Field("minor_faults", "1", "page faults without I/O", "lower"),
+    Field("major_faults", "1", "page faults with I/O", "lower"),
+    Field("io_read_bytes", "B", "bytes read by the program's I/O"),
+    Field("io_write_bytes", "B", "bytes written by the program's I/O"),
+    Field("rank", "1", "rank in MPI_COMM_WORLD"),
+    Field("pu_id", "1", "PU (Linux number) on which the thread ran that closed the step"),
+    Field("node_id", "1", "node on which the rank ran", source="placement"),
+    Field("package_id", "1", "package (socket) on which the rank ran", source="placement"),
+    Field("core_id", "1", "core on which the rank ran", source="placement"),
+)
+
+_REGION_SUFFIXES = tuple(f.name.removeprefix("<region>") for f in FIELDS if f.name.startswith("<region>"))
+RESERVED = frozenset(f.name for f in FIELDS if "<" not in f.name) | {
+    name + suffix for name in CALL_NAMES.values() for suffix in ("_count", "_bytes")
+}
+
+
+def region_fields(stem: str) -> tuple[str, ...]:
+    """Names of the fields of a region, from its own: `<stem>_time_s`, `<stem>_count`,
+    `<stem>_self_time_s`."""
+    return tuple(stem + suffix for suffix in _REGION_SUFFIXES)
+
+
+def sanitised(name: str) -> str:
+    """A region's name as an identifier: what is no ASCII letter, digit or underscore becomes `_`; a leading
+    digit gets `_` before it. A name that clashes with a field of perfield's own gets `region_` before it.
+    """
+    stem = re.sub(r"[^A-Za-z0-9_]", "_", name) or "_"
+    if stem[0].isdigit():
+        stem = "_" + stem
+    clashes = stem in RESERVED or stem in CALL_NAMES.values() or not RESERVED.isdisjoint(region_fields(stem))
+    return "region_" + stem if clashes else stem
+
+
+def unique_stem(name: str, taken: Iterable[str]) -> str:
+    """The region's sanitised name, with `_2`, `_3`, ... if one of its fields has a name that is taken.
+
+    taken : names of fields, as region_fields gives them.
+    """
+    taken = taken if isinstance(taken, (set, frozenset, dict)) else set(taken)
+    first = stem = sanitised(name)
+    number = 1
+    while any(field in taken for field in region_fields(stem)):
+        number += 1
+        stem = f"{first}_{number}"
+    return stem
+
+
+def description(name: str, region: str | None = None) -> Field:
+    """What a field of a frame means; `region`: the original name of the region it belongs to, if any.
+
+    Raises KeyError if there is no such field.
+    """
+    for field in FIELDS:
+        if field.name == name:
+            return field
+    for field in FIELDS:
+        kind, _, suffix = field.name.partition(">")
+        if kind == "<region" and region is not None and name.endswith(suffix):
+            return Field(
+                name, field.unit, f"region '{region}': {field.meaning}", field.direction, field.source
+            )
+        if kind == "<call" and name.removesuffix(suffix) in SENDING_CALLS.values():
+            return Field(name, field.unit, field.meaning, field.direction, field.source)
+    raise KeyError(f"'{name}' is no field; perfield.run.fields.FIELDS lists them")

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run directory as frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfield.run.directory import read_info, run_id_of
+from perfield.run.errors import RunError
+from perfield.run.fields import SENDING_CALLS
+from perfield.run.frame import Frame, build_frame
+from perfield.run.mesh import Block, FieldArray, read_block, read_fields
+from perfield.run.regions import Region, RegionTable
+from perfield.run.state import run_state
+from perfield.run.streams import Streams
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_STEP, _SETUP, _TEARDOWN = 0, 1, 2
+_NOT_MEASURED = 4
+_MOST_RANKS = 1 << 24  # a rank beyond it is a number gone wrong
+
+
+class Run:
+    """One execution of a program under perfield, read from its run directory.
+
+    It shows what was written when it was opened or last refreshed. Frames are counted from 0; a run that
+    measures one step in ten has a frame for each of those. Reading a frame reads that frame's entries only.
+    """
+
+    def __init__(self, path: str | PathLike[str]):
+        self.path = Path(path)
+        self.info = read_info(self.path)
+        run_id = run_id_of(self.info, self.path)
+        self._streams = Streams(self.path / "stream", self.path / "analysis", run_id)
+        self._meshes = Streams(self.path / "mesh", self.path / "analysis", run_id)
+        self._regions = RegionTable()
+        self._digest()
+        if not any(self.ranks):
+            raise RunError(self._why_empty())
+
+    def refresh(self) -> None:
+        """Reads what was written since; frames may be added, and partial ones completed."""
+        self._streams.refresh()
+        self._meshes.refresh()
+        self._digest()
+
+    @property
+    def n_ranks(self) -> int:
+        """Number of ranks of the world that was measured."""
+        return len(self.ranks)
+
+    @property
+    def regions(self) -> list[Region]:
+        """All regions that any rank defined so far, joined by name, block and call site."""
+        return list(self._regions.regions)
+
+    @property
+    def damage(self) -> list[str]:
+        """Sentences on all that is damaged, lost, of another run, or from a newer perfield."""
+        running = self.state == "running"
+        return self._streams.damage(running) + self._meshes.damage(running) + self._misshapen
+
+    def __len__(self) -> int:
+        return len(self._frame_index)
+
+    def frame(self, number: int) -> Frame:
+        """The frame at a position (from 0; negative: from the end).
+
+        Raises IndexError if the run has no such frame.
+        """
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"frame {number} was asked for, but {self.path} has {len(self)} frames")
+        index = self._frame_index[number]
+        begin, end = np.searchsorted(self._step_index, [index, index + 1])
+        return self._build(int(index), self._step_rows[begin:end])
+
+    def frames(self) -> Iterator[Frame]:
+        """All frames in turn; one at a time is in memory."""
+        for number in range(len(self)):
+            yield self.frame(number)
+
+    @property
+    def setup(self) -> Frame:
+        """What came before the first step (index -1)."""
+        return self._build(-1, self._rows_of_kind(_SETUP))
+
+    @property
+    def teardown(self) -> Frame:
+        """What came after the last step (its index is the first one behind the steps)."""
+        last = int(self._frame_index[-1]) + 1 if len(self) else 0
+        return self._build(last, self._rows_of_kind(_TEARDOWN))
+
+    def dataset(self) -> xr.Dataset:
+        """All frames as an xarray Dataset with dimensions step, rank and region; see perfield.run.dataset."""
+        from perfield.run.dataset import dataset  # xarray takes its time to load
+
+        return dataset(self)
+
+    def mesh(self, rank: int, version: int) -> list[Block]:
+        """The blocks of a rank's piece in one version of its mesh, by number; empty if it described none."""
+        places = self._meshes.places
+        rows = self._meshes.of_type("mesh")
+        rows = rows[(places["rank"][rows] == rank) & (places["index"][rows] == version)]
+        blocks = {}
+        for body in self._meshes.bodies(rows):
+            block = read_block(rank, version, body) if body else None
+            if block is None:
+                self._note(
+                    f"mesh: a block of rank {rank}, version {version}, cannot be read and is not shown."
+                )
+            else:
+                blocks[block.block] = block  # of two with one number the newer
+        return [blocks[number] for number in sorted(blocks)]
+
+    def fields(self, rank: int, index: int) -> dict[tuple[int, str], FieldArray]:
+        """The simulation's own fields of a rank by (block, name), as newest stored at or before a step.
+
+        index : Frame.index. Fields that belong to an earlier version of the rank's mesh are left out.
+        """
+        places = self._meshes.places
+        rows = self._meshes.of_type("field")
+        rows = rows[(places["rank"][rows] == rank) & (places["index"][rows] <= index)]
+        versions = self._mesh_versions(rank, np.append(places["index"][rows], np.uint64(index)))
+        rows = rows[versions[:-1] == versions[-1]]
+        newest: dict[tuple[int, str], FieldArray] = {}
+        rows = rows[np.argsort(places["index"][rows], kind="stable")[::-1]]
+        for chunk in range(0, len(rows), 8):  # newest first; stop when a step adds nothing new
+            before = len(newest)
+            part = rows[chunk : chunk + 8]
+            for row, body in zip(part, self._meshes.bodies(part)):
+                for key, array in read_fields(int(places["index"][row]), body or b""):
+                    newest.setdefault(key, array)
+            if chunk and len(newest) == before:
+                break
+        return dict(sorted(newest.items()))
+
+    # --- from entries to tables ------------------------------------------------------------------
+
+    def _digest(self) -> None:
+        """Derives everything from the entries that are known now."""
+        streams = self._streams
+        entries = {int(place["rank"]): body for place, body in streams.json("rank") if _is_rank(place)}
+        steps = streams.of_type("step")
+        steps = steps[_is_rank(streams.places[steps])]
+        size = max((int(body.get("size", 0)) for body in entries.values()), default=0)
+        highest = max(
+            [-1, *entries, *streams.places["rank"][steps[-1:]], *np.unique(streams.places["rank"][steps])]
+        )
+        size = int(max(size if size <= _MOST_RANKS else 0, highest + 1))
+        self.ends = {int(place["rank"]): body for place, body in streams.json("end") if _is_rank(place)}
+        self.ranks: list[dict | None] = [entries.get(rank) for rank in range(size)]
+        for place, body in streams.json("place"):
+            if _is_rank(place) and place["rank"] < size and self.ranks[place["rank"]] is not None:
+                self.ranks[place["rank"]] = {**self.ranks[place["rank"]], **body}
+        self._misshapen: list[str] = []
+
+        places = streams.places[steps]
+        self._kind_rows = {
+            kind: _newest(streams, steps[places["kind"] == kind]) for kind in (_SETUP, _TEARDOWN)
+        }
+        closed = steps[places["kind"] == _STEP]
+        self._last_index = np.full(size, -1, dtype=np.int64)
+        closed_places = streams.places[closed]
+        np.maximum.at(self._last_index, closed_places["rank"], closed_places["index"].astype(np.int64))
+        measured = closed[closed_places["flags"] & _NOT_MEASURED == 0]
+        self._step_rows = _newest(streams, measured)
+        self._step_index = streams.places["index"][self._step_rows].astype(np.int64)
+        self._frame_index = np.unique(self._step_index)
+        self._every_step = _newest(streams, closed, rank_first=True)
+
+        self.state = run_state(self.ranks, self.ends, self._newest_realtime(steps))
+        damaged = bool(streams.damage(running=True))
+        definitions = [
+            (int(place["rank"]), body) for place, body in streams.json("region") if _is_rank(place)
+        ]
+        definitions = [(rank, body) for rank, body in definitions if rank < size]
+        self._regions.update(definitions, size, streams.other_regions() or damaged)
+        self._calls = [
+            SENDING_CALLS[number] for number in sorted(streams.message_calls()) if number in SENDING_CALLS
+        ]
+        self._mpi_ranks = np.array([self._measures_mpi(rank) for rank in range(size)], dtype=bool)
+
+    def _measures_mpi(self, rank: int) -> bool:
+        bodies = (self.ranks[rank] or {}, self.ends.get(rank, {}))
+        return any("pmpi" in (body.get("sources") or ()) for body in bodies)
+
+    def _rows_of_kind(self, kind: int) -> np.ndarray:
+        return self._kind_rows[kind]
+
+    def _build(self, index: int, rows: np.ndarray) -> Frame:
+        streams = self._streams
+        parts = [(streams.places["rank"][here], tables) for here, tables in streams.steps(rows)]
+        seen = set(streams.places["rank"][rows].tolist())
+        partial = any(rank not in seen and self._may_still_come(rank, index) for rank in range(self.n_ranks))
+        return build_frame(index, partial, parts, self.n_ranks, self._regions, self._calls, self._mpi_ranks)
+
+    def _may_still_come(self, rank: int, index: int) -> bool:
+        """Whether a rank has neither ended nor closed a later step."""
+        if self.ranks[rank] is None:
+            return self.state == "running"
+        return rank not in self.ends and self._last_index[rank] <= index
+
+    def _mesh_versions(self, rank: int, indexes: np.ndarray) -> np.ndarray:
+        """Mesh version of a rank in its steps of these indexes, or in the nearest step before (0: none)."""
+        places = self._streams.places[self._every_step]
+        begin, end = np.searchsorted(places["rank"], [rank, rank + 1])
+        if begin == end:
+            return np.zeros(len(indexes), dtype=np.int64)
+        at = np.searchsorted(places["index"][begin:end], indexes, side="right") - 1
+        return places["mesh_version"][begin + np.maximum(at, 0)].astype(np.int64)
+
+    def _newest_realtime(self, steps: np.ndarray) -> dict[int, int]:
+        """CLOCK_REALTIME of the newest step entry of each rank that has not ended."""
+        places = self._streams.places[steps]
+        last = {int(rank): row for rank, row in zip(places["rank"], steps) if int(rank) not in self.ends}
+        newest = {}
+        rows = np.array(sorted(last.values()), dtype=np.int64)
+        for here, tables in self._streams.steps(rows):
+            for row, time_ns in zip(here, tables["steps"]["realtime_ns"]):
+                newest[int(self._streams.places["rank"][row])] = int(time_ns)
+        return newest
+
+    def _note(self, sentence: str) -> None:
+        if sentence not in self._misshapen:
+            self._misshapen.append(sentence)
+
+    def _why_empty(self) -> str:
+        if any("newer version" in sentence for sentence in self._streams.damage(running=False)):
+            written_by = self.info.get("perfield", "a newer version")
+            return f"{self.path} was written by perfield {written_by}, which is newer than this one; update perfield."
+        if not self._streams.paths:
+            return (
+                f"{self.path} has a run.json but no stream: no rank has checked in. Either the run has just started, "
+                "or its ranks could not measure; the program's standard error says why."
+            )
+        found = " ".join(self._streams.damage(running=False)) or "The streams are empty."
+        return f"{self.path} holds no `rank` entry, so no rank is known. {found}"
+
+
+def _is_rank(place: np.ndarray) -> np.ndarray:
+    return (place["rank"] >= 0) & (place["rank"] < _MOST_RANKS)
+
+
+def _newest(streams: Streams, rows: np.ndarray, rank_first: bool = False) -> np.ndarray:
+    """Rows sorted by (index, rank), or by (rank, index); of two for the same the newer is kept."""
+    places = streams.places[rows]
+    keys = ("rank", "index") if rank_first else ("index", "rank")
+    order = np.lexsort((np.arange(len(rows)), places[keys[1]], places[keys[0]]))
+    rows, places = rows[order], places[order]
+    last = np.ones(len(rows), dtype=bool)
+    last[:-1] = (places["rank"][1:] != places["rank"][:-1]) | (places["index"][1:] != places["index"][:-1])
+    return rows[last]

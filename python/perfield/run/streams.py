@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The stream files of one folder of a run as one table of entries, which grows with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from perfield import _bridge
+
+TYPES = {"rank": 1, "region": 2, "place": 3, "clock": 4, "step": 5, "mesh": 6, "end": 7, "field": 8}
+VERSION = 1  # of all bodies that this perfield knows
+
+
+class Streams:
+    """All `.pf` files of a folder.
+
+    places : structured array (n_entries,), by file and offset: offset, index, rank, sequence, type, ...
+    file : (n_entries,) int, number of the entry's file in `paths`.
+    """
+
+    def __init__(self, folder: Path, analysis: Path, run_id: int):
+        self.folder = folder
+        self.paths: list[Path] = []
+        self._analysis, self._run_id = analysis, run_id
+        self._indexes: list[_bridge.StreamIndex] = []
+        self._json: dict[tuple[int, int], dict] = {}
+        self.places = np.zeros(0)
+        self.file = np.zeros(0, dtype=np.int64)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Reads what was written since; entries once seen keep their place in `places` unless a hole
+        healed."""
+        for path in sorted(self.folder.glob("*.pf")):
+            if path not in self.paths:
+                stored = self._analysis / f"index-{self.folder.name}-{path.stem}.pfi"
+                self.paths.append(path)
+                self._indexes.append(_bridge.StreamIndex(str(path), str(stored), self._run_id))
+        tables = []
+        for index in self._indexes:
+            index.refresh()
+            tables.append(index.places)
+        self.file = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
+        self.places = np.concatenate(tables) if tables else np.zeros(0, dtype=_EMPTY)
+
+    def of_type(self, name: str) -> np.ndarray:
+        """Row numbers in `places` of the entries of a type that this version knows."""
+        return np.flatnonzero((self.places["type"] == TYPES[name]) & (self.places["version"] == VERSION))
+
+    def json(self, name: str) -> Iterator[tuple[np.void, dict]]:
+        """(place, body) of the entries of a type whose body is JSON; each is read and parsed once."""
+        rows = self.of_type(name)
+        unread = [row for row in rows if self._key(row) not in self._json]
+        for row, body in zip(unread, self.bodies(np.array(unread, dtype=np.int64))):
+            self._json[self._key(row)] = _parsed(body)
+        for row in rows:
+            yield self.places[row], self._json[self._key(row)]
+
+    def bodies(self, rows: np.ndarray) -> list[bytes | None]:
+        """Bodies of entries, None where one cannot be read any more."""
+        bodies: list[bytes | None] = [None] * len(rows)
+        for number, path in enumerate(self.paths):
+            here = np.flatnonzero(self.file[rows] == number)
+            for at, body in zip(here, _bridge.read_bodies(str(path), self.places["offset"][rows[here]])):
+                bodies[at] = body
+        return bodies
+
+    def steps(self, rows: np.ndarray) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray]]]:
+        """Step entries file by file: (row numbers, tables as _bridge.read_steps gives them)."""
+        for number, path in enumerate(self.paths):
+            here = rows[self.file[rows] == number]
+            if len(here):
+                here = here[np.argsort(self.places["offset"][here])]
+                yield here, _bridge.read_steps(str(path), self.places["offset"][here])
+
+    def message_calls(self) -> set[int]:
+        """Numbers of the calls that stand in any step's messages."""
+        return {call for index in self._indexes for call in index.message_calls}
+
+    def other_regions(self) -> bool:
+        """Whether any step has time of `other regions`."""
+        return any(index.other_regions for index in self._indexes)
+
+    def damage(self, running: bool) -> list[str]:
+        """A sentence for all that is damaged, lost, foreign or too new.
+
+        running : then what stands at a file's end may yet become an entry, and is no damage.
+        """
+        sentences = []
+        for number, (path, index) in enumerate(zip(self.paths, self._indexes)):
+            name = f"{self.folder.name}/{path.name}"
+            holes = list(index.damage)
+            if not running and index.pending[1]:
+                holes.append(index.pending)
+            for offset, length, sentence in holes:
+                sentences.append(f"{name}: {length} bytes at {offset} were passed over: {sentence}.")
+            for run_id, count in sorted(index.strangers.items()):
+                sentences.append(f"{name}: {count} entries of another run ({run_id:016x}) were ignored.")
+            sentences += [f"{name}: {gap}" for gap in _gaps(self.places[self.file == number])]
+        unknown = (self.places["version"] > VERSION) | (self.places["type"] > max(TYPES.values()))
+        too_new = int(np.count_nonzero(unknown))
+        if too_new:
+            sentences.append(
+                f"{self.folder.name}: {too_new} entries of a newer version were passed over; "
+                "update perfield to see them."
+            )
+        return sentences
+
+    def _key(self, row: int) -> tuple[int, int]:
+        return int(self.file[row]), int(self.places["offset"][row])
+
+
+_EMPTY = [("offset", "u8"), ("index", "u8"), ("body_bytes", "u4"), ("rank", "i4"), ("sequence", "u4")] + [
+    (name, "u2") for name in ("type", "version", "kind", "flags", "mesh_version", "zero")
+]
+
+
+def _parsed(body: bytes | None) -> dict:
+    try:
+        values = json.loads((body or b"{}").decode("utf-8", "replace"))
+    except ValueError:
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+def _gaps(places: np.ndarray) -> list[str]:
+    """Sentences on the entries that are lost, by the gaps in each rank's sequence."""
+    order = np.lexsort((places["offset"], places["rank"]))
+    rank, sequence = places["rank"][order], places["sequence"][order].astype(np.int64)
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = rank[1:] != rank[:-1]
+    before = np.where(first, -1, np.concatenate(([-1], sequence[:-1])) if len(order) else sequence)
+    sentences = []
+    for at in np.flatnonzero(sequence - before > 1):
+        lost = sequence[at] - before[at] - 1
+        entries = f"{lost} entries" if lost > 1 else "1 entry"
+        verb = "are" if lost > 1 else "is"
+        sentences.append(
+            f"{entries} of rank {rank[at]} {verb} lost before its entry at {places['offset'][order[at]]} "
+            f"(sequence {before[at] + 1} to {sequence[at] - 1})."
+        )
+    return sentences
