@@ -96,7 +96,7 @@ class Launcher:
             return cls((), "other")
         if shutil.which(words[0]) is None:
             raise CommandError(
-                f"found no {words[0]} in PATH; install Open MPI, or name your launcher: --launcher 'srun -n 64'"
+                f"found no {words[0]} in PATH; install Open MPI, or name your launcher, as --launcher srun"
             )
         if Path(words[0]).name == "srun":
             return cls(words, "slurm")

@@ -21,8 +21,9 @@ also an environment variable, `PERFIELD_` and the key in capitals, which wins; l
 commas: `PERFIELD_REGIONS="solve*,halo"`. Without any of it, the defaults below hold. `perfield config` prints
 what is in force and where each value came from.
 
-An unknown key, a wrong type or a value out of range is an error: all of them are told at once, and the program
-runs unmeasured. The file is a part of TOML: comments, texts in one line, integers, numbers, booleans and lists.
+An unknown key, a wrong type or a value out of range is an error: all of them are told at once, and the
+program runs unmeasured. The file is a part of TOML: comments, texts in one line, integers, numbers, booleans
+and lists.
 
 ```toml
 # measure one step in ten, two regions, into a directory of its own
@@ -36,14 +37,14 @@ run_directory = "runs/first"
 """
 
 MARKDOWN_TAIL = """
-Types: `boolean` is true or false; `integer` and `real` are numbers; `text` stands in quotes; `texts` is a list
-of them in brackets.
+Types: `boolean` is true or false; `integer` and `real` are numbers; `text` stands in quotes; `texts` is a
+list of them in brackets.
 
 Four more variables are perfield's own: `PERFIELD_CONFIG` names the file; `PERFIELD_RUN_ID`, the same in all
 ranks of a run, lets ranks find each other's run directory where the launcher tells nothing of the job;
-`PERFIELD_ALL_RANKS=1` vouches that every rank of the job carries perfield, so that clocks of several nodes may
-be compared by messages (`perfield run` sets both); `PERFIELD_RUN` is the run directory that `perfield-exec` has
-claimed.
+`PERFIELD_ALL_RANKS=1` vouches that every rank of the job carries perfield, so that clocks of several nodes
+may be compared by messages (`perfield run` sets both); `PERFIELD_RUN` is the run directory that
+`perfield-exec` has claimed.
 """
 
 
