@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from perfield.run.errors import RunError
+from perfield.run.streams import Streams
 
 
 def read_info(path: Path) -> dict:
@@ -37,6 +38,22 @@ def run_id_of(info: dict, path: Path) -> int:
         return int(info["run_id"], 16)
     except (KeyError, TypeError, ValueError) as error:
         raise RunError(
-            f"{path / 'run.json'} names no run id (found {info.get('run_id')!r}, expected 16 hexadecimal digits); "
-            "it was not written by this version of perfield."
+            f"{path / 'run.json'} names no run id (found {info.get('run_id')!r}, expected 16 hexadecimal "
+            "digits); it was not written by this version of perfield."
         ) from error
+
+
+def why_empty(path: Path, info: dict, streams: Streams) -> str:
+    """A sentence on why no rank of a run is known."""
+    damage = streams.damage(running=False)
+    if any("newer version" in sentence for sentence in damage):
+        version = info.get("perfield", "a newer version")
+        return f"{path} was written by perfield {version}, which is newer than this one; update perfield."
+    if not streams.paths:
+        return (
+            f"{path} has a run.json but no stream: no rank has checked in. Either the run has just started, or "
+            "its ranks could not measure; the program's standard error says why."
+        )
+    return (
+        f"{path} holds no `rank` entry, so no rank is known. {' '.join(damage) or 'The streams are empty.'}"
+    )

@@ -2,5 +2,5 @@
 """What can be wrong with a run directory."""
 
 
-class RunError(Exception):
+class RunError(ValueError):
     """A directory that cannot be read as a run; the text says what was found and what to do."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.run.directory import read_info, run_id_of
+from perfield.run.directory import read_info, run_id_of, why_empty
 from perfield.run.errors import RunError
 from perfield.run.fields import SENDING_CALLS
 from perfield.run.frame import Frame, build_frame
@@ -43,7 +43,7 @@ class Run:
         self._regions = RegionTable()
         self._digest()
         if not any(self.ranks):
-            raise RunError(self._why_empty())
+            raise RunError(why_empty(self.path, self.info, self._streams))
 
     def refresh(self) -> None:
         """Reads what was written since; frames may be added, and partial ones completed."""
@@ -66,6 +66,11 @@ class Run:
         """Sentences on all that is damaged, lost, of another run, or from a newer perfield."""
         running = self.state == "running"
         return self._streams.damage(running) + self._meshes.damage(running) + self._misshapen
+
+    @property
+    def steps_closed(self) -> np.ndarray:
+        """(n_ranks,) int, how many steps each rank closed so far, measured or not."""
+        return self._last_index + 1
 
     def __len__(self) -> int:
         return len(self._frame_index)
@@ -175,7 +180,7 @@ class Run:
         self._frame_index = np.unique(self._step_index)
         self._every_step = _newest(streams, closed, rank_first=True)
 
-        self.state = run_state(self.ranks, self.ends, self._newest_realtime(steps))
+        self.state = run_state(self.ranks, self.ends, self._newest_realtime())
         damaged = bool(streams.damage(running=True))
         definitions = [
             (int(place["rank"]), body) for place, body in streams.json("region") if _is_rank(place)
@@ -216,32 +221,21 @@ class Run:
         at = np.searchsorted(places["index"][begin:end], indexes, side="right") - 1
         return places["mesh_version"][begin + np.maximum(at, 0)].astype(np.int64)
 
-    def _newest_realtime(self, steps: np.ndarray) -> dict[int, int]:
-        """CLOCK_REALTIME of the newest step entry of each rank that has not ended."""
-        places = self._streams.places[steps]
-        last = {int(rank): row for rank, row in zip(places["rank"], steps) if int(rank) not in self.ends}
-        newest = {}
-        rows = np.array(sorted(last.values()), dtype=np.int64)
-        for here, tables in self._streams.steps(rows):
-            for row, time_ns in zip(here, tables["steps"]["realtime_ns"]):
-                newest[int(self._streams.places["rank"][row])] = int(time_ns)
+    def _newest_realtime(self) -> dict[int, int]:
+        """CLOCK_REALTIME of the newest step entry, or of setup, of each rank that has not ended."""
+        places = self._streams.places
+        ranks = places["rank"][self._every_step]
+        last_of_rank = self._every_step[np.append(ranks[1:] != ranks[:-1], True)[: len(ranks)]]
+        rows = np.concatenate((self._kind_rows[_SETUP], last_of_rank))
+        newest: dict[int, int] = {}
+        for here, tables in self._streams.steps(rows[~np.isin(places["rank"][rows], list(self.ends))]):
+            for rank, time_ns in zip(places["rank"][here].tolist(), tables["steps"]["realtime_ns"].tolist()):
+                newest[rank] = max(time_ns, newest.get(rank, 0))
         return newest
 
     def _note(self, sentence: str) -> None:
         if sentence not in self._misshapen:
             self._misshapen.append(sentence)
-
-    def _why_empty(self) -> str:
-        if any("newer version" in sentence for sentence in self._streams.damage(running=False)):
-            written_by = self.info.get("perfield", "a newer version")
-            return f"{self.path} was written by perfield {written_by}, which is newer than this one; update perfield."
-        if not self._streams.paths:
-            return (
-                f"{self.path} has a run.json but no stream: no rank has checked in. Either the run has just started, "
-                "or its ranks could not measure; the program's standard error says why."
-            )
-        found = " ".join(self._streams.damage(running=False)) or "The streams are empty."
-        return f"{self.path} holds no `rank` entry, so no rank is known. {found}"
 
 
 def _is_rank(place: np.ndarray) -> np.ndarray:

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield info: what a run was like so far, as lines, tables or JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from perfield.run import Run
+
+NAME = "info"
+HELP = "say what was seen in a run, also while it runs"
+DESCRIPTION = """\
+Repeats the closing lines of a run; finished, killed or still running.
+
+  perfield info perfield-run
+  perfield info perfield-run --ranks --messages 10
+  perfield info perfield-run --steps 50 --json"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the run and the tables that can be asked for."""
+    add = parser.add_argument
+    add("run", metavar="RUN", nargs="?", default="perfield-run", help="a run directory; else perfield-run")
+    add("--ranks", action="store_true", help="each rank: host, CPUs, steps, state")
+    add("--regions", action="store_true", help="each region: time and where it was slowest")
+    add("--steps", metavar="N", nargs="?", const=20, type=_number, help="the last N steps (20)")
+    add("--messages", metavar="N", nargs="?", const=10, type=_number, help="the N heaviest pairs (10)")
+    add(
+        "--picture", action="store_true", help="the cells of the topology picture: level, id, x, y, z, parent"
+    )
+    add("--json", action="store_true", help="all that was asked for as one JSON object")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Prints the closing lines, or the tables that were asked for."""
+    import perfield
+
+    run = perfield.open(arguments.run)
+    tables = _tables(run, arguments)
+    if arguments.json:
+        facts = {"run": str(run.path), "state": run.state, "n_ranks": run.n_ranks, "n_frames": len(run)}
+        facts |= {"command": run.info.get("command"), "lines": closing_lines(run.path), "damage": run.damage}
+        print(json.dumps(facts | tables, indent=1, default=_plain, allow_nan=False))
+        return 0
+    if not tables:
+        print("\n".join([_title(run), *closing_lines(run.path), *_damage_lines(run.damage)]))
+    for number, (name, rows) in enumerate(tables.items()):
+        if number or len(tables) > 1:
+            print(("\n" if number else "") + name)
+        print(format_table(rows))
+    return 0
+
+
+def closing_lines(path: str | PathLike[str]) -> list[str]:
+    """At most eight lines on a run: steps, imbalance, waiting, messages, bytes, own cost, how to look."""
+    from perfield import _bridge
+
+    return _bridge.closing_lines(str(path))
+
+
+def format_table(rows: list[dict[str, Any]]) -> str:
+    """Rows as aligned text under their column names; numbers to the right."""
+    if not rows:
+        return "(none)"
+    names = list(rows[0])
+    texts = [[_text(row[name]) for name in names] for row in rows]
+    right = [all(isinstance(row[name], (int, float, type(None))) for row in rows) for name in names]
+    widths = [max(len(text) for text in column) for column in zip(names, *texts)]
+
+    def line(cells: list[str]) -> str:
+        parts = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(cells, widths, right)]
+        return "  ".join(parts).rstrip()
+
+    return "\n".join(line(cells) for cells in [names, *texts])
+
+
+def _tables(run: Run, arguments: argparse.Namespace) -> dict[str, list[dict]]:
+    from perfield.run import tables
+
+    found = {}
+    if arguments.ranks:
+        found["ranks"] = tables.ranks(run)
+    if arguments.regions:
+        found["regions"] = tables.regions(run)
+    if arguments.steps is not None:
+        found["steps"] = tables.steps(run, arguments.steps)
+    if arguments.messages is not None:
+        found["messages"] = tables.messages(run, arguments.messages)
+    if arguments.picture:
+        from perfield.pictures import topology_table
+
+        columns = ("level", "id", "x", "y", "z", "parent")
+        found["picture"] = [dict(zip(columns, row)) for row in topology_table(run)]
+    return found
+
+
+def _title(run: Run) -> str:
+    command = " ".join(str(word) for word in run.info.get("command") or [])
+    return f"{run.path}: {run.state}" + (f" ({command})" if command else "")
+
+
+def _damage_lines(damage: list[str]) -> list[str]:
+    shown = [f"damage     {sentence}" for sentence in damage[:5]]
+    more = len(damage) - len(shown)
+    return shown + ([f"damage     and {more} more: perfield info --json lists all"] if more else [])
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value)
+
+
+def _plain(value: Any) -> Any:
+    return value.item()  # NumPy's numbers
+
+
+def _number(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} was given, but at least 1 row must be asked for")
+    return number

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks, regions, steps and messages of a run as rows to print; None where a value is absent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from perfield.run.run import Run
+
+MOST_FRAMES = 1000  # that are read for a table; the newest ones
+
+
+def ranks(run: Run) -> list[dict]:
+    """A row per rank: rank, host, cpuset, pid, steps (closed so far), state."""
+    rows = []
+    for rank, entry in enumerate(run.ranks):
+        end = run.ends.get(rank)
+        if entry is None:
+            state = "never checked in"
+        elif end is not None:
+            state = f"ended ({end.get('reason', 'unknown')})"
+        else:
+            state = "running" if run.state == "running" else "killed"
+        known = {name: (entry or {}).get(name) for name in ("host", "cpuset", "pid")}
+        rows.append({"rank": rank, **known, "steps": int(run.steps_closed[rank]), "state": state})
+    return rows
+
+
+def regions(run: Run) -> list[dict]:
+    """A row per region: its field, mean seconds per step (over ranks that entered it), the largest time of
+    one rank in one step with rank and step, how many ranks entered it, its name. Of the newest 1000 frames.
+    """
+    stems = list(dict.fromkeys(region.field for region in run.regions))
+    own_name = {region.field: region.name for region in run.regions}
+    sums, counts = np.zeros((2, len(stems), run.n_ranks))
+    largest, where = np.full(len(stems), -1.0), [(None, None)] * len(stems)
+    for number in _newest(run):
+        frame = run.frame(number)
+        for row, stem in enumerate(stems):
+            times = frame.values[f"{stem}_time_s"]
+            sums[row] += np.nan_to_num(times)
+            counts[row] += np.isfinite(times)
+            if counts[row].any() and np.nanmax(np.append(times, -1)) > largest[row]:
+                rank = int(np.nanargmax(times))
+                largest[row], where[row] = times[rank], (rank, frame.index)
+    rows = []
+    for row, stem in enumerate(stems):
+        seen = counts[row].sum()
+        mean = float(sums[row].sum() / seen) if seen else None
+        most = float(largest[row]) if seen else None
+        slowest = {"largest_time_s": most, "of_rank": where[row][0], "in_step": where[row][1]}
+        n_ranks = int((counts[row] > 0).sum())
+        rows.append({"field": stem, "mean_time_s": mean, **slowest, "ranks": n_ranks, "name": own_name[stem]})
+    return rows
+
+
+def steps(run: Run, last: int) -> list[dict]:
+    """A row for each of the last frames: index, label, time, longest and mean step time, imbalance of compute
+    time (largest / mean), the rank that computed longest, ranks that are present, whether it is partial.
+    """
+    rows = []
+    for number in range(max(0, len(run) - last), len(run)):
+        frame = run.frame(number)
+        step, compute = frame.values["step_time_s"], frame.values["compute_time_s"]
+        mean = float(np.nanmean(compute)) if frame.present.any() else 0.0
+        rows.append(
+            {
+                "index": frame.index,
+                "label": frame.label,
+                "time": frame.time if np.isfinite(frame.time) else None,
+                "longest_s": float(np.nanmax(step)) if frame.present.any() else None,
+                "mean_s": float(np.nanmean(step)) if frame.present.any() else None,
+                "imbalance": float(np.nanmax(compute)) / mean if mean > 0 else None,
+                "slowest_rank": int(np.nanargmax(compute)) if mean > 0 else None,
+                "ranks": int(frame.present.sum()),
+                "partial": "partial" if frame.partial else "",
+            }
+        )
+    return rows
+
+
+def messages(run: Run, most: int) -> list[dict]:
+    """A row for each of the heaviest pairs of ranks, by bytes: what source sent to target (or target fetched),
+    added up over all calls and the newest 1000 frames.
+    """
+    keys, sums = np.zeros(0, dtype=np.int64), np.zeros((0, 3), dtype=np.uint64)
+    for number in _newest(run):
+        table = run.frame(number).messages
+        pairs = table["source"].astype(np.int64) << 32 | table["target"].astype(np.int64) & 0xFFFFFFFF
+        columns = np.stack([table[name] for name in ("count", "bytes", "empty")], axis=1)
+        keys, pair = np.unique(np.concatenate((keys, pairs)), return_inverse=True)
+        added = np.zeros((len(keys), 3), dtype=np.uint64)
+        np.add.at(added, pair.ravel(), np.concatenate((sums, columns)))
+        sums = added
+    order = np.lexsort((keys, -sums[:, 1].astype(np.int64)))[:most]
+    rows = []
+    for at in order:
+        source, target = np.array([keys[at] >> 32, keys[at]]).astype(np.int32).tolist()  # the lower halves
+        count, size, empty = (int(number) for number in sums[at])
+        pair_of_ranks = {"source": source, "target": target}
+        rows.append({**pair_of_ranks, "count": count, "bytes": size, "empty": empty})
+    return rows
+
+
+def _newest(run: Run) -> range:
+    return range(max(0, len(run) - MOST_FRAMES), len(run))
