@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """NumPy arrays as vtkPolyData: rectangles of the topology picture, and straight lines.
 
-Nothing is copied: the datasets keep the arrays alive and use their memory, which nobody changes afterwards.
+Only the numbering of cells is copied: for the rest, the datasets keep the arrays alive and use their memory,
+which nobody changes afterwards.
 """
 
 from __future__ import annotations
@@ -82,5 +83,7 @@ def _cells(count: int, corners: int) -> vtkCellArray:
     kind = np.int32 if count * corners < 2**31 else np.int64
     cells = vtkCellArray()
     offsets = np.arange(0, (count + 1) * corners, corners, dtype=kind)
-    cells.SetData(numpy_to_vtk(offsets), numpy_to_vtk(np.arange(count * corners, dtype=kind)))
+    numbers = np.arange(count * corners, dtype=kind)
+    # Copies: vtkCellArray shares the memory, but lets go of the objects that keep it alive.
+    cells.SetData(numpy_to_vtk(offsets, deep=True), numpy_to_vtk(numbers, deep=True))
     return cells
