@@ -33,7 +33,7 @@ def label(field: str) -> str:
     """A field's name for people, its unit at the end: solve_time_s -> "solve time (s)"."""
     base, separator, peer = field.rpartition("_to_" if "_to_" in field else "_from_")
     if separator and peer.isdigit():
-        return f"{label(base)} {separator.strip('_')} rank {peer}"
+        return f"{label(base)} {separator.strip('_')} rank\N{NO-BREAK SPACE}{peer}"
     for ending, words in ENDINGS:
         if field.endswith(ending):
             return f"{field[: -len(ending)]} {words}"
@@ -58,14 +58,14 @@ def colour(
     pv.ColorBy(display, (association, field))
     table = pv.GetColorTransferFunction(field)
     low, high = bounds or (0.0, 1.0)
-    if field in CATEGORIES and high - low < len(PALETTE):
-        values = sorted(names) if names else range(round(low), round(high) + 1)
+    values = sorted(names) if names else range(round(low), round(high) + 1)
+    if field in CATEGORIES and len(values) <= len(PALETTE):
         table.InterpretValuesAsCategories = 1
         table.AnnotationsInitialized = 1
         table.Annotations = [
             text for value in values for text in (str(value), names[value] if names else str(value))
         ]
-        table.IndexedColors = [part for value in values for part in PALETTE[value % len(PALETTE)]]
+        table.IndexedColors = [part for rgb in PALETTE[: len(values)] for part in rgb]
     else:
         table.InterpretValuesAsCategories = 0
         table.ApplyPreset(CONTINUOUS, True)

@@ -31,7 +31,7 @@ def show_field(pictures: Pictures, view: Any, field: str) -> list[Any]:
     display.Representation = "Surface"
     display.Interpolation = "Flat"
     _light(display)
-    colour(display, view, field, association, pictures.bounds("geometry", field), absent=True)
+    colour(display, view, field, association, pictures.bounds("geometry", field), absent=field != "rank")
     look(mesh, view)
     return [*_edges(mesh, view), mesh]
 
@@ -57,20 +57,22 @@ def show_focus(pictures: Pictures, view: Any, field: str, focus: int) -> list[An
     peers = _between(mesh, association, field, *(bounds or (0.0, 0.0)))
     display = pv.Show(peers, view)
     _light(display)
+    display.Opacity = 0.5  # the chosen rank often lies behind
     colour(display, view, field, association, bounds)
     chosen = _between(mesh, association, "rank", focus, focus)
     piece = pv.Show(chosen, view)
     plain(piece, FOCUS)
     _light(piece)
+    outline = _edges(chosen, view, rgb=FOCUS, width=5.0)
     look(mesh, view)
-    return [*_edges(mesh, view, 0.4), chosen, peers, mesh]
+    return [*outline, *_edges(mesh, view, 0.4), chosen, peers, mesh]
 
 
 def look(mesh: Any, view: Any) -> None:
     """Points the camera at the mesh: from an angle, or from above if it is flat."""
     bounds = mesh.GetDataInformation().GetBounds()
     lengths = [bounds[1] - bounds[0], bounds[3] - bounds[2], bounds[5] - bounds[4]]
-    flat = lengths[2] <= 0.05 * max(lengths)
+    flat = lengths[2] <= 0.15 * max(lengths)
     fit_camera(view, bounds, *((FLAT_DIRECTION, FLAT_UP) if flat else (DIRECTION, UP)))
 
 
@@ -85,13 +87,13 @@ def _faint(mesh: Any, view: Any) -> None:
     plain(display, ABSENT, FAINT)
 
 
-def _edges(mesh: Any, view: Any, opacity: float = 0.6) -> list[Any]:
+def _edges(mesh: Any, view: Any, opacity: float = 0.6, rgb: Any = TEXT, width: float = 1.0) -> list[Any]:
     surface = pv.ExtractSurface(Input=mesh)
     edges = pv.FeatureEdges(Input=surface)
     edges.NonManifoldEdges = 0
     display = pv.Show(edges, view)
-    plain(display, TEXT, opacity)
-    display.LineWidth = 1.0
+    plain(display, rgb, opacity)
+    display.LineWidth = width
     return [edges, surface]
 
 

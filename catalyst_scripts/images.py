@@ -2,7 +2,7 @@
 """Makes images of written pictures: pvpython or python3 images.py JOB.json, with a display.
 
 The job lists images: {"pictures": directory, "images": [{"file", "kind": "field" | "messages" | "focus" |
-"topology", "field", "layer", "focus", "steps": [{"index", "label", "shown_at"}], "files": [...]}]}.
+"topology", "field", "layer", "focus", "steps": [{"frame", "label", "shown_at"}], "files": [...]}]}.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def draw(pictures: Pictures, image: dict[str, Any]) -> None:
     title = None
     for step, file in zip(image["steps"], image["files"]):
         view.ViewTime = step["shown_at"]
-        title = set_title(view, (heading, pictures.title(step)), title)
+        title = set_title(view, (heading, pictures.title(None if image["static"] else step)), title)
         target = pictures.path / "images" / file
         temporary = target.with_name(f".{target.name}.png")
         pv.SaveScreenshot(str(temporary), view, ImageResolution=SIZE, TransparentBackground=0)

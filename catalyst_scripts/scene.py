@@ -46,8 +46,10 @@ class Pictures:
         bounds = self.description["ranges"].get(name, {}).get(field)
         return tuple(bounds) if bounds else None
 
-    def title(self, step: dict[str, Any]) -> str:
-        """One line that says which run and step is shown."""
+    def title(self, step: dict[str, Any] | None) -> str:
+        """One line that says which run and step is shown; None: something that is the same in all steps."""
+        if step is None:
+            return self.description["run"]
         time = f", time {step['shown_at']:.6g}" if self.description["shown_at"] == "time" else ""
         return f"{self.description['run']}, step {step['label']}{time}"
 

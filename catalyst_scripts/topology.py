@@ -19,8 +19,7 @@ from scene import Pictures, fit_camera, new_view, set_title
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
 
 LAYERS = ("machine", "ranks", "measurements", "messages")
-DIRECTION, UP = (0.55, -0.42, -1.0), (0.0, 1.0, 0.0)
-UNCOLOURED = (0.86, 0.86, 0.86)
+DIRECTION, UP = (0.5, -0.6, -1.0), (0.0, 1.0, 0.0)
 
 
 def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[Any]:
@@ -38,7 +37,7 @@ def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[A
             bounds = pictures.bounds("topology", field)
             colour(display, view, field, "CELLS", bounds, names, absent=field not in CATEGORIES)
         else:
-            plain(display, ABSENT if name == "messages" else UNCOLOURED, 0.35 if name == "messages" else 1.0)
+            plain(display, ABSENT, 0.35)
         made.insert(0, block)
     fit_camera(view, reader.GetDataInformation().GetBounds(), DIRECTION, UP)
     return made

@@ -49,7 +49,7 @@ def execute(arguments: argparse.Namespace) -> int:
             f"the program paraview is not in PATH; install the Debian package paraview, or open "
             f"{directory / name}.pvd with a ParaView 5.11 or newer elsewhere."
         )
-    script = Path(__file__).resolve().parents[1] / "catalyst_scripts" / f"{name}.py"
+    script = Path(__file__).parents[1] / "catalyst_scripts" / f"{name}.py"
     environment = {**os.environ, "PERFIELD_PICTURES": str(directory.resolve())}
     return subprocess.run([program, f"--script={script}"], env=environment, check=False).returncode
 

@@ -25,7 +25,7 @@ Writes RUN/pictures: geometry.pvd (values on the simulation's mesh), messages.pv
   perfield render perfield-run --mesh case/         pieces in case/processor0, ..."""
 
 STEPS_HELP = """\
-all, or indices and ranges: 0,10,20:50:5; else at most 20 steps: the first, the
+all, or numbers from 0 and ranges: 0,10,20:50:5; else at most 20 steps: the first, the
 last, the slowest, and others evenly spaced"""
 IMAGES_HELP = "also draw images (.png): of the first, the slowest and the last step, or of all in --steps"
 

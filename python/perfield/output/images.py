@@ -20,13 +20,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-SCRIPTS = Path(__file__).resolve().parents[1] / "catalyst_scripts"
+SCRIPTS = Path(__file__).parents[1] / "catalyst_scripts"
 MACHINE_FIELDS = ("topology_type", "node_id", "host_name")
 MESSAGE_FIELDS = ("source", "target")
 UNCHANGING = ("rank", *MACHINE_FIELDS)
 
 
-class ImagesError(RuntimeError):
+class ImagesError(OSError):
     """Images could not be drawn; the text says what is missing."""
 
 
@@ -37,18 +37,18 @@ def plan_images(
 
     description : pictures.json. fields : names of arrays; None: rank, compute time and the first region's
     time, on the machine type and node, messages by source, and for each focus rank what is sent to it.
-    steps : indices of frames; fields that stay the same are drawn once.
+    steps : numbers of frames; fields that stay the same are drawn once.
     """
     ranges = description["ranges"]
-    shown = [step for step in description["steps"] if step["index"] in steps]
+    shown = [step for step in description["steps"] if step["frame"] in steps]
     images: list[dict[str, Any]] = []
 
     def add(picture: str, kind: str, field: str, **more: Any) -> None:
-        at = shown[:1] if field in UNCHANGING else shown
+        static = field in UNCHANGING
+        at = shown[:1] if static else shown
         stem = f"{picture}_{re.sub(r'[^A-Za-z0-9_]', '_', field)}"
-        many = field not in UNCHANGING
-        files = [f"{stem}_step_{step['index']:06d}.png" if many else f"{stem}.png" for step in at]
-        images.append({"kind": kind, "field": field, "steps": at, "files": files, **more})
+        files = [f"{stem}.png" if static else f"{stem}_step_{step['frame']:06d}.png" for step in at]
+        images.append({"kind": kind, "field": field, "static": static, "steps": at, "files": files, **more})
 
     times = [f"{name}_time_s" for name in description["regions"]]
     region = [name for name in times if any(name in seen for seen in ranges.values())][:1]
@@ -112,7 +112,17 @@ def _display() -> Iterator[str]:
         yield os.environ["DISPLAY"]
         return
     reading, writing = os.pipe()
-    command = [xvfb, "-displayfd", str(writing), "-screen", "0", "1920x1200x24", "-nolisten", "tcp"]
+    command = [
+        xvfb,
+        "-displayfd",
+        str(writing),
+        "-screen",
+        "0",
+        "1920x1200x24",
+        "-nolisten",
+        "tcp",
+        "-noreset",
+    ]
     quiet = subprocess.DEVNULL
     server = subprocess.Popen(command, pass_fds=[writing], stdin=quiet, stdout=quiet, stderr=quiet)
     os.close(writing)

@@ -31,7 +31,7 @@ STATIC_LAYERS = ("machine", "ranks")
 class Pictures:
     """The pictures of some steps of a run.
 
-    steps : indices of frames, rising; directory : where the files go.
+    steps : numbers of frames (places in the run), rising; directory : where the files go.
     geometry : options of the geometry picture, its pieces chosen; None: do not make it.
     topology : (run, frame) -> TopologyPicture; None: do not make it.
     After `write`: description, what pictures.json says; bytes of each series; shown_at, "time" or "step",
@@ -79,21 +79,21 @@ class Pictures:
         static: dict[str, Path] = {}
         labels = []
         pieces = self.geometry.pieces if self.geometry is not None else None
-        for index, time in zip(self.steps, times):
-            frame = self.run.frame(index)
-            labels.append({"index": int(frame.index), "label": int(frame.label), "shown_at": time})
+        for number, time in zip(self.steps, times):
+            frame = self.run.frame(number)
+            labels.append({"frame": number, "label": int(frame.label), "shown_at": time})
             if self.geometry is not None:
-                made["geometry"].add(index, time, geometry_blocks(self.run, frame, self.geometry))
-                made["messages"].add_one(index, time, geometry_messages(self.run, frame, pieces))
+                made["geometry"].add(number, time, geometry_blocks(self.run, frame, self.geometry))
+                made["messages"].add_one(number, time, geometry_messages(self.run, frame, pieces))
             if self.topology is not None:
                 picture = self.topology(self.run, frame)
                 for layer in STATIC_LAYERS:
                     if layer not in static:
                         static[layer] = made["topology"].static(layer, getattr(picture, layer))
                 made["topology"].add(
-                    index, time, ((layer, static.get(layer, getattr(picture, layer))) for layer in LAYERS)
+                    number, time, ((layer, static.get(layer, getattr(picture, layer))) for layer in LAYERS)
                 )
-            progress(index)
+            progress(number)
         self.shown_at = meaning
         self.bytes = {name: series.bytes for name, series in made.items()}
         self._describe(made, labels)
@@ -125,13 +125,19 @@ class Pictures:
             "steps": labels,
             "association": options.association,
             "focus": list(options.focus),
-            "regions": list(dict.fromkeys(region.field for region in self.run.regions)),
+            "regions": self._regions(made),
             "ranges": {name: series.ranges for name, series in made.items()},
         }
         path = self.directory / "pictures.json"
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         temporary.write_text(json.dumps(self.description, indent=1) + "\n", encoding="utf-8")
         temporary.replace(path)
+
+    def _regions(self, made: dict[str, Series]) -> list[str]:
+        """Regions by name of field, the one with the longest self time first."""
+        ranges = made["geometry" if "geometry" in made else "topology"].ranges
+        names = dict.fromkeys(region.field for region in self.run.regions)
+        return sorted(names, key=lambda name: -ranges.get(f"{name}_self_time_s", (0.0, 0.0))[1])
 
 
 @dataclass

@@ -16,10 +16,10 @@ class StepsError(ValueError):
 
 
 def choose_steps(run: Any, wanted: str | None = None, limit: int = DEFAULT_FRAMES) -> list[int]:
-    """Indices of the frames to write, rising, each once.
+    """Numbers of the frames to write (places in the run), rising, each once.
 
     wanted : None: at most `limit` frames, the first, the last and the slowest among them, the others evenly
-    spaced; "all"; a list of indices and ranges "0,10,20:50:5", where a range is first:end:stride, end
+    spaced; "all"; a list of numbers and ranges "0,10,20:50:5", where a range is first:end:stride, end
     excluded.
     Raises StepsError if the text is neither, or names frames that the run does not have.
     """
@@ -43,7 +43,7 @@ def choose_steps(run: Any, wanted: str | None = None, limit: int = DEFAULT_FRAME
 
 
 def slowest_step(run: Any) -> int:
-    """Index of the frame in which some rank took longest."""
+    """Number of the frame in which some rank took longest."""
     longest = [np.nanmax(np.append(frame.values["step_time_s"], -1.0)) for frame in run.frames()]
     return int(np.argmax(longest))
 
@@ -51,7 +51,8 @@ def slowest_step(run: Any) -> int:
 def frame_times(frames: Sequence[Any]) -> tuple[list[float], str]:
     """Times at which frames are shown, and what they are.
 
-    Returns the program's own times and "time" if they are known and rise; else the indices and "step".
+    Returns the program's own times and "time" if they are known and rise; else the indices of their steps
+    and "step".
     """
     times = np.array([frame.time for frame in frames], dtype=float)
     if np.isfinite(times).all() and (np.diff(times) > 0).all():
@@ -72,7 +73,7 @@ def _indices(word: str, n_frames: int) -> list[int]:
         or (len(parts) == 3 and parts[2] == 0)
     ):
         raise StepsError(
-            f"'{word}' in --steps is no step; expected all, or indices and ranges such as 0,10,20:50:5 "
+            f"'{word}' in --steps is no step; expected all, or numbers and ranges such as 0,10,20:50:5 "
             "(first:end:stride, end excluded)."
         )
     if len(parts) > 1:
