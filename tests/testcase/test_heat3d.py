@@ -226,3 +226,19 @@ def test_rank_of_the_longest_solver_loop_holds_the_hot_spot_in_every_frame(measu
     holders = [int(rank) for rank in re.findall(r"hot spot on rank (\d+)", text)]
     slowest = [int(np.nanargmax(frame.values["solver_loop_time_s"])) for frame in run.frames()]
     assert slowest == holders
+
+
+def test_temperature_given_to_perfield_is_the_solver_s_also_where_pieces_meet(measure):
+    _, run = measure(8, *EIGHT_RANKS, "--steps", 1)
+    t, _ = slow_heat((8, 8, 8), (300, 100, 400, 50, 150, 350), 200.0, (0.12, 0.1, 0.09), 0.5, 1)
+    for rank in range(8):
+        (block,) = run.mesh(rank, 1)
+        i0, i1, j0, j1, k0, k1 = block.extent
+        field = run.fields(rank, 0)[0, "temperature"]
+        given = np.asarray(field.values).reshape(k1 - k0 + 1, j1 - j0 + 1, i1 - i0 + 1).transpose()
+        part = (slice(i0, i1 + 1), slice(j0, j1 + 1), slice(k0, k1 + 1))
+        on_wall = np.zeros((10, 10, 10), int)
+        for axis in range(3):
+            on_wall[(slice(None),) * axis + ([0, -1],)] += 1
+        inside = on_wall[part] < 2  # an edge of the box belongs to two walls
+        np.testing.assert_allclose(given[inside], t[part][inside], rtol=1e-12)
