@@ -120,34 +120,36 @@ def find_run(wanted: Path, run_id: str) -> Path | None:
 def absent_ranks(path: Path) -> str:
     """A sentence about the ranks of a run that were started but never checked in; "" if all did."""
     import perfield
+    from perfield.run import RunError
 
-    run = perfield.open(path)
-    started = max(run.info.get("size") or 0, run.n_ranks)
-    absent = [rank for rank in range(started) if rank >= len(run.ranks) or run.ranks[rank] is None]
-    if not absent:
-        return ""
+    started = json.loads((path / "run.json").read_text())["size"] or 1
+    try:
+        ranks = perfield.open(path).ranks
+    except RunError:  # there is no stream at all
+        ranks = []
+    started = max(started, len(ranks))
+    absent = [rank for rank in range(started) if rank >= len(ranks) or ranks[rank] is None]
     if len(absent) == started:
         return (
-            f"none of the {started} ranks checked in: the program ended before MPI_Init, or is no MPI "
+            f"none of the ranks started ({started}) checked in: the program ended before MPI_Init, or is no MPI "
             "program, or uses another MPI than perfield was built for"
         )
+    if not absent:
+        return ""
     names = ", ".join(map(str, absent[:10])) + (", ..." if len(absent) > 10 else "")
     return f"{len(absent)} of {started} ranks did not check in and are missing in every frame: {names}"
 
 
-def close(wanted: Path, run_id: str, summary: bool) -> None:
-    """Tells on stderr what is to be told once the run is over."""
+def close(wanted: Path, run_id: str, summary: bool) -> list[str]:
+    """What is to be told once the run is over, line by line."""
     from perfield.commands.info import closing_lines
 
     path = find_run(wanted, run_id)
     if path is None:
-        print(f"perfield: no rank has made a run directory {wanted}; nothing was measured", file=sys.stderr)
-        return
+        return [f"perfield: no rank has made a run directory {wanted}; nothing was measured"]
     sentence = absent_ranks(path)
-    if sentence:
-        print(f"perfield: {sentence}", file=sys.stderr)
-    if summary and "none of the" not in sentence:
-        print("\n".join(closing_lines(path)), file=sys.stderr)
+    lines = [f"perfield: {sentence}"] if sentence else []
+    return lines + (closing_lines(path) if summary and any((path / "stream").iterdir()) else [])
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -179,5 +181,10 @@ def execute(arguments: argparse.Namespace) -> int:
         return 0
     code = wait_for(command)
     if value["enabled"] and not errors:
-        close(Path(value["run_directory"]), run_id, value["summary"])
+        try:
+            lines = close(Path(value["run_directory"]), run_id, value["summary"])
+        except Exception as error:  # the program's exit code is worth more than what went wrong here
+            lines = [f"perfield: the run cannot be summed up: {error}"]
+        for line in lines:
+            print(line, file=sys.stderr)
     return code

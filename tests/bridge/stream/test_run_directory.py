@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How a run directory is claimed, joined by its job, and refused in a sentence."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def claim(execute):
+    """claim(*command, **environment): the process that claimed a directory for `command` (true)."""
+
+    def run(*command: str, **environment: str):
+        return execute("perfield-exec", *(command or ["true"]), env=environment)
+
+    return run
+
+
+def runs(folder: Path) -> dict[str, dict]:
+    """The run.json of each run directory in a folder, by name; fails if anything else lies there."""
+    entries = sorted(path for path in folder.iterdir() if path.name != "perfield.toml")
+    assert all((path / "run.json").is_file() for path in entries), [path.name for path in entries]
+    return {path.name: json.loads((path / "run.json").read_text()) for path in entries}
+
+
+def test_a_claimed_directory_is_complete_and_names_its_run(claim, tmp_path):
+    command = ["sh", "-c", "exit 3", "a b\u00e9"]
+    result = claim(*command, PERFIELD_RUN_DIRECTORY="runs/first", PERFIELD_SKIP_STEPS="4")
+    assert (result.returncode, result.stderr) == (3, "")
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"]
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["first"]
+    directory = tmp_path / "runs/first"
+    assert {path.name for path in directory.iterdir()} == {"run.json", "stream", "mesh", "machine"}
+    facts = json.loads((directory / "run.json").read_text())
+    assert int(facts["run_id"], 16) > 0
+    assert len(facts["run_id"]) == 16
+    assert facts["command"] == command
+    assert (directory / facts["working_directory"]).resolve() == tmp_path.resolve()
+    assert not Path(facts["working_directory"]).is_absolute()
+    assert facts["configuration"]["skip_steps"] == 4
+    assert facts["configuration"]["regions"] == ["*"]
+    assert facts["size"] is None
+    assert abs(facts["start_ns"] - directory.stat().st_mtime_ns) < 60e9
+    assert facts["start"].endswith("Z")
+
+
+def test_an_existing_directory_is_not_touched_and_the_next_free_name_is_told(claim, tmp_path):
+    (tmp_path / "perfield-run").mkdir()  # empty, and not ours
+    (tmp_path / "perfield-run-2").write_text("a file\n")
+    result = claim()
+    assert result.stderr == "perfield: perfield-run exists; using perfield-run-3\n"
+    assert list((tmp_path / "perfield-run").iterdir()) == []
+    assert (tmp_path / "perfield-run-2").read_text() == "a file\n"
+    assert (tmp_path / "perfield-run-3/run.json").exists()
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_processes_with_one_run_id_share_a_directory(claim, tmp_path):
+    for _ in range(3):
+        assert claim(PERFIELD_RUN_ID="00000000000000ab").stderr == ""
+    found = runs(tmp_path)
+    assert list(found) == ["perfield-run"]
+    assert found["perfield-run"]["run_id"] == "00000000000000ab"
+
+
+def test_processes_without_a_job_have_a_directory_each(claim, tmp_path):
+    claim()
+    claim()
+    found = runs(tmp_path)
+    assert list(found) == ["perfield-run", "perfield-run-2"]
+    assert found["perfield-run"]["run_id"] != found["perfield-run-2"]["run_id"]
+
+
+@pytest.mark.parametrize(
+    ("one_job", "another_job"),
+    [
+        ({"PMIX_NAMESPACE": "7", "OMPI_MCA_orte_hnp_uri": "1.0;tcp"}, {"PMIX_NAMESPACE": "7"}),
+        ({"SLURM_JOB_ID": "5", "SLURM_STEP_ID": "0"}, {"SLURM_JOB_ID": "5", "SLURM_STEP_ID": "1"}),
+        # mpirun inside a Slurm job: Open MPI knows better
+        (
+            {"PMIX_NAMESPACE": "7", "SLURM_JOB_ID": "5", "SLURM_STEP_ID": "0"},
+            {"PMIX_NAMESPACE": "8", "SLURM_JOB_ID": "5", "SLURM_STEP_ID": "0"},
+        ),
+    ],
+)
+def test_ranks_of_one_job_share_a_directory_and_other_jobs_do_not(claim, tmp_path, one_job, another_job):
+    claim(**one_job)
+    claim(**one_job)
+    assert list(runs(tmp_path)) == ["perfield-run"]
+    claim(**another_job)
+    claim(**one_job)
+    assert list(runs(tmp_path)) == ["perfield-run", "perfield-run-2"]
+
+
+def test_a_launchers_number_that_returns_after_an_hour_is_another_job(claim, tmp_path):
+    job = {"PMIX_NAMESPACE": "7"}
+    claim(**job)
+    file = tmp_path / "perfield-run/run.json"
+    start = json.loads(file.read_text())["start_ns"]
+    text = file.read_text()
+    for age_s, names in ((3500, ["perfield-run"]), (3700, ["perfield-run", "perfield-run-2"])):
+        file.write_text(text.replace(str(start), str(start - age_s * 10**9)))
+        claim(**job)
+        assert list(runs(tmp_path)) == names
+
+
+def test_a_given_run_id_holds_for_longer_than_an_hour(claim, tmp_path):
+    claim(PERFIELD_RUN_ID="my job")
+    file = tmp_path / "perfield-run/run.json"
+    start = json.loads(file.read_text())["start_ns"]
+    file.write_text(file.read_text().replace(str(start), str(start - 7200 * 10**9)))
+    claim(PERFIELD_RUN_ID="my job")
+    assert list(runs(tmp_path)) == ["perfield-run"]
+
+
+def test_many_ranks_of_two_jobs_at_once_make_two_directories(plain_environment, tmp_path):
+    jobs = ["00000000000000aa", "00000000000000bb"]
+    started = [
+        subprocess.Popen(
+            ["perfield-exec", "sh", "-c", "echo $PERFIELD_RUN $PERFIELD_RUN_ID"],
+            env={**plain_environment, "PERFIELD_RUN_ID": jobs[n % 2]},
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for n in range(24)
+    ]
+    results = [process.communicate(timeout=120) for process in started]
+    found = runs(tmp_path)
+    assert len(found) == 2
+    assert {facts["run_id"] for facts in found.values()} == set(jobs)
+    for n, (out, _) in enumerate(results):
+        path, run_id = out.split()
+        assert run_id == jobs[n % 2]
+        assert found[Path(path).name]["run_id"] == run_id
+    told = [err for _, err in results if err]
+    assert told == ["perfield: perfield-run exists; using perfield-run-2\n"]
+
+
+def test_ranks_of_mpirun_share_a_directory_that_knows_their_number(mpirun, bin_dir, tmp_path):
+    result = mpirun(4, bin_dir / "perfield-exec", "true", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    found = runs(tmp_path)
+    assert list(found) == ["perfield-run"]
+    assert found["perfield-run"]["size"] == 4
+
+
+def test_a_run_directory_that_perfield_exec_has_claimed_is_joined(claim, tmp_path):
+    claim()
+    result = claim(PERFIELD_RUN=str(tmp_path / "perfield-run"))
+    assert result.stderr == ""
+    assert list(runs(tmp_path)) == ["perfield-run"]
+
+
+def test_a_claimed_directory_that_is_none_is_told(claim, tmp_path):
+    result = claim("echo", "hello", PERFIELD_RUN=str(tmp_path))
+    assert (result.returncode, result.stdout) == (0, "hello\n")
+    assert f"PERFIELD_RUN is {tmp_path}, which holds no run.json of perfield" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_read_only_place_is_told_and_the_program_runs(privately):
+    result = privately("mount -t tmpfs -o ro none /mnt; cd /mnt; perfield-exec echo hello; ls -A")
+    assert (result.returncode, result.stdout) == (0, "hello\n")
+    assert result.stderr == (
+        "perfield: cannot make the run directory /mnt/perfield-run: Read-only file system; set run_directory "
+        "(or PERFIELD_RUN_DIRECTORY) to a place that can be written; the program runs unmeasured\n"
+    )
+
+
+def test_a_full_disk_is_told_and_nothing_stays_behind(privately):
+    result = privately(
+        "mount -t tmpfs -o size=64k none /mnt; cd /mnt; cat /dev/zero > filler 2> /dev/null || true;"
+        "perfield-exec echo hello; ls -A"
+    )
+    assert (result.returncode, result.stdout) == (0, "hello\nfiller\n")
+    assert (
+        "perfield: cannot make the run directory /mnt/perfield-run: No space left on device; "
+        in result.stderr
+    )
+    assert "free some space there, or set run_directory to another place" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_disk_without_room_for_directories_is_told_too(privately):
+    result = privately("mount -t tmpfs -o nr_inodes=3 none /mnt; cd /mnt; perfield-exec echo hello; ls -A")
+    assert (result.returncode, result.stdout) == (0, "hello\n")
+    assert "No space left on device" in result.stderr
+
+
+def test_a_parent_that_cannot_be_made_is_told(claim):
+    result = claim("echo", "hello", PERFIELD_RUN_DIRECTORY="/proc/nowhere/run")
+    assert (result.returncode, result.stdout) == (0, "hello\n")
+    assert "cannot make the run directory /proc/nowhere/run: " in result.stderr
