@@ -109,8 +109,9 @@ ScanResult scan_entries(StreamFile& file, uint64_t begin, uint64_t end, uint64_t
   bool in_hole = false;
   Found found;
   while (at < end) {
-    look_at(file, at, end, &found);
-    if (!found.whole) {
+    look_at(file, at, file.size(), &found);
+    const uint64_t after = at + sizeof(EntryHeader) + found.header.body_bytes;
+    if (!found.whole || after > end) {
       if (!in_hole) hole = at, hole_reason = found.reason;
       in_hole = true;
       at = file.find_marker(at + 1, end);
@@ -122,7 +123,7 @@ ScanResult scan_entries(StreamFile& file, uint64_t begin, uint64_t end, uint64_t
       ++result.strangers[found.header.run_id];
     else
       visit(found.header, at, found.body, found.is_step ? &found.step : nullptr);
-    at += sizeof(EntryHeader) + found.header.body_bytes;
+    at = after;
   }
   result.decided = in_hole ? hole : std::max(begin, end);
   if (in_hole) result.pending = hole_reason;

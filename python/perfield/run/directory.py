@@ -51,8 +51,8 @@ def why_empty(path: Path, info: dict, streams: Streams) -> str:
         return f"{path} was written by perfield {version}, which is newer than this one; update perfield."
     if not streams.paths:
         return (
-            f"{path} has a run.json but no stream: no rank has checked in. Either the run has just started, or "
-            "its ranks could not measure; the program's standard error says why."
+            f"{path} has a run.json but no stream: no rank has checked in. Either the run has just started, "
+            "or its ranks could not measure; the program's standard error says why."
         )
     return (
         f"{path} holds no `rank` entry, so no rank is known. {' '.join(damage) or 'The streams are empty.'}"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -57,8 +57,11 @@ class Block:
 _ROLES = ("x", "y", "z", "points", "connectivity", "offsets", "types")
 
 
-def read_block(rank: int, version: int, body: bytes) -> Block | None:
-    """The block of a mesh entry; None if the entry does not hold what it announces."""
+def read_block(rank: int, version: int, body: bytes, known: dict[int, Block]) -> Block | None:
+    """The block of a mesh entry; None if the entry does not hold what it announces.
+
+    known : blocks by number, of the entries before; one without a kind adds its ghosts to one of those.
+    """
     try:
         described, arrays = _decoded(body)
         found = {array["role"]: values for array, values in arrays if array["role"] in _ROLES}
@@ -66,7 +69,10 @@ def read_block(rank: int, version: int, body: bytes) -> Block | None:
         for name in ("extent", "origin", "spacing"):
             if name in described:
                 found[name] = tuple(described[name])
-        return Block(rank, version, int(described["block"]), str(described["kind"]), ghosts=ghosts, **found)
+        number = int(described["block"])
+        if "kind" not in described:
+            return replace(known[number], ghosts=known[number].ghosts | ghosts)
+        return Block(rank, version, number, str(described["kind"]), ghosts=ghosts, **found)
     except _MISSHAPEN:
         return None
 

@@ -113,9 +113,9 @@ class Run:
         places = self._meshes.places
         rows = self._meshes.of_type("mesh")
         rows = rows[(places["rank"][rows] == rank) & (places["index"][rows] == version)]
-        blocks = {}
+        blocks: dict[int, Block] = {}
         for body in self._meshes.bodies(rows):
-            block = read_block(rank, version, body) if body else None
+            block = read_block(rank, version, body, blocks) if body else None
             if block is None:
                 self._note(
                     f"mesh: a block of rank {rank}, version {version}, cannot be read and is not shown."

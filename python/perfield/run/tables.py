@@ -83,8 +83,8 @@ def steps(run: Run, last: int) -> list[dict]:
 
 
 def messages(run: Run, most: int) -> list[dict]:
-    """A row for each of the heaviest pairs of ranks, by bytes: what source sent to target (or target fetched),
-    added up over all calls and the newest 1000 frames.
+    """A row for each of the heaviest pairs of ranks, by bytes: what source sent to target (or
+    target fetched), added up over all calls and the newest 1000 frames.
     """
     keys, sums = np.zeros(0, dtype=np.int64), np.zeros((0, 3), dtype=np.uint64)
     for number in _newest(run):

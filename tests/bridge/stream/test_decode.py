@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The C++ decoder against the slow twin: on whole streams, damaged ones, and ones that are being written."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import twin
+from perfield import _bridge
+
+TABLE_DTYPES = {"regions": "region", "messages": "message", "waits": "wait", "calls": "call"}
+
+
+@pytest.fixture
+def stream(tmp_path):
+    """A small stream file: two ranks, three steps."""
+    return next((twin.write_run(tmp_path / "run", ranks=2, steps=3) / "stream").iterdir())
+
+
+def scanned(path, run_id=twin.RUN_ID):
+    index = _bridge.StreamIndex(str(path), run_id=run_id)
+    assert index.refresh()
+    return index
+
+
+def keys_of_twin(entries):
+    return [
+        (e["offset"], twin.TYPES.get(e["type"], e["type"]), e["rank"], e["sequence"], e["index"])
+        for e in entries
+    ]
+
+
+def keys_of(index):
+    columns = ("offset", "type", "rank", "sequence", "index")
+    return [tuple(int(place[name]) for name in columns) for place in index.places]
+
+
+def test_crc32c_is_the_one_of_the_standard():
+    assert _bridge.crc32c(b"123456789") == 0xE3069283  # RFC 3720, B.4
+    assert _bridge.crc32c(b"\0" * 32) == 0x8A9136AA
+
+
+def test_crc32c_of_parts_is_that_of_the_whole():
+    data = bytes(range(256)) * 3
+    for cut in (0, 1, 7, 8, 9, 511):
+        assert _bridge.crc32c(data[cut:], _bridge.crc32c(data[:cut])) == twin.crc32c(data)
+
+
+def test_decoder_finds_what_the_twin_finds(stream):
+    entries, holes = twin.decode(stream.read_bytes())
+    index = scanned(stream)
+    assert holes == [] and index.damage == [] and index.pending[1] == 0
+    assert keys_of(index) == keys_of_twin(entries)
+
+
+def test_steps_hold_what_the_twin_reads(stream):
+    expected = [entry for entry in twin.decode(stream.read_bytes())[0] if entry["type"] == "step"]
+    read = _bridge.read_steps(str(stream), [entry["offset"] for entry in expected])
+    assert read["whole"].all() and len(read["whole"]) == len(expected)
+    for number, entry in enumerate(expected):
+        body = entry["body"]
+        for key in twin.STEP_KEYS:
+            np.testing.assert_equal(read["steps"][key][number], body[key], err_msg=key)
+        for table, name in TABLE_DTYPES.items():
+            begin, end = read[f"{name}_start"][number : number + 2]
+            rows = read[table][begin:end]
+            assert len(rows) == len(body[table])
+            for row, row_of_twin in zip(rows, body[table]):
+                assert {key: int(row[key]) for key in row_of_twin} == row_of_twin
+
+
+def test_bodies_are_the_bytes_that_were_written(stream):
+    entries, _ = twin.decode(stream.read_bytes())
+    data = stream.read_bytes()
+    expected = [data[entry["offset"] + twin.HEADER.size : entry["end"]] for entry in entries]
+    assert _bridge.read_bodies(str(stream), [entry["offset"] for entry in entries]) == expected
+
+
+def test_each_byte_flipped_once_costs_its_entry_only_and_is_reported(stream, tmp_path):
+    data = stream.read_bytes()
+    whole, _ = twin.decode(data)
+    ends = [entry["end"] for entry in whole]
+    expected = keys_of_twin(whole)
+    path = tmp_path / "flipped.pf"
+    for at in range(len(data)):
+        flipped = bytearray(data)
+        flipped[at] ^= 1 << (at % 8)
+        path.write_bytes(flipped)
+        index = scanned(path)
+        hit = next(n for n, end in enumerate(ends) if at < end)
+        assert keys_of(index) == expected[:hit] + expected[hit + 1 :], f"byte {at}"
+        begin, length = whole[hit]["offset"], whole[hit]["end"] - whole[hit]["offset"]
+        reported = index.damage if hit + 1 < len(whole) else [index.pending]
+        assert [(offset, n) for offset, n, _ in reported] == [(begin, length)], f"byte {at}"
+        assert reported[0][2], f"byte {at}: no sentence"
+        steps = [offset for offset, type, *_ in expected if type == twin.TYPES["step"]]
+        assert _bridge.read_steps(str(path), steps)["whole"].sum() == len(steps) - (begin in steps)
+
+
+def test_damage_says_which_entry_it_hit(stream):
+    data = bytearray(stream.read_bytes())
+    entry = next(e for e in twin.decode(bytes(data))[0] if e["type"] == "step" and e["index"] == 1)
+    data[entry["offset"] + twin.HEADER.size + 5] ^= 1
+    stream.write_bytes(data)
+    sentence = scanned(stream).damage[0][2]
+    assert sentence == "the checksum of the step entry of rank 0, index 1 is wrong"
+
+
+def test_random_garbage_between_entries_is_passed_over(stream):
+    data = stream.read_bytes()
+    entries, _ = twin.decode(data)
+    noise = np.random.default_rng(7).bytes(1001) + twin.MARKER + b"\xff" * 100
+    cut = entries[4]["offset"]
+    stream.write_bytes(data[:cut] + noise + data[cut:])
+    index = scanned(stream)
+    assert [(offset, n) for offset, n, _ in index.damage] == [(cut, len(noise))]
+    assert len(index.places) == len(entries)
+
+
+def test_lengths_that_lie_are_not_believed(stream):
+    """Headers with a right checksum and a length beyond the file, or tables beyond the body."""
+    data = stream.read_bytes()
+    fields = (5, 1, 0xFFFFFFF8, twin.RUN_ID, 0, 0, 0, 0)
+    header = twin.HEADER.pack(twin.MARKER, *fields, 0)[:44]
+    endless = header + twin.struct.pack("<I", twin.crc32c(header))
+    body = bytearray(twin.step_body())
+    body[164:176] = b"\xff" * 12  # four billion regions and messages
+    crowded = twin.entry("step", bytes(body), rank=0, sequence=0)
+    short = twin.entry("step", b"\0" * 16, rank=0, sequence=0)
+    stream.write_bytes(endless + crowded + short + data)
+    index = scanned(stream)
+    assert len(index.places) == len(twin.decode(data)[0])
+    assert [(offset, n) for offset, n, _ in index.damage] == [(0, len(endless + crowded + short))]
+    read = _bridge.read_steps(str(stream), [0, len(endless), len(endless + crowded), 10**15])
+    assert not read["whole"].any() and len(read["regions"]) == 0
+
+
+def test_unknown_type_and_version_are_passed_over_by_their_length(stream):
+    data = stream.read_bytes()
+    newer = twin.entry(5, b"x" * 24, rank=0, sequence=0, version=2) + twin.entry(99, b"", rank=0, sequence=1)
+    stream.write_bytes(newer + data)
+    index = scanned(stream)
+    assert index.damage == []
+    assert keys_of(index)[2:] == keys_of_twin(twin.decode(newer + data)[0])[2:]
+
+
+@pytest.mark.parametrize("kept", [0, 1, 47, 48, 49, 200])
+def test_cut_tail_is_pending_until_the_rest_arrives(stream, kept):
+    data = stream.read_bytes()
+    last = twin.decode(data)[0][-1]
+    cut = last["offset"] + kept
+    stream.write_bytes(data[:cut])
+    index = scanned(stream)
+    assert index.damage == [] and index.pending[:2] == (last["offset"], kept)
+    before = len(index.places)
+    stream.write_bytes(data)
+    index.refresh()
+    assert len(index.places) == before + 1 and index.pending[1] == 0 and index.damage == []
+
+
+def test_tail_of_zeros_becomes_an_entry_when_its_bytes_are_seen(stream):
+    """A file shared over a network may show its new pages as zeros first, even with entries behind."""
+    data = stream.read_bytes()
+    entries = twin.decode(data)[0]
+    begin, end = entries[-3]["offset"], entries[-3]["end"]
+    stream.write_bytes(data[:begin] + b"\0" * (end - begin) + data[end:])
+    index = scanned(stream)
+    assert [(offset, n) for offset, n, _ in index.damage] == [(begin, end - begin)]
+    stream.write_bytes(data)
+    index.refresh()
+    assert index.damage == [] and keys_of(index) == keys_of_twin(entries)
+
+
+def test_entries_of_another_run_are_ignored_and_counted(stream):
+    data = stream.read_bytes()
+    foreign = twin.entry("place", twin.json_body({"cpuset": "0"}), rank=0, sequence=0, run_id=77)
+    stream.write_bytes(foreign + data + foreign)
+    index = scanned(stream)
+    assert index.strangers == {77: 2}
+    assert len(index.places) == len(twin.decode(data)[0])
+
+
+def test_bodies_larger_than_a_window_are_read_whole(tmp_path):
+    path = tmp_path / "mesh.pf"
+    writer = twin.Writer(path, rank=0)
+    big = np.arange(700_000, dtype="<f8").tobytes()  # 5.6 MB
+    header = twin.padded(b'{"block": 0}')
+    body = twin.struct.pack("<II", len(header), 0) + header + big
+    crc = _bridge.crc32c(body)  # the twin's own would take seconds
+    fields = (twin.TYPES["field"], 1, len(body), twin.RUN_ID, 0, 0, 3, crc)
+    head = twin.HEADER.pack(twin.MARKER, *fields, 0)[:44]
+    data = head + twin.struct.pack("<I", twin.crc32c(head)) + body
+    writer.path.write_bytes(data)
+    writer.sequence = 1
+    writer.add("mesh", twin.slab_mesh(0, 1), index=1)
+    index = scanned(path)
+    assert [int(place["offset"]) for place in index.places] == [0, len(data)]
+    assert _bridge.read_bodies(str(path), [0])[0] == body
+    flipped = bytearray(path.read_bytes())
+    flipped[5_000_000] ^= 4
+    path.write_bytes(flipped)
+    index = scanned(path)
+    assert [int(place["offset"]) for place in index.places] == [len(data)] and len(index.damage) == 1
+
+
+def test_missing_file_is_said_so(tmp_path):
+    assert _bridge.StreamIndex(str(tmp_path / "nothing.pf")).refresh() is False
+    assert not _bridge.read_steps(str(tmp_path / "nothing.pf"), [0])["whole"].any()
+    assert _bridge.read_bodies(str(tmp_path / "nothing.pf"), [0]) == [None]

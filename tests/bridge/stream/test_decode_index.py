@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The index of a stream file on disk: stored, extended, and made anew when it does not fit."""
+
+from __future__ import annotations
+
+import pytest
+
+import twin
+from perfield import _bridge
+
+
+@pytest.fixture
+def paths(tmp_path):
+    """A stream of two ranks and three steps, and where its index goes."""
+    stream = next((twin.write_run(tmp_path / "run", ranks=2, steps=3) / "stream").iterdir())
+    return stream, tmp_path / "run" / "analysis" / "index.pfi"
+
+
+def opened(stream, stored, save_after=1, run_id=twin.RUN_ID):
+    index = _bridge.StreamIndex(str(stream), str(stored), run_id, save_after)
+    index.refresh()
+    return index
+
+
+def test_index_is_stored_and_gives_the_same_when_loaded(paths):
+    stream, stored = paths
+    data = stream.read_bytes()
+    stream.write_bytes(data + b"damage!!" + data)
+    first = opened(*paths)
+    assert stored.exists() and len(first.damage) == 1
+    again = opened(*paths)
+    assert (again.places == first.places).all()
+    assert again.damage == first.damage
+    assert again.message_calls == first.message_calls == [twin.ISEND, twin.RECV]
+
+
+def test_loaded_index_is_believed_and_not_read_again(paths):
+    """Bytes of a known entry that change later are seen only when the entry is read."""
+    stream, _ = paths
+    known = opened(*paths).places
+    data = bytearray(stream.read_bytes())
+    second = int(known["offset"][1])
+    data[second + 60] ^= 1
+    stream.write_bytes(data)
+    assert len(opened(*paths).places) == len(known)
+    assert _bridge.read_bodies(str(stream), [second]) == [None]
+
+
+def test_index_is_extended_when_the_stream_has_grown(paths):
+    stream, _ = paths
+    before = len(opened(*paths).places)
+    writer = twin.Writer(stream, rank=0)
+    writer.add("step", twin.step_body(), index=3)
+    assert len(opened(*paths).places) == before + 1
+
+
+@pytest.mark.parametrize("change", ["shorter", "other"])
+def test_index_is_made_anew_when_it_does_not_fit_the_stream(paths, change, tmp_path):
+    stream, _ = paths
+    opened(*paths)
+    data = stream.read_bytes()
+    if change == "shorter":
+        stream.write_bytes(data[: twin.decode(data)[0][3]["offset"]])
+        expected = 3
+    else:
+        other = next((twin.write_run(tmp_path / "other", ranks=5, steps=9) / "stream").iterdir())
+        stream.write_bytes(other.read_bytes())
+        expected = len(twin.decode(other.read_bytes())[0])
+    assert len(opened(*paths).places) == expected
+
+
+def test_every_byte_of_the_index_flipped_changes_nothing(paths):
+    stream, stored = paths
+    expected = opened(*paths).places
+    data = stored.read_bytes()
+    for at in range(len(data)):
+        flipped = bytearray(data)
+        flipped[at] ^= 0x10
+        stored.write_bytes(flipped)
+        assert (opened(stream, stored, save_after=2**60).places == expected).all(), f"byte {at}"
+
+
+def test_index_of_another_run_is_not_used(paths):
+    opened(*paths)
+    assert len(opened(*paths, run_id=5).places) == 0
+
+
+def test_place_that_cannot_be_written_is_no_error(paths):
+    stream, stored = paths
+    stored.parent.write_text("a file where the folder should be")
+    index = opened(*paths)
+    assert len(index.places) == len(twin.decode(stream.read_bytes())[0])
+
+
+def test_small_streams_leave_no_index_behind(paths):
+    stream, stored = paths
+    _bridge.StreamIndex(str(stream), str(stored), twin.RUN_ID).refresh()
+    assert not stored.exists()
+
+
+def test_stream_that_became_shorter_while_open_is_read_anew(paths):
+    stream, _ = paths
+    index = opened(*paths)
+    data = stream.read_bytes()
+    stream.write_bytes(data[: twin.decode(data)[0][3]["offset"]])
+    index.refresh()
+    assert len(index.places) == 3
