@@ -18,6 +18,7 @@ struct RegionDefinition {
   int line = 0;
   int block = -1;
   uintptr_t site = 0;
+  bool written = false;                 // stands in the stream
   bool selected = true;                 // by the configuration's `regions`
   std::atomic<bool> armed_only{false};  // once armed, entries from elsewhere are not measured
   std::atomic<uint64_t> hash{0};

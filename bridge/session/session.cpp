@@ -26,7 +26,8 @@ namespace {
 constexpr size_t kGatherBytes = 64 * 1024;
 constexpr uint64_t kResidentEvery_ns = 10'000'000;
 constexpr uint64_t kPlacementEvery_ns = 1'000'000'000;
-constexpr double kWritingShare = 0.005;  // of the run's time; above it entries are gathered
+constexpr double kWritingShare = 0.005;  // of the run's time; above it entries are gathered,
+constexpr uint64_t kWritingGrace_ns = 10'000'000;  // once this much has been spent
 constexpr uint64_t kSummaryBytes = uint64_t(256) << 20;
 
 // perfield's own work on this thread: nothing it does is counted as the program's.
@@ -219,14 +220,7 @@ void Session::write_step(StepKind kind, uint64_t index, int64_t label, double ti
   Recorder& r = recorder();
   r.clock.calibrate();
   note_placement();
-  uint32_t defined = r.regions.size();
-  for (; regions_written_ < defined && !stream_.failed(); ++regions_written_) {
-    const RegionDefinition& d = r.regions[regions_written_];
-    JsonObject json;
-    json.natural("id", regions_written_).text("name", d.name).text("file", d.file);
-    json.integer("line", d.line).integer("block", d.block).natural("site", d.site);
-    stream_.json(EntryType::region, regions_written_, json.str());
-  }
+  define_regions();
 
   ProcessFigures figures = process_figures();
   if (!resident_ || r.clock.span_ns(now - resident_ticks_) > kResidentEvery_ns) {
@@ -273,6 +267,27 @@ void Session::write_step(StepKind kind, uint64_t index, int64_t label, double ti
   span_ = 0;
 }
 
+// A region is defined in the stream right before its first row: those that were never entered, or
+// are not selected, do not appear.
+void Session::define_regions() noexcept {
+  Recorder& r = recorder();
+  for (uint32_t id = 0; id < r.regions.size() && !stream_.failed(); ++id) {
+    RegionDefinition& d = r.regions[id];
+    if (d.written) continue;
+    bool used = false;
+    for (int i = 0; i < r.n_shards() && !used; ++i) {
+      const RegionValues& v = r.shard_at(i).carry_regions[id];
+      used = v.count || v.inclusive;
+    }
+    if (!used) continue;
+    JsonObject json;
+    json.natural("id", id).text("name", d.name).text("file", d.file);
+    json.integer("line", d.line).integer("block", d.block).natural("site", d.site);
+    stream_.json(EntryType::region, id, json.str());
+    d.written = true;
+  }
+}
+
 void Session::note_placement() {
   Recorder& r = recorder();
   uint64_t now = r.clock.ticks();
@@ -290,12 +305,14 @@ void Session::note_placement() {
 // Writes at once as long as that stays cheap beside the steps; gathers where it does not.
 void Session::flush_when_due(uint64_t now) noexcept {
   Recorder& r = recorder();
-  bool cheap = double(write_ticks_) < kWritingShare * double(now - wake_ticks_);
+  bool cheap = double(write_ticks_) < kWritingShare * double(now - wake_ticks_) ||
+               r.clock.span_ns(write_ticks_) < kWritingGrace_ns;
   double gathered_s = double(r.clock.span_ns(now - last_flush_ticks_)) * 1e-9;
   if (!cheap && stream_.gathered() < kGatherBytes && gathered_s < config_.flush_seconds) return;
+  uint64_t before = r.clock.ticks();
   stream_.flush();
   last_flush_ticks_ = r.clock.ticks();
-  write_ticks_ += last_flush_ticks_ - now;
+  write_ticks_ += last_flush_ticks_ - before;
 }
 
 void Session::check_writing() noexcept {

@@ -53,6 +53,7 @@ class Session {
   void forget_preload() noexcept;
   void write_rank_entry(int size, const std::string& mpi);
   void write_end_entry(const std::string& reason);
+  void define_regions() noexcept;
   void note_placement();
 
   // Takes what was counted into carry and stops the step's clock.
@@ -84,7 +85,6 @@ class Session {
   uint64_t own_ticks_ = 0, total_own_ticks_ = 0;
   uint64_t write_ticks_ = 0, last_flush_ticks_ = 0, wake_ticks_ = 0;
   uint64_t resident_ = 0, resident_ticks_ = 0, placement_ticks_ = 0;
-  uint32_t regions_written_ = 0;
   ProcessFigures figures_;
   std::string cpu_set_;
   std::vector<std::string> sources_;

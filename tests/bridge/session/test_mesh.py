@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The mesh and the fields that a program describes arrive as they were, and bad ones are told."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def test_image_and_rectilinear_blocks_keep_their_coordinates(measured):
+    run, _ = measured("""
+      int64_t e[6] = {0, 4, 0, 3, 0, 2}; double o[3] = {1, 2, 3}, d[3] = {0.5, 0.25, 0.125};
+      double x[3] = {0, 1, 4}, y[2] = {0, 2}, z[1] = {7};
+      int64_t f[6] = {10, 12, 0, 1, 5, 5};
+      perfield_initialize();
+      perfield_mesh_image(0, e, o, d);
+      perfield_mesh_rectilinear(1, f, perfield_array_of(x, PERFIELD_FLOAT64, 1, 3),
+        perfield_array_of(y, PERFIELD_FLOAT64, 1, 2), perfield_array_of(z, PERFIELD_FLOAT64, 1, 1));
+      perfield_run(0, 0.0);
+    """)
+    assert run.frame(0).mesh_version[0] == 1
+    image, rectilinear = sorted(run.mesh(0, 1), key=lambda block: block.block)
+    assert image.kind == "image"
+    assert list(image.extent) == [0, 4, 0, 3, 0, 2]
+    assert list(image.origin) == [1, 2, 3]
+    assert rectilinear.kind == "rectilinear"
+    assert np.array_equal(rectilinear.x, [0, 1, 4])
+
+
+def test_one_component_of_a_fortran_array_is_taken_with_its_strides(measured):
+    run, _ = measured("""
+      enum { NI = 4, NJ = 3, NK = 2, LI = 6, LJ = 5 };
+      static double q[NK][LJ][LI][5];
+      for (int k = 0; k < NK; ++k) for (int j = 0; j < LJ; ++j) for (int i = 0; i < LI; ++i)
+        for (int c = 0; c < 5; ++c) q[k][j][i][c] = 1000 * c + 100 * k + 10 * j + i;
+      int64_t e[6] = {0, NI - 1, 0, NJ - 1, 0, NK - 1}; double o[3] = {0}, d[3] = {1, 1, 1};
+      perfield_initialize();
+      perfield_mesh_image(0, e, o, d);
+      perfield_field(0, "density", PERFIELD_POINTS,
+                     perfield_array_component(&q[0][0][0][0], 5, 2, NI, NJ, NK, LI, LJ));
+      perfield_run(0, 0.0);
+    """)
+    field = run.fields(0, 0)[(0, "density")]
+    expected = [2000 + 100 * k + 10 * j + i for k in range(2) for j in range(3) for i in range(4)]
+    assert np.array_equal(np.ravel(field.values), expected)
+    assert field.association == "point"
+
+
+def test_connectivity_of_4_or_8_bytes_from_0_or_1_is_the_same_mesh(measured):
+    run, _ = measured("""
+      double p[12] = {0,0,0, 1,0,0, 0,1,0, 0,0,1};
+      int32_t c0[4] = {0, 1, 2, 3}; int64_t c1[4] = {1, 2, 3, 4};
+      int32_t o0[2] = {0, 4}; int64_t o1[2] = {0, 4}; int32_t t = 10;
+      perfield_initialize();
+      perfield_array points = perfield_array_of(p, PERFIELD_FLOAT64, 3, 4);
+      perfield_mesh_unstructured(0, points, perfield_array_of(c0, PERFIELD_INT32, 1, 4),
+        perfield_array_of(o0, PERFIELD_INT32, 1, 2), perfield_array_of(&t, PERFIELD_INT32, 1, 1), 0);
+      perfield_mesh_unstructured(1, points, perfield_array_of(c1, PERFIELD_INT64, 1, 4),
+        perfield_array_of(o1, PERFIELD_INT64, 1, 2), perfield_array_of(&t, PERFIELD_INT32, 1, 1), 1);
+      perfield_run(0, 0.0);
+    """)
+    for block in run.mesh(0, 1):
+        assert np.array_equal(block.connectivity, [0, 1, 2, 3])
+        assert np.array_equal(block.offsets, [0, 4])
+        assert np.array_equal(block.types, [10])
+        assert block.points.shape == (4, 3)
+
+
+def test_structured_points_with_ghosts(measured):
+    run, _ = measured("""
+      float p[3 * 12]; for (int i = 0; i < 36; ++i) p[i] = i;
+      int64_t e[6] = {0, 2, 0, 1, 0, 1}; int8_t g[2] = {0, 1};
+      perfield_initialize();
+      perfield_mesh_structured(0, e, perfield_array_of(p, PERFIELD_FLOAT32, 3, 12));
+      perfield_mesh_ghosts(0, PERFIELD_CELLS, perfield_array_of(g, PERFIELD_INT8, 1, 2));
+      perfield_run(0, 0.0);
+    """)
+    (block,) = run.mesh(0, 1)
+    assert block.kind == "structured"
+    assert np.array_equal(block.points.ravel(), np.arange(36))
+    assert np.array_equal(block.ghosts["cell"], [0, 1])
+
+
+def test_a_changed_mesh_is_a_new_version_for_the_steps_after(measured):
+    run, _ = measured("""
+      int64_t small[6] = {0, 1, 0, 1, 0, 1}, big[6] = {0, 9, 0, 1, 0, 1}; double o[3] = {0}, d[3] = {1, 1, 1};
+      perfield_initialize();
+      perfield_mesh_image(0, small, o, d);
+      perfield_run(0, 0.0);
+      perfield_mesh_changed();
+      perfield_mesh_image(0, big, o, d);
+      perfield_run(1, 1.0);
+    """)
+    versions = [int(frame.mesh_version[0]) for frame in run.frames()]
+    assert versions == [1, 2]
+    assert [run.mesh(0, v)[0].extent[1] for v in versions] == [1, 9]
+
+
+def test_an_empty_piece_is_legal(measured):
+    run, _ = measured("""
+      int64_t zero = 0;
+      perfield_array none = perfield_array_of(0, PERFIELD_FLOAT64, 3, 0);
+      perfield_array no_numbers = perfield_array_of(0, PERFIELD_INT64, 1, 0);
+      perfield_initialize();
+      perfield_mesh_unstructured(0, none, no_numbers, perfield_array_of(&zero, PERFIELD_INT64, 1, 1),
+                                 no_numbers, 0);
+      perfield_run(0, 0.0);
+    """)
+    (block,) = run.mesh(0, 1)
+    assert len(block.types) == 0
+    assert run.frame(0).mesh_version[0] == 1
+
+
+def test_connectivity_out_of_range_is_told_with_both_numbers(measured):
+    run, result = measured("""
+      double p[12] = {0}; int32_t c[4] = {0, 1, 2, 44}, o[2] = {0, 4}, t = 10;
+      perfield_initialize();
+      perfield_mesh_unstructured(0, perfield_array_of(p, PERFIELD_FLOAT64, 3, 4),
+        perfield_array_of(c, PERFIELD_INT32, 1, 4), perfield_array_of(o, PERFIELD_INT32, 1, 2),
+        perfield_array_of(&t, PERFIELD_INT32, 1, 1), 0);
+      perfield_run(0, 0.0);
+    """)
+    assert "connectivity[3] names point 44 but the points are 0 to 3 in block 0" in result.stderr
+    assert run.frame(0).mesh_version[0] == 0
+
+
+def test_doubling_the_steps_does_not_double_the_mesh_bytes(measured, tmp_path):
+    body = """
+      int64_t e[6] = {0, 9, 0, 9, 0, 9}; double o[3] = {0}, d[3] = {1, 1, 1};
+      perfield_initialize();
+      perfield_mesh_image(0, e, o, d);
+      for (int s = 0; s < STEPS; ++s) perfield_run(s, s);
+    """
+    measured(body.replace("STEPS", "20"))
+    measured(body.replace("STEPS", "40"))
+
+    def mesh_bytes(name: str) -> int:
+        return sum(file.stat().st_size for file in (tmp_path / name / "mesh").iterdir())
+
+    assert mesh_bytes("perfield-run") == mesh_bytes("perfield-run-2") > 0
+
+
+def test_fields_are_stored_every_so_many_steps(measured):
+    run, _ = measured(
+        """
+      int64_t e[6] = {0, 1, 0, 0, 0, 0}; double o[3] = {0}, d[3] = {1, 1, 1}, t[2] = {0};
+      perfield_initialize();
+      perfield_mesh_image(0, e, o, d);
+      perfield_field(0, "temperature", PERFIELD_POINTS, perfield_array_of(t, PERFIELD_FLOAT64, 1, 2));
+      for (int s = 0; s < 10; ++s) { t[0] = s; perfield_run(s, s); }
+    """,
+        env={"PERFIELD_FIELDS_EVERY": "4"},
+    )
+    seen = [float(np.ravel(run.fields(0, i)[(0, "temperature")].values)[0]) for i in range(10)]
+    assert seen == [0, 0, 0, 0, 4, 4, 4, 4, 8, 8]

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Regions as the recorder counts them: nested, recursive, open over a step's end, in threads."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+MS = 1e-3
+
+
+def about(value: float, expected: float) -> bool:
+    """Equal but for the rounding of seconds: in these programs time passes only where they say."""
+    return value == pytest.approx(expected, abs=1e-9)
+
+
+def test_inner_time_is_in_the_outer_regions_time_but_not_in_its_own(measured):
+    run, _ = measured("""
+      perfield_region outer = REGION("outer"), inner = REGION("inner");
+      perfield_initialize();
+      perfield_region_begin(outer); work(10);
+      perfield_region_begin(inner); work(30); perfield_region_end(inner);
+      perfield_region_end(outer);
+      perfield_run(0, 0.0);
+    """)
+    values = run.frame(0).values
+    assert about(values["outer_time_s"][0], 40 * MS)
+    assert about(values["outer_self_time_s"][0], 10 * MS)
+    assert about(values["inner_time_s"][0], 30 * MS)
+
+
+def test_recursion_counts_every_entry_and_times_the_outermost(measured):
+    run, _ = measured(
+        """
+      perfield_initialize();
+      descend(REGION("descend"), 5);
+      perfield_run(0, 0.0);
+    """,
+        before="""
+      static void descend(perfield_region r, int n) {
+        perfield_region_begin(r);
+        work(4);
+        if (n > 1) descend(r, n - 1);
+        perfield_region_end(r);
+      }
+    """,
+    )
+    values = run.frame(0).values
+    assert values["descend_count"][0] == 5
+    assert about(values["descend_time_s"][0], 20 * MS)
+    assert about(values["descend_self_time_s"][0], 20 * MS)
+
+
+def test_region_open_over_a_steps_end_is_credited_to_both_steps(measured):
+    run, _ = measured("""
+      perfield_region r = REGION("long");
+      perfield_initialize();
+      work(10); perfield_region_begin(r); work(20);
+      perfield_run(0, 0.0);
+      work(30); perfield_region_end(r); work(10);
+      perfield_run(1, 1.0);
+      work(1);
+      perfield_run(2, 2.0);
+    """)
+    times = [frame.values["long_time_s"][0] for frame in run.frames()]
+    counts = [frame.values["long_count"][0] for frame in run.frames()]
+    assert about(times[0], 20 * MS)
+    assert about(times[1], 30 * MS)
+    assert counts[:2] == [1, 0]  # the entry belongs to the step in which it happened
+    assert math.isnan(times[2])  # not entered is not zero
+
+
+def test_region_begun_before_waking_is_not_known(measured):
+    run, _ = measured("""
+      perfield_region all = REGION("all");
+      perfield_region_begin(all);
+      perfield_initialize();
+      for (int s = 0; s < 3; ++s) { work(1); perfield_run(s, s); }
+      perfield_region_end(all);
+    """)
+    assert "all_time_s" not in run.frame(0).values
+
+
+def test_time_of_an_enclosing_region_is_the_steps_time(measured):
+    run, _ = measured("""
+      perfield_region all = REGION("all");
+      perfield_initialize();
+      perfield_region_begin(all);
+      for (int s = 0; s < 20; ++s) { work(1); perfield_run(s, s); }
+      perfield_region_end(all);
+    """)
+    for frame in list(run.frames())[1:]:
+        assert frame.values["all_time_s"][0] == pytest.approx(frame.values["step_time_s"][0], abs=1e-9)
+
+
+def test_ends_that_do_not_match_close_the_inner_regions_and_are_told(measured):
+    run, result = measured("""
+      perfield_region outer = REGION("outer"), inner = REGION("inner"), stray = REGION("stray");
+      perfield_initialize();
+      perfield_region_end(stray);
+      perfield_region_begin(outer); perfield_region_begin(inner); work(5);
+      perfield_region_end(outer);
+      work(10);
+      perfield_run(0, 0.0);
+    """)
+    values = run.frame(0).values
+    assert about(values["inner_time_s"][0], 5 * MS)
+    assert about(values["outer_time_s"][0], 5 * MS)
+    assert result.stderr.count("perfield: events that could not be right") == 1
+
+
+def test_threads_add_up(measured):
+    run, _ = measured(
+        """
+      perfield_initialize();
+      pthread_t t[4];
+      for (int i = 0; i < 4; ++i) pthread_create(&t[i], 0, thread, 0);
+      for (int i = 0; i < 4; ++i) pthread_join(t[i], 0);
+      perfield_run(0, 0.0);
+    """,
+        before="""
+      #include <pthread.h>
+      static void* thread(void* unused) {
+        (void)unused;
+        perfield_region r = REGION("part");
+        for (int i = 0; i < 100; ++i) { perfield_region_begin(r); perfield_region_end(r); }
+        return 0;
+      }
+    """,
+        flags=["-pthread"],
+    )
+    values = run.frame(0).values
+    assert values["part_count"][0] == 400
+
+
+def test_worker_region_that_stays_open_is_seen_in_every_step(measured):
+    run, _ = measured(
+        """
+      perfield_initialize();
+      pthread_t t;
+      pthread_create(&t, 0, thread, 0);
+      while (!inside) usleep(100);
+      for (int s = 0; s < 5; ++s) { work(5); perfield_run(s, s); }
+      done = 1;
+      pthread_join(t, 0);
+    """,
+        before="""
+      #include <pthread.h>
+      static volatile int inside, done;
+      static void* thread(void* unused) {
+        (void)unused;
+        perfield_region r = REGION("worker");
+        perfield_region_begin(r);
+        inside = 1;
+        while (!done) usleep(200);
+        perfield_region_end(r);
+        return 0;
+      }
+    """,
+        flags=["-pthread"],
+    )
+    for frame in list(run.frames())[1:]:
+        assert frame.values["worker_time_s"][0] == pytest.approx(frame.values["step_time_s"][0], abs=1e-9)
+
+
+def test_regions_are_chosen_by_name_and_glob(measured):
+    run, _ = measured(
+        """
+      perfield_initialize();
+      const char* names[] = {"iflux_edge", "vflux_edge", "vflux_cell", "update"};
+      for (int i = 0; i < 4; ++i) { perfield_begin(names[i]); work(1); perfield_end(names[i]); }
+      perfield_run(0, 0.0);
+    """,
+        env={"PERFIELD_REGIONS": "iflux_edge,vflux_*"},
+    )
+    values = run.frame(0).values
+    assert {name for name in values if name.endswith("_count") and "flux" in name} == {
+        "iflux_edge_count",
+        "vflux_edge_count",
+        "vflux_cell_count",
+    }
+    assert not any(name.startswith("update") for name in values)
+
+
+def test_pipeline_next_measures_the_region_from_that_call_site_only(measured):
+    run, _ = measured(
+        """
+      perfield_initialize();
+      for (int s = 0; s < 3; ++s) {
+        flux(2);
+        perfield_pipeline_next();
+        flux(10);
+        flux(2);
+        perfield_run(s, s);
+      }
+    """,
+        before="""
+      static void flux(double ms) {
+        perfield_begin("flux"); work(ms); perfield_end("flux");
+      }
+    """,
+        env={"PERFIELD_REGIONS": ""},
+    )
+    for frame in run.frames():
+        assert frame.values["flux_count"][0] == 1
+        assert about(frame.values["flux_time_s"][0], 10 * MS)
+
+
+def test_nested_regions_can_be_armed_at_once(measured):
+    run, _ = measured(
+        """
+      perfield_initialize();
+      perfield_pipeline_next();
+      perfield_begin("outer"); work(5);
+      perfield_pipeline_next();
+      perfield_begin("inner"); work(5);
+      perfield_end("inner"); perfield_end("outer");
+      perfield_begin("inner"); perfield_end("inner");
+      perfield_run(0, 0.0);
+    """,
+        env={"PERFIELD_REGIONS": ""},
+    )
+    values = run.frame(0).values
+    assert (values["outer_count"][0], values["inner_count"][0]) == (1, 1)
+    assert about(values["outer_time_s"][0], 10 * MS)
+
+
+def test_pipeline_next_that_arms_nothing_is_told_once(measured):
+    _, result = measured("""
+      perfield_initialize();
+      for (int s = 0; s < 3; ++s) { perfield_pipeline_next(); perfield_run(s, s); }
+    """)
+    assert result.stderr.count("perfield_pipeline_next was called but no region was entered") == 1
+
+
+def test_time_on_a_block_is_kept_per_block(measured):
+    run, _ = measured("""
+      perfield_region flux = REGION("flux");
+      perfield_initialize();
+      for (int block = 0; block < 3; ++block) {
+        perfield_region_begin_on(flux, block); work(5 * (block + 1)); perfield_region_end(flux);
+      }
+      perfield_run(0, 0.0);
+    """)
+    frame = run.frame(0)
+    for block in range(3):
+        assert about(frame.block_values["flux_time_s"][(0, block)], 5 * MS * (block + 1))
+
+
+def test_100000_regions_are_bounded_and_their_sums_exact(measured):
+    run, result = measured("""
+      perfield_initialize();
+      char name[32];
+      for (int i = 0; i < 100000; ++i) {
+        snprintf(name, sizeof name, "region %d", i);
+        perfield_begin(name); perfield_end(name);
+      }
+      perfield_run(0, 0.0);
+    """)
+    counts = [v[0] for name, v in run.frame(0).values.items() if name.endswith("_count") and "region" in name]
+    assert sum(counts) == 100000
+    assert len(counts) <= 4096
+    assert "raise max_regions" in result.stderr
+
+
+def test_very_deep_recursion_is_survived(measured):
+    run, _ = measured("""
+      perfield_region r = REGION("deep");
+      perfield_initialize();
+      for (int i = 0; i < 1000; ++i) perfield_region_begin(r);
+      for (int i = 0; i < 1000; ++i) perfield_region_end(r);
+      perfield_run(0, 0.0);
+    """)
+    assert run.frame(0).values["deep_count"][0] == 1000

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""When a step closes, which steps are measured, and what lies in none."""
+
+from __future__ import annotations
+
+import pytest
+
+LOOP = """
+  perfield_region r = REGION("work");
+  work(20);
+  perfield_initialize();
+  for (int s = 0; s < 12; ++s) {
+    perfield_region_begin(r); work(2); perfield_region_end(r);
+    perfield_run(100 + s, 0.5 * s);
+  }
+  work(10);
+"""
+
+
+def test_each_call_of_run_closes_one_frame_with_its_number_and_time(measured):
+    run, _ = measured(LOOP)
+    frames = list(run.frames())
+    assert [f.index for f in frames] == list(range(12))
+    assert [f.label for f in frames] == list(range(100, 112))
+    assert [f.time for f in frames] == [0.5 * s for s in range(12)]
+    assert all(f.values["work_count"][0] == 1 for f in frames)
+
+
+def test_setup_and_teardown_are_kept_apart(measured):
+    run, _ = measured(LOOP)
+    assert [f.values["step_time_s"][0] for f in run.frames()] == pytest.approx([0.002] * 12)
+    assert run.teardown.values["step_time_s"][0] == pytest.approx(0.010)
+
+
+def test_without_initialize_what_precedes_the_first_run_is_setup(measured):
+    run, _ = measured("""
+      MPI_Init(&argc, &argv);
+      work(30);
+      for (int s = 0; s < 4; ++s) { perfield_run(s, s); work(2); }
+      MPI_Finalize();
+    """)
+    assert len(run) == 3
+    assert run.setup.values["step_time_s"][0] >= 0.0295
+
+
+def test_measure_every_makes_a_frame_of_one_step_in_so_many(measured):
+    run, _ = measured(LOOP, env={"PERFIELD_MEASURE_EVERY": "5"})
+    frames = list(run.frames())
+    assert [f.label for f in frames] == [100, 105, 110]
+    assert [f.values["work_count"][0] for f in frames] == [1, 1, 1]
+    assert all(f.values["work_time_s"][0] == pytest.approx(0.002) for f in frames)
+
+
+def test_region_open_over_unmeasured_steps_is_credited_only_where_measured(measured):
+    run, _ = measured(
+        """
+      perfield_region all = REGION("all");
+      perfield_initialize();
+      perfield_region_begin(all);
+      for (int s = 0; s < 6; ++s) { work(3); perfield_run(s, s); }
+      perfield_region_end(all);
+    """,
+        env={"PERFIELD_MEASURE_EVERY": "3"},
+    )
+    frames = list(run.frames())
+    assert [f.label for f in frames] == [0, 3]
+    for frame in frames:
+        assert frame.values["all_time_s"][0] == pytest.approx(0.003)
+
+
+def test_sum_every_adds_steps_up_and_keeps_the_rest(measured):
+    run, _ = measured(LOOP, env={"PERFIELD_SUM_EVERY": "5"})
+    frames = list(run.frames())
+    assert [f.span for f in frames] == [5, 5, 2]
+    assert [f.values["work_count"][0] for f in frames] == [5, 5, 2]
+    assert sum(f.values["work_time_s"][0] for f in frames) == pytest.approx(0.024)
+
+
+def test_skip_steps_leaves_the_first_ones_out(measured):
+    run, _ = measured(LOOP, env={"PERFIELD_SKIP_STEPS": "9"})
+    assert [f.label for f in run.frames()] == [109, 110, 111]
+
+
+def test_nothing_is_counted_and_no_time_passes_while_paused(measured):
+    run, _ = measured("""
+      perfield_region r = REGION("work");
+      perfield_initialize();
+      perfield_region_begin(r); work(5);
+      perfield_pause(); work(40);
+      perfield_begin("hidden"); work(1); perfield_end("hidden");
+      perfield_resume();
+      work(5); perfield_region_end(r);
+      perfield_run(0, 0.0);
+    """)
+    values = run.frame(0).values
+    assert values["work_time_s"][0] == pytest.approx(0.010)
+    assert "hidden_count" not in values or values["hidden_count"][0] != 1
+
+
+def test_pauses_nest(measured):
+    run, _ = measured("""
+      perfield_initialize();
+      perfield_pause(); perfield_pause(); perfield_resume();
+      perfield_begin("hidden"); perfield_end("hidden");
+      perfield_resume();
+      perfield_begin("seen"); perfield_end("seen");
+      perfield_run(0, 0.0);
+    """)
+    values = run.frame(0).values
+    assert values["seen_count"][0] == 1
+    assert "hidden_count" not in values or values["hidden_count"][0] != 1
+
+
+def test_start_paused_waits_for_resume(measured):
+    run, _ = measured(
+        """
+      perfield_initialize();
+      perfield_begin("early"); perfield_end("early");
+      perfield_run(0, 0.0);
+      perfield_resume();
+      perfield_begin("late"); perfield_end("late");
+      perfield_run(1, 1.0);
+    """,
+        env={"PERFIELD_START_PAUSED": "true"},
+    )
+    values = run.frame(1).values
+    assert values["late_count"][0] == 1
+    assert "early_count" not in run.frame(0).values or run.frame(0).values["early_count"][0] != 1
+
+
+def test_pcontrol_pauses_and_resumes(measured):
+    run, _ = measured("""
+      MPI_Init(&argc, &argv);
+      int out = 1, in;
+      perfield_initialize();
+      for (int s = 0; s < 2; ++s) {
+        MPI_Pcontrol(0);
+        for (int i = 0; i < 5; ++i)
+          MPI_Sendrecv(&out, 1, MPI_INT, 0, 0, &in, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Pcontrol(1);
+        MPI_Sendrecv(&out, 1, MPI_INT, 0, 0, &in, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        perfield_run(s, s);
+      }
+      MPI_Finalize();
+    """)
+    assert [f.values["sendrecv_count"][0] for f in run.frames()] == [1, 1]
+
+
+def test_repeated_and_falling_step_numbers_make_frames_of_their_own(measured):
+    run, _ = measured("""
+      perfield_initialize();
+      int numbers[] = {5, 5, 3, 4};
+      for (int i = 0; i < 4; ++i) { perfield_begin("r"); perfield_end("r"); perfield_run(numbers[i], 0.1); }
+    """)
+    frames = list(run.frames())
+    assert [f.label for f in frames] == [5, 5, 3, 4]
+    assert [f.index for f in frames] == [0, 1, 2, 3]
+
+
+def test_step_region_closes_a_step_where_run_is_never_called(measured):
+    run, _ = measured(
+        """
+      MPI_Init(&argc, &argv);
+      work(20);
+      for (int s = 0; s < 4; ++s) {
+        perfield_begin("time step"); perfield_begin("flux"); work(2); perfield_end("flux");
+        perfield_end("time step");
+      }
+      MPI_Finalize();
+    """,
+        env={"PERFIELD_STEP_REGION": "time step"},
+    )
+    frames = list(run.frames())
+    assert len(frames) == 4
+    assert all(f.values["time_step_time_s"][0] > 0.0019 for f in frames)
+    assert all(f.values["flux_count"][0] == 1 for f in frames)
+
+
+def test_a_program_without_steps_has_setup_and_no_frames(measured):
+    run, result = measured("""
+      MPI_Init(&argc, &argv);
+      work(5);
+      MPI_Finalize();
+    """)
+    assert len(run) == 0
+    assert run.setup.values["step_time_s"][0] >= 0.0049
+    assert result.returncode == 0
+
+
+def test_perfields_own_time_lies_in_no_step_and_is_recorded(measured):
+    run, _ = measured(LOOP, real_time=True)
+    own = [f.values["perfield_time_s"][0] for f in run.frames()]
+    assert all(value > 0 for value in own)
