@@ -79,7 +79,7 @@ build: .venv/installed ## build the wheel and install it into .venv
 demo: build/heat3d/heat3d ## run the heat case on 8 ranks and make pictures of it
 	@rm -rf demo/heat3d && mkdir -p demo/heat3d
 	cd demo/heat3d && PATH="$(CURDIR)/$(BIN):$$PATH" perfield run -n 8 -- \
-	  $(CURDIR)/build/heat3d/heat3d --minds 2 2 2 --points 32 32 32 --steps 40 --hot-spot
+	  $(CURDIR)/build/heat3d/heat3d --minds 2 2 2 --points 32 32 32 --steps 40 --exchange isend --hot-spot
 	$(BIN)/perfield render --images demo/heat3d/perfield-run
 
 demo-openfoam: .venv/installed | openfoam-packages ## run three OpenFOAM solvers, unmodified, on 4 ranks
