@@ -190,7 +190,9 @@ def main() -> None:
     texts = [wrapper(function) for function in functions if not function.by_hand]
     arguments.out.mkdir(parents=True, exist_ok=True)
     (arguments.out / "next.hpp").write_text(NEXT.format(members=members, list=listed), encoding="utf-8")
-    (arguments.out / "wrappers.cpp").write_text(WRAPPERS.format(wrappers="\n\n".join(texts)), encoding="utf-8")
+    (arguments.out / "wrappers.cpp").write_text(
+        WRAPPERS.format(wrappers="\n\n".join(texts)), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -24,8 +24,8 @@ struct Neighbors {
 class Peers {
  public:
   int32_t world_rank(int rank) noexcept {
-    if (is_world) return rank;
     if (rank < 0 || rank >= size) return kPeerUnknown;
+    if (is_world) return rank;
     std::atomic<uint64_t>& slot = slots_[rank % kSlots];
     const uint64_t kept = slot.load(std::memory_order_relaxed);
     return kept >> 32 == static_cast<uint64_t>(rank) + 1 ? static_cast<int32_t>(kept)

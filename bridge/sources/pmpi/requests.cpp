@@ -91,12 +91,14 @@ int32_t source_of(const Pending& pending, const MPI_Status& status) noexcept {
   return peer;
 }
 
-int32_t count_arrived(const Pending& pending, const MPI_Status& status) noexcept {
+void count_arrived(const Pending& pending, const MPI_Status& status,
+                   uint64_t waited_since) noexcept {
   const int32_t peer = source_of(pending, status);
   int cancelled = 0;
   library.Test_cancelled(&status, &cancelled);
-  if (!cancelled) perfield_received(peer, bytes_of(status));
-  return peer;
+  if (cancelled) return;
+  perfield_received(peer, bytes_of(status));
+  if (waited_since) perfield_waited(peer, waited_since);
 }
 
 }  // namespace perfield::pmpi

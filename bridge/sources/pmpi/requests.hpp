@@ -66,7 +66,9 @@ extern Requests requests;
 // World rank of who sent what `status` tells of; lets go of what `pending` kept.
 int32_t source_of(const Pending& pending, const MPI_Status& status) noexcept;
 
-// Counts the message that has ended `pending`; its source.
-int32_t count_arrived(const Pending& pending, const MPI_Status& status) noexcept;
+// Counts the message that has ended `pending`, and, unless `waited_since` is 0, the time since then
+// as waiting for its source. A cancelled receive is no message.
+void count_arrived(const Pending& pending, const MPI_Status& status,
+                   uint64_t waited_since) noexcept;
 
 }  // namespace perfield::pmpi

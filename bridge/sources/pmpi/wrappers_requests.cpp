@@ -36,7 +36,7 @@ class Items {
 void count_or_let_go(Call& call, const Pending& pending, const MPI_Status& status) noexcept {
   if (!pending.receives()) return;
   if (call.entered)
-    count_arrived(pending, status);
+    count_arrived(pending, status, 0);
   else
     source_of(pending, status);
 }
@@ -111,7 +111,7 @@ PERFIELD_WRAPPER MPI_Wait(MPI_Request* request, MPI_Status* status) {
   const int result = next().Wait(request, status);
   if (!pending.receives() || result != MPI_SUCCESS) return result;
   if (call.entered)
-    perfield_waited(count_arrived(pending, *status), call.entered);
+    count_arrived(pending, *status, call.entered);
   else
     source_of(pending, *status);
   return result;

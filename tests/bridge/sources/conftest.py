@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs of programs/ run under perfield-exec, and what the ranks counted over the whole run."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+
+
+def load(path: Path):
+    """A Python file of the repository as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def call_names() -> dict[int, tuple[str, str]]:
+    """Number of a call -> its name and class of time, from the table of calls."""
+    text = (ROOT / "bridge/recorder/calls.def").read_text()
+    return {
+        int(n): (name, kind)
+        for n, name, kind in re.findall(r"^PERFIELD_CALL\((\d+), (\w+), (\w+)", text, re.M)
+    }
+
+
+@dataclass
+class Counted:
+    """Sums over all entries of a run, setup and teardown included.
+
+    messages, received, waits : (rank, call, peer), (rank, peer), (rank, peer) -> count; the _bytes
+    and waited_ns likewise. calls : (rank, call) -> count. out, into : (rank, call) -> bytes.
+    class_s : (rank, class of time) -> seconds.
+    """
+
+    messages: Counter = field(default_factory=Counter)
+    bytes: Counter = field(default_factory=Counter)
+    empty: Counter = field(default_factory=Counter)
+    received: Counter = field(default_factory=Counter)
+    received_bytes: Counter = field(default_factory=Counter)
+    waited_ns: Counter = field(default_factory=Counter)
+    calls: Counter = field(default_factory=Counter)
+    out: Counter = field(default_factory=Counter)
+    into: Counter = field(default_factory=Counter)
+    class_s: Counter = field(default_factory=Counter)
+    ranks: dict = field(default_factory=dict)
+    ends: dict = field(default_factory=dict)
+
+    def sent_by(self, rank: int) -> dict:
+        """(call, peer) -> (count, bytes) of what this rank sent."""
+        return {(c, p): (n, self.bytes[r, c, p]) for (r, c, p), n in self.messages.items() if r == rank}
+
+    def received_by(self, rank: int) -> dict:
+        """peer -> (count, bytes) of what this rank received."""
+        return {p: (n, self.received_bytes[r, p]) for (r, p), n in self.received.items() if r == rank}
+
+    def moved_by(self, rank: int) -> dict:
+        """call -> (bytes out, bytes in) of this rank's collectives and file operations, if not 0."""
+        calls = {call for r, call in (*self.out, *self.into) if r == rank}
+        moved = {call: (self.out[rank, call], self.into[rank, call]) for call in calls}
+        return {call: both for call, both in moved.items() if any(both)}
+
+
+def read_counted(run: Path) -> Counted:
+    """What stands in the streams of a run, by the slow reader of the tests."""
+    twin = load(ROOT / "tests/twin.py")
+    names = call_names()
+    counted = Counted()
+    for path in (run / "stream").glob("*.pf"):
+        entries, damage = twin.decode(path.read_bytes())
+        assert not damage, f"{path} has damage at {damage}"
+        for entry in entries:
+            rank, body = entry["rank"], entry["body"]
+            if entry["type"] == "rank":
+                counted.ranks[rank] = body
+            elif entry["type"] == "end":
+                counted.ends[rank] = body
+            elif entry["type"] == "step":
+                add_step(counted, names, rank, body)
+    return counted
+
+
+def add_step(counted: Counted, names: dict, rank: int, body: dict) -> None:
+    """Adds the tables of one step entry."""
+    for row in body["messages"]:
+        name = names[row["call"]][0]
+        if name == "recv":
+            counted.received[rank, row["peer"]] += row["count"]
+            counted.received_bytes[rank, row["peer"]] += row["bytes"]
+        else:
+            key = rank, name, row["peer"]
+            counted.messages[key] += row["count"]
+            counted.bytes[key] += row["bytes"]
+            counted.empty[key] += row["empty"]
+    for row in body["waits"]:
+        counted.waited_ns[rank, row["peer"]] += row["ns"]
+    for row in body["calls"]:
+        name, kind = names[row["call"]]
+        counted.calls[rank, name] += row["count"]
+        counted.out[rank, name] += row["bytes_out"]
+        counted.into[rank, name] += row["bytes_in"]
+        counted.class_s[rank, kind] += row["ns"] * 1e-9
+
+
+@pytest.fixture(scope="session")
+def programs() -> Path:
+    """The folder of the programs that are measured."""
+    return PROGRAMS
+
+
+@pytest.fixture(scope="session")
+def counted_in() -> Callable[[Path], Counted]:
+    """counted_in(run): what the ranks of a run directory counted."""
+    return read_counted
+
+
+@pytest.fixture(scope="session")
+def generate():
+    """The generator of the wrappers, as a module."""
+    return load(ROOT / "bridge/sources/pmpi/generate.py")
+
+
+@pytest.fixture(scope="session")
+def known_calls() -> set[str]:
+    """Names of the calls in the table of calls."""
+    return {name for name, _ in call_names().values()}
+
+
+@pytest.fixture(scope="session")
+def measure(mpirun, build_c, bin_dir):
+    """measure(name, *arguments, n=4, env=None, flags=()): runs programs/<name>.c measured.
+
+    Returns (Counted, the finished command).
+    """
+
+    def run(name: str, *arguments: object, n: int = 4, env: dict | None = None, flags: tuple = ()):
+        program = build_c(PROGRAMS / f"{name}.c", "-lpthread", *flags)
+        result = mpirun(n, bin_dir / "perfield-exec", program, *arguments, env=env)
+        assert result.returncode == 0, f"{name} failed:\n{result.stdout}\n{result.stderr}"
+        return read_counted(result.cwd / "perfield-run"), result
+
+    return run

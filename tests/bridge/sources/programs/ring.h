@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * ring.h - what the test programs share: a communicator by the name in the first argument, and this
+ * rank's neighbours in it. `world`, or `reversed`, in which world rank w has rank size - 1 - w. */
+#pragma once
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static MPI_Comm comm;
+static int rank, size, left, right;
+
+static inline void begin(int argc, char** argv) {
+  int world_rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  comm = MPI_COMM_WORLD;
+  if (argc > 1 && strcmp(argv[1], "reversed") == 0)
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -world_rank, &comm);
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  left = (rank + size - 1) % size;
+  right = (rank + 1) % size;
+}
+
+static inline void end(void) {
+  if (comm != MPI_COMM_WORLD) MPI_Comm_free(&comm);
+  MPI_Finalize();
+}

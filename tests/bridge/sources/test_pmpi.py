@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""MPI calls of C programs: counts, bytes and peers against closed forms, exactly; time within 1 %."""
+
+from __future__ import annotations
+
+import pytest
+
+N = 4  # ranks
+INT, DOUBLE = 4, 8
+BOTH_ORDERS = pytest.mark.parametrize("order", ["world", "reversed"])
+
+
+def neighbors(rank: int, order: str, n: int = N) -> tuple[int, int]:
+    """World ranks of the left and right neighbour of a world rank in the ring of programs/ring.h."""
+    step = 1 if order == "world" else -1
+    return (rank - step) % n, (rank + step) % n
+
+
+@BOTH_ORDERS
+def test_every_form_of_sending_counts_its_message_and_bytes_by_world_rank(measure, order):
+    counted, _ = measure("sends", order)
+    forms = [
+        "send",
+        "bsend",
+        "ssend",
+        "rsend",
+        "isend",
+        "ibsend",
+        "issend",
+        "irsend",
+        "sendrecv",
+        "sendrecv_replace",
+    ]
+    for rank in range(N):
+        left, right = neighbors(rank, order)
+        expected = {(form, right): (1, n * INT) for n, form in enumerate(forms, 1)}
+        expected["start", right] = (12, 3 * (11 + 12 + 13 + 14) * INT)
+        assert counted.sent_by(rank) == expected
+        assert counted.received_by(rank) == {left: (22, (sum(range(1, 11)) + 3 * (11 + 12 + 13 + 14)) * INT)}
+
+
+@BOTH_ORDERS
+def test_every_way_of_receiving_counts_the_bytes_that_came_by_source(measure, order):
+    counted, result = measure("receives", order)
+    ways = int(result.stdout)
+    assert ways == 32
+    for rank in range(N):
+        left, _ = neighbors(rank, order)
+        assert counted.received_by(rank) == {left: (ways, sum(range(1, ways + 1)) * INT)}
+
+
+def test_waiting_is_told_by_source_where_one_receive_is_waited_for(measure):
+    counted, _ = measure("receives", "world")
+    for rank in range(N):
+        left, _ = neighbors(rank, "world")
+        assert {peer for r, peer in counted.waited_ns if r == rank} == {left}
+
+
+@BOTH_ORDERS
+def test_odd_messages_count_their_true_bytes_and_peers(measure, order):
+    counted, _ = measure("odd_messages", order)
+    many, remembered = 10_000, 7168
+    for rank in range(N):
+        left, right = neighbors(rank, order)
+        assert counted.sent_by(rank) == {
+            ("isend", right): (1, 3 * 2 * DOUBLE),  # three vectors of two doubles and gaps
+            ("issend", right): (1, 0),
+            ("sendrecv", rank): (1, 5 * DOUBLE),
+            ("send", right): (1 + 50 + many, 2 * DOUBLE + 50 * DOUBLE + many),
+            ("sendrecv_replace", right): (50, 50 * DOUBLE),
+        }
+        assert counted.empty[rank, "issend", right] == 1
+        named = 3 * 2 * DOUBLE + 2 * DOUBLE + 100 * DOUBLE + remembered
+        assert counted.received_by(rank) == {
+            rank: (1, 5 * DOUBLE),
+            left: (1 + 1 + 1 + 100 + remembered, named),
+            -3: (many - remembered, many - remembered),  # more at once than can be remembered
+        }
+
+
+@BOTH_ORDERS
+def test_inter_communicator_counts_by_world_rank_of_the_other_group(measure, order):
+    counted, _ = measure("inter_communicator", order)
+    for rank in range(N):
+        place = rank if order == "world" else N - 1 - rank  # in the communicator
+        other = (rank + N // 2) % N
+        message = (1, (place % (N // 2) + 1) * INT)
+        assert counted.sent_by(rank) == {("sendrecv", other): message}
+        assert counted.received_by(rank) == {other: message}
+        bcast = {0: (10 * INT, 0), 1: (0, 0)}.get(place, (0, 10 * INT))
+        assert counted.moved_by(rank).get("bcast", (0, 0)) == bcast
+
+
+@BOTH_ORDERS
+def test_one_sided_transfers_count_by_world_rank_of_the_target(measure, order):
+    # Open MPI 4.1.4's fetching forms fail by themselves where one rank may read another's memory.
+    counted, _ = measure("windows", order, env={"OMPI_MCA_btl_vader_single_copy_mechanism": "none"})
+    for rank in range(N):
+        _, right = neighbors(rank, order)
+        assert counted.sent_by(rank) == {
+            ("put", right): (2, (1 + 9) * DOUBLE),
+            ("accumulate", right): (1, 2 * DOUBLE),
+            ("get", right): (1, 3 * DOUBLE),
+            ("rput", right): (1, 4 * DOUBLE),
+            ("rget", right): (1, 5 * DOUBLE),
+            ("raccumulate", right): (1, 6 * DOUBLE),
+            ("get_accumulate", right): (2, 7 * DOUBLE),  # the second only fetches
+            ("rget_accumulate", right): (1, 8 * DOUBLE),
+            ("fetch_and_op", right): (1, 8),
+            ("compare_and_swap", right): (1, 2 * 8),
+        }
+        synchronisation = {
+            **{"fence": 2, "lock": 2, "unlock": 2, "flush": 5, "win_sync": 1},
+            **{"win_post": 1, "win_start": 1, "win_complete": 1, "win_wait": 1, "win_create": 1},
+        }
+        assert {call: counted.calls[rank, call] for call in synchronisation} == synchronisation
+    assert not counted.received
+
+
+def collective_bytes(place: int, in_place: bool, n: int = N, root: int = 1) -> dict[str, tuple[int, int]]:
+    """call -> integers out and in of programs/collectives.c at this rank of the communicator."""
+    counts = [r + 1 for r in range(n)]
+    mine, all_counts, is_root = counts[place], sum(counts), place == root
+    to_each = (2 * n, 2 * n) if in_place else (mine * n, all_counts)
+    return {
+        "bcast": (3, 0) if is_root else (0, 3),
+        "gather": (4, 4 * n if is_root else 0),
+        "gatherv": (mine, all_counts if is_root else 0),
+        "scatter": (5 * n if is_root else 0, 5),
+        "scatterv": (all_counts if is_root else 0, mine),
+        "allgather": (6, 6 * n),
+        "allgatherv": (mine, all_counts),
+        "alltoall": (7 * n, 7 * n),
+        "alltoallv": to_each,
+        "alltoallw": to_each,
+        "reduce": (8, 8 if is_root else 0),
+        "allreduce": (9, 9),
+        "reduce_scatter": (all_counts, mine),
+        "reduce_scatter_block": (10 * n, 10),
+        "scan": (11, 11),
+        "exscan": (12, 12 if place else 0),
+    }
+
+
+@BOTH_ORDERS
+@pytest.mark.parametrize("form", ["blocking", "i"])
+@pytest.mark.parametrize("buffers", ["apart", "in_place"])
+def test_collectives_count_what_each_rank_contributes_and_obtains(measure, order, form, buffers):
+    counted, _ = measure("collectives", order, form, buffers)
+    prefix = "i" if form == "i" else ""
+    for rank in range(N):
+        place = rank if order == "world" else N - 1 - rank
+        expected = collective_bytes(place, buffers == "in_place")
+        assert counted.moved_by(rank) == {
+            prefix + call: (out * INT, into * INT) for call, (out, into) in expected.items()
+        }
+        assert {counted.calls[rank, prefix + call] for call in (*expected, "barrier")} == {1}
+    assert not counted.messages
+
+
+@BOTH_ORDERS
+@pytest.mark.parametrize("kind", ["line", "graph", "old_graph"])
+def test_neighborhood_collectives_are_messages_to_each_neighbor(measure, order, kind):
+    counted, _ = measure("neighbors", order, kind)
+    for rank in range(N):
+        left, right = neighbors(rank, order)
+        place = rank if order == "world" else N - 1 - rank
+        to_left = kind != "graph" and not (kind == "line" and place == 0)
+        to_right = not (kind == "line" and place == N - 1)
+        v_right = 1 if kind == "graph" else 2
+        sent, received = {}, {}
+        for call, left_n, right_n in (
+            *(("allgather", 3, 3), ("allgatherv", 3, 3), ("alltoall", 4, 4)),
+            *(("alltoallv", 1, v_right), ("alltoallw", 1, v_right)),
+        ):
+            for name in (f"neighbor_{call}", f"ineighbor_{call}"):
+                if to_left:
+                    sent[name, left] = (1, left_n * INT)
+                if to_right:
+                    sent[name, right] = (1, right_n * INT)
+        per_call = 2 * (3 + 3 + 4) * INT  # twice: blocking and not
+        if not (kind == "line" and place == 0):
+            received[left] = (10, per_call + 2 * 2 * v_right * INT)
+        if to_right and kind != "graph":
+            received[right] = (10, per_call + 2 * 2 * 1 * INT)
+        assert counted.sent_by(rank) == sent
+        assert counted.received_by(rank) == received
+
+
+def test_file_operations_count_what_was_written_and_read(measure):
+    counted, _ = measure("files", "reversed")
+    for rank in range(N):
+        assert counted.moved_by(rank) == {
+            "file_write": ((1 + 2 + 3 + 4 + 5) * INT, 0),
+            "file_write_all": ((6 + 7 + 8 + 9 + 10) * INT, 0),
+            "file_read": (0, (1 + 2 + 3) * INT),  # nothing came from behind the end
+            "file_read_all": (0, (5 + 6) * INT),
+        }
+
+
+def test_threads_that_pass_messages_at_once_are_all_counted(measure):
+    counted, _ = measure("threads")
+    for rank in range(N):
+        left, right = neighbors(rank, "world")
+        all_messages = (4 * 500, 500 * (1 + 2 + 3 + 4) * INT)
+        assert counted.sent_by(rank) == {("isend", right): all_messages}
+        assert counted.received_by(rank) == {left: all_messages}
+
+
+def test_pcontrol_pauses_and_a_receive_counts_where_it_completes(measure):
+    counted, _ = measure("pauses")
+    for rank in range(N):
+        left, right = neighbors(rank, "world")
+        assert counted.sent_by(rank) == {
+            ("sendrecv", right): (2, (1 + 3) * INT),
+            ("send", right): (1, 4 * INT),
+        }
+        assert counted.received_by(rank) == {left: (3, (1 + 4 + 3) * INT)}
+
+
+def test_time_classes_agree_with_the_program_own_clock_within_one_percent(measure):
+    counted, result = measure("times")
+    classes = ("p2p", "wait", "collective", "onesided", "io", "other")
+    own = dict.fromkeys(classes, 0.0)
+    for line in result.stdout.splitlines():
+        for name, seconds in zip(classes, line.split()[1:], strict=True):
+            own[name] += float(seconds)
+    found = {name: sum(counted.class_s[rank, name] for rank in range(N)) for name in classes}
+    assert found == pytest.approx(own, rel=0.01)
+    assert sum(found.values()) == pytest.approx(sum(own.values()), rel=0.01)
+    assert min(own.values()) > 0.5, "each class must have waited for rank 0"

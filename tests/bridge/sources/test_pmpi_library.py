@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The wrappers as a library: which functions they cover, and that they harm nobody."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+#: Functions of mpi.h that are not wrapped: patterns of names, by the reason.
+NOT_WRAPPED = {
+    "makes, asks or frees an object of this process": [
+        r"(Comm|Win|Type|File|Info|Group|Request|Message|Errhandler|Op|Status)_(c2f|f2c)",
+        r"(Comm|Win|Type)_(get|set|delete)_(attr|name|errhandler)|(Comm|Win)_get_info",
+        r"(Comm|Win|Type)_(create|free)_keyval|(Attr|Keyval)_\w+|(Comm|Win|File)_(create|call)_errhandler",
+        r"File_(get|set)_errhandler|Errhandler_(create|free|get|set)|Error_\w+|Add_error_\w+",
+        r"Comm_(compare|group|rank|size|remote_group|remote_size|test_inter|get_parent)|Win_get_group",
+        r"Group_(?!c2f|f2c)\w+|Info_(?!c2f|f2c)\w+|Op_(commutative|create|free)|Type_\w+|Address|Get_address",
+        r"(Cart|Graph)_(coords|get|map|rank|shift|neighbors|neighbors_count)|(Cartdim|Graphdims)_get",
+        r"Topo_test|Dims_create|Dist_graph_neighbors(_count)?",
+    ],
+    "works on this process's memory only": [
+        r"(Alloc|Free)_mem|Buffer_attach|(P|Unp)ack(_external)?(_size)?|Reduce_local|Win_(at|de)tach",
+        r"Win_shared_query|Register_datarep",
+    ],
+    "asks about or steps in an open file, alone": [
+        r"File_(get_(amode|atomicity|byte_offset|group|info|position|size|type_extent|view)|seek)",
+    ],
+    "tells of or marks an operation without waiting for it": [
+        r"Cancel|Grequest_(start|complete)|Get_(count|elements|elements_x)|Test_cancelled",
+        r"Status_set_(cancelled|elements|elements_x)",
+    ],
+    "tells of the library": [
+        r"(Initialized|Finalized|Is_thread_main|Query_thread|Wtime|Wtick)",
+        r"Get_(library_version|processor_name|version)|T_\w+",
+    ],
+    "speaks with the launcher, not with ranks": [r"(Open|Close)_port|(Publish|Unpublish|Lookup)_name"],
+}
+
+
+@pytest.fixture(scope="module")
+def mpi_functions() -> set[str]:
+    """Names of all functions that Open MPI's mpi.h declares."""
+    folders = subprocess.run(["mpicc", "--showme:incdirs"], capture_output=True, text=True, check=True)
+    header = next(path for folder in folders.stdout.split() if (path := Path(folder, "mpi.h")).exists())
+    text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)
+    return set(re.findall(r"OMPI_DECLSPEC\s+\w[\w \*]*?\b(MPI_\w+)\(", text))
+
+
+@pytest.fixture(scope="module")
+def library() -> Path:
+    """The installed wrappers for Open MPI."""
+    import perfield
+
+    return Path(perfield.__file__).parent / "lib/libperfield_openmpi.so"
+
+
+def symbols(library: Path, which: str) -> set[str]:
+    """Names of the dynamic symbols that a library defines (or does not): --defined-only, --undefined-only."""
+    listed = subprocess.run(["nm", "-D", which, library], capture_output=True, text=True, check=True)
+    return {line.split()[-1].split("@")[0] for line in listed.stdout.splitlines()}
+
+
+def test_the_library_shows_only_functions_of_mpi(library, mpi_functions):
+    shown = symbols(library, "--defined-only")
+    assert len(shown) > 150
+    assert shown <= mpi_functions
+
+
+def test_the_library_asks_for_no_mpi_and_no_cpp_library(library):
+    wanted = symbols(library, "--undefined-only")
+    assert not {name for name in wanted if re.match(r"P?MPI_|ompi_|_Zn|_Zd|_ZS|__cxa_throw", name)}
+
+
+def test_every_function_is_wrapped_or_has_a_reason_not_to_be(library, mpi_functions):
+    wrapped = symbols(library, "--defined-only")
+    patterns = [f"MPI_({p})" for reasons in NOT_WRAPPED.values() for p in reasons]
+    left_out = {name for name in mpi_functions if any(re.fullmatch(p, name) for p in patterns)}
+    assert mpi_functions - wrapped - left_out == set(), "neither wrapped nor left out for a reason"
+    assert wrapped & left_out == set(), "wrapped, though a reason says not"
+
+
+def test_the_table_uses_all_calls_of_calls_def_and_no_others(generate, known_calls):
+    assert {function.call for function in generate.read_table()} == known_calls
+
+
+def test_large_count_and_persistent_forms_follow_from_their_row(generate):
+    functions = {function.name: function for function in generate.read_table()}
+    names = [str(parameter) for parameter in functions["MPI_Igatherv_c"].parameters]
+    assert "MPI_Count sendcount" in names
+    assert "const MPI_Count recvcounts[]" in names
+    assert "const MPI_Aint displs[]" in names
+    assert names[-1] == "MPI_Request *request"
+    assert functions["MPI_Allreduce_init"].call == "persistent_collective"
+    assert functions["MPI_Allreduce_init"].rules == (("time",),)
+
+
+def test_a_row_without_parameters_is_refused_with_its_text(generate, tmp_path):
+    (tmp_path / "bad.table").write_text("MPI_Send : send dest\nMPI_Recv : time\n    int x\n")
+    with pytest.raises(ValueError, match=r"bad\.table, row 'MPI_Send : send dest': expected"):
+        generate.read_table(tmp_path)
+
+
+def test_programs_without_mpi_do_not_notice_the_library(library, tmp_path):
+    for command in (["true"], ["sh", "-c", "echo $((6 * 7)); ls / | wc -l"]):
+        bare = subprocess.run(command, capture_output=True, cwd=tmp_path, check=True)
+        environment = {"LD_PRELOAD": str(library), "PATH": "/usr/bin:/bin"}
+        preloaded = subprocess.run(command, capture_output=True, cwd=tmp_path, env=environment)
+        assert (preloaded.returncode, preloaded.stdout, preloaded.stderr) == (0, bare.stdout, b"")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_mpi_that_was_loaded_out_of_sight_is_found(mpirun, build_c, bin_dir, programs, counted_in):
+    plugin = build_c(programs / "plugin.c", "-DPLUGIN", "-shared", "-fPIC")
+    host = build_c(programs / "plugin.c", "-ldl", mpi=False, name="host.c")
+    result = mpirun(3, bin_dir / "perfield-exec", host, plugin, "reversed")
+    assert result.returncode == 0, result.stderr
+    counted = counted_in(result.cwd / "perfield-run")
+    for rank in range(3):
+        assert counted.sent_by(rank) == {("sendrecv", (rank - 1) % 3): (1, 12)}
+        assert counted.ranks[rank]["sources"] == ["pmpi"]
+
+
+def test_a_program_of_another_mpi_runs_on_unmeasured_and_says_so(library, programs, tmp_path):
+    if not shutil.which("mpicc.mpich"):
+        pytest.skip("MPICH is not installed")
+    program = tmp_path / "ring"
+    subprocess.run(["mpicc.mpich", programs / "sends.c", "-o", program], check=True)
+    command = ["mpirun.mpich", "-n", "2", "env", f"LD_PRELOAD={library}", program]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=100)
+    assert result.returncode == 0, result.stderr
+    assert "this program uses MPICH" in result.stderr
+    assert not (tmp_path / "perfield-run").exists()
+
+
+def test_abort_leaves_the_reason_in_the_stream(mpirun, build_c, bin_dir, counted_in):
+    source = """
+    #include <mpi.h>
+    int main(int argc, char** argv) {
+      MPI_Init(&argc, &argv);
+      MPI_Barrier(MPI_COMM_WORLD);
+      MPI_Abort(MPI_COMM_WORLD, 7);
+    }
+    """
+    result = mpirun(1, bin_dir / "perfield-exec", build_c(source))
+    assert result.returncode == 7
+    counted = counted_in(result.cwd / "perfield-run")
+    assert counted.ends[0]["reason"] == "abort"
+    assert counted.calls[0, "barrier"] == 1
