@@ -207,7 +207,8 @@ std::vector<std::string> closing_lines(const std::string& run_path, uint64_t max
          {steps_line(run), run.steps.n_steps ? imbalance_line(totals) : std::string(),
           waiting_line(totals), messages_line(totals), written_line(run), own_line(run),
           notice_line(run),
-          line("look", "perfield open " + path + "    images: perfield render " + path)})
+          line("look",
+               "perfield open " + path + "    (files and images: render in place of open)")})
       if (!text.empty()) lines.push_back(text);
   } catch (...) {  // out of memory: the run is more important than its summary
     lines.clear();

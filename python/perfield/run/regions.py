@@ -46,6 +46,8 @@ class RegionTable:
 
         others : some time belongs to `other regions`, which no rank needs to define.
         """
+        if not n_ranks:
+            return
         found = [(rank, _definition(body)) for rank, body in definitions]
         found = [(rank, region) for rank, region in found if region[0] <= _LARGEST_ID]
         if others:

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The closing lines: their numbers on runs in closed form, and what they say of poor ones."""
+
+from __future__ import annotations
+
+import pytest
+
+import twin
+from perfield import _bridge
+
+
+def lines_of(path, **options) -> dict[str, str]:
+    """Closing lines by their label."""
+    lines = _bridge.closing_lines(str(path), **options)
+    assert len(lines) <= 8
+    assert all(len(line) <= 140 and "\n" not in line for line in lines if "perfield open" not in line), lines
+    return {line[:11].strip(): line[11:] for line in lines}
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Four ranks on two hosts, five steps."""
+    return twin.write_run(tmp_path / "run", ranks=4, steps=5, hosts=("a", "b"))
+
+
+def test_lines_hold_what_the_run_was(run):
+    lines = lines_of(run)
+    assert list(lines) == ["steps", "imbalance", "waiting", "messages", "written", "perfield", "look"]
+    assert lines["steps"] == "5 on 4 ranks and 2 hosts, median 4.20 ms"
+    # compute = solve + 0.1 ms: 4.102 / mean(1.102, 2.102, 3.102, 4.102) in the middle step
+    assert lines["imbalance"].startswith("1.58 (compute time, slowest rank / mean)")
+    assert "slowest most often: rank 3 (100 % of the steps)" in lines["imbalance"]
+    # wait = step - solve - 0.15 ms: mean 1.55 of 4.202 ms; with isend 0.05 ms more
+    assert lines["waiting"].startswith("37 % of the time (wait 37 %, collective 0 %); all MPI 38 %")
+    assert "most on rank 0 (73 %)" in lines["waiting"]
+    assert lines["messages"].startswith("60 with 100 kB; heaviest 3 -> 0: 40.0 kB in 15")
+    assert "emptiest 0 -> 1: 5 of 15 empty" in lines["messages"]
+    assert "20.5 kB by the program, most by rank 0 (100 %)" in lines["written"]
+    assert lines["perfield"].startswith("0.08 % of the time; memory 1.50 MB per rank")
+
+
+def test_bytes_written_are_those_of_the_files(run):
+    stream = sum(file.stat().st_size for file in (run / "stream").iterdir())
+    mesh = sum(file.stat().st_size for file in (run / "mesh").iterdir())
+    all_kb, stream_kb, mesh_kb = (f"{size / 1000:.1f} kB" for size in (stream + mesh, stream, mesh))
+    expected = f"{all_kb} by perfield (stream {stream_kb}, mesh {mesh_kb})"
+    assert lines_of(run)["written"].startswith(expected)
+
+
+def test_slowest_ranks_are_counted_by_step(tmp_path):
+    def alternate(rank, step, values):
+        values["calls"] = []
+        values["measured_ns"] = 2_000_000 if rank == step % 3 // 2 else 1_000_000
+
+    path = twin.write_run(tmp_path / "run", ranks=2, steps=9, change_step=alternate)
+    assert "rank 0 (67 % of the steps), 1 (33 %)" in lines_of(path)["imbalance"]
+    assert lines_of(path)["imbalance"].startswith("1.33 ")
+
+
+def test_one_rank_has_no_imbalance(tmp_path):
+    lines = lines_of(twin.write_run(tmp_path / "run", ranks=1, steps=3))
+    assert "imbalance" not in lines
+    assert lines["steps"].startswith("3 on 1 rank, median")
+    assert lines["messages"].startswith("9 with 6.00 kB; heaviest 0 -> 0")
+
+
+def test_zero_messages_have_no_line(tmp_path):
+    def silent(rank, step, values):
+        values["messages"] = []
+
+    assert "messages" not in lines_of(twin.write_run(tmp_path / "run", change_step=silent))
+
+
+def test_without_empty_messages_the_lightest_pair_is_named(tmp_path):
+    def full(rank, step, values):
+        for row in values["messages"]:
+            row["empty"] = 0
+
+    text = lines_of(twin.write_run(tmp_path / "run", ranks=3, steps=1, change_step=full))["messages"]
+    assert text == "9 with 12.0 kB; heaviest 2 -> 0: 6.00 kB in 3; lightest 0 -> 1: 2.00 kB in 3"
+
+
+def test_fetched_messages_flow_from_the_target(tmp_path):
+    def fetch(rank, step, values):
+        values["messages"] = [{"peer": 1, "call": 28, "count": 2, "bytes": 10}] if rank == 0 else []
+
+    assert (
+        "heaviest 1 -> 0: 10 bytes in 2"
+        in lines_of(twin.write_run(tmp_path / "run", ranks=2, steps=1, change_step=fetch))["messages"]
+    )
+
+
+def test_zero_steps_sum_up_the_whole_run(tmp_path):
+    lines = lines_of(twin.write_run(tmp_path / "run", ranks=2, steps=0))
+    assert lines["steps"] == "none closed on 2 ranks; the lines below are of the whole run"
+    assert lines["look"].startswith("perfield open ")
+
+
+def test_ranks_that_never_checked_in_are_counted(tmp_path):
+    def larger_world(rank, values):
+        values["size"] = 6
+
+    lines = lines_of(twin.write_run(tmp_path / "run", ranks=4, change_rank=larger_world))
+    assert lines["steps"].startswith("5 on 4 of 6 ranks")
+
+
+def test_of_a_long_run_only_the_newest_steps_are_read(tmp_path):
+    path = twin.write_run(tmp_path / "run", ranks=2, steps=300)
+    text = lines_of(path, max_bytes=40_000)["steps"]
+    assert text.startswith("the last ") and " on 2 ranks (in the newest " in text
+    assert 20 < int(text.split()[2]) < 60
+
+
+def test_damage_and_faults_are_told_in_one_line(tmp_path):
+    def faulty(rank, step, values):
+        values["faults"], values["overflowed"] = int(rank == 0), 3
+
+    path = twin.write_run(tmp_path / "run", ranks=2, steps=2, change_step=faulty)
+    stream = next((path / "stream").iterdir())
+    data = stream.read_bytes()
+    entry = next(e for e in twin.decode(data)[0] if e["type"] == "region")
+    stream.write_bytes(data[: entry["offset"] + 20] + b"!" + data[entry["offset"] + 21 :])
+    assert lines_of(path)["notice"] == (
+        "1 damaged place in the streams, 2 events that could not be right, 12 events beyond full tables"
+    )
+
+
+def test_every_byte_flipped_still_gives_lines(tmp_path):
+    path = twin.write_run(tmp_path / "run", ranks=1, steps=1, mesh=False)
+    stream = next((path / "stream").iterdir())
+    data = stream.read_bytes()
+    for at in range(len(data)):
+        stream.write_bytes(data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :])
+        assert "look" in lines_of(path), f"byte {at}"
+
+
+def test_nothing_recorded_is_one_sentence(tmp_path):
+    assert _bridge.closing_lines(str(tmp_path / "none")) == [
+        f"nothing was recorded in {tmp_path / 'none'}: no rank has written a stream"
+    ]
+
+
+def test_look_line_can_be_pasted_into_a_shell(tmp_path):
+    path = twin.write_run(tmp_path / "my run's", ranks=1, steps=1)
+    assert f"perfield open '{tmp_path}/my run'\\''s'" in lines_of(path)["look"]
+
+
+def test_sums_of_several_steps_count_as_steps(tmp_path):
+    def of_four(rank, step, values):
+        values["span"] = 4
+
+    text = lines_of(twin.write_run(tmp_path / "run", ranks=2, steps=3, change_step=of_four))["steps"]
+    assert text == "12 on 2 ranks, median 550 µs"  # (2 ms + 1 us + 0.2 ms) / 4 in the middle entry

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Names of fields: the rule by which regions get theirs, and the table that documents all."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import perfield
+import twin
+from perfield.run import fields
+
+UNIT_OF_SUFFIX = {"_time_s": "s", "_bytes": "B"}
+
+
+@pytest.mark.parametrize(
+    ("name", "stem"),
+    [
+        ("solve", "solve"),
+        ("a b", "a_b"),
+        ("Foam::fvMatrix<T>::solve", "Foam__fvMatrix_T___solve"),
+        ("strömung", "str_mung"),
+        ("流れ", "__"),
+        ("2nd", "_2nd"),
+        ("", "_"),
+        ("rank", "region_rank"),
+        ("isend", "region_isend"),
+        ("sent", "region_sent"),
+        ("step", "region_step"),
+        ("mpi wait", "region_mpi_wait"),
+        ("step_time_s", "region_step_time_s"),
+        ("iflux_edge", "iflux_edge"),
+    ],
+)
+def test_region_name_becomes_an_identifier(name, stem):
+    assert fields.sanitised(name) == stem
+
+
+def test_alike_regions_are_numbered():
+    taken = set()
+    stems = []
+    for name in ("a-b", "a_b", "a b"):
+        stems.append(fields.unique_stem(name, taken))
+        taken |= set(fields.region_fields(stems[-1]))
+    assert stems == ["a_b", "a_b_2", "a_b_3"]
+
+
+def test_regions_whose_derived_names_meet_are_numbered():
+    """`a_self_time_s` is the self time of region `a` and would be the time of region `a_self`."""
+    assert fields.unique_stem("a_self", set(fields.region_fields("a"))) == "a_self_2"
+
+
+def test_every_name_can_stand_in_a_calculator_and_says_its_unit():
+    for field in fields.FIELDS:
+        name = field.name.replace("<region>", "solve").replace("<call>", "isend")
+        assert re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)
+        expected = next((unit for suffix, unit in UNIT_OF_SUFFIX.items() if name.endswith(suffix)), "1")
+        assert field.unit == expected, name
+        assert field.meaning and field.direction in ("", "lower", "higher")
+
+
+def test_every_field_of_a_frame_is_documented(tmp_path):
+    run = perfield.open(twin.write_run(tmp_path / "run", regions=("rank", "Überall 1")))
+    own_name = {name: r.name for r in run.regions for name in fields.region_fields(r.field)}
+    for name in run.frame(0).values:
+        assert fields.description(name, own_name.get(name)).name == name
+
+
+def test_unknown_field_is_named():
+    with pytest.raises(KeyError, match="'nothing_s' is no field"):
+        fields.description("nothing_s")
+
+
+def test_region_fields_name_their_region():
+    assert "region 'a b'" in fields.description("a_b_time_s", "a b").meaning

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run as frames: values in closed form, ranks that are absent, and directories that are no runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import perfield
+import twin
+from perfield.run import Region, RunError
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Four ranks on two hosts, five steps, finished."""
+    return perfield.open(twin.write_run(tmp_path / "run", ranks=4, steps=5, hosts=("a", "b")))
+
+
+def test_finished_run_has_its_ranks_regions_and_frames(run):
+    assert (run.state, run.n_ranks, len(run), run.damage) == ("finished", 4, 5, [])
+    assert [rank["host"] for rank in run.ranks] == ["a", "a", "b", "b"]
+    assert set(run.regions) == {
+        Region("solve", -1, "solve", "heat.cpp", 10),
+        Region("exchange", -1, "exchange", "heat.cpp", 20),
+    }
+    assert run.info["command"] == ["./heat", "heat.input"]
+
+
+def test_values_are_what_the_ranks_measured(run):
+    for step, frame in enumerate(run.frames()):
+        solve = np.array([twin.solve_ns(rank, step) for rank in range(4)]) / 1e9
+        length = solve[-1] + 0.2e-3
+        expected = {
+            "solve_time_s": solve,
+            "solve_self_time_s": solve,
+            "solve_count": np.ones(4),
+            "exchange_time_s": np.full(4, 0.2e-3),
+            "step_time_s": np.full(4, length),
+            "mpi_p2p_time_s": np.full(4, 50e-6),
+            "mpi_wait_time_s": length - solve - 150e-6,
+            "mpi_collective_time_s": np.zeros(4),
+            "mpi_time_s": length - solve - 100e-6,
+            "compute_time_s": solve + 100e-6,
+            "sent_count": np.full(4, 3),
+            "sent_bytes": 2000 * np.arange(1, 5),
+            "isend_bytes": 2000 * np.arange(1, 5),
+            "received_bytes": np.array([8000, 2000, 4000, 6000]),
+            "peer_count": np.full(4, 2),
+            "resident_bytes": 50_000_000 + np.arange(4),
+            "io_write_bytes": np.array([4096, 0, 0, 0]),
+            "rank": np.arange(4),
+            "pu_id": np.arange(4),
+        }
+        for name, column in expected.items():
+            # times are sums of whole ns, so nothing but rounding of the last digits may differ
+            np.testing.assert_allclose(frame.values[name], column, rtol=1e-12, err_msg=name)
+        assert (frame.index, frame.label, frame.time) == (step, step + 1, 0.5 * (step + 1))
+        assert frame.present.all() and not frame.partial and (frame.mesh_version == 1).all()
+        assert {column.shape for column in frame.values.values()} == {(4,)}
+
+
+def test_messages_are_seen_from_both_ends(run):
+    frame = run.frame(1)
+    assert frame.messages.tolist() == [
+        (r, (r + 1) % 4, "isend", 3, 2000 * (r + 1), 1, 1000 * (r + 1)) for r in range(4)
+    ]
+    sent, received = frame.messages.copy(), frame.received.copy()
+    sent["call"] = received["call"] = ""
+    assert sorted(sent.tolist()) == sorted(received.tolist())
+    assert frame.waits["peer"].tolist() == [3, 0, 1, 2] and (frame.waits["time_s"] == 60e-6).all()
+
+
+def test_setup_and_teardown_are_apart(run):
+    assert (run.setup.values["step_time_s"] == 10e-3).all()
+    assert (run.teardown.values["step_time_s"] == 2e-3).all()
+    assert run.setup.index == -1 and run.teardown.index == 5
+    assert set(run.setup.values) == set(run.frame(0).values)
+
+
+def test_frames_can_be_asked_from_the_end(run):
+    assert run.frame(-1).index == 4
+    with pytest.raises(IndexError, match=r"frame 5 was asked for, but .* has 5 frames"):
+        run.frame(5)
+
+
+def test_rank_that_did_not_enter_a_region_is_absent_not_zero(tmp_path):
+    def only_rank_0(rank, step, values):
+        if rank:
+            values["regions"] = []
+
+    frame = perfield.open(twin.write_run(tmp_path / "run", ranks=2, change_step=only_rank_0)).frame(0)
+    assert np.isfinite(frame.values["solve_time_s"]).tolist() == [True, False]
+    assert np.isfinite(frame.values["step_time_s"]).all()
+
+
+def test_all_frames_carry_the_same_fields(tmp_path):
+    def late(rank, step, values):
+        if step < 2:
+            values["regions"], values["messages"] = [], []
+
+    run = perfield.open(twin.write_run(tmp_path / "run", change_step=late))
+    names = [list(frame.values) for frame in run.frames()]
+    assert all(found == names[0] for found in names) and "isend_count" in names[0]
+    assert run.frame(0).values["isend_count"].tolist() == [0, 0, 0, 0]
+
+
+def test_rank_without_mpi_source_has_no_mpi_values(tmp_path):
+    def bare(rank, values):
+        values["sources"] = ["api"]
+
+    def silent(rank, step, values):
+        values["messages"], values["calls"], values["waits"] = [], [], []
+
+    path = twin.write_run(tmp_path / "run", ranks=1, change_rank=bare, change_step=silent)
+    values = perfield.open(path).frame(0).values
+    assert np.isnan(values["mpi_time_s"]).all() and np.isnan(values["sent_count"]).all()
+    assert values["compute_time_s"] == values["step_time_s"]
+
+
+def test_fetched_messages_flow_from_the_target_to_the_rank(tmp_path):
+    def fetch(rank, step, values):
+        values["messages"] = (
+            [{"peer": 1, "call": 28, "count": 2, "bytes": 10, "largest": 5}] if rank == 0 else []
+        )
+
+    frame = perfield.open(twin.write_run(tmp_path / "run", ranks=2, change_step=fetch)).frame(0)
+    assert frame.messages.tolist() == [(1, 0, "get", 2, 10, 0, 5)]
+    assert frame.values["get_bytes"].tolist() == [10, 0] and frame.values["sent_bytes"].tolist() == [10, 0]
+
+
+def test_peers_without_a_rank_keep_their_numbers(tmp_path):
+    def elsewhere(rank, step, values):
+        values["messages"] = [
+            {"peer": peer, "call": twin.ISEND, "count": 1, "bytes": 8} for peer in (-1, -2, -3)
+        ]
+
+    frame = perfield.open(twin.write_run(tmp_path / "run", ranks=2, change_step=elsewhere)).frame(0)
+    assert frame.messages["target"].tolist() == [-1, -2, -3] * 2
+    assert frame.values["sent_count"].tolist() == [3, 3] and frame.values["peer_count"].tolist() == [0, 0]
+
+
+def test_all_to_all_peers_are_all_there(tmp_path):
+    ranks = 20
+
+    def everyone(rank, step, values):
+        values["messages"] = [
+            {"peer": peer, "call": twin.ISEND, "count": 1, "bytes": rank * ranks + peer}
+            for peer in range(ranks)
+        ]
+
+    path = twin.write_run(tmp_path / "run", ranks=ranks, steps=1, change_step=everyone)
+    messages = perfield.open(path).frame(0).messages
+    assert (messages["bytes"] == messages["source"] * ranks + messages["target"]).all()
+    assert len(messages) == ranks**2
+
+
+def test_zero_regions_and_zero_messages_are_no_trouble(tmp_path):
+    def bare(rank, step, values):
+        values["regions"], values["messages"], values["waits"], values["calls"] = [], [], [], []
+
+    run = perfield.open(twin.write_run(tmp_path / "run", ranks=1, regions=(), mesh=False, change_step=bare))
+    assert run.regions == [] and len(run.frame(0).messages) == 0
+    assert run.frame(0).values["step_time_s"][0] > 0
+    assert run.mesh(0, 1) == [] and run.fields(0, 0) == {}
+
+
+def test_zero_steps_have_setup_only(tmp_path):
+    run = perfield.open(twin.write_run(tmp_path / "run", steps=0))
+    assert len(run) == 0 and list(run.frames()) == [] and run.setup.present.all()
+
+
+def test_regions_are_joined_by_name_though_their_ids_differ(tmp_path):
+    path = twin.write_run(tmp_path / "run", ranks=2, steps=0, regions=(), ended=False)
+    stream = next((path / "stream").iterdir())
+    for rank, names in enumerate((["first", "second"], ["second", "first"])):
+        writer = twin.Writer(stream, rank)
+        writer.sequence = 2
+        for number, name in enumerate(names, 1):
+            writer.add("region", twin.json_body({"id": number, "name": name, "block": -1, "site": 0}), number)
+        rows = [twin.region_row(number, 1000 * len(name)) for number, name in enumerate(names, 1)]
+        writer.add("step", twin.step_body(regions=rows), index=0)
+    values = perfield.open(path).frame(0).values
+    assert values["first_time_s"].tolist() == [5e-6, 5e-6] and values["second_time_s"].tolist() == [
+        6e-6,
+        6e-6,
+    ]
+
+
+def test_region_of_several_blocks_is_summed_and_kept_by_block(tmp_path):
+    path = twin.write_run(tmp_path / "run", ranks=1, steps=0, regions=())
+    writer = twin.Writer(next((path / "stream").iterdir()), 0)
+    writer.sequence = 4
+    for number, block in ((1, 0), (2, 1), (3, -1)):
+        definition = {"id": number, "name": "flux", "block": block, "site": 0}
+        writer.add("region", twin.json_body(definition), index=number)
+    rows = [twin.region_row(1, 1000), twin.region_row(2, 2000), twin.region_row(3, 4000)]
+    writer.add("step", twin.step_body(regions=rows), index=0)
+    run = perfield.open(path)
+    frame = run.frame(0)
+    assert {(region.block, region.field) for region in run.regions} == {
+        (-1, "flux"),
+        (0, "flux"),
+        (1, "flux"),
+    }
+    assert frame.values["flux_time_s"] == pytest.approx([7e-6])
+    assert frame.block_values["flux_time_s"] == pytest.approx({(0, 0): 1e-6, (0, 1): 2e-6})
+    assert frame.block_values["flux_count"] == {(0, 0): 1, (0, 1): 1}
+
+
+def test_regions_of_one_name_armed_at_two_places_are_two(tmp_path):
+    path = twin.write_run(tmp_path / "run", ranks=1, steps=0, regions=())
+    writer = twin.Writer(next((path / "stream").iterdir()), 0)
+    writer.sequence = 4
+    for number, site in ((1, 4096), (2, 8192)):
+        writer.add(
+            "region", twin.json_body({"id": number, "name": "flux", "block": -1, "site": site}), number
+        )
+    writer.add("step", twin.step_body(regions=[twin.region_row(1, 1000), twin.region_row(2, 2000)]))
+    values = perfield.open(path).frame(0).values
+    assert values["flux_time_s"] == pytest.approx([1e-6])
+    assert values["flux_2_time_s"] == pytest.approx([2e-6])
+
+
+def test_time_beyond_a_full_table_is_other_regions(tmp_path):
+    names = tuple(f"region {number}" for number in range(1, 4096))
+
+    def overflowing(rank, step, values):
+        values["regions"] = [twin.region_row(0, 700), twin.region_row(4095, 300)]
+
+    path = twin.write_run(tmp_path / "run", ranks=1, steps=1, regions=names, change_step=overflowing)
+    run = perfield.open(path)
+    values = run.frame(0).values
+    assert len(run.regions) == 4096 and len(values) > 3 * 4096
+    assert values["other_regions_time_s"] == pytest.approx([700e-9])
+    assert values["region_4095_time_s"] == pytest.approx([300e-9])
+
+
+def test_frames_join_by_index_and_not_by_label(tmp_path):
+    def restarted(rank, step, values):
+        values["label"] = 7 if rank else step
+
+    run = perfield.open(twin.write_run(tmp_path / "run", ranks=2, steps=3, change_step=restarted))
+    assert len(run) == 3 and all(frame.present.all() for frame in run.frames())
+    assert [frame.label for frame in run.frames()] == [0, 1, 2]
+
+
+def test_unmeasured_steps_are_no_frames_but_count_as_closed(tmp_path):
+    def every_third(rank, step, values):
+        if step % 3:
+            values.update(flags=4, regions=[], messages=[], waits=[], calls=[])
+
+    run = perfield.open(twin.write_run(tmp_path / "run", steps=8, change_step=every_third))
+    assert [frame.index for frame in run.frames()] == [0, 3, 6]
+    assert run.steps_closed.tolist() == [8, 8, 8, 8]
+
+
+def test_rank_that_never_checked_in_is_none_and_absent(tmp_path):
+    def larger_world(rank, values):
+        values["size"] = 3
+
+    run = perfield.open(twin.write_run(tmp_path / "run", ranks=2, change_rank=larger_world))
+    assert run.n_ranks == 3 and run.ranks[2] is None
+    assert run.frame(0).present.tolist() == [True, True, False]
+    assert run.state == "finished" and not run.frame(0).partial
+
+
+def test_rank_that_moved_is_shown_where_it_is(tmp_path):
+    path = twin.write_run(tmp_path / "run", ranks=1)
+    writer = twin.Writer(next((path / "stream").iterdir()), 0)
+    writer.add("place", twin.json_body({"cpuset": "4-7"}))
+    assert perfield.open(path).ranks[0]["cpuset"] == "4-7"
+
+
+def test_run_can_be_moved(tmp_path):
+    path = twin.write_run(tmp_path / "run").rename(tmp_path / "moved here")
+    assert len(perfield.open(path)) == 5
+
+
+def not_a_run(folder, kind):
+    """A path that is no run, of the kind named."""
+    path = folder / "run"
+    if kind == "a file":
+        path.write_text("")
+    elif kind != "nothing":
+        (path / "stream").mkdir(parents=True)
+        texts = {"broken json": "{", "a list": "[]", "no run id": "{}"}
+        if kind != "no run.json":
+            (path / "run.json").write_text(texts.get(kind, '{"run_id": "00000000000000ff"}'))
+        if kind == "empty stream":
+            (path / "stream" / "a.pf").write_bytes(b"")
+        if kind == "newer version":
+            twin.Writer(path / "stream" / "a.pf", 0, run_id=255).add("rank", b"", version=2)
+        if kind == "other run":
+            twin.Writer(path / "stream" / "a.pf", 0).add("rank", twin.json_body({}))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        ("nothing", "does not exist; give the directory that perfield made"),
+        ("a file", "is a file, not a run directory"),
+        ("no run.json", r"is not a run directory: it has no run.json \(it holds stream\)"),
+        ("broken json", "run.json cannot be read"),
+        ("a list", "holds no JSON object"),
+        ("no run id", r"names no run id \(found None, expected 16 hexadecimal digits\)"),
+        ("no stream", "has a run.json but no stream: no rank has checked in"),
+        ("empty stream", "holds no `rank` entry, so no rank is known. The streams are empty"),
+        ("newer version", "is newer than this one; update perfield"),
+        ("other run", "no rank is known. .* 1 entries of another run .123456789abcdef0. were ignored"),
+    ],
+)
+def test_what_is_no_run_is_said_in_a_sentence(tmp_path, kind, sentence):
+    with pytest.raises(RunError, match=sentence):
+        perfield.open(not_a_run(tmp_path, kind))
