@@ -13,10 +13,11 @@
 namespace perfield {
 
 struct RunDirectory {
-  std::string path;        // as found or made, absolute
-  uint64_t run_id = 0;     // random, in every entry
-  std::string error;       // not empty: nothing could be claimed, and why
-  std::string notice;      // not empty: something to tell once ("perfield-run exists; using perfield-run-2")
+  std::string path;     // as found or made, absolute
+  uint64_t run_id = 0;  // random, in every entry
+  std::string error;    // not empty: nothing could be claimed, and why
+  std::string
+      notice;  // not empty: something to tell once ("perfield-run exists; using perfield-run-2")
 };
 
 // Claims `configured` (config.run_directory), or the next free name, by renaming a prepared

@@ -67,9 +67,11 @@ def all_paths() -> dict[str, str]:
     """What each option prints, by its name in OPTIONS."""
     root = package_root()
     include, lib = root / "include", root / "lib"
+    # perfield.h refers weakly to the library, and many linkers drop what is not needed otherwise.
+    library = "-Wl,--push-state,--no-as-needed -lperfield -Wl,--pop-state"
     return {
         "cflags": f"-I{include}",
-        "libs": f"-L{lib} -Wl,-rpath,{lib} -lperfield",
+        "libs": f"-L{lib} -Wl,-rpath,{lib} {library}",
         "cmake": str(lib / "cmake/perfield"),
         "pkgconfig": str(lib / "pkgconfig"),
         "include": str(include),

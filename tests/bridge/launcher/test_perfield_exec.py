@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield-exec: what a program gets, what is told, and that the program runs in any case."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HELLO = '#include <stdio.h>\nint main(void) { puts("hello"); return 3; }\n'
+SHOW = ["sh", "-c", "env | grep -E '^(LD_PRELOAD|PERFIELD_)' | sort"]
+
+
+@pytest.fixture
+def compile_c(tmp_path):
+    """compile_c(text, *flags, compiler="cc"): the program, or None if it cannot be made here."""
+
+    def build(text: str, *flags: str, compiler: str = "cc", name: str = "hello") -> Path | None:
+        folder = tmp_path / "bin"
+        folder.mkdir(exist_ok=True)
+        source = folder / f"{name}.c"
+        source.write_text(text)
+        if shutil.which(compiler) is None:
+            return None
+        made = subprocess.run(
+            [compiler, source, "-o", folder / name, *flags], capture_output=True, check=False
+        )
+        return folder / name if made.returncode == 0 else None
+
+    return build
+
+
+@pytest.fixture
+def here(tmp_path):
+    """An empty folder to run in."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    return folder
+
+
+def exports(text: str) -> dict[str, str]:
+    """The variables of `export NAME='value'` lines."""
+    return dict(shlex.split(line)[1].split("=", 1) for line in text.splitlines())
+
+
+def preloaded(result: subprocess.CompletedProcess) -> list[str]:
+    """Names of the libraries that `perfield-exec --print` would preload."""
+    assert result.returncode == 0, result.stderr
+    return [Path(path).name for path in exports(result.stdout)["LD_PRELOAD"].split(":")]
+
+
+def test_a_program_gets_the_libraries_and_the_run_directory(execute, here):
+    result = execute("perfield-exec", *SHOW, cwd=here)
+    assert (result.returncode, result.stderr) == (0, "")
+    variables = dict(line.split("=", 1) for line in result.stdout.splitlines())
+    assert Path(variables["LD_PRELOAD"]).name == "libperfield_openmpi.so"
+    assert Path(variables["LD_PRELOAD"]).is_file()
+    assert variables["PERFIELD_PRELOADED"] == variables["LD_PRELOAD"]
+    assert variables["PERFIELD_RUN"] == str(here.resolve() / "perfield-run")
+    assert variables["PERFIELD_RUN_ID"] in (here / "perfield-run/run.json").read_text()
+    assert "PERFIELD_ALL_RANKS" not in variables
+
+
+def test_what_was_preloaded_before_is_kept_behind_ours(execute, here):
+    other = str(next(Path("/").glob("lib*/**/libdl.so.2"), Path("/lib/libm.so.6")))
+    result = execute("perfield-exec", "--print", "true", cwd=here, env={"LD_PRELOAD": other})
+    variables = exports(result.stdout)
+    assert variables["LD_PRELOAD"] == f"{variables['PERFIELD_PRELOADED']}:{other}"
+    again = execute("perfield-exec", "--print", "true", cwd=here, env=variables)
+    assert exports(again.stdout)["LD_PRELOAD"] == variables["LD_PRELOAD"]
+
+
+def test_the_configuration_is_named_by_its_whole_path(execute, here):
+    (here / "perfield.toml").write_text("skip_steps = 1\n")
+    variables = exports(execute("perfield-exec", "--print", "true", cwd=here).stdout)
+    assert variables["PERFIELD_CONFIG"] == str(here.resolve() / "perfield.toml")
+
+
+def test_the_exit_code_and_all_arguments_are_the_programs(execute, here):
+    result = execute(
+        "perfield-exec", "--", "sh", "-c", 'echo "$1|$2"; exit 5', "sh", "--print", "a b", cwd=here
+    )
+    assert (result.returncode, result.stdout) == (5, "--print|a b\n")
+
+
+def test_a_program_that_is_missing_or_cannot_be_started_ends_as_in_a_shell(execute, here):
+    (here / "data.txt").write_text("no program\n")
+    for name, code, reason in (
+        ("./nowhere", 127, "No such file or directory"),
+        ("nowhere-in-path", 127, "No such file or directory"),
+        ("./data.txt", 126, "Permission denied"),
+        ("/", 126, "Is a directory"),
+    ):
+        result = execute("perfield-exec", name, cwd=here)
+        assert result.returncode == code, name
+        assert result.stderr.startswith(f"perfield-exec: cannot start {name}: "), result.stderr
+        assert reason in result.stderr
+    assert [path.name for path in here.iterdir()] == ["data.txt"]
+
+
+def test_help_and_wrong_usage_are_clear(execute, here):
+    shown = execute("perfield-exec", "--help", cwd=here)
+    assert shown.returncode == 0
+    assert "mpirun -n 8 perfield-exec ./a.out" in shown.stdout
+    for words, sentence in (
+        (["-n", "4", "true"], "there is no option -n"),
+        ([], "found no program to start"),
+    ):
+        result = execute("perfield-exec", *words, cwd=here)
+        assert result.returncode == 2
+        assert sentence in result.stderr
+    assert list(here.iterdir()) == []
+
+
+def test_a_static_program_is_told_and_runs_unmeasured(execute, compile_c, here):
+    programs = [compile_c(HELLO, flag, name=f"hello{flag}") for flag in ("-static", "-static-pie")]
+    programs = [program for program in programs if program]
+    if not programs:
+        pytest.skip("no static C library is installed, so no static program can be made")
+    for program in programs:
+        result = execute("perfield-exec", program, cwd=here)
+        assert (result.returncode, result.stdout) == (3, "hello\n")
+        assert result.stderr == (
+            f"perfield: {program} runs unmeasured: it is linked statically, so nothing can be preloaded; "
+            "link it dynamically\n"
+        )
+    assert list(here.iterdir()) == []
+
+
+def test_a_program_with_other_rights_is_told_and_runs_unmeasured(execute, compile_c, here):
+    program = compile_c(HELLO)
+    assert program
+    try:
+        os.chown(program, os.getuid() + 1234, -1)
+    except PermissionError:
+        pytest.skip("only root can give a program to another user")
+    program.chmod(0o4755)
+    result = execute("perfield-exec", program, cwd=here)
+    assert (result.returncode, result.stdout) == (3, "hello\n")
+    assert "runs unmeasured: it runs with other rights than its user (set-user-id)" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert list(here.iterdir()) == []
+
+
+def test_an_mpich_program_is_told_and_runs_unmeasured(execute, compile_c, here):
+    text = "#include <mpi.h>\nint main(void) { MPI_Init(0, 0); MPI_Finalize(); return 0; }\n"
+    program = compile_c(text, compiler="mpicc.mpich")
+    if program is None:
+        pytest.skip("MPICH's compiler mpicc.mpich is not installed")
+    result = execute("perfield-exec", program, cwd=here)
+    assert result.returncode == 0
+    assert "MPICH" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert list(here.iterdir()) == []
+
+
+def test_an_openfoam_program_gets_its_hook_too(execute, compile_c, here, tmp_path):
+    # A fake libOpenFOAM.so, which a library of the program brings: the name alone decides.
+    folder = tmp_path / "bin"
+    path = f"-Wl,-rpath,{folder}"
+    assert compile_c("int foam;\n", "-shared", "-fPIC", name="libOpenFOAM.so")
+    assert compile_c(
+        "extern int foam; int volume(void) { return foam; }\n",
+        *("-shared", "-fPIC", f"-L{folder}", "-l:libOpenFOAM.so", path),
+        name="libvolume.so",
+    )
+    program = compile_c(
+        "int volume(void); int main(void) { return volume(); }\n", f"-L{folder}", "-l:libvolume.so", path
+    )
+    result = execute("perfield-exec", "--print", program, cwd=here)
+    assert preloaded(result) == ["libperfield_openmpi.so", "libperfield_openfoam.so"]
+
+
+def test_a_script_is_measured_through_the_programs_it_starts(execute, here):
+    script = here / "job"
+    script.write_text("#!/bin/sh\nexec true\n")
+    script.chmod(0o755)
+    assert preloaded(execute("perfield-exec", "--print", "./job", cwd=here)) == ["libperfield_openmpi.so"]
+
+
+@pytest.mark.parametrize("length", [1, 4, 18, 64, 100, 600, 5000])
+def test_a_program_that_was_cut_short_is_left_to_the_system(execute, here, length):
+    program = here / "cut"
+    program.write_bytes(Path("/bin/cat").read_bytes()[:length])
+    program.chmod(0o755)
+    bare = execute("sh", "-c", "exec ./cut < /dev/null", cwd=here)
+    result = execute("sh", "-c", "exec perfield-exec ./cut < /dev/null", cwd=here)
+    assert result.returncode > 0 or result.returncode == bare.returncode
+    assert (result.returncode < 0) == (bare.returncode < 0), result
+
+
+def test_all_errors_of_the_configuration_are_told_once_per_node_and_the_program_runs(mpirun, bin_dir, here):
+    (here / "perfield.toml").write_text("mesure_every = 3\nsummary = 5\n")
+    result = mpirun(3, bin_dir / "perfield-exec", "echo", "hello", cwd=here)
+    assert (result.returncode, result.stdout) == (0, "hello\n" * 3)
+    told = [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
+    assert told == [
+        "perfield: perfield.toml:1: there is no key 'mesure_every'; did you mean measure_every?",
+        "perfield: perfield.toml:2: summary: found the integer 5, expected true or false; "
+        "the default is true",
+        "perfield: the program runs unmeasured until this is put right",
+    ]
+    assert [path.name for path in here.iterdir()] == ["perfield.toml"]
+
+
+def test_a_wrong_configuration_leaves_nothing_of_ours_in_the_program(execute, here):
+    result = execute("perfield-exec", *SHOW, cwd=here, env={"PERFIELD_SKIP_STEPS": "x"})
+    assert result.stdout == "PERFIELD_ENABLED=false\nPERFIELD_SKIP_STEPS=x\n"
+
+
+def test_switched_off_it_does_and_says_nothing(execute, here):
+    result = execute("perfield-exec", *SHOW, cwd=here, env={"PERFIELD_ENABLED": "false"})
+    assert (result.stdout, result.stderr) == ("PERFIELD_ENABLED=false\n", "")
+    assert list(here.iterdir()) == []
+
+
+def test_the_machine_is_described_once_per_host(mpirun, bin_dir, here):
+    result = mpirun(4, bin_dir / "perfield-exec", "true", cwd=here)
+    assert result.returncode == 0, result.stderr
+    files = [path.name for path in (here / "perfield-run/machine").iterdir()]
+    assert len(files) == 1
+    assert files[0] == f"{os.uname().nodename.split('.')[0]}.xml"
+    assert "<topology" in (here / "perfield-run/machine" / files[0]).read_text()
+
+
+def only_tools(folder: Path, *names: str) -> str:
+    """A PATH that holds just these programs and perfield-exec."""
+    folder.mkdir()
+    (folder / "perfield-exec").symlink_to(Path(sys.executable).parent / "perfield-exec")
+    for name in names:
+        (folder / name).symlink_to(shutil.which(name))
+    return str(folder)
+
+
+def test_a_description_given_to_hwloc_is_the_one_that_is_kept(execute, here):
+    execute("perfield-exec", "true", cwd=here, env={"HWLOC_SYNTHETIC": "pack:2 core:3 pu:1"})
+    (file,) = (here / "perfield-run/machine").iterdir()
+    assert file.read_text().count('type="Core"') == 6
+
+
+def test_without_lstopo_the_machine_is_described_by_libhwloc(execute, here, tmp_path):
+    path = only_tools(tmp_path / "tools", "true", "sh")
+    result = execute("perfield-exec", "true", cwd=here, env={"PATH": path, "HWLOC_SYNTHETIC": "pack:2 pu:1"})
+    if "lstopo" in result.stderr:
+        pytest.skip("libhwloc is not installed")
+    assert (result.returncode, result.stderr) == (0, "")
+    (file,) = (here / "perfield-run/machine").iterdir()
+    assert file.read_text().count('type="PU"') == 2
+
+
+def test_without_lstopo_and_libhwloc_one_line_says_so_and_the_program_is_measured(privately, here, tmp_path):
+    path = only_tools(tmp_path / "tools", "echo", "sh")
+    script = f"""
+      for library in $(ldconfig -p | sed -n 's/.*libhwloc.* => //p'); do
+        mount --bind /dev/null $(realpath $library)
+      done
+      cd {here}
+      PATH={path} perfield-exec echo hello
+    """
+    result = privately(script)
+    assert (result.returncode, result.stdout) == (0, "hello\n")
+    assert result.stderr.count("\n") == 1
+    assert "found neither lstopo nor libhwloc that describes" in result.stderr
+    assert "install the package hwloc" in result.stderr
+    assert list((here / "perfield-run/machine").iterdir()) == []
+
+
+def test_where_perfield_lies_under_a_name_that_cannot_be_preloaded_it_is_told(
+    execute, bin_dir, here, tmp_path
+):
+    home = tmp_path / "a b"
+    (home / "bin").mkdir(parents=True)
+    (home / "lib").mkdir()
+    shutil.copy(bin_dir / "perfield-exec", home / "bin")
+    result = execute(home / "bin/perfield-exec", "echo", "hello", cwd=here)
+    assert "libperfield_openmpi.so is not where it belongs" in result.stderr
+    (home / "lib/libperfield_openmpi.so").touch()
+    result = execute(home / "bin/perfield-exec", "echo", "hello", cwd=here)
+    assert (result.returncode, result.stdout) == (0, "hello\n")
+    assert "which has a blank or a colon in it; install perfield elsewhere" in result.stderr
+
+
+def test_only_one_rank_tells_what_is_in_the_way(mpirun, bin_dir, compile_c, here):
+    program = compile_c(HELLO.replace("return 3", "return 0"), "-static")
+    if program is None:
+        pytest.skip("no static C library is installed, so no static program can be made")
+    result = mpirun(4, bin_dir / "perfield-exec", program, cwd=here)
+    assert result.stdout == "hello\n" * 4
+    assert result.stderr.count("runs unmeasured") == 1

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield config: the listing, its errors, and the page docs/configuration.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def test_the_documentation_of_the_configuration_is_that_of_the_table(perfield_cli):
+    result = perfield_cli("config", "--markdown")
+    assert result.returncode == 0, result.stderr
+    assert (REPOSITORY / "docs/configuration.md").read_text() == result.stdout, (
+        "write it anew: perfield config --markdown > docs/configuration.md"
+    )
+
+
+def test_the_page_does_not_depend_on_what_is_in_force(perfield_cli):
+    plain = perfield_cli("config", "--markdown")
+    assert perfield_cli("config", "--markdown", env={"PERFIELD_SKIP_STEPS": "3"}).stdout == plain.stdout
+
+
+def test_each_value_is_shown_with_its_origin(perfield_cli, tmp_path):
+    (tmp_path / "perfield.toml").write_text('\ngroup = "fluid"\n')
+    result = perfield_cli("config", cwd=tmp_path, env={"PERFIELD_SKIP_STEPS": "3"})
+    assert (result.returncode, result.stderr) == (0, "")
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert 'group = "fluid" # perfield.toml:2' in lines
+    assert "skip_steps = 3 # PERFIELD_SKIP_STEPS" in lines
+    assert "sum_every = 1 # default" in lines
+    assert "# add up so many steps into one frame [steps]" in lines
+
+
+def test_what_it_prints_is_a_configuration_with_the_same_values(perfield_cli, tmp_path):
+    changes = {"PERFIELD_REGIONS": "solve*,a b", "PERFIELD_GROUP": 'a "b" \\ é', "PERFIELD_SUMMARY": "no"}
+    first = perfield_cli("config", cwd=tmp_path, env=changes)
+    (tmp_path / "perfield.toml").write_text(first.stdout)
+    again = perfield_cli("config", cwd=tmp_path)
+    assert (again.returncode, again.stderr) == (0, "")
+
+    def settings(text: str) -> list[str]:
+        return [line.rpartition("  # ")[0].strip() for line in text.splitlines() if not line.startswith("#")]
+
+    assert settings(again.stdout) == settings(first.stdout)
+    assert 'regions = ["solve*", "a b"]' in settings(again.stdout)
+
+
+def test_errors_are_sentences_and_the_exit_code_is_2(perfield_cli):
+    result = perfield_cli("config", env={"PERFIELD_SKIP_STEPS": "x", "PERFIELD_NOSUCHTHING": "1"})
+    assert result.returncode == 2
+    told = sorted(result.stderr.splitlines())
+    assert told == [
+        "perfield config: PERFIELD_NOSUCHTHING: there is no such setting; 'perfield config' lists all keys",
+        'perfield config: PERFIELD_SKIP_STEPS: found the text "x", expected an integer (steps); '
+        "the default is 0",
+    ]

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield env: export lines equal to what perfield-exec sets."""
+
+from __future__ import annotations
+
+import shlex
+
+SHOW = ["sh", "-c", "env | grep -E '^(LD_PRELOAD|PERFIELD_)' | sort"]
+
+
+def test_the_lines_are_what_perfield_exec_sets(perfield_cli, bin_dir, mpirun, tmp_path):
+    printed = perfield_cli("env", "sh", cwd=tmp_path)
+    assert (printed.returncode, printed.stderr) == (0, "")
+    lines = dict(shlex.split(line)[1].split("=", 1) for line in printed.stdout.splitlines())
+    run = {name: lines[name] for name in ("PERFIELD_RUN", "PERFIELD_RUN_ID")}
+    given = mpirun(1, bin_dir / "perfield-exec", *SHOW, cwd=tmp_path, env=run)
+    assert dict(line.split("=", 1) for line in given.stdout.splitlines()) == lines
+
+
+def test_a_shell_can_evaluate_them(perfield_cli, mpirun, tmp_path):
+    folder = tmp_path / "it's a case"
+    folder.mkdir()
+    result = mpirun(1, "sh", "-c", 'eval "$(perfield env true)"; echo "$PERFIELD_RUN"', cwd=folder)
+    assert result.stdout == f"{folder.resolve()}/perfield-run\n"
+
+
+def test_each_call_is_a_run_of_its_own(perfield_cli, tmp_path):
+    perfield_cli("env", "true", cwd=tmp_path)
+    second = perfield_cli("env", "true", cwd=tmp_path)
+    assert "perfield: perfield-run exists; using perfield-run-2" in second.stderr
+    assert "/perfield-run-2'" in second.stdout
+
+
+def test_a_program_that_is_missing_gives_no_lines(perfield_cli, tmp_path):
+    result = perfield_cli("env", "./nowhere", cwd=tmp_path)
+    assert (result.returncode, result.stdout) == (127, "")
+    assert "cannot start ./nowhere" in result.stderr
+
+
+def test_a_configuration_with_errors_gives_no_lines(perfield_cli):
+    result = perfield_cli("env", "true", env={"PERFIELD_SKIP_STEPS": "x"})
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "PERFIELD_SKIP_STEPS" in result.stderr

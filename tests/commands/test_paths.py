@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield paths, and the pkg-config and CMake files that it leads to."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """\
+#include <perfield.h>
+#include <stdio.h>
+int main(void) {
+  perfield_initialize();
+  printf("%d\\n", perfield_measuring());
+  perfield_finalize();
+  return 0;
+}
+"""
+
+
+@pytest.fixture
+def source(tmp_path):
+    """A C program that prints 1 if perfield measures it."""
+    file = tmp_path / "program.c"
+    file.write_text(PROGRAM)
+    return file
+
+
+def run(*command, cwd: Path, env: dict[str, str] | None = None) -> str:
+    """Standard output of a command that must end well."""
+    words = [str(word) for word in command]
+    result = subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False, env=env)
+    assert result.returncode == 0, f"{' '.join(words)}\n{result.stdout}\n{result.stderr}"
+    return result.stdout
+
+
+def test_all_paths_exist(perfield_flags):
+    for option in ("--include", "--lib", "--cmake", "--pkgconfig", "--exec"):
+        (path,) = perfield_flags(option)
+        assert Path(path).exists(), f"{option} {path}"
+    assert (Path(perfield_flags("--include")[0]) / "perfield.h").is_file()
+    assert (Path(perfield_flags("--lib")[0]) / "libperfield.so").is_file()
+
+
+def test_without_an_option_all_paths_are_named(perfield_cli):
+    result = perfield_cli("paths")
+    assert result.returncode == 0
+    names = [line.split()[0] for line in result.stdout.splitlines()]
+    assert names == ["cflags", "libs", "cmake", "pkgconfig", "include", "lib", "exec"]
+
+
+def test_flags_alone_make_a_program_that_runs_and_measures(perfield_flags, source, tmp_path):
+    flags = [*perfield_flags("--cflags"), *perfield_flags("--libs")]
+    run("cc", source, *flags, "-o", tmp_path / "program", cwd=tmp_path)
+    assert run(tmp_path / "program", cwd=tmp_path) == "1\n"
+
+
+def test_a_program_with_the_header_alone_runs_and_is_not_measured(perfield_flags, source, tmp_path):
+    run("cc", source, *perfield_flags("--cflags"), "-o", tmp_path / "program", cwd=tmp_path)
+    assert run(tmp_path / "program", cwd=tmp_path) == "0\n"
+
+
+@pytest.fixture(params=["as installed", "moved"])
+def lib(request, perfield_flags, tmp_path) -> Path:
+    """The folder lib/ of the installation, in its place and copied elsewhere."""
+    folder = Path(perfield_flags("--lib")[0])
+    if request.param == "as installed":
+        return folder
+    moved = tmp_path / "elsewhere" / "perfield"
+    for name in ("lib", "include"):
+        shutil.copytree(folder.parent / name, moved / name)
+    return moved / "lib"
+
+
+def test_pkg_config_makes_a_program_that_runs_and_measures(lib, source, tmp_path):
+    if shutil.which("pkg-config") is None:
+        pytest.skip("pkg-config is not installed")
+    script = 'eval "cc program.c $(pkg-config --cflags --libs perfield) -o program"'
+    run("sh", "-ec", script, cwd=tmp_path, env={**os.environ, "PKG_CONFIG_PATH": f"{lib}/pkgconfig"})
+    assert run(tmp_path / "program", cwd=tmp_path) == "1\n"
+
+
+def test_cmake_makes_a_program_that_runs_and_measures(lib, source, tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.18)\n"
+        "project(user LANGUAGES C)\n"
+        "find_package(perfield 0.1 REQUIRED)\n"
+        "add_executable(program program.c)\n"
+        "target_link_libraries(program PRIVATE perfield::perfield)\n"
+    )
+    build = tmp_path / "build"
+    run("cmake", "-S", tmp_path, "-B", build, f"-DCMAKE_PREFIX_PATH={lib}/cmake/perfield", cwd=tmp_path)
+    run("cmake", "--build", build, cwd=tmp_path)
+    assert run(build / "program", cwd=tmp_path) == "1\n"
+
+
+def test_cmake_refuses_another_version(lib, tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.18)\nproject(user LANGUAGES C)\nfind_package(perfield 99)\n"
+        'if(perfield_FOUND)\n  message(FATAL_ERROR "found")\nendif()\n'
+    )
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={lib}", cwd=tmp_path)

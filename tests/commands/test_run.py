@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield run: where the program begins, what the launcher gets, and what is told at the end."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+RANKS = """\
+#include <mpi.h>
+#include <stdlib.h>
+int main(int n, char** words) {
+  MPI_Init(0, 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return n > 1 ? atoi(words[1]) : 0;
+}
+"""
+
+
+@pytest.fixture
+def ranks(build_c) -> Path:
+    """An MPI program that ends with the exit code it is given."""
+    return build_c(RANKS, name="ranks.c")
+
+
+@pytest.fixture
+def line(perfield_cli):
+    """line(*words): the command line that `perfield run` would start, as a list."""
+
+    def dry(*words: object, **options) -> list[str]:
+        result = perfield_cli("run", "--dry-run", *words, **options)
+        assert result.returncode == 0, result.stderr
+        return shlex.split(result.stdout)
+
+    return dry
+
+
+def without_forwarded(words: list[str]) -> list[str]:
+    """The line without -x PERFIELD_... and without the folder of perfield-exec."""
+    kept, at = [], 0
+    while at < len(words):
+        if words[at] == "-x" and words[at + 1].startswith("PERFIELD_"):
+            at += 2
+            continue
+        kept.append(Path(words[at]).name if words[at].endswith("/perfield-exec") else words[at])
+        at += 1
+    return kept
+
+
+@pytest.mark.parametrize(
+    ("typed", "options", "program"),
+    [
+        ("-n 2 -- true x", "-n 2", "true x"),
+        ("-n 2 true x", "-n 2", "true x"),
+        ("-n2 true", "-n2", "true"),
+        ("--oversubscribe -np 2 true", "--oversubscribe -np 2", "true"),
+        ("-oversubscribe true --set a", "-oversubscribe", "true --set a"),
+        ("-n 2 --mca btl self true -n 3", "-n 2 --mca btl self", "true -n 3"),
+        ("--bind-to core --map-by=slot true", "--bind-to core --map-by=slot", "true"),
+        ("-n 2 --unheard-of a b -- true", "-n 2 --unheard-of a b", "true"),
+        ("-n 2 --set group=x true", "-n 2", "true"),
+        ("true", "", "true"),
+    ],
+)
+def test_options_go_to_the_launcher_and_the_rest_is_the_program(line, typed, options, program):
+    words = without_forwarded(line(*typed.split()))
+    assert words == ["mpirun", *options.split(), "perfield-exec", "--", *program.split()]
+
+
+def test_every_variable_of_ours_is_handed_on_to_other_nodes(line):
+    words = line("-n", "2", "--set", "group=x", "-x", "PERFIELD_GROUP", "true", env={"PERFIELD_CLOCK": "tsc"})
+    forwarded = [words[i + 1] for i, word in enumerate(words) if word == "-x"]
+    assert sorted(forwarded) == [
+        "PERFIELD_ALL_RANKS",
+        "PERFIELD_CLOCK",
+        "PERFIELD_GROUP",
+        "PERFIELD_RUN_ID",
+        "PERFIELD_SUMMARY",
+    ]
+
+
+def test_each_of_several_programs_is_measured_and_nobody_vouches_for_all(line):
+    words = line("-n", "1", "true", "a", ":", "-n", "2", "echo", "b")
+    assert without_forwarded(words) == shlex.split(
+        "mpirun -n 1 perfield-exec -- true a : -n 2 perfield-exec -- echo b"
+    )
+    assert "PERFIELD_ALL_RANKS" not in words
+    assert words.count("PERFIELD_RUN_ID") == 2
+
+
+def test_another_launcher_can_be_named(line, tmp_path):
+    srun = tmp_path / "srun"  # a fake: Slurm is not needed to see what it would be given
+    srun.write_text("#!/bin/sh\nexit 0\n")
+    srun.chmod(0o755)
+    words = line("--launcher", f"{srun} -n 64", "--cpu-bind=cores", "--", "true", ":", "x")
+    assert [Path(words[0]).name, *without_forwarded(words[1:])] == shlex.split(
+        "srun -n 64 --cpu-bind=cores perfield-exec -- true : x"
+    )
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ("-n 2", "found no program in '-n 2'"),
+        ("-n 2 ./nowhere", "took ./nowhere for the program, and it is none that can be started"),
+        ("--set grop=x true", "--set grop=x: there is no key 'grop'; did you mean group?"),
+        ("--set group true", "--set group has no '='; write --set KEY=VALUE"),
+        ("--launcher nosuchlauncher true", "found no nosuchlauncher in PATH"),
+    ],
+)
+def test_a_wrong_line_is_told_in_a_sentence(perfield_cli, typed, sentence, tmp_path):
+    result = perfield_cli("run", *typed.split(), cwd=tmp_path)
+    assert result.returncode == 2
+    assert result.stderr.startswith("perfield run: ")
+    assert sentence in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("code", [0, 7])
+def test_the_programs_exit_code_comes_back(perfield_cli, ranks, code, tmp_path):
+    result = perfield_cli("run", "-n", "2", "--oversubscribe", ranks, code, cwd=tmp_path)
+    assert result.returncode == code
+
+
+def test_a_measured_run_ends_with_its_closing_lines_once(perfield_cli, ranks, tmp_path):
+    result = perfield_cli("run", "-n", "3", "--oversubscribe", ranks, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    lines = result.stderr.splitlines()
+    assert 1 < len(lines) <= 8, result.stderr
+    assert sum("perfield open" in line for line in lines) == 1
+    assert "check in" not in result.stderr
+    facts = json.loads((tmp_path / "perfield-run/run.json").read_text())
+    assert facts["size"] == 3
+    assert [path.name for path in tmp_path.iterdir()] == ["perfield-run"]
+
+
+def test_settings_of_the_line_are_in_force(perfield_cli, ranks, tmp_path):
+    perfield_cli(
+        *("run", "--run-directory", "runs/one", "--set", "skip_steps=3", "-n", "1", ranks), cwd=tmp_path
+    )
+    facts = json.loads((tmp_path / "runs/one/run.json").read_text())
+    assert facts["configuration"]["skip_steps"] == 3
+
+
+def test_without_the_summary_nothing_is_told(perfield_cli, ranks, tmp_path):
+    result = perfield_cli("run", "-n", "1", ranks, cwd=tmp_path, env={"PERFIELD_SUMMARY": "false"})
+    assert (result.returncode, result.stderr) == (0, "")
+    assert (tmp_path / "perfield-run").is_dir()
+
+
+def test_the_lines_are_of_this_run_when_the_name_was_taken(perfield_cli, ranks, tmp_path):
+    perfield_cli("run", "-n", "1", ranks, cwd=tmp_path)
+    result = perfield_cli("run", "-n", "1", ranks, cwd=tmp_path)
+    assert "perfield: perfield-run exists; using perfield-run-2" in result.stderr
+    assert "perfield open perfield-run-2" in result.stderr
+
+
+def test_ranks_that_did_not_check_in_are_named(perfield_cli, ranks, tmp_path):
+    bare = f"unset LD_PRELOAD; exec {ranks}"
+    words = ["run", "-n", "1", ranks, ":", "-n", "2", "--oversubscribe", "sh", "-c", bare]
+    result = perfield_cli(*words, cwd=tmp_path, timeout=60)
+    assert result.returncode == 0, result.stderr
+    assert "perfield: 2 of 3 ranks did not check in and are missing in every frame: 1, 2" in result.stderr
+    assert "perfield open perfield-run" in result.stderr
+
+
+def test_a_program_without_mpi_is_told_to_have_been_seen_by_no_rank(perfield_cli, tmp_path):
+    result = perfield_cli("run", "-n", "2", "--oversubscribe", "true", cwd=tmp_path)
+    assert result.returncode == 0
+    assert "perfield: none of the ranks started (2) checked in: " in result.stderr
+
+
+def test_without_a_launcher_the_code_of_the_program_itself_comes_back(perfield_cli, tmp_path):
+    result = perfield_cli("run", "--launcher", "", "--", "sh", "-c", "exit 4", cwd=tmp_path)
+    assert result.returncode == 4
+
+
+def test_errors_of_the_configuration_do_not_keep_the_program_from_running(perfield_cli, tmp_path):
+    (tmp_path / "perfield.toml").write_text("grop = 1\n")
+    result = perfield_cli("run", "-n", "2", "--oversubscribe", "echo", "hello", cwd=tmp_path)
+    assert (result.returncode, result.stdout) == (0, "hello\nhello\n")
+    assert result.stderr.count("there is no key 'grop'; did you mean group?") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["perfield.toml"]
