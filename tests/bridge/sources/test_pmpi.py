@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+import perfield
+
 N = 4  # ranks
 INT, DOUBLE = 4, 8
 BOTH_ORDERS = pytest.mark.parametrize("order", ["world", "reversed"])
@@ -216,6 +218,30 @@ def test_pcontrol_pauses_and_a_receive_counts_where_it_completes(measure):
             ("send", right): (1, 4 * INT),
         }
         assert counted.received_by(rank) == {left: (3, (1 + 4 + 3) * INT)}
+
+
+def test_peers_of_a_spawned_world_are_outside(measure):
+    counted, _ = measure("spawns", n=1)
+    assert counted.sent_by(0) == {("send", -2): (2, (3 + 4) * INT)}
+    assert counted.received_by(0) == {-2: (1, 5 * INT)}
+
+
+def test_frames_hold_the_messages_of_their_step(measure):
+    _, result = measure("steps", "reversed")
+    run = perfield.open(result.cwd / "perfield-run")
+    assert len(run) == 3
+    for step, frame in enumerate(run.frames()):
+        n, largest = step + 1, (step + 1) * INT
+        isends = {(r, neighbors(r, "reversed")[1], "isend", n, n * largest, 0, largest) for r in range(N)}
+        puts = {(r, neighbors(r, "reversed")[0], "put", 1, 2 * DOUBLE, 0, 2 * DOUBLE) for r in range(N)}
+        assert set(frame.messages.tolist()) == isends | puts
+        received = {(source, target, "recv", *rest) for source, target, _, *rest in isends}
+        assert set(frame.received.tolist()) == received
+        assert frame.values["put_bytes"].tolist() == [2 * DOUBLE] * N
+        assert {(int(r), int(p), int(c)) for r, p, c, _ in frame.waits} == {
+            (r, neighbors(r, "reversed")[0], n) for r in range(N)
+        }
+    assert len(run.setup.messages) == len(run.teardown.messages) == 0
 
 
 def test_time_classes_agree_with_the_program_own_clock_within_one_percent(measure):

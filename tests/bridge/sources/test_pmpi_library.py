@@ -124,6 +124,24 @@ def test_an_mpi_that_was_loaded_out_of_sight_is_found(mpirun, build_c, bin_dir, 
         assert counted.ranks[rank]["sources"] == ["pmpi"]
 
 
+def test_a_python_program_is_measured(mpirun, bin_dir, counted_in):
+    python = "/usr/bin/python3"
+    if subprocess.run([python, "-c", "import mpi4py"], capture_output=True).returncode:
+        pytest.skip("mpi4py is not installed for Debian's Python")
+    program = """
+import array
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+numbers = array.array("d", [0.0] * 5)
+world.Send(numbers, (world.rank + 1) % world.size) if world.rank == 0 else world.Recv(numbers)
+"""
+    result = mpirun(2, bin_dir / "perfield-exec", python, "-c", program)
+    assert result.returncode == 0, result.stderr
+    counted = counted_in(result.cwd / "perfield-run")
+    assert counted.sent_by(0) == {("send", 1): (1, 40)}
+    assert counted.received_by(1) == {0: (1, 40)}
+
+
 def test_a_program_of_another_mpi_runs_on_unmeasured_and_says_so(library, programs, tmp_path):
     if not shutil.which("mpicc.mpich"):
         pytest.skip("MPICH is not installed")
