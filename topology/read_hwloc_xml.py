@@ -59,6 +59,8 @@ def read_machines(directory: str | Path) -> tuple[dict[str, Machine], list[str]]
     shared: dict[Machine, Machine] = {}
     notes = []
     for path in sorted(Path(directory).glob("*.xml")):
+        if path.name.startswith("."):  # still being written
+            continue
         try:
             machine = read_machine(path)
         except (MachineError, OSError) as error:

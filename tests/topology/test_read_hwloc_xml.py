@@ -101,6 +101,7 @@ def test_what_is_no_machine_is_refused_in_a_sentence_that_names_the_file(tmp_pat
 
 def test_an_unreadable_machine_is_told_and_the_others_are_read(tmp_path):
     (tmp_path / "bad.xml").write_text("<")
+    (tmp_path / ".n3.xml").write_text("<topology>")  # as while it is being written
     for name in ("n1", "n2"):
         (tmp_path / f"{name}.xml").write_text((MACHINES / "two-packages-4-cores.xml").read_text())
     machines, notes = read_machines(tmp_path)

@@ -8,7 +8,6 @@ over the frames of a run (placement, machine, ranks) is made once, as a Topology
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -47,7 +46,8 @@ class TopologyPicture:
         topology_type and host_name mean is in the field data, as texts: `topology_type_names`,
         `host_name_names`.
     ranks : rectangles: rank, node_id, host_name, package_id, core_id, pu_id.
-    measurements : rectangles: every value of the frame, and those of `ranks`.
+    measurements : rectangles: every value of the frame, and the arrays of `ranks`; pu_id is where the rank
+        ran in this step.
     messages : lines: source, target, inside_node, sent_count, sent_bytes, empty_count, largest_bytes, and
         `<call>_count`, `<call>_bytes` for each call of the run. In the field data: messages_not_drawn,
         count and bytes of the messages to or from where no rank has a place.
@@ -80,13 +80,13 @@ def topology_scene(
         machines, unreadable = read_machines(Path(run.path) / "machine")
         placement = place(run.ranks, machines)
         notes = tuple(unreadable)
-    config = run.info.get("config", {})
+    configured = run.info.get("configuration", {})
     if inter_node_offset is None:
-        inter_node_offset = float(config.get("inter_node_offset", 5))
+        inter_node_offset = float(configured.get("inter_node_offset", 5))
     if comm_offset is None:
-        comm_offset = float(config.get("comm_offset", 5))
+        comm_offset = float(configured.get("comm_offset", 5))
     if periodic_BC is None:
-        periodic_BC = str(config.get("periodic_BC", False)).lower() == "true"
+        periodic_BC = bool(configured.get("periodic_BC", False))
     cells = layout(placement, inter_node_offset, every_level=every_level)
     return TopologyScene(
         placement=placement,
@@ -137,11 +137,12 @@ def _ranks(placement: Placement, cells: Cells) -> vtkPolyData:
 
 
 def _measurements(scene: TopologyScene, frame: Any) -> vtkPolyData:
-    values: Mapping[str, np.ndarray] = {
-        name: column[scene.cells.rank] for name, column in frame.values.items()
-    }
-    dataset = rectangles(scene.cells, scene.cells.measurements)
-    attach(dataset, {**values, **_places(scene.placement, scene.cells)})
+    rank = scene.cells.rank
+    arrays = {name: column[rank] for name, column in frame.values.items()}
+    where = _places(scene.placement, scene.cells)
+    if "pu_id" in arrays:  # where the rank ran in this step, which says more than where it may run
+        where["pu_id"] = np.where(np.isnan(arrays["pu_id"]), where["pu_id"], arrays["pu_id"])
+    dataset = attach(rectangles(scene.cells, scene.cells.measurements), {**arrays, **where})
     _name_nodes(dataset, scene.placement)
     return dataset
 

@@ -48,7 +48,7 @@ def segments(ends: np.ndarray) -> vtkPolyData:
 def attach(dataset: vtkPolyData, arrays: Mapping[str, np.ndarray]) -> vtkPolyData:
     """Adds cell arrays, (n_cells,) each, and returns the dataset."""
     for name, values in arrays.items():
-        array = numpy_to_vtk(np.ascontiguousarray(values))
+        array = numpy_to_vtk(np.ascontiguousarray(values), deep=True)
         array.SetName(name)
         dataset.GetCellData().AddArray(array)
     return dataset
@@ -74,7 +74,7 @@ def attach_numbers(dataset: vtkPolyData, name: str, values: Sequence[float]) -> 
 
 def _points(corners: np.ndarray) -> vtkPoints:
     points = vtkPoints()
-    points.SetData(numpy_to_vtk(corners.reshape(-1, 3)))
+    points.SetData(numpy_to_vtk(corners.reshape(-1, 3), deep=True))
     return points
 
 

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The datasets of the topology picture: which cells there are, where lines run, what values they carry."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import twin
+
+pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
+
+from vtkmodules.util.numpy_support import vtk_to_numpy
+from vtkmodules.vtkCommonCore import vtkLogger
+from vtkmodules.vtkIOXML import vtkXMLPolyDataReader, vtkXMLPolyDataWriter
+
+import perfield
+from perfield.pictures import print_topology_table, topology, topology_scene, topology_table
+from perfield.topology import LEVELS
+
+MACHINES = Path(__file__).resolve().parents[1] / "fixtures" / "machines"
+MESSAGE = np.dtype(
+    [("source", "i4"), ("target", "i4"), ("call", "U22")]
+    + [(name, "u8") for name in ("count", "bytes", "empty", "largest")]
+)
+
+
+def fake_run(tmp_path: Path, ranks: list[tuple[str, str] | None], **configuration) -> SimpleNamespace:
+    """A fake of perfield.run.Run: ranks on (host, cpuset), machines of two packages with four cores."""
+    folder = tmp_path / "machine"
+    folder.mkdir()
+    for host in {rank[0] for rank in ranks if rank}:
+        (folder / f"{host}.xml").write_text((MACHINES / "two-packages-4-cores.xml").read_text())
+    entries = [rank and {"host": rank[0], "boot_id": "b", "cpuset": rank[1]} for rank in ranks]
+    return SimpleNamespace(path=tmp_path, info={"configuration": configuration}, ranks=entries)
+
+
+def fake_frame(n_ranks: int, messages: list[tuple] = (), **values) -> SimpleNamespace:
+    """A fake of perfield.run.Frame; its program sends by isend and put."""
+    calls = ("sent", "isend", "put", "received")
+    names = [f"{call}_{what}" for call in calls for what in ("count", "bytes")]
+    fields = {name: np.zeros(n_ranks) for name in names} | {k: np.array(v, float) for k, v in values.items()}
+    return SimpleNamespace(values=fields, messages=np.array(list(messages), MESSAGE))
+
+
+def column(dataset, name: str) -> np.ndarray:
+    return vtk_to_numpy(dataset.GetCellData().GetArray(name))
+
+
+def texts(dataset, name: str) -> list[str]:
+    array = dataset.GetFieldData().GetAbstractArray(name)
+    return [array.GetValue(i) for i in range(array.GetNumberOfValues())]
+
+
+def corners(dataset) -> np.ndarray:
+    """(n_cells, corners per cell, 3), through the cells' own numbering."""
+    polygons = dataset.GetPolys() if dataset.GetNumberOfPolys() else dataset.GetLines()
+    numbers = vtk_to_numpy(polygons.GetConnectivityArray())
+    points = vtk_to_numpy(dataset.GetPoints().GetData())
+    return points[numbers].reshape(polygons.GetNumberOfCells(), -1, 3)
+
+
+def lines_by_pair(messages) -> dict[tuple[int, int], np.ndarray]:
+    pairs = zip(column(messages, "source").tolist(), column(messages, "target").tolist())
+    return dict(zip(pairs, corners(messages)))
+
+
+def test_the_machine_has_a_rectangle_per_used_part_with_type_and_node(tmp_path):
+    run = fake_run(tmp_path, [("n2", "0"), ("n10", "4")])
+    machine = topology(run, fake_frame(2)).machine
+    kinds = texts(machine, "topology_type_names")
+    assert kinds == list(LEVELS)
+    assert [kinds[i] for i in column(machine, "topology_type")] == ["node", "package", "core", "pu"] * 2
+    hosts = texts(machine, "host_name_names")
+    assert [hosts[i] for i in column(machine, "host_name")] == ["n2"] * 4 + ["n10"] * 4
+    assert column(machine, "node_id").tolist() == [0] * 4 + [1] * 4
+    assert column(machine, "id").tolist() == [0, 0, 0, 0, 1, 1, 4, 4]
+    planes = corners(machine)
+    assert np.all(planes[:4, :, 2] == 0)
+    assert np.all(planes[4:, :, 2] == 5)
+
+
+def test_ranks_stand_under_their_pus_and_measurements_below_them(tmp_path):
+    run = fake_run(tmp_path, [("n", "0"), ("n", "4-7")])
+    picture = topology(run, fake_frame(2))
+    pus = corners(picture.machine)[column(picture.machine, "topology_type") == LEVELS.index("pu")]
+    ranks, measurements = corners(picture.ranks), corners(picture.measurements)
+    assert ranks[:, :, 1].max() < pus[:, :, 1].min()
+    assert measurements[:, :, 1].max() < ranks[:, :, 1].min()
+    assert measurements[:, :, 1].min() > 0
+    np.testing.assert_array_equal(ranks[:, :, 0], measurements[:, :, 0])
+    spans = [(cell[:, 0].min(), cell[:, 0].max()) for cell in ranks]
+    assert spans[0] == (pytest.approx(0, abs=0.1), pytest.approx(3, abs=0.1))
+    assert spans[1] == (pytest.approx(12, abs=0.1), pytest.approx(24, abs=0.1))
+
+
+def test_places_are_numbers_where_one_part_holds_the_rank_and_absent_elsewhere(tmp_path):
+    run = fake_run(tmp_path, [("n1", "5"), ("n1", "0-3"), ("n2", "0-7")])
+    ranks = topology(run, fake_frame(3)).ranks
+    assert column(ranks, "rank").tolist() == [0, 1, 2]
+    assert column(ranks, "node_id").tolist() == [0, 0, 1]
+    np.testing.assert_array_equal(column(ranks, "package_id"), [1, 0, np.nan])
+    np.testing.assert_array_equal(column(ranks, "core_id"), [5, np.nan, np.nan])
+    np.testing.assert_array_equal(column(ranks, "pu_id"), [5, np.nan, np.nan])
+
+
+def test_measurements_carry_every_value_of_the_frame_by_rank_and_absent_stays_absent(tmp_path):
+    run = fake_run(tmp_path, [("n2", "0"), None, ("n1", "1")])
+    frame = fake_frame(3, solve_time_s=[1.5, np.nan, np.nan], pu_id=[7, np.nan, np.nan])
+    measurements = topology(run, frame).measurements
+    assert measurements.GetNumberOfCells() == 2
+    assert column(measurements, "rank").tolist() == [0, 2]
+    np.testing.assert_array_equal(column(measurements, "solve_time_s"), [1.5, np.nan])
+    np.testing.assert_array_equal(column(measurements, "pu_id"), [7, 1])
+    names = {
+        measurements.GetCellData().GetArrayName(i)
+        for i in range(measurements.GetCellData().GetNumberOfArrays())
+    }
+    assert set(frame.values) | {"rank", "node_id", "host_name", "package_id", "core_id", "pu_id"} == names
+
+
+def test_a_message_runs_from_the_bottom_of_the_sender_down_to_below_the_receiver(tmp_path):
+    run = fake_run(tmp_path, [("n1", "0"), ("n1", "4"), ("n2", "0")], comm_offset=4, inter_node_offset=6)
+    messages = [(a, b, "isend", 1, 8, 0, 8) for a, b in [(0, 1), (1, 0), (0, 2), (2, 0), (1, 1)]]
+    picture = topology(run, fake_frame(3, messages)).messages
+    lines = lines_by_pair(picture)
+    np.testing.assert_allclose(lines[0, 1], [[1.5, 0, 0], [13.5, -4, 0]])
+    np.testing.assert_allclose(lines[1, 0], [[13.5, 0, 0], [1.5, -4, 0]])
+    np.testing.assert_allclose(lines[0, 2], [[1.5, 0, 0], [1.5, -4, 6]])
+    np.testing.assert_allclose(lines[2, 0], [[1.5, 0, 6], [1.5, -4, 0]])
+    np.testing.assert_allclose(lines[1, 1], [[13.5, 0, 0], [13.5, -4, 0]], err_msg="to oneself: an upright")
+    inside = dict(zip(lines, column(picture, "inside_node").tolist()))
+    assert inside == {(0, 1): 1, (0, 2): 0, (1, 0): 1, (1, 1): 1, (2, 0): 0}
+
+
+def test_periodic_messages_leave_the_picture_at_the_near_side(tmp_path):
+    ranks = [(f"n{i}", "0") for i in range(4)]
+    messages = [(a, b, "isend", 1, 8, 0, 8) for a, b in [(0, 3), (3, 0), (0, 1), (3, 2)]]
+    run, frame = fake_run(tmp_path, ranks, periodic_BC=True), fake_frame(4, messages)
+    ends = {pair: line[1, 2] for pair, line in lines_by_pair(topology(run, frame).messages).items()}
+    assert ends == {(0, 3): -5, (3, 0): 20, (0, 1): 5, (3, 2): 10}
+    direct = lines_by_pair(topology(run, frame, periodic_BC=False).messages)
+    assert direct[0, 3][1, 2] == 15
+    assert direct[3, 0][1, 2] == 0
+
+
+def test_first_and_last_of_two_nodes_are_neighbours_also_when_periodic(tmp_path):
+    run = fake_run(tmp_path, [("n1", "0"), ("n2", "0")], periodic_BC=True)
+    lines = lines_by_pair(topology(run, fake_frame(2, [(0, 1, "isend", 1, 8, 0, 8)])).messages)
+    assert lines[0, 1][1, 2] == 5
+
+
+def test_a_pair_of_ranks_has_one_line_with_counts_and_bytes_by_call(tmp_path):
+    run = fake_run(tmp_path, [("n", str(i)) for i in range(3)])
+    messages = [
+        (2, 0, "put", 1, 0, 1, 0),
+        (0, 1, "isend", 3, 24, 1, 16),
+        (0, 1, "put", 2, 100, 0, 60),
+        (0, 1, "isend", 1, 6, 0, 6),
+    ]
+    picture = topology(run, fake_frame(3, messages)).messages
+    assert list(zip(column(picture, "source"), column(picture, "target"))) == [(0, 1), (2, 0)]
+    expected = {
+        "sent_count": [6, 1],
+        "sent_bytes": [130, 0],
+        "empty_count": [1, 1],
+        "largest_bytes": [60, 0],
+        "isend_count": [4, np.nan],
+        "isend_bytes": [30, np.nan],
+        "put_count": [2, 1],
+        "put_bytes": [100, 0],
+    }
+    for name, values in expected.items():
+        np.testing.assert_array_equal(column(picture, name), values, err_msg=name)
+
+
+def test_messages_without_both_ends_in_the_picture_are_counted_but_not_drawn(tmp_path):
+    run = fake_run(tmp_path, [("n", "0"), ("n", "1"), None])
+    messages = [(0, 1, "isend", 1, 5, 0, 5), (0, 2, "isend", 2, 7, 0, 7), (1, -1, "isend", 4, 11, 0, 11)]
+    picture = topology(run, fake_frame(3, messages)).messages
+    assert list(lines_by_pair(picture)) == [(0, 1)]
+    left_out = vtk_to_numpy(picture.GetFieldData().GetArray("messages_not_drawn"))
+    assert left_out.tolist() == [6, 18]
+
+
+def test_a_frame_without_messages_has_all_arrays_and_no_lines(tmp_path):
+    run = fake_run(tmp_path, [("n", "0")])
+    empty = topology(run, fake_frame(1)).messages
+    full = topology(run, fake_frame(1, [(0, 0, "put", 1, 1, 0, 1)])).messages
+    assert empty.GetNumberOfCells() == 0
+    for data in (empty, full):
+        names = {data.GetCellData().GetArrayName(i) for i in range(data.GetCellData().GetNumberOfArrays())}
+        assert {"source", "target", "inside_node", "sent_bytes", "isend_count", "put_bytes"} <= names
+
+
+def test_frames_share_the_datasets_that_do_not_change_and_leave_the_frame_as_it_was(tmp_path):
+    run = fake_run(tmp_path, [("n", "0"), ("n", "1")])
+    scene = topology_scene(run)
+    frame = fake_frame(2, [(1, 0, "isend", 1, 8, 0, 8), (0, 1, "isend", 1, 8, 0, 8)], solve_time_s=[1, 2])
+    messages, solve = frame.messages.copy(), frame.values["solve_time_s"].copy()
+    pictures = [topology(run, frame, scene) for _ in range(2)]
+    assert pictures[0].machine is pictures[1].machine
+    assert pictures[0].ranks is pictures[1].ranks
+    np.testing.assert_array_equal(frame.messages, messages)
+    np.testing.assert_array_equal(frame.values["solve_time_s"], solve)
+
+
+@pytest.mark.parametrize("layer", ["machine", "ranks", "measurements", "messages"])
+def test_datasets_outlive_the_arrays_that_they_were_made_of_and_survive_a_file(tmp_path, layer):
+    run = fake_run(tmp_path, [(f"n{i % 3}", str(i // 3)) for i in range(24)])
+    messages = [(i, (i + 1) % 24, "isend", 1, i, 0, i) for i in range(24)]
+    dataset = getattr(topology(run, fake_frame(24, messages)), layer)
+    gc.collect()
+    junk = [np.full(400, 10**6, np.int32) for _ in range(200)]  # would land in memory that was given back
+    writer, reader = vtkXMLPolyDataWriter(), vtkXMLPolyDataReader()
+    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)
+    for step in (writer, reader):
+        step.SetFileName(str(tmp_path / "layer.vtp"))
+    writer.SetInputData(dataset)
+    assert writer.Write() == 1
+    reader.Update()
+    np.testing.assert_array_equal(corners(reader.GetOutput()), corners(dataset))
+    assert corners(dataset).max() < 100, "corners of other cells"
+    assert len(junk) == 200
+    if layer != "messages":
+        assert texts(reader.GetOutput(), "host_name_names") == ["n0", "n1", "n2"]
+
+
+def test_a_run_without_any_rank_makes_empty_datasets(tmp_path):
+    run = fake_run(tmp_path, [None, None])
+    picture = topology(run, fake_frame(2, [(0, 1, "isend", 1, 8, 0, 8)]))
+    for layer in ("machine", "ranks", "measurements", "messages"):
+        assert getattr(picture, layer).GetNumberOfCells() == 0
+
+
+def test_what_is_not_known_of_the_machine_is_told_with_the_scene(tmp_path):
+    run = fake_run(tmp_path, [("n1", "0"), ("n2", "1")])
+    (tmp_path / "machine" / "n1.xml").write_text("nothing")
+    (tmp_path / "machine" / "n2.xml").unlink()
+    notes = topology_scene(run).notes
+    assert len(notes) == 2
+    assert "host n1 is drawn without its hardware" in notes[0]
+    assert "no description of the machine of n1, n2 (2 of 2 nodes)" in notes[1]
+
+
+def test_the_printed_table_is_that_of_the_picture(tmp_path, capsys):
+    run = fake_run(tmp_path, [("n1", "0"), ("n1", "1")])
+    print_topology_table(run)
+    printed = capsys.readouterr().out.splitlines()
+    rows = topology_table(run)
+    assert printed[0].split() == ["level", "id", "x", "y", "z", "parent"]
+    assert len(printed) == len(rows) + 1
+    assert rows[0] == ("node", "n1", 12.0, 6.0, 0.0, "")
+
+
+def test_a_run_directory_becomes_a_picture(tmp_path):
+    path = twin.write_run(tmp_path / "perfield-run", ranks=4, steps=2, hosts=("n1", "n2"))
+    for host in ("n1", "n2"):
+        text = (MACHINES / "two-packages-4-cores.xml").read_text()
+        (path / "machine" / f"{host}.xml").write_text(text)
+    run = perfield.open(path)
+    picture = topology(run, run.frame(1))
+    assert column(picture.ranks, "node_id").tolist() == [0, 0, 1, 1]
+    assert column(picture.ranks, "core_id").tolist() == [0, 1, 2, 3]
+    np.testing.assert_allclose(
+        column(picture.measurements, "solve_time_s"),
+        [twin.solve_ns(rank, 1) * 1e-9 for rank in range(4)],
+        rtol=1e-12,
+    )
+    bytes_of = dict(zip(lines_by_pair(picture.messages), column(picture.messages, "isend_bytes").tolist()))
+    assert bytes_of == {(rank, (rank + 1) % 4): 2000 * (rank + 1) for rank in range(4)}
