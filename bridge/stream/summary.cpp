@@ -122,17 +122,20 @@ std::string messages_line(const Totals& totals) {
     if (a.second.empty != b.second.empty) return a.second.empty < b.second.empty;
     return a.second.bytes != b.second.bytes ? a.second.bytes > b.second.bytes : a.first > b.first;
   });
-  text += "; heaviest " + pair_text(heaviest.first) + ": " +
-          text_of_bytes(double(heaviest.second.bytes)) + " in " +
-          text_of_count(heaviest.second.count);
+  const auto load = [](const Pair& pair) {
+    return text_of_bytes(double(pair.second.bytes)) + " in " + text_of_count(pair.second.count);
+  };
+  const bool alike = heaviest.second.bytes == emptiest.second.bytes;
+  if (alike && !emptiest.second.empty && pairs.size() > 1)
+    return line("messages",
+                text + "; each of " + text_of_count(pairs.size()) + " pairs: " + load(heaviest));
+  text += "; heaviest " + pair_text(heaviest.first) + ": " + load(heaviest);
   if (emptiest.second.empty)
     text += "; emptiest " + pair_text(emptiest.first) + ": " +
             text_of_count(emptiest.second.empty) + " of " + text_of_count(emptiest.second.count) +
             " empty";
   else if (pairs.size() > 1)
-    text += "; lightest " + pair_text(emptiest.first) + ": " +
-            text_of_bytes(double(emptiest.second.bytes)) + " in " +
-            text_of_count(emptiest.second.count);
+    text += "; lightest " + pair_text(emptiest.first) + ": " + load(emptiest);
   return line("messages", text);
 }
 

@@ -134,7 +134,11 @@ def _joined(parts):
         from perfield import _bridge
 
         return _joined([(all_ranks[0], _bridge.read_steps("", []))])
-    joined = {name: (np.concatenate(ranks), np.concatenate(rows)) for name, (ranks, rows) in tables.items()}
+    joined = {}
+    for name, (rank_of_row, rows) in tables.items():
+        ranks = np.concatenate(rank_of_row)
+        order = np.argsort(ranks, kind="stable")  # by rank, whatever the order of the files
+        joined[name] = (ranks[order], np.concatenate(rows)[order])
     return np.concatenate(all_ranks), np.concatenate(all_steps), joined
 
 

@@ -80,6 +80,14 @@ def test_without_empty_messages_the_lightest_pair_is_named(tmp_path):
     assert text == "9 with 12.0 kB; heaviest 2 -> 0: 6.00 kB in 3; lightest 0 -> 1: 2.00 kB in 3"
 
 
+def test_pairs_that_are_all_alike_are_not_named(tmp_path):
+    def alike(rank, step, values):
+        values["messages"] = [{"peer": 1 - rank, "call": twin.ISEND, "count": 2, "bytes": 64}]
+
+    text = lines_of(twin.write_run(tmp_path / "run", ranks=2, steps=3, change_step=alike))["messages"]
+    assert text == "12 with 384 bytes; each of 2 pairs: 192 bytes in 6"
+
+
 def test_fetched_messages_flow_from_the_target(tmp_path):
     def fetch(rank, step, values):
         values["messages"] = [{"peer": 1, "call": 28, "count": 2, "bytes": 10}] if rank == 0 else []

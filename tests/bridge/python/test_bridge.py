@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The compiled module as such: documented, and of one mind with the tables that it was made from."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import twin
+from perfield import _bridge
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+def test_everything_public_is_documented():
+    names = [name for name in dir(_bridge) if not name.startswith("_") and name != "version"]
+    things = {name: getattr(_bridge, name) for name in names}
+    for name, thing in list(things.items()):
+        if isinstance(thing, type):
+            things |= {f"{name}.{m}": getattr(thing, m) for m in vars(thing) if not m.startswith("_")}
+    silent = [name for name, thing in things.items() if "." not in (thing.__doc__ or "").split("\n", 1)[-1]]
+    assert names and not silent
+
+
+def test_calls_are_those_of_the_table():
+    text = (REPOSITORY / "bridge" / "recorder" / "calls.def").read_text()
+    table = re.findall(r"^PERFIELD_CALL\((\d+), (\w+), (\w+), (\w+)\)", text, re.MULTILINE)
+    assert _bridge.calls() == [(int(number), *words) for number, *words in table]
+    assert len({number for number, *_ in _bridge.calls()}) == len(table) < 128
+
+
+def test_columns_are_named_as_the_twin_names_them(tmp_path):
+    stream = next((twin.write_run(tmp_path / "run") / "stream").iterdir())
+    read = _bridge.read_steps(str(stream), [])
+    assert read["steps"].dtype.names[: len(twin.STEP_KEYS)] == tuple(twin.STEP_KEYS)
+    assert read["steps"].dtype.itemsize == twin.STEP.size
+    for name, (layout, columns) in twin.TABLES.items():
+        assert [column or "zero" for column in columns] == list(read[name].dtype.names)
+        assert read[name].dtype.itemsize == layout.size
+
+
+def test_arrays_outlive_what_they_came_from(tmp_path):
+    stream = next((twin.write_run(tmp_path / "run", ranks=1, steps=1) / "stream").iterdir())
+    index = _bridge.StreamIndex(str(stream))
+    index.refresh()
+    places = index.places
+    del index
+    stream.unlink()
+    assert places["sequence"].tolist() == list(range(len(places)))

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`perfield info`: the closing lines, tables and JSON, of runs that are finished, live or damaged."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import twin
+from perfield import commands
+from perfield.commands import info
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Four ranks on two hosts, five steps."""
+    return twin.write_run(tmp_path / "run", ranks=4, steps=5, hosts=("a", "b"))
+
+
+@pytest.fixture
+def printed(capsys):
+    """printed(*words): what `perfield info` prints for these words."""
+
+    def execute(*words):
+        assert commands.main(["info", *map(str, words)]) == 0
+        return capsys.readouterr().out
+
+    return execute
+
+
+def test_info_repeats_the_closing_lines(run, printed):
+    lines = printed(run).splitlines()
+    assert lines[0] == f"{run}: finished (./heat heat.input)"
+    assert lines[1:] == info.closing_lines(run)
+
+
+def test_info_of_a_live_run_says_that_it_runs(tmp_path, printed):
+    path = twin.write_run(tmp_path / "run", ended=False, change_rank=twin.live_rank)
+    assert printed(path).startswith(f"{path}: running")
+    assert "running" in printed(path, "--ranks")
+
+
+def test_ranks_say_where_they_ran_and_how_they_ended(run, printed):
+    lines = printed(run, "--ranks").splitlines()
+    assert lines[0].split() == ["rank", "host", "cpuset", "pid", "steps", "state"]
+    assert lines[4].split() == ["3", "b", "3", str(2**22 + 4), "5", "ended", "(finalize)"]
+
+
+def test_regions_say_where_they_were_slowest(run, printed):
+    rows = json.loads(printed(run, "--regions", "--json"))["regions"]
+    solve = next(row for row in rows if row["field"] == "solve")
+    assert solve["of_rank"] == 3 and solve["in_step"] == 4 and solve["ranks"] == 4
+    assert solve["largest_time_s"] == pytest.approx(twin.solve_ns(3, 4) / 1e9)
+    mean = sum(twin.solve_ns(rank, step) for rank in range(4) for step in range(5)) / 20
+    assert solve["mean_time_s"] == pytest.approx(mean / 1e9)
+
+
+def test_steps_are_the_last_ones(run, printed):
+    rows = json.loads(printed(run, "--steps", 2, "--json"))["steps"]
+    assert [row["index"] for row in rows] == [3, 4] and rows[-1]["slowest_rank"] == 3
+    assert rows[-1]["longest_s"] == pytest.approx((twin.solve_ns(3, 4) + 200_000) / 1e9)
+
+
+def test_messages_are_the_heaviest_pairs(run, printed):
+    rows = json.loads(printed(run, "--messages", 2, "--json"))["messages"]
+    assert rows == [
+        {"source": 3, "target": 0, "count": 15, "bytes": 40_000, "empty": 5},
+        {"source": 2, "target": 3, "count": 15, "bytes": 30_000, "empty": 5},
+    ]
+
+
+def test_messages_to_peers_without_a_rank_keep_their_numbers(tmp_path, printed):
+    def elsewhere(rank, step, values):
+        values["messages"] = [{"peer": -2, "call": twin.ISEND, "count": 1, "bytes": 8}]
+
+    path = twin.write_run(tmp_path / "run", ranks=1, steps=2, change_step=elsewhere)
+    assert printed(path, "--messages").splitlines()[1].split() == ["0", "-2", "2", "16", "0"]
+
+
+def test_absent_values_are_dashes_and_null(tmp_path, printed):
+    path = twin.write_run(tmp_path / "run", ranks=1, steps=1, regions=("never entered", "b", "c"))
+    rows = json.loads(printed(path, "--regions", "--json"))["regions"]
+    assert next(row for row in rows if row["name"] == "c")["mean_time_s"] is None
+    assert " -  " in printed(path, "--regions")
+
+
+def test_damage_is_told_below_the_lines(run, printed):
+    stream = next((run / "stream").iterdir())
+    stream.write_bytes(stream.read_bytes() + b"rubbish!")
+    assert "damage     stream/a-a-0000-0.pf: 8 bytes at " in printed(run)
+
+
+def test_run_without_steps_has_empty_tables(tmp_path, printed):
+    path = twin.write_run(tmp_path / "run", steps=0, regions=())
+    text = printed(path, "--regions", "--steps", "--messages")
+    assert text.count("(none)") == 3
+
+
+def test_what_is_no_run_ends_with_a_sentence(tmp_path, capsys):
+    assert commands.main(["info", str(tmp_path / "nothing")]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("perfield info: ") and "does not exist; give the directory" in error
+
+
+@pytest.mark.parametrize("words", [["--steps", "0"], ["--messages", "-1"]])
+def test_rows_asked_for_must_be_at_least_one(run, words, capsys):
+    with pytest.raises(SystemExit):
+        commands.main(["info", str(run), *words])
+    assert "at least 1 row must be asked for" in capsys.readouterr().err
