@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One program on four hosts, each with a machine of its own: what the topology picture shows of it.
+
+The hosts are namespaces of this machine, their machines are faked; everything else is real.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import perfield
+
+pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
+
+from vtkmodules.util.numpy_support import vtk_to_numpy
+
+from perfield.pictures import topology, topology_scene
+from perfield.topology import LEVELS
+
+HERE = Path(__file__).resolve().parent
+MACHINES = HERE.parent / "fixtures" / "machines"
+MACHINE_OF = {
+    "n1": "two-packages-4-cores",
+    "n2": "two-packages-2-l3-2-cores-2-pus",
+    "n3": "one-package-2-l3-6-cores",
+    "n10": "two-packages-l3-around-2-numa",
+}
+
+
+def why_no_hosts() -> str:
+    """Why hosts cannot be made here; empty if they can."""
+    if os.geteuid() != 0:
+        return "hosts are made of namespaces, which needs root"
+    for tool in ("ip", "unshare", "nsenter", "mpirun"):
+        if shutil.which(tool) is None:
+            return f"{tool} is not installed"
+    namespaces = ["--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    tried = subprocess.run(
+        ["unshare", *namespaces, "sh", "-c", "mount -t tmpfs none /run && ip link add b0 type bridge"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return f"namespaces cannot be made here: {tried.stderr.strip()}" if tried.returncode else ""
+
+
+@pytest.fixture(scope="module")
+def run(bin_dir, build_c, tmp_path_factory):
+    """A run of 8 ranks, 2 on each of 4 hosts, each bound to a core of its own."""
+    reason = why_no_hosts()
+    if reason:
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("hosts")
+    for host, machine in MACHINE_OF.items():
+        shutil.copy(MACHINES / f"{machine}.xml", folder / f"{host}.xml")
+    library = folder / "fakeaff.so"
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-o", library, HERE / "fakeaff.c", "-ldl"], check=True)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PERFIELD_")}
+    environment |= {"MH_MACHINES": str(folder), "MH_FAKE_AFFINITY": str(library)}
+    hosts = ",".join(f"{host}:2" for host in MACHINE_OF)
+    mpirun = ["mpirun", "--bind-to", "core", "--map-by", "core", "--host", hosts, "-n", "8"]
+    result = subprocess.run(
+        [HERE / "mhrun", "n1,n2;n3,n10", *mpirun, bin_dir / "perfield-exec", build_c(HERE / "ring.c")],
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
+    return perfield.open(folder / "perfield-run")
+
+
+def test_all_ranks_of_all_hosts_check_in_to_one_run(run):
+    assert run.n_ranks == 8
+    assert [rank["host"] for rank in run.ranks] == ["n1", "n1", "n2", "n2", "n3", "n3", "n10", "n10"]
+    assert len(run) == 5
+    assert run.damage == []
+
+
+def test_nodes_stand_in_the_order_of_their_names_with_their_own_machines(run):
+    placement = topology_scene(run).placement
+    assert placement.notes == ()
+    assert [node.label for node in placement.nodes] == ["n1", "n2", "n3", "n10"]
+    assert [len(node.machine.pus) for node in placement.nodes] == [8, 16, 12, 8]
+    assert placement.node_id.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_ranks_stand_on_the_cores_that_they_were_bound_to(run):
+    ranks = topology(run, run.frame(0)).ranks
+    np.testing.assert_array_equal(vtk_to_numpy(ranks.GetCellData().GetArray("core_id")), [0, 1] * 4)
+    spans = topology_scene(run).placement
+    widths = (spans.last - spans.first).tolist()
+    assert widths == [1, 1, 2, 2, 1, 1, 1, 1], "a core of n2 has two PUs"
+
+
+def test_only_the_parts_in_use_are_drawn(run):
+    scene = topology_scene(run)
+    kinds = [LEVELS[level] for level in scene.cells.level[scene.cells.machine]]
+    assert kinds.count("node") == 4
+    assert kinds.count("package") == 4, "the second package of n1, n2 and n10 is idle"
+    assert kinds.count("core") == 8
+
+
+def test_messages_between_hosts_are_told_from_those_inside(run):
+    messages = topology(run, run.frame(2)).messages
+    data = {
+        name: vtk_to_numpy(messages.GetCellData().GetArray(name))
+        for name in ("source", "target", "inside_node")
+    }
+    assert data["source"].tolist() == list(range(8))
+    assert data["target"].tolist() == [1, 2, 3, 4, 5, 6, 7, 0]
+    assert data["inside_node"].tolist() == [1, 0] * 4
+    np.testing.assert_array_equal(vtk_to_numpy(messages.GetCellData().GetArray("sendrecv_bytes")), [1000] * 8)
