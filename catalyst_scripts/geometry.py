@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The geometry picture in ParaView: values on the simulation's mesh, and the messages between its pieces.
 
-In the GUI: `perfield open RUN`, or PERFIELD_PICTURES=RUN/pictures paraview --script=geometry.py
+In the GUI: `perfield open RUN`, or, in this directory, since the GUI does not tell a script where it lies:
+PYTHONPATH=. PERFIELD_PICTURES=RUN/pictures paraview --script=geometry.py
 """
 
 from __future__ import annotations
@@ -113,7 +114,6 @@ def main() -> None:
     view = new_view()
     show_field(pictures, view, field)
     set_title(view, (label(field), pictures.description["run"]))
-    pv.GetAnimationScene().UpdateAnimationUsingDataTimeSteps()
     pv.Render(view)
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The topology picture in ParaView: nodes as planes, ranks and measurements in them, messages as lines below.
 
-In the GUI: `perfield open RUN`, or PERFIELD_PICTURES=RUN/pictures paraview --script=topology.py
+In the GUI: `perfield open RUN`, or, in this directory, since the GUI does not tell a script where it lies:
+PYTHONPATH=. PERFIELD_PICTURES=RUN/pictures paraview --script=topology.py
 """
 
 from __future__ import annotations
@@ -79,7 +80,6 @@ def main() -> None:
     view = new_view()
     show_layers(pictures, view, "machine", "topology_type")
     set_title(view, ("topology type", pictures.description["run"]))
-    pv.GetAnimationScene().UpdateAnimationUsingDataTimeSteps()
     pv.Render(view)
 
 

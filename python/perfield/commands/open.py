@@ -50,7 +50,9 @@ def execute(arguments: argparse.Namespace) -> int:
             f"{directory / name}.pvd with a ParaView 5.11 or newer elsewhere."
         )
     script = Path(__file__).parents[1] / "catalyst_scripts" / f"{name}.py"
+    paths = [str(script.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     environment = {**os.environ, "PERFIELD_PICTURES": str(directory.resolve())}
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     return subprocess.run([program, f"--script={script}"], env=environment, check=False).returncode
 
 
