@@ -25,6 +25,8 @@ namespace perfield {
 
 class Session {
  public:
+  static constexpr size_t kGatherBytes = 64 * 1024;  // of entries, where writing is slow
+
   void wake(int rank, int size, const std::string& mpi) noexcept;
   void setup_done() noexcept;
   void close_step(int64_t label, double time) noexcept;
@@ -50,7 +52,6 @@ class Session {
   enum class Phase { asleep, setup, steps, ended };
 
   void start_run(int rank, int size, const std::string& mpi);
-  void forget_preload() noexcept;
   void write_rank_entry(int size, const std::string& mpi);
   void write_end_entry(const std::string& reason);
   void define_regions() noexcept;
@@ -98,13 +99,20 @@ class Session {
   bool summary_due_ = false;
 };
 
+// perfield's own work on this thread, as long as it lives: nothing is counted as the program's.
+class OwnWork {
+ public:
+  OwnWork() { perfield_own_begin(); }
+  ~OwnWork() { perfield_own_end(); }
+};
+
 // The session of this process; never destroyed.
 Session& session() noexcept;
 
 template <typename F>
 void Session::with_mesh(F describe) noexcept {
   if (!awake()) return;
-  perfield_own_begin();
+  OwnWork own;
   try {
     std::lock_guard<std::mutex> lock(mutex_);
     if (phase_ != Phase::ended) describe(mesh_);
@@ -112,7 +120,6 @@ void Session::with_mesh(F describe) noexcept {
   } catch (...) {
     fault("mesh_out_of_memory");
   }
-  perfield_own_end();
 }
 
 }  // namespace perfield

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // json.hpp - writes one JSON object, key by key, for the entries that are rare. Keys are ours and
-// need no escaping; values are made valid UTF-8. Off the hot path; may allocate.
+// need no escaping; values are quoted as the configuration's are. Off the hot path; may allocate.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "recorder/config_toml.hpp"  // quoted
 
 namespace perfield {
 
@@ -21,8 +23,6 @@ class JsonObject {
   // value: JSON already.
   JsonObject& raw(const char* key, const std::string& value);
   std::string str() const { return "{" + body_ + "}"; }
-
-  static std::string quoted(const std::string& value);
 
  private:
   std::string body_;
