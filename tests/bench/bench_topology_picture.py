@@ -54,7 +54,7 @@ def torus_messages(n_ranks: int) -> np.ndarray:
 
 
 def build(n_nodes: int, per_node: int, repeats: int) -> tuple[list[float], list[float]]:
-    """Seconds of placing, and of laying out and building, for each repetition."""
+    """CPU seconds of placing, and of laying out and building, for each repetition (all in one thread)."""
     from perfield.pictures import topology
 
     n_ranks = n_nodes * per_node
@@ -86,9 +86,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--largest", action="store_true")
     if parser.parse_args().largest:
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         placing, building = build(10_000, 100, repeats=2)
-        print(f"resident before the first picture: {before / 1e6:.2f} GB", file=sys.stderr)
         report.figure("topology picture, 1,000,000 ranks: placing", placing, "s", target=None)
         report.figure("topology picture, 1,000,000 ranks: layout and datasets", building, "s", target=5)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
