@@ -38,10 +38,14 @@ help: ## list the targets (this)
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
 # --- set-up ----------------------------------------------------------------------------------
-PACKAGE_GROUPS := base-packages test-packages openfoam-packages bench-packages
-.PHONY: $(PACKAGE_GROUPS)
-$(PACKAGE_GROUPS): %-packages:
-	@.ci/install-packages $*
+PACKAGES := base-packages test-packages openfoam-packages bench-packages
+.PHONY: $(PACKAGES)
+base-packages: GROUPS = base
+test-packages: GROUPS = base test openfoam
+openfoam-packages: GROUPS = base openfoam
+bench-packages: GROUPS = base test openfoam bench
+$(PACKAGES):
+	@.ci/install-packages $(GROUPS)
 
 .venv/ready: pyproject.toml .ci/requirements.py | base-packages
 	@echo "perfield: preparing .venv"
@@ -82,17 +86,17 @@ demo: build/heat3d/heat3d ## run the heat case on 8 ranks and make pictures of i
 	  $(CURDIR)/build/heat3d/heat3d --minds 2 2 2 --points 32 32 32 --steps 40 --exchange isend --hot-spot
 	$(BIN)/perfield render --images demo/heat3d/perfield-run
 
-demo-openfoam: .venv/installed | openfoam-packages ## run three OpenFOAM solvers, unmodified, on 4 ranks
+demo-openfoam: openfoam-packages .venv/installed ## run three OpenFOAM solvers, unmodified, on 4 ranks
 	@mkdir -p demo
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python testcase/openfoam/run_demo.py demo/openfoam
 
-test: .venv/installed | test-packages openfoam-packages ## run the tests
+test: test-packages .venv/installed ## run the tests
 	@$(BIN)/python -m pytest -q -m "not long" $(PYTEST_ARGS)
 
-test-long: .venv/installed | test-packages openfoam-packages ## run the tests that take minutes
+test-long: test-packages .venv/installed ## run the tests that take minutes
 	@$(BIN)/python -m pytest -q -m long $(PYTEST_ARGS)
 
-bench: build/heat3d/heat3d | test-packages openfoam-packages bench-packages ## measure what perfield costs
+bench: bench-packages build/heat3d/heat3d ## measure what perfield costs
 	@$(BIN)/python tests/bench/run_all.py $(BENCH_ARGS)
 
 # --- style -----------------------------------------------------------------------------------
