@@ -167,6 +167,9 @@ void bind_reading(py::module_& module) {
            py::arg("save_after") = StreamIndex::kSaveAfter)
       .def("refresh", &StreamIndex::refresh, py::call_guard<py::gil_scoped_release>(),
            "Reads what is new; False if the file cannot be opened.")
+      .def(
+          "__len__", [](const StreamIndex& index) { return index.places().size(); },
+          "Number of entries.")
       .def_property_readonly(
           "places",
           [](const StreamIndex& index) {

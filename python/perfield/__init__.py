@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from perfield.run import Run
 
-__version__ = "0.1.0"
 __all__ = ["open"]
 
 

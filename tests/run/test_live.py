@@ -82,6 +82,35 @@ def test_frame_is_partial_until_the_last_rank_delivers(tmp_path):
     assert not run.frame(3).partial and run.frame(3).present.all()
 
 
+def test_ranks_of_a_slower_group_are_not_waited_for(tmp_path):
+    def coupled(rank, values):
+        twin.live_rank(rank, values)
+        values["group"] = "ocean" if rank < 2 else "ice"
+
+    def slow_ice(rank, step, values):
+        return rank < 2 or step < 2
+
+    path = twin.write_run(tmp_path / "run", 4, 5, ended=False, change_rank=coupled, change_step=slow_ice)
+    run = perfield.open(path)
+    assert run.groups == {"ocean": [0, 1], "ice": [2, 3]}
+    assert [frame.present.sum() for frame in run.frames()] == [4, 4, 2, 2, 2]
+    assert not any(frame.partial for frame in run.frames())
+
+
+def test_values_that_are_no_numbers_are_taken_as_unknown(tmp_path):
+    def odd(rank, values):
+        values.update(size="many", pid=None, realtime_ns="now", sources=None, group=None)
+
+    run = perfield.open(twin.write_run(tmp_path / "run", ranks=2, ended=False, change_rank=odd))
+    assert run.n_ranks == 2 and run.state == "killed" and run.groups == {"heat": [0, 1]}
+
+
+def test_refresh_without_news_changes_nothing(tmp_path):
+    run = perfield.open(twin.write_run(tmp_path / "run", ended=False, change_rank=twin.live_rank))
+    run.refresh()
+    assert len(run) == 5 and run.state == "running" and run.frame(4).present.all()
+
+
 def test_lost_entry_leaves_a_gap_that_is_told_and_is_not_partial(tmp_path):
     def lost(rank, step, values):
         return not (rank == 1 and step == 2)

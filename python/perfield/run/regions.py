@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from perfield.run.fields import OTHER_REGIONS, region_fields, unique_stem
+from perfield.run.streams import whole
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class RegionTable:
 
 
 def _definition(body: dict) -> tuple[int, str, int, int, str, int]:
-    number, block, site, line = (int(body.get(key, other)) for key, other in _NUMBERS)
+    number, block, site, line = (whole(body.get(key), other) for key, other in _NUMBERS)
     return max(number, 0), str(body.get("name", "")), block, site, str(body.get("file", "")), line
 
 

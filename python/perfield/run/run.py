@@ -14,10 +14,11 @@ from perfield.run.directory import read_info, run_id_of, why_empty
 from perfield.run.errors import RunError
 from perfield.run.fields import SENDING_CALLS
 from perfield.run.frame import Frame, build_frame
-from perfield.run.mesh import Block, FieldArray, read_block, read_fields
+from perfield.run.mesh import Block, FieldArray
 from perfield.run.regions import Region, RegionTable
 from perfield.run.state import run_state
-from perfield.run.streams import Streams
+from perfield.run.stored_meshes import StoredMeshes
+from perfield.run.streams import Streams, whole
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -39,7 +40,7 @@ class Run:
         self.info = read_info(self.path)
         run_id = run_id_of(self.info, self.path)
         self._streams = Streams(self.path / "stream", self.path / "analysis", run_id)
-        self._meshes = Streams(self.path / "mesh", self.path / "analysis", run_id)
+        self._meshes = StoredMeshes(Streams(self.path / "mesh", self.path / "analysis", run_id))
         self._regions = RegionTable()
         self._digest()
         if not any(self.ranks):
@@ -47,9 +48,11 @@ class Run:
 
     def refresh(self) -> None:
         """Reads what was written since; frames may be added, and partial ones completed."""
-        self._streams.refresh()
         self._meshes.refresh()
-        self._digest()
+        if self._streams.refresh():
+            self._digest()
+        else:
+            self.state = run_state(self.ranks, self.ends, self._newest_ns)
 
     @property
     def n_ranks(self) -> int:
@@ -65,7 +68,19 @@ class Run:
     def damage(self) -> list[str]:
         """Sentences on all that is damaged, lost, of another run, or from a newer perfield."""
         running = self.state == "running"
-        return self._streams.damage(running) + self._meshes.damage(running) + self._misshapen
+        return self._streams.damage(running) + self._meshes.damage(running)
+
+    @property
+    def groups(self) -> dict[str, list[int]]:
+        """Ranks that step together, by the name of their group (by default the program's).
+
+        A frame holds the steps of one index; those of different groups need not have been at the same time.
+        """
+        found: dict[str, list[int]] = {}
+        for rank, entry in enumerate(self.ranks):
+            if entry is not None:
+                found.setdefault(_group(entry), []).append(rank)
+        return found
 
     @property
     def steps_closed(self) -> np.ndarray:
@@ -110,41 +125,14 @@ class Run:
 
     def mesh(self, rank: int, version: int) -> list[Block]:
         """The blocks of a rank's piece in one version of its mesh, by number; empty if it described none."""
-        places = self._meshes.places
-        rows = self._meshes.of_type("mesh")
-        rows = rows[(places["rank"][rows] == rank) & (places["index"][rows] == version)]
-        blocks: dict[int, Block] = {}
-        for body in self._meshes.bodies(rows):
-            block = read_block(rank, version, body, blocks) if body else None
-            if block is None:
-                self._note(
-                    f"mesh: a block of rank {rank}, version {version}, cannot be read and is not shown."
-                )
-            else:
-                blocks[block.block] = block  # of two with one number the newer
-        return [blocks[number] for number in sorted(blocks)]
+        return self._meshes.mesh(rank, version)
 
     def fields(self, rank: int, index: int) -> dict[tuple[int, str], FieldArray]:
         """The simulation's own fields of a rank by (block, name), as newest stored at or before a step.
 
         index : Frame.index. Fields that belong to an earlier version of the rank's mesh are left out.
         """
-        places = self._meshes.places
-        rows = self._meshes.of_type("field")
-        rows = rows[(places["rank"][rows] == rank) & (places["index"][rows] <= index)]
-        versions = self._mesh_versions(rank, np.append(places["index"][rows], np.uint64(index)))
-        rows = rows[versions[:-1] == versions[-1]]
-        newest: dict[tuple[int, str], FieldArray] = {}
-        rows = rows[np.argsort(places["index"][rows], kind="stable")[::-1]]
-        for chunk in range(0, len(rows), 8):  # newest first; stop when a step adds nothing new
-            before = len(newest)
-            part = rows[chunk : chunk + 8]
-            for row, body in zip(part, self._meshes.bodies(part)):
-                for key, array in read_fields(int(places["index"][row]), body or b""):
-                    newest.setdefault(key, array)
-            if chunk and len(newest) == before:
-                break
-        return dict(sorted(newest.items()))
+        return self._meshes.fields(rank, index, self._mesh_versions)
 
     # --- from entries to tables ------------------------------------------------------------------
 
@@ -154,7 +142,7 @@ class Run:
         entries = {int(place["rank"]): body for place, body in streams.json("rank") if _is_rank(place)}
         steps = streams.of_type("step")
         steps = steps[_is_rank(streams.places[steps])]
-        size = max((int(body.get("size", 0)) for body in entries.values()), default=0)
+        size = max((whole(body.get("size")) for body in entries.values()), default=0)
         highest = max(
             [-1, *entries, *streams.places["rank"][steps[-1:]], *np.unique(streams.places["rank"][steps])]
         )
@@ -164,7 +152,6 @@ class Run:
         for place, body in streams.json("place"):
             if _is_rank(place) and place["rank"] < size and self.ranks[place["rank"]] is not None:
                 self.ranks[place["rank"]] = {**self.ranks[place["rank"]], **body}
-        self._misshapen: list[str] = []
 
         places = streams.places[steps]
         self._kind_rows = {
@@ -180,7 +167,8 @@ class Run:
         self._frame_index = np.unique(self._step_index)
         self._every_step = _newest(streams, closed, rank_first=True)
 
-        self.state = run_state(self.ranks, self.ends, self._newest_realtime())
+        self._newest_ns = self._newest_realtime()
+        self.state = run_state(self.ranks, self.ends, self._newest_ns)
         damaged = bool(streams.damage(running=True))
         definitions = [
             (int(place["rank"]), body) for place, body in streams.json("region") if _is_rank(place)
@@ -190,6 +178,9 @@ class Run:
         self._calls = [
             SENDING_CALLS[number] for number in sorted(streams.message_calls()) if number in SENDING_CALLS
         ]
+        names = list(self.groups)
+        self._group = np.array([names.index(_group(r)) if r else -1 for r in self.ranks], dtype=np.int64)
+        self._has_ended = np.isin(np.arange(size), list(self.ends))
         self._mpi_ranks = np.array([self._measures_mpi(rank) for rank in range(size)], dtype=bool)
 
     def _measures_mpi(self, rank: int) -> bool:
@@ -202,15 +193,17 @@ class Run:
     def _build(self, index: int, rows: np.ndarray) -> Frame:
         streams = self._streams
         parts = [(streams.places["rank"][here], tables) for here, tables in streams.steps(rows)]
-        seen = set(streams.places["rank"][rows].tolist())
-        partial = any(rank not in seen and self._may_still_come(rank, index) for rank in range(self.n_ranks))
+        partial = self._is_partial(index, streams.places["rank"][rows])
         return build_frame(index, partial, parts, self.n_ranks, self._regions, self._calls, self._mpi_ranks)
 
-    def _may_still_come(self, rank: int, index: int) -> bool:
-        """Whether a rank has neither ended nor closed a later step."""
-        if self.ranks[rank] is None:
-            return self.state == "running"
-        return rank not in self.ends and self._last_index[rank] <= index
+    def _is_partial(self, index: int, ranks: np.ndarray) -> bool:
+        """Whether a rank of a group that got here has neither this step, nor a later one, nor ended."""
+        absent = np.ones(self.n_ranks, dtype=bool)
+        absent[ranks] = False
+        waited_for = np.isin(self._group, self._group[ranks])
+        if self.state == "running":
+            waited_for |= self._group < 0  # ranks that have not checked in may yet
+        return bool((absent & waited_for & ~self._has_ended & (self._last_index <= index)).any())
 
     def _mesh_versions(self, rank: int, indexes: np.ndarray) -> np.ndarray:
         """Mesh version of a rank in its steps of these indexes, or in the nearest step before (0: none)."""
@@ -233,9 +226,9 @@ class Run:
                 newest[rank] = max(time_ns, newest.get(rank, 0))
         return newest
 
-    def _note(self, sentence: str) -> None:
-        if sentence not in self._misshapen:
-            self._misshapen.append(sentence)
+
+def _group(entry: dict) -> str:
+    return str(entry.get("group") or entry.get("program") or "")
 
 
 def _is_rank(place: np.ndarray) -> np.ndarray:

@@ -7,6 +7,8 @@ import os
 import time
 from pathlib import Path
 
+from perfield.run.streams import whole
+
 SILENCE_S = 60  # a rank of another host that was not heard of for so long counts as dead
 
 
@@ -25,8 +27,8 @@ def run_state(ranks: list[dict | None], ends: dict[int, dict], newest_ns: dict[i
 
 def _alive(entry: dict, newest_ns: int) -> bool:
     if str(entry.get("boot_id", "")) and _same_boot(str(entry["boot_id"])):
-        return _process_lives(int(entry.get("pid", 0)), int(entry.get("realtime_ns", 0)))
-    newest_ns = max(newest_ns, int(entry.get("realtime_ns", 0)))
+        return _process_lives(whole(entry.get("pid")), whole(entry.get("realtime_ns")))
+    newest_ns = max(newest_ns, whole(entry.get("realtime_ns")))
     return time.time_ns() - newest_ns < SILENCE_S * 1_000_000_000
 
 

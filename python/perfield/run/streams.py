@@ -28,7 +28,8 @@ class Streams:
         self._analysis, self._run_id = analysis, run_id
         self._indexes: list[_bridge.StreamIndex] = []
         self._json: dict[tuple[int, int], dict] = {}
-        self.places = np.zeros(0)
+        self._lengths: list[int] = []
+        self.places = np.zeros(0, dtype=_EMPTY)
         self.file = np.zeros(0, dtype=np.int64)
         self.refresh()
 
@@ -40,12 +41,16 @@ class Streams:
                 stored = self._analysis / f"index-{self.folder.name}-{path.stem}.pfi"
                 self.paths.append(path)
                 self._indexes.append(_bridge.StreamIndex(str(path), str(stored), self._run_id))
-        tables = []
         for index in self._indexes:
             index.refresh()
-            tables.append(index.places)
-        self.file = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
-        self.places = np.concatenate(tables) if tables else np.zeros(0, dtype=_EMPTY)
+        lengths = [len(index) for index in self._indexes]
+        if lengths == self._lengths:
+            return False
+        self._lengths = lengths
+        tables = [index.places for index in self._indexes]
+        self.file = np.repeat(np.arange(len(tables)), lengths)
+        self.places = np.concatenate(tables)
+        return True
 
     def of_type(self, name: str) -> np.ndarray:
         """Row numbers in `places` of the entries of a type that this version knows."""
@@ -117,6 +122,11 @@ class Streams:
 _EMPTY = [("offset", "u8"), ("index", "u8"), ("body_bytes", "u4"), ("rank", "i4"), ("sequence", "u4")] + [
     (name, "u2") for name in ("type", "version", "kind", "flags", "mesh_version", "zero")
 ]
+
+
+def whole(value: object, otherwise: int = 0) -> int:
+    """A whole number of a JSON body; `otherwise` if it is something else."""
+    return value if isinstance(value, int) else otherwise
 
 
 def _parsed(body: bytes | None) -> dict:
