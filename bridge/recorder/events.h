@@ -38,7 +38,7 @@ void perfield_source_tell(const char* topic, const char* sentence) noexcept;
 
 // --- MPI calls ----------------------------------------------------------------------------------
 // Enters a call. Returns 0 if it is not to be measured (asleep, paused, inside another call or
-// inside perfield): then pass the 0 on to leave and count nothing. Else a time stamp.
+// inside perfield): then call nothing of the below. Else a time stamp.
 uint64_t perfield_call_enter() noexcept;
 // Leaves it: counts one call of that kind and its time. bytes_*: what the call itself moved as a
 // collective or file operation (messages to peers are told by perfield_message).
