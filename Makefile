@@ -28,9 +28,9 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 export OMPI_MCA_rmaps_base_oversubscribe := 1
 export OMPI_MCA_mpi_yield_when_idle := 1
 
-# What the wheel is made of; folders too, so that a removed file counts as a change.
+# What the wheel is made of.
 SOURCES := $(shell find CMakeLists.txt pyproject.toml README.md LICENSE bridge python topology \
-  catalyst_scripts -name __pycache__ -prune -o \( -type f -o -type d \) -print 2>/dev/null)
+  catalyst_scripts -type f -not -name '*.pyc' 2>/dev/null | sort)
 CPP_FILES = $$(find bridge testcase tests -name '*.[ch]' -o -name '*.[ch]pp')
 
 .PHONY: help
@@ -60,7 +60,13 @@ $(PACKAGES):
 	@$(PIP) install -r .venv/lint-requirements.txt
 	@touch $@
 
-.venv/installed: .venv/ready $(SOURCES)
+# A removed file, too, is a change.
+build/sources.txt: always
+	@mkdir -p build
+	@echo "$(SOURCES)" | cmp -s - $@ || echo "$(SOURCES)" > $@
+.PHONY: always
+
+.venv/installed: .venv/ready build/sources.txt $(SOURCES)
 	@echo "perfield: building the wheel"
 	@rm -rf build/wheel
 	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir build/wheel .
