@@ -95,6 +95,37 @@ def test_each_block_and_name_has_its_own_newest_field(written):
     }
 
 
+def test_field_that_later_steps_lack_is_still_found(written):
+    run = written(
+        ("field", temperature(1), 0),
+        ("field", temperature(2, name="p"), 0),
+        ("field", temperature(3), 1),
+        ("field", temperature(4), 2),
+    )
+    found = run.fields(0, 2)
+    assert {name: (array.index, array.values[0]) for (_, name), array in found.items()} == {
+        "temperature": (2, 4),
+        "p": (0, 2),
+    }
+
+
+def test_ghosts_that_come_later_join_their_block(written):
+    first = {
+        "block": 0,
+        "kind": "image",
+        "extent": [0, 1, 0, 1, 0, 1],
+        "origin": [0, 0, 0],
+        "spacing": [1, 1, 1],
+    }
+    ghosts = {"role": "ghosts", "association": "cell", "type": "u1", "values": [1]}
+    run = written(
+        ("mesh", twin.array_body(first, []), 1), ("mesh", twin.array_body({"block": 0}, [ghosts]), 1)
+    )
+    (block,) = run.mesh(0, 1)
+    assert block.extent == (0, 1, 0, 1, 0, 1) and block.ghosts["cell"].tolist() == [1]
+    assert run.damage == []
+
+
 def test_fields_of_an_earlier_mesh_are_not_shown_on_a_new_one(written):
     run = written(("field", temperature(1), 0), versions=(1, 1, 2))
     assert (0, "temperature") in run.fields(0, 1) and run.fields(0, 2) == {}

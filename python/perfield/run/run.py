@@ -143,9 +143,7 @@ class Run:
         steps = streams.of_type("step")
         steps = steps[_is_rank(streams.places[steps])]
         size = max((whole(body.get("size")) for body in entries.values()), default=0)
-        highest = max(
-            [-1, *entries, *streams.places["rank"][steps[-1:]], *np.unique(streams.places["rank"][steps])]
-        )
+        highest = max([*entries, int(streams.places["rank"][steps].max(initial=-1))])
         size = int(max(size if size <= _MOST_RANKS else 0, highest + 1))
         self.ends = {int(place["rank"]): body for place, body in streams.json("end") if _is_rank(place)}
         self.ranks: list[dict | None] = [entries.get(rank) for rank in range(size)]

@@ -10,8 +10,6 @@ import numpy as np
 from perfield.run.mesh import Block, FieldArray, read_block, read_fields
 from perfield.run.streams import Streams
 
-_AT_ONCE = 8  # field entries that are read before asking whether older ones add anything
-
 
 class StoredMeshes:
     """The mesh and field entries of a run, each read when it is asked for."""
@@ -30,9 +28,9 @@ class StoredMeshes:
 
     def mesh(self, rank: int, version: int) -> list[Block]:
         """The blocks of a rank's piece in one version of its mesh, by number."""
-        blocks = {}
+        blocks: dict[int, Block] = {}
         for body in self._streams.bodies(self._rows("mesh", rank, lambda index: index == version)):
-            block = read_block(rank, version, body) if body else None
+            block = read_block(rank, version, body, blocks) if body else None
             if block is None:
                 sentence = (
                     f"mesh: a block of rank {rank}, version {version}, cannot be read and is not shown."
@@ -53,16 +51,15 @@ class StoredMeshes:
         indexes = self._streams.places["index"][rows]
         versions = versions_of(rank, np.append(indexes, np.uint64(index)))
         rows = rows[versions[:-1] == versions[-1]]
-        rows = rows[np.argsort(self._streams.places["index"][rows], kind="stable")[::-1]]  # newest first
+        stored = self._streams.places["index"][rows].astype(np.int64)
         newest: dict[tuple[int, str], FieldArray] = {}
-        for begin in range(0, len(rows), _AT_ONCE):
-            before = len(newest)
-            part = rows[begin : begin + _AT_ONCE]
-            for row, body in zip(part, self._streams.bodies(part)):
-                for key, array in read_fields(int(self._streams.places["index"][row]), body or b""):
+        for step in np.unique(stored)[::-1].tolist():
+            of_step = rows[stored == step]
+            if len(of_step) <= len(newest):
+                continue  # it stored no field that later steps did not store
+            for body in self._streams.bodies(of_step):
+                for key, array in read_fields(step, body or b""):
                     newest.setdefault(key, array)
-            if begin and len(newest) == before:
-                break
         return dict(sorted(newest.items()))
 
     def _rows(self, type: str, rank: int, wanted: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
