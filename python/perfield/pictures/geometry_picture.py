@@ -41,7 +41,8 @@ def geometry(run: Any, frame: Any, options: GeometryOptions | None = None) -> vt
     """One frame's values on the mesh: a block per (rank, block), named `rank_3` or `rank_3_block_1`.
 
     run, frame : from `perfield.open`. Ranks without a mesh are left out (see `ranks_without_mesh`).
-    Field data: `field_name` and `region_name`, which say which region an array belongs to.
+    Field data of each block: `field_name` and `region_name`, which say which region an array belongs to. An own
+    field of the simulation that has the name of one of perfield's is called `own_<name>`.
     Raises MeshMissingError if no rank has a mesh, MeshError if a mesh does not fit together.
     """
     picture = vtkMultiBlockDataSet()
@@ -49,8 +50,11 @@ def geometry(run: Any, frame: Any, options: GeometryOptions | None = None) -> vt
         index = picture.GetNumberOfBlocks()
         picture.SetBlock(index, dataset)
         picture.GetMetaData(index).Set(vtkCompositeDataSet.NAME(), name)
-    for array in region_names(run, frame):
-        picture.GetFieldData().AddArray(array)
+    if not picture.GetNumberOfBlocks():
+        raise MeshMissingError(
+            f"no rank has a mesh in frame {frame.index} of {run.path}; describe it before the first "
+            "perfield_run, or name pieces on disk with --mesh PATH."
+        )
     return picture
 
 
@@ -63,12 +67,13 @@ def geometry_blocks(
     values = {name: column for name, column in frame.values.items() if _wanted(name, options)}
     values.update(focus_values(frame, options.focus, run.n_ranks))
     timed = [name for name in region_time_fields(run, frame) if _wanted(per_cell(name), options)]
-    found = False
+    names = [*values, *(per_cell(name) for name in timed)]
+    regions = region_names(run, frame)
     for rank in range(run.n_ranks):
         blocks = pieces.blocks(rank, frame)
-        found = found or bool(blocks)
         cells_of_rank = sum(owned_cells(dataset) for _, dataset in blocks)
         for number, dataset in blocks:
+            _step_aside(dataset, names)
             for name, column in values.items():
                 value, _ = _value(frame, name, column, rank, number)
                 _constant(dataset, name, value, options.association)
@@ -76,12 +81,9 @@ def geometry_blocks(
                 value, of_block = _value(frame, name, frame.values[name], rank, number)
                 cells = owned_cells(dataset) if of_block else cells_of_rank
                 _constant(dataset, per_cell(name), value / cells if cells else np.nan, options.association)
+            for array in regions:
+                dataset.GetFieldData().AddArray(array)
             yield (f"rank_{rank}" if len(blocks) == 1 else f"rank_{rank}_block_{number}"), dataset
-    if not found:
-        raise MeshMissingError(
-            f"no rank has a mesh in frame {frame.index} of {run.path} (looked in {pieces.origin}); describe "
-            "it before the first perfield_run, or name pieces on disk with --mesh PATH."
-        )
 
 
 def ranks_without_mesh(run: Any, frame: Any, pieces: Pieces) -> list[int]:
@@ -125,6 +127,18 @@ def region_names(run: Any, frame: Any) -> tuple[vtkStringArray, vtkStringArray]:
 
 def _wanted(name: str, options: GeometryOptions) -> bool:
     return options.fields is None or name in options.fields
+
+
+def _step_aside(dataset: vtkDataSet, names: Collection[str]) -> None:
+    """Renames the simulation's own fields that have a name of ours."""
+    for data in (dataset.GetPointData(), dataset.GetCellData()):
+        for array in [data.GetArray(number) for number in range(data.GetNumberOfArrays())]:
+            if array is not None and array.GetName() in names:
+                own = array.NewInstance()
+                own.ShallowCopy(array)
+                own.SetName(f"own_{array.GetName()}")
+                data.RemoveArray(array.GetName())
+                data.AddArray(own)
 
 
 def _value(frame: Any, name: str, column: np.ndarray, rank: int, block: int) -> tuple[float, bool]:

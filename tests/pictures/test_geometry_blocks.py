@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Blocks that a program described, as VTK datasets."""
+
+from __future__ import annotations
+
+import fake_run
+import numpy as np
+import pytest
+from vtkmodules.util.numpy_support import vtk_to_numpy
+
+from perfield.pictures.blocks import GHOSTS, MeshError, attach, centre_and_size, dataset_of, owned_cells
+
+KINDS = ("image", "rectilinear", "structured", "unstructured")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_cube_has_the_same_points_and_cells_in_every_kind_of_mesh(kind):
+    dataset = dataset_of(fake_run.cube(2, kind, cells=3))
+    assert dataset.GetNumberOfPoints() == 4**3
+    assert dataset.GetNumberOfCells() == 3**3
+    assert dataset.GetBounds() == pytest.approx((2, 3, 0, 1, 0, 1))
+    assert dataset.GetCell(26).GetBounds() == pytest.approx((2 + 2 / 3, 3, 2 / 3, 1, 2 / 3, 1))
+
+
+def test_tetrahedra_and_triangles_mix_in_one_block():
+    points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=np.float32)
+    block = fake_run.FakeBlock(0, "unstructured", points=points)
+    block.connectivity, block.offsets = np.array([0, 1, 2, 3, 0, 1, 2]), np.array([0, 4, 7])
+    block.types = np.array([10, 5])
+    dataset = dataset_of(block)
+    assert [dataset.GetCellType(cell) for cell in range(2)] == [10, 5]
+    assert dataset.GetCell(1).GetNumberOfPoints() == 3
+
+
+def test_ghosts_are_marked_and_not_counted_as_own_cells():
+    block = fake_run.cube(0, "image", cells=2)
+    block.ghosts = {"cell": np.array([0, 0, 0, 0, 7, 7, 7, 7]), "point": np.zeros(27)}
+    dataset = dataset_of(block)
+    assert vtk_to_numpy(dataset.GetCellData().GetArray(GHOSTS)).tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert owned_cells(dataset) == 4
+
+
+def test_an_empty_piece_is_a_dataset_without_cells():
+    empty = fake_run.FakeBlock(0, "unstructured", points=np.zeros((0, 3)))
+    dataset = dataset_of(empty)
+    assert dataset.GetNumberOfCells() == dataset.GetNumberOfPoints() == 0
+    assert centre_and_size([dataset]) is None
+
+
+def test_the_centre_of_a_piece_is_that_of_the_box_around_its_blocks():
+    centre, size = centre_and_size([dataset_of(fake_run.cube(rank, "image")) for rank in (0, 2)])
+    assert centre.tolist() == [1.5, 0.5, 0.5]
+    assert size == pytest.approx(11**0.5)
+
+
+def test_vectors_keep_their_components():
+    dataset = dataset_of(fake_run.cube(0, "image", cells=1))
+    attach(dataset, "velocity", np.arange(24.0).reshape(8, 3), "point")
+    assert dataset.GetPointData().GetArray("velocity").GetTuple(7) == (21, 22, 23)
+
+
+def test_the_callers_arrays_are_not_kept():
+    values = np.ones(8)
+    dataset = dataset_of(fake_run.cube(0, "image", cells=1))
+    attach(dataset, "temperature", values, "point")
+    values[:] = 5
+    assert dataset.GetPointData().GetArray("temperature").GetRange() == (1, 1)
+
+
+def test_a_field_of_another_length_is_told_with_both_numbers():
+    dataset = dataset_of(fake_run.cube(0, "image", cells=1))
+    with pytest.raises(
+        MeshError, match=r"'wait' has 5 values, but the block has 8 points; check .*perfield_field"
+    ):
+        attach(dataset, "wait", np.zeros(5), "point")
+
+
+def wrong_blocks():
+    """(block, words of the message)."""
+    hexahedra = fake_run.cube(0, "unstructured", cells=1)
+    one_based = fake_run.cube(0, "unstructured", cells=1)
+    one_based.connectivity = one_based.connectivity + 1
+    falling = fake_run.cube(0, "unstructured", cells=2)
+    falling.offsets = falling.offsets[::-1]
+    polyhedra = hexahedra
+    polyhedra.types = np.array([42])
+    short = fake_run.cube(0, "rectilinear")
+    short.y = short.y[:-1]
+    curved = fake_run.cube(0, "structured")
+    curved.points = curved.points[:-1]
+    unknown = fake_run.cube(0, "image")
+    unknown.kind = "octree"
+    return [
+        (one_based, "connects points 1 to 8, but has points 0 to 7; check first_number"),
+        (falling, "offsets from 64 to 0 over 64 numbers"),
+        (polyhedra, "general polyhedra"),
+        (short, r"3 y coordinates, but its extent \[0, 3, 0, 3, 0, 3\] needs 4"),
+        (curved, r"63 points, but its extent .* needs 64"),
+        (unknown, "kind 'octree'; expected one of image,"),
+    ]
+
+
+@pytest.mark.parametrize(("block", "words"), wrong_blocks(), ids=lambda value: str(value)[:20])
+def test_a_mesh_that_does_not_fit_together_is_told_in_a_sentence(block, words):
+    with pytest.raises(MeshError, match=words):
+        dataset_of(block)

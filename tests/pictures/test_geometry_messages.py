@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Messages on the mesh: lines between pieces, and what every rank exchanges with a chosen one."""
+
+from __future__ import annotations
+
+import fake_run
+import numpy as np
+import pytest
+from vtkmodules.util.numpy_support import vtk_to_numpy
+
+from perfield.pictures.mesh_messages import POINTS_PER_LINE, focus_values, message_lines
+
+CENTRES = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+
+
+def frame_with(tmp_path, *rows):
+    """A frame of three ranks with these messages: source, target, call, count, bytes."""
+    frame = fake_run.FakeRun(tmp_path, ranks=3).frame(0)
+    frame.messages = np.array([(*row, 0, row[4]) for row in rows], dtype=fake_run.MESSAGE)
+    frame.values["put_count"] = frame.values["put_bytes"] = np.zeros(3)
+    return frame
+
+
+def column(lines, name):
+    """A cell array of the lines."""
+    return vtk_to_numpy(lines.GetCellData().GetArray(name)).tolist()
+
+
+def test_calls_between_two_ranks_share_a_line_and_keep_their_own_counts(tmp_path):
+    frame = frame_with(tmp_path, (0, 1, "isend", 2, 20), (0, 1, "put", 3, 300), (1, 0, "isend", 1, 5))
+    lines = message_lines(frame, CENTRES, np.ones(3))
+    assert column(lines, "source") == [0, 1]
+    assert column(lines, "target") == [1, 0]
+    assert column(lines, "sent_count") == [5, 1]
+    assert column(lines, "isend_bytes") == [20, 5]
+    assert column(lines, "put_count")[0] == 3
+    assert np.isnan(column(lines, "put_count")[1])
+
+
+def test_both_directions_bend_to_opposite_sides(tmp_path):
+    frame = frame_with(tmp_path, (0, 1, "isend", 1, 1), (1, 0, "isend", 1, 1))
+    lines = message_lines(frame, CENTRES, np.ones(3))
+    middle = POINTS_PER_LINE // 2
+    there, back = lines.GetPoint(middle), lines.GetPoint(POINTS_PER_LINE + middle)
+    assert there[1] == pytest.approx(-back[1])
+    assert abs(there[1]) > 0.05
+
+
+def test_a_message_to_oneself_is_a_loop_that_can_be_seen(tmp_path):
+    lines = message_lines(frame_with(tmp_path, (1, 1, "isend", 1, 1)), CENTRES, np.full(3, 2.0))
+    bounds = lines.GetBounds()
+    assert bounds[1] - bounds[0] > 0.2
+    points = lines.GetCell(0).GetPoints()
+    assert points.GetPoint(0) == pytest.approx((1, 0, 0))
+    assert points.GetPoint(points.GetNumberOfPoints() - 1) == pytest.approx((1, 0, 0), abs=1e-6)
+
+
+def test_messages_of_ranks_without_a_mesh_or_outside_the_world_draw_no_line(tmp_path):
+    frame = frame_with(tmp_path, (0, 1, "isend", 1, 1), (0, 2, "isend", 1, 1), (0, -2, "isend", 1, 1))
+    centres = CENTRES.copy()
+    centres[2] = np.nan
+    assert column(message_lines(frame, centres, np.ones(3)), "target") == [1]
+
+
+def test_a_frame_without_messages_has_no_lines_but_the_same_arrays(tmp_path):
+    some = message_lines(frame_with(tmp_path, (0, 1, "isend", 1, 1)), CENTRES, np.ones(3)).GetCellData()
+    none = message_lines(frame_with(tmp_path), CENTRES, np.ones(3)).GetCellData()
+    names = [[data.GetArrayName(n) for n in range(data.GetNumberOfArrays())] for data in (some, none)]
+    assert names[0] == names[1]
+    assert none.GetNumberOfTuples() == 0
+
+
+def test_focus_shows_one_rank_and_its_senders_and_nothing_elsewhere(tmp_path):
+    frame = frame_with(tmp_path, (0, 1, "put", 4, 400), (1, 2, "put", 1, 0))
+    values = focus_values(frame, [1], 3)
+    np.testing.assert_equal(values["put_count_to_1"], [4, np.nan, np.nan])
+    np.testing.assert_equal(values["put_bytes_to_1"], [400, np.nan, np.nan])
+    np.testing.assert_equal(values["put_count_from_1"], [np.nan, np.nan, 1])
+    np.testing.assert_equal(values["put_bytes_from_1"], [np.nan, np.nan, 0])
+    assert np.isnan(values["isend_count_to_1"]).all()
+
+
+def test_a_focus_rank_that_is_not_in_the_run_is_told(tmp_path):
+    with pytest.raises(ValueError, match="focus rank 3 is not in this run, which has ranks 0 to 2"):
+        focus_values(frame_with(tmp_path), [3], 3)
