@@ -10,8 +10,9 @@ import importlib
 from typing import Any
 
 _MODULE_OF = {
-    "GeometryPicture": "geometry_picture",
+    "GeometryOptions": "geometry_picture",
     "geometry": "geometry_picture",
+    "geometry_messages": "geometry_picture",
     "TopologyPicture": "topology_picture",
     "TopologyScene": "topology_picture",
     "print_topology_table": "topology_picture",
