@@ -5,8 +5,8 @@
  * Every function may be called from any thread (run, mesh and field functions: from one thread at
  * a time), never fails, never prints more than one line per node, and does nothing where perfield
  * is absent: the symbols behind them are weak, so a program built with this header needs no
- * perfield library, neither to link nor to run. Start the program with `perfield-exec`, or link it with
- * what `perfield paths --libs` prints, and the same calls are measured.
+ * perfield library, neither to link nor to run. Start the program with `perfield-exec`, or link it
+ * with what `perfield paths --libs` prints, and the same calls are measured.
  */
 #pragma once
 
