@@ -134,6 +134,29 @@ py::list read_bodies(const std::string& path, const Offsets& offsets) {
   return result;
 }
 
+py::list read_openings(const std::string& path, const Offsets& offsets, size_t most) {
+  std::vector<std::string> openings;
+  const uint64_t* wanted = offsets.data();
+  const auto count = static_cast<size_t>(offsets.size());
+  {
+    py::gil_scoped_release released;
+    StreamFile file(path);
+    for (size_t n = 0; n < count; ++n) {
+      EntryHeader header{};
+      const size_t ahead = sizeof(EntryHeader) + most;
+      file.window(wanted[n], sizeof(EntryHeader), ahead);
+      const unsigned char* body = nullptr;
+      const bool there = perfield::read_header(file, wanted[n], &header);
+      const size_t part = std::min<size_t>(header.body_bytes, most);
+      if (there) body = file.window(wanted[n] + sizeof(EntryHeader), part, part);
+      openings.emplace_back(reinterpret_cast<const char*>(body), body ? part : 0);
+    }
+  }
+  py::list result;
+  for (const std::string& text : openings) result.append(py::bytes(text));
+  return result;
+}
+
 }  // namespace
 
 void bind_reading(py::module_& module) {
@@ -213,4 +236,7 @@ void bind_reading(py::module_& module) {
              "another, and '<table>_start' (n + 1,): where an entry's rows begin.");
   module.def("read_bodies", &read_bodies, py::arg("path"), py::arg("offsets"),
              "Bodies of the entries at these offsets, as bytes; None where one is damaged.");
+  module.def("read_openings", &read_openings, py::arg("path"), py::arg("offsets"), py::arg("most"),
+             "The first bytes of the bodies at these offsets, at most so many, unchecked.\n\n"
+             "Empty where no entry's header stands.");
 }

@@ -90,12 +90,27 @@ def read_fields(index: int, body: bytes) -> Iterator[tuple[tuple[int, str], Fiel
         return
 
 
+def field_names(opening: bytes) -> list[tuple[int, str]]:
+    """(block, name) of the fields that a field entry announces; opening : its first bytes."""
+    try:
+        described = _description(opening)
+        fields = [array for array in described["arrays"] if array["role"] == "field"]
+        return [(int(described["block"]), str(array["name"])) for array in fields]
+    except _MISSHAPEN:
+        return []
+
+
 _MISSHAPEN = (KeyError, TypeError, ValueError, struct.error)
 
 
-def _decoded(body: bytes) -> tuple[dict, list[tuple[dict, np.ndarray]]]:
+def _description(body: bytes) -> dict:
     text_bytes, _ = struct.unpack_from("<II", body)
-    described = json.loads(body[8 : 8 + text_bytes].decode("utf-8", "replace"))
+    return json.loads(body[8 : 8 + text_bytes].decode("utf-8", "replace"))
+
+
+def _decoded(body: bytes) -> tuple[dict, list[tuple[dict, np.ndarray]]]:
+    described = _description(body)
+    text_bytes, _ = struct.unpack_from("<II", body)
     arrays = []
     for array in described.get("arrays", []):
         components, tuples = int(array.get("components", 1)), int(array["tuples"])

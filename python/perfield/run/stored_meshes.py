@@ -7,8 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from perfield.run.mesh import Block, FieldArray, read_block, read_fields
+from perfield.run.mesh import Block, FieldArray, field_names, read_block, read_fields
 from perfield.run.streams import Streams
+
+_OPENING = 1 << 16  # bytes, far more than the description of a field takes
 
 
 class StoredMeshes:
@@ -17,6 +19,7 @@ class StoredMeshes:
     def __init__(self, streams: Streams):
         self._streams = streams
         self._misshapen: dict[str, None] = {}
+        self._names: dict[tuple[int, int], list[tuple[int, str]]] = {}
 
     def refresh(self) -> None:
         """Finds what was written since."""
@@ -51,16 +54,23 @@ class StoredMeshes:
         indexes = self._streams.places["index"][rows]
         versions = versions_of(rank, np.append(indexes, np.uint64(index)))
         rows = rows[versions[:-1] == versions[-1]]
-        stored = self._streams.places["index"][rows].astype(np.int64)
-        newest: dict[tuple[int, str], FieldArray] = {}
-        for step in np.unique(stored)[::-1].tolist():
-            of_step = rows[stored == step]
-            if len(of_step) <= len(newest):
-                continue  # it stored no field that later steps did not store
-            for body in self._streams.bodies(of_step):
-                for key, array in read_fields(step, body or b""):
-                    newest.setdefault(key, array)
-        return dict(sorted(newest.items()))
+        newest: dict[tuple[int, str], int] = {}
+        for row in rows[np.argsort(self._streams.places["index"][rows], kind="stable")].tolist():
+            newest.update(dict.fromkeys(self._named(row), row))
+        needed = np.array(sorted(set(newest.values())), dtype=np.int64)
+        found = {}
+        for row, body in zip(needed.tolist(), self._streams.bodies(needed)):
+            for key, array in read_fields(int(self._streams.places["index"][row]), body or b""):
+                if newest.get(key) == row:
+                    found[key] = array
+        return dict(sorted(found.items()))
+
+    def _named(self, row: int) -> list[tuple[int, str]]:
+        """(block, name) of the fields in a field entry; read from its opening, once."""
+        key = int(self._streams.file[row]), int(self._streams.places["offset"][row])
+        if key not in self._names:
+            self._names[key] = field_names(self._streams.openings(np.array([row]), _OPENING)[0])
+        return self._names[key]
 
     def _rows(self, type: str, rank: int, wanted: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         rows = self._streams.of_type(type)
