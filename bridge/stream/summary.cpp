@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // summary.cpp - words the closing lines. One function per line; a line that has nothing to say is
-// left out. Waiting is time in calls of the classes `wait` and `collective`; compute time is a
-// step's measured time minus all MPI.
+// left out. Waiting is time in calls of the classes `wait`, `collective` and `onesided`; compute
+// time is a step's measured time minus all MPI.
 #include "stream/summary.hpp"
 
 #include <algorithm>
@@ -91,18 +91,23 @@ std::string waiting_line(const Totals& totals) {
   int32_t worst_rank = 0;
   for (const auto& [rank, own] : totals.ranks) {
     all.step_ns += own.step_ns;
-    all.mpi_ns += own.mpi_ns;
-    all.wait_ns += own.wait_ns;
-    all.collective_ns += own.collective_ns;
+    for (int time_class = 0; time_class < kTimeClasses; ++time_class)
+      all.mpi_ns[time_class] += own.mpi_ns[time_class];
     if (!own.step_ns) continue;
-    const double share = double(own.wait_ns + own.collective_ns) / double(own.step_ns);
+    const double share = double(own.waiting_ns()) / double(own.step_ns);
     if (share > worst) worst = share, worst_rank = rank;
   }
-  if (!all.step_ns || !all.mpi_ns) return "";
+  if (!all.step_ns || !all.all_mpi_ns()) return "";
   const auto share = [&](uint64_t ns) { return text_of_share(double(ns) / double(all.step_ns)); };
-  std::string text = share(all.wait_ns + all.collective_ns) + " of the time (wait " +
-                     share(all.wait_ns) + ", collective " + share(all.collective_ns) +
-                     "); all MPI " + share(all.mpi_ns);
+  std::string parts;
+  const std::pair<int, const char*> kinds[] = {{PERFIELD_CLASS_wait, "wait "},
+                                               {PERFIELD_CLASS_collective, "collective "},
+                                               {PERFIELD_CLASS_onesided, "one-sided "}};
+  for (const auto& [time_class, name] : kinds)
+    if (all.mpi_ns[time_class])
+      parts += (parts.empty() ? " (" : ", ") + (name + share(all.mpi_ns[time_class]));
+  std::string text = share(all.waiting_ns()) + " of the time" + parts + (parts.empty() ? "" : ")") +
+                     "; all MPI " + share(all.all_mpi_ns());
   if (totals.ranks.size() > 1 && worst > 0)
     text += "; most on rank " + std::to_string(worst_rank) + " (" + text_of_share(worst) + ")";
   return line("waiting", text);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <numeric>
 
 #include "stream/decode_json.hpp"
 
@@ -43,17 +44,24 @@ std::vector<std::pair<std::string, uint64_t>> files_in(const std::string& folder
 
 }  // namespace
 
+uint64_t RankTotals::all_mpi_ns() const {
+  return std::accumulate(std::begin(mpi_ns), std::end(mpi_ns), uint64_t{0});
+}
+
+uint64_t RankTotals::waiting_ns() const {
+  return mpi_ns[PERFIELD_CLASS_wait] + mpi_ns[PERFIELD_CLASS_collective] +
+         mpi_ns[PERFIELD_CLASS_onesided];
+}
+
 void Totals::add(int32_t rank, uint64_t index, uint64_t group, const StepView& step) {
   RankTotals& own = ranks[rank];
   uint64_t mpi_ns = 0;
   for (size_t n = 0; n < step.fixed.n_calls; ++n) {
     const auto row = row_at<CallRow>(step.calls, n);
     mpi_ns += row.ns;
-    if (row.time_class == PERFIELD_CLASS_wait) own.wait_ns += row.ns;
-    if (row.time_class == PERFIELD_CLASS_collective) own.collective_ns += row.ns;
+    own.mpi_ns[std::min<int>(row.time_class, PERFIELD_CLASS_other)] += row.ns;
   }
   own.step_ns += step.fixed.measured_ns;
-  own.mpi_ns += mpi_ns;
   own.own_ns += step.fixed.perfield_ns;
   own.io_write_bytes += step.fixed.io_write_bytes;
 

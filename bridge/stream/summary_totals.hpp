@@ -15,8 +15,12 @@
 namespace perfield {
 
 struct RankTotals {
-  uint64_t step_ns = 0, mpi_ns = 0, wait_ns = 0, collective_ns = 0;
-  uint64_t io_write_bytes = 0, own_ns = 0;
+  uint64_t step_ns = 0, io_write_bytes = 0, own_ns = 0;
+  uint64_t mpi_ns[kTimeClasses] = {};  // by class
+
+  uint64_t all_mpi_ns() const;
+  // Time in calls that mostly wait for others: wait, collective and one-sided.
+  uint64_t waiting_ns() const;
 };
 
 struct StepTotals {  // of one index in one group
