@@ -16,6 +16,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkDataSet
+from vtkmodules.vtkCommonMisc import vtkErrorCode
 from vtkmodules.vtkIOXML import (
     vtkXMLImageDataWriter,
     vtkXMLPolyDataWriter,
@@ -108,9 +109,14 @@ class Series:
         writer.EncodeAppendedDataOff()
         writer.SetCompressorTypeToZLib()
         writer.SetHeaderTypeToUInt64()
-        if not writer.Write():
+        for speaker in (writer, writer.GetExecutive()):  # VTK's own words would go to stderr
+            speaker.AddObserver("ErrorEvent", lambda *_: None)
+        if not writer.Write() or writer.GetErrorCode():
+            reason = vtkErrorCode.GetStringFromErrorCode(writer.GetErrorCode())
             temporary.unlink(missing_ok=True)
-            raise OutputError(f"{path} could not be written; is the disk full or the directory read-only?")
+            raise OutputError(
+                f"{path} could not be written ({reason}); give a directory with room for it, with -o DIR."
+            )
         self._note_ranges(dataset)
         return self._rename(temporary, path)
 

@@ -31,7 +31,14 @@ def choose_steps(run: Any, wanted: str | None = None, limit: int = DEFAULT_FRAME
     if wanted == "all":
         return list(range(len(run)))
     if wanted is not None:
-        return sorted({index for word in wanted.split(",") for index in _indices(word.strip(), len(run))})
+        numbers = sorted(
+            {number for word in wanted.split(",") for number in _numbers(word.strip(), len(run))}
+        )
+        if not numbers:
+            raise StepsError(
+                f"'{wanted}' in --steps names none of the steps 0 to {len(run) - 1} of this run."
+            )
+        return numbers
     if len(run) <= limit:
         return list(range(len(run)))
     chosen = {0, slowest_step(run), len(run) - 1}
@@ -60,7 +67,7 @@ def frame_times(frames: Sequence[Any]) -> tuple[list[float], str]:
     return [float(frame.index) for frame in frames], "step"
 
 
-def _indices(word: str, n_frames: int) -> list[int]:
+def _numbers(word: str, n_frames: int) -> list[int]:
     numbers = word.split(":")
     try:
         parts = [int(number) if number else None for number in numbers]

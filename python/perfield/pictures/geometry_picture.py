@@ -41,8 +41,8 @@ def geometry(run: Any, frame: Any, options: GeometryOptions | None = None) -> vt
     """One frame's values on the mesh: a block per (rank, block), named `rank_3` or `rank_3_block_1`.
 
     run, frame : from `perfield.open`. Ranks without a mesh are left out (see `ranks_without_mesh`).
-    Field data of each block: `field_name` and `region_name`, which say which region an array belongs to. An own
-    field of the simulation that has the name of one of perfield's is called `own_<name>`.
+    Field data of each block: `field_name` and `region_name`, which region an array belongs to. An own field
+    of the simulation that has the name of one of perfield's is called `own_<name>`.
     Raises MeshMissingError if no rank has a mesh, MeshError if a mesh does not fit together.
     """
     picture = vtkMultiBlockDataSet()

@@ -7,7 +7,9 @@ shown to it through a small directory of links; the case itself is never written
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +45,8 @@ class OpenFoamPieces:
                 "ranks, or name the right case with --mesh."
             )
         self._case = case.resolve()
-        self._links = tempfile.TemporaryDirectory(prefix="perfield-openfoam-")
+        self._links = Path(tempfile.mkdtemp(prefix="perfield-openfoam-"))
+        weakref.finalize(self, shutil.rmtree, self._links, True)
         self._readers: dict[int, vtkOpenFOAMReader] = {}
         self._read: dict[tuple[int, float], vtkUnstructuredGrid] = {}
 
@@ -60,7 +63,7 @@ class OpenFoamPieces:
 
     def _reader(self, rank: int) -> vtkOpenFOAMReader:
         if rank not in self._readers:
-            seen = Path(self._links.name, f"rank{rank}")
+            seen = self._links / f"rank{rank}"
             seen.mkdir()
             for entry in (self._case / f"processor{rank}").iterdir():
                 (seen / entry.name).symlink_to(entry)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A series of pictures on disk: whole files only, nothing written twice, times and ranges as they were given."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+
+import fake_run
+import numpy as np
+import pytest
+from vtkmodules.util.numpy_support import vtk_to_numpy
+from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataReader
+
+from perfield.output.series import OutputError, Series
+from perfield.pictures.blocks import attach, dataset_of
+
+
+def cube(value, kind="unstructured"):
+    """A cube with the point field "wait"."""
+    dataset = dataset_of(fake_run.cube(0, kind))
+    attach(dataset, "wait", np.full(64, value), "point")
+    return dataset
+
+
+def entries(path):
+    """(time, file) of each line of a .pvd."""
+    found = ElementTree.parse(path).iter("DataSet")
+    return [(float(entry.get("timestep")), entry.get("file")) for entry in found]
+
+
+def test_a_pvd_names_each_step_with_its_time_and_the_blocks_can_be_read_back(tmp_path):
+    series = Series(tmp_path, "geometry")
+    for number, time in ((0, 0.1), (7, 0.30000000000000004)):
+        series.add(number, time, [("rank_0", cube(number)), ("rank_1", cube(number + 0.5, "image"))])
+    path = series.close()
+    assert path == tmp_path / "geometry.pvd"
+    assert entries(path) == [
+        (0.1, "geometry/step_000000.vtm"),
+        (0.30000000000000004, "geometry/step_000007.vtm"),
+    ]
+    reader = vtkXMLMultiBlockDataReader()
+    reader.SetFileName(str(tmp_path / entries(path)[1][1]))
+    reader.Update()
+    picture = reader.GetOutput()
+    assert picture.GetNumberOfBlocks() == 2
+    assert picture.GetBlock(1).GetClassName() == "vtkImageData"
+    assert vtk_to_numpy(picture.GetBlock(1).GetPointData().GetArray("wait")).tolist() == [7.5] * 64
+
+
+def test_what_does_not_change_is_written_once_and_named_by_every_step(tmp_path):
+    series = Series(tmp_path, "topology")
+    machine = series.static("machine", cube(1.0))
+    for number in range(5):
+        series.add(number, float(number), [("machine", machine), ("ranks", cube(number))])
+    series.close()
+    assert len(list(tmp_path.rglob("machine*"))) == 1
+    assert len(list(tmp_path.rglob("ranks*"))) == 5
+    steps = [path.read_text() for path in tmp_path.rglob("*.vtm")]
+    assert all('file="machine.vtu"' in text for text in steps)
+
+
+def test_no_temporary_file_is_left_and_the_sum_of_bytes_is_right(tmp_path):
+    series = Series(tmp_path, "geometry")
+    series.add(0, 0.0, [("rank_0", cube(1.0))])
+    series.close()
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path for path in files if path.name.startswith(".")]
+    assert series.bytes == sum(path.stat().st_size for path in files)
+
+
+def test_the_old_series_stays_whole_until_the_new_one_is_closed(tmp_path):
+    old = Series(tmp_path, "geometry")
+    old.add(3, 0.0, [("rank_0", cube(1.0))])
+    old.close()
+    new = Series(tmp_path, "geometry")
+    new.add(4, 0.0, [("rank_0", cube(2.0))])
+    assert (tmp_path / entries(tmp_path / "geometry.pvd")[0][1]).exists()
+    new.close()
+    assert entries(tmp_path / "geometry.pvd") == [(0.0, "geometry/step_000004.vtm")]
+    assert not list(tmp_path.rglob("*step_000003*"))
+
+
+def test_ranges_are_those_of_the_finite_values_over_all_steps(tmp_path):
+    series = Series(tmp_path, "geometry")
+    for number, value in enumerate((2.0, np.nan, -1.0)):
+        series.add(number, float(number), [("rank_0", cube(value))])
+    only_absent = dataset_of(fake_run.cube(0, "image"))
+    attach(only_absent, "never", np.full(64, np.nan), "point")
+    series.add(3, 3.0, [("rank_0", only_absent)])
+    assert series.ranges == {"wait": (-1.0, 2.0)}
+
+
+def test_a_file_that_cannot_be_written_is_told_with_its_name(tmp_path, capfd):
+    series = Series(tmp_path, "geometry")
+    (tmp_path / "geometry").rmdir()
+    with pytest.raises(OutputError, match=r"geometry/machine\.vtu could not be written"):
+        series.static("machine", cube(1.0))
+    assert capfd.readouterr().err == ""

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which frames are written, and at which times they are shown."""
+
+from __future__ import annotations
+
+import fake_run
+import numpy as np
+import pytest
+
+from perfield.output.steps import StepsError, choose_steps, frame_times, slowest_step
+
+
+def run_of(tmp_path, steps, slowest=None):
+    """A run in which all steps take 1 s on both ranks, but one rank 9 s in the slowest."""
+    run = fake_run.FakeRun(tmp_path, ranks=2, steps=steps)
+    for frame in run.frames():
+        frame.values["step_time_s"] = np.array([1.0, 9.0 if frame.index == slowest else 1.0])
+    return run
+
+
+def test_a_short_run_is_written_whole(tmp_path):
+    assert choose_steps(run_of(tmp_path, 20)) == list(range(20))
+
+
+@pytest.mark.parametrize("slowest", [0, 1, 137, 499, 999])
+def test_by_default_there_are_20_steps_with_first_last_and_slowest_among_them(tmp_path, slowest):
+    steps = choose_steps(run_of(tmp_path, 1000, slowest))
+    assert len(steps) == 20
+    assert steps == sorted(set(steps))
+    assert {0, slowest, 999} <= set(steps)
+    assert max(np.diff(steps)) <= 2 * 999 / 19
+
+
+def test_the_slowest_step_is_that_of_the_slowest_rank_even_if_others_are_absent(tmp_path):
+    run = run_of(tmp_path, 5, slowest=3)
+    run.frame(3).values["step_time_s"][0] = np.nan
+    run.frame(4).values["step_time_s"][:] = np.nan
+    assert slowest_step(run) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("all", list(range(12))),
+        ("3", [3]),
+        ("7, 0,7", [0, 7]),
+        ("2:8:3", [2, 5]),
+        ("9:", [9, 10, 11]),
+        ("0,4:6,::5", [0, 4, 5, 10]),
+    ],
+)
+def test_steps_are_given_by_number_and_range(tmp_path, text, expected):
+    assert choose_steps(run_of(tmp_path, 12), text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "first", "1:2:0", "-1", ":", "1:2:3:4", "0,,1"])
+def test_what_is_no_step_is_told_with_an_example(tmp_path, text):
+    if text == ":":
+        assert choose_steps(run_of(tmp_path, 3), text) == [0, 1, 2]
+    else:
+        with pytest.raises(StepsError, match=r"is no step; expected all, or .*0,10,20:50:5"):
+            choose_steps(run_of(tmp_path, 3), text)
+
+
+def test_a_step_beyond_the_end_is_told_with_those_there_are(tmp_path):
+    with pytest.raises(StepsError, match="step 12 is not in this run, which has steps 0 to 11"):
+        choose_steps(run_of(tmp_path, 12), "12")
+
+
+def test_a_range_without_any_step_is_told(tmp_path):
+    with pytest.raises(StepsError, match="names none of the steps 0 to 11"):
+        choose_steps(run_of(tmp_path, 12), "30:40")
+
+
+def test_a_run_without_steps_is_told_what_to_do(tmp_path):
+    with pytest.raises(StepsError, match="no finished step"):
+        choose_steps(run_of(tmp_path, 0))
+
+
+def test_steps_are_shown_at_the_programs_times(tmp_path):
+    assert frame_times(list(run_of(tmp_path, 3).frames())) == ([0.0, 0.5, 1.0], "time")
+
+
+@pytest.mark.parametrize("times", [[0, 1, 1], [0, 2, 1], [0, np.nan, 1]])
+def test_times_that_do_not_rise_give_way_to_step_numbers(tmp_path, times):
+    run = run_of(tmp_path, 3)
+    for frame, time in zip(run.frames(), times):
+        frame.time = time
+    assert frame_times(list(run.frames())) == ([0.0, 1.0, 2.0], "step")

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where meshes come from: stored in the run, a parallel VTK file, an OpenFOAM case."""
+
+from __future__ import annotations
+
+import fake_run
+import numpy as np
+import pytest
+from vtkmodules.util.numpy_support import vtk_to_numpy
+
+from perfield.output.series import Series
+from perfield.pictures.blocks import MeshMissingError, attach, dataset_of
+from perfield.pictures.openfoam_pieces import OpenFoamPieces
+from perfield.pictures.pieces import FilePieces, StoredPieces, choose_pieces
+
+FOAM = 'FoamFile {{ version 2.0; format ascii; class {kind}; location "{place}"; object {name}; }}\n'
+
+
+def write_foam(path, kind, text):
+    """One OpenFOAM file in ASCII."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(FOAM.format(kind=kind, place=path.parent.name, name=path.name) + text)
+
+
+def write_case(case, ranks=2, times=("0", "0.5", "1")):
+    """A decomposed case: processor r is one hexahedron at x = r, with cell field p = 10 * rank + time."""
+    write_foam(
+        case / "system/controlDict", "dictionary", "startTime 0; endTime 1; deltaT 0.5; writeInterval 1;\n"
+    )
+    faces = "6(4(0 4 6 2) 4(1 3 7 5) 4(0 1 5 4) 4(2 6 7 3) 4(0 2 3 1) 4(4 5 7 6))"
+    for rank in range(ranks):
+        mesh = case / f"processor{rank}/constant/polyMesh"
+        points = [f"({rank + x} {y} {z})" for z in (0, 1) for y in (0, 1) for x in (0, 1)]
+        write_foam(mesh / "points", "vectorField", f"8({' '.join(points)})\n")
+        write_foam(mesh / "faces", "faceList", faces + "\n")
+        write_foam(mesh / "owner", "labelList", "6(0 0 0 0 0 0)\n")
+        write_foam(mesh / "neighbour", "labelList", "0()\n")
+        write_foam(mesh / "boundary", "polyBoundaryMesh", "1(walls { type wall; nFaces 6; startFace 0; })\n")
+        for time in times:
+            value = 10 * rank + float(time)
+            text = f"dimensions [0 0 0 0 0 0 0];\ninternalField nonuniform List<scalar> 1({value});\n"
+            text += "boundaryField { walls { type zeroGradient; } }\n"
+            write_foam(case / f"processor{rank}/{time}/p", "volScalarField", text)
+
+
+def write_pvtu(tmp_path, ranks):
+    """A parallel file whose piece r is the cube of rank r, with the point field T = r."""
+    series = Series(tmp_path, "pieces")
+    for rank in range(ranks):
+        dataset = dataset_of(fake_run.cube(rank, "unstructured"))
+        attach(dataset, "T", np.full(64, float(rank)), "point")
+        series.static(f"piece{rank}", dataset)
+    sources = "".join(f'<Piece Source="pieces/piece{rank}.vtu"/>' for rank in range(ranks))
+    path = tmp_path / "mesh.pvtu"
+    path.write_text(
+        f'<VTKFile type="PUnstructuredGrid"><PUnstructuredGrid>{sources}</PUnstructuredGrid></VTKFile>'
+    )
+    return path
+
+
+def test_piece_n_of_a_parallel_file_belongs_to_rank_n_with_its_fields(tmp_path):
+    pieces = FilePieces(write_pvtu(tmp_path, 3), 3)
+    ((number, dataset),) = pieces.blocks(2, None)
+    assert number == 0
+    assert dataset.GetBounds()[:2] == (2, 3)
+    assert dataset.GetPointData().GetArray("T").GetRange() == (2, 2)
+
+
+def test_what_is_attached_to_a_piece_does_not_stay_on_the_next_one(tmp_path):
+    pieces = FilePieces(write_pvtu(tmp_path, 1), 1)
+    attach(pieces.blocks(0, None)[0][1], "rank", np.zeros(64), "point")
+    assert pieces.blocks(0, None)[0][1].GetPointData().GetArray("rank") is None
+
+
+def test_a_file_with_another_number_of_pieces_is_told(tmp_path):
+    with pytest.raises(MeshMissingError, match=r"lists 2 pieces, but the run has 3 ranks"):
+        FilePieces(write_pvtu(tmp_path, 2), 3)
+
+
+def test_a_missing_piece_is_told(tmp_path):
+    path = write_pvtu(tmp_path, 2)
+    (tmp_path / "pieces/piece1.vtu").unlink()
+    with pytest.raises(MeshMissingError, match=r"piece .*piece1\.vtu is missing"):
+        FilePieces(path, 2).blocks(1, None)
+
+
+def test_a_file_that_is_no_xml_is_told(tmp_path):
+    (tmp_path / "mesh.pvtu").write_text("not a mesh")
+    with pytest.raises(MeshMissingError, match=r"cannot be read as a parallel VTK file"):
+        FilePieces(tmp_path / "mesh.pvtu", 2)
+
+
+def test_each_processor_directory_is_the_piece_of_its_rank(tmp_path):
+    write_case(tmp_path)
+    run = fake_run.FakeRun(tmp_path, ranks=2)
+    pieces = OpenFoamPieces(tmp_path, 2)
+    for rank in range(2):
+        ((_, dataset),) = pieces.blocks(rank, run.frame(0))
+        assert dataset.GetNumberOfCells() == 1
+        assert dataset.GetBounds() == (rank, rank + 1, 0, 1, 0, 1)
+
+
+def test_the_solvers_fields_are_those_written_last_by_the_frames_time(tmp_path):
+    write_case(tmp_path)
+    frame = fake_run.FakeRun(tmp_path, ranks=2).frame(0)
+    pieces = OpenFoamPieces(tmp_path, 2)
+    seen = []
+    for frame.time in (0.2, 0.5, 0.9, 7.0, 0.0):
+        ((_, dataset),) = pieces.blocks(1, frame)
+        seen.append(vtk_to_numpy(dataset.GetCellData().GetArray("p")).tolist())
+    assert seen == [[10], [10.5], [10.5], [11], [10]]
+
+
+def test_the_case_itself_is_not_written_to(tmp_path):
+    write_case(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    OpenFoamPieces(tmp_path, 2).blocks(0, fake_run.FakeRun(tmp_path, ranks=2).frame(0))
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_case_decomposed_for_another_number_of_ranks_is_told(tmp_path):
+    write_case(tmp_path, ranks=2)
+    with pytest.raises(MeshMissingError, match=r"holds 2 pieces, but the run has 4 ranks"):
+        OpenFoamPieces(tmp_path, 4)
+    with pytest.raises(MeshMissingError, match=r"holds 2 pieces, but the run has 1 ranks"):
+        OpenFoamPieces(tmp_path, 1)
+
+
+def test_collated_pieces_are_refused_in_a_sentence_that_says_what_to_do(tmp_path):
+    (tmp_path / "processors4").mkdir()
+    with pytest.raises(MeshMissingError, match=r"collated pieces \(processors4\).*-fileHandler uncollated"):
+        choose_pieces(fake_run.FakeRun(tmp_path, ranks=4), tmp_path)
+
+
+def test_meshes_of_the_run_come_before_pieces_in_its_directory(tmp_path):
+    write_case(tmp_path)
+    assert isinstance(choose_pieces(fake_run.FakeRun(tmp_path, ranks=2)), StoredPieces)
+
+
+def test_pieces_are_found_where_the_program_ran_if_it_described_no_mesh(tmp_path):
+    write_case(tmp_path / "case")
+    (tmp_path / "case/perfield-run").mkdir()
+    run = fake_run.FakeRun(tmp_path / "case/perfield-run", ranks=2)
+    run.info["working_directory"] = ".."
+    for frame in run.frames():
+        frame.mesh_version[:] = 0
+    assert isinstance(choose_pieces(run), OpenFoamPieces)
+
+
+def test_the_option_comes_before_the_configuration_and_that_before_stored_meshes(tmp_path):
+    run = fake_run.FakeRun(tmp_path, ranks=2)
+    write_pvtu(tmp_path, 2)
+    run.info["configuration"] = {"mesh_path": "mesh.pvtu"}
+    assert isinstance(choose_pieces(run), FilePieces)
+    write_case(tmp_path / "case")
+    assert isinstance(choose_pieces(run, tmp_path / "case"), OpenFoamPieces)
+
+
+def test_a_path_that_does_not_exist_is_told(tmp_path):
+    with pytest.raises(MeshMissingError, match=r"mesh .*nowhere\.pvtu does not exist"):
+        choose_pieces(fake_run.FakeRun(tmp_path), tmp_path / "nowhere.pvtu")
