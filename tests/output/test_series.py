@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A series of pictures on disk: whole files only, nothing written twice, times and ranges as they were given."""
+"""A series of pictures on disk: whole files only, nothing written twice, times and ranges as given."""
 
 from __future__ import annotations
 
