@@ -16,8 +16,8 @@ extern "C" {
 
 // --- waking and ending (not on the hot path) ----------------------------------------------------
 // Starts measuring in this process. `mpi` names the MPI library ("Open MPI 4.1.4"), "" without
-// one. all_ranks: 1 if it is vouched that every rank carries perfield. Does nothing when awake.
-void perfield_source_wake(int rank, int size, const char* mpi, int all_ranks) noexcept;
+// one. Does nothing when awake.
+void perfield_source_wake(int rank, int size, const char* mpi) noexcept;
 // Closes teardown, writes the `end` entry, stops measuring for good. reason: "finalize", "exit",
 // "abort".
 void perfield_source_end(const char* reason) noexcept;

@@ -9,7 +9,7 @@ using perfield::session;
 
 extern "C" {
 
-void perfield_source_wake(int rank, int size, const char* mpi, int) noexcept {
+void perfield_source_wake(int rank, int size, const char* mpi) noexcept {
   session().wake(rank, size, mpi);
 }
 

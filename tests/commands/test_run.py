@@ -75,7 +75,6 @@ def test_every_variable_of_ours_is_handed_on_to_other_nodes(line):
     words = line("-n", "2", "--set", "group=x", "-x", "PERFIELD_GROUP", "true", env={"PERFIELD_CLOCK": "tsc"})
     forwarded = [words[i + 1] for i, word in enumerate(words) if word == "-x"]
     assert sorted(forwarded) == [
-        "PERFIELD_ALL_RANKS",
         "PERFIELD_CLOCK",
         "PERFIELD_GROUP",
         "PERFIELD_RUN_ID",
@@ -83,12 +82,11 @@ def test_every_variable_of_ours_is_handed_on_to_other_nodes(line):
     ]
 
 
-def test_each_of_several_programs_is_measured_and_nobody_vouches_for_all(line):
+def test_each_of_several_programs_is_measured(line):
     words = line("-n", "1", "true", "a", ":", "-n", "2", "echo", "b")
     assert without_forwarded(words) == shlex.split(
         "mpirun -n 1 perfield-exec -- true a : -n 2 perfield-exec -- echo b"
     )
-    assert "PERFIELD_ALL_RANKS" not in words
     assert words.count("PERFIELD_RUN_ID") == 2
 
 

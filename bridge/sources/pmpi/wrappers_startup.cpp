@@ -42,9 +42,8 @@ void begin() noexcept {
   prepare_peers();
   char name[256];
   name_of_library(name, sizeof name);
-  const char* all_ranks = getenv("PERFIELD_ALL_RANKS");
   perfield_source_present("pmpi");
-  perfield_source_wake(rank, size, name, all_ranks && strcmp(all_ranks, "1") == 0);
+  perfield_source_wake(rank, size, name);
   library.awake = true;
 }
 

@@ -40,11 +40,9 @@ MARKDOWN_TAIL = """
 Types: `boolean` is true or false; `integer` and `real` are numbers; `text` stands in quotes; `texts` is a
 list of them in brackets.
 
-Four more variables are perfield's own: `PERFIELD_CONFIG` names the file; `PERFIELD_RUN_ID`, the same in all
-ranks of a run, lets ranks find each other's run directory where the launcher tells nothing of the job;
-`PERFIELD_ALL_RANKS=1` vouches that every rank of the job carries perfield, so that clocks of several nodes
-may be compared by messages (`perfield run` sets both); `PERFIELD_RUN` is the run directory that
-`perfield-exec` has claimed.
+Three more variables are perfield's own: `PERFIELD_CONFIG` names the file; `PERFIELD_RUN_ID`, the same in all
+ranks of a run, lets ranks find each other's run directory where the launcher tells nothing of the job
+(`perfield run` sets it); `PERFIELD_RUN` is the run directory that `perfield-exec` has claimed.
 """
 
 

@@ -168,8 +168,6 @@ def execute(arguments: argparse.Namespace) -> int:
     os.environ.pop("PERFIELD_RUN", None)
     os.environ["PERFIELD_RUN_ID"] = run_id
     os.environ["PERFIELD_SUMMARY"] = "false"  # the closing lines come from here, after all ranks
-    if len(contexts) == 1:
-        os.environ["PERFIELD_ALL_RANKS"] = "1"
     if launcher.kind == "openmpi" and os.geteuid() == 0:
         os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")
         os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")

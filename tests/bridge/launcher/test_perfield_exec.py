@@ -63,7 +63,6 @@ def test_a_program_gets_the_libraries_and_the_run_directory(execute, here):
     assert variables["PERFIELD_PRELOADED"] == variables["LD_PRELOAD"]
     assert variables["PERFIELD_RUN"] == str(here.resolve() / "perfield-run")
     assert variables["PERFIELD_RUN_ID"] in (here / "perfield-run/run.json").read_text()
-    assert "PERFIELD_ALL_RANKS" not in variables
 
 
 def test_what_was_preloaded_before_is_kept_behind_ours(execute, here):

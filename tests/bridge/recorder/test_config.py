@@ -87,7 +87,7 @@ def test_an_unknown_variable_names_the_nearest_one(load):
 
 
 def test_variables_between_perfields_parts_and_of_module_systems_are_no_keys(load):
-    names = ["RUN", "RUN_ID", "ALL_RANKS", "PRELOADED", "ROOT", "DIR", "HOME", "VERSION", "NO_PACKAGES"]
+    names = ["RUN", "RUN_ID", "PRELOADED", "ROOT", "DIR", "HOME", "VERSION", "NO_PACKAGES"]
     _, errors = load(**{f"PERFIELD_{name}": "x" for name in names})
     assert errors == []
 
