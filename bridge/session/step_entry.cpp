@@ -83,7 +83,8 @@ uint32_t add_messages(Recorder& r, Rows& rows, bool waits, uint64_t* overflowed)
   return n;
 }
 
-uint16_t add_calls(Recorder& r, Rows& rows) noexcept {
+// Rows of calls; what MPI-IO moved is also added up in the body.
+uint16_t add_calls(Recorder& r, Rows& rows, StepBody* body) noexcept {
   uint16_t n = 0;
   for (uint16_t c = 0; c < PERFIELD_CALL_LIMIT; ++c) {
     CallRow row{c, kTimeClass.of[c], 0, 0, 0, 0, 0};
@@ -96,6 +97,9 @@ uint16_t add_calls(Recorder& r, Rows& rows) noexcept {
       v = {};
     }
     if (row.count && rows.add(row)) ++n;
+    if (row.time_class != PERFIELD_CLASS_io) continue;
+    body->io_read_bytes += row.bytes_in;
+    body->io_write_bytes += row.bytes_out;
   }
   return n;
 }
@@ -124,7 +128,7 @@ size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room) n
   body.n_messages = add_messages(r, rows, false, &body.overflowed);
   body.n_waits = uint16_t(add_messages(r, rows, true, &body.overflowed));
   Rows calls(rows.at(), PERFIELD_CALL_LIMIT * sizeof(CallRow));
-  body.n_calls = add_calls(r, calls);
+  body.n_calls = add_calls(r, calls, &body);
   memcpy(at, &body, sizeof body);
   return size_t(calls.at() - at);
 }

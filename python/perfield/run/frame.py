@@ -89,6 +89,8 @@ def build_frame(
     block_values = _region_values(values, n_ranks, regions, *tables["regions"])
     has_mpi = present & mpi_ranks
     has_mpi[tables["calls"][0]] = has_mpi[tables["messages"][0]] = True
+    for name in ("io_read_bytes", "io_write_bytes"):  # 0 only where somebody watched
+        values[name][~has_mpi] = np.nan
     _mpi_times(values, has_mpi, *tables["calls"])
     messages, received = _message_values(values, has_mpi, calls, *tables["messages"])
 

@@ -191,3 +191,20 @@ def test_perfields_own_time_lies_in_no_step_and_is_recorded(measured):
     run, _ = measured(LOOP, real_time=True)
     own = [f.values["perfield_time_s"][0] for f in run.frames()]
     assert all(value > 0 for value in own)
+
+
+def test_bytes_moved_by_mpi_io_are_fields_of_the_step(measured):
+    run, _ = measured("""
+      MPI_Init(&argc, &argv);
+      perfield_initialize();
+      MPI_File file; double out[100] = {0}, in[40];
+      MPI_File_open(MPI_COMM_SELF, "out.bin", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+      MPI_File_write(file, out, 100, MPI_DOUBLE, MPI_STATUS_IGNORE);
+      perfield_run(0, 0.0);
+      MPI_File_read_at(file, 0, in, 40, MPI_DOUBLE, MPI_STATUS_IGNORE);
+      MPI_File_close(&file);
+      perfield_run(1, 1.0);
+      MPI_Finalize();
+    """)
+    moved = [(f.values["io_write_bytes"][0], f.values["io_read_bytes"][0]) for f in run.frames()]
+    assert moved == [(800, 0), (0, 320)]
