@@ -105,8 +105,7 @@ class Series:
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         writer.SetFileName(str(temporary))
         writer.SetInputDataObject(dataset)
-        writer.SetDataModeToAppended()
-        writer.EncodeAppendedDataOff()
+        writer.SetDataModeToBinary()  # appended data is not read by VTK 9.1 with Expat 2.6 or Debian 12's
         writer.SetCompressorTypeToZLib()
         writer.SetHeaderTypeToUInt64()
         for speaker in (writer, writer.GetExecutive()):  # VTK's own words would go to stderr
