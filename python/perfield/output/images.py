@@ -35,8 +35,9 @@ def plan_images(
 ) -> list[dict[str, Any]]:
     """The images of some pictures, for `draw_images`.
 
-    description : pictures.json. fields : names of arrays; None: rank, compute time and the first region's
-    time, on the machine type and node, messages by source, and for each focus rank what is sent to it.
+    description : pictures.json. fields : names of arrays; None: rank, compute time and time of the two
+    longest regions, on the machine also type and node, messages by source, for each focus rank what is sent
+    to it.
     steps : numbers of frames; fields that stay the same are drawn once.
     """
     ranges = description["ranges"]
@@ -51,8 +52,8 @@ def plan_images(
         images.append({"kind": kind, "field": field, "static": static, "steps": at, "files": files, **more})
 
     times = [f"{name}_time_s" for name in description["regions"]]
-    region = [name for name in times if any(name in seen for seen in ranges.values())][:1]
-    values = list(fields) if fields is not None else ["rank", "compute_time_s", *region]
+    regions = [name for name in times if any(name in seen for seen in ranges.values())][:2]
+    values = list(fields) if fields is not None else ["rank", "compute_time_s", *regions]
     for name in dict.fromkeys(values):
         if name in ranges.get("geometry", {}):
             add("geometry", "field", name)
@@ -82,10 +83,10 @@ def draw_images(directory: Path, images: Sequence[dict[str, Any]]) -> list[Path]
             f"images need ParaView's Python modules, which {sys.executable} does not find; install the "
             "Debian package python3-paraview, and use a virtual environment made with --system-site-packages."
         )
-    with _display() as display, tempfile.TemporaryDirectory(prefix="perfield-images-") as place:
+    with display() as number, tempfile.TemporaryDirectory(prefix="perfield-images-") as place:
         job = Path(place, "job.json")
         job.write_text(json.dumps({"pictures": str(directory), "images": list(images)}), encoding="utf-8")
-        environment = {**os.environ, "DISPLAY": display}
+        environment = {**os.environ, "DISPLAY": number}
         command = [sys.executable, str(SCRIPTS / "images.py"), str(job)]
         result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     files = [directory / "images" / name for image in images for name in image["files"]]
@@ -100,8 +101,11 @@ def draw_images(directory: Path, images: Sequence[dict[str, Any]]) -> list[Path]
 
 
 @contextlib.contextmanager
-def _display() -> Iterator[str]:
-    """A virtual display of our own for the time of the `with`; the user's if there is no Xvfb."""
+def display() -> Iterator[str]:
+    """A virtual display of our own for the time of the `with`; the user's if there is no Xvfb.
+
+    Gives the value for DISPLAY. Raises ImagesError, naming the Debian package, if there is neither.
+    """
     xvfb = shutil.which("Xvfb")
     if xvfb is None:
         if not os.environ.get("DISPLAY"):

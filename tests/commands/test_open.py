@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield open: starts ParaView with the pictures, or says what else to do."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+import twin
+
+
+@pytest.fixture
+def run_path(tmp_path):
+    """A small run without pictures."""
+    return twin.write_run(tmp_path / "run", ranks=2, steps=3)
+
+
+@pytest.fixture
+def paraview(tmp_path):
+    """A fake of the program paraview that only tells how it was started; returns the PATH to use."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "paraview"
+    program.write_text(
+        '#!/bin/sh\necho "started $* PICTURES=$PERFIELD_PICTURES PYTHON=$PYTHONPATH"\nexit 3\n'
+    )
+    program.chmod(0o755)
+    return f"{folder}{os.pathsep}{os.environ['PATH']}"
+
+
+def test_pictures_are_written_first_and_paraview_is_started_with_them(perfield_cli, run_path, paraview):
+    result = perfield_cli("open", run_path, env={"DISPLAY": ":77", "PATH": paraview})
+    assert (run_path / "pictures/geometry.pvd").exists()
+    assert "catalyst_scripts/geometry.py" in result.stdout
+    assert f"PICTURES={run_path / 'pictures'}" in result.stdout
+    assert "PYTHON=" in result.stdout.split("catalyst_scripts")[1]
+    assert result.returncode == 3
+
+
+def test_a_run_without_a_mesh_opens_with_the_machine(perfield_cli, tmp_path, paraview):
+    path = twin.write_run(tmp_path / "bare", ranks=2, steps=3, mesh=False)
+    result = perfield_cli("open", path, env={"DISPLAY": ":77", "PATH": paraview})
+    assert "catalyst_scripts/topology.py" in result.stdout
+
+
+def test_pictures_that_are_there_are_not_written_again(perfield_cli, run_path, paraview):
+    perfield_cli("render", run_path, "--steps", "1")
+    result = perfield_cli("open", run_path, "--topology", env={"DISPLAY": ":77", "PATH": paraview})
+    assert "catalyst_scripts/topology.py" in result.stdout
+    assert [path.name for path in (run_path / "pictures/geometry").glob("*.vtm")] == ["step_000001.vtm"]
+
+
+def test_a_picture_that_was_not_written_is_told_with_the_command_that_writes_it(
+    perfield_cli, run_path, paraview
+):
+    perfield_cli("render", run_path, "--geometry")
+    result = perfield_cli("open", run_path, "--topology", env={"DISPLAY": ":77", "PATH": paraview})
+    assert result.returncode == 2
+    assert f"perfield render {run_path} --topology" in result.stderr
+
+
+def test_without_a_display_it_says_how_to_look_elsewhere(perfield_cli, run_path, paraview):
+    result = perfield_cli("open", run_path, env={"DISPLAY": None, "WAYLAND_DISPLAY": None, "PATH": paraview})
+    assert result.returncode == 2
+    assert "there is no display here. Copy" in result.stderr
+    assert "--images" in result.stderr
+
+
+def test_without_paraview_the_package_is_named(perfield_cli, run_path, tmp_path):
+    result = perfield_cli("open", run_path, env={"DISPLAY": ":77", "PATH": str(tmp_path)})
+    assert result.returncode == 2
+    assert "Debian package paraview" in result.stderr

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield render: what it says beforehand and afterwards, what it writes, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+from vtkmodules.util.numpy_support import vtk_to_numpy
+from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
+from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataReader
+
+import twin
+
+
+@pytest.fixture
+def run_path(tmp_path):
+    """A run of 4 ranks on 2 hosts, 30 steps."""
+    return twin.write_run(tmp_path / "run", ranks=4, steps=30, hosts=("a", "b"))
+
+
+def steps_of(pvd):
+    """(time, path) of every step of a series."""
+    entries = ElementTree.parse(pvd).iter("DataSet")
+    return [(float(entry.get("timestep")), pvd.parent / entry.get("file")) for entry in entries]
+
+
+def values_by_rank(path, field):
+    """Block name -> first value of a point array."""
+    reader = vtkXMLMultiBlockDataReader()
+    reader.SetFileName(str(path))
+    reader.Update()
+    picture = reader.GetOutput()
+    found = {}
+    for number in range(picture.GetNumberOfBlocks()):
+        name = picture.GetMetaData(number).Get(vtkCompositeDataSet.NAME())
+        found[name] = vtk_to_numpy(picture.GetBlock(number).GetPointData().GetArray(field))[0]
+    return found
+
+
+def test_the_bytes_are_told_beforehand_and_at_most_20_steps_are_written(perfield_cli, run_path):
+    result = perfield_cli("render", run_path)
+    assert result.returncode == 0, result.stderr
+    number, unit = re.search(r"20 of 30 steps: about ([\d.]+) (kB|MB) in ", result.stdout).groups()
+    written = sum(path.stat().st_size for path in (run_path / "pictures").rglob("*") if path.is_file())
+    assert float(number) * {"kB": 1e3, "MB": 1e6}[unit] == pytest.approx(written, rel=0.2)
+    for name in ("geometry", "messages", "topology"):
+        assert len(steps_of(run_path / f"pictures/{name}.pvd")) == 20
+        assert f"{name}.pvd" in result.stdout
+    assert f"perfield open {run_path}" in result.stdout
+
+
+def test_values_and_times_in_the_files_are_those_of_the_run(perfield_cli, run_path):
+    assert perfield_cli("render", run_path, "--steps", "3,29", "--geometry").returncode == 0
+    steps = steps_of(run_path / "pictures/geometry.pvd")
+    assert [time for time, _ in steps] == [2.0, 15.0]
+    expected = {f"rank_{rank}": twin.solve_ns(rank, 29) * 1e-9 for rank in range(4)}
+    assert values_by_rank(steps[1][1], "solve_time_s") == pytest.approx(expected)
+    assert not (run_path / "pictures/topology.pvd").exists()
+
+
+def test_a_directory_for_the_output_can_be_given_and_the_run_stays_as_it_was(
+    perfield_cli, run_path, tmp_path
+):
+    before = {path for path in run_path.rglob("*") if "analysis" not in path.parts}
+    result = perfield_cli("render", run_path, "-o", tmp_path / "out", "--steps", "0")
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "out/geometry.pvd").exists()
+    assert {path for path in run_path.rglob("*") if "analysis" not in path.parts} == before
+    assert f"-o {tmp_path / 'out'}" in result.stdout
+
+
+def test_rendering_again_with_other_steps_leaves_no_old_files(perfield_cli, run_path):
+    perfield_cli("render", run_path, "--steps", "0:10")
+    perfield_cli("render", run_path, "--steps", "11")
+    folder = run_path / "pictures/geometry"
+    assert sorted(path.name for path in folder.iterdir()) == ["step_000011", "step_000011.vtm"]
+
+
+def test_without_a_mesh_the_machine_is_written_and_the_reason_told(perfield_cli, tmp_path):
+    path = twin.write_run(tmp_path / "run", ranks=2, steps=3, mesh=False)
+    result = perfield_cli("render", path)
+    assert result.returncode == 0, result.stderr
+    assert "no geometry: no rank of" in result.stdout
+    assert (path / "pictures/topology.pvd").exists()
+    assert not (path / "pictures/geometry.pvd").exists()
+
+
+def test_asking_for_a_mesh_that_is_not_there_is_an_error(perfield_cli, tmp_path):
+    path = twin.write_run(tmp_path / "run", ranks=2, steps=3, mesh=False)
+    result = perfield_cli("render", path, "--geometry")
+    assert result.returncode == 2
+    assert "described a mesh" in result.stderr
+    assert "--mesh PATH" in result.stderr
+
+
+def test_a_focus_rank_gives_arrays_of_what_each_rank_exchanges_with_it(perfield_cli, run_path):
+    assert perfield_cli("render", run_path, "--steps", "0", "--focus", "2", "--geometry").returncode == 0
+    ((_, path),) = steps_of(run_path / "pictures/geometry.pvd")
+    values = values_by_rank(path, "isend_count_to_2")
+    assert values["rank_1"] == 3
+    assert all(np.isnan(values[f"rank_{rank}"]) for rank in (0, 2, 3))
+    assert values_by_rank(path, "isend_bytes_from_2")["rank_3"] == 6000
+
+
+def test_focus_ranks_of_the_configuration_are_taken(perfield_cli, tmp_path):
+    path = twin.write_run(tmp_path / "run", ranks=3, steps=2, config={"focus_ranks": ["1"]})
+    assert perfield_cli("render", path, "--geometry").returncode == 0
+    assert json.loads((path / "pictures/pictures.json").read_text())["focus"] == [1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--steps", "30"], "step 30 is not in this run, which has steps 0 to 29"),
+        (["--steps", "last"], "'last' in --steps is no step"),
+        (["--focus", "4"], "focus rank 4 is not in this run"),
+        (["--focus", "x"], "focus ranks 'x' are not numbers"),
+        (["--mesh", "nowhere"], "mesh nowhere does not exist"),
+    ],
+)
+def test_bad_arguments_are_told_in_a_sentence(perfield_cli, run_path, arguments, words):
+    result = perfield_cli("render", run_path, *arguments)
+    assert result.returncode == 2
+    assert words in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_images_are_drawn_for_the_fields_and_steps_asked_for(perfield_cli, run_path):
+    if shutil.which("Xvfb") is None:
+        pytest.skip("Xvfb is not installed")
+    arguments = ("--images", "--steps", "0,29", "--fields", "solve_time_s,nonsense")
+    result = perfield_cli("render", run_path, *arguments, env={"DISPLAY": None})
+    assert result.returncode == 0, result.stderr
+    assert "no image of nonsense" in result.stdout
+    assert sorted(path.name for path in (run_path / "pictures/images").iterdir()) == [
+        f"{picture}_solve_time_s_step_{step:06d}.png"
+        for picture in ("geometry", "topology")
+        for step in (0, 29)
+    ]
+
+
+def test_the_picture_of_the_heat_case_follows_its_hot_spot(mpirun, bin_dir, heat3d, perfield_cli):
+    arguments = ["--multiple-minds", 2, "--multiple-points", 8, "--max-num-time-steps", 6, "--print-log", 0]
+    spot = ["--hot-spot", 20, "--print-hot-spot", 1]
+    result = mpirun(8, bin_dir / "perfield-exec", heat3d, *arguments, *spot)
+    assert result.returncode == 0, result.stderr
+    holders = [int(rank) for rank in re.findall(r"hot spot.*?rank (\d+)", result.stdout)]
+    rendered = perfield_cli("render", result.cwd / "perfield-run", "--steps", "all", "--geometry")
+    assert rendered.returncode == 0, rendered.stderr
+    slowest = []
+    for _, path in steps_of(result.cwd / "perfield-run/pictures/geometry.pvd"):
+        values = values_by_rank(path, "solver_loop_time_s")
+        slowest.append(int(max(values, key=values.get).removeprefix("rank_")))
+    assert slowest == holders, result.stdout
