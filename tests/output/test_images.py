@@ -122,7 +122,7 @@ def drawn(tmp_path_factory):
 
 
 def test_every_image_is_white_with_something_in_it_and_nothing_cut_off(drawn):
-    assert len(drawn) == 18
+    assert len(drawn) == 22
     for path in drawn:
         image = pixels(path)
         assert image.shape == (1000, 1600, 3)
