@@ -84,6 +84,14 @@ def test_a_missing_piece_is_told(tmp_path):
         FilePieces(path, 2).blocks(1, None)
 
 
+def test_a_damaged_piece_is_told(tmp_path):
+    path = write_pvtu(tmp_path, 1)
+    piece = tmp_path / "pieces/piece0.vtu"
+    piece.write_bytes(piece.read_bytes()[:1500])
+    with pytest.raises(MeshMissingError, match=r"piece .*piece0\.vtu cannot be read by VTK 9.*damaged"):
+        FilePieces(path, 1).blocks(0, None)
+
+
 def test_a_file_that_is_no_xml_is_told(tmp_path):
     (tmp_path / "mesh.pvtu").write_text("not a mesh")
     with pytest.raises(MeshMissingError, match=r"cannot be read as a parallel VTK file"):

@@ -12,6 +12,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any, Protocol
 
+from vtkmodules.vtkCommonCore import vtkVersion
 from vtkmodules.vtkCommonDataModel import vtkDataSet
 from vtkmodules.vtkIOXML import (
     vtkXMLImageDataReader,
@@ -102,8 +103,15 @@ class FilePieces:
                 "file that names it."
             )
         reader = READERS[path.suffix]()
+        errors: list[str] = []
+        reader.AddObserver("ErrorEvent", lambda *_: errors.append(path.name))
         reader.SetFileName(str(path))
         reader.Update()
+        if errors:
+            raise MeshMissingError(
+                f"piece {path} cannot be read by VTK {vtkVersion.GetVTKVersion()}: it is damaged, or holds raw "
+                "appended data, which some builds of VTK cannot read; write it again with inline data."
+            )
         return reader.GetOutput()
 
 
