@@ -26,20 +26,27 @@ uint64_t hash_of(const char* name, size_t length, int block, uintptr_t site) noe
 
 }  // namespace
 
-void Regions::ensure_table() noexcept {
-  if (table_) return;
-  uint32_t slots = 16;
-  while (slots < capacity_ * 2) slots *= 2;
-  slots_ = new (std::nothrow) std::atomic<uint32_t>[slots]();
-  auto* table = new (std::nothrow) RegionDefinition*[capacity_]();
-  auto* other = new (std::nothrow) RegionDefinition;
-  if (!slots_ || !table || !other) return;
-  slot_mask_ = slots - 1;
-  other->name = "other regions";
-  table[kOtherRegion] = other;
-  table_ = table;
-  size_.store(1, std::memory_order_release);
-  published_.store(table, std::memory_order_release);
+bool Regions::make_table(uint32_t capacity) noexcept {
+  uint32_t mask = 15;
+  while (mask + 1 < capacity * 2) mask = mask * 2 + 1;
+  auto* slots = new (std::nothrow) std::atomic<uint32_t>[mask + 1]();
+  auto* rows = new (std::nothrow) RegionDefinition*[capacity]();
+  auto* table = new (std::nothrow) Table{rows, slots, mask};
+  const Table* before = table_.load(std::memory_order_relaxed);
+  auto* other = before ? before->rows[kOtherRegion] : new (std::nothrow) RegionDefinition;
+  if (!slots || !rows || !table || !other) return false;
+  rows[kOtherRegion] = other;
+  for (uint32_t id = 1; before && id < size(); ++id) {
+    rows[id] = before->rows[id];
+    note(*table, rows[id]->hash.load(std::memory_order_relaxed), id);
+  }
+  capacity_.store(capacity, std::memory_order_relaxed);
+  table_.store(table, std::memory_order_release);
+  if (!before) {
+    other->name = "other regions";
+    size_.store(1, std::memory_order_release);
+  }
+  return true;
 }
 
 bool Regions::matches_selection(const std::string& name) const noexcept {
@@ -53,24 +60,35 @@ void Regions::configure(uint32_t max_regions, const std::vector<std::string>& gl
   std::lock_guard<std::mutex> lock(mutex_);
   globs_ = globs;
   step_region_name_ = step_region;
-  if (!table_) capacity_ = std::max<uint32_t>(max_regions, 2);
-  ensure_table();
-  for (uint32_t id = 1; table_ && id < size(); ++id) {
-    table_[id]->selected = matches_selection(table_[id]->name);
-    if (!step_region_name_.empty() && table_[id]->name == step_region_name_) step_region_ = id;
+  uint32_t wanted = std::max({max_regions, size(), uint32_t(2)});
+  Table* table = table_.load(std::memory_order_relaxed);
+  if (!table || wanted != capacity()) {
+    if (!make_table(wanted)) return;
+    table = table_.load(std::memory_order_relaxed);
+  }
+  for (uint32_t id = 1; id < size(); ++id) {
+    RegionDefinition& r = *table->rows[id];
+    r.selected = matches_selection(r.name);
+    if (!step_region_name_.empty() && r.name == step_region_name_) step_region_ = id;
   }
 }
 
-uint32_t Regions::find(uint64_t hash, const char* name, size_t length, int block,
-                       uintptr_t site) const noexcept {
-  for (uint32_t slot = uint32_t(hash) & slot_mask_;; slot = (slot + 1) & slot_mask_) {
-    uint32_t entry = slots_[slot].load(std::memory_order_acquire);
+uint32_t Regions::find(const Table& table, uint64_t hash, const char* name, size_t length,
+                       int block, uintptr_t site) noexcept {
+  for (uint32_t slot = uint32_t(hash) & table.slot_mask;; slot = (slot + 1) & table.slot_mask) {
+    uint32_t entry = table.slots[slot].load(std::memory_order_acquire);
     if (entry == 0) return kNone;
-    const RegionDefinition& r = *table_[entry - 1];
+    const RegionDefinition& r = *table.rows[entry - 1];
     if (r.hash.load(std::memory_order_relaxed) == hash && r.block == block && r.site == site &&
         r.name.size() == length && !memcmp(r.name.data(), name, length))
       return entry - 1;
   }
+}
+
+void Regions::note(const Table& table, uint64_t hash, uint32_t id) noexcept {
+  uint32_t slot = uint32_t(hash) & table.slot_mask;
+  while (table.slots[slot].load(std::memory_order_relaxed)) slot = (slot + 1) & table.slot_mask;
+  table.slots[slot].store(id + 1, std::memory_order_release);
 }
 
 uint32_t Regions::define(const char* name, const char* file, int line, int block,
@@ -78,22 +96,22 @@ uint32_t Regions::define(const char* name, const char* file, int line, int block
   if (!name || !*name) name = "unnamed";
   size_t length = strnlen(name, kLongestName);
   uint64_t hash = hash_of(name, length, block, site);
-  if (published_.load(std::memory_order_acquire)) {
-    uint32_t known = find(hash, name, length, block, site);
+  if (const Table* table = table_.load(std::memory_order_acquire)) {
+    uint32_t known = find(*table, hash, name, length, block, site);
     if (known != kNone) return known;
-    if (size() >= capacity_) {
+    if (size() >= capacity()) {
       overflowed_.fetch_add(1, std::memory_order_relaxed);
       return kOtherRegion;
     }
   }
   try {
     std::lock_guard<std::mutex> lock(mutex_);
-    ensure_table();
-    if (!table_) return kOtherRegion;
-    uint32_t known = find(hash, name, length, block, site);
+    if (!table_.load(std::memory_order_relaxed) && !make_table(capacity())) return kOtherRegion;
+    const Table& table = *table_.load(std::memory_order_relaxed);
+    uint32_t known = find(table, hash, name, length, block, site);
     if (known != kNone) return known;
     uint32_t id = size();
-    if (id >= capacity_) {
+    if (id >= capacity()) {
       overflowed_.fetch_add(1, std::memory_order_relaxed);
       return kOtherRegion;
     }
@@ -106,13 +124,11 @@ uint32_t Regions::define(const char* name, const char* file, int line, int block
     // An armed region was chosen in the code; a block's share goes with its region.
     r->selected = site != 0 || matches_selection(r->name);
     r->hash.store(hash, std::memory_order_relaxed);
-    table_[id] = r;
+    table.rows[id] = r;
     if (!step_region_name_.empty() && r->name == step_region_name_ && block < 0 && site == 0)
       step_region_ = id;
     size_.store(id + 1, std::memory_order_release);
-    uint32_t slot = uint32_t(hash) & slot_mask_;
-    while (slots_[slot].load(std::memory_order_relaxed)) slot = (slot + 1) & slot_mask_;
-    slots_[slot].store(id + 1, std::memory_order_release);
+    note(table, hash, id);
     return id;
   } catch (...) {
     return kOtherRegion;  // no memory: counted there

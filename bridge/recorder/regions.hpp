@@ -26,7 +26,7 @@ struct RegionDefinition {
 
 class Regions {
  public:
-  // Called once, before measuring; definitions made earlier are selected again.
+  // Called once, before measuring; definitions made earlier are kept and selected again.
   void configure(uint32_t max_regions, const std::vector<std::string>& globs,
                  const std::string& step_region) noexcept;
 
@@ -34,9 +34,12 @@ class Regions {
   uint32_t define(const char* name, const char* file, int line, int block = -1,
                   uintptr_t site = 0) noexcept;
 
-  RegionDefinition& operator[](uint32_t id) noexcept { return *table_[id]; }
+  RegionDefinition& operator[](uint32_t id) noexcept {
+    return *table_.load(std::memory_order_acquire)->rows[id];
+  }
   uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }
-  uint32_t capacity() const noexcept { return capacity_; }
+  // At least max_regions, more only where more were defined before configure().
+  uint32_t capacity() const noexcept { return capacity_.load(std::memory_order_relaxed); }
   uint32_t step_region() const noexcept { return step_region_.load(std::memory_order_relaxed); }
   uint64_t overflowed() const noexcept { return overflowed_.load(std::memory_order_relaxed); }
 
@@ -44,17 +47,22 @@ class Regions {
   static constexpr uint32_t kNone = ~uint32_t(0);
 
  private:
-  uint32_t find(uint64_t hash, const char* name, size_t length, int block,
-                uintptr_t site) const noexcept;
+  struct Table {
+    RegionDefinition** rows;       // [capacity_]
+    std::atomic<uint32_t>* slots;  // hash table of id + 1
+    uint32_t slot_mask;
+  };
+
+  static uint32_t find(const Table& table, uint64_t hash, const char* name, size_t length,
+                       int block, uintptr_t site) noexcept;
+  static void note(const Table& table, uint64_t hash, uint32_t id) noexcept;
   bool matches_selection(const std::string& name) const noexcept;
-  void ensure_table() noexcept;
+  // Makes room for so many regions, those that are there included; false if there is no memory.
+  bool make_table(uint32_t capacity) noexcept;
 
   std::mutex mutex_;
-  std::atomic<RegionDefinition**> published_{nullptr};
-  RegionDefinition** table_ = nullptr;      // [capacity_]
-  std::atomic<uint32_t>* slots_ = nullptr;  // hash table of id + 1
-  uint32_t slot_mask_ = 0;
-  uint32_t capacity_ = 4096;
+  std::atomic<Table*> table_{nullptr};  // an outgrown one is never freed: others may be reading
+  std::atomic<uint32_t> capacity_{4096};
   std::atomic<uint32_t> size_{0};
   std::atomic<uint32_t> step_region_{kNone};
   std::atomic<uint64_t> overflowed_{0};
