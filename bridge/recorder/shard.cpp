@@ -143,8 +143,6 @@ uint32_t Shard::find_message(uint16_t call, int32_t peer) noexcept {
   uint32_t n = n_messages.load(relaxed);
   if (n >= max_messages) {
     overflowed.add(1);
-    messages[call].peer = -1;
-    messages[call].call = call;
     return call;  // `other peers` of this call
   }
   messages[n].peer = peer;

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "recorder/calls.h"
+#include "recorder/events.h"
 
 namespace perfield {
 
@@ -108,6 +109,13 @@ class Shard {
 
   // Index of the first message row in use: those of `other peers` only once something went there.
   uint32_t first_message() const noexcept { return overflowed.get() ? 1 : PERFIELD_CALL_LIMIT; }
+  // What a row stands for. Rows of `other peers` are known by their place.
+  int32_t peer_of(uint32_t row) const noexcept {
+    return row < PERFIELD_CALL_LIMIT ? kPeerOther : messages[row].peer;
+  }
+  uint16_t call_of(uint32_t row) const noexcept {
+    return row < PERFIELD_CALL_LIMIT ? uint16_t(row) : messages[row].call;
+  }
 
   // --- state
   // --------------------------------------------------------------------------------------

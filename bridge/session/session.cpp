@@ -28,6 +28,8 @@ constexpr uint64_t kSummaryBytes = uint64_t(256) << 20;
 
 }  // namespace
 
+thread_local bool inside_gate __attribute__((tls_model("initial-exec"))) = false;
+
 Session& session() noexcept {
   alignas(Session) static char memory[sizeof(Session)];
   static Session* s = new (memory) Session;
@@ -38,8 +40,8 @@ Session& session() noexcept {
 
 void Session::wake(int rank, int size, const std::string& mpi) noexcept {
   try {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (phase_ != Phase::asleep) return;
+    Gate::Pass pass(gate_);
+    if (!pass || phase_ != Phase::asleep) return;
     ConfigResult found = load_config();
     config_ = found.config;
     if (!config_.enabled) {
@@ -78,7 +80,9 @@ void Session::start_run(int rank, int size, const std::string& mpi) {
   if (!trouble.empty()) tell("machine", trouble);
   auto max_regions = uint32_t(config_.max_regions), max_peers = uint32_t(config_.max_peers);
   std::string stem = stream_stem();
-  size_t buffer = largest_step_body(max_regions, max_peers) + 2 * kGatherBytes;
+  Recorder& r = recorder();
+  r.regions.configure(max_regions, config_.regions, config_.step_region);
+  size_t buffer = largest_step_body(r.regions.capacity(), max_peers) + 2 * kGatherBytes;
   if (!stream_.open(run_.path + "/stream/" + stem + ".pf", run_.run_id, rank, buffer)) {
     phase_ = Phase::ended;
     tell("stream", "the stream " + run_.path + "/stream/" + stem + ".pf cannot be written (" +
@@ -86,8 +90,6 @@ void Session::start_run(int rank, int size, const std::string& mpi) {
     return;
   }
   mesh_.start(run_.path + "/mesh/" + stem + ".pf", run_.run_id, rank, tell);
-  Recorder& r = recorder();
-  r.regions.configure(max_regions, config_.regions, config_.step_region);
   r.start(max_peers, config_.messages, config_.clock);
   sum_every_ = uint32_t(config_.sum_every > 0 ? config_.sum_every : 1);
   cpu_set_ = cpu_set();
@@ -96,7 +98,10 @@ void Session::start_run(int rank, int size, const std::string& mpi) {
   write_rank_entry(size, mpi);
   stream_.flush();
   forget_preload_in_environment();
-  pthread_atfork(nullptr, nullptr, [] { recorder().stop(); });  // a child is not this rank
+  pthread_atfork(nullptr, nullptr, [] {  // a child is not this rank
+    recorder().stop();
+    Gate::close_for_this_thread();
+  });
   phase_ = Phase::setup;
   r.close();  // awake; start_clock makes it count
   paused_ = config_.start_paused ? 1 : 0;
@@ -124,8 +129,8 @@ void Session::end(const std::string& reason) noexcept {
   uint64_t now = recorder().clock.ticks();
   OwnWork own;
   try {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (phase_ == Phase::asleep || phase_ == Phase::ended) return;
+    Gate::Pass pass(gate_);
+    if (!pass || phase_ == Phase::asleep || phase_ == Phase::ended) return;
     stop_clock(now);
     if (phase_ == Phase::setup) {
       write_step(StepKind::setup, 0, 0, NAN, now);
@@ -196,7 +201,8 @@ void Session::print_summary() noexcept {
 
 void Session::present(const char* source) noexcept {
   try {
-    std::lock_guard<std::mutex> lock(mutex_);
+    Gate::Pass pass(gate_);
+    if (!pass) return;
     for (const std::string& s : sources_)
       if (s == source) return;
     sources_.push_back(source);
@@ -206,7 +212,8 @@ void Session::present(const char* source) noexcept {
 
 void Session::hook_expected(const char* name, const char* sentence) noexcept {
   try {
-    std::lock_guard<std::mutex> lock(mutex_);
+    Gate::Pass pass(gate_);
+    if (!pass) return;
     hooks_[name].sentence = sentence;
   } catch (...) {
   }
@@ -214,7 +221,8 @@ void Session::hook_expected(const char* name, const char* sentence) noexcept {
 
 void Session::hook_hit(const char* name) noexcept {
   try {
-    std::lock_guard<std::mutex> lock(mutex_);
+    Gate::Pass pass(gate_);
+    if (!pass) return;
     ++hooks_[name].hits;
   } catch (...) {
   }
@@ -222,7 +230,8 @@ void Session::hook_hit(const char* name) noexcept {
 
 void Session::fault(const char* kind) noexcept {
   try {
-    std::lock_guard<std::mutex> lock(mutex_);
+    Gate::Pass pass(gate_);
+    if (!pass) return;
     ++faults_[kind];
     ++stream_faults_;
   } catch (...) {

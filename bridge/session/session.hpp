@@ -2,14 +2,14 @@
 //
 // session.hpp - one process's measurement from waking to its end: decides when a step closes, what
 // of it is measured and what is written. All functions may be called from any thread, take one
-// lock, never throw, and do nothing before wake() and after end().
+// lock, never throw, and do nothing before wake() and after end(), nor when a signal handler calls
+// them in the middle of one of them.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -17,6 +17,7 @@
 #include "recorder/events.h"
 #include "recorder/process.hpp"
 #include "recorder/recorder.hpp"
+#include "session/gate.hpp"
 #include "session/mesh.hpp"
 #include "stream/append.hpp"
 #include "stream/run_directory.hpp"
@@ -66,7 +67,7 @@ class Session {
   void check_writing() noexcept;
   void limit_record() noexcept;
 
-  std::mutex mutex_;
+  Gate gate_;
   Phase phase_ = Phase::asleep;
   Config config_;
   RunDirectory run_;
@@ -114,7 +115,8 @@ void Session::with_mesh(F describe) noexcept {
   if (!awake()) return;
   OwnWork own;
   try {
-    std::lock_guard<std::mutex> lock(mutex_);
+    Gate::Pass pass(gate_);
+    if (!pass) return;
     if (phase_ != Phase::ended) describe(mesh_);
     check_writing();
   } catch (...) {

@@ -49,8 +49,8 @@ void Session::setup_done() noexcept {
   if (!awake()) return;
   uint64_t now = recorder().clock.ticks();
   OwnWork own;
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (phase_ != Phase::setup) return;
+  Gate::Pass pass(gate_);
+  if (!pass || phase_ != Phase::setup) return;
   stop_clock(now);
   write_step(StepKind::setup, 0, 0, NAN, now);
   phase_ = Phase::steps;
@@ -71,8 +71,8 @@ void Session::close_step(int64_t label, double time) noexcept {
          "perfield_pipeline_next was called but no region was entered before the step "
          "ended; call it right before the call that enters the region");
   }
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (phase_ == Phase::asleep || phase_ == Phase::ended) return;
+  Gate::Pass pass(gate_);
+  if (!pass || phase_ == Phase::asleep || phase_ == Phase::ended) return;
   stop_clock(now);
   if (phase_ == Phase::setup) {  // nobody said where setup ends: here, then
     write_step(StepKind::setup, 0, label, time, now);
@@ -243,14 +243,16 @@ void Session::limit_record() noexcept {
 void Session::pause() noexcept {
   if (!awake()) return;
   uint64_t now = recorder().clock.ticks();
-  std::lock_guard<std::mutex> lock(mutex_);
+  Gate::Pass pass(gate_);
+  if (!pass) return;
   if (paused_++ == 0) stop_clock(now);
   flags_ |= kStepPaused;
 }
 
 void Session::resume() noexcept {
   if (!awake()) return;
-  std::lock_guard<std::mutex> lock(mutex_);
+  Gate::Pass pass(gate_);
+  if (!pass) return;
   if (paused_ == 0) return;
   if (--paused_ == 0) start_clock();
 }

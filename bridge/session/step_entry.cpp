@@ -68,10 +68,11 @@ uint32_t add_messages(Recorder& r, Rows& rows, bool waits, uint64_t* overflowed)
     uint32_t end = s.n_messages.load(std::memory_order_acquire);
     for (uint32_t k = s.first_message(); k < end; ++k) {
       Message& m = s.messages[k];
-      if (!m.carry_count || (m.call == kWaitedCall) != waits) continue;
-      bool fits = waits ? n < 0xFFFF && rows.add(WaitRow{m.peer, 0, m.carry_count,
+      if (!m.carry_count || (s.call_of(k) == kWaitedCall) != waits) continue;
+      int32_t peer = s.peer_of(k);
+      bool fits = waits ? n < 0xFFFF && rows.add(WaitRow{peer, 0, m.carry_count,
                                                          r.clock.span_ns(m.carry_bytes)})
-                        : rows.add(MessageRow{m.peer, m.call, 0, m.carry_count, m.carry_bytes,
+                        : rows.add(MessageRow{peer, s.call_of(k), 0, m.carry_count, m.carry_bytes,
                                               m.carry_empty, m.carry_largest});
       if (fits)
         ++n;

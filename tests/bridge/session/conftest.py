@@ -44,7 +44,7 @@ def measured(build_c, bin_dir, mpirun, tmp_path):
     Time passes only in work(ms), exactly so long, unless real_time is set or the body calls MPI.
     """
 
-    def run(body: str, n=1, env=None, before="", flags=(), check=True, real_time=False):
+    def run(body: str, n=1, env=None, before="", flags=(), check=True, real_time=False, timeout=120):
         mpi = "MPI_" in body
         include = "#include <mpi.h>\n" if mpi else ""
         if mpi or real_time:
@@ -53,7 +53,7 @@ def measured(build_c, bin_dir, mpirun, tmp_path):
             env = {"PERFIELD_CLOCK": "monotonic", **(env or {})}
         text = f"{include}{PROLOGUE}{before}\nint main(int argc, char** argv) {{\n(void)argc; (void)argv;\n"
         program = build_c(text + body + "\nreturn 0;\n}\n", "-rdynamic", *flags, mpi=mpi)
-        result = mpirun(n, bin_dir / "perfield-exec", program, env=env, cwd=tmp_path)
+        result = mpirun(n, bin_dir / "perfield-exec", program, env=env, cwd=tmp_path, timeout=timeout)
         if check:
             assert result.returncode == 0, result.stderr
         return perfield.open(tmp_path / "perfield-run"), result

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Calls at the wrong time, twice, or from the wrong place change nothing in the program."""
+
+from __future__ import annotations
+
+import perfield
+
+TWO_STEPS = """
+  perfield_begin("work"); perfield_end("work"); perfield_run(0, 0.0);
+  perfield_begin("work"); perfield_end("work"); perfield_run(1, 1.0);
+"""
+
+
+def counts(run, name="work_count"):
+    """A field of rank 0 in all frames."""
+    return [frame.values[name][0] for frame in run.frames()]
+
+
+def test_calls_before_mpi_init_do_nothing_and_initialize_may_come_first(measured):
+    run, result = measured(
+        """
+      perfield_begin("early"); perfield_end("early"); perfield_run(7, 7.0); perfield_pause();
+      perfield_initialize();
+      MPI_Init(&argc, &argv);
+      int rank; MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+      for (int s = 0; s < 3; ++s) { MPI_Barrier(MPI_COMM_WORLD); perfield_run(s, s); }
+      MPI_Finalize();
+    """,
+        n=2,
+    )
+    assert [frame.label for frame in run.frames()] == [0, 1, 2]
+    assert [rank["rank"] for rank in run.ranks] == [0, 1]
+    assert all((frame.values["mpi_collective_time_s"] > 0).all() for frame in run.frames())
+    assert "early_count" not in run.frame(0).values
+    assert run.state == "finished" and not run.damage
+    assert "fault" not in result.stderr and "could not be right" not in result.stderr
+
+
+def test_calls_after_mpi_finalize_do_nothing(measured):
+    run, result = measured(f"""
+      MPI_Init(&argc, &argv);
+      perfield_initialize();
+      {TWO_STEPS}
+      MPI_Finalize();
+      {TWO_STEPS}
+      perfield_mesh_changed(); perfield_pause(); perfield_resume(); perfield_pipeline_next();
+      perfield_initialize(); perfield_finalize(); perfield_run(9, 9.0);
+      printf("%d\\n", perfield_measuring());
+    """)
+    assert result.stdout == "0\n"
+    assert counts(run) == [1, 1]
+    assert run.state == "finished" and not run.damage
+    assert result.stderr.count("perfield open") == 1
+
+
+def test_initialize_twice_and_finalize_twice_are_as_once(measured):
+    run, result = measured(f"""
+      perfield_initialize(); perfield_initialize();
+      {TWO_STEPS}
+      perfield_initialize();
+      {TWO_STEPS}
+      perfield_finalize(); perfield_finalize();
+      perfield_initialize(); {TWO_STEPS} perfield_finalize();
+    """)
+    assert counts(run) == [1, 1, 1, 1]
+    assert len([rank for rank in run.ranks if rank]) == 1
+    assert result.stderr.count("perfield open") == 1
+    assert not run.damage
+
+
+def test_mpi_calls_after_perfield_finalize_are_the_programs_own(measured):
+    run, result = measured(f"""
+      MPI_Init(&argc, &argv);
+      perfield_initialize();
+      {TWO_STEPS}
+      perfield_finalize();
+      MPI_Barrier(MPI_COMM_WORLD);
+      MPI_Finalize();
+    """)
+    assert counts(run) == [1, 1]
+    assert result.stderr.count("perfield open") == 1
+
+
+def test_handles_and_names_that_are_none_are_ignored(measured):
+    run, _ = measured("""
+      perfield_initialize();
+      perfield_region_begin(0); perfield_region_end(0);
+      perfield_region_begin(123456789); perfield_region_end(123456789);
+      perfield_begin(0); perfield_end(0);
+      perfield_begin(""); perfield_end("");
+      perfield_region r = REGION("real");
+      perfield_region_begin_on(r, -7); perfield_region_end(r);
+      perfield_field(0, 0, PERFIELD_POINTS, perfield_array_of(0, PERFIELD_FLOAT64, 1, 0));
+      perfield_resume(); perfield_resume();
+      perfield_run(0, 0.0);
+    """)
+    values = run.frame(0).values
+    assert values["real_count"][0] == 1
+    assert values["unnamed_count"][0] == 2
+
+
+def test_an_exception_that_jumps_over_ends_is_healed_at_the_outer_end(measured, build_c, bin_dir, mpirun):
+    program = build_c(
+        """
+      #include "perfield.hpp"
+      #include <cstdio>
+      #include <stdexcept>
+      static void inner() {
+        perfield_begin("inner");
+        throw std::runtime_error("left in a hurry");
+      }
+      int main() {
+        perfield_initialize();
+        for (int s = 0; s < 3; ++s) {
+          perfield_begin("outer");
+          try { inner(); } catch (const std::exception& e) { std::puts(e.what()); }
+          perfield_end("outer");
+          perfield_run(s, s);
+        }
+      }
+    """,
+        name="throws.cpp",
+        mpi=False,
+    )
+    result = mpirun(1, bin_dir / "perfield-exec", program)
+    assert (result.returncode, result.stdout) == (0, "left in a hurry\n" * 3)
+    run = perfield.open(result.cwd / "perfield-run")
+    assert counts(run, "inner_count") == counts(run, "outer_count") == [1, 1, 1]
+    for frame in run.frames():
+        assert frame.values["inner_time_s"][0] <= frame.values["outer_time_s"][0]
+    assert result.stderr.count("perfield: events that could not be right") == 1
+
+
+def test_a_signal_handler_that_ends_the_program_in_the_middle_of_a_write_does_not_hang(measured):
+    """The handler runs on the thread that is closing a step, inside perfield's own write(2)."""
+    run, result = measured(
+        f"""
+      signal(SIGTERM, handler);
+      perfield_initialize();
+      {TWO_STEPS}
+      in_the_next_write = 1;
+      {TWO_STEPS}
+      puts("not reached");
+    """,
+        before="""
+      #include <signal.h>
+      #include <sys/syscall.h>
+      static volatile int in_the_next_write;
+      static void handler(int signal) { (void)signal; perfield_pause(); exit(3); }
+      ssize_t write(int fd, const void* data, size_t n) {
+        ssize_t written = syscall(SYS_write, fd, data, n);
+        if (fd > 2 && in_the_next_write) { in_the_next_write = 0; raise(SIGTERM); }
+        return written;
+      }
+    """,
+        check=False,
+        timeout=30,
+    )
+    assert (result.returncode, result.stdout) == (3, "")
+    assert len(run) == 3
+
+
+def test_small_tables_hold_also_where_regions_are_defined_before_waking(measured):
+    run, _ = measured(
+        """
+      for (int i = 0; i < 100; ++i) { char n[32]; snprintf(n, sizeof n, "early %d", i); REGION(n); }
+      perfield_initialize();
+      for (int s = 0; s < 3; ++s) {
+        for (int i = 0; i < 100; ++i) {
+          char n[32]; snprintf(n, sizeof n, "early %d", i);
+          perfield_begin(n); perfield_end(n);
+        }
+        perfield_run(s, s);
+      }
+    """,
+        env={"PERFIELD_MAX_REGIONS": "10", "PERFIELD_MAX_PEERS": "1"},
+    )
+    assert len(run) == 3
+    for frame in run.frames():
+        assert (
+            sum(
+                v[0]
+                for n, v in frame.values.items()
+                if n.endswith("_count") and v[0] == v[0] and ("early" in n or n.startswith("other_regions"))
+            )
+            == 100
+        )
+
+
+def test_large_tables_hold_also_where_regions_are_defined_before_waking(measured):
+    run, result = measured(
+        """
+      REGION("the first");
+      perfield_initialize();
+      for (int i = 0; i < 5000; ++i) {
+        char n[32]; snprintf(n, sizeof n, "r%d", i);
+        perfield_begin(n); perfield_end(n);
+      }
+      perfield_run(0, 0.0);
+    """,
+        env={"PERFIELD_MAX_REGIONS": "6000"},
+    )
+    values = run.frame(0).values
+    assert sum(values[f"r{i}_count"][0] for i in range(5000)) == 5000
+    assert "max_regions" not in result.stderr
