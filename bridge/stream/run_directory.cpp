@@ -164,15 +164,17 @@ RunDirectory claim_or_join(const std::string& wanted, const std::vector<std::str
   for (int n = 1; n <= kMostNames;) {
     const std::string suffix = n == 1 ? "" : "-" + std::to_string(n);
     run.path = first + suffix;
-    RunFacts theirs;
-    if (read_run_facts(run.path, &theirs)) {
-      const bool fresh = own.start_ns - theirs.start_ns < kTokenLifetimeNs;
-      if (!token.text.empty() && theirs.token == token.text && (fresh || !token.by_launcher)) {
-        run.run_id = theirs.run_id;
-        return run;
+    // Asked first: whatever is there by then and is ours has its run.json. Asked after reading, a
+    // directory that a sibling rank makes in between would be taken for a stranger's.
+    if (exists(run.path)) {
+      RunFacts theirs;
+      if (read_run_facts(run.path, &theirs)) {
+        const bool fresh = own.start_ns - theirs.start_ns < kTokenLifetimeNs;
+        if (!token.text.empty() && theirs.token == token.text && (fresh || !token.by_launcher)) {
+          run.run_id = theirs.run_id;
+          return run;
+        }
       }
-      ++n;
-    } else if (exists(run.path)) {
       ++n;
     } else {
       if (!prepared.made() &&
