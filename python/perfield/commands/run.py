@@ -131,8 +131,8 @@ def absent_ranks(path: Path) -> str:
     absent = [rank for rank in range(started) if rank >= len(ranks) or ranks[rank] is None]
     if len(absent) == started:
         return (
-            f"none of the ranks started ({started}) checked in: the program ended before MPI_Init, or is no MPI "
-            "program, or uses another MPI than perfield was built for"
+            f"none of the ranks started ({started}) checked in: the program ended before MPI_Init, or is no "
+            "MPI program, or uses another MPI than perfield was built for"
         )
     if not absent:
         return ""

@@ -109,8 +109,8 @@ class FilePieces:
         reader.Update()
         if errors:
             raise MeshMissingError(
-                f"piece {path} cannot be read by VTK {vtkVersion.GetVTKVersion()}: it is damaged, or holds raw "
-                "appended data, which some builds of VTK cannot read; write it again with inline data."
+                f"piece {path} cannot be read by VTK {vtkVersion.GetVTKVersion()}: it is damaged, or holds "
+                "raw appended data, which some builds of VTK cannot read; write it again with inline data."
             )
         return reader.GetOutput()
 
