@@ -19,7 +19,9 @@ PALETTE = (
     *((0.835, 0.369, 0.000), (0.337, 0.706, 0.914), (0.941, 0.894, 0.259)),
 )
 ABSENT = (0.72, 0.72, 0.72)
+BEYOND = PALETTE[4]
 TEXT = (0.1, 0.1, 0.1)
+WIDEST = 22  # letters in a line of a legend
 CONTINUOUS = "Viridis (matplotlib)"
 PLACES = {"node_id", "host_name", "topology_type", "package_id", "core_id", "pu_id"}
 CATEGORIES = PLACES | {"rank", "source", "target"}
@@ -48,16 +50,19 @@ def colour(
     bounds: tuple[float, float] | None,
     names: Mapping[int, str] | None = None,
     absent: bool = False,
+    end: float | None = None,
 ) -> Any:
     """Colours a display by an array and adds its legend at the right; returns the legend.
 
     association : "POINTS" or "CELLS". bounds : smallest and largest value over all steps, so that every step
     has the same colours; None: nothing was measured. names : what the numbers of a category mean. absent :
-    whether the legend explains the grey.
+    whether the legend explains the grey. end : where the colours end before the largest value, which the
+    legend then says in words; what is beyond is orange.
     """
     pv.ColorBy(display, (association, field))
     table = pv.GetColorTransferFunction(field)
     low, high = bounds or (0.0, 1.0)
+    most = high
     values = sorted(names) if names else range(round(low), round(high) + 1)
     if field in CATEGORIES and len(values) <= len(PALETTE):
         table.InterpretValuesAsCategories = 1
@@ -75,11 +80,15 @@ def colour(
             low, high = low - 0.5, high + 0.5
         elif low == high:  # one colour needs a range all the same
             bounds = low, high = (0.0, 2 * high) if high > 0 else (low - 1, high + 1)
+        if end is not None and field not in CATEGORIES:
+            bounds = low, high = low, end
         table.RescaleTransferFunction(low, high)
+        table.UseAboveRangeColor = int(high < most)
+        table.AboveRangeColor = BEYOND
     table.NanColor = ABSENT
     table.NanOpacity = 1.0
     legend = pv.GetScalarBar(table, view)
-    _style(legend, field, bounds, absent)
+    _style(legend, field, bounds, absent, f"orange: up to {most:.3g}" if high < most else "")
     if table.InterpretValuesAsCategories:
         legend.TextPosition = "Ticks left/bottom, annotations right/top"
     display.SetScalarBarVisibility(view, True)
@@ -93,9 +102,9 @@ def plain(display: Any, rgb: tuple[float, float, float], opacity: float = 1.0) -
     display.Opacity = opacity
 
 
-def _style(legend: Any, field: str, bounds: tuple[float, float] | None, absent: bool) -> None:
+def _style(legend: Any, field: str, bounds: tuple[float, float] | None, absent: bool, note: str) -> None:
     named = field in CATEGORIES
-    legend.Title = "\n".join(textwrap.wrap(label(field), 22))
+    legend.Title = "\n".join([*_lines(label(field)), *([note] if note else [])])
     legend.ComponentTitle = ""
     legend.TitleColor = legend.LabelColor = TEXT
     legend.TitleFontSize, legend.LabelFontSize = 22, 20
@@ -115,9 +124,15 @@ def _style(legend: Any, field: str, bounds: tuple[float, float] | None, absent: 
     legend.NanAnnotation = "absent"
 
 
+def _lines(title: str) -> list[str]:
+    """A legend's title in lines that fit; of words that are too long, the middle is left out."""
+    words = [word if len(word) <= WIDEST else f"{word[:9]}...{word[-9:]}" for word in title.split(" ")]
+    return textwrap.wrap(" ".join(words), WIDEST)
+
+
 def _ticks(low: float, high: float, whole: bool) -> list[float]:
     """At most 11 numbers from low to high, both among them; whole ones if asked for."""
     if whole and high - low <= 10:
         return [low + n for n in range(round(high - low) + 1)]
-    ticks = [low + (high - low) * n / 5 for n in range(6)]
+    ticks = [*(low + (high - low) * n / 5 for n in range(5)), high]
     return sorted({float(round(tick)) for tick in ticks}) if whole else ticks

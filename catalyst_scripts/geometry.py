@@ -32,7 +32,8 @@ def show_field(pictures: Pictures, view: Any, field: str) -> list[Any]:
     display.Representation = "Surface"
     display.Interpolation = "Flat"
     _light(display)
-    colour(display, view, field, association, pictures.bounds("geometry", field), absent=field != "rank")
+    bounds, end = pictures.bounds("geometry", field), pictures.beyond("geometry", field)
+    colour(display, view, field, association, bounds, absent=field != "rank", end=end)
     look(mesh, view)
     return [*_edges(mesh, view), mesh]
 
@@ -44,7 +45,8 @@ def show_messages(pictures: Pictures, view: Any, field: str) -> list[Any]:
     display = pv.Show(lines, view)
     display.LineWidth = 4.0
     display.Ambient, display.Diffuse = 1.0, 0.0
-    colour(display, view, field, "CELLS", pictures.bounds("messages", field))
+    bounds, end = pictures.bounds("messages", field), pictures.beyond("messages", field)
+    colour(display, view, field, "CELLS", bounds, end=end)
     look(mesh, view)
     return [*_edges(mesh, view, 0.25), lines, mesh]
 
@@ -54,12 +56,12 @@ def show_focus(pictures: Pictures, view: Any, field: str, focus: int) -> list[An
     mesh = pictures.read("geometry")
     association = "POINTS" if pictures.description["association"] == "point" else "CELLS"
     _faint(mesh, view)
-    bounds = pictures.bounds("geometry", field)
+    bounds, end = pictures.bounds("geometry", field), pictures.beyond("geometry", field)
     peers = _between(mesh, association, field, *(bounds or (0.0, 0.0)))
     display = pv.Show(peers, view)
     _light(display)
     display.Opacity = 0.5  # the chosen rank often lies behind
-    colour(display, view, field, association, bounds)
+    colour(display, view, field, association, bounds, end=end)
     chosen = _between(mesh, association, "rank", focus, focus)
     piece = pv.Show(chosen, view)
     plain(piece, FOCUS)

@@ -46,6 +46,10 @@ class Pictures:
         bounds = self.description["ranges"].get(name, {}).get(field)
         return tuple(bounds) if bounds else None
 
+    def beyond(self, name: str, field: str) -> float | None:
+        """Where the colours of a field end, if single steps go far beyond the others; else None."""
+        return self.description["usual_peaks"].get(name, {}).get(field)
+
     def title(self, step: dict[str, Any] | None) -> str:
         """One line that says which run and step is shown; None: something that is the same in all steps."""
         if step is None:

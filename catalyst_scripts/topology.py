@@ -35,8 +35,8 @@ def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[A
             block.UpdatePipeline()
             display.LineWidth = 2.5
             names = _names(block, field)
-            bounds = pictures.bounds("topology", field)
-            colour(display, view, field, "CELLS", bounds, names, absent=field not in CATEGORIES)
+            bounds, end = pictures.bounds("topology", field), pictures.beyond("topology", field)
+            colour(display, view, field, "CELLS", bounds, names, field not in CATEGORIES, end)
         else:
             plain(display, ABSENT, 0.35)
         made.insert(0, block)

@@ -32,6 +32,7 @@ DESCRIPTION = {
     "regions": ["never", "solve"],
     "focus": [3],
     "ranges": RANGES,
+    "usual_peaks": {},
 }
 
 

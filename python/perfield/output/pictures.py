@@ -127,6 +127,7 @@ class Pictures:
             "focus": list(options.focus),
             "regions": self._regions(made),
             "ranges": {name: series.ranges for name, series in made.items()},
+            "usual_peaks": {name: series.usual_peaks() for name, series in made.items()},
         }
         path = self.directory / "pictures.json"
         temporary = path.with_name(f".{path.name}.{os.getpid()}")

@@ -34,6 +34,8 @@ WRITERS: dict[str, type[vtkXMLWriter]] = {
     "vtkUnstructuredGrid": vtkXMLUnstructuredGridWriter,
 }
 
+OUTLIER = 5.0
+
 
 class OutputError(OSError):
     """A picture could not be written; the text says which file and why."""
@@ -53,6 +55,7 @@ class Series:
         self._directory = directory
         self._name = name
         self._steps: list[tuple[float, str]] = []
+        self._peaks: dict[str, dict[int, float]] = {}  # array -> step -> largest value
         self._written: set[Path] = set()
         (directory / name).mkdir(parents=True, exist_ok=True)
 
@@ -81,6 +84,20 @@ class Series:
         """Adds a step made of a single dataset."""
         path = self._write(self._directory / self._name / f"step_{index:06d}", dataset)
         self._steps.append((time, path.relative_to(self._directory).as_posix()))
+
+    def usual_peaks(self) -> dict[str, float]:
+        """Largest value of arrays in their usual steps, for arrays that also have an unusual one.
+
+        A step is unusual if its largest value is beyond OUTLIER times the median of those of all steps; such
+        a step, often the first one, would take all colours from the others.
+        """
+        usual = {}
+        for name, by_step in self._peaks.items():
+            peaks = np.array(list(by_step.values()))
+            limit = OUTLIER * np.median(peaks)
+            if len(peaks) > 2 and 0 < limit < peaks.max():
+                usual[name] = float(peaks[peaks <= limit].max())
+        return usual
 
     def close(self) -> Path:
         """Writes the .pvd, then removes files of an earlier series of this name that it does not use."""
@@ -141,6 +158,8 @@ class Series:
                 if low <= high and np.isfinite([low, high]).all():
                     before = self.ranges.get(array.GetName(), (low, high))
                     self.ranges[array.GetName()] = (min(low, before[0]), max(high, before[1]))
+                    peaks = self._peaks.setdefault(array.GetName(), {})
+                    peaks[len(self._steps)] = max(high, peaks.get(len(self._steps), high))
 
 
 def _vtk_file(kind: str, version: str, body: str) -> str:

@@ -129,7 +129,7 @@ def choose_pieces(run: Any, mesh: str | Path | None = None) -> Pieces:
     meshes stored in the run, processor0 in the directory that the program ran in.
     Raises MeshMissingError, with what to do, if there is none.
     """
-    started_in = Path(run.path).resolve() / run.info.get("working_directory", ".")
+    started_in = (Path(run.path).resolve() / run.info.get("working_directory", ".")).resolve()
     configured = run.info.get("configuration", {}).get("mesh_path", "")
     if mesh is not None or configured:
         path = Path(mesh) if mesh is not None else started_in / configured
