@@ -162,6 +162,11 @@ def test_a_written_run_gives_the_values_and_fields_that_went_into_it(tmp_path):
         assert rank <= point_values(block, "temperature")[0] < rank + 0.01
 
 
+def test_the_package_offers_the_picture_by_the_name_that_the_design_gives_it():
+    assert perfield.pictures.geometry is geometry
+    assert perfield.pictures.choose_pieces is choose_pieces
+
+
 def test_message_lines_join_the_centres_of_pieces(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=3)
     lines = geometry_messages(run, run.frame(0))

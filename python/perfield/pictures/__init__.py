@@ -11,7 +11,9 @@ from typing import Any
 
 _MODULE_OF = {
     "GeometryOptions": "geometry_picture",
+    "choose_pieces": "pieces",
     "geometry": "geometry_picture",
+    "geometry_messages": "geometry_picture",
     "geometry_messages": "geometry_picture",
     "TopologyPicture": "topology_picture",
     "TopologyScene": "topology_picture",
