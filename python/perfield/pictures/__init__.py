@@ -14,7 +14,6 @@ _MODULE_OF = {
     "choose_pieces": "pieces",
     "geometry": "geometry_picture",
     "geometry_messages": "geometry_picture",
-    "geometry_messages": "geometry_picture",
     "TopologyPicture": "topology_picture",
     "TopologyScene": "topology_picture",
     "print_topology_table": "topology_picture",
