@@ -20,7 +20,8 @@ from scene import Pictures, fit_camera, new_view, set_title
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
 
 LAYERS = ("machine", "ranks", "measurements", "messages")
-DIRECTION, UP = (0.5, -0.6, -1.0), (0.0, 1.0, 0.0)
+ONE_NODE, SEVERAL_NODES = (0.5, -0.6, -1.0), (1.2, -0.9, -1.0)  # more from the side, so that planes part
+UP = (0.0, 1.0, 0.0)
 
 
 def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[Any]:
@@ -40,7 +41,8 @@ def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[A
         else:
             plain(display, ABSENT, 0.35)
         made.insert(0, block)
-    fit_camera(view, reader.GetDataInformation().GetBounds(), DIRECTION, UP)
+    bounds = reader.GetDataInformation().GetBounds()
+    fit_camera(view, bounds, SEVERAL_NODES if bounds[5] > bounds[4] else ONE_NODE, UP)
     return made
 
 
