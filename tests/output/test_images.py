@@ -52,6 +52,7 @@ def test_by_default_partition_times_messages_machine_and_focus_are_drawn():
         "topology_solve_time_s_step_000005.png",
         "messages_source_step_000005.png",
         "topology_source_step_000005.png",
+        "messages_target_step_000005.png",
         "topology_topology_type.png",
         "topology_node_id.png",
         "geometry_sent_count_to_3_step_000005.png",
@@ -123,7 +124,7 @@ def drawn(tmp_path_factory):
 
 
 def test_every_image_is_white_with_something_in_it_and_nothing_cut_off(drawn):
-    assert len(drawn) == 22
+    assert len(drawn) == 26
     for path in drawn:
         image = pixels(path)
         assert image.shape == (1000, 1600, 3)

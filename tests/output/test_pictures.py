@@ -123,3 +123,19 @@ def test_frames_that_stand_for_one_step_in_many_are_named_by_their_place(tmp_pat
 )
 def test_bytes_are_told_in_units_for_people(number, text):
     assert human_bytes(number) == text
+
+
+def test_regions_in_which_the_ranks_differ_come_first(tmp_path):
+    def even_and_uneven(rank, step, entry):
+        for row in entry["regions"]:
+            if row["id"] == 2:  # longer than any other, but the same everywhere
+                row.update(dict.fromkeys(("inclusive_sum_ns", "inclusive_max_ns"), 10**9))
+                row.update(dict.fromkeys(("self_sum_ns", "self_max_ns"), 10**9))
+
+    twin.write_run(tmp_path / "run", ranks=4, steps=2, change_step=even_and_uneven)
+    run = perfield.open(tmp_path / "run")
+    names = [region.field for region in run.regions]
+    pictures = Pictures(run, [0, 1], tmp_path, GeometryOptions(pieces=choose_pieces(run)), None)
+    pictures.write()
+    assert pictures.description["regions"][0] == "solve"
+    assert set(pictures.description["regions"]) == set(names)

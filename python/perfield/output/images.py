@@ -36,8 +36,8 @@ def plan_images(
     """The images of some pictures, for `draw_images`.
 
     description : pictures.json. fields : names of arrays; None: rank, compute time and time of the two
-    longest regions, on the machine also type and node, messages by source, for each focus rank what is sent
-    to it.
+    regions in which ranks differ most, on the machine also type and node, messages by source and by target,
+    for each focus rank what is sent to it.
     steps : numbers of frames; fields that stay the same are drawn once.
     """
     ranges = description["ranges"]
@@ -59,8 +59,9 @@ def plan_images(
             add("geometry", "field", name)
         if name in ranges.get("topology", {}) and name not in (*MACHINE_FIELDS, *MESSAGE_FIELDS):
             add("topology", "topology", name, layer="ranks" if name == "rank" else "measurements")
-    links = [name for name in fields if name in MESSAGE_FIELDS] if fields is not None else ["source"]
-    for name in links:
+    for name in (
+        ["source", "target"] if fields is None else [name for name in fields if name in MESSAGE_FIELDS]
+    ):
         if name in ranges.get("messages", {}):
             add("messages", "messages", name)
         if name in ranges.get("topology", {}):

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkDataSet
 
 from perfield.output.series import Series
@@ -125,7 +126,7 @@ class Pictures:
             "steps": labels,
             "association": options.association,
             "focus": list(options.focus),
-            "regions": self._regions(made),
+            "regions": self._regions(),
             "ranges": {name: series.ranges for name, series in made.items()},
             "usual_peaks": {name: series.usual_peaks() for name, series in made.items()},
         }
@@ -134,11 +135,21 @@ class Pictures:
         temporary.write_text(json.dumps(self.description, indent=1) + "\n", encoding="utf-8")
         temporary.replace(path)
 
-    def _regions(self, made: dict[str, Series]) -> list[str]:
-        """Regions by name of field, the one with the longest self time first."""
-        ranges = made["geometry" if "geometry" in made else "topology"].ranges
-        names = dict.fromkeys(region.field for region in self.run.regions)
-        return sorted(names, key=lambda name: -ranges.get(f"{name}_self_time_s", (0.0, 0.0))[1])
+    def _regions(self) -> list[str]:
+        """Regions by name of field, first the one in which the ranks differ most.
+
+        By the seconds that the slowest rank needs beyond the mean, over the steps shown: what all ranks would
+        gain at most if the region were balanced.
+        """
+        lost: dict[str, float] = dict.fromkeys((region.field for region in self.run.regions), 0.0)
+        for number in self.steps:
+            values = self.run.frame(number).values
+            for name in lost:
+                times = values.get(f"{name}_self_time_s", np.zeros(0))
+                times = times[np.isfinite(times)]
+                if len(times):
+                    lost[name] += float(times.max() - times.mean())
+        return sorted(lost, key=lambda name: -lost[name])
 
 
 @dataclass
