@@ -34,6 +34,9 @@ void forget_preload_in_environment() {
       setenv("LD_PRELOAD", rest.c_str(), 1);
   }
   for (const char* name : {"PERFIELD_PRELOADED", "PERFIELD_RUN", "PERFIELD_RUN_ID"}) unsetenv(name);
+  // A child that carries perfield by itself (linked, or under perfield-exec) would find the
+  // launcher's numbers of this rank around it, and speak in its name.
+  setenv("PERFIELD_ENABLED", "false", 1);
 }
 
 uint64_t nodes_of_run() {

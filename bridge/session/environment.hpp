@@ -9,8 +9,8 @@
 
 namespace perfield {
 
-// Takes what perfield-exec put into the environment out again, so that a program started by this
-// rank is not taken for a rank. Called once, in MPI_Init.
+// Takes what perfield-exec put into the environment out again and switches perfield off there, so
+// that a program started by this rank is not taken for a rank. Called once, in MPI_Init.
 void forget_preload_in_environment();
 
 // Nodes of the run as the launcher's environment tells (ranks / ranks of a node), at least 1.
