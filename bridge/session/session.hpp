@@ -63,6 +63,7 @@ class Session {
   void start_clock() noexcept;
   bool is_measured(uint64_t step) const noexcept;
   void write_step(StepKind kind, uint64_t index, int64_t label, double time, uint64_t now) noexcept;
+  void store_fields() noexcept;
   void flush_when_due(uint64_t now) noexcept;
   void check_writing() noexcept;
   void limit_record() noexcept;
@@ -78,6 +79,7 @@ class Session {
   uint64_t step_ = 0;  // index of the step that is open
   uint32_t span_ = 0;  // steps in carry
   uint32_t sum_every_ = 1;
+  uint64_t next_fields_ = 0;  // the simulation's own fields are due from this step on
   uint16_t flags_ = 0;
   int64_t last_label_ = 0;
   uint64_t begin_ticks_ = 0;     // of the steps in carry

@@ -86,14 +86,7 @@ void Session::close_step(int64_t label, double time) noexcept {
       write_step(StepKind::step, step_, label, time, now);
     } else if (config_.measure_every > 1 || (step_ + 1) % sum_every_ == 0) {
       write_step(StepKind::step, step_, label, time, now);
-      if (measured && config_.fields_every > 0 && step_ % uint64_t(config_.fields_every) == 0 &&
-          mesh_.has_fields() && mesh_.file().file_bytes() < uint64_t(config_.record_limit)) {
-        try {
-          mesh_.write_fields(step_);
-        } catch (...) {
-          tell("fields", "there was no memory to store the simulation's fields of a step");
-        }
-      }
+      store_fields();
     }
     last_label_ = label;
     ++step_;
@@ -189,6 +182,24 @@ void Session::note_placement() {
   if (set == cpu_set_) return;
   cpu_set_ = set;
   stream_.json(EntryType::place, 0, JsonObject().text("cpuset", set).str());
+}
+
+// The simulation's own fields go with the first frame at or after each multiple of fields_every.
+void Session::store_fields() noexcept {
+  auto every = uint64_t(config_.fields_every > 0 ? config_.fields_every : 0);
+  if (!every || step_ < next_fields_ || !mesh_.has_fields()) return;
+  next_fields_ = (step_ / every + 1) * every;
+  try {
+    if (mesh_.file().file_bytes() < uint64_t(config_.record_limit))
+      mesh_.write_fields(step_);
+    else
+      tell("fields-limit", "the simulation's own fields take record_limit (" +
+                               std::to_string(config_.record_limit) + " bytes); from step " +
+                               std::to_string(step_) +
+                               " on they are not stored; raise it or fields_every");
+  } catch (...) {
+    tell("fields", "there was no memory to store the simulation's fields of a step");
+  }
 }
 
 // --- writing ---------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 
 def test_image_and_rectilinear_blocks_keep_their_coordinates(measured):
@@ -152,3 +153,42 @@ def test_fields_are_stored_every_so_many_steps(measured):
     )
     seen = [float(np.ravel(run.fields(0, i)[(0, "temperature")].values)[0]) for i in range(10)]
     assert seen == [0, 0, 0, 0, 4, 4, 4, 4, 8, 8]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "stored"),
+    [
+        ("SUM_EVERY", "2", {1: 1, 3: 1, 5: 5, 7: 5, 9: 9, 11: 9}),
+        ("MEASURE_EVERY", "3", {0: 0, 3: 0, 6: 6, 9: 9}),
+        ("SKIP_STEPS", "3", {3: 3, 4: 4, 7: 4, 8: 8, 11: 8}),
+    ],
+)
+def test_fields_go_with_the_first_frame_that_is_due(measured, setting, value, stored):
+    run, _ = measured(
+        """
+      int64_t e[6] = {0, 1, 0, 0, 0, 0}; double o[3] = {0}, d[3] = {1, 1, 1}, t[2] = {0};
+      perfield_initialize();
+      perfield_mesh_image(0, e, o, d);
+      perfield_field(0, "temperature", PERFIELD_POINTS, perfield_array_of(t, PERFIELD_FLOAT64, 1, 2));
+      for (int s = 0; s < 12; ++s) { t[0] = s; perfield_run(s, s); }
+    """,
+        env={"PERFIELD_FIELDS_EVERY": "4", f"PERFIELD_{setting}": value},
+    )
+    seen = {index: run.fields(0, index)[(0, "temperature")] for index in stored}
+    assert {index: float(np.ravel(field.values)[0]) for index, field in seen.items()} == stored
+
+
+def test_a_code_that_keeps_on_describing_fields_is_held_within_the_limit(measured, tmp_path):
+    _, result = measured(
+        """
+      static double t[1000];
+      int64_t e[6] = {0, 999, 0, 0, 0, 0}; double o[3] = {0}, d[3] = {1, 1, 1};
+      perfield_initialize();
+      perfield_mesh_image(0, e, o, d);
+      perfield_field(0, "t", PERFIELD_POINTS, perfield_array_of(t, PERFIELD_FLOAT64, 1, 1000));
+      for (int s = 0; s < 100; ++s) perfield_run(s, s);
+    """,
+        env={"PERFIELD_FIELDS_EVERY": "1", "PERFIELD_RECORD_LIMIT": "100000"},
+    )
+    assert sum(path.stat().st_size for path in (tmp_path / "perfield-run/mesh").iterdir()) < 120_000
+    assert result.stderr.count("own fields take record_limit (100000 bytes)") == 1
