@@ -121,6 +121,12 @@ class Loader {
     }
     read_file();
     read_environment();
+    if (result_.config.measure_every > 1 && result_.config.sum_every > 1)
+      complain("measure_every = " + std::to_string(result_.config.measure_every) + " (" +
+               origin_of("measure_every") + ") and sum_every = " +
+               std::to_string(result_.config.sum_every) + " (" + origin_of("sum_every") +
+               ") exclude each other: a frame is one step in so many, or the sum of so many; "
+               "leave one of them out");
     for (size_t i = 0; i < std::size(kKeys); ++i)
       result_.origins[i].value = kKeys[i].literal(result_.config);
     return std::move(result_);
@@ -188,6 +194,10 @@ class Loader {
     result_.config = before;
     complain(where + ": found " + found_in_words(value) + ", " + wrong + "; the default is " +
              result_.origins[static_cast<size_t>(&key - kKeys)].default_value);
+  }
+
+  std::string origin_of(const std::string& name) const {
+    return result_.origins[static_cast<size_t>(find(name) - kKeys)].origin;
   }
 
   static const Key* find(const std::string& name) {

@@ -159,6 +159,15 @@ def test_all_errors_are_told_at_once(load):
     assert "perfield.toml:5: skip_steps was already set in line 4; keep one of the two" in errors
 
 
+def test_settings_that_exclude_each_other_are_told_with_both_origins(load):
+    _, errors = load("measure_every = 4\n", PERFIELD_SUM_EVERY="3")
+    assert errors == [
+        "measure_every = 4 (perfield.toml:1) and sum_every = 3 (PERFIELD_SUM_EVERY) exclude each other: a frame "
+        "is one step in so many, or the sum of so many; leave one of them out"
+    ]
+    assert load("measure_every = 4\nsum_every = 1\n")[1] == []
+
+
 def test_texts_keep_every_character(load):
     keys, errors = load('group = "tab\\t é \\u00e9 \\U0001F600 \\\\ \\" end"\n')
     assert errors == []
