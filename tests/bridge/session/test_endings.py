@@ -3,6 +3,11 @@
 
 from __future__ import annotations
 
+import subprocess
+
+import pytest
+from conftest import clean_environment
+
 import perfield
 
 STEPS = """
@@ -156,3 +161,197 @@ def test_sigterm_during_a_step_keeps_the_steps_before(measured):
         check=False,
     )
     assert len(run) == 5
+
+
+# Under mpirun, a linked program finds the launcher's numbers of the rank that starts it.
+CHILD = """
+#include "perfield.h"
+int main(void) {
+  perfield_initialize();
+  for (int s = 0; s < 5; ++s) { perfield_begin("child"); perfield_end("child"); perfield_run(100 + s, s); }
+  perfield_finalize();
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("start", ["{child}", "perfield-exec {child}", "perfield-exec true"])
+def test_a_child_that_carries_perfield_itself_does_not_speak_for_the_rank(
+    measured, build_c, perfield_flags, bin_dir, tmp_path, start
+):
+    child = build_c(CHILD, *perfield_flags("--libs"), mpi=False)
+    run, result = measured(
+        f"""
+      MPI_Init(&argc, &argv);
+      perfield_initialize();
+      for (int s = 0; s < 2; ++s) {{
+        if (system("{start.format(child=child)}")) return 4;
+        perfield_run(s, s);
+      }}
+      MPI_Finalize();
+    """,
+        n=2,
+    )
+    assert [frame.label for frame in run.frames()] == [0, 1]
+    assert all(frame.present.all() for frame in run.frames())
+    assert "child_count" not in run.frame(0).values
+    assert not run.damage
+    assert [path.name for path in tmp_path.iterdir()] == ["perfield-run"]
+    assert result.stderr.count("perfield open") == 1
+
+
+def test_a_child_by_posix_spawn_and_by_vfork_changes_nothing(measured):
+    run, result = measured(
+        """
+      MPI_Init(&argc, &argv);
+      perfield_initialize();
+      for (int s = 0; s < 3; ++s) {
+        char* words[] = {"sh", "-c", "echo child [$LD_PRELOAD]", 0};
+        pid_t child;
+        perfield_begin("spawning");
+        if (posix_spawnp(&child, "sh", 0, 0, words, environ)) return 5;
+        waitpid(child, 0, 0);
+        if ((child = vfork()) == 0) { execvp("sh", words); _exit(6); }
+        waitpid(child, 0, 0);
+        perfield_end("spawning");
+        perfield_run(s, s);
+      }
+      MPI_Finalize();
+    """,
+        before="#include <spawn.h>\n#include <sys/wait.h>\nextern char** environ;",
+    )
+    assert result.stdout == "child []\n" * 6
+    assert [frame.values["spawning_count"][0] for frame in run.frames()] == [1, 1, 1]
+    assert run.state == "finished" and not run.damage
+
+
+def test_a_child_forked_while_another_thread_writes_does_not_hang(measured):
+    run, result = measured(
+        """
+      perfield_initialize();
+      pthread_t t;
+      pthread_create(&t, 0, steps, 0);
+      for (int i = 0; i < 200; ++i) {
+        pid_t child = fork();
+        if (child == 0) {
+          alarm(10);
+          perfield_initialize(); perfield_run(-1, 0.0); perfield_finalize();
+          exit(0);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        if (status) { printf("child ended with %d\\n", status); break; }
+      }
+      done = 1;
+      pthread_join(t, 0);
+      puts("end");
+    """,
+        before="""
+      #include <pthread.h>
+      #include <sys/wait.h>
+      static volatile int done;
+      static void* steps(void* unused) {
+        for (int s = 0; !done; ++s) perfield_run(s, s);
+        return unused;
+      }
+    """,
+        flags=["-pthread"],
+        real_time=True,
+    )
+    assert result.stdout == "end\n"
+    assert min(frame.label for frame in run.frames()) == 0
+
+
+def test_a_disk_that_fills_up_in_mid_run_leaves_frames_that_info_and_render_can_show(
+    build_c, bin_dir, measured, privately, execute, tmp_path
+):
+    program = build_c(f"#include <mpi.h>\n#define REAL_TIME\n{measured.prologue}" + FILLING)
+    run_ranks = f"mpirun --allow-run-as-root --oversubscribe -n 2 {bin_dir}/perfield-exec {program}"
+    result = privately(
+        "mount -t tmpfs -o size=300k none /mnt; cd /mnt;"
+        f"{run_ranks} > {tmp_path}/output; df --output=avail /mnt | tail -1 > {tmp_path}/left;"
+        f"cp -r perfield-run {tmp_path}/kept; perfield info; "
+        f"perfield render perfield-run --topology -o {tmp_path}/pictures > {tmp_path}/rendered",
+        env={name: "1" for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")},
+    )
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "output").read_text() == "the answer is 42\n"
+    assert result.stderr.count("No space left on device") == 1
+    assert "measuring ends here, what was written can be read, the program runs on" in result.stderr
+    assert "steps" in result.stdout
+    run = perfield.open(tmp_path / "kept")
+    assert 10 < len(run) < 3000
+    for i in range(len(run) - 20):
+        assert run.frame(i).present.all()
+        assert (run.frame(i).values["work_count"] == 1).all()
+    assert (tmp_path / "pictures/topology.pvd").is_file()
+
+
+FILLING = """
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank; MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  perfield_initialize();
+  for (int s = 0; s < 3000; ++s) {
+    perfield_begin("work"); perfield_end("work");
+    MPI_Barrier(MPI_COMM_WORLD);
+    perfield_run(s, s);
+  }
+  MPI_Finalize();
+  if (rank == 0) puts("the answer is 42");
+  return 0;
+}
+"""
+
+
+def test_two_runs_started_in_one_directory_at_once_are_kept_apart(build_c, bin_dir, measured, tmp_path):
+    steps = STEPS.replace("s < 10", "s < atoi(argv[1])")
+    main = (
+        f"int main(int argc, char** argv) {{{steps}\nMPI_Finalize(); if (!rank) puts(argv[1]); return 0; }}"
+    )
+    program = build_c(f"#include <mpi.h>\n#define REAL_TIME\n{measured.prologue}{main}")
+    numbers = ("7", "11")
+    running = [
+        subprocess.Popen(
+            ["mpirun", "--oversubscribe", "-n", "2", bin_dir / "perfield-exec", program, number],
+            env=clean_environment(),
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in numbers
+    ]
+    for process, number in zip(running, numbers):
+        out, err = process.communicate(timeout=120)
+        assert (process.returncode, out) == (0, f"{number}\n"), err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["perfield-run", "perfield-run-2"]
+    runs = [perfield.open(path) for path in tmp_path.iterdir()]
+    assert sorted(len(run) for run in runs) == [7, 11]
+    for run in runs:
+        assert not run.damage and run.state == "finished"
+        assert all(frame.present.all() for frame in run.frames())
+
+
+def test_a_killed_rank_loses_at_most_what_was_gathered_for_flush_seconds(measured):
+    """Writing takes 100 ms of the test's clock each time, so entries are gathered."""
+    run, _ = measured(
+        """
+      perfield_initialize();
+      for (int s = 0; s < 200; ++s) { work(20); perfield_run(s, s); }
+      raise(SIGKILL);
+    """,
+        before="""
+      #include <signal.h>
+      #include <sys/syscall.h>
+      ssize_t write(int fd, const void* data, size_t n) {
+        if (fd > 2) work(100);
+        return syscall(SYS_write, fd, data, n);
+      }
+    """,
+        env={"PERFIELD_FLUSH_SECONDS": "0.5"},
+        check=False,
+    )
+    assert run.state == "killed" and not run.damage
+    assert 200 - 0.5 / 0.02 - 1 <= len(run) < 200  # some were still gathered, none older than that
+    assert [frame.label for frame in run.frames()] == list(range(len(run)))

@@ -208,3 +208,64 @@ def test_bytes_moved_by_mpi_io_are_fields_of_the_step(measured):
     """)
     moved = [(f.values["io_write_bytes"][0], f.values["io_read_bytes"][0]) for f in run.frames()]
     assert moved == [(800, 0), (0, 320)]
+
+
+def test_a_small_record_limit_lets_steps_share_entries_and_keeps_sums_exact(measured, tmp_path):
+    run, result = measured(
+        """
+      MPI_Init(&argc, &argv);
+      perfield_initialize();
+      for (int s = 0; s < 4000; ++s) {
+        perfield_begin("work"); perfield_end("work");
+        MPI_Barrier(MPI_COMM_WORLD);
+        perfield_run(s, s);
+      }
+      MPI_Finalize();
+    """,
+        n=2,
+        env={"PERFIELD_RECORD_LIMIT": "400000"},
+    )
+    assert result.stderr.count("nears record_limit") == 1
+    assert "steps share an entry" in result.stderr
+    written = sum(path.stat().st_size for path in (tmp_path / "perfield-run/stream").iterdir())
+    assert 200_000 < written < 600_000  # without a limit: 3 MB
+    for rank in range(2):
+        seen = [frame.values["work_count"][rank] for frame in run.frames() if frame.present[rank]]
+        assert sum(seen) == 4000
+        assert seen[0] == 1 and max(seen) > 1
+    assert run.steps_closed.tolist() == [4000, 4000]
+
+
+def test_pauses_inside_a_summed_step_leave_out_only_what_was_paused(measured):
+    run, _ = measured(
+        """
+      perfield_region r = REGION("work");
+      perfield_initialize();
+      for (int s = 0; s < 6; ++s) {
+        perfield_region_begin(r);
+        work(2);
+        perfield_pause(); perfield_pause(); work(50); perfield_resume(); work(50); perfield_resume();
+        work(1);
+        perfield_region_end(r);
+        perfield_run(s, s);
+      }
+    """,
+        env={"PERFIELD_SUM_EVERY": "3"},
+    )
+    assert [frame.values["work_count"][0] for frame in run.frames()] == [3, 3]
+    assert [frame.values["work_time_s"][0] for frame in run.frames()] == pytest.approx([0.009, 0.009])
+
+
+def test_a_pause_over_whole_steps_leaves_them_empty_but_there(measured):
+    run, _ = measured("""
+      perfield_initialize();
+      for (int s = 0; s < 6; ++s) {
+        if (s == 2) perfield_pause();
+        if (s == 4) perfield_resume();
+        perfield_begin("work"); work(1); perfield_end("work");
+        perfield_run(s, s);
+      }
+    """)
+    assert [frame.label for frame in run.frames()] == list(range(6))
+    count = [frame.values["work_count"][0] for frame in run.frames()]
+    assert [n == 1 for n in count] == [True, True, False, False, True, True]

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs that are linked with -lperfield, started in every way there is."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from conftest import clean_environment
+
+import perfield
+
+SERIAL = """
+#include "perfield.h"
+#include <stdio.h>
+int main(void) {
+  perfield_initialize();
+  for (int s = 0; s < 3; ++s) { perfield_begin("work"); perfield_end("work"); perfield_run(s, s); }
+  perfield_finalize();
+  puts("the answer is 42");
+  return 0;
+}
+"""
+PARALLEL = """
+#include <mpi.h>
+#include "perfield.h"
+#include <stdio.h>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  perfield_initialize();
+  for (int s = 0; s < 4; ++s) {
+    int out = s, in;
+    perfield_begin("work"); perfield_end("work");
+    MPI_Sendrecv(&out, 1, MPI_INT, (rank + 1) % size, 0, &in, 1, MPI_INT, (rank + size - 1) % size, 0,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    perfield_run(s, s);
+  }
+  perfield_finalize();
+  MPI_Finalize();
+  if (rank == 0) puts("the answer is 42");
+  return 0;
+}
+"""
+
+
+@pytest.fixture
+def linked(build_c, perfield_flags):
+    """linked(source, mpi): the program, linked as `perfield paths --libs` says."""
+    return lambda source, mpi: build_c(source, *perfield_flags("--libs"), mpi=mpi)
+
+
+@pytest.fixture
+def execute_here(tmp_path):
+    """execute_here(program, env={}, told=""): runs it in a fresh folder, which is returned."""
+
+    def run(program, env=None, told=None):
+        folder = tmp_path / "here"
+        folder.mkdir()
+        result = subprocess.run(
+            [program],
+            env=clean_environment(env),
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
+        if told is not None:
+            assert result.stderr.count("perfield: ") == 1 and told in result.stderr
+        return folder
+
+    return run
+
+
+def counts(run) -> list[list[float]]:
+    """How often each rank entered `work`, frame by frame."""
+    return [frame.values["work_count"].tolist() for frame in run.frames()]
+
+
+def test_alone_it_claims_a_directory_and_is_rank_0_of_1(linked, execute_here):
+    folder = execute_here(linked(SERIAL, False))
+    run = perfield.open(folder / "perfield-run")
+    assert counts(run) == [[1]] * 3
+    assert (run.n_ranks, run.state) == (1, "finished")
+    assert list((folder / "perfield-run/machine").iterdir())
+
+
+def test_under_mpirun_all_ranks_find_each_other_and_mpi_is_not_measured(linked, mpirun):
+    result = mpirun(3, linked(PARALLEL, True))
+    assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
+    run = perfield.open(result.cwd / "perfield-run")
+    assert [path.name for path in result.cwd.iterdir()] == ["perfield-run"]
+    assert counts(run) == [[1, 1, 1]] * 4
+    assert [rank["rank"] for rank in run.ranks] == [0, 1, 2]
+    assert "sent_count" not in run.frame(0).values or (run.frame(0).values["sent_count"] != 1).all()
+    assert result.stderr.count("perfield open") == 1
+
+
+def test_under_perfield_exec_it_is_measured_once_and_with_its_messages(linked, mpirun, bin_dir):
+    result = mpirun(3, bin_dir / "perfield-exec", linked(PARALLEL, True))
+    assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
+    run = perfield.open(result.cwd / "perfield-run")
+    assert [path.name for path in result.cwd.iterdir()] == ["perfield-run"]
+    assert counts(run) == [[1, 1, 1]] * 4
+    assert all((frame.values["sendrecv_count"] == 1).all() for frame in run.frames())
+    assert not run.damage
+    assert result.stderr.count("perfield open") == 1
+
+
+def test_linked_and_switched_off_it_leaves_no_trace(linked, execute_here):
+    folder = execute_here(linked(SERIAL, False), env={"PERFIELD_ENABLED": "false"})
+    assert list(folder.iterdir()) == []
+
+
+def test_in_a_place_where_nothing_can_be_written_it_says_so_and_runs(linked, execute_here):
+    env = {"PERFIELD_RUN_DIRECTORY": "/proc/nowhere/run"}
+    folder = execute_here(
+        linked(SERIAL, False), env=env, told="cannot make the run directory /proc/nowhere/run"
+    )
+    assert list(folder.iterdir()) == []
