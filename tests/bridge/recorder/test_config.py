@@ -162,8 +162,8 @@ def test_all_errors_are_told_at_once(load):
 def test_settings_that_exclude_each_other_are_told_with_both_origins(load):
     _, errors = load("measure_every = 4\n", PERFIELD_SUM_EVERY="3")
     assert errors == [
-        "measure_every = 4 (perfield.toml:1) and sum_every = 3 (PERFIELD_SUM_EVERY) exclude each other: a frame "
-        "is one step in so many, or the sum of so many; leave one of them out"
+        "measure_every = 4 (perfield.toml:1) and sum_every = 3 (PERFIELD_SUM_EVERY) exclude each other: a "
+        "frame is one step in so many, or the sum of so many; leave one of them out"
     ]
     assert load("measure_every = 4\nsum_every = 1\n")[1] == []
 
