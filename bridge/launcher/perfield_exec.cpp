@@ -19,6 +19,7 @@
 #include "launcher/preload.hpp"
 #include "stream/job.hpp"
 #include "stream/machine_file.hpp"
+#include "stream/quietly.hpp"
 #include "stream/run_directory.hpp"
 #include "stream/run_json.hpp"
 
@@ -38,10 +39,7 @@ const char kHelp[] =
     "  --version  print perfield's version\n"
     "  --help     print this text\n";
 
-void tell(const std::string& sentence) {
-  const std::string line = "perfield: " + sentence + "\n";
-  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nowhere to tell it
-}
+void tell(const std::string& sentence) { perfield::say("perfield: " + sentence + "\n"); }
 
 void tell_once_per_node(const std::string& sentence) {
   if (!sentence.empty() && perfield::speaks_for_node()) tell(sentence);

@@ -191,7 +191,7 @@ void Session::print_summary() noexcept {
   try {
     std::string text;
     for (const std::string& line : closing_lines(run_.path, kSummaryBytes)) text += line + "\n";
-    if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;
+    speak(text);
   } catch (...) {
     // a summary is not worth a failure
   }

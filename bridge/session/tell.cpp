@@ -10,12 +10,16 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "stream/quietly.hpp"
 #include "stream/run_directory.hpp"
 
 namespace perfield {
 namespace {
 
 std::string directory;
+
+// Where the program was started without stderr, its number may by now be that of any other file.
+const bool has_stderr = fcntl(STDERR_FILENO, F_GETFD) >= 0;
 
 bool first_rank_of_node() {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
@@ -36,11 +40,14 @@ bool may_speak(const std::string& topic) {
 
 void set_tell_directory(const std::string& run_directory) { directory = run_directory; }
 
+void speak(const std::string& text) noexcept {
+  if (has_stderr) say(text);
+}
+
 void tell(const std::string& topic, const std::string& sentence) noexcept {
   try {
     if (!may_speak(topic)) return;
-    std::string line = "perfield: " + sentence + "\n";
-    if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nobody listens
+    speak("perfield: " + sentence + "\n");
   } catch (...) {
     // no memory for a sentence: silence is better than harm
   }

@@ -12,6 +12,9 @@ namespace perfield {
 // (then only the first rank of each node speaks).
 void set_tell_directory(const std::string& run_directory);
 
+// Writes to stderr, if the program was started with one.
+void speak(const std::string& text) noexcept;
+
 void tell(const std::string& topic, const std::string& sentence) noexcept;
 
 }  // namespace perfield

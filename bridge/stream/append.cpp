@@ -7,25 +7,44 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <optional>
+
+#include "stream/quietly.hpp"
 
 namespace perfield {
 namespace {
 
 size_t padded(size_t bytes) noexcept { return (bytes + 7) / 8 * 8; }
 
+// Never one of the first three, which a program takes for its standard streams.
+int open_to_append(const char* path) noexcept {
+  int file = ::open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (file < 0 || file > STDERR_FILENO) return file;
+  int higher = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  close(file);
+  return higher;
+}
+
 }  // namespace
 
 bool Appender::open(const std::string& path, uint64_t run_id, int32_t rank,
                     size_t buffer_bytes) noexcept {
-  descriptor_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) {
+  descriptor_ = open_to_append(path.c_str());
+  struct stat file;
+  if (descriptor_ < 0 || fstat(descriptor_, &file) != 0) {
     error_ = errno;
     return false;
   }
+  device_ = file.st_dev;
+  inode_ = file.st_ino;
+  rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    size_limit_ = limit.rlim_cur;
   void* memory =
       mmap(nullptr, buffer_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
@@ -83,14 +102,37 @@ void Appender::json(EntryType type, uint64_t index, const std::string& text) noe
   end(padded(text.size()));
 }
 
-bool Appender::flush() noexcept {
-  if (failed() || !used_) return !failed();
+bool Appender::ready() noexcept {
+  struct stat file;
+  if (fstat(descriptor_, &file) == 0 && file.st_ino == inode_ && file.st_dev == device_)
+    return true;
+  descriptor_ = open_to_append(path_.c_str());
+  if (descriptor_ < 0 || fstat(descriptor_, &file) != 0) {
+    error_ = errno;
+    return false;
+  }
+  device_ = file.st_dev;
+  inode_ = file.st_ino;
+  return true;
+}
+
+void Appender::write_all(const iovec* parts, int n_parts, size_t bytes) noexcept {
+  if (!ready()) return;
+  std::optional<HeldBack> signal;
+  if (size_limit_ != ~uint64_t(0)) signal.emplace(SIGXFSZ);
   ssize_t n;
   do {
-    n = ::write(descriptor_, buffer_, used_);
+    n = n_parts == 1 ? ::write(descriptor_, parts->iov_base, parts->iov_len)
+                     : ::writev(descriptor_, parts, n_parts);
   } while (n < 0 && errno == EINTR);
-  if (n != ssize_t(used_)) error_ = n < 0 ? errno : ENOSPC;
+  if (n != ssize_t(bytes)) error_ = n < 0 ? errno : file_bytes() >= size_limit_ ? EFBIG : ENOSPC;
   if (n > 0) bytes_written_ += uint64_t(n);
+}
+
+bool Appender::flush() noexcept {
+  if (failed() || !used_) return !failed();
+  iovec all = {buffer_, used_};
+  write_all(&all, 1, used_);
   used_ = 0;
   return !failed();
 }
@@ -109,12 +151,7 @@ bool Appender::write_parts(EntryType type, uint64_t index, const iovec* parts,
   }
   EntryHeader h = header(type, index, uint32_t(total), crc);
   all[0] = {&h, sizeof h};
-  ssize_t n;
-  do {
-    n = ::writev(descriptor_, all, n_parts + 1);
-  } while (n < 0 && errno == EINTR);
-  if (n != ssize_t(total + sizeof h)) error_ = n < 0 ? errno : ENOSPC;
-  if (n > 0) bytes_written_ += uint64_t(n);
+  write_all(all, n_parts + 1, total + sizeof h);
   return !failed();
 }
 

@@ -5,6 +5,7 @@
 // slow. Used by one thread at a time; never throws; after the first failed write it stays failed.
 #pragma once
 
+#include <sys/types.h>
 #include <sys/uio.h>
 
 #include <cstddef>
@@ -42,6 +43,10 @@ class Appender {
   const std::string& path() const noexcept { return path_; }
 
  private:
+  // Opens the file again where the program has closed all descriptors and ours is another file's.
+  bool ready() noexcept;
+  // One write(2) of all parts, `bytes` together; whatever keeps it from being whole is an error.
+  void write_all(const iovec* parts, int n_parts, size_t bytes) noexcept;
   EntryHeader header(EntryType type, uint64_t index, uint32_t body_bytes,
                      uint32_t body_crc) noexcept;
 
@@ -50,6 +55,8 @@ class Appender {
   int32_t rank_ = 0;
   uint32_t sequence_ = 0;
   int descriptor_ = -1;
+  uint64_t device_ = 0, inode_ = 0;
+  uint64_t size_limit_ = ~uint64_t(0);  // RLIMIT_FSIZE: to reach it raises a signal
   int error_ = 0;
   unsigned char* buffer_ = nullptr;
   size_t capacity_ = 0, used_ = 0;

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// quietly.hpp - writing without the signals that a failed write may raise: by default they would
+// end the measured program, which has nothing to do with perfield's files and sentences.
+#pragma once
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <string>
+
+namespace perfield {
+
+// Holds a signal back on this thread as long as it lives, and takes it away if it came meanwhile.
+class HeldBack {
+ public:
+  explicit HeldBack(int signal) noexcept {
+    sigset_t pending;
+    sigemptyset(&held_);
+    sigaddset(&held_, signal);
+    sigpending(&pending);
+    came_before_ = sigismember(&pending, signal) == 1;
+    pthread_sigmask(SIG_BLOCK, &held_, &before_);
+  }
+  ~HeldBack() {
+    const timespec now{};
+    if (!came_before_) sigtimedwait(&held_, nullptr, &now);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  HeldBack(const HeldBack&) = delete;
+  HeldBack& operator=(const HeldBack&) = delete;
+
+ private:
+  sigset_t held_, before_;
+  bool came_before_;
+};
+
+// Says something on stderr; whoever read there may have gone.
+inline void say(const std::string& text) noexcept {
+  HeldBack pipe(SIGPIPE);
+  if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;
+}
+
+}  // namespace perfield

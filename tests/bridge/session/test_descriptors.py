@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Perfield's files and sentences stay out of the program's own, and no failed write ends the program."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from conftest import clean_environment
+
+import perfield
+
+STEPS = 'for (int s = 0; s < 5; ++s) { perfield_begin("work"); perfield_end("work"); perfield_run(s, s); }'
+
+
+@pytest.fixture
+def shell(build_c, bin_dir, measured, tmp_path):
+    """shell(body, line): runs `line` in a shell with $PROGRAM, a measured program with that body."""
+
+    def run(body: str, line: str, before: str = "") -> subprocess.CompletedProcess:
+        text = f"#define REAL_TIME\n{measured.prologue}{before}\nint main() {{ {body} return 7; }}\n"
+        program = build_c(text, mpi=False)
+        return subprocess.run(
+            ["sh", "-c", line],
+            env=clean_environment({"PROGRAM": f"{bin_dir}/perfield-exec {program}"}),
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    return run
+
+
+def counts(tmp_path):
+    """How often `work` was entered, frame by frame."""
+    run = perfield.open(tmp_path / "perfield-run")
+    assert not run.damage
+    return [frame.values["work_count"][0] for frame in run.frames()]
+
+
+def test_a_program_that_closes_all_descriptors_keeps_its_files_to_itself(shell, tmp_path):
+    result = shell(
+        f"""
+      int64_t e[6] = {{0, 1, 0, 0, 0, 0}}; double o[3] = {{0}}, d[3] = {{1, 1, 1}};
+      perfield_initialize();
+      perfield_mesh_image(0, e, o, d);
+      {STEPS}
+      for (int fd = 3; fd < 256; ++fd) close(fd);
+      FILE* files[20];
+      for (int i = 0; i < 20; ++i) {{ files[i] = fopen("result.txt", "a"); }}
+      fputs("the answer is 42\\n", files[0]);
+      perfield_mesh_changed();
+      perfield_mesh_image(0, e, o, d);
+      {STEPS}
+    """,
+        "$PROGRAM",
+    )
+    assert result.returncode == 7, result.stderr
+    assert (tmp_path / "result.txt").read_text() == "the answer is 42\n"
+    assert counts(tmp_path) == [1] * 10
+    run = perfield.open(tmp_path / "perfield-run")
+    assert len(run.mesh(0, 1)) == len(run.mesh(0, 2)) == 1
+
+
+def test_a_program_started_without_stderr_gets_nothing_of_ours_in_its_first_file(shell, tmp_path):
+    result = shell(
+        f"""
+      FILE* file = fopen("result.txt", "w");
+      if (fileno(file) != 2) return 8;
+      perfield_initialize();
+      perfield_end("stray");
+      {STEPS}
+      fputs("the answer is 42\\n", file);
+    """,
+        "$PROGRAM 2>&-",
+    )
+    assert result.returncode == 7
+    assert (tmp_path / "result.txt").read_text() == "the answer is 42\n"
+    assert counts(tmp_path) == [1] * 5
+
+
+def test_standard_streams_that_are_closed_are_not_taken_by_perfield(shell, tmp_path):
+    result = shell(
+        f"""
+      perfield_initialize();
+      {STEPS}
+      puts("into the void"); fflush(stdout);
+      fputs("into the void", stderr);
+      {STEPS}
+    """,
+        "$PROGRAM <&- >&- 2>&-",
+    )
+    assert result.returncode == 7
+    assert counts(tmp_path) == [1] * 10
+
+
+def test_a_reader_of_stderr_that_has_gone_does_not_end_the_program(shell, tmp_path):
+    (tmp_path / "perfield-run").mkdir()  # so that perfield-exec has something to tell, too
+    result = shell(
+        f"""
+      perfield_initialize();
+      perfield_end("stray");
+      {STEPS}
+      puts("the answer is 42");
+    """,
+        "mkfifo pipe; (exec < pipe) & exec 9> pipe; wait; $PROGRAM 2>&9; echo $?",
+    )
+    assert result.stdout == "the answer is 42\n7\n"
+    assert len(perfield.open(tmp_path / "perfield-run-2")) == 5
+
+
+def test_a_limit_on_the_size_of_files_ends_measuring_and_not_the_program(shell, tmp_path):
+    result = shell(
+        """
+      perfield_initialize();
+      for (int s = 0; s < 1000; ++s) { perfield_begin("work"); perfield_end("work"); perfield_run(s, s); }
+      puts("the answer is 42");
+    """,
+        "ulimit -f 100; $PROGRAM",
+    )
+    assert (result.returncode, result.stdout) == (7, "the answer is 42\n")
+    assert "File too large); measuring ends here" in result.stderr
+    run = perfield.open(tmp_path / "perfield-run")
+    assert 10 < len(run) < 1000
