@@ -139,6 +139,8 @@ def _tell(run: Any, pictures: Pictures, written: list[Path]) -> None:
         if left_out:
             ranks = ", ".join(map(str, left_out[:8])) + (", ..." if len(left_out) > 8 else "")
             print(f"  {len(left_out)} of {run.n_ranks} ranks have no mesh and are left out: {ranks}")
+        for sentence in getattr(pictures.geometry.pieces, "left_out", {}).values():
+            print(f"  left out: {sentence}")
     if pictures.shown_at == "step":
         print("  times in ParaView are indices of steps: the program gave no times that rise")
 

@@ -22,7 +22,7 @@ from vtkmodules.vtkIOXML import (
     vtkXMLUnstructuredGridReader,
 )
 
-from perfield.pictures.blocks import MeshMissingError, attach, dataset_of
+from perfield.pictures.blocks import MeshError, MeshMissingError, attach, dataset_of
 from perfield.pictures.openfoam_pieces import OpenFoamPieces, is_openfoam_case
 
 READERS = {
@@ -51,6 +51,7 @@ class StoredPieces:
     def __init__(self, run: Any):
         self._run = run
         self._converted: dict[tuple[int, int], list[tuple[int, vtkDataSet]]] = {}
+        self.left_out: dict[str, str] = {}  # name of a field that does not fit its block -> why
 
     def blocks(self, rank: int, frame: Any) -> list[tuple[int, vtkDataSet]]:
         """Blocks of this rank's mesh as it was in this frame, with the newest fields stored by then."""
@@ -64,8 +65,12 @@ class StoredPieces:
         fields = self._run.fields(rank, frame.index)
         for number, dataset in fresh:
             for (block, name), field in fields.items():
-                if block == number:
+                if block != number:
+                    continue
+                try:
                     attach(dataset, name, field.values, field.association)
+                except MeshError as error:
+                    self.left_out.setdefault(name, f"rank {rank}, block {block}: {error}")
         return fresh
 
 

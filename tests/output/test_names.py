@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Odd names of regions and fields, from a program's source to the .pvd files and the images."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataReader
+
+import perfield
+
+# What stands in the C source -> its fields begin with.
+REGIONS = {
+    "i flux": "i_flux",
+    "i-flux": "i_flux_2",
+    "i_flux": "i_flux_3",
+    "Überströmung": "_berstr_mung",
+    "流れ": "__",
+    "2nd": "_2nd",
+    "rank": "region_rank",
+    "isend": "region_isend",
+    "step": "region_step",
+    "sent": "region_sent",
+    "a\\\"b<c>&d'": "a_b_c__d_",
+    "two\\nlines": "two_lines",
+    "not \\xff\\xfe UTF-8": "not____UTF_8",
+}
+PROGRAM = """
+#include <mpi.h>
+#include "perfield.h"
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank; MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const char* names[] = {NAMES};
+  int64_t e[6] = {2 * rank, 2 * rank + 2, 0, 2, 0, 2};
+  double o[3] = {0}, d[3] = {1, 1, 1}, t[27] = {0};
+  perfield_initialize();
+  perfield_mesh_image(0, e, o, d);
+  perfield_array values = perfield_array_of(t, PERFIELD_FLOAT64, 1, 27);
+  perfield_field(0, "temperature in °C", PERFIELD_POINTS, values);
+  perfield_field(0, "rank", PERFIELD_POINTS, values);
+  perfield_field(0, "a<b>&\\"c\\"", PERFIELD_POINTS, values);
+  for (int s = 0; s < 2; ++s) {
+    for (unsigned i = 0; i < sizeof names / sizeof *names; ++i) {
+      perfield_begin(names[i]);
+      for (volatile int k = 0; k < 1000 * (1 + rank); ++k) continue;
+      perfield_end(names[i]);
+    }
+    perfield_run(s, s);
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def odd(build_c, mpirun, bin_dir, tmp_path_factory):
+    """The run directory of a program with these names, under a name of that kind itself."""
+    folder = tmp_path_factory.mktemp("odd") / "größe & 'name'"
+    folder.mkdir()
+    program = build_c(PROGRAM.replace("NAMES", ", ".join(f'"{name}"' for name in REGIONS)), name="odd ü.c")
+    result = mpirun(2, bin_dir / "perfield-exec", program, cwd=folder)
+    assert result.returncode == 0, result.stderr
+    return folder / "perfield-run"
+
+
+def test_every_region_has_its_field_and_keeps_its_name(odd):
+    run = perfield.open(odd)
+    assert sorted(region.field for region in run.regions) == sorted(REGIONS.values())
+    names = {region.name for region in run.regions}
+    assert {"i flux", "Überströmung", "流れ", "rank", "a\"b<c>&d'", "two\nlines"} <= names
+    assert len(names) == len(REGIONS)
+    for frame in run.frames():
+        for field in REGIONS.values():
+            assert (frame.values[f"{field}_count"] == 1).all(), field
+    assert (run.frame(0).values["rank"] == [0, 1]).all()
+
+
+def test_info_shows_them_one_to_a_line(perfield_cli, odd):
+    rows = json.loads(perfield_cli("info", odd, "--regions", "--json").stdout)["regions"]
+    assert sorted(row["field"] for row in rows) == sorted(REGIONS.values())
+    table = perfield_cli("info", odd, "--regions")
+    assert table.returncode == 0, table.stderr
+    assert len(table.stdout.splitlines()) == 1 + len(REGIONS)
+
+
+@pytest.fixture(scope="module")
+def rendered(perfield_cli, odd, tmp_path_factory):
+    """The pictures of that run, with images of three of its fields."""
+    folder = tmp_path_factory.mktemp("pictures") / "bilder ü"
+    fields = "_berstr_mung_time_s,region_rank_time_s,a_b_c__d__time_s"
+    images = ["--images"] if shutil.which("Xvfb") and shutil.which("pvpython") else []
+    result = perfield_cli(
+        "render", odd, "-o", folder, "--steps", "1", "--fields", fields, *images, timeout=300
+    )
+    assert result.returncode == 0, result.stderr
+    perfield_cli("render", odd, "-o", folder / "all", "--geometry")
+    return folder
+
+
+def arrays(pvd):
+    """Names of all point and cell arrays of the first step of a series."""
+    entry = next(ElementTree.parse(pvd).iter("DataSet"))
+    reader = vtkXMLMultiBlockDataReader()
+    reader.SetFileName(str(pvd.parent / entry.get("file")))
+    reader.Update()
+    picture = reader.GetOutput()
+    names = set()
+    for number in range(picture.GetNumberOfBlocks()):
+        block = picture.GetBlock(number)
+        for data in (block.GetPointData(), block.GetCellData()):
+            names |= {data.GetArrayName(i) for i in range(data.GetNumberOfArrays())}
+    return names
+
+
+def test_the_files_for_paraview_hold_all_fields(rendered):
+    names = arrays(rendered / "all/geometry.pvd")
+    assert {f"{field}_time_s" for field in REGIONS.values()} <= names
+    assert {"temperature in °C", "a_b___c_", "rank", "own_rank"} <= names  # VTK's files cannot hold a<b>&"c"
+    assert {"_berstr_mung_time_s", "region_rank_time_s"} <= arrays(rendered / "topology.pvd")
+
+
+def test_images_are_drawn_of_them(rendered):
+    if not (rendered / "images").exists():
+        pytest.skip("pvpython or Xvfb is not installed")
+    drawn = sorted(path.name for path in (rendered / "images").iterdir())
+    for picture in ("geometry", "topology"):
+        for field in ("_berstr_mung", "region_rank", "a_b_c__d_"):
+            assert any(name.startswith(f"{picture}_{field}_time_s") for name in drawn), (field, drawn)
+    assert all(path.stat().st_size > 5000 for path in (rendered / "images").iterdir())
+
+
+def test_an_own_field_that_does_not_fit_is_left_out_and_told(build_c, mpirun, bin_dir, perfield_cli):
+    program = build_c(
+        """
+      #include "perfield.h"
+      int main(void) {
+        int64_t e[6] = {0, 2, 0, 2, 0, 2};
+        double o[3] = {0}, d[3] = {1, 1, 1}, t[27] = {0};
+        perfield_initialize();
+        perfield_mesh_image(0, e, o, d);
+        perfield_field(0, "fits", PERFIELD_POINTS, perfield_array_of(t, PERFIELD_FLOAT64, 1, 27));
+        perfield_field(0, "too short", PERFIELD_POINTS, perfield_array_of(t, PERFIELD_FLOAT64, 1, 26));
+        perfield_field(5, "nowhere", PERFIELD_POINTS, perfield_array_of(t, PERFIELD_FLOAT64, 1, 27));
+        perfield_run(0, 0.0);
+      }
+    """,
+        mpi=False,
+    )
+    result = mpirun(1, bin_dir / "perfield-exec", program)
+    assert result.returncode == 0, result.stderr
+    shown = perfield_cli("render", "perfield-run", "--geometry", cwd=result.cwd)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.count("left out") == 1
+    assert "field 'too short' has 26 values, but the block has 27 points" in shown.stdout
+    names = arrays(result.cwd / "perfield-run/pictures/geometry.pvd")
+    assert "fits" in names and "too short" not in names
