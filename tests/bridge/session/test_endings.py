@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 
 import pytest
 from conftest import clean_environment
@@ -34,6 +35,10 @@ def test_a_rank_killed_in_mid_run_leaves_all_earlier_frames(measured):
         check=False,
     )
     assert result.returncode != 0
+    deadline = time.monotonic() + 60
+    while run.state == "running" and time.monotonic() < deadline:
+        time.sleep(0.1)  # mpirun does not wait for the ranks that it kills
+        run.refresh()
     assert run.state == "killed"
     assert len(run) >= 7
     for i in range(7):
