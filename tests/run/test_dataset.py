@@ -57,6 +57,7 @@ def test_absent_is_nan(tmp_path):
     assert np.isnan(data["region_time_s"].values[1, 1]).all()
 
 
-def test_run_without_steps_has_an_empty_dataset(tmp_path):
-    data = perfield.open(twin.write_run(tmp_path / "run", ranks=1, steps=0)).dataset()
+def test_run_without_a_step_yet_has_an_empty_dataset(tmp_path):
+    path = twin.write_run(tmp_path / "run", ranks=1, steps=0, ended=False, change_rank=twin.live_rank)
+    data = perfield.open(path).dataset()
     assert data.sizes["step"] == 0 and data.sizes["message"] == 0

@@ -165,9 +165,53 @@ def test_zero_regions_and_zero_messages_are_no_trouble(tmp_path):
     assert run.mesh(0, 1) == [] and run.fields(0, 0) == {}
 
 
-def test_zero_steps_have_setup_only(tmp_path):
-    run = perfield.open(twin.write_run(tmp_path / "run", steps=0))
-    assert len(run) == 0 and list(run.frames()) == [] and run.setup.present.all()
+def test_ended_run_without_steps_has_one_frame_of_all_that_it_measured(tmp_path):
+    path = twin.write_run(tmp_path / "run", ranks=2, steps=0, ended=False)
+    for rank in range(2):
+        writer = twin.Writer(next((path / "stream").iterdir()), rank)
+        writer.sequence = 4
+        message = {"peer": 1 - rank, "call": twin.ISEND, "count": 3, "bytes": 7}
+        row = twin.region_row(1, 5_000_000)
+        body = twin.step_body(
+            kind=2, measured_ns=2_000_000, resident_bytes=9, messages=[message], regions=[row]
+        )
+        writer.add("step", body, index=0)
+    run = perfield.open(path)
+    (frame,) = run.frames()
+    assert (len(run), frame.kind, frame.index, frame.partial) == (1, "whole", 0, False)
+    assert frame.values["step_time_s"] == pytest.approx([0.012, 0.012])  # 10 ms before, 2 ms after
+    assert frame.values["resident_bytes"].tolist() == [9, 9]
+    assert frame.values["sent_bytes"].tolist() == [7, 7] and frame.messages["count"].tolist() == [3, 3]
+    assert frame.values["solve_time_s"] == pytest.approx([0.005, 0.005])
+    assert run.fields(0, frame.index) == {} and run.dataset().sizes["step"] == 1
+    assert (run.setup.kind, run.setup.index, run.teardown.kind, run.teardown.index) == (
+        "setup",
+        -1,
+        "teardown",
+        0,
+    )
+
+
+def test_live_run_without_steps_has_no_frame_yet(tmp_path):
+    run = perfield.open(twin.write_run(tmp_path / "run", steps=0, ended=False, change_rank=twin.live_rank))
+    assert run.state == "running" and len(run) == 0 and list(run.frames()) == []
+
+
+def test_run_whose_steps_were_all_left_out_has_no_frame(tmp_path):
+    def left_out(rank, step, values):
+        values["flags"] = 4
+
+    run = perfield.open(twin.write_run(tmp_path / "run", steps=2, change_step=left_out))
+    assert run.state == "finished" and len(run) == 0
+
+
+def test_run_of_which_not_even_setup_was_written_has_no_frame(tmp_path):
+    path = twin.write_run(tmp_path / "run", ranks=1, steps=0, regions=(), mesh=False, ended=False)
+    stream = next((path / "stream").iterdir())
+    data = stream.read_bytes()
+    stream.write_bytes(data[: next(e["offset"] for e in twin.decode(data)[0] if e["type"] == "step")])
+    run = perfield.open(path)
+    assert run.state == "killed" and len(run) == 0
 
 
 def test_regions_are_joined_by_name_though_their_ids_differ(tmp_path):

@@ -34,13 +34,15 @@ _COPIED = {  # field -> (column of the step entry, factor)
     "io_write_bytes": ("io_write_bytes", 1),
     "pu_id": ("pu", 1),
 }
+_STATES = ("resident_bytes", "pu_id")  # of the moment; all others add up
 
 
 @dataclass(frozen=True)
 class Frame:
     """All ranks' step entries of one index.
 
-    index : number of the step's closing, from 0. label, time : the program's own number and time (lowest
+    kind : "step"; "setup" or "teardown" (before the first step, after the last); "whole": all that was
+    measured in a run that ended without closing a step. index : number of the step's closing, from 0. label, time : the program's own number and time (lowest
     rank's, median; NaN if none). span : steps that it adds up. partial : some rank may still deliver its
     entry. present : (n_ranks,) bool. mesh_version : (n_ranks,) int, 0 for none. values : field name ->
     (n_ranks,) float64, NaN where absent; `perfield.run.fields` says what each means. block_values : field
@@ -50,6 +52,7 @@ class Frame:
     outside this world, -3 unknown. waits : `rank peer count time_s`.
     """
 
+    kind: str
     index: int
     label: int
     time: float
@@ -65,8 +68,7 @@ class Frame:
 
 
 def build_frame(
-    index: int,
-    partial: bool,
+    place: dict[str, object],
     parts: Iterable[tuple[np.ndarray, dict[str, np.ndarray]]],
     n_ranks: int,
     regions: RegionTable,
@@ -75,7 +77,8 @@ def build_frame(
 ) -> Frame:
     """Puts a frame together from step entries.
 
-    parts : (rank of each entry, tables as _bridge.read_steps gives them). calls : names of the sending calls
+    place : kind, index and partial of the Frame. parts : (rank of each entry, tables as _bridge.read_steps
+    gives them); where a rank has several entries, they are added up. calls : names of the sending calls
     that the run's frames have fields of. mpi_ranks : (n_ranks,) bool, whether MPI was measured there.
     """
     ranks, steps, tables = _joined(parts)
@@ -84,7 +87,9 @@ def build_frame(
 
     values = {"rank": np.arange(n_ranks, dtype=np.float64)}
     for name, (column, factor) in _COPIED.items():
-        values[name] = _spread(n_ranks, ranks, steps[column] * float(factor))
+        numbers = steps[column] * float(factor)
+        values[name] = np.full(n_ranks, np.nan)
+        values[name][ranks] = numbers if name in _STATES else _summed(n_ranks, ranks, numbers)[ranks]
     values["pu_id"][values["pu_id"] < 0] = np.nan
     block_values = _region_values(values, n_ranks, regions, *tables["regions"])
     has_mpi = present & mpi_ranks
@@ -106,11 +111,10 @@ def build_frame(
     mesh_version[ranks] = steps["mesh_version"]
     times = steps["time"][np.isfinite(steps["time"])]
     return Frame(
-        index=index,
+        **place,
         label=int(steps["label"][np.argmin(ranks)]) if len(ranks) else 0,
         time=float(np.median(times)) if len(times) else float("nan"),
         span=int(steps["span"].max()) if len(ranks) else 1,
-        partial=partial,
         present=present,
         mesh_version=mesh_version,
         values=values,
@@ -144,13 +148,6 @@ def _joined(parts):
     return np.concatenate(all_ranks), np.concatenate(all_steps), joined
 
 
-def _spread(n_ranks: int, ranks: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """One number per rank, NaN for the ranks that are not listed."""
-    column = np.full(n_ranks, np.nan)
-    column[ranks] = numbers
-    return column
-
-
 def _summed(n: int, keys: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     return np.bincount(keys, weights=numbers.astype(np.float64), minlength=n)
 
@@ -174,7 +171,8 @@ def _region_values(values, n_ranks, regions, ranks, rows):
     for at in np.flatnonzero(blocks >= 0):
         names = region_fields(regions.regions[numbers[at]].field)
         for name, column in zip(names, columns):
-            block_values.setdefault(name, {})[int(ranks[at]), int(blocks[at])] = float(column[at])
+            of_block, key = block_values.setdefault(name, {}), (int(ranks[at]), int(blocks[at]))
+            of_block[key] = of_block.get(key, 0.0) + float(column[at])
     return block_values
 
 

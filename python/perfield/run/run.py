@@ -32,7 +32,8 @@ class Run:
     """One execution of a program under perfield, read from its run directory.
 
     It shows what was written when it was opened or last refreshed. Frames are counted from 0; a run that
-    measures one step in ten has a frame for each of those. Reading a frame reads that frame's entries only.
+    measures one step in ten has a frame for each of those. A run that ended without closing a step has one
+    frame of all that it measured (kind "whole"). Reading a frame reads its own entries only.
     """
 
     def __init__(self, path: str | PathLike[str]):
@@ -88,7 +89,7 @@ class Run:
         return self._last_index + 1
 
     def __len__(self) -> int:
-        return len(self._frame_index)
+        return len(self._frame_index) or int(self._is_whole)
 
     def frame(self, number: int) -> Frame:
         """The frame at a position (from 0; negative: from the end).
@@ -97,9 +98,11 @@ class Run:
         """
         if not -len(self) <= number < len(self):
             raise IndexError(f"frame {number} was asked for, but {self.path} has {len(self)} frames")
+        if self._is_whole:
+            return self._build("whole", 0, np.concatenate([self._kind_rows[k] for k in (_SETUP, _TEARDOWN)]))
         index = self._frame_index[number]
         begin, end = np.searchsorted(self._step_index, [index, index + 1])
-        return self._build(int(index), self._step_rows[begin:end])
+        return self._build("step", int(index), self._step_rows[begin:end])
 
     def frames(self) -> Iterator[Frame]:
         """All frames in turn; one at a time is in memory."""
@@ -109,13 +112,13 @@ class Run:
     @property
     def setup(self) -> Frame:
         """What came before the first step (index -1)."""
-        return self._build(-1, self._rows_of_kind(_SETUP))
+        return self._build("setup", -1, self._kind_rows[_SETUP])
 
     @property
     def teardown(self) -> Frame:
         """What came after the last step (its index is the first one behind the steps)."""
-        last = int(self._frame_index[-1]) + 1 if len(self) else 0
-        return self._build(last, self._rows_of_kind(_TEARDOWN))
+        behind = int(self._frame_index[-1]) + 1 if len(self._frame_index) else 0
+        return self._build("teardown", behind, self._kind_rows[_TEARDOWN])
 
     def dataset(self) -> xr.Dataset:
         """All frames as an xarray Dataset with dimensions step, rank and region; see perfield.run.dataset."""
@@ -185,14 +188,18 @@ class Run:
         bodies = (self.ranks[rank] or {}, self.ends.get(rank, {}))
         return any("pmpi" in (body.get("sources") or ()) for body in bodies)
 
-    def _rows_of_kind(self, kind: int) -> np.ndarray:
-        return self._kind_rows[kind]
+    @property
+    def _is_whole(self) -> bool:
+        """Whether the run's one frame is all of it: it has ended, and no rank closed a step."""
+        some = any(len(rows) for rows in self._kind_rows.values())
+        return some and self.state != "running" and not (self._last_index >= 0).any()
 
-    def _build(self, index: int, rows: np.ndarray) -> Frame:
+    def _build(self, kind: str, index: int, rows: np.ndarray) -> Frame:
         streams = self._streams
         parts = [(streams.places["rank"][here], tables) for here, tables in streams.steps(rows)]
         partial = self._is_partial(index, streams.places["rank"][rows])
-        return build_frame(index, partial, parts, self.n_ranks, self._regions, self._calls, self._mpi_ranks)
+        place = {"kind": kind, "index": index, "partial": partial}
+        return build_frame(place, parts, self.n_ranks, self._regions, self._calls, self._mpi_ranks)
 
     def _is_partial(self, index: int, ranks: np.ndarray) -> bool:
         """Whether a rank of a group that got here has neither this step, nor a later one, nor ended."""
