@@ -173,7 +173,8 @@ PERFIELD_PROCEDURE(perfield_mesh_ghosts, (int block, int association, perfield_a
 PERFIELD_PROCEDURE(perfield_mesh_changed, (void), ())
 
 /* A field of the simulation to be shown beside perfield's own. The array must stay valid; it is
- * read with the first frame at or after each multiple of fields_every. */
+ * read with the first frame at or after each multiple of fields_every (by itself: every tenth step
+ * at first, in a long run ever more rarely). */
 PERFIELD_PROCEDURE(perfield_field,
                    (int block, const char* name, int association, perfield_array values),
                    (block, name, association, values))

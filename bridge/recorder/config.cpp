@@ -90,7 +90,7 @@ struct Limit {
   double least, most;
 };
 const Limit kLimits[] = {{"measure_every", 1, 1e15}, {"sum_every", 1, 1e15},
-                         {"skip_steps", 0, 1e15},    {"fields_every", 0, 1e15},
+                         {"skip_steps", 0, 1e15},    {"fields_every", -1, 1e15},
                          {"max_regions", 1, 1e7},    {"max_peers", 1, 1e7},
                          {"record_limit", 1, 9e18},  {"flush_seconds", 0, 3600}};
 

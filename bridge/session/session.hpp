@@ -63,6 +63,7 @@ class Session {
   void start_clock() noexcept;
   bool is_measured(uint64_t step) const noexcept;
   void write_step(StepKind kind, uint64_t index, int64_t label, double time, uint64_t now) noexcept;
+  uint64_t fields_interval() const noexcept;
   void store_fields() noexcept;
   void flush_when_due(uint64_t now) noexcept;
   void check_writing() noexcept;

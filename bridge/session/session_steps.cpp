@@ -184,9 +184,19 @@ void Session::note_placement() {
   stream_.json(EntryType::place, 0, JsonObject().text("cpuset", set).str());
 }
 
-// The simulation's own fields go with the first frame at or after each multiple of fields_every.
+// Unless the configuration says it: half as often after each doubling of the steps, so that a long
+// run stores few fields and those of a picture are at most a sixteenth of the run old. By the
+// number of the step alone, so that all ranks store the same.
+uint64_t Session::fields_interval() const noexcept {
+  if (config_.fields_every >= 0) return uint64_t(config_.fields_every);
+  uint64_t interval = 10;
+  while (step_ >= 32 * interval) interval *= 2;
+  return interval;
+}
+
+// The simulation's own fields go with the first frame at or after each multiple of their interval.
 void Session::store_fields() noexcept {
-  auto every = uint64_t(config_.fields_every > 0 ? config_.fields_every : 0);
+  uint64_t every = fields_interval();
   if (!every || step_ < next_fields_ || !mesh_.has_fields()) return;
   next_fields_ = (step_ / every + 1) * every;
   try {

@@ -192,3 +192,17 @@ def test_a_code_that_keeps_on_describing_fields_is_held_within_the_limit(measure
     )
     assert sum(path.stat().st_size for path in (tmp_path / "perfield-run/mesh").iterdir()) < 120_000
     assert result.stderr.count("own fields take record_limit (100000 bytes)") == 1
+
+
+def test_a_long_run_stores_its_fields_ever_more_rarely(measured):
+    run, _ = measured("""
+      int64_t e[6] = {0, 1, 0, 0, 0, 0}; double o[3] = {0}, d[3] = {1, 1, 1}, t[2] = {0};
+      perfield_initialize();
+      perfield_mesh_image(0, e, o, d);
+      perfield_field(0, "temperature", PERFIELD_POINTS, perfield_array_of(t, PERFIELD_FLOAT64, 1, 2));
+      for (int s = 0; s < 3000; ++s) perfield_run(s, s);
+    """)
+    stored = sorted({run.fields(0, i)[(0, "temperature")].index for i in range(3000)})
+    assert stored[:33] == list(range(0, 330, 10))
+    assert len(stored) < 100
+    assert all(i - max(s for s in stored if s <= i) <= max(10, i / 16) for i in range(3000))
