@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Very many peers, and none at all: from MPI calls to frames, closing lines and pictures."""
+
+from __future__ import annotations
+
+import pytest
+
+import perfield
+
+ALL_TO_ALL = """
+#include <mpi.h>
+#include "perfield.h"
+#include <stdio.h>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  perfield_initialize();
+  for (int s = 0; s < 3; ++s) {
+    static char in[64][64], out[64];
+    MPI_Request requests[128];
+    int n = 0;
+    for (int peer = 0; peer < size; ++peer) {
+      MPI_Irecv(in[peer], 64, MPI_CHAR, peer, 0, MPI_COMM_WORLD, &requests[n++]);
+      MPI_Isend(out, rank * size + peer, MPI_CHAR, peer, 0, MPI_COMM_WORLD, &requests[n++]);
+    }
+    MPI_Waitall(n, requests, MPI_STATUSES_IGNORE);
+    perfield_run(s, s);
+  }
+  MPI_Finalize();
+  if (rank == 0) puts("the answer is 42");
+  return 0;
+}
+"""
+RANKS = 7
+
+
+@pytest.mark.parametrize("room", [1, 5, 4096])
+def test_all_to_all_peers_have_exact_sums_whatever_the_table_holds(build_c, mpirun, bin_dir, room):
+    program = bin_dir / "perfield-exec", build_c(ALL_TO_ALL)
+    result = mpirun(RANKS, *program, env={"PERFIELD_MAX_PEERS": str(room)})
+    assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
+    run = perfield.open(result.cwd / "perfield-run")
+    assert len(run) == 3
+    for frame in run.frames():
+        sent, received = frame.messages, frame.received
+        for rank in range(RANKS):
+            mine = sent[sent["source"] == rank]
+            size = sum(rank * RANKS + peer for peer in range(RANKS))
+            assert (mine["count"].sum(), mine["bytes"].sum()) == (RANKS, size)
+            arrived = received[received["target"] == rank]
+            size = sum(peer * RANKS + rank for peer in range(RANKS))
+            assert (arrived["count"].sum(), arrived["bytes"].sum()) == (RANKS, size)
+            named = len(mine[mine["target"] >= 0]) + len(arrived[arrived["source"] >= 0])
+            assert named <= room
+            if room == 4096:
+                assert named == 2 * RANKS
+        assert sent["empty"].sum() == received["empty"].sum() == 1  # from rank 0 to itself
+        assert (frame.values["isend_count"] == RANKS).all()
+    told = result.stderr.count("messages are counted as `other peers`; raise max_peers")
+    assert told == (0 if room == 4096 else 1)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_no_region_no_message_and_an_empty_piece_make_a_run_like_any_other(
+    build_c, mpirun, bin_dir, perfield_cli, ranks
+):
+    """The last rank's piece has no cell; with one rank there is nothing at all to draw on the mesh."""
+    program = build_c("""
+      #include <mpi.h>
+      #include "perfield.h"
+      #include <stdio.h>
+      int main(int argc, char** argv) {
+        MPI_Init(&argc, &argv);
+        int rank, size;
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        MPI_Comm_size(MPI_COMM_WORLD, &size);
+        int64_t zero = 0, e[6] = {0, 2, 0, 2, 0, 2};
+        double o[3] = {0}, d[3] = {1, 1, 1};
+        perfield_array none = perfield_array_of(0, PERFIELD_FLOAT64, 3, 0);
+        perfield_array no_numbers = perfield_array_of(0, PERFIELD_INT64, 1, 0);
+        perfield_initialize();
+        if (rank == size - 1)
+          perfield_mesh_unstructured(0, none, no_numbers, perfield_array_of(&zero, PERFIELD_INT64, 1, 1),
+                                     no_numbers, 0);
+        else
+          perfield_mesh_image(0, e, o, d);
+        for (int s = 0; s < 2; ++s) perfield_run(s, s);
+        MPI_Finalize();
+        puts("the answer is 42");
+        return 0;
+      }
+    """)
+    result = mpirun(ranks, bin_dir / "perfield-exec", program)
+    assert (result.returncode, result.stdout) == (0, "the answer is 42\n" * ranks), result.stderr
+    run = perfield.open(result.cwd / "perfield-run")
+    assert (len(run), run.n_ranks, run.regions, run.state) == (2, ranks, [], "finished")
+    for frame in run.frames():
+        assert len(frame.messages) == len(frame.received) == 0
+        assert (frame.values["sent_count"] == 0).all() and (frame.values["step_time_s"] > 0).all()
+    assert "messages" not in result.stderr
+    info = perfield_cli("info", "perfield-run", "--regions", "--messages", "--ranks", cwd=result.cwd)
+    assert info.returncode == 0, info.stderr
+    shown = perfield_cli("render", "perfield-run", cwd=result.cwd, timeout=300)
+    assert shown.returncode == 0, shown.stderr
+    for name in ("geometry", "messages", "topology"):
+        assert (result.cwd / f"perfield-run/pictures/{name}.pvd").is_file()
