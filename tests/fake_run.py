@@ -101,6 +101,7 @@ class FakeRun:
         self, path: Path, ranks: int = 4, steps: int = 3, kind: str = "unstructured", cells: int = 3
     ):
         self.path = path
+        self.state = "running"
         self.n_ranks = ranks
         self.info: dict = {"working_directory": ".", "configuration": {}}
         self.regions = [FakeRegion("solve", "solve"), FakeRegion("i flux", "i_flux")]

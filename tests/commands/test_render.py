@@ -157,3 +157,19 @@ def test_the_picture_of_the_heat_case_follows_its_hot_spot(mpirun, bin_dir, heat
         values = values_by_rank(path, "solver_loop_time_s")
         slowest.append(int(max(values, key=values.get).removeprefix("rank_")))
     assert slowest == holders, result.stdout
+
+
+def test_an_ended_run_without_steps_is_shown_as_one_frame(perfield_cli, tmp_path):
+    path = twin.write_run(tmp_path / "run", ranks=4, steps=0)
+    result = perfield_cli("render", path, "--topology")
+    assert result.returncode == 0, result.stderr
+    assert "no step was closed: the one frame shown is all that was measured" in result.stdout
+    assert [time for time, _ in steps_of(path / "pictures/topology.pvd")] == [0.0]
+
+
+def test_a_run_without_a_step_yet_is_told_and_no_directory_is_left_behind(perfield_cli, tmp_path):
+    path = twin.write_run(tmp_path / "run", steps=0, ended=False, change_rank=twin.live_rank)
+    result = perfield_cli("render", path)
+    assert result.returncode == 2
+    assert "holds no finished step; wait for the first one" in result.stderr
+    assert not (path / "pictures").exists()

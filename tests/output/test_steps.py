@@ -72,9 +72,15 @@ def test_a_range_without_any_step_is_told(tmp_path):
         choose_steps(run_of(tmp_path, 12), "30:40")
 
 
-def test_a_run_without_steps_is_told_what_to_do(tmp_path):
-    with pytest.raises(StepsError, match="no finished step"):
-        choose_steps(run_of(tmp_path, 0))
+@pytest.mark.parametrize(
+    ("state", "advice"),
+    [("running", "wait for the first one, or call perfield_run"), ("killed", "before a step was measured")],
+)
+def test_a_run_without_steps_is_told_what_to_do(tmp_path, state, advice):
+    run = run_of(tmp_path, 0)
+    run.state = state
+    with pytest.raises(StepsError, match=f"no finished step; .*{advice}"):
+        choose_steps(run)
 
 
 def test_steps_are_shown_at_the_programs_times(tmp_path):

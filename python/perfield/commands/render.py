@@ -62,8 +62,10 @@ def render(run: Any, arguments: argparse.Namespace) -> Path:
     from perfield.output.steps import choose_steps
 
     directory = Path(arguments.output) if arguments.output else Path(run.path, "pictures")
-    directory.mkdir(parents=True, exist_ok=True)
     steps = choose_steps(run, arguments.steps)
+    directory.mkdir(parents=True, exist_ok=True)
+    if run.frame(steps[0]).kind == "whole":
+        print("no step was closed: the one frame shown is all that was measured, from start to end")
     pictures = Pictures(run, steps, directory, _geometry(run, arguments), _topology(run, arguments))
     if pictures.geometry is None and pictures.topology is None:
         raise CommandError(f"{run.path} has neither a mesh nor a machine to show; `perfield info {run.path}`")

@@ -42,11 +42,12 @@ class Frame:
     """All ranks' step entries of one index.
 
     kind : "step"; "setup" or "teardown" (before the first step, after the last); "whole": all that was
-    measured in a run that ended without closing a step. index : number of the step's closing, from 0. label, time : the program's own number and time (lowest
-    rank's, median; NaN if none). span : steps that it adds up. partial : some rank may still deliver its
-    entry. present : (n_ranks,) bool. mesh_version : (n_ranks,) int, 0 for none. values : field name ->
-    (n_ranks,) float64, NaN where absent; `perfield.run.fields` says what each means. block_values : field
-    name -> {(rank, block): value}, of regions whose time was given to a block.
+    measured in a run that ended without closing a step. index : number of the step's closing, from 0. label,
+    time : the program's own number and time (lowest rank's, median; NaN if none). span : steps that it adds
+    up. partial : some rank may still deliver its entry. present : (n_ranks,) bool. mesh_version : (n_ranks,)
+    int, 0 for none. values : field name -> (n_ranks,) float64, NaN where absent; `perfield.run.fields` says
+    what each means. block_values : field name -> {(rank, block): value}, of regions whose time was given to
+    a block.
     messages, received : structured arrays `source target call count bytes empty largest`, as the sending
     (for get: the fetching) and as the receiving ranks counted; ranks of the world, or -1 other peers, -2
     outside this world, -3 unknown. waits : `rank peer count time_s`.

@@ -189,8 +189,7 @@ class Run:
         return any("pmpi" in (body.get("sources") or ()) for body in bodies)
 
     @property
-    def _is_whole(self) -> bool:
-        """Whether the run's one frame is all of it: it has ended, and no rank closed a step."""
+    def _is_whole(self) -> bool:  # its one frame is all of it
         some = any(len(rows) for rows in self._kind_rows.values())
         return some and self.state != "running" and not (self._last_index >= 0).any()
 
