@@ -94,10 +94,10 @@ static inline perfield_array perfield_array_component(const double* q, int32_t n
 /* ---------------------------------------------------------------------------------------------- */
 
 /* Call perfield_initialize where the time loop starts (after MPI_Init): what came before is setup
- * and belongs to no step. It also starts measuring where MPI_Init has not done so: in a program
- * started without perfield-exec, or without MPI (rank 0 of 1). Without this call, what precedes
- * the first perfield_run is setup. perfield_finalize is not needed where MPI_Finalize is called in
- * a program started by perfield-exec. */
+ * and belongs to no step. Without this call, what precedes the first perfield_run is setup. In a
+ * program started without perfield-exec, or without MPI (rank 0 of 1), this call, the first piece
+ * of mesh or the first perfield_run also starts measuring. perfield_finalize is not needed where
+ * MPI_Finalize is called in a program started by perfield-exec. */
 PERFIELD_PROCEDURE(perfield_initialize, (void), ())
 PERFIELD_PROCEDURE(perfield_finalize, (void), ())
 

@@ -3,6 +3,8 @@
 // environment.cpp - see environment.hpp.
 #include "session/environment.hpp"
 
+#include <dlfcn.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -37,6 +39,12 @@ void forget_preload_in_environment() {
   // A child that carries perfield by itself (linked, or under perfield-exec) would find the
   // launcher's numbers of this rank around it, and speak in its name.
   setenv("PERFIELD_ENABLED", "false", 1);
+}
+
+bool mpi_init_will_wake() noexcept {
+  // PMPI_Init comes from the MPI library alone; the wrappers define MPI_Init only.
+  static const bool will = getenv("PERFIELD_PRELOADED") && dlsym(RTLD_DEFAULT, "PMPI_Init");
+  return will;
 }
 
 uint64_t nodes_of_run() {

@@ -13,6 +13,10 @@ namespace perfield {
 // that a program started by this rank is not taken for a rank. Called once, in MPI_Init.
 void forget_preload_in_environment();
 
+// Whether a wrapped MPI_Init will start measuring: perfield-exec has preloaded the wrappers and the
+// program has an MPI.
+bool mpi_init_will_wake() noexcept;
+
 // Nodes of the run as the launcher's environment tells (ranks / ranks of a node), at least 1.
 uint64_t nodes_of_run();
 

@@ -8,6 +8,7 @@
 #include "perfield.h"
 #include "recorder/events.h"
 #include "recorder/recorder.hpp"
+#include "session/environment.hpp"
 #include "session/session.hpp"
 
 using perfield::recorder;
@@ -40,16 +41,31 @@ void enter(perfield_region region, int block) noexcept {
   recorder().enter_region(id, counted_as(*s, id, block));
 }
 
+// Starts measuring as the rank that the launcher's environment tells of.
+void wake_without_mpi() noexcept {
+  if (session().awake()) return;
+  int rank = 0, size = 1;
+  perfield::rank_from_environment(&rank, &size);
+  session().wake(rank, size, "");
+}
+
+// The first step or piece of mesh wakes a process in which no wrapped MPI_Init is going to.
+void wake_at_first_use() noexcept {
+  if (!session().awake() && !perfield::mpi_init_will_wake()) wake_without_mpi();
+}
+
+template <typename F>
+void describe(F description) noexcept {
+  wake_at_first_use();
+  session().with_mesh(description);
+}
+
 }  // namespace
 
 #define PERFIELD_EXPORT extern "C" __attribute__((visibility("default")))
 
 PERFIELD_EXPORT void perfield_initialize(void) {
-  int rank = 0, size = 1;
-  if (!session().awake()) {
-    perfield::rank_from_environment(&rank, &size);
-    session().wake(rank, size, "");
-  }
+  wake_without_mpi();
   session().setup_done();
 }
 
@@ -58,7 +74,10 @@ PERFIELD_EXPORT void perfield_finalize(void) {
   session().print_summary();
 }
 
-PERFIELD_EXPORT void perfield_run(int64_t step, double time) { session().close_step(step, time); }
+PERFIELD_EXPORT void perfield_run(int64_t step, double time) {
+  wake_at_first_use();
+  session().close_step(step, time);
+}
 
 PERFIELD_EXPORT int perfield_measuring(void) {
   return recorder().state() == perfield::Activity::active;
@@ -101,36 +120,36 @@ PERFIELD_EXPORT void perfield_resume(void) { session().resume(); }
 
 PERFIELD_EXPORT void perfield_mesh_image(int block, const int64_t extent[6], const double origin[3],
                                          const double spacing[3]) {
-  session().with_mesh([&](auto& mesh) { mesh.image(block, extent, origin, spacing); });
+  describe([&](auto& mesh) { mesh.image(block, extent, origin, spacing); });
 }
 
 PERFIELD_EXPORT void perfield_mesh_rectilinear(int block, const int64_t extent[6], perfield_array x,
                                                perfield_array y, perfield_array z) {
-  session().with_mesh([&](auto& mesh) { mesh.rectilinear(block, extent, x, y, z); });
+  describe([&](auto& mesh) { mesh.rectilinear(block, extent, x, y, z); });
 }
 
 PERFIELD_EXPORT void perfield_mesh_structured(int block, const int64_t extent[6],
                                               perfield_array points) {
-  session().with_mesh([&](auto& mesh) { mesh.structured(block, extent, points); });
+  describe([&](auto& mesh) { mesh.structured(block, extent, points); });
 }
 
 PERFIELD_EXPORT void perfield_mesh_unstructured(int block, perfield_array points,
                                                 perfield_array connectivity, perfield_array offsets,
                                                 perfield_array types, int first_number) {
-  session().with_mesh([&](auto& mesh) {
+  describe([&](auto& mesh) {
     mesh.unstructured(block, points, connectivity, offsets, types, first_number);
   });
 }
 
 PERFIELD_EXPORT void perfield_mesh_ghosts(int block, int association, perfield_array ghosts) {
-  session().with_mesh([&](auto& mesh) { mesh.ghosts(block, association, ghosts); });
+  describe([&](auto& mesh) { mesh.ghosts(block, association, ghosts); });
 }
 
 PERFIELD_EXPORT void perfield_mesh_changed(void) {
-  session().with_mesh([](auto& mesh) { mesh.changed(); });
+  describe([](auto& mesh) { mesh.changed(); });
 }
 
 PERFIELD_EXPORT void perfield_field(int block, const char* name, int association,
                                     perfield_array values) {
-  session().with_mesh([&](auto& mesh) { mesh.field(block, name, association, values); });
+  describe([&](auto& mesh) { mesh.field(block, name, association, values); });
 }

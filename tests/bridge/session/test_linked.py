@@ -122,3 +122,25 @@ def test_in_a_place_where_nothing_can_be_written_it_says_so_and_runs(linked, exe
         linked(SERIAL, False), env=env, told="cannot make the run directory /proc/nowhere/run"
     )
     assert list(folder.iterdir()) == []
+
+
+def test_the_first_piece_of_mesh_or_step_starts_measuring(linked, execute_here):
+    folder = execute_here(
+        linked(
+            """
+            #include "perfield.h"
+            #include <stdio.h>
+            int main(void) {
+              int64_t e[6] = {0, 4, 0, 3, 0, 2}; double o[3] = {0}, d[3] = {1, 1, 1};
+              perfield_mesh_image(0, e, o, d);
+              for (int s = 0; s < 3; ++s) perfield_run(s, s);
+              puts("the answer is 42");
+              return 0;
+            }
+            """,
+            False,
+        )
+    )
+    run = perfield.open(folder / "perfield-run")
+    assert [frame.label for frame in run.frames()] == [1, 2]  # the first call ended setup
+    assert run.mesh(0, 1)[0].extent == (0, 4, 0, 3, 0, 2)
