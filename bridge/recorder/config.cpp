@@ -45,7 +45,8 @@ const Key kKeys[] = {
 
 std::string variable(const char* key) {
   std::string name = "PERFIELD_";
-  for (const char* c = key; *c; ++c) name += static_cast<char>(std::toupper(*c));
+  for (const char* c = key; *c; ++c)  // toupper knows other capitals of i in some languages
+    name += *c >= 'a' && *c <= 'z' ? static_cast<char>(*c - 'a' + 'A') : *c;
   return name;
 }
 

@@ -3,8 +3,8 @@
 // json.cpp - joining keys and values.
 #include "stream/json.hpp"
 
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 
 namespace perfield {
 namespace {
@@ -31,9 +31,8 @@ JsonObject& JsonObject::numbers(const char* key, const int64_t* values, int n) {
 JsonObject& JsonObject::numbers(const char* key, const double* values, int n) {
   return raw(key, list(values, n, [](double v) {
                if (!std::isfinite(v)) return std::string("null");
-               char text[32];
-               snprintf(text, sizeof text, "%.17g", v);
-               return std::string(text);
+               char text[32];  // printf would write the comma of the program's language
+               return std::string(text, std::to_chars(text, text + sizeof text, v).ptr);
              }));
 }
 
