@@ -370,6 +370,16 @@ def write_run(
     return path
 
 
+def without_mpi(rank: int, values: dict) -> None:
+    """For `change_rank`: the rank is measured through perfield.h alone."""
+    values["sources"] = ["api"]
+
+
+def without_calls(rank: int, step: int, values: dict) -> None:
+    """For `change_step`: nothing of MPI was seen."""
+    values["messages"], values["calls"], values["waits"] = [], [], []
+
+
 def live_rank(rank: int, values: dict) -> None:
     """For `change_rank`: the rank is this very process: a run without `end` entries is seen as running."""
     boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -85,7 +85,7 @@ std::string imbalance_line(const Totals& totals) {
   return line("imbalance", text);
 }
 
-std::string waiting_line(const Totals& totals) {
+std::string waiting_line(const Totals& totals, bool is_blind) {
   RankTotals all;
   double worst = -1;
   int32_t worst_rank = 0;
@@ -97,6 +97,8 @@ std::string waiting_line(const Totals& totals) {
     const double share = double(own.waiting_ns()) / double(own.step_ns);
     if (share > worst) worst = share, worst_rank = rank;
   }
+  if (is_blind && !all.all_mpi_ns())
+    return line("waiting", "not known: MPI was not seen; start the program with perfield-exec");
   if (!all.step_ns || !all.all_mpi_ns()) return "";
   const auto share = [&](uint64_t ns) { return text_of_share(double(ns) / double(all.step_ns)); };
   std::string parts;
@@ -194,6 +196,8 @@ std::string notice_line(const RunTotals& run) {
     if (!count) return;
     text += (text.empty() ? "" : ", ") + text_of_count(count) + " " + (count == 1 ? one : many);
   };
+  if (run.n_blind() < run.blind.size())
+    say(run.n_blind(), "rank whose MPI was not seen", "ranks whose MPI was not seen");
   say(run.n_damaged, "damaged place in the streams", "damaged places in the streams");
   say(run.n_strangers, "entry of another run", "entries of another run");
   say(run.faults, "event that could not be right", "events that could not be right");
@@ -213,8 +217,8 @@ std::vector<std::string> closing_lines(const std::string& run_path, uint64_t max
     const std::string path = text_of_path(run_path);
     for (const std::string& text :
          {steps_line(run), run.steps.n_steps ? imbalance_line(totals) : std::string(),
-          waiting_line(totals), messages_line(totals), written_line(run), own_line(run),
-          notice_line(run),
+          waiting_line(totals, run.n_blind() > 0), messages_line(totals), written_line(run),
+          own_line(run), notice_line(run),
           line("look",
                "perfield open " + path + "    (files and images: render in place of open)")})
       if (!text.empty()) lines.push_back(text);

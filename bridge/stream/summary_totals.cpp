@@ -24,6 +24,11 @@ uint64_t pair_key(int32_t source, int32_t target) {
 
 bool fetches(uint16_t call) { return call == PERFIELD_CALL_get || call == PERFIELD_CALL_rget; }
 
+// Whether a `rank` or `end` entry names MPI among its sources.
+bool names_mpi(const std::string& text) {
+  return json_value(text, "sources").find("\"pmpi\"") != std::string::npos;
+}
+
 // Names and sizes of the stream files in a folder, by name.
 std::vector<std::pair<std::string, uint64_t>> files_in(const std::string& folder) {
   std::vector<std::pair<std::string, uint64_t>> files;
@@ -53,7 +58,8 @@ uint64_t RankTotals::waiting_ns() const {
          mpi_ns[PERFIELD_CLASS_onesided];
 }
 
-void Totals::add(int32_t rank, uint64_t index, uint64_t group, const StepView& step) {
+void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
+                 const StepView& step) {
   RankTotals& own = ranks[rank];
   uint64_t mpi_ns = 0;
   for (size_t n = 0; n < step.fixed.n_calls; ++n) {
@@ -79,15 +85,22 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, const StepView& s
     }
   }
 
-  const double compute = std::max(0.0, double(step.fixed.measured_ns) - double(mpi_ns));
   StepTotals& all = steps[index ^ group << 48];
+  const double span = std::max(1u, step.fixed.span);
+  all.longest_ns = std::max(all.longest_ns, double(step.fixed.measured_ns) / span);
+  if (is_blind && !step.fixed.n_calls && !step.fixed.n_messages) return;
+  const double compute = std::max(0.0, double(step.fixed.measured_ns) - double(mpi_ns));
   if (all.ranks++ == 0 || compute > all.most_compute_ns) {
     all.most_compute_ns = compute;
     all.slowest = rank;
   }
   all.compute_ns += compute;
-  const double span = std::max(1u, step.fixed.span);
-  all.longest_ns = std::max(all.longest_ns, double(step.fixed.measured_ns) / span);
+}
+
+uint64_t RunTotals::n_blind() const {
+  if (size < 2) return 0;
+  return static_cast<uint64_t>(
+      std::count_if(blind.begin(), blind.end(), [](const auto& entry) { return entry.second; }));
 }
 
 void RunTotals::add(const EntryHeader& header, const unsigned char* body, const StepView* step) {
@@ -98,8 +111,11 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     size = std::max(size, json_integer(text, "size", 0));
     hosts[json_text(text, "host")] = true;
     group[header.rank] = groups.emplace(json_text(text, "group"), groups.size()).first->second;
+    blind[header.rank] = !names_mpi(text);
   } else if (type == EntryType::end) {
     ++n_ended;
+    const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
+    if (names_mpi(text)) blind[header.rank] = false;
   } else if (step) {
     memory[header.rank] = step->fixed.perfield_bytes;
     faults += step->fixed.faults;
@@ -116,7 +132,8 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
       steps.n_unmeasured += inside;
     else
       (inside ? steps : outside)
-          .add(header.rank, inside ? header.index : 0, group[header.rank], *step);
+          .add(header.rank, inside ? header.index : 0, group[header.rank],
+               size > 1 && blind[header.rank], *step);
   }
 }
 

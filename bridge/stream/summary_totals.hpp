@@ -23,8 +23,8 @@ struct RankTotals {
   uint64_t waiting_ns() const;
 };
 
-struct StepTotals {  // of one index in one group
-  uint32_t ranks = 0;
+struct StepTotals {    // of one index in one group
+  uint32_t ranks = 0;  // whose compute time is known
   int32_t slowest = -1;
   double most_compute_ns = 0, compute_ns = 0;
   double longest_ns = 0;  // one of the steps that the entry adds up
@@ -43,7 +43,8 @@ struct Totals {
   uint64_t n_steps = 0;       // most that one rank closed
   uint64_t n_unmeasured = 0;  // of them
 
-  void add(int32_t rank, uint64_t index, uint64_t group, const StepView& step);
+  // is_blind: MPI was not seen there, so compute time is not known either.
+  void add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, const StepView& step);
 };
 
 struct RunTotals {
@@ -51,6 +52,7 @@ struct RunTotals {
   std::map<int32_t, uint64_t> memory;      // perfield's own, by rank, newest
   std::map<int32_t, uint64_t> group;       // by rank: number of its group
   std::map<int32_t, uint64_t> closed;      // by rank: steps closed
+  std::map<int32_t, bool> blind;           // by rank: MPI is none of its sources
   std::map<std::string, uint64_t> groups;  // name -> number
   std::map<std::string, bool> hosts;
   int64_t size = 0;      // of the world
@@ -60,6 +62,8 @@ struct RunTotals {
   uint64_t stream_bytes = 0, mesh_bytes = 0, bytes_read = 0;
 
   void add(const EntryHeader& header, const unsigned char* body, const StepView* step);
+  // Ranks of a world of several that perfield measured without seeing their MPI calls.
+  uint64_t n_blind() const;
 };
 
 inline constexpr size_t kMostPairs = size_t{1} << 18;

@@ -62,6 +62,14 @@ def test_steps_are_the_last_ones(run, printed):
     assert rows[-1]["longest_s"] == pytest.approx((twin.solve_ns(3, 4) + 200_000) / 1e9)
 
 
+def test_steps_without_mpi_have_times_and_no_imbalance(tmp_path, printed):
+    path = twin.write_run(
+        tmp_path / "run", ranks=2, steps=1, change_rank=twin.without_mpi, change_step=twin.without_calls
+    )
+    (row,) = json.loads(printed(path, "--steps", "--json"))["steps"]
+    assert row["longest_s"] > 0 and row["imbalance"] is None and row["slowest_rank"] is None
+
+
 def test_messages_are_the_heaviest_pairs(run, printed):
     rows = json.loads(printed(run, "--messages", 2, "--json"))["messages"]
     assert rows == [
@@ -91,8 +99,8 @@ def test_damage_is_told_below_the_lines(run, printed):
     assert "damage     stream/a-a-0000-0.pf: 8 bytes at " in printed(run)
 
 
-def test_run_without_steps_has_empty_tables(tmp_path, printed):
-    path = twin.write_run(tmp_path / "run", steps=0, regions=())
+def test_run_without_a_step_yet_has_empty_tables(tmp_path, printed):
+    path = twin.write_run(tmp_path / "run", steps=0, regions=(), ended=False, change_rank=twin.live_rank)
     text = printed(path, "--regions", "--steps", "--messages")
     assert text.count("(none)") == 3
 

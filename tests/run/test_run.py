@@ -106,16 +106,27 @@ def test_all_frames_carry_the_same_fields(tmp_path):
 
 
 def test_rank_without_mpi_source_has_no_mpi_values(tmp_path):
-    def bare(rank, values):
-        values["sources"] = ["api"]
-
-    def silent(rank, step, values):
-        values["messages"], values["calls"], values["waits"] = [], [], []
-
-    path = twin.write_run(tmp_path / "run", ranks=1, change_rank=bare, change_step=silent)
+    path = twin.write_run(
+        tmp_path / "run", ranks=1, change_rank=twin.without_mpi, change_step=twin.without_calls
+    )
     values = perfield.open(path).frame(0).values
     assert np.isnan(values["mpi_time_s"]).all() and np.isnan(values["sent_count"]).all()
     assert values["compute_time_s"] == values["step_time_s"]
+
+
+def test_compute_time_of_several_ranks_is_absent_where_mpi_was_not_seen(tmp_path):
+    def first_two(rank, values):
+        if rank < 2:
+            twin.without_mpi(rank, values)
+
+    def silent(rank, step, values):
+        if rank < 2:
+            twin.without_calls(rank, step, values)
+
+    path = twin.write_run(tmp_path / "run", ranks=3, change_rank=first_two, change_step=silent)
+    values = perfield.open(path).frame(0).values
+    assert np.isnan(values["compute_time_s"]).tolist() == [True, True, False]
+    assert np.isfinite(values["step_time_s"]).all()
 
 
 def test_fetched_messages_flow_from_the_target_to_the_rank(tmp_path):

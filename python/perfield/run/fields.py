@@ -60,7 +60,13 @@ FIELDS: tuple[Field, ...] = (
     Field("mpi_time_s", "s", "time in MPI calls of any class", "lower", "computed"),
     *(Field(f"mpi_{name}_time_s", "s", f"time in {_CLASS_MEANINGS[name]}", "lower") for name in TIME_CLASSES),
     Field("step_time_s", "s", f"measured time between the step's begin and end; {_PER_STEP}", "lower"),
-    Field("compute_time_s", "s", "step_time_s minus mpi_time_s, at least 0", "lower", "computed"),
+    Field(
+        "compute_time_s",
+        "s",
+        "step_time_s minus mpi_time_s, at least 0; absent where MPI was not seen, but for a rank alone",
+        "lower",
+        "computed",
+    ),
     Field("perfield_time_s", "s", "perfield's own time; lies in no step", "lower"),
     Field("resident_bytes", "B", "resident memory of the process (sampled at most every 10 ms)", "lower"),
     Field("cpu_user_time_s", "s", "CPU time of the process in user mode"),
@@ -90,13 +96,19 @@ def region_fields(stem: str) -> tuple[str, ...]:
     return tuple(stem + suffix for suffix in _REGION_SUFFIXES)
 
 
-def sanitised(name: str) -> str:
-    """A region's name as an identifier: what is no ASCII letter, digit or underscore becomes `_`; a leading
-    digit gets `_` before it. A name that clashes with a field of perfield's own gets `region_` before it.
+def identifier(name: str) -> str:
+    """A name that any expression takes: what is no ASCII letter, digit or underscore becomes `_`; a leading
+    digit gets `_` before it.
     """
     stem = re.sub(r"[^A-Za-z0-9_]", "_", name) or "_"
-    if stem[0].isdigit():
-        stem = "_" + stem
+    return "_" + stem if stem[0].isdigit() else stem
+
+
+def sanitised(name: str) -> str:
+    """A region's name as an identifier; one that clashes with a field of perfield's own gets `region_` before
+    it.
+    """
+    stem = identifier(name)
     clashes = stem in RESERVED or stem in CALL_NAMES.values() or not RESERVED.isdisjoint(region_fields(stem))
     return "region_" + stem if clashes else stem
 

@@ -186,7 +186,9 @@ def _mpi_times(values, has_mpi, ranks, rows):
         values[f"mpi_{name}_time_s"] = np.where(has_mpi, times, np.nan)
         total += times
     values["mpi_time_s"] = np.where(has_mpi, total, np.nan)
-    values["compute_time_s"] = np.maximum(values["step_time_s"] - total, 0)
+    is_known = has_mpi | (len(has_mpi) == 1)  # a rank alone may well do without MPI
+    computed = np.maximum(values["step_time_s"] - total, 0)
+    values["compute_time_s"] = np.where(is_known, computed, np.nan)
 
 
 def _message_values(values, has_mpi, calls, ranks, rows):

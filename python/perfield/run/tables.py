@@ -65,7 +65,7 @@ def steps(run: Run, last: int) -> list[dict]:
     for number in range(max(0, len(run) - last), len(run)):
         frame = run.frame(number)
         step, compute = frame.values["step_time_s"], frame.values["compute_time_s"]
-        mean = float(np.nanmean(compute)) if frame.present.any() else 0.0
+        mean = float(np.nanmean(compute)) if np.isfinite(compute).any() else 0.0
         rows.append(
             {
                 "index": frame.index,

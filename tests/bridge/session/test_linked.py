@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 
+import numpy as np
 import pytest
 from conftest import clean_environment
 
@@ -96,7 +97,10 @@ def test_under_mpirun_all_ranks_find_each_other_and_mpi_is_not_measured(linked, 
     assert [path.name for path in result.cwd.iterdir()] == ["perfield-run"]
     assert counts(run) == [[1, 1, 1]] * 4
     assert [rank["rank"] for rank in run.ranks] == [0, 1, 2]
-    assert "sent_count" not in run.frame(0).values or (run.frame(0).values["sent_count"] != 1).all()
+    assert all(
+        np.isnan(run.frame(0).values[name]).all() for name in ("sent_count", "mpi_time_s", "compute_time_s")
+    )
+    assert "MPI was not seen; start the program with perfield-exec" in result.stderr
     assert result.stderr.count("perfield open") == 1
 
 

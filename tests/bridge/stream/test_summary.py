@@ -74,6 +74,37 @@ def test_waiting_names_the_classes_that_wait(tmp_path):
     assert text == "50 % of the time (collective 20 %, one-sided 30 %); all MPI 65 %"
 
 
+def test_where_mpi_was_not_seen_waiting_and_imbalance_are_not_known(tmp_path):
+    path = twin.write_run(
+        tmp_path / "run", ranks=3, change_rank=twin.without_mpi, change_step=twin.without_calls
+    )
+    lines = lines_of(path)
+    assert "imbalance" not in lines and "messages" not in lines and "notice" not in lines
+    assert lines["waiting"] == "not known: MPI was not seen; start the program with perfield-exec"
+
+
+def test_a_rank_alone_need_not_have_mpi(tmp_path):
+    path = twin.write_run(
+        tmp_path / "run", ranks=1, change_rank=twin.without_mpi, change_step=twin.without_calls
+    )
+    assert "waiting" not in lines_of(path)
+
+
+def test_some_ranks_without_mpi_are_told_and_left_out_of_the_imbalance(tmp_path):
+    def last(rank, values):
+        if rank == 3:
+            twin.without_mpi(rank, values)
+
+    def silent(rank, step, values):
+        if rank == 3:
+            twin.without_calls(rank, step, values)
+
+    lines = lines_of(twin.write_run(tmp_path / "run", ranks=4, change_rank=last, change_step=silent))
+    assert lines["imbalance"].startswith("1.48 ")  # of the other three: 3.102 / mean(1.102, 2.102, 3.102)
+    assert "slowest most often: rank 2 (100 %" in lines["imbalance"]
+    assert lines["notice"] == "1 rank whose MPI was not seen"
+
+
 def test_zero_messages_have_no_line(tmp_path):
     def silent(rank, step, values):
         values["messages"] = []
