@@ -50,7 +50,7 @@ def test_ranks_say_where_they_ran_and_how_they_ended(run, printed):
 def test_regions_say_where_they_were_slowest(run, printed):
     rows = json.loads(printed(run, "--regions", "--json"))["regions"]
     solve = next(row for row in rows if row["field"] == "solve")
-    assert solve["of_rank"] == 3 and solve["in_step"] == 4 and solve["ranks"] == 4
+    assert (solve["of_rank"], solve["in_frame"], solve["in_step"], solve["ranks"]) == (3, 4, 5, 4)
     assert solve["largest_time_s"] == pytest.approx(twin.solve_ns(3, 4) / 1e9)
     mean = sum(twin.solve_ns(rank, step) for rank in range(4) for step in range(5)) / 20
     assert solve["mean_time_s"] == pytest.approx(mean / 1e9)
@@ -58,7 +58,8 @@ def test_regions_say_where_they_were_slowest(run, printed):
 
 def test_steps_are_the_last_ones(run, printed):
     rows = json.loads(printed(run, "--steps", 2, "--json"))["steps"]
-    assert [row["index"] for row in rows] == [3, 4] and rows[-1]["slowest_rank"] == 3
+    assert [(row["frame"], row["step"]) for row in rows] == [(3, 4), (4, 5)]
+    assert rows[-1]["slowest_rank"] == 3
     assert rows[-1]["longest_s"] == pytest.approx((twin.solve_ns(3, 4) + 200_000) / 1e9)
 
 
@@ -83,7 +84,25 @@ def test_messages_to_peers_without_a_rank_keep_their_numbers(tmp_path, printed):
         values["messages"] = [{"peer": -2, "call": twin.ISEND, "count": 1, "bytes": 8}]
 
     path = twin.write_run(tmp_path / "run", ranks=1, steps=2, change_step=elsewhere)
-    assert printed(path, "--messages").splitlines()[1].split() == ["0", "-2", "2", "16", "0"]
+    assert printed(path, "--messages").splitlines()[1].split() == ["0", "-2", "2", "16", "B", "0"]
+
+
+def test_tables_say_below_what_they_hold(run, printed):
+    lines = printed(run, "--messages", 2).splitlines()
+    assert lines[1].split() == ["3", "0", "15", "40", "kB", "5"]
+    assert lines[-1] == "(2 of 4 pairs, by bytes; added up over 5 frames)"
+    meaning = "frame: its place in the run, as in render --steps; step: the program's own number)"
+    assert printed(run, "--steps").splitlines()[-1] == f"({meaning}"
+    entered = "(mean_time_s: per frame and rank that entered it, over 5 frames; "
+    assert printed(run, "--regions").splitlines()[-1] == entered + meaning
+
+
+def test_ended_run_without_steps_is_one_frame_in_every_table(tmp_path, printed):
+    path = twin.write_run(tmp_path / "run", ranks=2, steps=0)
+    text = printed(path, "--regions", "--steps")
+    assert text.count("no step was closed: the one frame is all that was measured") == 2
+    (row,) = json.loads(printed(path, "--steps", "--json"))["steps"]
+    assert (row["frame"], row["step"], row["longest_s"]) == (0, None, pytest.approx(0.012))
 
 
 def test_absent_values_are_dashes_and_null(tmp_path, printed):

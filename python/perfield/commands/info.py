@@ -41,7 +41,7 @@ def execute(arguments: argparse.Namespace) -> int:
     import perfield
 
     run = perfield.open(arguments.run)
-    tables = _tables(run, arguments)
+    tables, notes = _tables(run, arguments)
     if arguments.json:
         facts = {"run": str(run.path), "state": run.state, "n_ranks": run.n_ranks, "n_frames": len(run)}
         facts |= {"command": run.info.get("command"), "lines": closing_lines(run.path), "damage": run.damage}
@@ -53,6 +53,8 @@ def execute(arguments: argparse.Namespace) -> int:
         if number or len(tables) > 1:
             print(("\n" if number else "") + name)
         print(format_table(rows))
+        if rows and name in notes:
+            print(f"({notes[name]})")
     return 0
 
 
@@ -68,7 +70,7 @@ def format_table(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return "(none)"
     names = list(rows[0])
-    texts = [[_text(row[name]) for name in names] for row in rows]
+    texts = [[_text(row[name], name) for name in names] for row in rows]
     right = [all(isinstance(row[name], (int, float, type(None))) for row in rows) for name in names]
     widths = [max(len(text) for text in column) for column in zip(names, *texts)]
 
@@ -79,24 +81,36 @@ def format_table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(line(cells) for cells in [names, *texts])
 
 
-def _tables(run: Run, arguments: argparse.Namespace) -> dict[str, list[dict]]:
+def _tables(run: Run, arguments: argparse.Namespace) -> tuple[dict[str, list[dict]], dict[str, str]]:
+    """The tables asked for by name, and what is to be said below them."""
     from perfield.run import tables
 
-    found = {}
+    found, notes = {}, {}
+    newest = min(len(run), tables.MOST_FRAMES)
+    frames = f"{newest} frame{'s' if newest != 1 else ''}"
+    if newest < len(run):
+        frames = f"the newest {frames} of {len(run)}"
+    frame_and_step = "frame: its place in the run, as in render --steps; step: the program's own number"
+    if len(run) and run.frame(-1).kind == "whole":
+        frame_and_step = "no step was closed: the one frame is all that was measured, from start to end"
     if arguments.ranks:
         found["ranks"] = tables.ranks(run)
     if arguments.regions:
         found["regions"] = tables.regions(run)
+        notes["regions"] = f"mean_time_s: per frame and rank that entered it, over {frames}; {frame_and_step}"
     if arguments.steps is not None:
         found["steps"] = tables.steps(run, arguments.steps)
+        notes["steps"] = frame_and_step
     if arguments.messages is not None:
-        found["messages"] = tables.messages(run, arguments.messages)
+        found["messages"], n_pairs = tables.messages(run, arguments.messages)
+        shown = len(found["messages"])
+        notes["messages"] = f"{shown} of {n_pairs} pairs, by bytes; added up over {frames}"
     if arguments.picture:
         from perfield.pictures import topology_table
 
         columns = ("level", "id", "x", "y", "z", "parent")
         found["picture"] = [dict(zip(columns, row)) for row in topology_table(run)]
-    return found
+    return found, notes
 
 
 def _title(run: Run) -> str:
@@ -110,13 +124,23 @@ def _damage_lines(damage: list[str]) -> list[str]:
     return shown + ([f"damage     and {more} more: perfield info --json lists all"] if more else [])
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, column: str) -> str:
     if value is None:
         return "-"
+    if column == "bytes":
+        return _bytes(value)
     if isinstance(value, float):
         return f"{value:.4g}"
     text = str(value)
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def _bytes(count: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 999.5:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} TB"
 
 
 def _plain(value: Any) -> Any:

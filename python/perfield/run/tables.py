@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from perfield.run.frame import Frame
     from perfield.run.run import Run
 
 MOST_FRAMES = 1000  # that are read for a table; the newest ones
@@ -30,13 +31,14 @@ def ranks(run: Run) -> list[dict]:
 
 
 def regions(run: Run) -> list[dict]:
-    """A row per region: its field, mean seconds per step (over ranks that entered it), the largest time of
-    one rank in one step with rank and step, how many ranks entered it, its name. Of the newest 1000 frames.
+    """A row per region: its field, mean seconds per frame and rank that entered it, the largest time of one
+    rank in one frame with rank, frame and the program's number of the step, how many ranks entered it, its
+    name. Of the newest 1000 frames.
     """
     stems = list(dict.fromkeys(region.field for region in run.regions))
     own_name = {region.field: region.name for region in run.regions}
     sums, counts = np.zeros((2, len(stems), run.n_ranks))
-    largest, where = np.full(len(stems), -1.0), [(None, None)] * len(stems)
+    largest, where = np.full(len(stems), -1.0), [(None, None, None)] * len(stems)
     for number in _newest(run):
         frame = run.frame(number)
         for row, stem in enumerate(stems):
@@ -45,21 +47,23 @@ def regions(run: Run) -> list[dict]:
             counts[row] += np.isfinite(times)
             if counts[row].any() and np.nanmax(np.append(times, -1)) > largest[row]:
                 rank = int(np.nanargmax(times))
-                largest[row], where[row] = times[rank], (rank, frame.index)
+                largest[row], where[row] = times[rank], (rank, number, _step_number(frame))
     rows = []
     for row, stem in enumerate(stems):
         seen = counts[row].sum()
         mean = float(sums[row].sum() / seen) if seen else None
         most = float(largest[row]) if seen else None
-        slowest = {"largest_time_s": most, "of_rank": where[row][0], "in_step": where[row][1]}
+        slowest = {"largest_time_s": most, **dict(zip(("of_rank", "in_frame", "in_step"), where[row]))}
         n_ranks = int((counts[row] > 0).sum())
         rows.append({"field": stem, "mean_time_s": mean, **slowest, "ranks": n_ranks, "name": own_name[stem]})
     return rows
 
 
 def steps(run: Run, last: int) -> list[dict]:
-    """A row for each of the last frames: index, label, time, longest and mean step time, imbalance of compute
-    time (largest / mean), the rank that computed longest, ranks that are present, whether it is partial.
+    """A row for each of the last frames: its place in the run, the program's number of the step (None: no
+    step was closed, the frame is all that was measured), time, longest and mean step time, imbalance of
+    compute time (largest / mean), the rank that computed longest, ranks that are present, whether it is
+    partial.
     """
     rows = []
     for number in range(max(0, len(run) - last), len(run)):
@@ -68,8 +72,8 @@ def steps(run: Run, last: int) -> list[dict]:
         mean = float(np.nanmean(compute)) if np.isfinite(compute).any() else 0.0
         rows.append(
             {
-                "index": frame.index,
-                "label": frame.label,
+                "frame": number,
+                "step": _step_number(frame),
                 "time": frame.time if np.isfinite(frame.time) else None,
                 "longest_s": float(np.nanmax(step)) if frame.present.any() else None,
                 "mean_s": float(np.nanmean(step)) if frame.present.any() else None,
@@ -82,9 +86,9 @@ def steps(run: Run, last: int) -> list[dict]:
     return rows
 
 
-def messages(run: Run, most: int) -> list[dict]:
+def messages(run: Run, most: int) -> tuple[list[dict], int]:
     """A row for each of the heaviest pairs of ranks, by bytes: what source sent to target (or
-    target fetched), added up over all calls and the newest 1000 frames.
+    target fetched), added up over all calls and the newest 1000 frames; and how many pairs there are.
     """
     keys, sums = np.zeros(0, dtype=np.int64), np.zeros((0, 3), dtype=np.uint64)
     for number in _newest(run):
@@ -102,7 +106,11 @@ def messages(run: Run, most: int) -> list[dict]:
         count, size, empty = (int(number) for number in sums[at])
         pair_of_ranks = {"source": source, "target": target}
         rows.append({**pair_of_ranks, "count": count, "bytes": size, "empty": empty})
-    return rows
+    return rows, len(keys)
+
+
+def _step_number(frame: Frame) -> int | None:
+    return frame.label if frame.kind == "step" else None
 
 
 def _newest(run: Run) -> range:
