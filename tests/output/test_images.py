@@ -149,3 +149,11 @@ def test_colours_mean_the_same_in_all_steps(drawn):
     legends = [pixels(path)[200:700, 1310:1345] for path in drawn if "geometry_compute_time_s" in path.name]
     assert len(legends) == 2
     assert (legends[0] == legends[1]).all()
+
+
+def test_displays_keep_away_from_those_that_mpi_programs_look_at_and_from_each_other():
+    if shutil.which("Xvfb") is None:
+        pytest.skip("Xvfb is not installed")
+    with images.display() as one, images.display() as two:
+        assert one != two
+        assert all(int(name.removeprefix(":")) >= 10 for name in (one, two))

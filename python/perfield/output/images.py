@@ -20,6 +20,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+# hwloc, in any program's MPI_Init on this machine, looks for graphics cards behind displays 0 to 9; if one of
+# these goes away meanwhile, the X library ends that program.
+DISPLAYS = range(100, 200)
 SCRIPTS = Path(__file__).parents[1] / "catalyst_scripts"
 MACHINE_FIELDS = ("topology_type", "node_id", "host_name")
 MESSAGE_FIELDS = ("source", "target")
@@ -101,6 +104,36 @@ def draw_images(directory: Path, images: Sequence[dict[str, Any]]) -> list[Path]
     return files
 
 
+def _start_display(xvfb: str) -> tuple[subprocess.Popen, int]:
+    """A virtual display and its number. Raises ImagesError if there is none to be had."""
+    for number in DISPLAYS:
+        if Path(f"/tmp/.X11-unix/X{number}").exists():
+            continue
+        reading, writing = os.pipe()
+        command = [xvfb, f":{number}", "-displayfd", str(writing), "-screen", "0", "1920x1200x24"]
+        quiet = subprocess.DEVNULL
+        server = subprocess.Popen(
+            [*command, "-nolisten", "tcp", "-noreset"],
+            pass_fds=[writing],
+            stdin=quiet,
+            stdout=quiet,
+            stderr=quiet,
+        )
+        os.close(writing)
+        with os.fdopen(reading) as pipe:
+            if pipe.readline().strip():
+                return server, number
+        code = server.wait()
+        if not Path(f"/tmp/.X11-unix/X{number}").exists():  # it failed, not because others were faster
+            raise ImagesError(
+                f"{xvfb} gave no display and ended with {code}; try it by hand, or set DISPLAY and "
+                "take it out of PATH."
+            )
+    raise ImagesError(
+        f"displays {DISPLAYS[0]} to {DISPLAYS[-1]} are all taken; remove old sockets in /tmp/.X11-unix."
+    )
+
+
 @contextlib.contextmanager
 def display() -> Iterator[str]:
     """A virtual display of our own for the time of the `with`; the user's if there is no Xvfb.
@@ -116,29 +149,8 @@ def display() -> Iterator[str]:
             )
         yield os.environ["DISPLAY"]
         return
-    reading, writing = os.pipe()
-    command = [
-        xvfb,
-        "-displayfd",
-        str(writing),
-        "-screen",
-        "0",
-        "1920x1200x24",
-        "-nolisten",
-        "tcp",
-        "-noreset",
-    ]
-    quiet = subprocess.DEVNULL
-    server = subprocess.Popen(command, pass_fds=[writing], stdin=quiet, stdout=quiet, stderr=quiet)
-    os.close(writing)
+    server, number = _start_display(xvfb)
     try:
-        with os.fdopen(reading) as pipe:
-            number = pipe.readline().strip()
-        if not number:
-            raise ImagesError(
-                f"{xvfb} gave no display and ended with {server.wait()}; try it by hand, or set DISPLAY and "
-                "take it out of PATH."
-            )
         yield f":{number}"
     finally:
         server.terminate()
