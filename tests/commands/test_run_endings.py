@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield run of programs that end badly: their exit codes come back, and what was seen is shown."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import clean_environment
+
+import perfield
+
+PROGRAM = """
+#include <mpi.h>
+#include "perfield.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int n, char** words) {
+  MPI_Init(&n, &words);
+  int rank; MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  perfield_initialize();
+  for (int s = 0; s < 8; ++s) {
+    perfield_begin("work"); perfield_end("work");
+    perfield_run(s, s);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1) {
+    switch (words[1][0]) {
+      case 'k': raise(SIGKILL);
+      case 's': raise(SIGSEGV);
+      case 'a': MPI_Abort(MPI_COMM_WORLD, 9);
+      case 'e': exit(5);
+      case 'q': _exit(6);
+    }
+  }
+  puts("waiting"); fflush(stdout);
+  for (;;) sleep(1);
+}
+"""
+WAYS = {
+    "kill": 128 + signal.SIGKILL,
+    "segfault": 128 + signal.SIGSEGV,
+    "abort": 9,
+    "exit": 5,
+    "quick exit": 6,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_program_that_ends_badly_keeps_its_code_and_its_frames(perfield_cli, build_c, way, tmp_path):
+    program = build_c(PROGRAM)
+    result = perfield_cli("run", "-n", "2", "--oversubscribe", program, way, cwd=tmp_path)
+    assert result.returncode == WAYS[way], result.stderr
+    assert result.stderr.count("perfield open perfield-run") == 1
+    assert "8 on 2 ranks" in result.stderr
+    run = perfield.open(tmp_path / "perfield-run")
+    assert len(run) == 8 and not run.damage
+    for frame in run.frames():
+        assert frame.present.all() and (frame.values["work_count"] == 1).all()
+
+
+def test_an_interrupt_ends_the_program_and_shows_what_was_seen(bin_dir, build_c, tmp_path):
+    process = subprocess.Popen(
+        [bin_dir / "perfield", "run", "-n", "2", "--oversubscribe", build_c(PROGRAM), "wait"],
+        env=clean_environment(),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    for _ in range(2):
+        assert process.stdout.readline() == "waiting\n"
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "8 on 2 ranks" in err and "Traceback" not in err
+    run = perfield.open(tmp_path / "perfield-run")
+    deadline = time.monotonic() + 60
+    while run.state == "running" and time.monotonic() < deadline:
+        time.sleep(0.1)
+        run.refresh()
+    assert run.state == "killed" and len(run) == 8
