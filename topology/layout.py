@@ -30,7 +30,8 @@ class Cells:
     level : uint8, place in LEVELS.
     node : int32, place in placement.nodes.
     number : int32, the node's, part's or rank's own number.
-    parent : int32, place in this table of the cell above; -1 for nodes.
+    parent : int32, place in this table of the cell above, for ranks the smallest part that holds all
+        their PUs; -1 for nodes.
     x, y, z, width : float64, centre and full width, in units of one row's height.
     machine, ranks, measurements : which cells are nodes and their parts, which are ranks, which are
         measurements. The latter two are in the order of `rank`.

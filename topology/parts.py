@@ -20,17 +20,20 @@ class _Template:
     """The used parts of one machine: node, then level by level from left to right.
 
     columns : int32 (5, n_parts): level, number, first PU, last PU (exclusive), parent (counted in here).
-    pu_part : int32 (n_pus,), which part is the PU at a position; of no meaning where the PU is not used.
+    bindings : int64 (n_bindings,), places in placement.bindings of those on this machine, ascending.
+    holder : int32 (n_bindings,), the smallest part (counted in here) that holds all PUs of each.
     """
 
     columns: np.ndarray
-    pu_part: np.ndarray
+    bindings: np.ndarray
+    holder: np.ndarray
 
 
 def used_parts(
     placement: Placement, levels: list[str], rank: np.ndarray
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """The used nodes and parts of the run, node by node; and where each rank's first PU is among them.
+    """The used nodes and parts of the run, node by node; and for each rank the smallest of them that holds
+    all its PUs.
 
     Columns (int32): level, number, first, last (PU positions), parent (place in the columns, -1 for
     nodes), node.
@@ -48,11 +51,12 @@ def used_parts(
     parent = np.where(level == 0, -1, parent + node_start[node]).astype(np.int32)
     columns = {"level": level, "number": number, "first": first, "last": last, "parent": parent, "node": node}
 
-    pu_parts = np.concatenate([template.pu_part for template in templates])
-    lengths = np.array([len(template.pu_part) for template in templates], np.int64)
-    pu_starts = np.cumsum(lengths) - lengths
+    width = max(len(placement.bindings), 1)  # a key is template * width + binding
+    keys = np.concatenate([i * width + template.bindings for i, template in enumerate(templates)])
+    holders = np.concatenate([template.holder for template in templates])
     rank_node = placement.node_id[rank]
-    return columns, node_start[rank_node] + pu_parts[pu_starts[kind[rank_node]] + placement.first[rank]]
+    rank_keys = kind[rank_node] * width + placement.binding[rank]
+    return columns, node_start[rank_node] + holders[np.searchsorted(keys, rank_keys)]
 
 
 def _templates(placement: Placement, levels: list[str]) -> tuple[list[_Template], np.ndarray]:
@@ -70,15 +74,16 @@ def _templates(placement: Placement, levels: list[str]) -> tuple[list[_Template]
         key = (id(node.machine), mine.tobytes())
         if key not in number_of:
             number_of[key] = len(templates)
-            templates.append(_template(node.machine, [placement.bindings[b] for b in mine], levels))
+            templates.append(_template(node.machine, placement, mine, levels))
         kind[i] = number_of[key]
-    return templates or [_Template(np.zeros((5, 0), np.int32), np.zeros(0, np.int32))], kind
+    nothing = _Template(np.zeros((5, 0), np.int32), np.zeros(0, np.int64), np.zeros(0, np.int32))
+    return templates or [nothing], kind
 
 
-def _template(machine: Machine, bindings: list[np.ndarray], levels: list[str]) -> _Template:
+def _template(machine: Machine, placement: Placement, bindings: np.ndarray, levels: list[str]) -> _Template:
     is_used = np.zeros(len(machine.pus) + 1, np.int64)
-    for positions in bindings:
-        is_used[positions + 1] = 1
+    for binding in bindings:
+        is_used[placement.bindings[binding] + 1] = 1
     n_used = np.cumsum(is_used)  # among the PUs to the left of a position
     above = np.full(len(machine.pus), -1, np.int32)  # the lowest part so far over each PU
     rows: list[np.ndarray] = []
@@ -93,4 +98,10 @@ def _template(machine: Machine, bindings: list[np.ndarray], levels: list[str]) -
         for part, (first, last) in enumerate(spans, start=size):
             above[first:last] = part
         size += len(spans)
-    return _Template(np.concatenate(rows, axis=1), above)
+    columns = np.concatenate(rows, axis=1)
+    _, _, first, last, _ = columns
+    holder = np.zeros(len(bindings), np.int32)
+    for i, binding in enumerate(bindings):
+        positions = placement.bindings[binding]
+        holder[i] = np.flatnonzero((first <= positions[0]) & (positions[-1] < last))[-1]
+    return _Template(columns, bindings, holder)

@@ -83,11 +83,11 @@ pu          | n10 pu 8      | 12.75 3   5 | n10 core 4
 pu          | n10 pu 9      | 14.25 3   5 | n10 core 4
 pu          | n10 pu 10     | 15.75 3   5 | n10 core 5
 pu          | n10 pu 11     | 17.25 3   5 | n10 core 5
-rank        | rank 0        | 13.5  1.5 5 | n10 pu 8
+rank        | rank 0        | 13.5  1.5 5 | n10 l3 2
 rank        | rank 1        | 3.75  1.5 0 | n2 pu 2
 rank        | rank 2        | 23.25 1.5 0 | n2 pu 15
-rank        | rank 3        | 1.5   1.5 0 | n2 pu 0
-rank        | rank 4        | 16.5  1.5 5 | n10 pu 8
+rank        | rank 3        | 1.5   1.5 0 | n2 core 0
+rank        | rank 4        | 16.5  1.5 5 | n10 l3 2
 measurement | measurement 0 | 13.5  0.5 5 | rank 0
 measurement | measurement 1 | 3.75  0.5 0 | rank 1
 measurement | measurement 2 | 23.25 0.5 0 | rank 2
@@ -113,7 +113,7 @@ pu          | n pu 8        | 17 3   0 | n core 8
 pu          | n pu 9        | 19 3   0 | n core 9
 pu          | n pu 10       | 21 3   0 | n core 10
 pu          | n pu 11       | 23 3   0 | n core 11
-rank        | rank 0        | 18 1.5 0 | n pu 6
+rank        | rank 0        | 18 1.5 0 | n l3 1
 measurement | measurement 0 | 18 0.5 0 | rank 0
 """
 
@@ -163,6 +163,14 @@ def test_a_hybrid_rank_spans_all_its_pus_and_shared_pus_are_divided():
     cells = layout(placed("two-packages-4-cores", *[("n", "0-7")] * 5))
     assert cells.x[cells.ranks].tolist() == pytest.approx([2.4, 7.2, 12, 16.8, 21.6], rel=1e-12)
     assert cells.width[cells.measurements].tolist() == pytest.approx([4.8] * 5, rel=1e-12)
+
+
+def test_a_rank_belongs_to_the_smallest_part_that_holds_all_its_pus():
+    cpusets = ["0-15", "0-7", "0-3", "0-1", "2", "0,8", "3-4", "9-10"]
+    placement = placed("two-packages-2-l3-2-cores-2-pus", *[(f"n{i % 2}", c) for i, c in enumerate(cpusets)])
+    parents = {row[1]: row[5] for row in table(placement, layout(placement)) if row[0] == "rank"}
+    expected = ["n0", "n1 package 0", "n0 l3 0", "n1 core 0", "n0 pu 2", "n1", "n0 package 0", "n1 l3 2"]
+    assert parents == {f"rank {rank}": parent for rank, parent in enumerate(expected)}
 
 
 def test_cells_of_ranks_never_overlap():
