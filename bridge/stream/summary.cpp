@@ -56,6 +56,25 @@ std::string steps_line(const RunTotals& run) {
   return line("steps", text);
 }
 
+// Who was slowest how often. order : (times, -rank) of the ranks that were, most often first; in
+// how many steps, among how many ranks. Where many take turns, no rank is named.
+std::string slowest_text(const std::vector<std::pair<uint64_t, int32_t>>& order, uint64_t n_steps,
+                         uint32_t n_ranks) {
+  const auto share = [&](size_t n) {
+    return text_of_share(double(order[n].first) / double(n_steps));
+  };
+  const bool all_named = order.size() <= 3 && order.size() < n_ranks;
+  const double even = double(n_steps) / double(order.size());
+  if (order.size() > 1 && !all_named && double(order[0].first) < 1.25 * even)
+    return "; slowest: no rank in particular (" + text_of_count(order.size()) + " of " +
+           text_of_count(n_ranks) + " in turn, at most " + share(0) + " each)";
+  std::string text;
+  for (size_t n = 0; n < std::min<size_t>(3, order.size()); ++n)
+    text += (n == 0 ? "; slowest most often: rank " : ", ") + std::to_string(-order[n].second) +
+            " (" + share(n) + (n == 0 ? " of the steps)" : ")");
+  return text;
+}
+
 // Over the steps that all ranks of a group closed: the slowest rank's compute time to the mean.
 std::string imbalance_line(const Totals& totals) {
   uint32_t most = 0;
@@ -77,12 +96,8 @@ std::string imbalance_line(const Totals& totals) {
   std::sort(order.rbegin(), order.rend());
   char number[32];
   std::snprintf(number, sizeof(number), "%.2f", slowest_ns / mean_ns);
-  std::string text = std::string(number) + " (compute time, slowest rank / mean)";
-  for (size_t n = 0; n < std::min<size_t>(3, order.size()); ++n)
-    text += (n == 0 ? "; slowest most often: rank " : ", ") + std::to_string(-order[n].second) +
-            " (" + text_of_share(double(order[n].first) / double(counted)) +
-            (n == 0 ? " of the steps)" : ")");
-  return line("imbalance", text);
+  return line("imbalance", std::string(number) + " (compute time, slowest rank / mean)" +
+                               slowest_text(order, counted, most));
 }
 
 std::string waiting_line(const Totals& totals, bool is_blind) {

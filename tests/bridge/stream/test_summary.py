@@ -57,6 +57,38 @@ def test_slowest_ranks_are_counted_by_step(tmp_path):
     assert lines_of(path)["imbalance"].startswith("1.33 ")
 
 
+def imbalance_where_slowest_is(tmp_path, ranks, slowest):
+    """The line of a run in which slowest[step] is the slowest rank."""
+
+    def choose(rank, step, values):
+        values["calls"] = []
+        values["measured_ns"] = 2_000_000 if rank == slowest[step] else 1_000_000
+
+    path = twin.write_run(tmp_path / "run", ranks=ranks, steps=len(slowest), change_step=choose)
+    return lines_of(path)["imbalance"]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "slowest", "share"), [(8, list(range(8)) * 2, "12 %"), (2, [0, 1, 1, 0], "50 %")]
+)
+def test_ranks_that_are_slowest_in_turn_are_not_named(tmp_path, ranks, slowest, share):
+    line = imbalance_where_slowest_is(tmp_path, ranks, slowest)
+    assert line.endswith(
+        f"; slowest: no rank in particular ({ranks} of {ranks} in turn, at most {share} each)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("slowest", "told"),
+    [
+        ([2, 5] * 4, "rank 2 (50 % of the steps), 5 (50 %)"),  # two of eight: both in particular
+        ([0, 1, 2, 3, 4, 5, 6, 7, 3, 3], "rank 3 (30 % of the steps), 0 (10 %), 1 (10 %)"),
+    ],
+)
+def test_ranks_that_stand_out_are_named_though_others_take_turns(tmp_path, slowest, told):
+    assert imbalance_where_slowest_is(tmp_path, 8, slowest).endswith(f"; slowest most often: {told}")
+
+
 def test_one_rank_has_no_imbalance(tmp_path):
     lines = lines_of(twin.write_run(tmp_path / "run", ranks=1, steps=3))
     assert "imbalance" not in lines
