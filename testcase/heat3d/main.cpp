@@ -51,8 +51,8 @@ void print_result(const Input& input, const Grid& grid, Heat& heat, int steps, d
   MPI_Reduce(&mine, &checksum, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
   const double error = input.verify ? largest_of_all(heat.error(time)) : 0;
   if (!is_first_rank()) return;
-  std::printf("%d steps, %g s\ncentre temperature %.17g K\nchecksum %016llx\n", steps, time,
-              at_centre, static_cast<unsigned long long>(checksum));
+  std::printf("%d steps, %g s of simulated time\ncentre temperature %.17g K\nchecksum %016llx\n",
+              steps, time, at_centre, static_cast<unsigned long long>(checksum));
   if (input.verify) std::printf("largest error %.17g K\n", error);
 }
 

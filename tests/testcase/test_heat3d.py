@@ -57,6 +57,7 @@ def slow_heat(points, walls, internal, spacing, dt, steps):
 def test_example_input_on_27_ranks_agrees_with_an_independent_solver(solve, exchange):
     text = solve(27, INPUT, "--exchange", exchange)
     t, changes = slow_heat((9, 9, 9), (300, 100, 400, 50, 150, 350), 200.0, (0.12, 0.1, 0.09), 0.5, 10)
+    assert "10 steps, 5 s of simulated time\n" in text
     printed = [float(change) for change in re.findall(r"largest change (\S+) K", text)]
     np.testing.assert_allclose(printed, changes, rtol=1e-12)  # another order of the same sums
     np.testing.assert_allclose(number(text, "centre temperature"), t[5, 5, 5], rtol=1e-12)
