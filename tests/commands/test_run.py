@@ -172,6 +172,28 @@ def test_a_program_without_mpi_is_told_to_have_been_seen_by_no_rank(perfield_cli
     assert "perfield: none of the ranks started (2) checked in: " in result.stderr
 
 
+@pytest.fixture
+def narrow(tmp_path):
+    """A file that tells Open MPI of one slot on this host."""
+    file = tmp_path / "hosts"
+    file.write_text("localhost slots=1\n")
+    return file
+
+
+@pytest.mark.parametrize(("options", "allowed"), [([], "0"), (["--oversubscribe"], "0"), ([], "1")])
+def test_too_few_slots_are_answered_with_the_option_that_helps(
+    perfield_cli, ranks, narrow, tmp_path, options, allowed
+):
+    words = ["run", "--hostfile", narrow, *options, "-n", "2", ranks]
+    result = perfield_cli(*words, cwd=tmp_path, env={"OMPI_MCA_rmaps_base_oversubscribe": allowed})
+    hint = "perfield: if there were not enough slots: Open MPI starts one rank per core and no more"
+    if options or allowed == "1":
+        assert result.returncode == 0 and hint not in result.stderr
+    else:
+        assert result.returncode == 1
+        assert hint in result.stderr and "perfield run --oversubscribe" in result.stderr
+
+
 def test_without_a_launcher_the_code_of_the_program_itself_comes_back(perfield_cli, tmp_path):
     result = perfield_cli("run", "--launcher", "", "--", "sh", "-c", "exit 4", cwd=tmp_path)
     assert result.returncode == 4

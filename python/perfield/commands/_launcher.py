@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -26,6 +27,7 @@ FLAG_NAMES = """
 FLAGS = frozenset(FLAG_NAMES.split())
 # Options with two values.
 PAIRS = frozenset(["--mca", "--gmca", "--pmixmca", "--prtemca", "--genv", "--env"])
+OVERSUBSCRIBE = "OMPI_MCA_rmaps_base_oversubscribe"  # Open MPI's variable for its option of that name
 # srun and others: the value is part of the word, as in -n8.
 SHORT_WITH_NUMBER = re.compile(r"-[a-zA-Z]\d+$")
 
@@ -116,6 +118,17 @@ class Launcher:
         _, next_options, next_program = separate(program[end + 1 :], {})
         find_program(program[end + 1 :], next_program)
         return [(options, program[:end]), *self.contexts(next_options, next_program)]
+
+    def why_refused(self, contexts: list[tuple[list[str], list[str]]]) -> str:
+        """What may have kept the launcher from starting any rank, as a sentence; "" if nothing is known."""
+        words = [word for options, _ in contexts for word in options]
+        allowed = os.environ.get(OVERSUBSCRIBE, "").lower() in ("1", "true", "yes")
+        if self.kind != "openmpi" or allowed or any("oversubscribe" in word for word in words):
+            return ""
+        return (
+            "if there were not enough slots: Open MPI starts one rank per core and no more, unless it is "
+            "called as perfield run --oversubscribe ..."
+        )
 
     def line(
         self,

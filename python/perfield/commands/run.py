@@ -140,13 +140,17 @@ def absent_ranks(path: Path) -> str:
     return f"{len(absent)} of {started} ranks did not check in and are missing in every frame: {names}"
 
 
-def close(wanted: Path, run_id: str, summary: bool) -> list[str]:
-    """What is to be told once the run is over, line by line."""
+def close(wanted: Path, run_id: str, summary: bool, why_refused: str = "") -> list[str]:
+    """What is to be told once the run is over, line by line.
+
+    why_refused : what may have kept the launcher from starting any rank.
+    """
     from perfield.commands.info import closing_lines
 
     path = find_run(wanted, run_id)
     if path is None:
-        return [f"perfield: no rank has made a run directory {wanted}; nothing was measured"]
+        sentences = [f"no rank has made a run directory {wanted}; nothing was measured", why_refused]
+        return [f"perfield: {sentence}" for sentence in sentences if sentence]
     sentence = absent_ranks(path)
     lines = [f"perfield: {sentence}"] if sentence else []
     return lines + (closing_lines(path) if summary and any((path / "stream").iterdir()) else [])
@@ -180,7 +184,8 @@ def execute(arguments: argparse.Namespace) -> int:
     code = wait_for(command)
     if value["enabled"] and not errors:
         try:
-            lines = close(Path(value["run_directory"]), run_id, value["summary"])
+            why_refused = launcher.why_refused(contexts) if code else ""
+            lines = close(Path(value["run_directory"]), run_id, value["summary"], why_refused)
         except Exception as error:  # the program's exit code is worth more than what went wrong here
             lines = [f"perfield: the run cannot be summed up: {error}"]
         for line in lines:
