@@ -88,15 +88,16 @@ build: .venv/installed ## build the wheel and install it into .venv
 .PHONY: demo demo-openfoam test test-long bench
 demo: build/heat3d/heat3d ## run the heat case on 8 ranks and make pictures of it
 	@rm -rf demo/heat3d && mkdir -p demo/heat3d
-	cd demo/heat3d && PATH="$(CURDIR)/$(BIN):$$PATH" perfield run -n 8 -- \
-	  $(CURDIR)/build/heat3d/heat3d --minds 2 2 2 --points 32 32 32 --steps 40 --print-log 0 --exchange isend --hot-spot
+	@# How to look is told by render, once there are pictures.
+	$(BIN)/perfield run --run-directory demo/heat3d/perfield-run -n 8 -- \
+	  build/heat3d/heat3d --minds 2 2 2 --points 32 32 32 --steps 40 --print-log 0 --exchange isend --hot-spot \
+	  2>&1 | sed '/^look /d'
 	$(BIN)/perfield render --images demo/heat3d/perfield-run
-	@echo "perfield: images are in demo/heat3d/perfield-run/pictures/images; for ParaView with both pictures:"
-	@echo "  $(BIN)/perfield open demo/heat3d/perfield-run"
+	@echo "images are in demo/heat3d/perfield-run/pictures/images"
 
 demo-openfoam: openfoam-packages .venv/installed ## run three OpenFOAM solvers, unmodified, on 4 ranks
 	@mkdir -p demo
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python testcase/openfoam/run_demo.py demo/openfoam
+	$(BIN)/python testcase/openfoam/run_demo.py demo/openfoam
 
 test: test-packages .venv/installed ## run the tests
 	@$(BIN)/python -m pytest -q -m "not long" $(PYTEST_ARGS)

@@ -8,29 +8,37 @@ gets a folder of its own in FOLDER, made anew by every call.
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from cases import CASES, N_RANKS, environment, prepare
 
+# The one that belongs to this Python, if there is one.
+PERFIELD = shutil.which("perfield", path=Path(sys.executable).parent) or "perfield"
+
 
 def run_measured(solver: str, folder: Path) -> None:
     """Runs one solver under perfield in `folder` and renders the run. Raises RuntimeError on failure."""
     prepare(CASES[solver], folder)
     log = folder / f"log.{solver}"
-    commands = {
-        "perfield run": ["perfield", "run", "-n", str(N_RANKS), "--", solver, "-parallel"],
-        "perfield render": ["perfield", "render", "--images", "perfield-run"],
-    }
-    print(
-        f"\n{solver}: {' '.join(commands['perfield run'])}   (in {folder}; its output: {log.name})",
-        flush=True,
-    )
+    run = ["perfield", "run", "-n", str(N_RANKS), "--", solver, "-parallel"]
+    render = ["perfield", "render", "--images", str(folder / "perfield-run")]
+    print(f"\n{solver}: {' '.join(run)}   (in {folder}; its output: {log.name})", flush=True)
     with log.open("w") as output:
-        result = subprocess.run(commands["perfield run"], cwd=folder, env=environment(), stdout=output)
+        result = subprocess.run(
+            [PERFIELD, *run[1:]],
+            cwd=folder,
+            env=environment(),
+            stdout=output,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    told = [line for line in result.stderr.splitlines() if not line.startswith("look ")]
+    print("\n".join(told), flush=True)  # how to look is told by render, from the folder that it is called in
     if result.returncode == 0:
-        result = subprocess.run(commands["perfield render"], cwd=folder, env=environment())
+        result = subprocess.run([PERFIELD, *render[1:]], env=environment())
     if result.returncode != 0:
         raise RuntimeError(f"{solver} in {folder} ended with code {result.returncode}; see {log} and above.")
 
@@ -47,7 +55,7 @@ def main() -> int:
         parser.error(f"there is no case for {', '.join(unknown)}; there are {', '.join(CASES)}")
     try:
         for solver in arguments.solvers or CASES:
-            run_measured(solver, arguments.folder.resolve() / solver)
+            run_measured(solver, arguments.folder / solver)
     except RuntimeError as error:
         print(f"run_demo: {error}", file=sys.stderr)
         return 1

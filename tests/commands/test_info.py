@@ -35,6 +35,11 @@ def test_info_repeats_the_closing_lines(run, printed):
     assert lines[1:] == info.closing_lines(run)
 
 
+def test_the_way_to_look_is_told_as_this_perfield_is_called(run, printed, monkeypatch):
+    monkeypatch.setattr("perfield.commands.paths.own_command", lambda: ".venv/bin/perfield")
+    assert f"look       .venv/bin/perfield open {run} " in printed(run)
+
+
 def test_info_of_a_live_run_says_that_it_runs(tmp_path, printed):
     path = twin.write_run(tmp_path / "run", ended=False, change_rank=twin.live_rank)
     assert printed(path).startswith(f"{path}: running")

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from perfield.commands import paths
+
 PROGRAM = """\
 #include <perfield.h>
 #include <stdio.h>
@@ -51,6 +53,21 @@ def test_without_an_option_all_paths_are_named(perfield_cli):
     assert result.returncode == 0
     names = [line.split()[0] for line in result.stdout.splitlines()]
     assert names == ["cflags", "libs", "cmake", "pkgconfig", "include", "lib", "exec"]
+
+
+def test_own_command_can_be_pasted_into_a_shell_here(bin_dir, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(bin_dir))
+    assert paths.own_command() == "perfield"
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert paths.own_command() == str(bin_dir / "perfield")
+    monkeypatch.chdir(bin_dir.parent)
+    assert paths.own_command() == f"{bin_dir.name}/perfield"
+    other = tmp_path / "perfield"  # of another installation
+    other.write_text("#!/bin/sh\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert paths.own_command() == f"{bin_dir.name}/perfield"
 
 
 def test_flags_alone_make_a_program_that_runs_and_measures(perfield_flags, source, tmp_path):

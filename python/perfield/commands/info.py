@@ -61,8 +61,13 @@ def execute(arguments: argparse.Namespace) -> int:
 def closing_lines(path: str | PathLike[str]) -> list[str]:
     """At most eight lines on a run: steps, imbalance, waiting, messages, bytes, own cost, how to look."""
     from perfield import _bridge
+    from perfield.commands.paths import own_command
 
-    return _bridge.closing_lines(str(path))
+    begin = "look       perfield "
+    return [
+        f"look       {own_command()} {line[len(begin) :]}" if line.startswith(begin) else line
+        for line in _bridge.closing_lines(str(path))
+    ]
 
 
 def format_table(rows: list[dict[str, Any]]) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import shutil
 import sys
 import sysconfig
@@ -52,15 +53,30 @@ def perfield_exec() -> Path:
 
     Raises CommandError if there is none.
     """
-    for folder in (Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))):
-        if (folder / "perfield-exec").is_file():
-            return folder / "perfield-exec"
+    for path in _installed("perfield-exec"):
+        return path
     found = shutil.which("perfield-exec")
     if not found:
         raise CommandError(
             f"found no perfield-exec in {Path(sys.executable).parent} or PATH; install perfield again"
         )
     return Path(found)
+
+
+def own_command() -> str:
+    """How this perfield is called from this directory: `perfield` if PATH leads to it, else by its path."""
+    own = next(iter(_installed("perfield")), None)
+    found = shutil.which("perfield")
+    if own is None or (found and Path(found).resolve() == own.resolve()):
+        return "perfield"
+    here = Path.cwd()
+    return shlex.quote(str(own.relative_to(here) if here in own.parents else own))
+
+
+def _installed(program: str) -> list[Path]:
+    """Where a program of this installation lies, in the order of preference."""
+    folders = (Path(sys.executable).parent, Path(sysconfig.get_path("scripts")))
+    return [folder / program for folder in folders if (folder / program).is_file()]
 
 
 def all_paths() -> dict[str, str]:
