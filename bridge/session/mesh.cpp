@@ -1,64 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// mesh.cpp - checks, packs and writes blocks and fields. docs/stream.md has the layout.
+// mesh.cpp - packs and writes blocks and fields. docs/stream.md has the layout; what is refused
+// stands in mesh_checks.cpp.
 #include "session/mesh.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "session/arrays.hpp"
 
 namespace perfield {
-namespace {
-
-std::string block_name(int block) { return "block " + std::to_string(block); }
-
-}  // namespace
-
-void Mesh::start(const std::string& path, uint64_t run_id, int rank,
+void Mesh::start(const std::string& path, uint64_t run_id, int rank, uint64_t most_bytes,
                  std::function<void(const std::string&, const std::string&)> complain) {
   path_ = path;
   run_id_ = run_id;
   rank_ = rank;
+  most_bytes_ = most_bytes;
   complain_ = std::move(complain);
 }
 
 bool Mesh::begin_version() {
+  if (no_more_) return false;
   if (!file_.is_open() && !file_.open(path_, run_id_, rank_, 4096)) {
     complain_("mesh", "the mesh file " + path_ + " cannot be opened (" + strerror(file_.error()) +
                           "); the run will have no mesh");
     return false;
   }
   if (file_.failed()) return false;
-  if (!version_open_) {
-    ++version_;
-    version_open_ = true;
-  }
-  return true;
-}
-
-bool Mesh::usable(const std::string& what, const perfield_array& a, int components) {
-  std::string wrong;
-  if (!facts(a.type))
-    wrong = "has type " + std::to_string(a.type) +
-            "; expected PERFIELD_INT8 (1) to PERFIELD_FLOAT64 (6)";
-  else if (a.size[0] < 0 || a.size[1] < 0 || a.size[2] < 0 || a.components < 1)
-    wrong = "has a negative size or no component";
-  else if (components && a.components != components)
-    wrong = "has " + std::to_string(a.components) + " components; expected " +
-            std::to_string(components);
-  else if (!a.data && tuples(a) > 0)
-    wrong = "has " + std::to_string(tuples(a)) + " tuples but a null address";
-  if (!wrong.empty()) complain_("mesh", what + " " + wrong + "; it is left out");
-  return wrong.empty();
-}
-
-bool Mesh::whole_numbers(const std::string& what, const perfield_array& a) {
-  if (!usable(what, a, 1)) return false;
-  if (a.type == PERFIELD_FLOAT32 || a.type == PERFIELD_FLOAT64) {
-    complain_("mesh",
-              what + " are floating-point numbers; expected whole ones; the block is left out");
+  if (version_open_) return true;
+  no_more_ = version_ == UINT16_MAX || (version_ > 0 && file_.file_bytes() >= most_bytes_);
+  if (no_more_) {
+    complain_("mesh-limit",
+              "after " + std::to_string(version_) +
+                  " versions of the mesh there is no room for more (record_limit is " +
+                  std::to_string(most_bytes_) + " bytes); the steps from here on have no mesh");
     return false;
   }
+  ++version_;
+  version_open_ = true;
+  sizes_.clear();
   return true;
 }
 
@@ -115,7 +95,12 @@ void Mesh::write(EntryType type, uint64_t index, JsonObject& json, std::vector<P
 
 void Mesh::image(int block, const int64_t extent[6], const double origin[3],
                  const double spacing[3]) {
+  if (!framed(block, extent) || !finite("origin", block, origin) ||
+      !finite("spacing", block, spacing))
+    return;
+  if (is_empty(extent)) return empty(block);
   if (!begin_version()) return;
+  sizes_[block] = size_of(extent);
   JsonObject json;
   json.integer("block", block).text("kind", "image").numbers("extent", extent, 6);
   json.numbers("origin", origin, 3).numbers("spacing", spacing, 3);
@@ -125,6 +110,8 @@ void Mesh::image(int block, const int64_t extent[6], const double origin[3],
 
 void Mesh::rectilinear(int block, const int64_t extent[6], const perfield_array& x,
                        const perfield_array& y, const perfield_array& z) {
+  if (!framed(block, extent)) return;
+  if (is_empty(extent)) return empty(block);
   const perfield_array* axes[3] = {&x, &y, &z};
   for (int d = 0; d < 3; ++d) {
     std::string what = std::string(1, char('x' + d)) + " of " + block_name(block);
@@ -138,6 +125,7 @@ void Mesh::rectilinear(int block, const int64_t extent[6], const perfield_array&
     }
   }
   if (!begin_version()) return;
+  sizes_[block] = size_of(extent);
   JsonObject json;
   json.integer("block", block).text("kind", "rectilinear").numbers("extent", extent, 6);
   std::vector<Part> parts;
@@ -147,15 +135,17 @@ void Mesh::rectilinear(int block, const int64_t extent[6], const perfield_array&
 
 void Mesh::structured(int block, const int64_t extent[6], const perfield_array& points) {
   std::string what = "the points of " + block_name(block);
+  if (!framed(block, extent)) return;
+  if (is_empty(extent)) return empty(block);
   if (!usable(what, points, 3)) return;
-  int64_t expected = 1;
-  for (int d = 0; d < 3; ++d) expected *= extent[2 * d + 1] - extent[2 * d] + 1;
+  int64_t expected = size_of(extent).points;
   if (tuples(points) != expected) {
     complain_("mesh", what + " are " + std::to_string(tuples(points)) + " but the extent names " +
                           std::to_string(expected) + "; the block is left out");
     return;
   }
   if (!begin_version()) return;
+  sizes_[block] = size_of(extent);
   JsonObject json;
   json.integer("block", block).text("kind", "structured").numbers("extent", extent, 6);
   std::vector<Part> parts;
@@ -167,7 +157,7 @@ void Mesh::unstructured(int block, const perfield_array& points, const perfield_
                         const perfield_array& offsets, const perfield_array& types,
                         int first_number) {
   std::string where = block_name(block);
-  if (!usable("the points of " + where, points, 3) ||
+  if (!counted(block) || !usable("the points of " + where, points, 3) ||
       !whole_numbers("the connectivity of " + where, connectivity) ||
       !whole_numbers("the offsets of " + where, offsets) ||
       !whole_numbers("the cell types of " + where, types))
@@ -190,13 +180,14 @@ void Mesh::unstructured(int block, const perfield_array& points, const perfield_
                   std::to_string(numbers[size_t(bad)] + first_number) + " but the points are " +
                   std::to_string(first_number) + " to " +
                   std::to_string(n_points - 1 + first_number));
-  int64_t before = 0;
+  int64_t before = -1;
   bool rising = true;
   for_each_number(offsets, [&](const unsigned char* at) {
     int64_t n = whole_number(offsets, at);
-    rising = rising && n >= before;
+    rising = rising && (before < 0 ? n == 0 : n >= before);
     before = n;
   });
+  before = std::max<int64_t>(before, 0);
   if (!rising || before != int64_t(numbers.size()))
     return refuse("offsets must rise from 0 to " + std::to_string(numbers.size()) +
                   ", the length of connectivity (the last is " + std::to_string(before) + ")");
@@ -205,6 +196,7 @@ void Mesh::unstructured(int block, const perfield_array& points, const perfield_
                   std::to_string(n_cells) + " cells");
 
   if (!begin_version()) return;
+  sizes_[block] = {n_points, n_cells};
   JsonObject json;
   json.integer("block", block).text("kind", "unstructured");
   std::vector<Part> parts;
@@ -235,13 +227,20 @@ void Mesh::unstructured(int block, const perfield_array& points, const perfield_
   write(EntryType::mesh, version_, json, parts);
 }
 
+void Mesh::empty(int block) {
+  perfield_array none = perfield_array_of(nullptr, PERFIELD_FLOAT64, 3, 0);
+  perfield_array no_numbers = perfield_array_of(nullptr, PERFIELD_INT64, 1, 0);
+  unstructured(block, none, no_numbers, no_numbers, no_numbers, 0);
+}
+
 void Mesh::ghosts(int block, int association, const perfield_array& marks) {
   if (!version_open_) {
     complain_("mesh",
               "ghosts of " + block_name(block) + " came before its mesh; they are left out");
     return;
   }
-  if (!whole_numbers("the ghost marks of " + block_name(block), marks)) return;
+  std::string what = "the ghost marks of " + block_name(block);
+  if (!whole_numbers(what, marks) || !fits(what, block, association, marks)) return;
   if (!begin_version()) return;
   Part p{"ghosts", "", association == PERFIELD_POINTS ? "point" : "cell", marks, {}};
   for_each_number(marks,
@@ -273,8 +272,10 @@ void Mesh::field(int block, const char* name, int association, const perfield_ar
 }
 
 void Mesh::write_fields(uint64_t step) {
-  if (fields_.empty() || !version_ || file_.failed()) return;
+  if (fields_.empty() || !version() || file_.failed()) return;
   for (const Field& f : fields_) {
+    std::string what = "field '" + f.name + "' of " + block_name(f.block);
+    if (!fits(what, f.block, f.association, f.values)) continue;
     JsonObject json;
     json.integer("block", f.block);
     std::vector<Part> parts;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,9 @@ namespace perfield {
 class Mesh {
  public:
   // path: the node's mesh file, opened at the first description. complain(topic, sentence): what
-  // is wrong with a description is told and the description is left out.
-  void start(const std::string& path, uint64_t run_id, int rank,
+  // is wrong with a description is told and the description is left out. most_bytes: of the file,
+  // beyond which there are no new versions.
+  void start(const std::string& path, uint64_t run_id, int rank, uint64_t most_bytes,
              std::function<void(const std::string&, const std::string&)> complain);
 
   void image(int block, const int64_t extent[6], const double origin[3], const double spacing[3]);
@@ -36,7 +38,7 @@ class Mesh {
   void write_fields(uint64_t step);
 
   bool has_fields() const { return !fields_.empty(); }
-  uint16_t version() const { return version_; }
+  uint16_t version() const { return no_more_ ? 0 : version_; }
   const Appender& file() const { return file_; }
 
  private:
@@ -53,10 +55,25 @@ class Mesh {
     perfield_array values;
   };
 
+  struct Size {
+    int64_t points, cells;
+  };
+
   bool begin_version();
+  void empty(int block);
   Part part(const std::string& role, const perfield_array& array);
+
+  // mesh_checks.cpp: false, and a sentence, where a description cannot be right.
+  bool counted(int block);
+  bool framed(int block, const int64_t extent[6]);
+  bool finite(const char* what, int block, const double numbers[3]);
   bool usable(const std::string& what, const perfield_array& array, int components);
   bool whole_numbers(const std::string& what, const perfield_array& array);
+  bool fits(const std::string& what, int block, int association, const perfield_array& array);
+  static std::string block_name(int block);
+  static bool is_empty(const int64_t extent[6]);
+  static Size size_of(const int64_t extent[6]);
+
   void write(EntryType type, uint64_t index, JsonObject& json, std::vector<Part>& parts);
 
   std::string path_;
@@ -66,6 +83,9 @@ class Mesh {
   Appender file_;
   uint16_t version_ = 0;
   bool version_open_ = false;  // further blocks belong to version_
+  bool no_more_ = false;       // no room for another version: steps are shown without a mesh
+  uint64_t most_bytes_ = 0;
+  std::map<int, Size> sizes_;  // of the blocks of version_
   std::vector<Field> fields_;
 };
 

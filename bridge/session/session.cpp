@@ -89,7 +89,8 @@ void Session::start_run(int rank, int size, const std::string& mpi) {
                        strerror(stream_.error()) + "); nothing is measured");
     return;
   }
-  mesh_.start(run_.path + "/mesh/" + stem + ".pf", run_.run_id, rank, tell);
+  mesh_.start(run_.path + "/mesh/" + stem + ".pf", run_.run_id, rank,
+              uint64_t(config_.record_limit), tell);
   r.start(max_peers, config_.messages, config_.clock);
   sum_every_ = uint32_t(config_.sum_every > 0 ? config_.sum_every : 1);
   cpu_set_ = cpu_set();

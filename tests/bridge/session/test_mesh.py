@@ -206,3 +206,108 @@ def test_a_long_run_stores_its_fields_ever_more_rarely(measured):
     assert stored[:33] == list(range(0, 330, 10))
     assert len(stored) < 100
     assert all(i - max(s for s in stored if s <= i) <= max(10, i / 16) for i in range(3000))
+
+
+SETTING = """
+  int64_t e[6] = {0, 2, 0, 2, 0, 2}; double o[3] = {0}, d[3] = {1, 1, 1}; static double p[81];
+  double inf = 1e308; inf *= 10;
+  int32_t four[4] = {0, 1, 2, 3}, from_1[2] = {1, 4}, tetrahedron = 10;
+  perfield_array points = perfield_array_of(p, PERFIELD_FLOAT64, 3, 27), none = {0};
+  perfield_array cells = perfield_array_of(four, PERFIELD_INT32, 1, 4);
+  perfield_array offsets = perfield_array_of(from_1, PERFIELD_INT32, 1, 2);
+  perfield_array types = perfield_array_of(&tetrahedron, PERFIELD_INT32, 1, 1);
+  int64_t wide[6] = {0, INT64_MAX, INT64_MIN, INT64_MAX, 0, 2}, large[6] = {0, 1 << 30, 0, 1 << 30, 0, 2};
+  perfield_array much = perfield_array_of(p, PERFIELD_FLOAT64, 3, 1LL << 61);
+  (void)e; (void)o; (void)d; (void)inf; (void)cells; (void)offsets; (void)types; (void)points;
+  (void)none; (void)wide; (void)large; (void)much;
+  perfield_initialize();
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        ("mesh_image(0, 0, o, d)", "the extent of block 0 is a null address"),
+        ("mesh_image(0, e, 0, d)", "the origin of block 0 is a null address"),
+        ("mesh_image(0, e, o, 0)", "the spacing of block 0 is a null address"),
+        ("mesh_image(0, e, (double[]){inf, 0, 0}, d)", "the origin of block 0 is not finite"),
+        ("mesh_image(0, wide, o, d)", "names 9223372036854775807; expected numbers of 32 bits"),
+        ("mesh_image(0, large, o, d)", "the extent of block 0 names more points than fit into memory"),
+        ("mesh_image(-3, e, o, d)", "block -3 is left out: blocks count from 0"),
+        ("mesh_rectilinear(0, 0, points, points, points)", "the extent of block 0 is a null address"),
+        ("mesh_rectilinear(0, e, none, none, none)", "x of block 0 has type 0"),
+        ("mesh_structured(0, 0, points)", "the extent of block 0 is a null address"),
+        ("mesh_structured(0, e, much)", "the points of block 0 has more numbers than fit into memory"),
+        ("mesh_unstructured(-1, points, cells, offsets, types, 0)", "blocks count from 0"),
+        ("mesh_unstructured(0, points, cells, offsets, types, 0)", "offsets must rise from 0 to 4"),
+        ("mesh_ghosts(0, PERFIELD_CELLS, types)", "ghosts of block 0 came before its mesh"),
+    ],
+)
+def test_what_cannot_be_a_mesh_is_told_and_the_program_runs(measured, call, sentence):
+    run, result = measured(SETTING + f'perfield_{call}; perfield_run(0, 0.0); puts("the answer is 42");')
+    assert result.stdout == "the answer is 42\n"
+    assert sentence in result.stderr
+    assert result.stderr.count("perfield: ") == 1
+    assert run.frame(0).mesh_version[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        ('field(0, "short", PERFIELD_POINTS, points)', "has 26 values but the block has 27 points"),
+        ('field(0, "short", PERFIELD_CELLS, points)', "has 26 values but the block has 8 cells"),
+        ('field(7, "short", PERFIELD_POINTS, points)', "belongs to no block that was described"),
+        ("mesh_ghosts(0, PERFIELD_CELLS, types)", "has 1 values but the block has 8 cells"),
+    ],
+)
+def test_values_that_do_not_fit_their_block_are_told_and_left_out(measured, call, sentence):
+    run, result = measured(
+        SETTING
+        + f"""
+      perfield_mesh_image(0, e, o, d);
+      points.size[0] = 26;
+      points.components = 1;
+      perfield_{call};
+      perfield_field(0, "good", PERFIELD_CELLS, perfield_array_of(p, PERFIELD_FLOAT64, 1, 8));
+      perfield_run(0, 0.0);
+    """
+    )
+    assert sentence in result.stderr
+    assert result.stderr.count("perfield: ") == 1
+    assert list(run.fields(0, 0)) == [(0, "good")]
+    assert run.mesh(0, 1)[0].ghosts == {}
+
+
+def test_an_extent_that_ends_before_it_begins_is_an_empty_piece(measured):
+    run, result = measured(
+        SETTING
+        + """
+      int64_t nothing[6] = {0, -1, 0, -1, 0, -1};
+      perfield_mesh_image(0, nothing, o, d);
+      perfield_mesh_structured(1, nothing, none);
+      perfield_mesh_rectilinear(2, nothing, none, none, none);
+      perfield_run(0, 0.0);
+    """
+    )
+    assert "perfield: " not in result.stderr
+    assert [len(block.types) for block in run.mesh(0, 1)] == [0, 0, 0]
+
+
+def test_meshes_stop_at_the_limit_and_later_steps_have_none(measured, tmp_path):
+    run, result = measured(
+        SETTING
+        + """
+      for (int s = 0; s < 50; ++s) {
+        perfield_mesh_changed();
+        perfield_mesh_structured(0, e, points);
+        perfield_run(s, s);
+      }
+    """,
+        env={"PERFIELD_RECORD_LIMIT": "20000"},
+    )
+    versions = [int(frame.mesh_version[0]) for frame in run.frames()]
+    stored = max(versions)
+    assert 10 < stored < 40
+    assert versions == [*range(1, stored + 1), *[0] * (50 - stored)]
+    assert sum(path.stat().st_size for path in (tmp_path / "perfield-run/mesh").iterdir()) < 22_000
+    assert result.stderr.count(f"after {stored} versions of the mesh there is no room for more") == 1
