@@ -273,3 +273,39 @@ def test_very_deep_recursion_is_survived(measured):
       perfield_run(0, 0.0);
     """)
     assert run.frame(0).values["deep_count"][0] == 1000
+
+
+def test_threads_beyond_the_limit_are_told_and_do_no_harm(measured):
+    run, result = measured(
+        """
+      perfield_initialize();
+      pthread_barrier_init(&all, 0, 601);
+      pthread_t t[600];
+      for (int i = 0; i < 600; ++i) if (pthread_create(&t[i], 0, thread, 0)) return 3;
+      pthread_barrier_wait(&all);
+      for (int i = 0; i < 600; ++i) pthread_join(t[i], 0);
+      perfield_run(0, 0.0);
+      for (int i = 0; i < 600; ++i) {  /* one after the other: their places are used again */
+        if (pthread_create(&t[i], 0, thread, &all)) return 3;
+        pthread_join(t[i], 0);
+      }
+      perfield_run(1, 1.0);
+      puts("the answer is 42");
+    """,
+        before="""
+      #include <pthread.h>
+      static pthread_barrier_t all;
+      static void* thread(void* alone) {
+        perfield_begin("part");
+        if (!alone) pthread_barrier_wait(&all);
+        perfield_end("part");
+        return 0;
+      }
+    """,
+        flags=["-pthread"],
+    )
+    assert result.stdout == "the answer is 42\n"
+    counts = [frame.values["part_count"][0] for frame in run.frames()]
+    assert counts == [511, 600]  # the main thread has a place, too
+    assert result.stderr.count("perfield: events that could not be right") == 1
+    assert "threads_without_room, 89 times" in result.stderr
