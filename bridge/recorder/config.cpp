@@ -90,10 +90,10 @@ struct Limit {
   const char* key;
   double least, most;
 };
-const Limit kLimits[] = {{"measure_every", 1, 1e15}, {"sum_every", 1, 1e15},
-                         {"skip_steps", 0, 1e15},    {"fields_every", -1, 1e15},
-                         {"max_regions", 1, 1e7},    {"max_peers", 1, 1e7},
-                         {"record_limit", 1, 9e18},  {"flush_seconds", 0, 3600}};
+const Limit kLimits[] = {{"measure_every", 1, 1e9}, {"sum_every", 1, 1e9},
+                         {"skip_steps", 0, 1e15},   {"fields_every", -1, 1e15},
+                         {"max_regions", 1, 1e7},   {"max_peers", 1, 1e7},
+                         {"record_limit", 1, 9e18}, {"flush_seconds", 0, 3600}};
 
 // A sentence's second half about a value of the right type, "" if it is a sensible one.
 std::string complaint(const Key& key, const TomlValue& value) {

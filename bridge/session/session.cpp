@@ -92,7 +92,8 @@ void Session::start_run(int rank, int size, const std::string& mpi) {
   mesh_.start(run_.path + "/mesh/" + stem + ".pf", run_.run_id, rank,
               uint64_t(config_.record_limit), tell);
   r.start(max_peers, config_.messages, config_.clock);
-  sum_every_ = uint32_t(config_.sum_every > 0 ? config_.sum_every : 1);
+  sum_every_ = uint64_t(config_.sum_every);
+  measure_every_ = uint64_t(config_.measure_every);
   cpu_set_ = cpu_set();
   figures_ = process_figures();
   wake_ticks_ = last_flush_ticks_ = placement_ticks_ = begin_ticks_ = r.clock.ticks();
@@ -119,7 +120,7 @@ void Session::write_rank_entry(int size, const std::string& mpi) {
   json.text("host", host_name()).text("host_long", long_name).text("boot_id", boot_id());
   json.text("cpuset", cpu_set_).text("clock", recorder().clock.name());
   json.integer("realtime_ns", realtime_ns()).text("mpi", mpi);
-  json.text("perfield", PERFIELD_VERSION).texts("sources", sources_).integer("spans", sum_every_);
+  json.text("perfield", PERFIELD_VERSION).texts("sources", sources_).natural("spans", sum_every_);
   stream_.json(EntryType::rank, 0, json.str());
 }
 

@@ -25,8 +25,7 @@ constexpr uint64_t kWritingGrace_ns = 10'000'000;  // once this much has been sp
 bool Session::is_measured(uint64_t step) const noexcept {
   if (phase_ == Phase::setup) return true;
   auto skip = uint64_t(config_.skip_steps > 0 ? config_.skip_steps : 0);
-  auto every = uint64_t(config_.measure_every > 1 ? config_.measure_every : 1);
-  return step >= skip && (step - skip) % every == 0;
+  return step >= skip && (step - skip) % measure_every_ == 0;
 }
 
 void Session::start_clock() noexcept {
@@ -83,8 +82,10 @@ void Session::close_step(int64_t label, double time) noexcept {
     bool measured = is_measured(step_);
     if (!measured) {
       flags_ |= kStepNotMeasured;
-      write_step(StepKind::step, step_, label, time, now);
-    } else if (config_.measure_every > 1 || (step_ + 1) % sum_every_ == 0) {
+      // Each has its entry, until the directory nears its limit: then all up to the next measured.
+      bool shared = measure_every_ > uint64_t(config_.measure_every);
+      if (!shared || is_measured(step_ + 1)) write_step(StepKind::step, step_, label, time, now);
+    } else if (measure_every_ > 1 || (step_ + 1) % sum_every_ == 0) {
       write_step(StepKind::step, step_, label, time, now);
       store_fields();
     }
@@ -242,19 +243,24 @@ void Session::check_writing() noexcept {
 }
 
 // Where the run directory nears its limit, ever more steps share an entry: half of the space for
-// the steps as configured, half of what is left for pairs of them, and so on.
+// the steps as configured, half of what is left for pairs of them, and so on. Where one step in so
+// many is measured, ever fewer are.
 void Session::limit_record() noexcept {
-  if ((step_ & 255) != 0 || config_.measure_every > 1) return;
+  constexpr uint64_t kMostSteps = 1u << 30;
+  if ((step_ & 255) != 0) return;
   auto limit = double(config_.record_limit) / double(nodes_of_run());
   double used = double(stream_.file_bytes());
-  uint32_t factor = 1;
+  uint64_t factor = 1;
   for (double left = 1.0 - used / limit; left < 0.5 && factor < 1u << 20; left *= 2) factor *= 2;
-  auto base = uint32_t(config_.sum_every > 0 ? config_.sum_every : 1);
-  if (base * factor <= sum_every_) return;
-  sum_every_ = base * factor;
+  bool one_in_many = config_.measure_every > 1;
+  auto wanted = uint64_t(one_in_many ? config_.measure_every : config_.sum_every) * factor;
+  if (wanted > kMostSteps || wanted <= (one_in_many ? measure_every_ : sum_every_)) return;
+  (one_in_many ? measure_every_ : sum_every_) = wanted;
   try {
     tell("limit", "the run directory nears record_limit; from step " + std::to_string(step_) +
-                      " on, " + std::to_string(sum_every_) + " steps share an entry");
+                      " on, " +
+                      (one_in_many ? "one step in " + std::to_string(wanted) + " is measured"
+                                   : std::to_string(wanted) + " steps share an entry"));
   } catch (...) {
   }
 }

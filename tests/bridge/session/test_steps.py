@@ -269,3 +269,34 @@ def test_a_pause_over_whole_steps_leaves_them_empty_but_there(measured):
     assert [frame.label for frame in run.frames()] == list(range(6))
     count = [frame.values["work_count"][0] for frame in run.frames()]
     assert [n == 1 for n in count] == [True, True, False, False, True, True]
+
+
+def test_a_small_record_limit_measures_fewer_steps_where_one_in_so_many_is(measured, tmp_path):
+    run, result = measured(
+        """
+      perfield_initialize();
+      for (int s = 0; s < 8000; ++s) {
+        perfield_begin("work"); work(1); perfield_end("work");
+        perfield_run(s, s);
+      }
+    """,
+        env={"PERFIELD_RECORD_LIMIT": "300000", "PERFIELD_MEASURE_EVERY": "4"},
+    )
+    assert result.stderr.count("nears record_limit") == 1
+    assert "one step in" in result.stderr
+    written = sum(path.stat().st_size for path in (tmp_path / "perfield-run/stream").iterdir())
+    assert 150_000 < written < 450_000  # without a limit: 2 MB
+    labels = [frame.label for frame in run.frames()]
+    assert labels[:3] == [0, 4, 8] and all(label % 4 == 0 for label in labels)
+    assert all(frame.span == 1 and frame.values["work_count"][0] == 1 for frame in run.frames())
+    assert all(frame.values["step_time_s"][0] == pytest.approx(0.001) for frame in run.frames())
+    assert run.steps_closed.tolist() == [8000]
+    assert not run.damage
+
+
+@pytest.mark.parametrize("setting", ["SUM_EVERY", "MEASURE_EVERY", "SKIP_STEPS", "FIELDS_EVERY"])
+def test_the_largest_settings_are_survived(measured, setting):
+    largest = {"SKIP_STEPS": 10**15, "FIELDS_EVERY": 10**15}.get(setting, 10**9)
+    run, result = measured(LOOP, env={f"PERFIELD_{setting}": str(largest)})
+    assert "perfield: " not in result.stderr
+    assert run.steps_closed.tolist() == [12]
