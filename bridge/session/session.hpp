@@ -77,8 +77,8 @@ class Session {
   Appender stream_;
   Mesh mesh_;
 
-  uint64_t step_ = 0;  // index of the step that is open
-  uint32_t span_ = 0;  // steps in carry
+  uint64_t step_ = 0;                           // index of the step that is open
+  uint32_t span_ = 0;                           // steps in carry
   uint64_t sum_every_ = 1, measure_every_ = 1;  // as configured, or more near the limit
   uint64_t next_fields_ = 0;  // the simulation's own fields are due from this step on
   uint16_t flags_ = 0;
