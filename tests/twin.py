@@ -384,3 +384,4 @@ def live_rank(rank: int, values: dict) -> None:
     """For `change_rank`: the rank is this very process: a run without `end` entries is seen as running."""
     boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     values |= {"pid": os.getpid(), "boot_id": boot_id, "realtime_ns": time.time_ns()}
+    values["pid_namespace"] = str(Path("/proc/self/ns/pid").readlink())

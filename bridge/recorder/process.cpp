@@ -74,6 +74,12 @@ std::string cpu_set() {
   return "";
 }
 
+std::string pid_namespace() {
+  char text[64];
+  ssize_t n = readlink("/proc/self/ns/pid", text, sizeof text);
+  return n > 0 ? std::string(text, size_t(n)) : "";
+}
+
 std::string program_name() {
   std::string name = read_file("/proc/self/cmdline", 4096).c_str();  // up to the first NUL
   size_t slash = name.rfind('/');

@@ -24,6 +24,9 @@ uint64_t resident_bytes() noexcept;
 // The CPUs that the calling thread may use, Linux numbers: "0-3,8".
 std::string cpu_set();
 
+// Within which the number of this process means something: "pid:[4026531836]".
+std::string pid_namespace();
+
 // The name of the program's file, without folders; and the words it was started with.
 std::string program_name();
 std::string program_arguments();

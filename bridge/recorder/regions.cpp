@@ -60,6 +60,7 @@ void Regions::configure(uint32_t max_regions, const std::vector<std::string>& gl
   std::lock_guard<std::mutex> lock(mutex_);
   globs_ = globs;
   step_region_name_ = step_region;
+  configured_.store(true, std::memory_order_relaxed);
   uint32_t wanted = std::max({max_regions, size(), uint32_t(2)});
   Table* table = table_.load(std::memory_order_relaxed);
   if (!table || wanted != capacity()) {
@@ -99,7 +100,7 @@ uint32_t Regions::define(const char* name, const char* file, int line, int block
   if (const Table* table = table_.load(std::memory_order_acquire)) {
     uint32_t known = find(*table, hash, name, length, block, site);
     if (known != kNone) return known;
-    if (size() >= capacity()) {
+    if (size() >= capacity() && configured_.load(std::memory_order_relaxed)) {
       overflowed_.fetch_add(1, std::memory_order_relaxed);
       return kOtherRegion;
     }
@@ -107,6 +108,9 @@ uint32_t Regions::define(const char* name, const char* file, int line, int block
   try {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!table_.load(std::memory_order_relaxed) && !make_table(capacity())) return kOtherRegion;
+    // Before waking nobody knows how large the table may become: it grows.
+    if (size() >= capacity() && !configured_.load(std::memory_order_relaxed))
+      make_table(capacity() * 4);
     const Table& table = *table_.load(std::memory_order_relaxed);
     uint32_t known = find(table, hash, name, length, block, site);
     if (known != kNone) return known;

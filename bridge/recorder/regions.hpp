@@ -66,6 +66,7 @@ class Regions {
   std::atomic<uint32_t> size_{0};
   std::atomic<uint32_t> step_region_{kNone};
   std::atomic<uint64_t> overflowed_{0};
+  std::atomic<bool> configured_{false};
   std::vector<std::string> globs_{"*"};
   std::string step_region_name_;
 };

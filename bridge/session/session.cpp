@@ -117,7 +117,10 @@ void Session::write_rank_entry(int size, const std::string& mpi) {
   json.integer("rank", rank_).integer("size", size).integer("pid", getpid());
   json.text("program", program_name()).text("arguments", program_arguments());
   json.text("group", config_.group.empty() ? program_name() : config_.group);
-  json.text("host", host_name()).text("host_long", long_name).text("boot_id", boot_id());
+  json.text("host", host_name())
+      .text("host_long", long_name)
+      .text("pid_namespace", pid_namespace())
+      .text("boot_id", boot_id());
   json.text("cpuset", cpu_set_).text("clock", recorder().clock.name());
   json.integer("realtime_ns", realtime_ns()).text("mpi", mpi);
   json.text("perfield", PERFIELD_VERSION).texts("sources", sources_).natural("spans", sum_every_);

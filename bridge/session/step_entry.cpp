@@ -7,8 +7,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "recorder/events.h"  // kPeerOther
+
 namespace perfield {
 namespace {
+
+constexpr uint32_t kMostWaits = 0xFFFE;  // their number has 16 bits, and `other peers` may follow
+constexpr size_t kKeptForMessages = PERFIELD_CALL_LIMIT * sizeof(MessageRow);
+constexpr size_t kKeptForWaits = sizeof(WaitRow);
 
 struct TimeClassTable {
   uint16_t of[PERFIELD_CALL_LIMIT] = {};
@@ -23,6 +29,9 @@ constexpr TimeClassTable kTimeClass;
 class Rows {
  public:
   Rows(unsigned char* at, size_t room) : at_(at), end_(at + room) {}
+  // Keeps so many bytes back, and gives them free again.
+  void keep(size_t bytes) noexcept { end_ -= bytes; }
+  void give(size_t bytes) noexcept { end_ += bytes; }
   template <typename Row>
   bool add(const Row& row) noexcept {
     if (at_ + sizeof row > end_) return false;
@@ -60,27 +69,44 @@ uint32_t add_regions(Recorder& r, Rows& rows) noexcept {
   return n;
 }
 
-// Message rows (waits == false) or rows of waits by peer; both leave the other kind in place.
+// Message rows (waits == false) or rows of waits by peer; both leave the other kind in place. What
+// finds no room adds up in one row of `other peers` for each call, for which room is kept.
 uint32_t add_messages(Recorder& r, Rows& rows, bool waits, uint64_t* overflowed) noexcept {
   uint32_t n = 0;
+  MessageRow other[PERFIELD_CALL_LIMIT] = {};
+  auto add = [&](const MessageRow& row) {
+    if (waits && n == kMostWaits && row.peer != kPeerOther) return false;
+    return waits ? rows.add(WaitRow{row.peer, 0, row.count, r.clock.span_ns(row.bytes)})
+                 : rows.add(row);
+  };
   for (int i = 0; i < r.n_shards(); ++i) {
     Shard& s = r.shard_at(i);
     uint32_t end = s.n_messages.load(std::memory_order_acquire);
     for (uint32_t k = s.first_message(); k < end; ++k) {
       Message& m = s.messages[k];
-      if (!m.carry_count || (s.call_of(k) == kWaitedCall) != waits) continue;
-      int32_t peer = s.peer_of(k);
-      bool fits = waits ? n < 0xFFFF && rows.add(WaitRow{peer, 0, m.carry_count,
-                                                         r.clock.span_ns(m.carry_bytes)})
-                        : rows.add(MessageRow{peer, s.call_of(k), 0, m.carry_count, m.carry_bytes,
-                                              m.carry_empty, m.carry_largest});
-      if (fits)
+      uint16_t call = s.call_of(k);
+      if (!m.carry_count || (call == kWaitedCall) != waits) continue;
+      MessageRow row{s.peer_of(k),  call,           0, m.carry_count, m.carry_bytes,
+                     m.carry_empty, m.carry_largest};
+      if (add(row)) {
         ++n;
-      else
-        *overflowed += m.carry_count;
+      } else {
+        MessageRow& o = other[call];
+        o = {kPeerOther,
+             call,
+             0,
+             o.count + row.count,
+             o.bytes + row.bytes,
+             o.empty + row.empty,
+             std::max(o.largest, row.largest)};
+        *overflowed += row.count;
+      }
       m.carry_count = m.carry_bytes = m.carry_empty = m.carry_largest = 0;
     }
   }
+  rows.give(waits ? kKeptForWaits : kKeptForMessages);
+  for (const MessageRow& o : other)
+    if (o.count && add(o)) ++n;
   return n;
 }
 
@@ -125,6 +151,7 @@ size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room) n
   }
   // Calls first in the reckoning of room: they are few and always fit.
   Rows rows(at + sizeof body, room - sizeof body - PERFIELD_CALL_LIMIT * sizeof(CallRow));
+  rows.keep(kKeptForMessages + kKeptForWaits);
   body.n_regions = add_regions(r, rows);
   body.n_messages = add_messages(r, rows, false, &body.overflowed);
   body.n_waits = uint16_t(add_messages(r, rows, true, &body.overflowed));

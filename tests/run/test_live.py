@@ -231,3 +231,13 @@ def test_frame_of_a_large_run_reads_only_its_own_entries(tmp_path, monkeypatch):
     monkeypatch.setattr(streams, "_bridge", Watched)
     assert run.frame(25).present.all()
     assert len(read) == 3
+
+
+def test_process_of_another_container_is_judged_by_when_it_was_heard_of(tmp_path):
+    def elsewhere(rank, values):
+        twin.live_rank(rank, values)
+        values |= {"pid": 2**22 + 1, "pid_namespace": "pid:[1]"}
+
+    assert (
+        perfield.open(twin.write_run(tmp_path / "run", ended=False, change_rank=elsewhere)).state == "running"
+    )

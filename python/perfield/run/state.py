@@ -26,10 +26,19 @@ def run_state(ranks: list[dict | None], ends: dict[int, dict], newest_ns: dict[i
 
 
 def _alive(entry: dict, newest_ns: int) -> bool:
-    if str(entry.get("boot_id", "")) and _same_boot(str(entry["boot_id"])):
+    here = str(entry.get("boot_id", "")) and _same_boot(str(entry["boot_id"]))
+    if here and entry.get("pid_namespace") == _pid_namespace():
         return _process_lives(whole(entry.get("pid")), whole(entry.get("realtime_ns")))
     newest_ns = max(newest_ns, whole(entry.get("realtime_ns")))
     return time.time_ns() - newest_ns < SILENCE_S * 1_000_000_000
+
+
+def _pid_namespace() -> str:
+    """Numbers of processes mean the same only within one of these (a container has its own)."""
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""
 
 
 def _same_boot(boot_id: str) -> bool:

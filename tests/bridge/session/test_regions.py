@@ -309,3 +309,64 @@ def test_threads_beyond_the_limit_are_told_and_do_no_harm(measured):
     assert counts == [511, 600]  # the main thread has a place, too
     assert result.stderr.count("perfield: events that could not be right") == 1
     assert "threads_without_room, 89 times" in result.stderr
+
+
+def test_more_tables_than_an_entry_holds_add_up_exactly_in_other_peers(measured, perfield_flags):
+    run, result = measured(
+        """
+      perfield_initialize();
+      pthread_t t[40];
+      for (int i = 0; i < 40; ++i) pthread_create(&t[i], 0, thread, 0);
+      while (ready < 40) usleep(100);
+      perfield_run(0, 0.0);
+      done = 1;
+      for (int i = 0; i < 40; ++i) pthread_join(t[i], 0);
+    """,
+        before="""
+      #include <pthread.h>
+      /* What a source of events calls: see bridge/recorder/events.h. 1: send. */
+      uint64_t perfield_call_enter(void);
+      void perfield_call_leave(uint16_t call, uint64_t entered, uint64_t out, uint64_t in);
+      void perfield_message(uint16_t call, int32_t peer, uint64_t bytes);
+      void perfield_waited(int32_t peer, uint64_t entered);
+      static _Atomic int ready, done;
+      static void* thread(void* unused) {
+        (void)unused;
+        for (int peer = 0; peer < 100; ++peer) {
+          uint64_t entered = perfield_call_enter();
+          perfield_message(1, peer, 8);
+          perfield_waited(peer, entered);
+          perfield_call_leave(1, entered, 0, 0);
+        }
+        ++ready;
+        while (!done) usleep(100);
+        return 0;
+      }
+    """,
+        flags=["-pthread", *perfield_flags("--libs")],
+        env={"PERFIELD_MAX_PEERS": "200", "PERFIELD_MAX_REGIONS": "10"},
+    )
+    frame = run.frame(0)
+    assert frame.values["sent_count"][0] == 4000
+    assert frame.values["sent_bytes"][0] == 32000
+    assert frame.waits["count"].sum() == 4000
+    assert -1 in frame.messages["target"]
+    assert "raise max_peers" in result.stderr
+
+
+def test_regions_defined_before_waking_have_the_room_that_is_configured(measured):
+    run, _ = measured(
+        """
+      static perfield_region r[6000];
+      char name[32];
+      for (int i = 0; i < 6000; ++i) { snprintf(name, sizeof name, "early %d", i); r[i] = REGION(name); }
+      perfield_initialize();
+      for (int i = 0; i < 6000; ++i) { perfield_region_begin(r[i]); perfield_region_end(r[i]); }
+      perfield_run(0, 0.0);
+    """,
+        env={"PERFIELD_MAX_REGIONS": "10000"},
+    )
+    counts = [
+        v[0] for name, v in run.frame(0).values.items() if name.startswith("early_") and "count" in name
+    ]
+    assert counts == [1] * 6000
