@@ -18,6 +18,7 @@ from perfield.pictures.geometry_picture import (
     geometry_messages,
     ranks_without_mesh,
 )
+from perfield.pictures.own_fields import own_fields
 from perfield.pictures.pieces import StoredPieces, choose_pieces
 
 
@@ -54,15 +55,24 @@ def test_absent_values_are_nan_and_not_zero(tmp_path):
     assert np.isnan(point_values(block, "i_flux_time_per_cell_s")).all()
 
 
-def test_all_pieces_of_all_frames_carry_the_same_arrays_even_an_empty_one(tmp_path):
+def test_all_pieces_of_all_frames_carry_the_same_arrays(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=3)
-    run.meshes[1] = [fake_run.FakeBlock(0, "unstructured", points=np.zeros((0, 3)))]
     seen = set()
     for frame in run.frames():
         for block in blocks_of(geometry(run, frame)).values():
             data = block.GetPointData()
             seen.add(tuple(data.GetArrayName(n) for n in range(data.GetNumberOfArrays())))
     assert len(seen) == 1
+
+
+def test_an_empty_piece_is_left_out_and_told(tmp_path):
+    run = fake_run.FakeRun(tmp_path, ranks=3)
+    empty = fake_run.FakeBlock(0, "unstructured", points=np.zeros((0, 3)))
+    run.meshes[0] = [empty]
+    run.meshes[1][0].block = 1
+    run.meshes[1].insert(0, empty)
+    assert list(blocks_of(geometry(run, run.frame(0)))) == ["rank_1_block_1", "rank_2"]
+    assert ranks_without_mesh(run, run.frame(0), StoredPieces(run)) == [0]
 
 
 def test_time_per_cell_is_divided_by_the_own_cells_of_the_piece(tmp_path):
@@ -102,6 +112,25 @@ def test_an_own_field_with_a_name_of_perfields_is_kept_under_another(tmp_path):
     block = geometry(run, run.frame(0)).GetBlock(1)
     assert point_values(block, "rank").tolist() == [1] * 8
     assert point_values(block, "own_rank").tolist() == [42] * 8
+
+
+def test_own_fields_get_names_that_expressions_take_and_keep_what_they_are_called(tmp_path):
+    run = fake_run.FakeRun(tmp_path, ranks=1, cells=1)
+    names = ("U (m/s)", "alpha.water", "alpha_water", "rank")
+    for number, name in enumerate(names):
+        run.own_fields[0] = run.own_fields.get(0, {}) | {
+            (0, name): fake_run.FakeField(np.full(8, float(number)))
+        }
+    for frame in run.frames():  # also when the arrays of the first frame are used again
+        block = geometry(run, frame).GetBlock(0)
+        values = {name: point_values(block, name)[0] for name in own_fields(block)}
+        assert values == {"U__m_s_": 0, "alpha_water_2": 1, "alpha_water": 2, "own_rank": 3}
+        assert own_fields(block) == {
+            "U__m_s_": "U (m/s)",
+            "alpha_water": "alpha_water",
+            "alpha_water_2": "alpha.water",
+            "own_rank": "rank",
+        }
 
 
 def test_only_the_fields_that_are_wanted_are_attached(tmp_path):

@@ -72,15 +72,8 @@ def attach(dataset: vtkDataSet, name: str, values: np.ndarray, association: str)
             "check the sizes that are given to perfield_field or perfield_mesh_ghosts."
         )
     array = numpy_to_vtk(np.ascontiguousarray(values), deep=True)
-    array.SetName(writable(name))
+    array.SetName(name)
     (dataset.GetPointData() if on_points else dataset.GetCellData()).AddArray(array)
-
-
-def writable(name: str) -> str:
-    """The name as VTK can write it: its XML writers leave `<`, `&` and quotes as they are."""
-    return "".join(
-        "_" if character in '<>&"' or not character.isprintable() else character for character in name
-    )
 
 
 def owned_cells(dataset: vtkDataSet) -> int:

@@ -18,6 +18,7 @@ from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkDataSet, vtkMu
 
 from perfield.pictures.blocks import MeshMissingError, attach, centre_and_size, owned_cells
 from perfield.pictures.mesh_messages import focus_values, message_lines
+from perfield.pictures.own_fields import name_own_fields, text_columns
 from perfield.pictures.pieces import Pieces, choose_pieces
 
 
@@ -41,8 +42,9 @@ def geometry(run: Any, frame: Any, options: GeometryOptions | None = None) -> vt
     """One frame's values on the mesh: a block per (rank, block), named `rank_3` or `rank_3_block_1`.
 
     run, frame : from `perfield.open`. Ranks without a mesh are left out (see `ranks_without_mesh`).
-    Field data of each block: `field_name` and `region_name`, which region an array belongs to. An own field
-    of the simulation that has the name of one of perfield's is called `own_<name>`.
+    Pieces without points are left out, too. Field data of each block: `field_name` and `region_name`, which
+    region an array belongs to; `array_name` and `own_field_name`, what the simulation calls its own fields
+    (see `own_fields`).
     Raises MeshMissingError if no rank has a mesh, MeshError if a mesh does not fit together.
     """
     picture = vtkMultiBlockDataSet()
@@ -73,7 +75,9 @@ def geometry_blocks(
         blocks = pieces.blocks(rank, frame)
         cells_of_rank = sum(owned_cells(dataset) for _, dataset in blocks)
         for number, dataset in blocks:
-            _step_aside(dataset, names)
+            if not dataset.GetNumberOfPoints():
+                continue
+            name_own_fields(dataset, names)
             for name, column in values.items():
                 value, _ = _value(frame, name, column, rank, number)
                 _constant(dataset, name, value, options.association)
@@ -87,8 +91,12 @@ def geometry_blocks(
 
 
 def ranks_without_mesh(run: Any, frame: Any, pieces: Pieces) -> list[int]:
-    """Ranks that the geometry picture of this frame leaves out."""
-    return [rank for rank in range(run.n_ranks) if not pieces.blocks(rank, frame)]
+    """Ranks that the geometry picture of this frame leaves out: without a mesh, or with an empty piece."""
+    return [
+        rank
+        for rank in range(run.n_ranks)
+        if not any(dataset.GetNumberOfPoints() for _, dataset in pieces.blocks(rank, frame))
+    ]
 
 
 def geometry_messages(run: Any, frame: Any, pieces: Pieces | None = None) -> vtkPolyData:
@@ -113,32 +121,14 @@ def per_cell(name: str) -> str:
     return name.removesuffix("_time_s") + "_time_per_cell_s"
 
 
-def region_names(run: Any, frame: Any) -> tuple[vtkStringArray, vtkStringArray]:
+def region_names(run: Any, frame: Any) -> list[vtkStringArray]:
     """Two columns of text, `field_name` and `region_name`: what a region is called in the program."""
-    columns = (vtkStringArray(), vtkStringArray())
-    for column, name in zip(columns, ("field_name", "region_name")):
-        column.SetName(name)
-    for region in run.regions:
-        if f"{region.field}_time_s" in frame.values:
-            columns[0].InsertNextValue(region.field)
-            columns[1].InsertNextValue(region.name)
-    return columns
+    shown = [region for region in run.regions if f"{region.field}_time_s" in frame.values]
+    return text_columns("field_name", "region_name", [(region.field, region.name) for region in shown])
 
 
 def _wanted(name: str, options: GeometryOptions) -> bool:
     return options.fields is None or name in options.fields
-
-
-def _step_aside(dataset: vtkDataSet, names: Collection[str]) -> None:
-    """Renames the simulation's own fields that have a name of ours."""
-    for data in (dataset.GetPointData(), dataset.GetCellData()):
-        for array in [data.GetArray(number) for number in range(data.GetNumberOfArrays())]:
-            if array is not None and array.GetName() in names:
-                own = array.NewInstance()
-                own.ShallowCopy(array)
-                own.SetName(f"own_{array.GetName()}")
-                data.RemoveArray(array.GetName())
-                data.AddArray(own)
 
 
 def _value(frame: Any, name: str, column: np.ndarray, rank: int, block: int) -> tuple[float, bool]:

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The simulation's own fields on a piece: named so that ParaView's expressions take them.
+
+`alpha.water` becomes the array `alpha_water`, by the rule that names of regions follow; what the simulation
+calls it stays in the field data of the piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from vtkmodules.vtkCommonCore import vtkStringArray
+from vtkmodules.vtkCommonDataModel import vtkDataSet
+
+from perfield.pictures.blocks import GHOSTS
+from perfield.run.fields import identifier
+
+
+def name_own_fields(dataset: vtkDataSet, taken: Collection[str]) -> None:
+    """Renames the simulation's own fields on a dataset to identifiers, alike ones with `_2`, `_3`.
+
+    taken : names of perfield's arrays; an own field that would have one of them is called `own_<name>`.
+    Field data: the columns `array_name` and `own_field_name`.
+    """
+    called = {}
+    for data in (dataset.GetPointData(), dataset.GetCellData()):
+        arrays = [data.GetArray(number) for number in range(data.GetNumberOfArrays())]
+        own = {array.GetName(): array for array in arrays if array is not None and array.GetName() != GHOSTS}
+        used = set(taken)
+        renamed = []
+        for name in sorted(own, key=lambda name: (identifier(name) != name, name)):
+            first = new = f"own_{identifier(name)}" if identifier(name) in taken else identifier(name)
+            number = 1
+            while new in used:
+                number += 1
+                new = f"{first}_{number}"
+            used.add(new)
+            called[new] = name
+            if new != name:
+                data.RemoveArray(name)
+                renamed.append(own[name].NewInstance())  # the array itself is shared with other frames
+                renamed[-1].ShallowCopy(own[name])
+                renamed[-1].SetName(new)
+        for array in renamed:
+            data.AddArray(array)
+    for column in text_columns("array_name", "own_field_name", sorted(called.items())):
+        dataset.GetFieldData().AddArray(column)
+
+
+def own_fields(dataset: vtkDataSet) -> dict[str, str]:
+    """Array name -> what the simulation calls that field, as `name_own_fields` noted it."""
+    columns = [dataset.GetFieldData().GetAbstractArray(name) for name in ("array_name", "own_field_name")]
+    if None in columns:
+        return {}
+    arrays, names = ([column.GetValue(n) for n in range(column.GetNumberOfValues())] for column in columns)
+    return dict(zip(arrays, names))
+
+
+def text_columns(first: str, second: str, rows: Sequence[tuple[str, str]]) -> list[vtkStringArray]:
+    """Two arrays of text of the same length, for field data."""
+    columns = []
+    for number, name in enumerate((first, second)):
+        column = vtkStringArray()
+        column.SetName(name)
+        for row in rows:
+            column.InsertNextValue(row[number])
+        columns.append(column)
+    return columns
