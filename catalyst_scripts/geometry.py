@@ -15,8 +15,8 @@ if "__file__" in globals():
     sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import paraview.simple as pv
-from colours import ABSENT, PALETTE, TEXT, colour, label, plain
-from scene import Pictures, fit_camera, new_view, set_title
+from colours import ABSENT, OUTLINE, PALETTE, TEXT, colour, plain
+from scene import Pictures, at_first_step, fit_camera, new_view, set_title
 
 DIRECTION, UP = (-1.0, 0.75, -0.6), (0.0, 0.0, 1.0)
 FLAT_DIRECTION, FLAT_UP = (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)
@@ -25,17 +25,15 @@ FOCUS = PALETTE[4]
 
 
 def show_field(pictures: Pictures, view: Any, field: str) -> list[Any]:
-    """Shows a field on the mesh, edges of the pieces in dark; returns what was made."""
+    """Shows a field on the mesh, edges of the pieces in grey; returns what was made, the mesh last."""
     mesh = pictures.read("geometry")
-    association = "POINTS" if pictures.description["association"] == "point" else "CELLS"
     display = pv.Show(mesh, view)
     display.Representation = "Surface"
     display.Interpolation = "Flat"
     _light(display)
-    bounds, end = pictures.bounds("geometry", field), pictures.beyond("geometry", field)
-    colour(display, view, field, association, bounds, absent=field != "rank", end=end)
-    look(mesh, view)
-    return [*_edges(mesh, view), mesh]
+    colour(display, view, field, pictures.arrays("geometry")[field])
+    look(pictures, view)
+    return [*_edges(mesh, view, 1.0, OUTLINE), mesh]
 
 
 def show_messages(pictures: Pictures, view: Any, field: str) -> list[Any]:
@@ -45,35 +43,33 @@ def show_messages(pictures: Pictures, view: Any, field: str) -> list[Any]:
     display = pv.Show(lines, view)
     display.LineWidth = 4.0
     display.Ambient, display.Diffuse = 1.0, 0.0
-    bounds, end = pictures.bounds("messages", field), pictures.beyond("messages", field)
-    colour(display, view, field, "CELLS", bounds, end=end)
-    look(mesh, view)
+    colour(display, view, field, pictures.arrays("messages")[field])
+    look(pictures, view)
     return [*_edges(mesh, view, 0.25), lines, mesh]
 
 
 def show_focus(pictures: Pictures, view: Any, field: str, focus: int) -> list[Any]:
     """Shows one rank (orange) and those that exchange something with it, the others faintly."""
     mesh = pictures.read("geometry")
-    association = "POINTS" if pictures.description["association"] == "point" else "CELLS"
+    about, of_ranks = (pictures.arrays("geometry")[name] for name in (field, "rank"))
     _faint(mesh, view)
-    bounds, end = pictures.bounds("geometry", field), pictures.beyond("geometry", field)
-    peers = _between(mesh, association, field, *(bounds or (0.0, 0.0)))
+    peers = _between(mesh, about["association"], field, *about["range"])
     display = pv.Show(peers, view)
     _light(display)
     display.Opacity = 0.5  # the chosen rank often lies behind
-    colour(display, view, field, association, bounds, end=end)
-    chosen = _between(mesh, association, "rank", focus, focus)
+    colour(display, view, field, about)
+    chosen = _between(mesh, of_ranks["association"], "rank", focus, focus)
     piece = pv.Show(chosen, view)
     plain(piece, FOCUS)
     _light(piece)
-    outline = _edges(chosen, view, rgb=FOCUS, width=5.0)
-    look(mesh, view)
+    outline = _edges(chosen, view, 1.0, FOCUS, 5.0)
+    look(pictures, view)
     return [*outline, *_edges(mesh, view, 0.4), chosen, peers, mesh]
 
 
-def look(mesh: Any, view: Any) -> None:
-    """Points the camera at the mesh: from an angle, or from above if it is flat."""
-    bounds = mesh.GetDataInformation().GetBounds()
+def look(pictures: Pictures, view: Any) -> None:
+    """Points the camera at all steps of the mesh: from an angle, or from above if it is flat."""
+    bounds = pictures.bounds("geometry")
     lengths = [bounds[1] - bounds[0], bounds[3] - bounds[2], bounds[5] - bounds[4]]
     flat = lengths[2] <= 0.15 * max(lengths)
     fit_camera(view, bounds, *((FLAT_DIRECTION, FLAT_UP) if flat else (DIRECTION, UP)))
@@ -81,7 +77,7 @@ def look(mesh: Any, view: Any) -> None:
 
 def _light(display: Any) -> None:
     """Little shade, so that colours stay those of the legend."""
-    display.Ambient, display.Diffuse, display.Specular = 0.55, 0.45, 0.0
+    display.Ambient, display.Diffuse, display.Specular = 0.85, 0.15, 0.0
 
 
 def _faint(mesh: Any, view: Any) -> None:
@@ -90,9 +86,9 @@ def _faint(mesh: Any, view: Any) -> None:
     plain(display, ABSENT, FAINT)
 
 
-def _edges(mesh: Any, view: Any, opacity: float = 0.6, rgb: Any = TEXT, width: float = 1.0) -> list[Any]:
-    surface = pv.ExtractSurface(Input=mesh)
-    edges = pv.FeatureEdges(Input=surface)
+def _edges(mesh: Any, view: Any, opacity: float, rgb: Any = TEXT, width: float = 1.5) -> list[Any]:
+    surface = pv.ExtractSurface(registrationName="surface of the pieces", Input=mesh)
+    edges = pv.FeatureEdges(registrationName="edges of the pieces", Input=surface)
     edges.NonManifoldEdges = 0
     display = pv.Show(edges, view)
     plain(display, rgb, opacity)
@@ -108,15 +104,18 @@ def _between(mesh: Any, association: str, field: str, low: float, high: float) -
     return chosen
 
 
+def open_in(view: Any, pictures: Pictures) -> Any:
+    """Fills a view of the GUI; returns the mesh."""
+    field = pictures.first_field()
+    mesh = show_field(pictures, view, field)[-1]
+    set_title(view, pictures.arrays("geometry")[field]["title"], pictures.titles(), mesh)
+    return mesh
+
+
 def main() -> None:
-    """Opens the picture in the GUI, coloured by the first region's time."""
-    pictures = Pictures.from_environment()
-    regions = [f"{name}_time_s" for name in pictures.description["regions"]]
-    field = next((name for name in regions if pictures.bounds("geometry", name)), "compute_time_s")
+    """Opens the picture in the GUI, coloured by the time in the region in which the ranks differ most."""
     view = new_view()
-    show_field(pictures, view, field)
-    set_title(view, (label(field), pictures.description["run"]))
-    pv.Render(view)
+    at_first_step([view], open_in(view, Pictures.from_environment()))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Makes images of written pictures: pvpython or python3 images.py JOB.json, with a display.
 
-The job lists images: {"pictures": directory, "images": [{"file", "kind": "field" | "messages" | "focus" |
-"topology", "field", "layer", "focus", "steps": [{"frame", "label", "shown_at"}], "files": [...]}]}.
+The job lists images: {"pictures": directory, "images": [{"layer": as in pictures.json, "field", "focus": a
+rank or null, "static": whether what is shown holds for all steps, "steps": [{"shown_at"}], "files": [...]}]}.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any
 
 import geometry
 import paraview.simple as pv
-from colours import label
 from scene import SIZE, Pictures, new_view, set_title
 
 import topology
@@ -23,26 +22,28 @@ import topology
 def draw(pictures: Pictures, image: dict[str, Any]) -> None:
     """Draws one image per step, all with the same camera, colours and legend."""
     view = new_view()
-    field = image["field"]
-    if image["kind"] == "topology":
-        made = topology.show_layers(pictures, view, image["layer"], field)
-    elif image["kind"] == "messages":
+    view.ViewSize = SIZE
+    layer, field = image["layer"], image["field"]
+    picture, _, part = layer.partition("/")
+    if picture == "topology":
+        made = topology.show_layers(pictures, view, part, field)
+    elif picture == "messages":
         made = geometry.show_messages(pictures, view, field)
-    elif image["kind"] == "focus":
+    elif image["focus"] is not None:
         made = geometry.show_focus(pictures, view, field, image["focus"])
     else:
         made = geometry.show_field(pictures, view, field)
-    heading = label(field) + (" (orange)" if image["kind"] == "focus" else "")
-    title = None
+    heading = pictures.arrays(layer)[field]["title"] + (" (orange)" if image["focus"] is not None else "")
+    lines = [pictures.description["run"]] if image["static"] else pictures.titles()
+    made.insert(0, set_title(view, heading, lines, made[-1]))
     for step, file in zip(image["steps"], image["files"]):
         view.ViewTime = step["shown_at"]
-        title = set_title(view, (heading, pictures.title(None if image["static"] else step)), title)
         target = pictures.path / "images" / file
         temporary = target.with_name(f".{target.name}.png")
         pv.SaveScreenshot(str(temporary), view, ImageResolution=SIZE, TransparentBackground=0)
         temporary.replace(target)
     pv.HideScalarBarIfNotNeeded(pv.GetColorTransferFunction(field), view)
-    for proxy in [*title, *made]:
+    for proxy in made:
         pv.Delete(proxy)
     pv.Delete(view)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A white view with a title, a camera that fits what is shown, and the pictures of a run to show in it.
 
-The pictures are the directory that `perfield render` wrote; pictures.json there holds labels and ranges.
+The pictures are the directory that `perfield render` wrote; pictures.json there holds titles and ranges.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import paraview.simple as pv
-from colours import TEXT
+from colours import TEXT, font_size
 
 SIZE = (1600, 1000)
 FREE = (0.03, 0.76, 0.04, 0.85)  # left, right, bottom, top of what neither title nor legend needs
@@ -37,31 +37,34 @@ class Pictures:
         reader.UpdatePipeline()
         return reader
 
-    def has(self, name: str) -> bool:
-        """Whether a series was written."""
-        return (self.path / f"{name}.pvd").exists() and name in self.description["ranges"]
+    def arrays(self, layer: str) -> dict[str, dict[str, Any]]:
+        """What pictures.json says of the arrays of a layer: "geometry", "messages", "topology/ranks", ...
 
-    def bounds(self, name: str, field: str) -> tuple[float, float] | None:
-        """Smallest and largest value of an array over all steps; None if it was never measured."""
-        bounds = self.description["ranges"].get(name, {}).get(field)
-        return tuple(bounds) if bounds else None
+        By name; arrays that were never measured are not among them.
+        """
+        return self.description["layers"].get(layer, {}).get("arrays", {})
 
-    def beyond(self, name: str, field: str) -> float | None:
-        """Where the colours of a field end, if single steps go far beyond the others; else None."""
-        return self.description["usual_peaks"].get(name, {}).get(field)
+    def bounds(self, name: str) -> tuple[float, ...]:
+        """The box around everything that a series shows in any step, x0 to z1."""
+        layers = self.description["layers"].items()
+        boxes = [about["bounds"] for layer, about in layers if layer.partition("/")[0] == name]
+        boxes = [box for box in boxes if box] or [[0.0, 1.0] * 3]
+        return tuple((min, max)[end % 2](box[end] for box in boxes) for end in range(6))
 
-    def title(self, step: dict[str, Any] | None) -> str:
-        """One line that says which run and step is shown; None: something that is the same in all steps."""
-        if step is None:
-            return self.description["run"]
-        time = f", time {step['shown_at']:.6g}" if self.description["shown_at"] == "time" else ""
-        return f"{self.description['run']}, step {step['label']}{time}"
+    def first_field(self) -> str:
+        """What is worth looking at first: the time in the region in which the ranks differ most."""
+        regions = [f"{name}_time_s" for name in self.description["regions"]]
+        known = {name for layer in self.description["layers"].values() for name in layer["arrays"]}
+        return next(name for name in [*regions, "compute_time_s", "step_time_s", "rank"] if name in known)
+
+    def titles(self) -> list[str]:
+        """For each step in order a line that says which run and step is shown."""
+        return [f"{self.description['run']}, {step['title']}" for step in self.description["steps"]]
 
 
-def new_view() -> Any:
-    """A white view of fixed size, parallel projection."""
-    view = pv.GetActiveViewOrCreate("RenderView")
-    view.ViewSize = SIZE
+def new_view(beside: Any = None) -> Any:
+    """A white view with parallel projection; at the right of another one, if that is given."""
+    view = pv.GetActiveViewOrCreate("RenderView") if beside is None else _split(beside)
     view.UseColorPaletteForBackground = 0
     view.BackgroundColorMode = "Single Color"
     view.Background = (1.0, 1.0, 1.0)
@@ -71,18 +74,31 @@ def new_view() -> Any:
     return view
 
 
-def set_title(view: Any, texts: tuple[str, str], sources: list[Any] | None = None) -> list[Any]:
-    """Writes two lines at the upper left, the first one large; its result, given back, changes the texts."""
-    sources = sources or [pv.Text(registrationName=name) for name in ("title", "subtitle")]
-    for source, text, height, size in zip(sources, texts, (0.93, 0.885), (30, 22)):
-        source.Text = text
-        display = pv.Show(source, view, "TextSourceRepresentation")
-        display.WindowLocation = "Any Location"
-        display.Position = [0.02, height]
-        display.Justification = "Left"
-        display.Color = TEXT
-        display.FontSize = size
-    return sources
+def set_title(view: Any, heading: str, lines: list[str], source: Any) -> Any:
+    """Writes a heading at the upper left and below it a line; returns what was made.
+
+    lines : one for each time of the source, which changes with the view's time; or a single one.
+    """
+    texts = [f"{heading}\n{line}" for line in lines]
+    title = pv.PythonAnnotation(registrationName="title", Input=source, ArrayAssociation="Field Data")
+    title.Expression = f"{texts!r}[t_index]" if len(texts) > 1 else repr(texts[0])
+    display = pv.Show(title, view, "TextSourceRepresentation")
+    display.WindowLocation = "Any Location"
+    display.Position = [0.02, 0.88]
+    display.Justification = "Left"
+    display.Color = TEXT
+    display.FontSize = font_size(view, 26)
+    return title
+
+
+def at_first_step(views: list[Any], source: Any) -> None:
+    """Leaves the GUI at the first step, all steps on its time controls, a source chosen, all views drawn."""
+    scene = pv.GetAnimationScene()
+    scene.UpdateAnimationUsingDataTimeSteps()
+    scene.GoToFirst()
+    pv.SetActiveView(views[0])
+    pv.SetActiveSource(source)
+    pv.RenderAllViews()
 
 
 def fit_camera(
@@ -113,6 +129,14 @@ def fit_camera(
     view.CameraPosition = [focus[n] - distance * forward[n] for n in range(3)]
     view.CameraViewUp = above
     view.CameraParallelScale = height / 2
+
+
+def _split(beside: Any) -> Any:
+    layout = pv.GetLayout(beside)
+    free = layout.SplitViewHorizontal(view=beside)
+    view = pv.CreateRenderView()
+    pv.AssignViewToLayout(view=view, layout=layout, hint=free)
+    return view
 
 
 def _dot(a: Any, b: Any) -> float:

@@ -15,17 +15,20 @@ if "__file__" in globals():
     sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import paraview.simple as pv
-from colours import ABSENT, CATEGORIES, colour, plain
-from scene import Pictures, fit_camera, new_view, set_title
+from colours import TEXT, colour, outline, plain
+from scene import Pictures, at_first_step, fit_camera, new_view, set_title
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
 
-LAYERS = ("machine", "ranks", "measurements", "messages")
+LAYERS = ("machine", "ranks", "measurements", "messages", "labels")
 ONE_NODE, SEVERAL_NODES = (0.5, -0.6, -1.0), (1.2, -0.9, -1.0)  # more from the side, so that planes part
 UP = (0.0, 1.0, 0.0)
 
 
 def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[Any]:
-    """Shows all layers, one of them coloured by a field, the others plain; returns what was made."""
+    """Shows all layers, one of them coloured by a field, the others as outlines, and what the rows are.
+
+    Returns what was made, the picture itself last.
+    """
     reader = pictures.read("topology")
     made = [reader]
     for name in LAYERS:
@@ -35,14 +38,15 @@ def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[A
         if name == layer:
             block.UpdatePipeline()
             display.LineWidth = 2.5
-            names = _names(block, field)
-            bounds, end = pictures.bounds("topology", field), pictures.beyond("topology", field)
-            colour(display, view, field, "CELLS", bounds, names, field not in CATEGORIES, end)
+            colour(display, view, field, pictures.arrays(f"topology/{layer}")[field], _names(block, field))
+        elif name == "labels":
+            plain(display, TEXT)
         else:
-            plain(display, ABSENT, 0.35)
+            outline(display)
         made.insert(0, block)
-    bounds = reader.GetDataInformation().GetBounds()
-    fit_camera(view, bounds, SEVERAL_NODES if bounds[5] > bounds[4] else ONE_NODE, UP)
+    bounds = pictures.bounds("topology")
+    several = pictures.arrays("topology/machine")["node_id"]["range"][1] > 0
+    fit_camera(view, bounds, SEVERAL_NODES if several else ONE_NODE, UP)
     return made
 
 
@@ -76,13 +80,19 @@ def _leaves(data: Any) -> list[Any]:
     return leaves
 
 
+def open_in(view: Any, pictures: Pictures) -> Any:
+    """Fills a view of the GUI; returns the picture's source."""
+    field = pictures.first_field()
+    picture = show_layers(pictures, view, "ranks" if field == "rank" else "measurements", field)[-1]
+    title = pictures.arrays("topology/measurements")[field]["title"]
+    set_title(view, title, pictures.titles(), picture)
+    return picture
+
+
 def main() -> None:
-    """Opens the picture in the GUI, the machine coloured by type, messages by source."""
-    pictures = Pictures.from_environment()
+    """Opens the picture in the GUI, coloured by the time in the region in which the ranks differ most."""
     view = new_view()
-    show_layers(pictures, view, "machine", "topology_type")
-    set_title(view, ("topology type", pictures.description["run"]))
-    pv.Render(view)
+    at_first_step([view], open_in(view, Pictures.from_environment()))
 
 
 if __name__ == "__main__":

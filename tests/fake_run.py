@@ -70,6 +70,7 @@ class FakeFrame:
     values: dict[str, np.ndarray]
     messages: np.ndarray
     block_values: dict[str, dict[tuple[int, int], float]] = field(default_factory=dict)
+    kind: str = "step"
 
 
 def cube(rank: int, kind: str, cells: int = 3) -> FakeBlock:

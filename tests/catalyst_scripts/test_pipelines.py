@@ -17,7 +17,7 @@ from perfield.output.images import SCRIPTS, display
 from perfield.output.pictures import Pictures
 from perfield.pictures.geometry_picture import GeometryOptions
 from perfield.pictures.pieces import choose_pieces
-from perfield.pictures.topology_picture import topology, topology_scene
+from perfield.pictures.topology_picture import topology_scene
 
 pytest.importorskip("paraview", reason="ParaView's Python modules are not installed")
 
@@ -28,9 +28,8 @@ def pictures(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("pipelines")
     twin.write_run(path / "run", ranks=4, steps=6, hosts=("a", "b"))
     run = perfield.open(path / "run")
-    scene = topology_scene(run)
     options = GeometryOptions(pieces=choose_pieces(run))
-    Pictures(run, [0, 2, 5], path, options, lambda run, frame: topology(run, frame, scene)).write()
+    Pictures(run, [0, 2, 5], path, options, topology_scene(run)).write()
     return path
 
 
@@ -83,24 +82,79 @@ for layer in LAYERS:
     assert result["machine"] >= 4
 
 
-@pytest.mark.parametrize("name", ["geometry", "topology"])
+@pytest.mark.parametrize("name", ["geometry", "topology", "both"])
 def test_a_pipeline_opens_the_pictures_when_run_as_the_gui_does(pictures, name):
     script = f"""
 exec(open("{SCRIPTS}/{name}.py").read(), {{"__name__": "__main__"}})
-shown = [pv.GetDisplayProperties(source) for source in pv.GetSources().values()]
-result = [list(shape.ColorArrayName) for shape in shown if hasattr(shape, "ColorArrayName")]
+shown = [
+    list(shape.ColorArrayName)
+    for view in pv.GetViews()
+    for shape in view.Representations
+    if hasattr(shape, "ColorArrayName")
+]
+names = {{source: key[0] for key, source in pv.GetSources().items()}}
+result = [shown, names[pv.GetActiveSource()], pv.GetAnimationScene().AnimationTime, len(pv.GetViews())]
 """
-    expected = {"geometry": ["POINTS", "solve_time_s"], "topology": ["CELLS", "topology_type"]}
-    assert expected[name] in in_paraview(script, pictures)
+    shown, active, time, views = in_paraview(script, pictures)
+    expected = {"geometry": ["POINTS", "solve_time_s"], "topology": ["CELLS", "solve_time_s"]}
+    for picture in expected if name == "both" else [name]:
+        assert expected[picture] in shown
+    assert active == ("topology" if name == "topology" else "geometry")
+    assert time == 0.5  # of the first step
+    assert views == (2 if name == "both" else 1)
 
 
-def test_labels_name_the_field_and_end_with_its_unit(pictures):
+def test_the_title_follows_the_time_and_tells_step_and_frame_apart(pictures):
     script = """
-from colours import label
-names = ("solve_time_s", "a_b_time_per_cell_s", "isend_bytes", "put_count_to_3", "node_id", "temperature")
-result = [label(name) for name in names]
+from scene import Pictures, new_view, set_title
+pictures = Pictures.from_environment()
+reader = pictures.read("geometry")
+title = set_title(new_view(), "solve time", pictures.titles(), reader)
+result = []
+for time in reader.TimestepValues:
+    title.UpdatePipeline(time)
+    result.append(title.GetClientSideObject().GetOutputDataObject(0).GetColumn(0).GetValue(0))
 """
     assert in_paraview(script, pictures) == [
-        *("solve time (s)", "a_b time per cell (s)", "isend (bytes)", "put (number) to rank\u00a03"),
-        *("node id", "temperature"),
+        f"solve time\nrun, step {step} (frame {step - 1}), time {time}"
+        for step, time in ((1, 0.5), (3, 1.5), (6, 3))
     ]
+
+
+def test_an_array_is_coloured_where_it_sits_and_a_vector_by_its_magnitude(pictures):
+    script = """
+from colours import colour
+from scene import new_view
+source = pv.Wavelet()
+cells = pv.PointDatatoCellData(Input=source)
+vectors = pv.Calculator(Input=source, ResultArrayName="U", Function="RTData*iHat")
+view = new_view()
+result = []
+about = {"range": [0.0, 0.02], "title": "name", "unit": "s", "absent": False}
+for source, field, more in (
+    (cells, "RTData", {"association": "CELLS", "components": 1}),
+    (vectors, "U", {"association": "POINTS", "components": 3}),
+):
+    display = pv.Show(source, view)
+    legend = colour(display, view, field, {**about, **more})
+    table = pv.GetColorTransferFunction(field)
+    words = [legend.Title.split(), list(table.Annotations)[-2:]]
+    result.append([list(display.ColorArrayName), str(table.VectorMode), *words])
+"""
+    cells, vectors = in_paraview(script, pictures)
+    assert (cells[0], cells[2:]) == (["CELLS", "RTData"], [["name", "(ms)"], ["0.02", "20.0"]])
+    assert vectors[:3] == [["POINTS", "U"], "'Magnitude'", ["name", "magnitude", "(ms)"]]
+
+
+def test_a_legends_title_breaks_between_words_only(pictures):
+    script = """
+from colours import _lines
+from scene import new_view
+view = new_view()
+view.ViewSize = (1600, 1000)
+result = [_lines(title, view) for title in ("flux (x-dir) time per cell (ms)", "a" * 30 + " time (s)")]
+"""
+    first, second = in_paraview(script, pictures)
+    assert " ".join(first) == "flux (x-dir) time per cell (ms)"
+    assert all(line.split()[0] in ("flux", "cell", "per", "time", "(ms)") for line in first)
+    assert "..." in second[0] and second[-1].endswith("time (s)")

@@ -116,8 +116,8 @@ def test_focus_ranks_of_the_configuration_are_taken(perfield_cli, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--steps", "30"], "step 30 is not in this run, which has steps 0 to 29"),
-        (["--steps", "last"], "'last' in --steps is no step"),
+        (["--steps", "30"], "frame 30 is not in this run, which has frames 0 to 29"),
+        (["--steps", "last"], "'last' in --steps is no frame"),
         (["--focus", "4"], "focus rank 4 is not in this run"),
         (["--focus", "x"], "focus ranks 'x' are not numbers"),
         (["--mesh", "nowhere"], "mesh nowhere does not exist"),
@@ -138,7 +138,7 @@ def test_images_are_drawn_for_the_fields_and_steps_asked_for(perfield_cli, run_p
     assert result.returncode == 0, result.stderr
     assert "no image of nonsense" in result.stdout
     assert sorted(path.name for path in (run_path / "pictures/images").iterdir()) == [
-        f"{picture}_solve_time_s_step_{step:06d}.png"
+        f"{picture}_solve_time_s_frame_{step:06d}.png"
         for picture in ("geometry", "topology")
         for step in (0, 29)
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Images: which are drawn, and what is said when they cannot be."""
+"""Images: what is on them, and what is said when they cannot be drawn."""
 
 from __future__ import annotations
 
@@ -13,71 +13,24 @@ from vtkmodules.vtkIOImage import vtkPNGReader
 import perfield
 import twin
 from perfield.output import images
-from perfield.output.images import ImagesError, draw_images, plan_images
+from perfield.output.image_plan import plan_images
+from perfield.output.images import ImagesError, draw_images
 from perfield.output.pictures import Pictures
 from perfield.pictures.geometry_picture import GeometryOptions
 from perfield.pictures.pieces import choose_pieces
-from perfield.pictures.topology_picture import topology, topology_scene
+from perfield.pictures.topology_picture import topology_scene
 
-RANGES = {
-    "geometry": {name: [0, 1] for name in ("rank", "compute_time_s", "solve_time_s", "sent_count_to_3", "T")},
-    "messages": {name: [0, 1] for name in ("source", "target", "sent_bytes")},
-    "topology": {
-        name: [0, 1]
-        for name in ("rank", "compute_time_s", "solve_time_s", "source", "node_id", "topology_type")
-    },
+IMAGE = {
+    **{"layer": "geometry", "field": "T", "focus": None, "static": True},
+    **{"steps": [{"shown_at": 0.0}], "files": ["geometry_T.png"]},
 }
-DESCRIPTION = {
-    "steps": [{"frame": n, "label": n, "shown_at": n / 10} for n in (0, 5, 9)],
-    "regions": ["never", "solve"],
-    "focus": [3],
-    "ranges": RANGES,
-    "usual_peaks": {},
-}
-
-
-def files(planned):
-    """Names of all files of some images."""
-    return [name for image in planned for name in image["files"]]
-
-
-def test_by_default_partition_times_messages_machine_and_focus_are_drawn():
-    planned = plan_images(DESCRIPTION, None, [5])
-    assert files(planned) == [
-        "geometry_rank.png",
-        "topology_rank.png",
-        "geometry_compute_time_s_step_000005.png",
-        "topology_compute_time_s_step_000005.png",
-        "geometry_solve_time_s_step_000005.png",
-        "topology_solve_time_s_step_000005.png",
-        "messages_source_step_000005.png",
-        "topology_source_step_000005.png",
-        "messages_target_step_000005.png",
-        "topology_topology_type.png",
-        "topology_node_id.png",
-        "geometry_sent_count_to_3_step_000005.png",
-    ]
-
-
-def test_fields_are_drawn_in_each_step_that_was_chosen():
-    assert files(plan_images(DESCRIPTION, ["T", "target"], [0, 9])) == [
-        "geometry_T_step_000000.png",
-        "geometry_T_step_000009.png",
-        "messages_target_step_000000.png",
-        "messages_target_step_000009.png",
-    ]
-
-
-def test_without_a_mesh_only_the_machine_is_drawn():
-    planned = plan_images({**DESCRIPTION, "ranges": {"topology": RANGES["topology"]}}, None, [0])
-    assert {image["kind"] for image in planned} == {"topology"}
 
 
 def test_without_a_display_the_package_to_install_is_named(tmp_path, monkeypatch):
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.setattr(images.shutil, "which", lambda name: None)
     with pytest.raises(ImagesError, match="Debian package xvfb"):
-        draw_images(tmp_path, plan_images(DESCRIPTION, None, [0]))
+        draw_images(tmp_path, [IMAGE])
 
 
 def test_without_paraview_the_package_to_install_is_named(tmp_path, monkeypatch):
@@ -89,9 +42,9 @@ def test_without_paraview_the_package_to_install_is_named(tmp_path, monkeypatch)
 def test_images_that_paraview_did_not_draw_are_counted_and_its_words_passed_on(tmp_path):
     if shutil.which("Xvfb") is None:
         pytest.skip("Xvfb is not installed")
-    (tmp_path / "pictures.json").write_text("{}")
-    with pytest.raises(ImagesError, match=r"(?s)drew 0 of 1 images and ended with 1;.*KeyError"):
-        draw_images(tmp_path, plan_images(DESCRIPTION, ["T"], [0]))
+    (tmp_path / "pictures.json").write_text("no JSON")
+    with pytest.raises(ImagesError, match=r"(?s)drew 0 of 1 images and ended with 1;.*JSONDecodeError"):
+        draw_images(tmp_path, [IMAGE])
 
 
 def pixels(path):
@@ -116,15 +69,14 @@ def drawn(tmp_path_factory):
     path = tmp_path_factory.mktemp("drawn")
     twin.write_run(path / "run", ranks=4, steps=3, hosts=("a", "b"), change_step=absent)
     run = perfield.open(path / "run")
-    scene = topology_scene(run)
     options = GeometryOptions(pieces=choose_pieces(run), focus=[1])
-    pictures = Pictures(run, [0, 2], path, options, lambda run, frame: topology(run, frame, scene))
+    pictures = Pictures(run, [0, 2], path, options, topology_scene(run))
     pictures.write()
     return draw_images(path, plan_images(pictures.description, None, [0, 2]))
 
 
 def test_every_image_is_white_with_something_in_it_and_nothing_cut_off(drawn):
-    assert len(drawn) == 26
+    assert len(drawn) == 28
     for path in drawn:
         image = pixels(path)
         assert image.shape == (1000, 1600, 3)
@@ -136,19 +88,32 @@ def test_every_image_is_white_with_something_in_it_and_nothing_cut_off(drawn):
 
 def test_a_rank_without_a_value_is_grey_in_its_step_and_not_in_another(drawn):
     def grey(step):
-        (path,) = [path for path in drawn if path.name == f"geometry_solve_time_s_step_00000{step}.png"]
+        (path,) = [path for path in drawn if path.name == f"geometry_solve_time_s_frame_00000{step}.png"]
         image = pixels(path)[100:, :1200].astype(int)  # without title and legend
         low, high = image.min(axis=2), image.max(axis=2)
         return ((high - low < 8) & (high < 200) & (low > 90)).mean()
 
     assert grey(2) > 0.02
-    assert grey(0) < 0.005
+    assert grey(0) < 0.01  # edges of pieces
 
 
 def test_colours_mean_the_same_in_all_steps(drawn):
     legends = [pixels(path)[200:700, 1310:1345] for path in drawn if "geometry_compute_time_s" in path.name]
     assert len(legends) == 2
     assert (legends[0] == legends[1]).all()
+
+
+def test_the_mesh_has_the_colours_of_the_legend_with_little_shade(drawn):
+    (path,) = [path for path in drawn if path.name == "geometry_rank.png"]
+    image = pixels(path).astype(int)
+    legend, mesh = image[200:700, 1310:1345].reshape(-1, 3), image[:, :1200].reshape(-1, 3)
+    of_ranks, counts = np.unique(legend[np.ptp(legend, axis=1) > 60], axis=0, return_counts=True)
+    of_ranks = of_ranks[counts > 1000]
+    assert len(of_ranks) == 4
+    shown, counts = np.unique(mesh[np.ptp(mesh, axis=1) > 60], axis=0, return_counts=True)
+    for colour in shown[counts > 1000]:
+        shades = [of_rank * shade for of_rank in of_ranks for shade in np.linspace(0.85, 1, 16)]
+        assert min(np.abs(colour - shade).max() for shade in shades) < 4, colour
 
 
 def test_displays_keep_away_from_those_that_mpi_programs_look_at_and_from_each_other():

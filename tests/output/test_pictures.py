@@ -11,11 +11,12 @@ import pytest
 
 import perfield
 import twin
+from perfield.output.description import uneven_regions
 from perfield.output.pictures import Pictures, human_bytes
 from perfield.output.steps import choose_steps
 from perfield.pictures.geometry_picture import GeometryOptions
 from perfield.pictures.pieces import choose_pieces
-from perfield.pictures.topology_picture import topology, topology_scene
+from perfield.pictures.topology_picture import topology_scene
 
 
 def pictures_of(run, directory, steps=None, **options):
@@ -26,9 +27,8 @@ def pictures_of(run, directory, steps=None, **options):
 
 def both_pictures(run, directory, steps):
     """Geometry and topology of a run."""
-    scene = topology_scene(run)
     geometry = GeometryOptions(pieces=choose_pieces(run))
-    return Pictures(run, steps, directory, geometry, lambda run, frame: topology(run, frame, scene))
+    return Pictures(run, steps, directory, geometry, topology_scene(run))
 
 
 def bytes_in(directory):
@@ -42,14 +42,18 @@ def test_all_series_and_their_description_are_written(tmp_path):
     assert [path.name for path in written] == ["geometry.pvd", "messages.pvd", "topology.pvd"]
     description = json.loads((tmp_path / "pictures/pictures.json").read_text())
     assert description["steps"] == [
-        {"frame": 0, "label": 1, "shown_at": 0.5},
-        {"frame": 2, "label": 3, "shown_at": 1.5},
+        {"frame": 0, "title": "step 1 (frame 0), time 0.5", "shown_at": 0.5, "mesh": 0},
+        {"frame": 2, "title": "step 3 (frame 2), time 1.5", "shown_at": 1.5, "mesh": 0},
     ]
     assert description["regions"] == ["solve", "exchange"]
     shortest, longest = twin.solve_ns(0, 0) * 1e-9, twin.solve_ns(3, 2) * 1e-9
-    for series in ("geometry", "topology"):
-        assert description["ranges"][series]["solve_time_s"] == pytest.approx([shortest, longest])
-    assert description["ranges"]["messages"]["source"] == [0, 3]
+    for layer in ("geometry", "topology/measurements"):
+        about = description["layers"][layer]["arrays"]["solve_time_s"]
+        assert about["range"] == pytest.approx([shortest, longest])
+        assert (about["title"], about["unit"]) == ("solve time", "s")
+    assert description["layers"]["messages"]["arrays"]["source"]["range"] == [0, 3]
+    assert description["layers"]["geometry"]["bounds"] == pytest.approx([0, 1, 0, 1, 0, 1])
+    assert description["own_fields"] == {"temperature": "temperature"}
 
 
 @pytest.mark.parametrize("kind", ["image", "structured", "unstructured"])
@@ -115,7 +119,9 @@ def test_frames_that_stand_for_one_step_in_many_are_named_by_their_place(tmp_pat
     pictures = pictures_of(run, tmp_path / "pictures")
     pictures.write()
     assert pictures.shown_at == "step"
-    assert [step["shown_at"] for step in pictures.description["steps"]] == [0, 10, 20]
+    steps = pictures.description["steps"]
+    assert [step["shown_at"] for step in steps] == [0, 10, 20]
+    assert [step["title"] for step in steps] == ["step 0", "step 10 (frame 1)", "step 20 (frame 2)"]
 
 
 @pytest.mark.parametrize(
@@ -125,17 +131,59 @@ def test_bytes_are_told_in_units_for_people(number, text):
     assert human_bytes(number) == text
 
 
-def test_regions_in_which_the_ranks_differ_come_first(tmp_path):
-    def even_and_uneven(rank, step, entry):
-        for row in entry["regions"]:
-            if row["id"] == 2:  # longer than any other, but the same everywhere
-                row.update(dict.fromkeys(("inclusive_sum_ns", "inclusive_max_ns"), 10**9))
-                row.update(dict.fromkeys(("self_sum_ns", "self_max_ns"), 10**9))
+def slowed(regions, seconds):
+    """A change_step that lets a rank spend seconds(rank, step) in the region of that id."""
 
-    twin.write_run(tmp_path / "run", ranks=4, steps=2, change_step=even_and_uneven)
-    run = perfield.open(tmp_path / "run")
-    names = [region.field for region in run.regions]
-    pictures = Pictures(run, [0, 1], tmp_path, GeometryOptions(pieces=choose_pieces(run)), None)
+    def change(rank, step, entry):
+        for row in entry["regions"]:
+            if row["id"] in regions:
+                spent = round(1e9 * seconds(rank, step))
+                row.update(dict.fromkeys(("inclusive_sum_ns", "inclusive_max_ns"), spent))
+                row.update(dict.fromkeys(("self_sum_ns", "self_max_ns"), spent))
+
+    return change
+
+
+def regions_of(path, steps, change):
+    """The regions that pictures.json lists, of a run of 4 ranks with regions solve (1) and exchange (2)."""
+    twin.write_run(path / "run", ranks=4, steps=steps, change_step=change)
+    return uneven_regions(perfield.open(path / "run"), range(steps))
+
+
+def test_regions_in_which_the_ranks_differ_come_first(tmp_path):
+    assert regions_of(tmp_path, 2, slowed([2], lambda rank, step: 1.0)) == ["solve", "exchange"]
+
+
+def test_one_slow_start_does_not_put_a_region_first(tmp_path):
+    spike = slowed([2], lambda rank, step: 10.0 if (rank, step) == (0, 0) else 1e-4)
+    assert regions_of(tmp_path, 5, spike) == ["solve", "exchange"]
+
+
+def test_a_mesh_that_grows_gets_a_number_and_its_box_is_that_of_all_steps(tmp_path):
+    run = fake_run.FakeRun(tmp_path, ranks=1, steps=3, cells=1)
+    versions = {1: run.meshes[0], 2: [fake_run.cube(2, "image", cells=1)]}
+    run.mesh = lambda rank, version: versions[version]
+    for frame, version in zip(run.frames(), (1, 2, 2)):
+        frame.mesh_version[0] = version
+    pictures = pictures_of(run, tmp_path / "pictures")
     pictures.write()
-    assert pictures.description["regions"][0] == "solve"
-    assert set(pictures.description["regions"]) == set(names)
+    assert [step["mesh"] for step in pictures.description["steps"]] == [0, 1, 1]
+    assert pictures.description["layers"]["geometry"]["bounds"] == pytest.approx([0, 3, 0, 1, 0, 1])
+
+
+def test_the_one_frame_of_a_run_without_steps_is_not_called_a_step(tmp_path):
+    run = fake_run.FakeRun(tmp_path, ranks=1, steps=1)
+    run.frame(0).kind = "whole"
+    pictures = pictures_of(run, tmp_path / "pictures")
+    pictures.write()
+    assert [step["title"] for step in pictures.description["steps"]] == ["from start to end"]
+
+
+def test_own_fields_that_people_look_at_first_are_listed_first(tmp_path):
+    run = fake_run.FakeRun(tmp_path, ranks=1, cells=1)
+    values = fake_run.FakeField(np.arange(8.0))
+    run.own_fields[0] = {(0, name): values for name in ("density", "alpha.water", "T", "phi")}
+    pictures = pictures_of(run, tmp_path / "pictures")
+    pictures.write()
+    assert list(pictures.description["own_fields"]) == ["T", "alpha_water", "density", "phi"]
+    assert pictures.description["layers"]["geometry"]["arrays"]["alpha_water"]["title"] == "alpha.water"

@@ -80,25 +80,6 @@ def test_the_old_series_stays_whole_until_the_new_one_is_closed(tmp_path):
     assert not list(tmp_path.rglob("*step_000003*"))
 
 
-def test_ranges_are_those_of_the_finite_values_over_all_steps(tmp_path):
-    series = Series(tmp_path, "geometry")
-    for number, value in enumerate((2.0, np.nan, -1.0)):
-        series.add(number, float(number), [("rank_0", cube(value))])
-    only_absent = dataset_of(fake_run.cube(0, "image"))
-    attach(only_absent, "never", np.full(64, np.nan), "point")
-    series.add(3, 3.0, [("rank_0", only_absent)])
-    assert series.ranges == {"wait": (-1.0, 2.0)}
-
-
-def test_a_step_far_beyond_the_others_does_not_count_among_the_usual_ones(tmp_path):
-    series = Series(tmp_path, "geometry")
-    for number, value in enumerate((9.0, 1.0, 1.5, 1.2)):
-        steady = dataset_of(fake_run.cube(0, "image"))
-        attach(steady, "steady", np.full(64, 2.0 - 0.1 * number), "point")
-        series.add(number, float(number), [("rank_0", cube(value)), ("rank_1", steady)])
-    assert series.usual_peaks() == {"wait": 1.5}
-
-
 def test_a_file_that_cannot_be_written_is_told_with_its_name(tmp_path, capfd):
     series = Series(tmp_path, "geometry")
     (tmp_path / "geometry").rmdir()

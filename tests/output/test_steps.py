@@ -58,17 +58,17 @@ def test_what_is_no_step_is_told_with_an_example(tmp_path, text):
     if text == ":":
         assert choose_steps(run_of(tmp_path, 3), text) == [0, 1, 2]
     else:
-        with pytest.raises(StepsError, match=r"is no step; expected all, or .*0,10,20:50:5"):
+        with pytest.raises(StepsError, match=r"is no frame; expected all, or .*0,10,20:50:5"):
             choose_steps(run_of(tmp_path, 3), text)
 
 
 def test_a_step_beyond_the_end_is_told_with_those_there_are(tmp_path):
-    with pytest.raises(StepsError, match="step 12 is not in this run, which has steps 0 to 11"):
+    with pytest.raises(StepsError, match="frame 12 is not in this run, which has frames 0 to 11"):
         choose_steps(run_of(tmp_path, 12), "12")
 
 
 def test_a_range_without_any_step_is_told(tmp_path):
-    with pytest.raises(StepsError, match="names none of the steps 0 to 11"):
+    with pytest.raises(StepsError, match="names none of the frames 0 to 11"):
         choose_steps(run_of(tmp_path, 12), "30:40")
 
 

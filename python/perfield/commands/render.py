@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfield.commands import CommandError
+from perfield.commands.paths import own_command
 
 if TYPE_CHECKING:  # both load VTK, which --help does without
     from perfield.output.pictures import Pictures
     from perfield.pictures.geometry_picture import GeometryOptions
+    from perfield.pictures.topology_picture import TopologyScene
 
 HELP = "write the pictures of a run as .pvd files for ParaView, and as images"
 DESCRIPTION = """\
@@ -25,8 +27,9 @@ Writes RUN/pictures: geometry.pvd (values on the simulation's mesh), messages.pv
   perfield render perfield-run --mesh case/         pieces in case/processor0, ..."""
 
 STEPS_HELP = """\
-all, or numbers from 0 and ranges: 0,10,20:50:5; else at most 20 steps: the first, the
-last, the slowest, and others evenly spaced"""
+all, or numbers of frames, from 0 (not the program's own numbers of steps), and ranges:
+0,10,20:50:5; else at most 20: the first, the last, the slowest, and others evenly spaced"""
+FIELDS_HELP = "names of arrays or of the simulation's own fields: on the mesh, and of the images; else all"
 IMAGES_HELP = "also draw images (.png): of the first, the slowest and the last step, or of all in --steps"
 
 
@@ -37,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--geometry", action="store_true", help="only the mesh (and the machine, with --topology)")
     add("--topology", action="store_true", help="only the machine (and the mesh, with --geometry)")
     add("--steps", metavar="STEPS", help=STEPS_HELP)
-    add("--fields", metavar="NAMES", help="values on the mesh, and those of the images; else all")
+    add("--fields", metavar="NAMES", help=FIELDS_HELP)
     add("--images", action="store_true", help=IMAGES_HELP)
     add("--mesh", metavar="PATH", help="pieces on disk: a .pvtu file or an OpenFOAM case")
     add("--cells", action="store_true", help="put values on cells; else on points")
@@ -81,7 +84,8 @@ def render(run: Any, arguments: argparse.Namespace) -> Path:
     _tell(run, pictures, written)
     if arguments.images:
         _images(run, pictures, arguments)
-    print(f"look at them: perfield open {run.path}" + (f" -o {directory}" if arguments.output else ""))
+    options = f" -o {directory}" if arguments.output else ""
+    print(f"look at them: {own_command()} open {run.path}{options}")
     return directory
 
 
@@ -112,16 +116,16 @@ def _geometry(run: Any, arguments: argparse.Namespace) -> GeometryOptions | None
     return GeometryOptions(pieces, "cell" if arguments.cells else "point", fields, ranks)
 
 
-def _topology(run: Any, arguments: argparse.Namespace) -> Any:
-    """Makes the topology picture of a frame; None if it is not wanted."""
+def _topology(run: Any, arguments: argparse.Namespace) -> TopologyScene | None:
+    """What all topology pictures share; None if they are not wanted."""
     if arguments.geometry and not arguments.topology:
         return None
-    from perfield.pictures.topology_picture import topology, topology_scene
+    from perfield.pictures.topology_picture import topology_scene
 
     scene = topology_scene(run)
     for note in scene.notes:
         print(note)
-    return lambda run, frame: topology(run, frame, scene)
+    return scene
 
 
 def _tell(run: Any, pictures: Pictures, written: list[Path]) -> None:
@@ -140,7 +144,7 @@ def _tell(run: Any, pictures: Pictures, written: list[Path]) -> None:
         left_out = ranks_without_mesh(run, run.frame(pictures.steps[-1]), pictures.geometry.pieces)
         if left_out:
             ranks = ", ".join(map(str, left_out[:8])) + (", ..." if len(left_out) > 8 else "")
-            print(f"  {len(left_out)} of {run.n_ranks} ranks have no mesh and are left out: {ranks}")
+            print(f"  {len(left_out)} of {run.n_ranks} ranks have no mesh, or an empty piece: {ranks}")
         for sentence in getattr(pictures.geometry.pieces, "left_out", {}).values():
             print(f"  left out: {sentence}")
     if pictures.shown_at == "step":
@@ -148,7 +152,8 @@ def _tell(run: Any, pictures: Pictures, written: list[Path]) -> None:
 
 
 def _images(run: Any, pictures: Pictures, arguments: argparse.Namespace) -> None:
-    from perfield.output.images import draw_images, plan_images
+    from perfield.output.image_plan import plan_images, unknown_fields
+    from perfield.output.images import draw_images
     from perfield.output.steps import slowest_step
 
     steps = pictures.steps
@@ -156,8 +161,7 @@ def _images(run: Any, pictures: Pictures, arguments: argparse.Namespace) -> None
         steps = sorted({steps[0], slowest_step(run), steps[-1]})
     fields = _words(arguments.fields) if arguments.fields else None
     images = plan_images(pictures.description, fields, steps)
-    known = {name for series in pictures.description["ranges"].values() for name in series}
-    unknown = [name for name in fields or [] if name not in known]
+    unknown = unknown_fields(pictures.description, fields or [])
     if unknown:
         print(f"  no image of {', '.join(unknown)}: nothing of that name was measured in these steps")
     files = draw_images(pictures.directory, images)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Images of written pictures: which ones, and the ParaView that draws them on a display of its own.
+"""Draws images of written pictures with a ParaView on a display of its own.
 
 ParaView works in a process of its own, under a virtual display, so that nothing opens on the user's screen
 and a crash of the graphics is a sentence here.
@@ -11,7 +11,6 @@ import contextlib
 import importlib.util
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -24,57 +23,10 @@ from typing import Any
 # these goes away meanwhile, the X library ends that program.
 DISPLAYS = range(100, 200)
 SCRIPTS = Path(__file__).parents[1] / "catalyst_scripts"
-MACHINE_FIELDS = ("topology_type", "node_id", "host_name")
-MESSAGE_FIELDS = ("source", "target")
-UNCHANGING = ("rank", *MACHINE_FIELDS)
 
 
 class ImagesError(OSError):
     """Images could not be drawn; the text says what is missing."""
-
-
-def plan_images(
-    description: dict[str, Any], fields: Sequence[str] | None, steps: Sequence[int]
-) -> list[dict[str, Any]]:
-    """The images of some pictures, for `draw_images`.
-
-    description : pictures.json. fields : names of arrays; None: rank, compute time and time of the two
-    regions in which ranks differ most, on the machine also type and node, messages by source and by target,
-    for each focus rank what is sent to it.
-    steps : numbers of frames; fields that stay the same are drawn once.
-    """
-    ranges = description["ranges"]
-    shown = [step for step in description["steps"] if step["frame"] in steps]
-    images: list[dict[str, Any]] = []
-
-    def add(picture: str, kind: str, field: str, **more: Any) -> None:
-        static = field in UNCHANGING
-        at = shown[:1] if static else shown
-        stem = f"{picture}_{re.sub(r'[^A-Za-z0-9_]', '_', field)}"
-        files = [f"{stem}.png" if static else f"{stem}_step_{step['frame']:06d}.png" for step in at]
-        images.append({"kind": kind, "field": field, "static": static, "steps": at, "files": files, **more})
-
-    times = [f"{name}_time_s" for name in description["regions"]]
-    regions = [name for name in times if any(name in seen for seen in ranges.values())][:2]
-    values = list(fields) if fields is not None else ["rank", "compute_time_s", *regions]
-    for name in dict.fromkeys(values):
-        if name in ranges.get("geometry", {}):
-            add("geometry", "field", name)
-        if name in ranges.get("topology", {}) and name not in (*MACHINE_FIELDS, *MESSAGE_FIELDS):
-            add("topology", "topology", name, layer="ranks" if name == "rank" else "measurements")
-    for name in (
-        ["source", "target"] if fields is None else [name for name in fields if name in MESSAGE_FIELDS]
-    ):
-        if name in ranges.get("messages", {}):
-            add("messages", "messages", name)
-        if name in ranges.get("topology", {}):
-            add("topology", "topology", name, layer="messages")
-    for name in MACHINE_FIELDS[:2] if fields is None else [name for name in fields if name in MACHINE_FIELDS]:
-        if name in ranges.get("topology", {}):
-            add("topology", "topology", name, layer="machine")
-    for rank in description["focus"] if "geometry" in ranges and fields is None else []:
-        add("geometry", "focus", f"sent_count_to_{rank}", focus=rank)
-    return images
 
 
 def draw_images(directory: Path, images: Sequence[dict[str, Any]]) -> list[Path]:

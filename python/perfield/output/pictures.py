@@ -2,7 +2,7 @@
 """Writes a run's pictures: geometry.pvd, messages.pvd, topology.pvd and pictures.json, in one directory.
 
 `Pictures` is made once per call of `perfield render`: it chooses the mesh, estimates how many bytes the
-chosen steps will take, and writes them. pictures.json holds what a .pvd cannot: ranges, steps and labels for
+chosen steps will take, and writes them. pictures.json holds what a .pvd cannot: ranges, titles and steps for
 the pipelines.
 """
 
@@ -11,21 +11,26 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkDataSet
 
+from perfield.output.arrays import Arrays
+from perfield.output.description import Meshes, describe, step_title
 from perfield.output.series import Series
 from perfield.output.steps import frame_times
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks, geometry_messages
+from perfield.pictures.own_fields import own_fields
+from perfield.pictures.row_labels import row_labels
+from perfield.pictures.topology_picture import TopologyScene, topology
 
 SAMPLED_PIECES = 12
-LAYERS = ("machine", "ranks", "measurements", "messages")
-STATIC_LAYERS = ("machine", "ranks")
+LAYERS = ("machine", "ranks", "measurements", "messages", "labels")
+STATIC_LAYERS = ("machine", "ranks", "labels")
 
 
 @dataclass
@@ -34,7 +39,7 @@ class Pictures:
 
     steps : numbers of frames (places in the run), rising; directory : where the files go.
     geometry : options of the geometry picture, its pieces chosen; None: do not make it.
-    topology : (run, frame) -> TopologyPicture; None: do not make it.
+    topology : what all topology pictures share; None: do not make them.
     After `write`: description, what pictures.json says; bytes of each series; shown_at, "time" or "step",
     what ParaView shows as time.
     """
@@ -43,7 +48,7 @@ class Pictures:
     steps: Sequence[int]
     directory: Path
     geometry: GeometryOptions | None
-    topology: Callable[[Any, Any], Any] | None
+    topology: TopologyScene | None
     description: dict[str, Any] = field(default_factory=dict, init=False)
     bytes: dict[str, int] = field(default_factory=dict, init=False)
     shown_at: str = field(default="", init=False)
@@ -62,43 +67,71 @@ class Pictures:
             if self.topology is not None:
                 static = Series(Path(place), "static")
                 moving = Series(Path(place), "moving")
-                picture = self.topology(self.run, frame)
-                for layer in LAYERS:
-                    (static if layer in STATIC_LAYERS else moving).static(layer, getattr(picture, layer))
-                each, once = each + moving.bytes + 400, static.bytes
+                for layer, dataset in self._layers(frame).items():
+                    (static if layer in STATIC_LAYERS else moving).static(layer, dataset)
+                each, once = each + moving.bytes + 500, static.bytes
         return round(once + each * len(self.steps))
 
     def write(self, progress: Callable[[int], None] = lambda step: None) -> list[Path]:
         """Writes everything; returns the .pvd files. `progress` is told each step when it is done."""
-        times, meaning = frame_times([self.run.frame(index) for index in self.steps])
-        made: dict[str, Series] = {}
-        if self.geometry is not None:
-            made["geometry"] = Series(self.directory, "geometry")
-            made["messages"] = Series(self.directory, "messages")
-        if self.topology is not None:
-            made["topology"] = Series(self.directory, "topology")
+        times, self.shown_at = frame_times([self.run.frame(index) for index in self.steps])
+        wanted = ["geometry", "messages"] if self.geometry is not None else []
+        wanted += ["topology"] if self.topology is not None else []
+        made = {name: Series(self.directory, name) for name in wanted}
+        arrays: dict[str, Arrays] = defaultdict(Arrays)
+        own: dict[str, str] = {}
         static: dict[str, Path] = {}
-        labels = []
-        pieces = self.geometry.pieces if self.geometry is not None else None
+        labels, meshes = [], Meshes()
         for number, time in zip(self.steps, times):
             frame = self.run.frame(number)
-            labels.append({"frame": number, "label": int(frame.label), "shown_at": time})
+            words = step_title(frame, number, time if self.shown_at == "time" else None)
+            mesh = meshes.number(frame.mesh_version)
+            labels.append({"frame": number, "title": words, "shown_at": time, "mesh": mesh})
             if self.geometry is not None:
-                made["geometry"].add(number, time, geometry_blocks(self.run, frame, self.geometry))
-                made["messages"].add_one(number, time, geometry_messages(self.run, frame, pieces))
+                pieces = self._noted(number, geometry_blocks(self.run, frame, self.geometry), arrays, own)
+                made["geometry"].add(number, time, pieces)
+                lines = geometry_messages(self.run, frame, self.geometry.pieces)
+                arrays["messages"].note(number, lines)
+                made["messages"].add_one(number, time, lines)
             if self.topology is not None:
-                picture = self.topology(self.run, frame)
-                for layer in STATIC_LAYERS:
+                layers = self._layers(frame)
+                for layer, dataset in layers.items():
                     if layer not in static:
-                        static[layer] = made["topology"].static(layer, getattr(picture, layer))
-                made["topology"].add(
-                    number, time, ((layer, static.get(layer, getattr(picture, layer))) for layer in LAYERS)
-                )
+                        arrays[f"topology/{layer}"].note(number, dataset)
+                        if layer in STATIC_LAYERS:
+                            static[layer] = made["topology"].static(layer, dataset)
+                made["topology"].add(number, time, (layers | static).items())
             progress(number)
-        self.shown_at = meaning
         self.bytes = {name: series.bytes for name, series in made.items()}
-        self._describe(made, labels)
+        focus = list(self.geometry.focus) if self.geometry is not None else []
+        self.description = {
+            **{"shown_at": self.shown_at, "steps": labels, "focus": focus},
+            **describe(self.run, self.steps, arrays, own),
+        }
+        path = self.directory / "pictures.json"
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        temporary.write_text(json.dumps(self.description, indent=1) + "\n", encoding="utf-8")
+        temporary.replace(path)
         return [series.close() for series in made.values()]
+
+    def _layers(self, frame: Any) -> dict[str, vtkDataSet]:
+        """The layers of a frame's topology picture, by name."""
+        picture = topology(self.run, frame, self.topology)
+        layers = {layer: getattr(picture, layer) for layer in LAYERS[:-1]}
+        return layers | {"labels": row_labels(self.topology.cells)}
+
+    @staticmethod
+    def _noted(
+        number: int,
+        blocks: Iterable[tuple[str, vtkDataSet]],
+        arrays: dict[str, Arrays],
+        own: dict[str, str],
+    ) -> Iterator[tuple[str, vtkDataSet]]:
+        """Passes on the pieces of a step, and notes what is on them."""
+        for name, dataset in blocks:
+            arrays["geometry"].note(number, dataset)
+            own.update(own_fields(dataset))
+            yield name, dataset
 
     def _sampled_geometry_bytes(self, frame: Any) -> float:
         """Bytes of one step of the geometry, from at most SAMPLED_PIECES ranks spread over all."""
@@ -116,40 +149,6 @@ class Pictures:
         options = replace(self.geometry, pieces=_Some(pieces, chosen))
         series.add(frame.index, 0.0, geometry_blocks(self.run, frame, options))
         return series.bytes * sum(sizes) / sampled
-
-    def _describe(self, made: dict[str, Series], labels: list[dict[str, Any]]) -> None:
-        options = self.geometry or GeometryOptions()
-        self.description = {
-            "run": Path(self.run.path).resolve().name,
-            "n_ranks": self.run.n_ranks,
-            "shown_at": self.shown_at,
-            "steps": labels,
-            "association": options.association,
-            "focus": list(options.focus),
-            "regions": self._regions(),
-            "ranges": {name: series.ranges for name, series in made.items()},
-            "usual_peaks": {name: series.usual_peaks() for name, series in made.items()},
-        }
-        path = self.directory / "pictures.json"
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        temporary.write_text(json.dumps(self.description, indent=1) + "\n", encoding="utf-8")
-        temporary.replace(path)
-
-    def _regions(self) -> list[str]:
-        """Regions by name of field, first the one in which the ranks differ most.
-
-        By the seconds that the slowest rank needs beyond the mean, over the steps shown: what all ranks would
-        gain at most if the region were balanced.
-        """
-        lost: dict[str, float] = dict.fromkeys((region.field for region in self.run.regions), 0.0)
-        for number in self.steps:
-            values = self.run.frame(number).values
-            for name in lost:
-                times = values.get(f"{name}_self_time_s", np.zeros(0))
-                times = times[np.isfinite(times)]
-                if len(times):
-                    lost[name] += float(times.max() - times.mean())
-        return sorted(lost, key=lambda name: -lost[name])
 
 
 @dataclass

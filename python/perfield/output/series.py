@@ -11,11 +11,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 from xml.sax.saxutils import quoteattr
 
-import numpy as np
-from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkDataSet
+from vtkmodules.vtkCommonDataModel import vtkDataSet
 from vtkmodules.vtkCommonMisc import vtkErrorCode
 from vtkmodules.vtkIOXML import (
     vtkXMLImageDataWriter,
@@ -34,8 +32,6 @@ WRITERS: dict[str, type[vtkXMLWriter]] = {
     "vtkUnstructuredGrid": vtkXMLUnstructuredGridWriter,
 }
 
-OUTLIER = 5.0
-
 
 class OutputError(OSError):
     """A picture could not be written; the text says which file and why."""
@@ -44,18 +40,15 @@ class OutputError(OSError):
 class Series:
     """The files `NAME.pvd` and `NAME/...` in a directory; close() makes them visible to readers.
 
-    ranges : smallest and largest finite value of each array over all that was written.
     bytes : size of all files written.
     """
 
     def __init__(self, directory: Path, name: str):
         self.path = directory / f"{name}.pvd"
-        self.ranges: dict[str, tuple[float, float]] = {}
         self.bytes = 0
         self._directory = directory
         self._name = name
         self._steps: list[tuple[float, str]] = []
-        self._peaks: dict[str, dict[int, float]] = {}  # array -> step -> largest value
         self._written: set[Path] = set()
         (directory / name).mkdir(parents=True, exist_ok=True)
 
@@ -84,20 +77,6 @@ class Series:
         """Adds a step made of a single dataset."""
         path = self._write(self._directory / self._name / f"step_{index:06d}", dataset)
         self._steps.append((time, path.relative_to(self._directory).as_posix()))
-
-    def usual_peaks(self) -> dict[str, float]:
-        """Largest value of arrays in their usual steps, for arrays that also have an unusual one.
-
-        A step is unusual if its largest value is beyond OUTLIER times the median of those of all steps; such
-        a step, often the first one, would take all colours from the others.
-        """
-        usual = {}
-        for name, by_step in self._peaks.items():
-            peaks = np.array(list(by_step.values()))
-            limit = OUTLIER * np.median(peaks)
-            if len(peaks) > 2 and 0 < limit < peaks.max():
-                usual[name] = float(peaks[peaks <= limit].max())
-        return usual
 
     def close(self) -> Path:
         """Writes the .pvd, then removes files of an earlier series of this name that it does not use."""
@@ -133,7 +112,6 @@ class Series:
             raise OutputError(
                 f"{path} could not be written ({reason}); give a directory with room for it, with -o DIR."
             )
-        self._note_ranges(dataset)
         return self._rename(temporary, path)
 
     def _text(self, path: Path, text: str) -> None:
@@ -146,20 +124,6 @@ class Series:
         temporary.replace(path)
         self._written.add(path)
         return path
-
-    def _note_ranges(self, dataset: vtkDataSet) -> None:
-        for association in (vtkDataObject.POINT, vtkDataObject.CELL):
-            attributes: Any = dataset.GetAttributes(association)
-            for number in range(attributes.GetNumberOfArrays()):
-                array = attributes.GetArray(number)
-                if array is None or array.GetNumberOfComponents() != 1 or not array.GetNumberOfTuples():
-                    continue
-                low, high = array.GetFiniteRange(0)
-                if low <= high and np.isfinite([low, high]).all():
-                    before = self.ranges.get(array.GetName(), (low, high))
-                    self.ranges[array.GetName()] = (min(low, before[0]), max(high, before[1]))
-                    peaks = self._peaks.setdefault(array.GetName(), {})
-                    peaks[len(self._steps)] = max(high, peaks.get(len(self._steps), high))
 
 
 def _vtk_file(kind: str, version: str, body: str) -> str:

@@ -38,7 +38,7 @@ def choose_steps(run: Any, wanted: str | None = None, limit: int = DEFAULT_FRAME
         )
         if not numbers:
             raise StepsError(
-                f"'{wanted}' in --steps names none of the steps 0 to {len(run) - 1} of this run."
+                f"'{wanted}' in --steps names none of the frames 0 to {len(run) - 1} of this run."
             )
         return numbers
     if len(run) <= limit:
@@ -82,11 +82,11 @@ def _numbers(word: str, n_frames: int) -> list[int]:
         or (len(parts) == 3 and parts[2] == 0)
     ):
         raise StepsError(
-            f"'{word}' in --steps is no step; expected all, or numbers and ranges such as 0,10,20:50:5 "
+            f"'{word}' in --steps is no frame; expected all, or numbers and ranges such as 0,10,20:50:5 "
             "(first:end:stride, end excluded)."
         )
     if len(parts) > 1:
         return list(range(n_frames))[slice(*parts)]
     if parts[0] >= n_frames:
-        raise StepsError(f"step {parts[0]} is not in this run, which has steps 0 to {n_frames - 1}.")
+        raise StepsError(f"frame {parts[0]} is not in this run, which has frames 0 to {n_frames - 1}.")
     return [parts[0]]

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The numbers of a legend: few, all written alike, in a unit that suits their size."""
+
+from __future__ import annotations
+
+import math
+
+UNITS = {
+    "s": ((1.0, "s"), (1e3, "ms"), (1e6, "\N{MICRO SIGN}s"), (1e9, "ns")),
+    "B": ((1e-9, "GB"), (1e-6, "MB"), (1e-3, "kB"), (1.0, "bytes")),
+    "1": ((1.0, "number"),),
+}
+INTERVALS = 5
+
+
+def unit_for(unit: str, largest: float) -> tuple[float, str]:
+    """A factor and the name of the unit that values have after it: ("s", 0.02) -> (1000.0, "ms")."""
+    units = UNITS.get(unit, ((1.0, ""),))
+    if largest == 0:
+        return 1.0, dict(units)[1.0]
+    return next(((factor, name) for factor, name in units if largest * factor >= 1), units[-1])
+
+
+def ticks(low: float, high: float, factor: float = 1.0, whole: bool = False) -> dict[float, str]:
+    """Values from low to high, both among them, and how they are written: times a factor, all with the same
+    number of digits behind the point, enough to tell one from the next.
+
+    whole : only whole numbers.
+    """
+    values = [*(low + (high - low) * n / INTERVALS for n in range(INTERVALS)), high]
+    if whole:
+        values = [float(round(value)) for value in values]
+    values = sorted(set(values))
+    largest = max(abs(low), abs(high)) * factor
+    if whole or largest == 0:
+        return {value: f"{value * factor:.0f}" for value in values}
+    digits = math.floor(math.log10(largest))
+    apart = digits - math.floor(math.log10(values[1] * factor - values[0] * factor)) if low < high else 0
+    significant = min(max(2, apart + 1), 12)  # behind the first digit of the largest value
+    if -3 <= digits < 6:
+        return {value: f"{value * factor:.{max(0, significant - digits)}f}" for value in values}
+    return {value: f"{value * factor:.{significant}e}" for value in values}

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What was written, as the pipelines need to know it: where arrays sit, and their ranges over all steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from vtkmodules.util.numpy_support import vtk_to_numpy
+from vtkmodules.util.vtkConstants import VTK_DOUBLE, VTK_FLOAT
+from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkDataSet
+
+ASSOCIATIONS = {vtkDataObject.POINT: "POINTS", vtkDataObject.CELL: "CELLS"}
+OUTLIER = 5.0
+
+
+class Arrays:
+    """The arrays of one layer of a picture, over all steps that were noted; arrays without a finite value in
+    any step are left out.
+
+    bounds : x0, x1, y0, y1, z0, z1 of all datasets; None: there were no points.
+    """
+
+    def __init__(self) -> None:
+        self.bounds: tuple[float, ...] | None = None
+        self._found: dict[str, dict[str, Any]] = {}
+        self._absent: set[str] = set()
+        self._peaks: dict[str, dict[int, float]] = {}  # array -> step -> largest value
+
+    def note(self, step: int, dataset: vtkDataSet) -> None:
+        """Takes in what a dataset of a step holds."""
+        if dataset.GetNumberOfPoints():
+            box = dataset.GetBounds()
+            before = self.bounds or box
+            ends = enumerate(zip(before, box))
+            self.bounds = tuple(max(pair) if at % 2 else min(pair) for at, pair in ends)
+        for association, word in ASSOCIATIONS.items():
+            attributes = dataset.GetAttributes(association)
+            for number in range(attributes.GetNumberOfArrays()):
+                array = attributes.GetArray(number)
+                if array is not None and array.GetNumberOfTuples():
+                    self._note(step, array, word)
+
+    def _note(self, step: int, array: Any, association: str) -> None:
+        name, components = array.GetName(), array.GetNumberOfComponents()
+        if array.GetDataType() in (VTK_FLOAT, VTK_DOUBLE) and np.isnan(vtk_to_numpy(array)).any():
+            self._absent.add(name)
+        low, high = array.GetFiniteRange(0 if components == 1 else -1)  # -1: of the magnitude
+        if not (low <= high and np.isfinite([low, high]).all()):
+            return
+        found = self._found.setdefault(name, {"range": (low, high)})
+        before = found["range"]
+        found.update(association=association, components=components)
+        found["range"] = (min(low, before[0]), max(high, before[1]))
+        peaks = self._peaks.setdefault(name, {})
+        peaks[step] = max(high, peaks.get(step, high))
+
+    def description(self) -> dict[str, dict[str, Any]]:
+        """By name: association ("POINTS" or "CELLS"), components, range (smallest and largest finite value
+        over all steps, of vectors the magnitude's), absent (whether there are NaN, too), and usual_peak where
+        a step is unusual.
+
+        A step is unusual if its largest value is beyond OUTLIER times the median of those of all steps; such
+        a step, often the first one, would take all colours from the others. usual_peak is the largest value
+        of the others.
+        """
+        described = {}
+        for name, found in self._found.items():
+            peaks = np.array(list(self._peaks[name].values()))
+            limit = OUTLIER * np.median(peaks)
+            described[name] = {**found, "absent": name in self._absent}
+            if len(peaks) > 2 and 0 < limit < peaks.max():
+                described[name]["usual_peak"] = float(peaks[peaks <= limit].max())
+        return described

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What arrays are called in titles and legends: the program's own names of regions and fields, in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+WORDS = {
+    "source": "messages by sending rank",
+    "target": "messages by receiving rank",
+    "inside_node": "messages inside a node",
+    "sent_count": "messages sent",
+    "sent_bytes": "bytes sent",
+    "received_count": "messages received",
+    "received_bytes": "bytes received",
+    "empty_count": "empty messages",
+    "largest_bytes": "largest message",
+    "peer_count": "ranks with messages from or to it",
+    "resident_bytes": "resident memory",
+    "perfield_time_s": "time of perfield itself",
+    "cpu_user_time_s": "CPU time in user mode",
+    "cpu_system_time_s": "CPU time in system mode",
+    "io_read_bytes": "bytes read by MPI-IO",
+    "io_write_bytes": "bytes written by MPI-IO",
+    "topology_type": "parts of the machine",
+    "host_name": "host",
+    "node_id": "node",
+    "package_id": "package",
+    "core_id": "core",
+    "pu_id": "PU",
+    "id": "number of the part",
+}
+REGION_ENDINGS = {
+    "_time_per_cell_s": "time per cell",
+    "_self_time_s": "self time",
+    "_time_s": "time",
+    "_count": "entries",
+}
+UNITS = {"_s": "s", "_bytes": "B", "_count": "1", "_switches": "1", "_faults": "1"}
+
+
+def region_titles(regions: Iterable[Any]) -> dict[str, str]:
+    """The start of a region's field names -> what the program calls the region; where several regions are
+    called alike, the former stands behind it.
+    """
+    names = {region.field: " ".join(region.name.split()) for region in regions}
+    alike = list(names.values())
+    return {stem: name if alike.count(name) == 1 else f"{name} ({stem})" for stem, name in names.items()}
+
+
+def title(array: str, regions: Mapping[str, str], own: Mapping[str, str]) -> tuple[str, str]:
+    """Words for an array of perfield's or of the simulation, and its unit: "s", "B", "1" (a number), or "".
+
+    regions : as `region_titles` gives them. own : array -> name of an own field of the simulation.
+    """
+    if array in own:
+        return " ".join(own[array].split()), ""
+    with_peer = re.fullmatch(r"(.+)_(to|from)_(\d+)", array)
+    if with_peer:
+        base, direction, peer = with_peer.groups()
+        words, unit = title(base, regions, own)
+        return f"{words} {direction} rank {peer}", unit
+    unit = next((unit for ending, unit in UNITS.items() if array.endswith(ending)), "")
+    if array in WORDS:
+        return WORDS[array], unit
+    for ending, words in REGION_ENDINGS.items():
+        if array.removesuffix(ending) != array and array.removesuffix(ending) in regions:
+            return f"{regions[array.removesuffix(ending)]} {words}", unit
+    for ending, words in {"_count": "messages", "_bytes": "bytes"}.items():
+        if array.endswith(ending):
+            return f"{array.removesuffix(ending)} {words}", unit
+    words = array.removesuffix("_s").replace("_", " ")
+    return re.sub(r"\bmpi\b", "MPI", words), unit

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the pipelines are told of arrays: where they sit, their ranges over all steps, the box around all."""
+
+from __future__ import annotations
+
+import fake_run
+import numpy as np
+import pytest
+
+from perfield.output.arrays import Arrays
+from perfield.pictures.blocks import attach, dataset_of
+
+
+def noted(*values, name="wait", association="point"):
+    """Arrays of one step per value: a cube of 64 points and 27 cells with the same value everywhere."""
+    arrays = Arrays()
+    for step, value in enumerate(values):
+        dataset = dataset_of(fake_run.cube(0, "image"))
+        number = 64 if association == "point" else 27
+        attach(dataset, name, np.full((number, *np.shape(value)), value), association)
+        arrays.note(step, dataset)
+    return arrays
+
+
+def test_ranges_are_those_of_the_finite_values_over_all_steps():
+    about = noted(2.0, np.nan, -1.0).description()["wait"]
+    assert (about["range"], about["absent"]) == ((-1.0, 2.0), True)
+    assert noted(2.0, 1.0).description()["wait"]["absent"] is False
+
+
+def test_an_array_that_was_never_measured_is_not_told():
+    assert noted(np.nan, np.nan).description() == {}
+
+
+def test_the_simulations_own_cell_fields_are_known_to_sit_on_cells():
+    assert noted(1.0, name="pressure", association="cell").description()["pressure"]["association"] == "CELLS"
+    assert noted(1.0).description()["wait"]["association"] == "POINTS"
+
+
+def test_a_vector_is_told_by_its_magnitude():
+    about = noted([3.0, 0.0, 4.0], [0.0, 0.0, -2.0], name="U").description()["U"]
+    assert about["components"] == 3
+    assert about["range"] == pytest.approx((2.0, 5.0))
+
+
+def test_a_step_far_beyond_the_others_does_not_count_among_the_usual_ones():
+    assert noted(9.0, 1.0, 1.5, 1.2).description()["wait"]["usual_peak"] == 1.5
+    assert "usual_peak" not in noted(2.0, 1.0, 1.5, 1.2).description()["wait"]
+
+
+def test_the_box_is_around_the_datasets_of_all_steps():
+    arrays = Arrays()
+    assert arrays.bounds is None
+    for step, rank in enumerate((0, 2)):
+        arrays.note(step, dataset_of(fake_run.cube(rank, "image")))
+    assert arrays.bounds == pytest.approx((0, 3, 0, 1, 0, 1))

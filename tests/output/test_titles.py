@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What arrays are called in titles and legends."""
+
+from __future__ import annotations
+
+import fake_run
+import pytest
+
+from perfield.output.titles import region_titles, title
+
+REGIONS = region_titles(
+    [fake_run.FakeRegion("flux (x-dir)", "flux__x_dir_"), fake_run.FakeRegion("a_b", "a_b")]
+)
+
+
+@pytest.mark.parametrize(
+    ("array", "expected"),
+    [
+        ("flux__x_dir__time_s", ("flux (x-dir) time", "s")),
+        ("a_b_time_per_cell_s", ("a_b time per cell", "s")),
+        ("flux__x_dir__self_time_s", ("flux (x-dir) self time", "s")),
+        ("a_b_count", ("a_b entries", "1")),
+        ("mpi_wait_time_s", ("MPI wait time", "s")),
+        ("compute_time_s", ("compute time", "s")),
+        ("sent_bytes", ("bytes sent", "B")),
+        ("isend_bytes", ("isend bytes", "B")),
+        ("put_count_to_3", ("put messages to rank 3", "1")),
+        ("sent_bytes_from_12", ("bytes sent from rank 12", "B")),
+        ("source", ("messages by sending rank", "")),
+        ("target", ("messages by receiving rank", "")),
+        ("alpha_water", ("alpha.water", "")),
+    ],
+)
+def test_a_title_is_in_the_programs_words(array, expected):
+    assert title(array, REGIONS, {"alpha_water": "alpha.water"}) == expected
+
+
+def test_regions_that_are_called_alike_are_told_apart():
+    regions = [fake_run.FakeRegion("solve", "solve"), fake_run.FakeRegion("solve", "solve_2")]
+    assert region_titles(regions) == {"solve": "solve (solve)", "solve_2": "solve (solve_2)"}
+
+
+def test_a_title_is_one_line():
+    assert region_titles([fake_run.FakeRegion("two\nlines", "two_lines")]) == {"two_lines": "two lines"}
