@@ -32,7 +32,7 @@ def paraview(tmp_path):
 def test_pictures_are_written_first_and_paraview_is_started_with_them(perfield_cli, run_path, paraview):
     result = perfield_cli("open", run_path, env={"DISPLAY": ":77", "PATH": paraview})
     assert (run_path / "pictures/geometry.pvd").exists()
-    assert "catalyst_scripts/geometry.py" in result.stdout
+    assert "catalyst_scripts/both.py" in result.stdout
     assert f"PICTURES={run_path / 'pictures'}" in result.stdout
     assert "PYTHON=" in result.stdout.split("catalyst_scripts")[1]
     assert result.returncode == 3
@@ -41,6 +41,19 @@ def test_pictures_are_written_first_and_paraview_is_started_with_them(perfield_c
 def test_a_run_without_a_mesh_opens_with_the_machine(perfield_cli, tmp_path, paraview):
     path = twin.write_run(tmp_path / "bare", ranks=2, steps=3, mesh=False)
     result = perfield_cli("open", path, env={"DISPLAY": ":77", "PATH": paraview})
+    assert "catalyst_scripts/topology.py" in result.stdout
+
+
+@pytest.mark.parametrize("name", ["geometry", "topology"])
+def test_one_picture_alone_can_be_asked_for(perfield_cli, run_path, paraview, name):
+    result = perfield_cli("open", run_path, f"--{name}", env={"DISPLAY": ":77", "PATH": paraview})
+    assert f"catalyst_scripts/{name}.py" in result.stdout
+
+
+def test_a_picture_that_is_left_over_from_an_earlier_rendering_is_not_shown(perfield_cli, run_path, paraview):
+    perfield_cli("render", run_path)
+    perfield_cli("render", run_path, "--topology")
+    result = perfield_cli("open", run_path, env={"DISPLAY": ":77", "PATH": paraview})
     assert "catalyst_scripts/topology.py" in result.stdout
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -16,44 +17,60 @@ DESCRIPTION = """\
 Starts ParaView with the pictures of a run; if there are none, they are written
 first as by `perfield render RUN`.
 
-  perfield open perfield-run               the mesh if there is one, else the machine
-  perfield open perfield-run --topology    the machine"""
+  perfield open perfield-run               mesh and machine side by side, at the same step
+  perfield open perfield-run --topology    the machine alone
+  perfield open perfield-run --geometry    the mesh alone"""
+
+PICTURES = ("geometry", "topology")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds which picture to show."""
+    """Adds which pictures to show."""
     parser.add_argument("run", metavar="RUN", help="a run directory")
-    parser.add_argument("--topology", action="store_true", help="show the machine, not the mesh")
+    parser.add_argument("--geometry", action="store_true", help="show the mesh alone")
+    parser.add_argument("--topology", action="store_true", help="show the machine alone")
     parser.add_argument("-o", "--output", metavar="DIR", help="where the pictures are; else RUN/pictures")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Starts ParaView and waits for its end; its exit code is ours."""
     directory = Path(arguments.output) if arguments.output else Path(arguments.run, "pictures")
-    if not any((directory / f"{name}.pvd").exists() for name in ("geometry", "topology")):
+    if not _pictures(directory):
         _write(arguments)
-    name = "topology" if arguments.topology or not (directory / "geometry.pvd").exists() else "geometry"
-    if not (directory / f"{name}.pvd").exists():
-        raise CommandError(
-            f"{directory} has no {name}.pvd; write it with: perfield render {arguments.run} --{name}"
-        )
+    there = _pictures(directory)
+    names = [name for name in PICTURES if getattr(arguments, name)] or there
+    for name in names:
+        if name not in there:
+            raise CommandError(
+                f"{directory} has no {name} picture; write it with: perfield render {arguments.run} --{name}"
+            )
     program = shutil.which("paraview")
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         raise CommandError(
             f"there is no display here. Copy {directory} to a machine with ParaView 5.11 or newer (rsync "
-            f"-a) and open {name}.pvd there, or log in with ssh -X; perfield render {arguments.run} "
+            f"-a) and open {names[0]}.pvd there, or log in with ssh -X; perfield render {arguments.run} "
             "--images draws images without one."
         )
     if program is None:
         raise CommandError(
             f"the program paraview is not in PATH; install the Debian package paraview, or open "
-            f"{directory / name}.pvd with a ParaView 5.11 or newer elsewhere."
+            f"{directory / names[0]}.pvd with a ParaView 5.11 or newer elsewhere."
         )
-    script = Path(__file__).parents[1] / "catalyst_scripts" / f"{name}.py"
+    script = Path(__file__).parents[1] / "catalyst_scripts" / f"{names[0] if len(names) == 1 else 'both'}.py"
     paths = [str(script.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     environment = {**os.environ, "PERFIELD_PICTURES": str(directory.resolve())}
     environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     return subprocess.run([program, f"--script={script}"], env=environment, check=False).returncode
+
+
+def _pictures(directory: Path) -> list[str]:
+    """Which pictures a directory holds, as its pictures.json says."""
+    try:
+        layers = json.loads((directory / "pictures.json").read_text(encoding="utf-8"))["layers"]
+    except (OSError, ValueError, KeyError):
+        return []
+    there = {layer.partition("/")[0] for layer in layers}
+    return [name for name in PICTURES if name in there and (directory / f"{name}.pvd").exists()]
 
 
 def _write(arguments: argparse.Namespace) -> None:
