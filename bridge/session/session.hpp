@@ -68,6 +68,7 @@ class Session {
   void flush_when_due(uint64_t now) noexcept;
   void check_writing() noexcept;
   void limit_record() noexcept;
+  void share_entries(uint64_t factor);
 
   Gate gate_;
   Phase phase_ = Phase::asleep;
@@ -80,6 +81,7 @@ class Session {
   uint64_t step_ = 0;                           // index of the step that is open
   uint32_t span_ = 0;                           // steps in carry
   uint64_t sum_every_ = 1, measure_every_ = 1;  // as configured, or more near the limit
+  uint64_t sharing_ = 1, times_shared_ = 0;     // by what factor more, and how often it grew
   uint64_t next_fields_ = 0;  // the simulation's own fields are due from this step on
   uint16_t flags_ = 0;
   int64_t last_label_ = 0;

@@ -2,6 +2,11 @@
 //
 // session_writing.cpp - when entries and fields are written, how much of the disk they may take,
 // and what happens when that fails. Runs under the session's lock.
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
 #include <cstring>
 
 #include "session/environment.hpp"
@@ -13,6 +18,37 @@ namespace {
 
 constexpr double kWritingShare = 0.005;  // of the time; above it entries are gathered, once
 constexpr uint64_t kWritingGrace_ns = 10'000'000;  // this much has been spent
+constexpr uint64_t kLimitEvery = 64;               // steps between two looks at record_limit
+
+// From which step on how many times more steps share an entry; 0, 0: not agreed upon yet.
+struct Sharing {
+  unsigned long long from = 0, factor = 0;
+};
+
+Sharing read_note(const std::string& path) {
+  Sharing sharing;
+  char text[64] = "";
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return sharing;
+  ssize_t n = read(fd, text, sizeof text - 1);
+  close(fd);
+  if (n <= 0 || sscanf(text, "%llu %llu", &sharing.from, &sharing.factor) != 2) return {};
+  return sharing;
+}
+
+// Leaves a note for all ranks, unless another was faster, and returns what stands there. A link is
+// made whole or not at all.
+Sharing leave_note(const std::string& path, uint64_t from, uint64_t factor) {
+  std::string text = std::to_string(from) + " " + std::to_string(factor);
+  std::string draft = path + "-" + stream_stem() + "-" + std::to_string(getpid());
+  int fd = open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return {};
+  bool whole = write(fd, text.data(), text.size()) == ssize_t(text.size());
+  close(fd);
+  if (whole && link(draft.c_str(), path.c_str()) != 0) whole = errno == EEXIST;
+  unlink(draft.c_str());
+  return whole ? read_note(path) : Sharing{};
+}
 
 }  // namespace
 
@@ -73,25 +109,39 @@ void Session::check_writing() noexcept {
 
 // Where the run directory nears its limit, ever more steps share an entry: half of the space for
 // the steps as configured, half of what is left for pairs of them, and so on. Where one step in so
-// many is measured, ever fewer are.
+// many is measured, ever fewer are. The first rank that sees it leaves a note that says from which
+// step on, a little ahead, so that all ranks change there.
 void Session::limit_record() noexcept {
-  constexpr uint64_t kMostSteps = 1u << 30;
-  if ((step_ & 255) != 0) return;
-  auto limit = double(config_.record_limit) / double(nodes_of_run());
-  double used = double(stream_.file_bytes());
-  uint64_t factor = 1;
-  for (double left = 1.0 - used / limit; left < 0.5 && factor < 1u << 20; left *= 2) factor *= 2;
-  bool one_in_many = config_.measure_every > 1;
-  auto wanted = uint64_t(one_in_many ? config_.measure_every : config_.sum_every) * factor;
-  if (wanted > kMostSteps || wanted <= (one_in_many ? measure_every_ : sum_every_)) return;
-  (one_in_many ? measure_every_ : sum_every_) = wanted;
+  if ((step_ % kLimitEvery) != 0) return;
   try {
-    tell("limit", "the run directory nears record_limit; from step " + std::to_string(step_) +
-                      " on, " +
-                      (one_in_many ? "one step in " + std::to_string(wanted) + " is measured"
-                                   : std::to_string(wanted) + " steps share an entry"));
+    std::string note = run_.path + "/stream/.shared-" + std::to_string(times_shared_ + 1);
+    Sharing sharing = read_note(note);
+    double used = double(stream_.file_bytes()) * double(nodes_of_run());
+    uint64_t factor = sharing_;
+    for (double left = 1.0 - used / double(config_.record_limit);
+         left < 1.0 / double(2 * factor) && factor < 1u << 20;)
+      factor *= 2;
+    if (!sharing.factor && factor > sharing_)
+      sharing = leave_note(note, step_ + kLimitEvery, factor);
+    if (sharing.factor && step_ >= sharing.from) share_entries(sharing.factor);
   } catch (...) {
+    // no memory for a name: the limit is looked at again
   }
+}
+
+void Session::share_entries(uint64_t factor) {
+  constexpr uint64_t kMostSteps = 1u << 30;
+  ++times_shared_;
+  sharing_ = factor;
+  bool one_in_many = config_.measure_every > 1;
+  uint64_t configured = uint64_t(one_in_many ? config_.measure_every : config_.sum_every);
+  uint64_t& steps = one_in_many ? measure_every_ : sum_every_;
+  if (configured * factor > kMostSteps) return;
+  steps = configured * factor;
+  tell("limit", "the run directory nears record_limit; from step " + std::to_string(step_) +
+                    " on, " +
+                    (one_in_many ? "one step in " + std::to_string(steps) + " is measured"
+                                 : std::to_string(steps) + " steps share an entry"));
 }
 
 }  // namespace perfield

@@ -233,6 +233,7 @@ def test_a_small_record_limit_lets_steps_share_entries_and_keeps_sums_exact(meas
         seen = [frame.values["work_count"][rank] for frame in run.frames() if frame.present[rank]]
         assert sum(seen) == 4000
         assert seen[0] == 1 and max(seen) > 1
+    assert all(frame.present.all() for frame in run.frames())  # ranks change together
     assert run.steps_closed.tolist() == [4000, 4000]
 
 
