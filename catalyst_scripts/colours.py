@@ -42,43 +42,40 @@ def colour(
     beyond is orange, and the legend says so. names : what the numbers of a category mean.
     """
     vector = about["components"] > 1
-    pv.ColorBy(
-        display, (about["association"], field, "Magnitude") if vector else (about["association"], field)
-    )
+    pv.ColorBy(display, (about["association"], field, *(["Magnitude"] if vector else [])))
     table = pv.GetColorTransferFunction(field)
     low, most = about["range"]
     high = about.get("usual_peak", most)
     category = field in CATEGORIES
-    values = sorted(names) if names else range(round(low), round(most) + 1)
+    numbers = sorted(names) if names else range(round(low), round(most) + 1)
+    few = numbers if len(numbers) <= len(PALETTE) else _few(numbers)
     scale, unit = unit_for(about["unit"], max(abs(low), abs(high)))
-    table.InterpretValuesAsCategories = 0
-    if low == most or (category and len(values) <= len(PALETTE)):
-        marks = {v: names[v] if names else str(v) for v in values} if category else ticks(low, high, scale)
-        table.InterpretValuesAsCategories = 1
-        table.IndexedColors = [part for rgb in PALETTE[: len(marks)] for part in rgb]
-    elif category:
+    if category:
         high = most
-        marks = {v: names[v] if names else str(v) for v in _few(values)}
-        table.ApplyPreset(CONTINUOUS, True)
-        table.Discretize = 1
-        table.NumberOfTableValues = min(256, len(values))
-        table.RescaleTransferFunction(low - 0.5, high + 0.5)
+        marks = {number: names[number] if names else str(number) for number in few}
     else:
         marks = ticks(low, high, scale, whole=about["unit"] == "1")
+    table.InterpretValuesAsCategories = int(low == most or (category and few is numbers))
+    if table.InterpretValuesAsCategories:
+        table.IndexedColors = [part for rgb in PALETTE[: len(marks)] for part in rgb]
+    else:
         table.ApplyPreset(CONTINUOUS, True)
-        table.RescaleTransferFunction(low, high)
+        edge = 0.5 if category else 0.0
+        table.RescaleTransferFunction(low - edge, high + edge)
+        table.Discretize = 1
+        table.NumberOfTableValues = min(256, len(numbers)) if category else 256
     table.UseAboveRangeColor = int(high < most)
     table.AboveRangeColor = BEYOND
     table.NanColor = ABSENT
     table.NanOpacity = 1.0
     table.AnnotationsInitialized = 1
-    table.Annotations = [text for value, name in marks.items() for text in (repr(float(value)), name)]
+    # Two blanks, or the line from the colour to the number looks like a minus.
+    table.Annotations = [text for value, name in marks.items() for text in (repr(float(value)), f"  {name}")]
     legend = pv.GetScalarBar(table, view)
     title = about["title"] + (" magnitude" if vector else "") + (f" ({unit})" if unit else "")
     beyond = [f"orange: up to {most * scale:.3g}"] if high < most else []
-    legend.Title = "\n".join(
-        [*_lines(title, view), *beyond, " "]
-    )  # the blank line keeps clear of the first number
+    blank = " "  # keeps clear of the first number
+    legend.Title = "\n".join([*_lines(title, view), *beyond, blank])
     legend.DrawNanAnnotation = int(about["absent"])
     _style(legend, view)
     display.SetScalarBarVisibility(view, True)
@@ -117,7 +114,7 @@ def _style(legend: Any, view: Any) -> None:
     legend.TextPosition = "Ticks left/bottom, annotations right/top"
     legend.DrawTickMarks = legend.DrawTickLabels = legend.AddRangeLabels = 0
     legend.DrawAnnotations = 1
-    legend.NanAnnotation = "absent"
+    legend.NanAnnotation = "  absent"
 
 
 def _lines(title: str, view: Any) -> list[str]:

@@ -8,7 +8,6 @@ import math
 UNITS = {
     "s": ((1.0, "s"), (1e3, "ms"), (1e6, "\N{MICRO SIGN}s"), (1e9, "ns")),
     "B": ((1e-9, "GB"), (1e-6, "MB"), (1e-3, "kB"), (1.0, "bytes")),
-    "1": ((1.0, "number"),),
 }
 INTERVALS = 5
 
@@ -37,6 +36,6 @@ def ticks(low: float, high: float, factor: float = 1.0, whole: bool = False) -> 
     digits = math.floor(math.log10(largest))
     apart = digits - math.floor(math.log10(values[1] * factor - values[0] * factor)) if low < high else 0
     significant = min(max(2, apart + 1), 12)  # behind the first digit of the largest value
-    if -3 <= digits < 6:
-        return {value: f"{value * factor:.{max(0, significant - digits)}f}" for value in values}
-    return {value: f"{value * factor:.{significant}e}" for value in values}
+    form = f".{max(0, significant - digits)}f" if -3 <= digits < 6 else f".{significant}e"
+    written = {value: format(value * factor, form) for value in values}
+    return {value: text if float(text) else text.lstrip("-") for value, text in written.items()}

@@ -142,7 +142,7 @@ for source, field, more in (
     result.append([list(display.ColorArrayName), str(table.VectorMode), *words])
 """
     cells, vectors = in_paraview(script, pictures)
-    assert (cells[0], cells[2:]) == (["CELLS", "RTData"], [["name", "(ms)"], ["0.02", "20.0"]])
+    assert (cells[0], cells[2:]) == (["CELLS", "RTData"], [["name", "(ms)"], ["0.02", "  20.0"]])
     assert vectors[:3] == [["POINTS", "U"], "'Magnitude'", ["name", "magnitude", "(ms)"]]
 
 

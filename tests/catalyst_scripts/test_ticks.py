@@ -38,6 +38,10 @@ def test_very_large_and_small_numbers_are_written_with_exponents():
     assert list(ticks(0.0, 5e-7).values())[-1] == "5.00e-07"
 
 
+def test_nothing_is_written_as_minus_zero():
+    assert ticks(-1e-9, 1.0)[-1e-9] == "0.00"
+
+
 def test_what_is_counted_gets_whole_numbers():
     assert list(ticks(0, 3, whole=True).values()) == ["0", "1", "2", "3"]
 
