@@ -87,6 +87,7 @@ def set_title(view: Any, heading: str, lines: list[str], source: Any) -> Any:
     display.Position = [0.02, 0.88]
     display.Justification = "Left"
     display.Color = TEXT
+    display.LineSpacing = 1.3
     display.FontSize = font_size(view, 26)
     return title
 
