@@ -117,7 +117,8 @@ std::string waiting_line(const Totals& totals, bool is_blind) {
   if (!all.step_ns || !all.all_mpi_ns()) return "";
   const auto share = [&](uint64_t ns) { return text_of_share(double(ns) / double(all.step_ns)); };
   std::string parts;
-  const std::pair<int, const char*> kinds[] = {{PERFIELD_CLASS_wait, "wait "},
+  const std::pair<int, const char*> kinds[] = {{PERFIELD_CLASS_p2p, "point-to-point "},
+                                               {PERFIELD_CLASS_wait, "wait "},
                                                {PERFIELD_CLASS_collective, "collective "},
                                                {PERFIELD_CLASS_onesided, "one-sided "}};
   for (const auto& [time_class, name] : kinds)

@@ -54,8 +54,8 @@ uint64_t RankTotals::all_mpi_ns() const {
 }
 
 uint64_t RankTotals::waiting_ns() const {
-  return mpi_ns[PERFIELD_CLASS_wait] + mpi_ns[PERFIELD_CLASS_collective] +
-         mpi_ns[PERFIELD_CLASS_onesided];
+  return mpi_ns[PERFIELD_CLASS_p2p] + mpi_ns[PERFIELD_CLASS_wait] +
+         mpi_ns[PERFIELD_CLASS_collective] + mpi_ns[PERFIELD_CLASS_onesided];
 }
 
 void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,

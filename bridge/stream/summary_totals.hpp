@@ -19,7 +19,7 @@ struct RankTotals {
   uint64_t mpi_ns[kTimeClasses] = {};  // by class
 
   uint64_t all_mpi_ns() const;
-  // Time in calls that mostly wait for others: wait, collective and one-sided.
+  // Time in calls that may wait for others: all but MPI-IO and the class `other`.
   uint64_t waiting_ns() const;
 };
 

@@ -31,8 +31,8 @@ def test_lines_hold_what_the_run_was(run):
     assert lines["imbalance"].startswith("1.58 (compute time, slowest rank / mean)")
     assert "slowest most often: rank 3 (100 % of the steps)" in lines["imbalance"]
     # wait = step - solve - 0.15 ms: mean 1.55 of 4.202 ms; with isend 0.05 ms more
-    assert lines["waiting"].startswith("37 % of the time (wait 37 %); all MPI 38 %")
-    assert "most on rank 0 (73 %)" in lines["waiting"]
+    assert lines["waiting"].startswith("38 % of the time (point-to-point 1.2 %, wait 37 %); all MPI 38 %")
+    assert "most on rank 0 (74 %)" in lines["waiting"]
     assert lines["messages"].startswith("60 with 100 kB; heaviest 3 -> 0: 40.0 kB in 15")
     assert "emptiest 0 -> 1: 5 of 15 empty" in lines["messages"]
     assert "20.5 kB by the program, most by rank 0 (100 %)" in lines["written"]
@@ -99,11 +99,11 @@ def test_one_rank_has_no_imbalance(tmp_path):
 def test_waiting_names_the_classes_that_wait(tmp_path):
     def shares(rank, step, values):
         values["measured_ns"] = 1000
-        classes = {0: 100, 2: 200, 3: 300, 4: 50}  # p2p and io do not count as waiting
+        classes = {0: 100, 2: 200, 3: 300, 4: 50, 5: 25}  # io and other do not count as waiting
         values["calls"] = [{"call": 1, "time_class": number, "ns": ns} for number, ns in classes.items()]
 
     text = lines_of(twin.write_run(tmp_path / "run", ranks=1, steps=2, change_step=shares))["waiting"]
-    assert text == "50 % of the time (collective 20 %, one-sided 30 %); all MPI 65 %"
+    assert text == "60 % of the time (point-to-point 10 %, collective 20 %, one-sided 30 %); all MPI 68 %"
 
 
 def test_where_mpi_was_not_seen_waiting_and_imbalance_are_not_known(tmp_path):
