@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Debian packages that are missing and cannot be installed are named, with what to do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[2] / ".ci/install-packages"
+
+
+@pytest.fixture
+def install(tmp_path):
+    """install(**commands): runs the script for the base packages, with these shell scripts as commands."""
+
+    def run(**commands: str) -> subprocess.CompletedProcess[str]:
+        for name, text in commands.items():
+            file = tmp_path / name.replace("_", "-")
+            file.write_text(f"#!/bin/sh\n{text}\n")
+            file.chmod(0o755)
+        environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+        return subprocess.run(
+            [SCRIPT, "base"],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+# Says of each package but hwloc and xvfb that it is there.
+TWO_MISSING = 'case "$3" in hwloc|xvfb) exit 1;; *) printf installed;; esac'
+
+
+def test_nothing_is_said_where_nothing_is_missing(install):
+    result = install(dpkg_query="printf installed", apt_get="exit 1")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
+def test_without_root_and_sudo_what_is_missing_is_named_with_the_command(install):
+    result = install(dpkg_query=TWO_MISSING, id="echo 1000", sudo="exit 1")
+    assert result.returncode == 1
+    assert "these Debian packages are missing: hwloc xvfb" in result.stderr
+    assert "apt-get install --no-install-recommends hwloc xvfb" in result.stderr
+
+
+def test_what_apt_could_not_install_is_named(install):
+    result = install(dpkg_query=TWO_MISSING, id="echo 0", apt_get="echo no such package >&2; exit 100")
+    assert result.returncode == 1
+    assert "no such package" in result.stderr
+    assert "could not install all of these Debian packages: hwloc xvfb" in result.stderr
+
+
+def test_packages_installed_in_another_way_are_not_looked_for():
+    result = subprocess.run(
+        [SCRIPT, "base"],
+        env={"PATH": os.environ["PATH"], "PERFIELD_NO_PACKAGES": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
