@@ -90,9 +90,9 @@ def test_every_source_file_opens_with_its_licence():
     assert not bare, f"the first lines do not hold '{LICENCE}': {bare}"
 
 
-def test_the_top_level_stays_as_agreed():
+def test_the_top_level_holds_nothing_else():
     names = {path.relative_to(REPOSITORY).parts[0] for path in tracked_files()}
-    assert names <= TOP_LEVEL, f"not agreed on: {sorted(names - TOP_LEVEL)}"
+    assert names <= TOP_LEVEL, f"not of the top level: {sorted(names - TOP_LEVEL)}"
 
 
 def test_no_file_speaks_of_one_machine_or_of_work_to_be_done():

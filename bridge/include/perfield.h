@@ -53,7 +53,8 @@ static inline perfield_array perfield_array_of(const void* data, int32_t type, i
 }
 
 /* One component of a Fortran-ordered q(n_components, ni, nj, nk); component counts from 0. The
- * block may be a part of a larger array: then give the larger array's ni and nj as li and lj. */
+ * block may be a part of a larger array: then give the larger array's ni and nj as li and lj.
+ * For other types than double fill the struct alike: data is the component's first number. */
 static inline perfield_array perfield_array_component(const double* q, int32_t n_components,
                                                       int32_t component, int64_t ni, int64_t nj,
                                                       int64_t nk, int64_t li, int64_t lj) {

@@ -40,9 +40,10 @@ MARKDOWN_TAIL = """
 Types: `boolean` is true or false; `integer` and `real` are numbers; `text` stands in quotes; `texts` is a
 list of them in brackets.
 
-Three more variables are perfield's own: `PERFIELD_CONFIG` names the file; `PERFIELD_RUN_ID`, the same in all
+Four more variables are perfield's own: `PERFIELD_CONFIG` names the file; `PERFIELD_RUN_ID`, the same in all
 ranks of a run, lets ranks find each other's run directory where the launcher tells nothing of the job
-(`perfield run` sets it); `PERFIELD_RUN` is the run directory that `perfield-exec` has claimed.
+(`perfield run` sets it); `PERFIELD_RUN` is the run directory that `perfield-exec` has
+claimed, and `PERFIELD_PRELOADED` what it put into LD_PRELOAD.
 """
 
 

@@ -38,7 +38,9 @@ def dataset(run: Run) -> xr.Dataset:
     variables: dict[str, tuple] = {}
     for name in names:
         field = description(name)
-        attributes = {"units": field.unit, "long_name": field.meaning}
+        attributes = {"units": field.unit, "long_name": field.meaning, "source": field.source}
+        if field.direction:
+            attributes["better"] = field.direction
         variables[name] = (("step", "rank"), np.stack([frame.values[name] for frame in frames]), attributes)
     for variable, kind in _REGION_VARIABLES.items():
         values = np.full((len(frames), run.n_ranks, len(stems)), np.nan)

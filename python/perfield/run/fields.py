@@ -33,7 +33,6 @@ class Field:
     meaning: str
     direction: str = ""
     source: str = "measured"
-    association: str = "rank"
 
 
 _CLASS_MEANINGS = {

@@ -33,9 +33,9 @@ class Streams:
         self.file = np.zeros(0, dtype=np.int64)
         self.refresh()
 
-    def refresh(self) -> None:
-        """Reads what was written since; entries once seen keep their place in `places` unless a hole
-        healed."""
+    def refresh(self) -> bool:
+        """Reads what was written since, and tells whether anything was; entries once seen keep their place in
+        `places` unless a hole healed."""
         for path in sorted(self.folder.glob("*.pf")):
             if path not in self.paths:
                 stored = self._analysis / f"index-{self.folder.name}-{path.stem}.pfi"
