@@ -255,7 +255,7 @@ def rank_values(rank: int, ranks: int, host: str, **changes) -> dict:
         "group": "heat", "host": host, "host_long": f"{host}.example.org",
         "boot_id": f"{host}-0000-0000",
         "cpuset": str(rank), "clock": "monotonic", "realtime_ns": START_NS, "sources": ["pmpi", "api"],
-        "mpi": "Open MPI 4.1.4", "perfield": "0.1.0", "spans": 1,
+        "mpi": "Open MPI 4.1.4", "perfield": "0.1.0", "sum_every": 1,
     } | changes  # fmt: skip
 
 

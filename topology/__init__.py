@@ -5,7 +5,7 @@ from .layout import Cells, layout
 from .machine import LEVELS, Machine, MachineError, Part, flat_machine, parse_cpuset
 from .placement import Node, Placement, place
 from .read_hwloc_xml import read_machine, read_machines
-from .table import format_table, table
+from .table import table
 
 __all__ = [
     "LEVELS",
@@ -16,7 +16,6 @@ __all__ = [
     "Part",
     "Placement",
     "flat_machine",
-    "format_table",
     "layout",
     "parse_cpuset",
     "place",

@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from .layout import Cells
 from .machine import LEVELS
 from .placement import Placement
 
 Row = tuple[str, str, float, float, float, str]
-HEADINGS = ("level", "id", "x", "y", "z", "parent")
 
 
 def table(placement: Placement, cells: Cells) -> list[Row]:
@@ -41,19 +38,3 @@ def table(placement: Placement, cells: Cells) -> list[Row]:
         )
         for cell, parent in enumerate(cells.parent)
     ]
-
-
-def format_table(rows: Iterable[Row]) -> str:
-    """The rows as aligned text under their headings; numbers with at most four digits after the point."""
-    lines = [
-        HEADINGS,
-        *((r[0], r[1], *(f"{value:.4f}".rstrip("0").rstrip(".") for value in r[2:5]), r[5]) for r in rows),
-    ]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADINGS))]
-    return "\n".join(
-        "  ".join(
-            text.rjust(width) if heading in ("x", "y", "z") else text.ljust(width)
-            for heading, text, width in zip(HEADINGS, line, widths)
-        ).rstrip()
-        for line in lines
-    )

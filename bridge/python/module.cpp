@@ -31,9 +31,7 @@ PYBIND11_MODULE(_bridge, module) {
       "The compiled part of perfield: reads streams, the configuration and the closing lines.";
   module.attr("version") = PERFIELD_VERSION;
   bind_reading(module);
-#ifdef PERFIELD_HAS_CONFIG_BINDING
   bind_config(module);
-#endif
   module.def("calls", &all_calls,
              "Every kind of MPI call as (number, name, class of time, message).\n\n"
              "message is 'sends', 'fetches' or 'none'.");

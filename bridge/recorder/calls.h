@@ -21,6 +21,4 @@ enum perfield_time_class : uint16_t {
   PERFIELD_CLASS_other = 5
 };
 
-inline constexpr const char* kTimeClassNames[] = {"p2p",      "wait", "collective",
-                                                  "onesided", "io",   "other"};
 inline constexpr int kTimeClasses = 6;

@@ -30,9 +30,6 @@ void perfield_source_present(const char* name) noexcept;
 void perfield_source_hook_expected(const char* name, const char* sentence) noexcept;
 // A code hook was hit. name: as above.
 void perfield_source_hook_hit(const char* name) noexcept;
-// Ends setup: what was measured so far belongs to no step. perfield_initialize does the same, and
-// so does the first perfield_run where neither was called. Does nothing after the first step.
-void perfield_source_setup_done() noexcept;
 // One line on stderr, at most once per node for each `topic`; prefixed with "perfield: ".
 void perfield_source_tell(const char* topic, const char* sentence) noexcept;
 

@@ -123,7 +123,9 @@ void Session::write_rank_entry(int size, const std::string& mpi) {
       .text("boot_id", boot_id());
   json.text("cpuset", cpu_set_).text("clock", recorder().clock.name());
   json.integer("realtime_ns", realtime_ns()).text("mpi", mpi);
-  json.text("perfield", PERFIELD_VERSION).texts("sources", sources_).natural("spans", sum_every_);
+  json.text("perfield", PERFIELD_VERSION)
+      .texts("sources", sources_)
+      .natural("sum_every", sum_every_);
   stream_.json(EntryType::rank, 0, json.str());
 }
 

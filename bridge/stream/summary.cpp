@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // summary.cpp - words the closing lines. One function per line; a line that has nothing to say is
-// left out. Waiting is time in calls of the classes `wait`, `collective` and `onesided`; compute
-// time is a step's measured time minus all MPI.
+// left out. Waiting is time in MPI calls that may wait for others, see RankTotals::waiting_ns();
+// compute time is a step's measured time minus all MPI.
 #include "stream/summary.hpp"
 
 #include <algorithm>
@@ -198,7 +198,8 @@ std::string own_line(const RunTotals& run) {
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   for (const auto& own : run.memory) bytes += own.second;
   std::string text;
-  if (all_ns) text = text_of_share(double(own_ns) / double(all_ns)) + " of the time; ";
+  // Its own time lies in no step, so both together are the run's.
+  if (all_ns) text = text_of_share(double(own_ns) / double(all_ns + own_ns)) + " of the time; ";
   text += "memory " + text_of_bytes(double(bytes) / double(run.memory.size())) + " per rank";
   if (most->second * run.memory.size() > bytes)
     text += ", most " + text_of_bytes(double(most->second)) + " (rank " +

@@ -113,7 +113,6 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     group[header.rank] = groups.emplace(json_text(text, "group"), groups.size()).first->second;
     blind[header.rank] = !names_mpi(text);
   } else if (type == EntryType::end) {
-    ++n_ended;
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
     if (names_mpi(text)) blind[header.rank] = false;
   } else if (step) {
@@ -122,8 +121,6 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     overflowed += step->fixed.overflowed;
     const bool inside = step->fixed.kind == static_cast<uint16_t>(StepKind::step);
     if (inside) {
-      first_index = std::min(first_index, header.index);
-      last_index = std::max(last_index, header.index);
       uint64_t& mine = closed[header.rank];
       mine += std::max(1u, step->fixed.span);
       steps.n_steps = std::max(steps.n_steps, mine);

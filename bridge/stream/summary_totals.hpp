@@ -55,9 +55,7 @@ struct RunTotals {
   std::map<int32_t, bool> blind;           // by rank: MPI is none of its sources
   std::map<std::string, uint64_t> groups;  // name -> number
   std::map<std::string, bool> hosts;
-  int64_t size = 0;      // of the world
-  uint64_t n_ended = 0;  // ranks with an `end` entry
-  uint64_t first_index = ~uint64_t{0}, last_index = 0;
+  int64_t size = 0;  // of the world
   uint64_t faults = 0, overflowed = 0, n_damaged = 0, n_strangers = 0;
   uint64_t stream_bytes = 0, mesh_bytes = 0, bytes_read = 0;
 

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +35,30 @@ def test_info_repeats_the_closing_lines(run, printed):
     lines = printed(run).splitlines()
     assert lines[0] == f"{run}: finished (./heat heat.input)"
     assert lines[1:] == info.closing_lines(run)
+
+
+def test_the_picture_is_printed_as_the_table_of_its_cells(tmp_path, printed):
+    machines = Path(__file__).resolve().parents[1] / "fixtures/machines"
+
+    def bound(rank, values):
+        values["cpuset"] = str(rank)
+
+    run = twin.write_run(tmp_path / "run", ranks=2, steps=1, hosts=("n1",), change_rank=bound)
+    (run / "machine").mkdir(exist_ok=True)
+    shutil.copy(machines / "two-packages-4-cores.xml", run / "machine" / "n1.xml")
+    assert printed(run, "--picture").splitlines() == [
+        "level        id               x    y  z  parent",
+        "node         n1              12    6  0",
+        "package      n1 package 0     6    5  0  n1",
+        "core         n1 core 0      1.5    4  0  n1 package 0",
+        "core         n1 core 1      4.5    4  0  n1 package 0",
+        "pu           n1 pu 0        1.5    3  0  n1 core 0",
+        "pu           n1 pu 1        4.5    3  0  n1 core 1",
+        "rank         rank 0         1.5  1.5  0  n1 pu 0",
+        "rank         rank 1         4.5  1.5  0  n1 pu 1",
+        "measurement  measurement 0  1.5  0.5  0  rank 0",
+        "measurement  measurement 1  4.5  0.5  0  rank 1",
+    ]
 
 
 def test_the_way_to_look_is_told_as_this_perfield_is_called(run, printed, monkeypatch):

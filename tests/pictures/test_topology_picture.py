@@ -19,7 +19,7 @@ from vtkmodules.vtkCommonCore import vtkLogger
 from vtkmodules.vtkIOXML import vtkXMLPolyDataReader, vtkXMLPolyDataWriter
 
 import perfield
-from perfield.pictures import print_topology_table, topology, topology_scene, topology_table
+from perfield.pictures import topology, topology_scene
 from perfield.topology import LEVELS
 
 MACHINES = Path(__file__).resolve().parents[1] / "fixtures" / "machines"
@@ -246,16 +246,6 @@ def test_what_is_not_known_of_the_machine_is_told_with_the_scene(tmp_path):
     assert len(notes) == 2
     assert "host n1 is drawn without its hardware" in notes[0]
     assert "no description of the machine of n1, n2 (2 of 2 nodes)" in notes[1]
-
-
-def test_the_printed_table_is_that_of_the_picture(tmp_path, capsys):
-    run = fake_run(tmp_path, [("n1", "0"), ("n1", "1")])
-    print_topology_table(run)
-    printed = capsys.readouterr().out.splitlines()
-    rows = topology_table(run)
-    assert printed[0].split() == ["level", "id", "x", "y", "z", "parent"]
-    assert len(printed) == len(rows) + 1
-    assert rows[0] == ("node", "n1", 12.0, 6.0, 0.0, "")
 
 
 def test_a_run_directory_becomes_a_picture(tmp_path):

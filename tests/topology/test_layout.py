@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfield.topology import LEVELS, flat_machine, format_table, layout, place, read_machine, table
+from perfield.topology import LEVELS, flat_machine, layout, place, read_machine, table
 
 MACHINES = Path(__file__).resolve().parents[1] / "fixtures" / "machines"
 
@@ -238,16 +238,3 @@ def test_ranks_without_a_place_are_left_out_and_nothing_at_all_is_an_empty_table
     for ranks in ([], [None]):
         placement = place(ranks, {})
         assert table(placement, layout(placement)) == []
-
-
-def test_the_text_of_a_table_is_aligned():
-    placement = placed("two-packages-4-cores", ("n1", "0"))
-    assert format_table(table(placement, layout(placement))) == (
-        "level        id               x    y  z  parent\n"
-        "node         n1              12    6  0\n"
-        "package      n1 package 0     6    5  0  n1\n"
-        "core         n1 core 0      1.5    4  0  n1 package 0\n"
-        "pu           n1 pu 0        1.5    3  0  n1 core 0\n"
-        "rank         rank 0         1.5  1.5  0  n1 pu 0\n"
-        "measurement  measurement 0  1.5  0.5  0  rank 0"
-    )

@@ -16,7 +16,6 @@ _MODULE_OF = {
     "geometry_messages": "geometry_picture",
     "TopologyPicture": "topology_picture",
     "TopologyScene": "topology_picture",
-    "print_topology_table": "topology_picture",
     "topology": "topology_picture",
     "topology_scene": "topology_picture",
     "topology_table": "topology_picture",

@@ -7,15 +7,14 @@ over the frames of a run (placement, machine, ranks) is made once, as a Topology
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkPolyData
 
-from perfield.topology import LEVELS, Cells, Placement, format_table, layout, place, read_machines, table
+from perfield.topology import LEVELS, Cells, Placement, layout, place, read_machines, table
 
 from .lines import line_ends, pairs_of, placed
 from .topology_polydata import attach, attach_names, attach_numbers, rectangles, segments
@@ -112,11 +111,6 @@ def topology_table(run: Any, **options: Any) -> list[tuple[str, str, float, floa
     """The cells of a run's topology picture: level, id, x, y, z, parent; options as for topology_scene."""
     scene = topology_scene(run, **options)
     return table(scene.placement, scene.cells)
-
-
-def print_topology_table(run: Any, file: TextIO | None = None, **options: Any) -> None:
-    """Prints topology_table(run) with aligned columns, on standard output unless a file is given."""
-    print(format_table(topology_table(run, **options)), file=file or sys.stdout)
 
 
 def _machine(placement: Placement, cells: Cells) -> vtkPolyData:
