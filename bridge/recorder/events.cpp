@@ -17,7 +17,7 @@ uint64_t perfield_call_enter() noexcept {
   auto& r = recorder();
   if (r.state() != Activity::active) return 0;
   Shard* s = r.shard();
-  if (!s || s->busy()) return 0;
+  if (!s || s->own_work || s->inside_call) return 0;
   s->inside_call = 1;
   return r.clock.ticks();
 }

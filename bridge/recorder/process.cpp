@@ -43,9 +43,12 @@ ProcessFigures process_figures() noexcept {
 }
 
 uint64_t resident_bytes() noexcept {
-  static int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  // Opened at each reading: a descriptor that is kept may be closed, or taken, by the program.
+  int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
   char text[128];
-  ssize_t n = fd < 0 ? 0 : pread(fd, text, sizeof text - 1, 0);
+  ssize_t n = read(fd, text, sizeof text - 1);
+  close(fd);
   if (n <= 0) return 0;
   text[n] = 0;
   char* after_size;

@@ -85,7 +85,7 @@ void Recorder::enter_region(uint32_t handle, uint32_t id) noexcept {
 void Recorder::leave_region(uint32_t handle) noexcept {
   Shard* s = shard();
   if (!s || s->own_work) return;
-  bool needs_time = state() == Activity::active && !s->top_is_uncounted();
+  bool needs_time = state() == Activity::active && !s->leaves_uncounted(handle);
   s->leave_region(handle, needs_time ? clock.ticks() : 0);
 }
 

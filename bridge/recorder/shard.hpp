@@ -93,13 +93,15 @@ class Shard {
   }
   void count_message(uint16_t call, int32_t peer, uint64_t bytes) noexcept;
 
-  // The innermost region is one that the configuration leaves out: no clock is needed to leave it.
-  bool top_is_uncounted() const noexcept {
+  // Whether leaving this region leaves the innermost one, and one that the configuration leaves
+  // out: no clock is needed for that.
+  bool leaves_uncounted(uint32_t handle) const noexcept {
     int32_t d = depth.load(std::memory_order_relaxed);
-    return d > 0 && d <= kStackDepth && !stack[d - 1].counted.load(std::memory_order_relaxed);
+    if (d <= 0 || d > kStackDepth) return false;
+    const Frame& top = stack[d - 1];
+    return !top.counted.load(std::memory_order_relaxed) &&
+           top.handle.load(std::memory_order_relaxed) == handle;
   }
-
-  bool busy() const noexcept { return inside_call || own_work; }
 
   // --- by the thread that closes a step ---------------------------------------------------------
   // Takes what has been counted up to `now` into carry.

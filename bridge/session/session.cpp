@@ -90,7 +90,8 @@ void Session::start_run(int rank, int size, const std::string& mpi) {
     return;
   }
   mesh_.start(run_.path + "/mesh/" + stem + ".pf", run_.run_id, rank,
-              uint64_t(config_.record_limit), tell);
+              uint64_t(config_.record_limit),
+              [](const std::string& topic, const std::string& sentence) { tell(topic, sentence); });
   r.start(max_peers, config_.messages, config_.clock);
   sum_every_ = uint64_t(config_.sum_every);
   measure_every_ = uint64_t(config_.measure_every);

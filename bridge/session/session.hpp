@@ -55,14 +55,16 @@ class Session {
   void start_run(int rank, int size, const std::string& mpi);
   void write_rank_entry(int size, const std::string& mpi);
   void write_end_entry(const std::string& reason);
-  void define_regions() noexcept;
+  void count_step(int64_t label, double time, uint64_t now);
+  void define_regions();
   void note_placement();
 
   // Takes what was counted into carry and stops the step's clock.
   void stop_clock(uint64_t now) noexcept;
+  void give_up(const char* what) noexcept;
   void start_clock() noexcept;
   bool is_measured(uint64_t step) const noexcept;
-  void write_step(StepKind kind, uint64_t index, int64_t label, double time, uint64_t now) noexcept;
+  void write_step(StepKind kind, uint64_t index, int64_t label, double time, uint64_t now);
   uint64_t fields_interval() const noexcept;
   void store_fields() noexcept;
   void flush_when_due(uint64_t now) noexcept;

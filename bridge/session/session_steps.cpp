@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <exception>
 
 #include "session/environment.hpp"
 #include "session/session.hpp"
@@ -48,12 +49,27 @@ void Session::setup_done() noexcept {
   OwnWork own;
   Gate::Pass pass(gate_);
   if (!pass || phase_ != Phase::setup) return;
-  stop_clock(now);
-  write_step(StepKind::setup, 0, 0, NAN, now);
+  try {
+    stop_clock(now);
+    write_step(StepKind::setup, 0, 0, NAN, now);
+  } catch (const std::exception& e) {
+    return give_up(e.what());
+  }
   phase_ = Phase::steps;
   begin_ticks_ = recorder().clock.ticks();
   own_ticks_ += begin_ticks_ - now;
   start_clock();
+}
+
+// What cannot be put into words or an entry for want of memory ends measuring, not the program.
+void Session::give_up(const char* what) noexcept {
+  phase_ = Phase::ended;
+  recorder().stop();
+  try {
+    tell("memory", std::string("a step could not be closed (") + what +
+                       "); measuring ends here, the program runs on");
+  } catch (...) {
+  }
 }
 
 void Session::close_step(int64_t label, double time) noexcept {
@@ -61,6 +77,11 @@ void Session::close_step(int64_t label, double time) noexcept {
   Recorder& r = recorder();
   uint64_t now = r.clock.ticks();
   OwnWork own;
+  if (Shard* s = this_shard; s && s->inside_call) {
+    // The program runs, so that call is over: an error handler left it by an exception or longjmp.
+    s->inside_call = 0;
+    fault("mpi_call_not_returned_from");
+  }
   if (Shard* s = this_shard; s && s->pipeline_armed) {
     s->pipeline_armed = false;
     fault("pipeline_next_not_used");
@@ -70,6 +91,21 @@ void Session::close_step(int64_t label, double time) noexcept {
   }
   Gate::Pass pass(gate_);
   if (!pass || phase_ == Phase::asleep || phase_ == Phase::ended) return;
+  try {
+    count_step(label, time, now);
+  } catch (const std::exception& e) {
+    return give_up(e.what());
+  }
+  flush_when_due(now);
+  check_writing();
+  limit_record();
+  uint64_t then = r.clock.ticks();
+  own_ticks_ += then - now;
+  if (span_ == 0) begin_ticks_ = then;
+  start_clock();
+}
+
+void Session::count_step(int64_t label, double time, uint64_t now) {
   stop_clock(now);
   if (phase_ == Phase::setup) {  // nobody said where setup ends: here, then
     write_step(StepKind::setup, 0, label, time, now);
@@ -90,17 +126,9 @@ void Session::close_step(int64_t label, double time) noexcept {
     last_label_ = label;
     ++step_;
   }
-  flush_when_due(now);
-  check_writing();
-  limit_record();
-  uint64_t then = r.clock.ticks();
-  own_ticks_ += then - now;
-  if (span_ == 0) begin_ticks_ = then;
-  start_clock();
 }
 
-void Session::write_step(StepKind kind, uint64_t index, int64_t label, double time,
-                         uint64_t now) noexcept {
+void Session::write_step(StepKind kind, uint64_t index, int64_t label, double time, uint64_t now) {
   Recorder& r = recorder();
   r.clock.calibrate();
   note_placement();
@@ -140,7 +168,7 @@ void Session::write_step(StepKind kind, uint64_t index, int64_t label, double ti
     size_t bytes = encode_step(r, b, at, room);
     memcpy(&b, at, sizeof b);
     overflowed_ += b.overflowed;
-    if (b.faults) faults_["region_end_without_begin_or_too_deep"] += b.faults;
+    if (b.faults) faults_["ends_without_begin_or_not_reached"] += b.faults;
     stream_.end(bytes);
   }
   total_own_ticks_ += own_ticks_;
@@ -153,7 +181,7 @@ void Session::write_step(StepKind kind, uint64_t index, int64_t label, double ti
 
 // A region is defined in the stream right before its first row: those that were never entered, or
 // are not selected, do not appear.
-void Session::define_regions() noexcept {
+void Session::define_regions() {
   Recorder& r = recorder();
   for (uint32_t id = 0; id < r.regions.size() && !stream_.failed(); ++id) {
     RegionDefinition& d = r.regions[id];

@@ -53,4 +53,12 @@ void tell(const std::string& topic, const std::string& sentence) noexcept {
   }
 }
 
+void tell(const char* topic, const char* sentence) noexcept {
+  try {
+    tell(std::string(topic), std::string(sentence));
+  } catch (...) {
+    // as above
+  }
+}
+
 }  // namespace perfield

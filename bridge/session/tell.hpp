@@ -16,5 +16,7 @@ void set_tell_directory(const std::string& run_directory);
 void speak(const std::string& text) noexcept;
 
 void tell(const std::string& topic, const std::string& sentence) noexcept;
+// The same for literals: nothing can be thrown on the way here either.
+void tell(const char* topic, const char* sentence) noexcept;
 
 }  // namespace perfield

@@ -11,6 +11,8 @@
 namespace perfield::pmpi {
 
 // Counts messages of out(i) bytes to the destinations and of in(i) bytes from the sources.
+// A datatype is looked at only for a neighbour that gets or sends something: on a side without any
+// the program may pass MPI_DATATYPE_NULL.
 template <typename Out, typename In>
 void count_neighbors(Call& call, MPI_Comm comm, Out out, In in) {
   Peers* peers = peers_of(comm);
@@ -25,27 +27,25 @@ void count_neighbors(Call& call, MPI_Comm comm, Out out, In in) {
 
 inline void count_neighbor_allgather(Call& call, MPI_Count sendcount, MPI_Datatype sendtype,
                                      MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  const uint64_t out = bytes_of(sendcount, sendtype), in = bytes_of(recvcount, recvtype);
   count_neighbors(
-      call, comm, [=](int) { return out; }, [=](int) { return in; });
+      call, comm, [=](int) { return bytes_of(sendcount, sendtype); },
+      [=](int) { return bytes_of(recvcount, recvtype); });
 }
 
 template <typename Count>
 void count_neighbor_allgatherv(Call& call, MPI_Count sendcount, MPI_Datatype sendtype,
                                const Count* recvcounts, MPI_Datatype recvtype, MPI_Comm comm) {
-  const uint64_t out = bytes_of(sendcount, sendtype), size = bytes_of(1, recvtype);
   count_neighbors(
-      call, comm, [=](int) { return out; },
-      [=](int i) { return size * static_cast<uint64_t>(recvcounts[i]); });
+      call, comm, [=](int) { return bytes_of(sendcount, sendtype); },
+      [=](int i) { return bytes_of(recvcounts[i], recvtype); });
 }
 
 template <typename Count>
 void count_neighbor_alltoallv(Call& call, const Count* sendcounts, MPI_Datatype sendtype,
                               const Count* recvcounts, MPI_Datatype recvtype, MPI_Comm comm) {
-  const uint64_t out = bytes_of(1, sendtype), in = bytes_of(1, recvtype);
   count_neighbors(
-      call, comm, [=](int i) { return out * static_cast<uint64_t>(sendcounts[i]); },
-      [=](int i) { return in * static_cast<uint64_t>(recvcounts[i]); });
+      call, comm, [=](int i) { return bytes_of(sendcounts[i], sendtype); },
+      [=](int i) { return bytes_of(recvcounts[i], recvtype); });
 }
 
 template <typename Count>

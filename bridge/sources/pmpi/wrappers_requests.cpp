@@ -33,6 +33,10 @@ class Items {
   T* items_;
 };
 
+void let_go(const Pending& pending) noexcept {
+  if (pending.any && !pending.kept()) pending.any->let_go();
+}
+
 void count_or_let_go(Call& call, const Pending& pending, const MPI_Status& status) noexcept {
   if (!pending.receives()) return;
   if (call.entered)
@@ -49,11 +53,18 @@ void count_or_let_go(Call& call, const Pending& pending, const MPI_Status& statu
 class Completion {
  public:
   Completion(Call& call, int n, const MPI_Request* handles, MPI_Status*& statuses) noexcept
-      : call_(call), handles_(library.awake ? n : 0), own_(library.awake ? n : 0) {
+      : call_(call), n_(n), handles_(library.awake ? n : 0), own_(library.awake ? n : 0) {
     if (!library.awake || !handles_.get() || !own_.get()) return;
     if (n > 0) memcpy(handles_.get(), handles, n * sizeof(MPI_Request));
     if (statuses == MPI_STATUSES_IGNORE) statuses = own_.get();
     statuses_ = statuses;
+  }
+
+  // The call has failed: requests that it has freed all the same are forgotten.
+  void failed(const MPI_Request* handles) noexcept {
+    if (!statuses_) return;
+    for (int i = 0; i < n_; ++i)
+      if (handles_.get()[i] != handles[i]) let_go(requests.take(handles_.get()[i]));
   }
 
   // Request `i` of the call is complete, and the k-th status tells of it.
@@ -64,6 +75,7 @@ class Completion {
 
  private:
   Call& call_;
+  int n_;
   Items<MPI_Request> handles_;
   Items<MPI_Status> own_;
   MPI_Status* statuses_ = nullptr;
@@ -109,6 +121,7 @@ PERFIELD_WRAPPER MPI_Wait(MPI_Request* request, MPI_Status* status) {
   // Taken out before the call: when it returns, another thread may have the handle already.
   const Pending pending = library.awake ? requests.take(*request) : Pending{};
   const int result = next().Wait(request, status);
+  if (result != MPI_SUCCESS) let_go(pending);
   if (!pending.receives() || result != MPI_SUCCESS) return result;
   if (call.entered)
     count_arrived(pending, *status, call.entered);
@@ -138,8 +151,13 @@ PERFIELD_WRAPPER MPI_Waitall(int count, MPI_Request array_of_requests[],
     if (n > 0 && array_of_statuses == MPI_STATUSES_IGNORE) array_of_statuses = own.get();
   }
   const int result = next().Waitall(count, array_of_requests, array_of_statuses);
-  for (int k = 0; k < n && result == MPI_SUCCESS; ++k)
-    count_or_let_go(call, receives.get()[k].pending, array_of_statuses[receives.get()[k].i]);
+  for (int k = 0; k < n; ++k) {
+    const Receive& receive = receives.get()[k];
+    if (result == MPI_SUCCESS)
+      count_or_let_go(call, receive.pending, array_of_statuses[receive.i]);
+    else
+      let_go(receive.pending);
+  }
   return result;
 }
 
@@ -147,6 +165,7 @@ PERFIELD_WRAPPER MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   Call call(PERFIELD_CALL_test);
   Completion completion(call, 1, request, status);
   const int result = next().Test(request, flag, status);
+  if (result != MPI_SUCCESS) completion.failed(request);
   if (result == MPI_SUCCESS && *flag) completion.ended(0, 0);
   return result;
 }
@@ -156,6 +175,7 @@ PERFIELD_WRAPPER MPI_Testall(int count, MPI_Request array_of_requests[], int* fl
   Call call(PERFIELD_CALL_testall);
   Completion completion(call, count, array_of_requests, array_of_statuses);
   const int result = next().Testall(count, array_of_requests, flag, array_of_statuses);
+  if (result != MPI_SUCCESS) completion.failed(array_of_requests);
   if (result == MPI_SUCCESS && *flag)
     for (int i = 0; i < count; ++i) completion.ended(i, i);
   return result;
@@ -167,6 +187,7 @@ PERFIELD_WRAPPER MPI_Waitany(int count, MPI_Request array_of_requests[], int* in
   Call call(PERFIELD_CALL_waitany);
   Completion completion(call, count, array_of_requests, status);
   const int result = next().Waitany(count, array_of_requests, index, status);
+  if (result != MPI_SUCCESS) completion.failed(array_of_requests);
   if (result == MPI_SUCCESS && *index != MPI_UNDEFINED) completion.ended(*index, 0);
   return result;
 }
@@ -176,6 +197,7 @@ PERFIELD_WRAPPER MPI_Testany(int count, MPI_Request array_of_requests[], int* in
   Call call(PERFIELD_CALL_testany);
   Completion completion(call, count, array_of_requests, status);
   const int result = next().Testany(count, array_of_requests, index, flag, status);
+  if (result != MPI_SUCCESS) completion.failed(array_of_requests);
   if (result == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED) completion.ended(*index, 0);
   return result;
 }
@@ -186,6 +208,7 @@ PERFIELD_WRAPPER MPI_Waitsome(int incount, MPI_Request array_of_requests[], int*
   Completion completion(call, incount, array_of_requests, array_of_statuses);
   const int result =
       next().Waitsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+  if (result != MPI_SUCCESS) completion.failed(array_of_requests);
   if (result == MPI_SUCCESS && *outcount != MPI_UNDEFINED)
     for (int k = 0; k < *outcount; ++k) completion.ended(array_of_indices[k], k);
   return result;
@@ -197,6 +220,7 @@ PERFIELD_WRAPPER MPI_Testsome(int incount, MPI_Request array_of_requests[], int*
   Completion completion(call, incount, array_of_requests, array_of_statuses);
   const int result =
       next().Testsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+  if (result != MPI_SUCCESS) completion.failed(array_of_requests);
   if (result == MPI_SUCCESS && *outcount != MPI_UNDEFINED)
     for (int k = 0; k < *outcount; ++k) completion.ended(array_of_indices[k], k);
   return result;

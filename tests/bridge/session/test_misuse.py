@@ -203,3 +203,74 @@ def test_large_tables_hold_also_where_regions_are_defined_before_waking(measured
     values = run.frame(0).values
     assert sum(values[f"r{i}_count"][0] for i in range(5000)) == 5000
     assert "max_regions" not in result.stderr
+
+
+def test_a_call_left_by_an_exception_is_over_at_the_steps_end(build_c, mpirun, bin_dir, tmp_path):
+    """An MPI error handler may throw: the wrapper of that call never returns."""
+    program = build_c(
+        """
+        #include <mpi.h>
+        #include <perfield.h>
+        #include <stdexcept>
+        static void thrown(MPI_Comm*, int*, ...) { throw std::runtime_error("MPI"); }
+        int main(int argc, char** argv) {
+          MPI_Init(&argc, &argv);
+          MPI_Errhandler handler;
+          MPI_Comm_create_errhandler(thrown, &handler);
+          MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+          perfield_initialize();
+          int out = 1, in = 0;
+          try { MPI_Send(&out, 1, MPI_INT, 99, 0, MPI_COMM_WORLD); } catch (const std::exception&) {}
+          perfield_run(0, 0.0);
+          MPI_Sendrecv(&out, 1, MPI_INT, 0, 0, &in, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+          perfield_run(1, 1.0);
+          MPI_Finalize();
+        }
+        """,
+        name="throws.cpp",
+    )
+    result = mpirun(1, bin_dir / "perfield-exec", program, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert perfield.open(tmp_path / "perfield-run").frame(1).values["sendrecv_count"][0] == 1
+    assert "mpi_call_not_returned_from" in result.stderr
+
+
+def test_no_memory_ends_measuring_not_the_program(measured):
+    run, result = measured(
+        """
+      perfield_initialize();
+      perfield_run(0, 0.0);
+      struct rlimit limit;
+      getrlimit(RLIMIT_AS, &limit);
+      limit.rlim_cur = 1;
+      setrlimit(RLIMIT_AS, &limit);
+      while (malloc(1 << 12)) {}
+      while (malloc(8)) {}
+      char name[900];
+      memset(name, 'x', sizeof name);
+      for (int i = 0; i < 20; ++i) {
+        name[800] = 0; name[0] = 'a' + i;
+        perfield_begin(name); perfield_end(name); perfield_run(1 + i, 0.0);
+      }
+      if (write(1, "the answer is 42\\n", 17) != 17) return 1;
+      _exit(0);
+    """,
+        before="#include <string.h>\n#include <sys/resource.h>",
+    )
+    assert result.stdout == "the answer is 42\n"
+    assert len(run) >= 1
+
+
+def test_the_programs_descriptors_are_its_own(measured):
+    """Memory is read anew in each step: closing, or reusing, any descriptor takes nothing from it."""
+    run, _ = measured(
+        """
+      perfield_initialize();
+      for (int s = 0; s < 4; ++s) {
+        for (int fd = 3; fd < 100; ++fd) close(fd);
+        work(20);
+        perfield_run(s, s);
+      }
+    """,
+    )
+    assert all(frame.values["resident_bytes"][0] > 100_000 for frame in run.frames())

@@ -370,3 +370,15 @@ def test_regions_defined_before_waking_have_the_room_that_is_configured(measured
         v[0] for name, v in run.frame(0).values.items() if name.startswith("early_") and "count" in name
     ]
     assert counts == [1] * 6000
+
+
+def test_time_of_a_region_is_kept_where_an_inner_one_that_is_left_out_was_not_ended(measured):
+    run, _ = measured(
+        """
+      perfield_initialize();
+      perfield_begin("A"); perfield_begin("B"); work(10); perfield_end("A");
+      perfield_run(0, 0.0);
+    """,
+        env={"PERFIELD_REGIONS": "A"},
+    )
+    assert about(run.frame(0).values["A_time_s"][0], 10 * MS)

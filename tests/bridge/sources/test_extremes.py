@@ -106,3 +106,59 @@ def test_no_region_no_message_and_an_empty_piece_make_a_run_like_any_other(
     assert shown.returncode == 0, shown.stderr
     for name in ("geometry", "messages", "topology"):
         assert (result.cwd / f"perfield-run/pictures/{name}.pvd").is_file()
+
+
+def test_no_datatype_is_asked_for_where_there_is_no_neighbour(measured):
+    """A side without neighbours may be given as MPI_DATATYPE_NULL."""
+    run, result = measured(
+        """
+      MPI_Init(&argc, &argv);
+      int rank, to = 1, from = 0, one = 1, none = 0, value = 7, got = 0;
+      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+      MPI_Comm line;
+      MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, rank == 1, &from, MPI_UNWEIGHTED, rank == 0, &to,
+                                     MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &line);
+      perfield_initialize();
+      MPI_Neighbor_alltoallv(&value, &one, &none, rank == 0 ? MPI_INT : MPI_DATATYPE_NULL,
+                             &got, &one, &none, rank == 1 ? MPI_INT : MPI_DATATYPE_NULL, line);
+      perfield_run(0, 0.0);
+      printf("%d", got);
+      MPI_Finalize();
+    """,
+        n=2,
+    )
+    assert sorted(result.stdout) == ["0", "7"]
+    (message,) = run.frame(0).messages
+    assert (message["source"], message["target"], message["bytes"]) == (0, 1, 4)
+
+
+def test_receives_that_fail_leave_no_trace_in_later_ones(measured):
+    """Under MPI_THREAD_MULTIPLE, where handles are looked for among those of other threads."""
+    run, _ = measured(
+        """
+      int level, rank, out[4] = {0}, in[100];
+      MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+      MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+      perfield_initialize();
+      if (rank > 0) {
+        for (int i = 0; i < (rank == 1 ? 1 : 100); ++i)
+          MPI_Send(out, 4, MPI_INT, 0, rank, MPI_COMM_WORLD);
+      } else {
+        MPI_Request request;
+        int index;
+        MPI_Irecv(in, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, &request); /* too short for what is sent */
+        MPI_Waitany(1, &request, &index, MPI_STATUS_IGNORE);
+        for (int i = 0; i < 100; ++i) {
+          MPI_Irecv(in, 4, MPI_INT, 2, 2, MPI_COMM_WORLD, &request);
+          MPI_Waitany(1, &request, &index, MPI_STATUS_IGNORE);
+        }
+      }
+      MPI_Barrier(MPI_COMM_WORLD);
+      perfield_run(0, 0.0);
+      MPI_Finalize();
+    """,
+        n=3,
+    )
+    (row,) = run.frame(0).received
+    assert (row["source"], row["target"], row["count"]) == (2, 0, 100)
