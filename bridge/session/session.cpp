@@ -60,8 +60,7 @@ void Session::wake(int rank, int size, const std::string& mpi) noexcept {
     }
     start_run(rank, size, mpi);
   } catch (const std::exception& e) {
-    phase_ = Phase::ended;
-    recorder().stop();
+    stop_measuring();
     tell("wake", std::string("measuring could not start (") + e.what() + "); the program runs on");
   }
 }
@@ -152,15 +151,18 @@ void Session::end(const std::string& reason) noexcept {
     write_end_entry(reason);
     stream_.flush();
     check_writing();
-    phase_ = Phase::ended;
-    recorder().stop();
+    stop_measuring();
     for (const auto& [name, hook] : hooks_)
       if (!hook.hits && !hook.sentence.empty()) tell("hook-" + name, hook.sentence);
     summary_due_ = rank_ == 0 && config_.summary && reason != "abort";
   } catch (...) {
-    phase_ = Phase::ended;
-    recorder().stop();
+    stop_measuring();
   }
+}
+
+void Session::stop_measuring() noexcept {
+  phase_ = Phase::ended;
+  recorder().stop();
 }
 
 void Session::write_end_entry(const std::string& reason) {
@@ -208,42 +210,26 @@ void Session::print_summary() noexcept {
 // --- what sources say of themselves ----------------------------------------------------------
 
 void Session::present(const char* source) noexcept {
-  try {
-    Gate::Pass pass(gate_);
-    if (!pass) return;
+  through_gate([&] {
     for (const std::string& s : sources_)
       if (s == source) return;
     sources_.push_back(source);
-  } catch (...) {
-  }
+  });
 }
 
 void Session::hook_expected(const char* name, const char* sentence) noexcept {
-  try {
-    Gate::Pass pass(gate_);
-    if (!pass) return;
-    hooks_[name].sentence = sentence;
-  } catch (...) {
-  }
+  through_gate([&] { hooks_[name].sentence = sentence; });
 }
 
 void Session::hook_hit(const char* name) noexcept {
-  try {
-    Gate::Pass pass(gate_);
-    if (!pass) return;
-    ++hooks_[name].hits;
-  } catch (...) {
-  }
+  through_gate([&] { ++hooks_[name].hits; });
 }
 
 void Session::fault(const char* kind) noexcept {
-  try {
-    Gate::Pass pass(gate_);
-    if (!pass) return;
+  through_gate([&] {
     ++faults_[kind];
     ++stream_faults_;
-  } catch (...) {
-  }
+  });
 }
 
 }  // namespace perfield

@@ -52,6 +52,16 @@ class Session {
  private:
   enum class Phase { asleep, setup, steps, ended };
 
+  // Does something small under the lock; without memory, or where the lock turns it away, nothing.
+  template <typename F>
+  void through_gate(F action) noexcept {
+    try {
+      Gate::Pass pass(gate_);
+      if (pass) action();
+    } catch (...) {
+    }
+  }
+
   void start_run(int rank, int size, const std::string& mpi);
   void write_rank_entry(int size, const std::string& mpi);
   void write_end_entry(const std::string& reason);
@@ -61,6 +71,7 @@ class Session {
 
   // Takes what was counted into carry and stops the step's clock.
   void stop_clock(uint64_t now) noexcept;
+  void stop_measuring() noexcept;  // for good
   void give_up(const char* what) noexcept;
   void start_clock() noexcept;
   bool is_measured(uint64_t step) const noexcept;

@@ -23,7 +23,7 @@ constexpr uint64_t kPlacementEvery_ns = 1'000'000'000;
 
 bool Session::is_measured(uint64_t step) const noexcept {
   if (phase_ == Phase::setup) return true;
-  auto skip = uint64_t(config_.skip_steps > 0 ? config_.skip_steps : 0);
+  auto skip = uint64_t(config_.skip_steps);
   return step >= skip && (step - skip) % measure_every_ == 0;
 }
 
@@ -63,8 +63,7 @@ void Session::setup_done() noexcept {
 
 // What cannot be put into words or an entry for want of memory ends measuring, not the program.
 void Session::give_up(const char* what) noexcept {
-  phase_ = Phase::ended;
-  recorder().stop();
+  stop_measuring();
   try {
     tell("memory", std::string("a step could not be closed (") + what +
                        "); measuring ends here, the program runs on");

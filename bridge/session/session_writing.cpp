@@ -96,8 +96,7 @@ void Session::flush_when_due(uint64_t now) noexcept {
 void Session::check_writing() noexcept {
   int error = stream_.failed() ? stream_.error() : mesh_.file().failed() ? mesh_.file().error() : 0;
   if (!error || phase_ == Phase::ended) return;
-  phase_ = Phase::ended;
-  recorder().stop();
+  stop_measuring();
   try {
     tell("writing", "writing to " + run_.path + " failed in step " + std::to_string(step_) + " (" +
                         strerror(error) +
