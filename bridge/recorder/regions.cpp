@@ -15,11 +15,15 @@
 namespace perfield {
 namespace {
 
-uint64_t hash_of(const char* name, size_t length, int block, uintptr_t site) noexcept {
+uint64_t hash_of(const char* name, size_t length) noexcept {
   uint64_t h = 1469598103934665603u;  // FNV-1a
   for (size_t i = 0; i < length; ++i)
     h = (h ^ static_cast<unsigned char>(name[i])) * 1099511628211u;
-  h ^= uint64_t(uint32_t(block)) * 0x9E3779B97F4A7C15u;
+  return h;
+}
+
+uint64_t hash_of(uint64_t name_hash, int block, uintptr_t site) noexcept {
+  uint64_t h = name_hash ^ uint64_t(uint32_t(block)) * 0x9E3779B97F4A7C15u;
   h ^= uint64_t(site) * 0xC2B2AE3D27D4EB4Fu;
   return h ^ (h >> 29);
 }
@@ -96,7 +100,7 @@ uint32_t Regions::define(const char* name, const char* file, int line, int block
                          uintptr_t site) noexcept {
   if (!name || !*name) name = "unnamed";
   size_t length = strnlen(name, kLongestName);
-  uint64_t hash = hash_of(name, length, block, site);
+  uint64_t name_hash = hash_of(name, length), hash = hash_of(name_hash, block, site);
   if (const Table* table = table_.load(std::memory_order_acquire)) {
     uint32_t known = find(*table, hash, name, length, block, site);
     if (known != kNone) return known;
@@ -127,6 +131,7 @@ uint32_t Regions::define(const char* name, const char* file, int line, int block
     r->site = site;
     // An armed region was chosen in the code; a block's share goes with its region.
     r->selected = site != 0 || matches_selection(r->name);
+    r->name_hash = name_hash;
     r->hash.store(hash, std::memory_order_relaxed);
     table.rows[id] = r;
     if (!step_region_name_.empty() && r->name == step_region_name_ && block < 0 && site == 0)
@@ -137,6 +142,14 @@ uint32_t Regions::define(const char* name, const char* file, int line, int block
   } catch (...) {
     return kOtherRegion;  // no memory: counted there
   }
+}
+
+uint32_t Regions::part_of(uint32_t id, int block, uintptr_t site) noexcept {
+  const Table& table = *table_.load(std::memory_order_acquire);
+  const RegionDefinition& r = *table.rows[id];
+  uint32_t known =
+      find(table, hash_of(r.name_hash, block, site), r.name.data(), r.name.size(), block, site);
+  return known != kNone ? known : define(r.name.c_str(), r.file.c_str(), r.line, block, site);
 }
 
 }  // namespace perfield

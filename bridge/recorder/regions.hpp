@@ -21,7 +21,8 @@ struct RegionDefinition {
   bool written = false;                 // stands in the stream
   bool selected = true;                 // by the configuration's `regions`
   std::atomic<bool> armed_only{false};  // once armed, entries from elsewhere are not measured
-  std::atomic<uint64_t> hash{0};
+  uint64_t name_hash = 0;
+  std::atomic<uint64_t> hash{0};  // of the name, block and site
 };
 
 class Regions {
@@ -33,6 +34,10 @@ class Regions {
   // The id of a region, defined now if it is new. Never fails; cuts names at kLongestName.
   uint32_t define(const char* name, const char* file, int line, int block = -1,
                   uintptr_t site = 0) noexcept;
+
+  // The part of a region that goes to one block of the mesh, or was armed at one call site: a
+  // definition of its own, made at its first entry. On the hot path.
+  uint32_t part_of(uint32_t id, int block, uintptr_t site) noexcept;
 
   RegionDefinition& operator[](uint32_t id) noexcept {
     return *table_.load(std::memory_order_acquire)->rows[id];

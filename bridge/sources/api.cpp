@@ -26,11 +26,11 @@ uint32_t counted_as(Shard& s, uint32_t id, int block) noexcept {
   if (s.pipeline_armed) {
     s.pipeline_armed = false;
     d.armed_only.store(true, std::memory_order_relaxed);
-    return regions.define(d.name.c_str(), d.file.c_str(), d.line, block, s.pipeline_site);
+    return regions.part_of(id, block, s.pipeline_site);
   }
   if (!d.selected || d.armed_only.load(std::memory_order_relaxed)) return Regions::kNone;
   if (block < 0) return id;
-  return regions.define(d.name.c_str(), d.file.c_str(), d.line, block);
+  return regions.part_of(id, block, 0);
 }
 
 void enter(perfield_region region, int block) noexcept {
