@@ -11,7 +11,7 @@ import pytest
 
 import perfield
 import twin
-from perfield.output.description import uneven_regions
+from perfield.output.description import UnevenRegions
 from perfield.output.pictures import Pictures, human_bytes
 from perfield.output.steps import choose_steps
 from perfield.pictures.geometry_picture import GeometryOptions
@@ -147,7 +147,11 @@ def slowed(regions, seconds):
 def regions_of(path, steps, change):
     """The regions that pictures.json lists, of a run of 4 ranks with regions solve (1) and exchange (2)."""
     twin.write_run(path / "run", ranks=4, steps=steps, change_step=change)
-    return uneven_regions(perfield.open(path / "run"), range(steps))
+    run = perfield.open(path / "run")
+    uneven = UnevenRegions(run)
+    for frame in run.frames():
+        uneven.note(frame)
+    return uneven.names()
 
 
 def test_regions_in_which_the_ranks_differ_come_first(tmp_path):

@@ -16,11 +16,11 @@ FAMILIAR = ("temperature", "t", "p", "pressure", "alpha")  # starts of fields th
 
 
 def describe(
-    run: Any, steps: Sequence[int], arrays: Mapping[str, Arrays], own: Mapping[str, str]
+    run: Any, uneven: UnevenRegions, arrays: Mapping[str, Arrays], own: Mapping[str, str]
 ) -> dict[str, Any]:
     """The part of pictures.json that is about the whole run.
 
-    steps : numbers of the frames written. arrays : what was written, by layer: "geometry", "messages",
+    uneven : has noted the frames written. arrays : what was written, by layer: "geometry", "messages",
     "topology/machine", ... own : array -> name of an own field of the simulation.
     """
     titles = region_titles(run.regions)
@@ -33,28 +33,38 @@ def describe(
     return {
         "run": Path(run.path).resolve().name,
         "n_ranks": run.n_ranks,
-        "regions": uneven_regions(run, steps),
+        "regions": uneven.names(),
         "own_fields": {name: own[name] for name in sorted(own, key=_familiar)},
         "layers": layers,
     }
 
 
-def uneven_regions(run: Any, steps: Sequence[int]) -> list[str]:
-    """Regions by name of field, first the one in which the ranks differ most.
+class UnevenRegions:
+    """Orders a run's regions by how much the ranks differ in them, over the frames noted.
 
-    By the seconds that the slowest rank needs beyond the mean, over the steps shown: what all ranks would
-    gain at most if the region were balanced. Each region's worst step does not count: it is often the first
-    one, which says little about the others.
+    By the seconds that the slowest rank needs beyond the mean: what all ranks would gain at most if the
+    region were balanced. Each region's worst frame does not count: it is often the first one, which says
+    little about the others.
     """
-    lost: dict[str, list[float]] = {region.field: [] for region in run.regions}
-    for number in steps:
-        values = run.frame(number).values
-        for name, seconds in lost.items():
-            times = values.get(f"{name}_self_time_s", np.zeros(0))
+
+    def __init__(self, run: Any) -> None:
+        self._lost: dict[str, list[float]] = {region.field: [] for region in run.regions}
+
+    def note(self, frame: Any) -> None:
+        """Takes the self times of a frame into account."""
+        for name, seconds in self._lost.items():
+            times = frame.values.get(f"{name}_self_time_s", np.zeros(0))
             times = times[np.isfinite(times)]
             seconds.append(float(times.max() - times.mean()) if len(times) else 0.0)
-    counted = max(len(steps) - 1, 1)
-    return sorted(lost, key=lambda name: -sum(sorted(lost[name])[:counted]))
+
+    def names(self) -> list[str]:
+        """The regions by name of field, the most uneven one first."""
+        return sorted(self._lost, key=lambda name: -_without_worst(self._lost[name]))
+
+
+def _without_worst(seconds: Sequence[float]) -> float:
+    """The sum of all but the largest; of a single one, that one."""
+    return sum(sorted(seconds)[: max(len(seconds) - 1, 1)])
 
 
 def step_title(frame: Any, number: int, time: float | None) -> str:

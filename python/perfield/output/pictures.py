@@ -20,7 +20,7 @@ from typing import Any
 from vtkmodules.vtkCommonDataModel import vtkDataSet
 
 from perfield.output.arrays import Arrays
-from perfield.output.description import Meshes, describe, step_title
+from perfield.output.description import Meshes, UnevenRegions, describe, step_title
 from perfield.output.series import Series
 from perfield.output.steps import frame_times
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks, geometry_messages
@@ -74,18 +74,19 @@ class Pictures:
 
     def write(self, progress: Callable[[int], None] = lambda step: None) -> list[Path]:
         """Writes everything; returns the .pvd files. `progress` is told each step when it is done."""
-        times, self.shown_at = frame_times([self.run.frame(index) for index in self.steps])
+        times, self.shown_at = frame_times(self.run.frame(index) for index in self.steps)
         wanted = ["geometry", "messages"] if self.geometry is not None else []
         wanted += ["topology"] if self.topology is not None else []
         made = {name: Series(self.directory, name) for name in wanted}
         arrays: dict[str, Arrays] = defaultdict(Arrays)
         own: dict[str, str] = {}
         static: dict[str, Path] = {}
-        labels, meshes = [], Meshes()
+        labels, meshes, uneven = [], Meshes(), UnevenRegions(self.run)
         for number, time in zip(self.steps, times):
             frame = self.run.frame(number)
             words = step_title(frame, number, time if self.shown_at == "time" else None)
             mesh = meshes.number(frame.mesh_version)
+            uneven.note(frame)
             labels.append({"frame": number, "title": words, "shown_at": time, "mesh": mesh})
             if self.geometry is not None:
                 pieces = self._noted(number, geometry_blocks(self.run, frame, self.geometry), arrays, own)
@@ -106,7 +107,7 @@ class Pictures:
         focus = list(self.geometry.focus) if self.geometry is not None else []
         self.description = {
             **{"shown_at": self.shown_at, "steps": labels, "focus": focus},
-            **describe(self.run, self.steps, arrays, own),
+            **describe(self.run, uneven, arrays, own),
         }
         path = self.directory / "pictures.json"
         temporary = path.with_name(f".{path.name}.{os.getpid()}")

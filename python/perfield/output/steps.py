@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -57,16 +57,17 @@ def slowest_step(run: Any) -> int:
     return int(np.argmax(longest))
 
 
-def frame_times(frames: Sequence[Any]) -> tuple[list[float], str]:
+def frame_times(frames: Iterable[Any]) -> tuple[list[float], str]:
     """Times at which frames are shown, and what they are.
 
     Returns the program's own times and "time" if they are known and rise; else the indices of their steps
     and "step".
     """
-    times = np.array([frame.time for frame in frames], dtype=float)
+    seen = np.array([(frame.time, frame.index) for frame in frames], dtype=float).reshape(-1, 2)
+    times, indices = seen.T
     if np.isfinite(times).all() and (np.diff(times) > 0).all():
         return times.tolist(), "time"
-    return [float(frame.index) for frame in frames], "step"
+    return indices.tolist(), "step"
 
 
 def _numbers(word: str, n_frames: int) -> list[int]:
