@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from vtkmodules.util.numpy_support import numpy_to_vtk
-from vtkmodules.vtkCommonCore import vtkDoubleArray, vtkPoints, vtkStringArray
+from vtkmodules.vtkCommonCore import vtkAbstractArray, vtkDoubleArray, vtkPoints, vtkStringArray
 from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
 
 from perfield.topology import Cells
@@ -56,16 +56,15 @@ def attach(dataset: vtkPolyData, arrays: Mapping[str, np.ndarray]) -> vtkPolyDat
 
 def attach_names(dataset: vtkPolyData, name: str, texts: Iterable[str]) -> None:
     """Adds a table of texts to the field data: value n of the cell array that it explains means text n."""
-    array = vtkStringArray()
-    array.SetName(name)
-    for text in texts:
-        array.InsertNextValue(text)
-    dataset.GetFieldData().AddArray(array)
+    _attach(dataset, vtkStringArray(), name, texts)
 
 
 def attach_numbers(dataset: vtkPolyData, name: str, values: Sequence[float]) -> None:
     """Adds numbers that speak of the whole dataset to its field data."""
-    array = vtkDoubleArray()
+    _attach(dataset, vtkDoubleArray(), name, values)
+
+
+def _attach(dataset: vtkPolyData, array: vtkAbstractArray, name: str, values: Iterable[str | float]) -> None:
     array.SetName(name)
     for value in values:
         array.InsertNextValue(value)
