@@ -10,10 +10,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -120,6 +122,35 @@ def mpirun(bin_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[
     return run
 
 
+@dataclass(frozen=True)
+class Mpi:
+    """One of the installed MPIs: its name and its compilers; `run` is like the fixture mpirun."""
+
+    name: str
+    cc: str
+    cxx: str
+    fc: str
+    run: Callable[..., Completed]
+
+
+@pytest.fixture(scope="session", params=["openmpi", "mpich"])
+def mpi(request, bin_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Mpi:
+    """Each MPI in turn: what a test with this fixture asks holds for both."""
+    return installed_mpi(request.param, tmp_path_factory)
+
+
+def installed_mpi(name: str, tmp_path_factory: pytest.TempPathFactory) -> Mpi:
+    """The MPI "openmpi" or "mpich", as Debian installs both beside each other."""
+    options = ["--oversubscribe"] if name == "openmpi" else []
+    assert shutil.which(f"mpirun.{name}"), f"mpirun.{name} is not installed; see .ci/packages"
+
+    def run(n: int, *argv: object, env=None, cwd: Path | None = None, timeout: float = 120) -> Completed:
+        folder = cwd or tmp_path_factory.mktemp(name)
+        return run_command([f"mpirun.{name}", *options, "-n", n, *argv], env, folder, timeout)
+
+    return Mpi(name, f"mpicc.{name}", f"mpicxx.{name}", f"mpif90.{name}", run)
+
+
 @pytest.fixture(scope="session")
 def perfield_cli(bin_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Completed]:
     """perfield_cli(*arguments, env=None, cwd=None, timeout=120): runs the installed `perfield`."""
@@ -150,22 +181,27 @@ def perfield_flags(perfield_cli: Callable[..., Completed]) -> Callable[[str], li
 def build_c(
     perfield_flags: Callable[[str], list[str]], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Path]:
-    """build_c(source, *flags, name=None, mpi=True): compiles C or C++ against the installed perfield.h.
+    """build_c(source, *flags, name=None, mpi=True, by=None): compiles C or C++ against perfield.h.
 
     source : the Path of a file, or the text of one. name : of the program; ".cpp" or ".cc" at its
     end (or at that of the file) means C++. flags : further words for the compiler; `-lperfield` is
-    not among them unless given. Returns the program's Path; the same call compiles only once.
+    not among them unless given. by : the Mpi whose compilers are taken (else Open MPI's). Returns
+    the program's Path; the same call compiles only once.
     """
     built: dict[str, Path] = {}
     root = tmp_path_factory.mktemp("programs")
 
-    def build(source: Path | str, *flags: str, name: str | None = None, mpi: bool = True) -> Path:
+    def build(
+        source: Path | str, *flags: str, name: str | None = None, mpi: bool = True, by: Mpi | None = None
+    ) -> Path:
         text = source.read_text() if isinstance(source, Path) else source
         name = name or (source.name if isinstance(source, Path) else "program.c")
         is_cpp = name.endswith((".cpp", ".cc"))
         compiler = ("mpicxx" if mpi else "g++") if is_cpp else ("mpicc" if mpi else "gcc")
+        if by:
+            compiler = by.cxx if is_cpp else by.cc
         words = [compiler, "-O1", "-g", "-Wall", "-std=c++17" if is_cpp else "-std=gnu11"]
-        key = hashlib.sha256(repr((text, flags, name, mpi)).encode()).hexdigest()[:16]
+        key = hashlib.sha256(repr((text, flags, name, compiler)).encode()).hexdigest()[:16]
         if key not in built:
             folder = root / key
             folder.mkdir()

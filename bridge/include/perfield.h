@@ -180,6 +180,39 @@ PERFIELD_PROCEDURE(perfield_field,
                    (int block, const char* name, int association, perfield_array values),
                    (block, name, association, values))
 
+/* --- what this rank measured, for the simulation's own use (attaching to its own grids, say) ----
+ * Of the step that is open; of the one that perfield_run closed last, if nothing was counted
+ * since. Each function returns how many rows there are, and fills at most `capacity` of them. Texts
+ * stay valid until the same function is called again on this thread. */
+
+/* One field of the frame, by the name and with the unit that it has in ParaView. */
+typedef struct perfield_value {
+  const char* name; /* "solver_loop_time_s" */
+  double value;
+} perfield_value;
+PERFIELD_FUNCTION(int, 0, perfield_values, (int capacity, perfield_value* rows), (capacity, rows))
+
+/* One measured region, blocks and places that armed it added up. */
+typedef struct perfield_region_value {
+  const char* name; /* as the program gave it */
+  uint64_t count;
+  double time_s;
+} perfield_region_value;
+PERFIELD_FUNCTION(int, 0, perfield_region_values, (int capacity, perfield_region_value* rows),
+                  (capacity, rows))
+
+/* Messages that this rank sent, put or fetched: one row for each (world rank, kind of call). */
+typedef struct perfield_message_value {
+  int32_t peer;     /* below 0: no world rank */
+  const char* call; /* "send", "isend", "put", "get", ... */
+  uint64_t count, bytes;
+} perfield_message_value;
+PERFIELD_FUNCTION(int, 0, perfield_message_values, (int capacity, perfield_message_value* rows),
+                  (capacity, rows))
+
+/* Ranks in MPI_COMM_WORLD; 0 while perfield does not measure here. */
+PERFIELD_FUNCTION(int, 0, perfield_world_size, (void), ())
+
 #ifdef __cplusplus
 }
 #endif
