@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shutil
+import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
+PMPI = ROOT / "bridge/sources/pmpi"
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
 
@@ -126,9 +129,27 @@ def counted_in() -> Callable[[Path], Counted]:
 
 
 @pytest.fixture(scope="session")
-def generate():
-    """The generator of the wrappers, as a module."""
-    return load(ROOT / "bridge/sources/pmpi/generate.py")
+def generate(tmp_path_factory) -> Callable[..., subprocess.CompletedProcess]:
+    """generate(functions, table=None): runs the generator of the wrappers, built for the tests.
+
+    functions : what mpi.h is to declare. table : folder of the tables, those of perfield unless
+    given. The finished process has `out`, a dict of the written files' names and texts.
+    """
+    folder = tmp_path_factory.mktemp("generate")
+    sources = sorted((PMPI / "generate").glob("*.cpp"))
+    subprocess.run(["g++", "-std=c++17", *sources, "-o", folder / "generate"], check=True)
+
+    def run(functions: Iterable[str], table: Path = PMPI / "table") -> subprocess.CompletedProcess:
+        header, out = folder / "mpi.h", folder / "out"
+        header.write_text("".join(f"int {name}(void);\n" for name in functions))
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir()
+        command = [folder / "generate", "--mpi-header", header, "--table", table, "--out", out]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        result.out = {path.name: path.read_text() for path in out.iterdir()}
+        return result
+
+    return run
 
 
 @pytest.fixture(scope="session")

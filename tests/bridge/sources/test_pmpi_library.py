@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+PMPI = Path(__file__).resolve().parents[3] / "bridge/sources/pmpi"
+
 #: Functions of mpi.h that are not wrapped: patterns of names, by the reason.
 NOT_WRAPPED = {
     "makes, asks or frees an object of this process": [
@@ -84,24 +86,45 @@ def test_every_function_is_wrapped_or_has_a_reason_not_to_be(library, mpi_functi
 
 
 def test_the_table_uses_all_calls_of_calls_def_and_no_others(generate, known_calls):
-    assert {function.call for function in generate.read_table()} == known_calls
+    names = {
+        name for path in (PMPI / "table").glob("*.table") for name in re.findall(r"MPI_\w+", path.read_text())
+    }
+    names |= {f"MPI_I{name[4:].lower()}" for name in names}
+    result = generate(names | {f"{name}_init" for name in names})
+    assert result.returncode == 0, result.stderr
+    written = result.out["wrappers.cpp"] + "".join(path.read_text() for path in PMPI.glob("wrappers_*.cpp"))
+    assert set(re.findall(r"PERFIELD_CALL_(\w+)", written)) == known_calls
 
 
 def test_large_count_and_persistent_forms_follow_from_their_row(generate):
-    functions = {function.name: function for function in generate.read_table()}
-    names = [str(parameter) for parameter in functions["MPI_Igatherv_c"].parameters]
-    assert "MPI_Count sendcount" in names
-    assert "const MPI_Count recvcounts[]" in names
-    assert "const MPI_Aint displs[]" in names
-    assert names[-1] == "MPI_Request *request"
-    assert functions["MPI_Allreduce_init"].call == "persistent_collective"
-    assert functions["MPI_Allreduce_init"].rules == (("time",),)
+    written = generate(["MPI_Igatherv_c", "MPI_Allreduce_init", "MPI_Alltoallv"]).out["wrappers.cpp"]
+    assert written.count("PERFIELD_WRAPPER") == 3
+    gather = written[written.index("MPI_Igatherv_c(") :].partition(")")[0]
+    assert "MPI_Count sendcount" in gather
+    assert "const MPI_Count recvcounts[]" in gather
+    assert "const MPI_Aint displs[]" in gather
+    assert gather.endswith("MPI_Comm comm, MPI_Request *request")
+    allreduce = written[written.index("MPI_Allreduce_init(") :].partition("\n}")[0]
+    assert "MPI_Comm comm, MPI_Info info, MPI_Request *request)" in allreduce
+    assert "PERFIELD_CALL_persistent_collective" in allreduce
+    assert "count_" not in allreduce
+    assert "const int sendcounts[]" in written[written.index("MPI_Alltoallv(") :].partition(")")[0]
 
 
-def test_a_row_without_parameters_is_refused_with_its_text(generate, tmp_path):
-    (tmp_path / "bad.table").write_text("MPI_Send : send dest\nMPI_Recv : time\n    int x\n")
-    with pytest.raises(ValueError, match=r"bad\.table, row 'MPI_Send : send dest': expected"):
-        generate.read_table(tmp_path)
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        ("MPI_Send : send dest\nMPI_Recv : time\n    int x\n", "expected 'NAMES [= CALL] : RULES'"),
+        ("MPI_Send : time\n    int\n", "'int' is no parameter; expected a type, a name"),
+        ("MPI_Send +x : time\n    int x\n", "found '+x', expected MPI_..., +i, +c or +init"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_refused_with_its_file_and_text(generate, tmp_path, row, sentence):
+    (tmp_path / "bad.table").write_text(row)
+    result = generate([], tmp_path)
+    assert result.returncode == 1
+    head = row.partition("\n")[0]
+    assert f"bad.table, row '{head}': {sentence}" in result.stderr
 
 
 def test_programs_without_mpi_do_not_notice_the_library(library, tmp_path):

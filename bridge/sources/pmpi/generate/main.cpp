@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// main.cpp - generate --mpi-header MPI_H --table DIRECTORY --out DIRECTORY: writes the wrappers of
+// MPI's functions from the rows of the table. Run by CMake while perfield is built, with the mpi.h
+// of the MPI that the library is for.
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "c_wrappers.hpp"
+#include "table.hpp"
+#include "text.hpp"
+
+namespace {
+
+using namespace perfield::generate;
+
+void write_wrappers(const std::string& header, const std::string& table, const std::string& out) {
+  const std::set<std::string> declared = declared_functions(header);
+  std::vector<Function> functions;
+  for (const Function& function : read_table(table))
+    if (declared.count(function.name)) functions.push_back(function);
+  write_file(out + "/next.hpp", next_functions(functions));
+  write_file(out + "/wrappers.cpp", c_wrappers(functions));
+}
+
+}  // namespace
+
+int main(int n_arguments, char** arguments) {
+  std::map<std::string, std::string> given;
+  for (int i = 1; i + 1 < n_arguments; i += 2) given[arguments[i]] = arguments[i + 1];
+  if (n_arguments != 7 || !given.count("--mpi-header") || !given.count("--table") ||
+      !given.count("--out")) {
+    std::fprintf(stderr, "usage: %s --mpi-header MPI_H --table DIRECTORY --out DIRECTORY\n",
+                 arguments[0]);
+    return 2;
+  }
+  try {
+    write_wrappers(given["--mpi-header"], given["--table"], given["--out"]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", arguments[0], error.what());
+    return 1;
+  }
+  return 0;
+}

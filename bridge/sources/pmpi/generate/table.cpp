@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// table.cpp - see table.hpp. A row is a line that begins at the margin and the indented lines
+// below it; lines that are empty or begin with # stand between rows or inside them for the reader.
+#include "table.hpp"
+
+#include <glob.h>
+
+#include <regex>
+#include <stdexcept>
+
+#include "text.hpp"
+
+namespace perfield::generate {
+namespace {
+
+Parameter read_parameter(const std::string& text) {
+  static const std::regex form(R"(([^]*?)(\w+)(\[\])?(?:\s+@(root|out|inout))?)");
+  std::smatch match;
+  if (!std::regex_match(text, match, form) || trimmed(match[1]).empty())
+    throw std::runtime_error("'" + text +
+                             "' is no parameter; expected a type, a name and perhaps a mark "
+                             "(@root, @out or @inout)");
+  return {trimmed(match[1]), match[2], match[3], match[4]};
+}
+
+// The parameter as it is in the large-count form of its function.
+Parameter large(Parameter parameter) {
+  static const std::regex counts(R"(counts?(\[\])?$)"), addresses(R"((displs\[\]|disp_unit)$)"),
+      integer(R"(\bint\b)");
+  const std::string name = parameter.name + parameter.array;
+  if (std::regex_search(name, counts))
+    parameter.type = std::regex_replace(parameter.type, integer, "MPI_Count");
+  else if (std::regex_search(name, addresses))
+    parameter.type = std::regex_replace(parameter.type, integer, "MPI_Aint");
+  return parameter;
+}
+
+// The function and the forms that its flags ask for: non-blocking, persistent, large counts.
+std::vector<Function> forms(const Function& function, const std::set<std::string>& flags) {
+  const Parameter info{"MPI_Info", "info", "", ""}, request{"MPI_Request *", "request", "", "out"};
+  std::vector<Function> found = {function};
+  if (flags.count("+i")) {
+    Function form = function;
+    std::string name = function.short_name();
+    name[0] = static_cast<char>(std::tolower(name[0]));
+    form.name = "MPI_I" + name;
+    form.call = "i" + function.call;
+    form.parameters.push_back(request);
+    found.push_back(form);
+  }
+  if (flags.count("+init")) {
+    Function form = function;
+    form.name += "_init";
+    form.call = "persistent_collective";
+    form.rules = {{"time"}};
+    form.parameters.insert(form.parameters.end(), {info, request});
+    found.push_back(form);
+  }
+  if (flags.count("+c")) {
+    std::vector<Function> larger = found;
+    for (Function& form : larger) {
+      form.name += "_c";
+      for (Parameter& parameter : form.parameters) parameter = large(parameter);
+    }
+    found.insert(found.end(), larger.begin(), larger.end());
+  }
+  return found;
+}
+
+std::vector<Parameter> read_parameters(const std::string& body) {
+  std::vector<Parameter> parameters;
+  if (body == "void") return parameters;
+  for (const std::string& text : split(body, ","))
+    if (text != "...") parameters.push_back(read_parameter(text));
+  return parameters;
+}
+
+std::vector<Function> read_row(const std::string& head, const std::string& body) {
+  const size_t colon = head.find(" : ");
+  if (colon == std::string::npos || body.empty())
+    throw std::runtime_error("expected 'NAMES [= CALL] : RULES' and indented parameters");
+  const std::string left = head.substr(0, colon);
+  const size_t equals = left.find(" = ");
+  std::vector<std::vector<std::string>> rules;
+  for (const std::string& rule : split(head.substr(colon + 3), ";")) rules.push_back(words(rule));
+  const std::vector<Parameter> parameters = read_parameters(body);
+  std::vector<std::string> names;
+  std::set<std::string> flags;
+  for (const std::string& word : words(left.substr(0, equals))) {
+    if (word == "+i" || word == "+c" || word == "+init")
+      flags.insert(word);
+    else if (starts_with(word, "MPI_"))
+      names.push_back(word);
+    else
+      throw std::runtime_error("found '" + word + "', expected MPI_..., +i, +c or +init");
+  }
+  std::vector<Function> found;
+  for (const std::string& name : names) {
+    Function function{name, "", rules, parameters};
+    function.call = equals == std::string::npos ? lower(function.short_name())
+                                                : trimmed(left.substr(equals + 3));
+    for (const Function& form : forms(function, flags)) found.push_back(form);
+  }
+  return found;
+}
+
+void read_file(const std::string& path, std::vector<Function>* functions) {
+  std::string head, body;
+  const auto end_row = [&] {
+    if (head.empty()) return;
+    try {
+      for (const Function& function : read_row(head, trimmed(body))) functions->push_back(function);
+    } catch (const std::runtime_error& error) {
+      throw std::runtime_error(path + ", row '" + head + "': " + error.what());
+    }
+  };
+  for (const std::string& line : lines_of(path)) {
+    if (line.empty() || line[0] == '#') continue;
+    if (line[0] == ' ') {
+      body += line + "\n";
+      continue;
+    }
+    end_row();
+    head = line;
+    body.clear();
+  }
+  end_row();
+}
+
+void find_declared(const std::string& header, std::set<std::string>* seen,
+                   std::set<std::string>* names) {
+  static const std::regex include(R"re(^\s*#\s*include\s*[<"]([\w.]+)[>"])re");
+  static const std::regex function(R"(\b(MPI_\w+)\s*\()");
+  if (!seen->insert(header).second) return;
+  for (const std::string& line : lines_of(header)) {
+    std::smatch match;
+    if (std::regex_search(line, match, include)) {
+      const std::string beside = header.substr(0, header.rfind('/') + 1) + match[1].str();
+      if (is_file(beside)) find_declared(beside, seen, names);
+    }
+    for (std::sregex_iterator at(line.begin(), line.end(), function), end; at != end; ++at)
+      names->insert((*at)[1]);
+  }
+}
+
+}  // namespace
+
+std::string Parameter::declaration() const {
+  return type + (type.back() == '*' ? "" : " ") + name + array;
+}
+
+bool Function::by_hand() const {
+  return rules == std::vector<std::vector<std::string>>{{"by", "hand"}};
+}
+
+std::string Function::short_name() const { return name.substr(sizeof "MPI_" - 1); }
+
+bool Function::asks(const char* word) const {
+  for (const std::vector<std::string>& rule : rules)
+    for (size_t i = 1; i < rule.size(); ++i)
+      if (rule[i] == word) return true;
+  return false;
+}
+
+bool is_follower(const std::string& rule) {
+  static const std::set<std::string> followers = {"post",     "post_taken", "match",
+                                                  "match_if", "keep_send",  "keep_receive"};
+  return followers.count(rule) > 0;
+}
+
+std::vector<Function> read_table(const std::string& folder) {
+  std::vector<Function> functions;
+  glob_t found{};  // sorted by name
+  glob((folder + "/*.table").c_str(), 0, nullptr, &found);
+  std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  if (paths.empty()) throw std::runtime_error("found no file *.table in " + folder);
+  for (const std::string& path : paths) read_file(path, &functions);
+  return functions;
+}
+
+std::set<std::string> declared_functions(const std::string& header) {
+  std::set<std::string> seen, names;
+  find_declared(header, &seen, &names);
+  return names;
+}
+
+}  // namespace perfield::generate
