@@ -109,9 +109,13 @@ PERFIELD_EXPORT void perfield_end(const char* name) {
 }
 
 PERFIELD_EXPORT void perfield_pipeline_next(void) {
+  perfield_pipeline_next_at(reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
+}
+
+PERFIELD_EXPORT void perfield_pipeline_next_at(uintptr_t site) {
   if (Shard* s = recorder().shard()) {
     s->pipeline_armed = true;
-    s->pipeline_site = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
+    s->pipeline_site = site;
   }
 }
 

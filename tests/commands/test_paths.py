@@ -41,7 +41,7 @@ def run(*command, cwd: Path, env: dict[str, str] | None = None) -> str:
 
 
 def test_all_paths_exist(perfield_flags):
-    for option in ("--include", "--lib", "--cmake", "--pkgconfig", "--exec"):
+    for option in ("--include", "--lib", "--cmake", "--pkgconfig", "--fortran", "--exec"):
         (path,) = perfield_flags(option)
         assert Path(path).exists(), f"{option} {path}"
     assert (Path(perfield_flags("--include")[0]) / "perfield.h").is_file()
@@ -52,7 +52,7 @@ def test_without_an_option_all_paths_are_named(perfield_cli):
     result = perfield_cli("paths")
     assert result.returncode == 0
     names = [line.split()[0] for line in result.stdout.splitlines()]
-    assert names == ["cflags", "libs", "cmake", "pkgconfig", "include", "lib", "exec"]
+    assert names == ["cflags", "libs", "cmake", "pkgconfig", "include", "lib", "fortran", "exec"]
 
 
 def test_own_command_can_be_pasted_into_a_shell_here(bin_dir, tmp_path, monkeypatch):

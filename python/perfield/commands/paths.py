@@ -31,6 +31,7 @@ OPTIONS = {
     "pkgconfig": "folder of perfield.pc",
     "include": "folder of perfield.h",
     "lib": "folder of libperfield.so",
+    "fortran": "the file perfield.f90, to be compiled with a Fortran program",
     "exec": "the program perfield-exec",
 }
 
@@ -92,6 +93,7 @@ def all_paths() -> dict[str, str]:
         "pkgconfig": str(lib / "pkgconfig"),
         "include": str(include),
         "lib": str(lib),
+        "fortran": str(include / "perfield.f90"),
         "exec": str(perfield_exec()),
     }
 
