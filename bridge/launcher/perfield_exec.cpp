@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "stream/quietly.hpp"
 #include "stream/run_directory.hpp"
 #include "stream/run_json.hpp"
+#include "stream/staging.hpp"
 
 namespace {
 
@@ -35,6 +37,7 @@ const char kHelp[] =
     "perfield.toml in the working directory and PERFIELD_<KEY> variables change what is measured.\n"
     "A program that cannot be measured runs as if perfield-exec were not there.\n"
     "\n"
+    "  --collect RUN  start nothing; move what is staged on this host into that run directory\n"
     "  --print    start nothing; print the environment that PROGRAM would get, as export lines\n"
     "  --version  print perfield's version\n"
     "  --help     print this text\n";
@@ -99,6 +102,29 @@ void print_exports(const Environment& environment) {
   }
 }
 
+// Returns 1 if something that lies here could not be moved.
+int collect(const std::string& run) {
+  perfield::RunFacts facts;
+  if (!perfield::read_run_facts(run, &facts)) {
+    std::fprintf(
+        stderr,
+        "perfield-exec: %s holds no run.json of perfield; give the directory that perfield "
+        "made, by default perfield-run\n",
+        run.c_str());
+    return 2;
+  }
+  const perfield::Collection collection = perfield::collect_staged(run);
+  for (const std::string& line : collection.done) std::printf("collected  %s\n", line.c_str());
+  for (const std::string& line : collection.trouble) tell(line);
+  const std::set<std::string> hosts(collection.elsewhere.begin(), collection.elsewhere.end());
+  for (const std::string& host : hosts)
+    std::printf("elsewhere  something is still staged on host %s; collect it there\n",
+                host.c_str());
+  if (collection.done.empty() && collection.trouble.empty() && hosts.empty())
+    std::puts("nothing is staged");
+  return !collection.trouble.empty();
+}
+
 // Like a shell: 127 if there is no such program, 126 if it cannot be started.
 int refuse_to_start(const std::string& name, int reason) {
   std::fprintf(stderr, "perfield-exec: cannot start %s: %s\n", name.c_str(), std::strerror(reason));
@@ -114,6 +140,7 @@ int main(int n_arguments, char** arguments) {
     const std::string option = arguments[at];
     if (option == "--help" || option == "-h") return std::fputs(kHelp, stdout) < 0;
     if (option == "--version") return std::puts("perfield " PERFIELD_VERSION) < 0;
+    if (option == "--collect" && at + 2 == n_arguments) return collect(arguments[at + 1]);
     if (option == "--") {
       ++at;
       break;

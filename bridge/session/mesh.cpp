@@ -10,9 +10,11 @@
 #include "session/arrays.hpp"
 
 namespace perfield {
-void Mesh::start(const std::string& path, uint64_t run_id, int rank, uint64_t most_bytes,
+void Mesh::start(const std::string& path, const std::string& instead, uint64_t run_id, int rank,
+                 uint64_t most_bytes,
                  std::function<void(const std::string&, const std::string&)> complain) {
   path_ = path;
+  instead_ = instead;
   run_id_ = run_id;
   rank_ = rank;
   most_bytes_ = most_bytes;
@@ -21,7 +23,7 @@ void Mesh::start(const std::string& path, uint64_t run_id, int rank, uint64_t mo
 
 bool Mesh::begin_version() {
   if (no_more_) return false;
-  if (!file_.is_open() && !file_.open(path_, run_id_, rank_, 4096)) {
+  if (!file_.is_open() && !file_.open(path_, run_id_, rank_, 4096, instead_)) {
     complain_("mesh", "the mesh file " + path_ + " cannot be opened (" + strerror(file_.error()) +
                           "); the run will have no mesh");
     return false;

@@ -21,7 +21,9 @@ class Mesh {
   // path: the node's mesh file, opened at the first description. complain(topic, sentence): what
   // is wrong with a description is told and the description is left out. most_bytes: of the file,
   // beyond which there are no new versions.
-  void start(const std::string& path, uint64_t run_id, int rank, uint64_t most_bytes,
+  // instead: where to go on if path is staged and fails, else "".
+  void start(const std::string& path, const std::string& instead, uint64_t run_id, int rank,
+             uint64_t most_bytes,
              std::function<void(const std::string&, const std::string&)> complain);
 
   void image(int block, const int64_t extent[6], const double origin[3], const double spacing[3]);
@@ -76,7 +78,7 @@ class Mesh {
 
   void write(EntryType type, uint64_t index, JsonObject& json, std::vector<Part>& parts);
 
-  std::string path_;
+  std::string path_, instead_;
   uint64_t run_id_ = 0;
   int rank_ = 0;
   std::function<void(const std::string&, const std::string&)> complain_;

@@ -78,18 +78,19 @@ void Session::start_run(int rank, int size, const std::string& mpi) {
   std::string trouble = write_machine_file(run_.path, false);  // there already under perfield-exec
   if (!trouble.empty()) tell("machine", trouble);
   auto max_regions = uint32_t(config_.max_regions), max_peers = uint32_t(config_.max_peers);
-  std::string stem = stream_stem();
+  trouble = files_.begin(config_.stage, run_.path, run_.run_id);
+  if (!trouble.empty()) tell("stage", trouble);
   Recorder& r = recorder();
   r.regions.configure(max_regions, config_.regions, config_.step_region);
   size_t buffer = largest_step_body(r.regions.capacity(), max_peers) + 2 * kGatherBytes;
-  if (!stream_.open(run_.path + "/stream/" + stem + ".pf", run_.run_id, rank, buffer)) {
+  if (!stream_.open(files_.stream, run_.run_id, rank, buffer, files_.stream_instead)) {
     phase_ = Phase::ended;
-    tell("stream", "the stream " + run_.path + "/stream/" + stem + ".pf cannot be written (" +
+    tell("stream", "the stream " + stream_.path() + " cannot be written (" +
                        strerror(stream_.error()) + "); nothing is measured");
     return;
   }
-  mesh_.start(run_.path + "/mesh/" + stem + ".pf", run_.run_id, rank,
-              uint64_t(config_.record_limit),
+  files_.release();
+  mesh_.start(files_.mesh, files_.mesh_instead, run_.run_id, rank, uint64_t(config_.record_limit),
               [](const std::string& topic, const std::string& sentence) { tell(topic, sentence); });
   r.start(max_peers, config_.messages, config_.clock);
   sum_every_ = uint64_t(config_.sum_every);
@@ -151,6 +152,8 @@ void Session::end(const std::string& reason) noexcept {
     write_end_entry(reason);
     stream_.flush();
     check_writing();
+    std::string trouble = files_.end(stream_);
+    if (!trouble.empty()) tell("stage-end", trouble);
     stop_measuring();
     for (const auto& [name, hook] : hooks_)
       if (!hook.hits && !hook.sentence.empty()) tell("hook-" + name, hook.sentence);

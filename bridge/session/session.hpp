@@ -21,6 +21,7 @@
 #include "session/mesh.hpp"
 #include "stream/append.hpp"
 #include "stream/run_directory.hpp"
+#include "stream/staging.hpp"
 
 namespace perfield {
 
@@ -80,6 +81,7 @@ class Session {
   void store_fields() noexcept;
   void flush_when_due(uint64_t now) noexcept;
   void check_writing() noexcept;
+  void check_staging() noexcept;
   void limit_record() noexcept;
   void share_entries(uint64_t factor);
 
@@ -87,6 +89,7 @@ class Session {
   Phase phase_ = Phase::asleep;
   Config config_;
   RunDirectory run_;
+  NodeFiles files_;
   int rank_ = 0;
   Appender stream_;
   Mesh mesh_;
@@ -116,6 +119,7 @@ class Session {
   std::map<std::string, uint64_t> faults_;
   uint64_t stream_faults_ = 0, overflowed_ = 0;
   bool summary_due_ = false;
+  bool stage_failed_ = false;
 };
 
 // perfield's own work on this thread, as long as it lives: nothing is counted as the program's.

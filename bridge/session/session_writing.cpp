@@ -93,7 +93,21 @@ void Session::flush_when_due(uint64_t now) noexcept {
   write_ticks_ += last_flush_ticks_ - before;
 }
 
+// A node's disk that fails is no loss: entries go where they would have gone without it.
+void Session::check_staging() noexcept {
+  int error = stream_.moved() ? stream_.moved() : mesh_.file().moved();
+  if (!error || stage_failed_) return;
+  stage_failed_ = true;
+  try {
+    tell("stage", "writing to " + config_.stage + " (stage) failed in step " +
+                      std::to_string(step_) + " (" + strerror(error) +
+                      "); from here on entries are written into the run directory at once");
+  } catch (...) {
+  }
+}
+
 void Session::check_writing() noexcept {
+  check_staging();
   int error = stream_.failed() ? stream_.error() : mesh_.file().failed() ? mesh_.file().error() : 0;
   if (!error || phase_ == Phase::ended) return;
   stop_measuring();

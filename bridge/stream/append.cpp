@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -32,16 +33,29 @@ int open_to_append(const char* path) noexcept {
 
 }  // namespace
 
-bool Appender::open(const std::string& path, uint64_t run_id, int32_t rank,
-                    size_t buffer_bytes) noexcept {
-  descriptor_ = open_to_append(path.c_str());
+bool Appender::open_file() noexcept {
+  descriptor_ = open_to_append(path_.c_str());
   struct stat file;
-  if (descriptor_ < 0 || fstat(descriptor_, &file) != 0) {
+  bool good = descriptor_ >= 0 && fstat(descriptor_, &file) == 0;
+  if (good && shares_lock_) {
+    errno = ESTALE;  // it is being collected, or has been
+    good = flock(descriptor_, LOCK_SH | LOCK_NB) == 0 && file.st_nlink > 0;
+  }
+  if (!good) {
     error_ = errno;
     return false;
   }
   device_ = file.st_dev;
   inode_ = file.st_ino;
+  return true;
+}
+
+bool Appender::open(const std::string& path, uint64_t run_id, int32_t rank, size_t buffer_bytes,
+                    const std::string& instead) noexcept {
+  path_ = path;
+  instead_ = instead;
+  shares_lock_ = !instead.empty();
+  if (!open_file() && !go_on_elsewhere()) return false;
   rlimit limit;
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
     size_limit_ = limit.rlim_cur;
@@ -53,7 +67,6 @@ bool Appender::open(const std::string& path, uint64_t run_id, int32_t rank,
   }
   buffer_ = static_cast<unsigned char*>(memory);
   capacity_ = buffer_bytes;
-  path_ = path;
   run_id_ = run_id;
   rank_ = rank;
   return true;
@@ -106,14 +119,42 @@ bool Appender::ready() noexcept {
   struct stat file;
   if (fstat(descriptor_, &file) == 0 && file.st_ino == inode_ && file.st_dev == device_)
     return true;
-  descriptor_ = open_to_append(path_.c_str());
-  if (descriptor_ < 0 || fstat(descriptor_, &file) != 0) {
-    error_ = errno;
-    return false;
+  return open_file();
+}
+
+bool Appender::go_on_elsewhere() noexcept {
+  if (instead_.empty()) return false;
+  moved_ = error_;
+  error_ = 0;
+  staged_ = descriptor_;
+  staged_inode_ = inode_;
+  path_.swap(instead_);
+  instead_.clear();
+  shares_lock_ = false;
+  sequence_ = 0;
+  return open_file();
+}
+
+void Appender::number_gathered_anew() noexcept {
+  for (size_t at = 0; at < used_;) {
+    EntryHeader h;
+    memcpy(&h, buffer_ + at, sizeof h);
+    h.sequence = sequence_++;
+    h.header_crc = crc32c(&h, offsetof(EntryHeader, header_crc));
+    memcpy(buffer_ + at, &h, sizeof h);
+    at += sizeof h + h.body_bytes;
   }
-  device_ = file.st_dev;
-  inode_ = file.st_ino;
-  return true;
+}
+
+bool Appender::last_writer() noexcept {
+  struct stat facts;
+  if (staged_ < 0 && (!shares_lock_ || failed() || !ready())) return false;
+  if (staged_ >= 0 && (fstat(staged_, &facts) != 0 || facts.st_ino != staged_inode_)) return false;
+  const int file = staged_ < 0 ? descriptor_ : staged_;
+  shares_lock_ = false;
+  if (flock(file, LOCK_EX | LOCK_NB) == 0) return true;
+  flock(file, LOCK_UN);
+  return false;
 }
 
 void Appender::write_all(const iovec* parts, int n_parts, size_t bytes) noexcept {
@@ -133,6 +174,10 @@ bool Appender::flush() noexcept {
   if (failed() || !used_) return !failed();
   iovec all = {buffer_, used_};
   write_all(&all, 1, used_);
+  if (failed() && go_on_elsewhere()) {
+    number_gathered_anew();
+    write_all(&all, 1, used_);
+  }
   used_ = 0;
   return !failed();
 }
@@ -152,6 +197,10 @@ bool Appender::write_parts(EntryType type, uint64_t index, const iovec* parts,
   EntryHeader h = header(type, index, uint32_t(total), crc);
   all[0] = {&h, sizeof h};
   write_all(all, n_parts + 1, total + sizeof h);
+  if (failed() && go_on_elsewhere()) {
+    h = header(type, index, uint32_t(total), crc);
+    write_all(all, n_parts + 1, total + sizeof h);
+  }
   return !failed();
 }
 

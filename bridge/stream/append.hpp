@@ -2,7 +2,8 @@
 //
 // append.hpp - one rank's end of a node's file: entries are put together in a buffer of fixed size
 // and handed over with one write(2) on an O_APPEND descriptor, several at once where writing is
-// slow. Used by one thread at a time; never throws; after the first failed write it stays failed.
+// slow. Used by one thread at a time; never throws; after the first failed write it goes on in
+// another file if it was given one, and stays failed without.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +20,13 @@ namespace perfield {
 class Appender {
  public:
   // Opens (creating) path for this rank; buffer_bytes: the largest entry plus what may be gathered.
-  bool open(const std::string& path, uint64_t run_id, int32_t rank, size_t buffer_bytes) noexcept;
+  // instead: if not empty, path is staged: its writers share a lock on it (see staging.hpp), and
+  // this is where to go on when it fails.
+  bool open(const std::string& path, uint64_t run_id, int32_t rank, size_t buffer_bytes,
+            const std::string& instead = "") noexcept;
+  // Gives up the share in a staged file. True: this was the last, and has the file alone now.
+  bool last_writer() noexcept;
+  int moved() const noexcept { return moved_; }  // errno for which it goes on elsewhere, else 0
 
   // Starts an entry; room for `bytes` of body in the buffer, zeroed, or nullptr if it is too big.
   unsigned char* begin(EntryType type, uint64_t index, size_t bytes) noexcept;
@@ -43,14 +50,22 @@ class Appender {
   const std::string& path() const noexcept { return path_; }
 
  private:
+  bool open_file() noexcept;
   // Opens the file again where the program has closed all descriptors and ours is another file's.
   bool ready() noexcept;
+  // After a failure: takes the other file, in which this rank's entries are counted from 0.
+  bool go_on_elsewhere() noexcept;
+  void number_gathered_anew() noexcept;
   // One write(2) of all parts, `bytes` together; whatever keeps it from being whole is an error.
   void write_all(const iovec* parts, int n_parts, size_t bytes) noexcept;
   EntryHeader header(EntryType type, uint64_t index, uint32_t body_bytes,
                      uint32_t body_crc) noexcept;
 
-  std::string path_;
+  std::string path_, instead_;
+  bool shares_lock_ = false;
+  int staged_ = -1;  // the staged file that failed: keeps the lock
+  uint64_t staged_inode_ = 0;
+  int moved_ = 0;
   uint64_t run_id_ = 0;
   int32_t rank_ = 0;
   uint32_t sequence_ = 0;

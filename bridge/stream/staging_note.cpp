@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// staging_note.cpp - see staging_note.hpp.
+#include "stream/staging_note.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+
+#include "recorder/config_toml.hpp"
+#include "stream/decode_json.hpp"
+#include "stream/json.hpp"
+
+namespace perfield {
+namespace {
+
+const std::string kPrefix = ".staged-";
+
+// A text of a JSON object with its escapes resolved, which are TOML's as well.
+std::string plain_text(const std::string& json, const char* key) {
+  const TomlFile value = parse_toml("value = " + json_value(json, key), "note");
+  return value.errors.empty() && !value.entries.empty() ? value.entries[0].value.spelling : "";
+}
+
+}  // namespace
+
+std::string note_path(const std::string& run, const std::string& name) {
+  return run + "/stream/" + kPrefix + name;
+}
+
+bool write_note(const std::string& run, const StagingNote& note) {
+  const std::string path = note_path(run, note.name);
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file < 0) return errno == EEXIST;
+  const std::string text =
+      JsonObject().text("host", note.host).text("directory", note.directory).str() + "\n";
+  const bool whole = write(file, text.data(), text.size()) == ssize_t(text.size());
+  const bool good = close(file) == 0 && whole;
+  if (!good) unlink(path.c_str());
+  return good;
+}
+
+std::vector<StagingNote> read_notes(const std::string& run) {
+  std::vector<StagingNote> notes;
+  DIR* folder = opendir((run + "/stream").c_str());
+  if (!folder) return notes;
+  while (const dirent* entry = readdir(folder)) {
+    const std::string file_name = entry->d_name;
+    if (file_name.rfind(kPrefix, 0) != 0) continue;
+    std::ifstream file(run + "/stream/" + file_name);
+    std::string text;
+    std::getline(file, text);
+    StagingNote note = {file_name.substr(kPrefix.size()), plain_text(text, "host"),
+                        plain_text(text, "directory")};
+    if (!note.directory.empty()) notes.push_back(note);
+  }
+  closedir(folder);
+  std::sort(notes.begin(), notes.end(),
+            [](const StagingNote& a, const StagingNote& b) { return a.name < b.name; });
+  return notes;
+}
+
+}  // namespace perfield

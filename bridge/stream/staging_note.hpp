@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// staging_note.hpp - the note stream/.staged-<name> of a run directory: one line of JSON that says
+// on which host, and where there, the file stream/<name>.pf (and its mesh) still lies.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace perfield {
+
+struct StagingNote {
+  std::string name, host, directory;
+};
+
+std::string note_path(const std::string& run, const std::string& name);
+
+// False (errno) if it cannot be written; a note of that name which is there already stays.
+bool write_note(const std::string& run, const StagingNote& note);
+
+// All notes of a run, by name; those that are being written are left out.
+std::vector<StagingNote> read_notes(const std::string& run);
+
+}  // namespace perfield
