@@ -9,6 +9,13 @@
 
 namespace perfield::pmpi {
 
+// While a Fortran wrapper is on its way through the MPI, which may go on by the C functions: what
+// they begin and end is the Fortran wrapper's to follow.
+extern __thread bool inside_fortran __attribute__((tls_model("initial-exec")));
+
+// Whether requests and messages of this call are to be followed: also while measuring is paused.
+inline bool following() noexcept { return library.awake && !inside_fortran; }
+
 class Call {
  public:
   explicit Call(perfield_call kind) noexcept
@@ -21,8 +28,7 @@ class Call {
 
   // Whether what the call did is to be counted.
   bool counts(int result) const noexcept { return entered && result == MPI_SUCCESS; }
-  // Whether its requests are to be followed: also while measuring is paused.
-  bool follows(int result) const noexcept { return library.awake && result == MPI_SUCCESS; }
+  bool follows(int result) const noexcept { return following() && result == MPI_SUCCESS; }
 
   const uint64_t entered;
   const perfield_call kind;
@@ -31,7 +37,7 @@ class Call {
 
 // A status that tells who sent, also where the program does not want to know.
 inline MPI_Status* own_if_ignored(MPI_Status* given, MPI_Status* own) noexcept {
-  return given == MPI_STATUS_IGNORE && library.awake ? own : given;
+  return given == MPI_STATUS_IGNORE && following() ? own : given;
 }
 
 // Bytes of `count` items, without the gaps of derived types.

@@ -18,8 +18,9 @@ uint64_t sum_of(const Count* counts, int n) {
   return sum;
 }
 
-template <typename Count>
-uint64_t bytes_of_all(const Count* counts, const MPI_Datatype* types, int n) {
+// Types are MPI_Datatype, or what becomes one.
+template <typename Count, typename Type>
+uint64_t bytes_of_all(const Count* counts, const Type* types, int n) {
   uint64_t sum = 0;
   for (int i = 0; i < n; ++i) sum += bytes_of(counts[i], types[i]);
   return sum;
@@ -148,10 +149,10 @@ void count_alltoallv(Call& call, const void* sendbuf, const Count* sendcounts,
       in_place(sendbuf) ? call.bytes_in : bytes_of(sum_of(sendcounts, peers->size), sendtype);
 }
 
-template <typename Count>
+template <typename Count, typename Type>
 void count_alltoallw(Call& call, const void* sendbuf, const Count* sendcounts,
-                     const MPI_Datatype* sendtypes, const Count* recvcounts,
-                     const MPI_Datatype* recvtypes, MPI_Comm comm) {
+                     const Type* sendtypes, const Count* recvcounts, const Type* recvtypes,
+                     MPI_Comm comm) {
   const Peers* peers = peers_of(comm);
   if (!peers) return;
   call.bytes_in = bytes_of_all(recvcounts, recvtypes, peers->size);

@@ -48,10 +48,9 @@ void count_neighbor_alltoallv(Call& call, const Count* sendcounts, MPI_Datatype 
       [=](int i) { return bytes_of(recvcounts[i], recvtype); });
 }
 
-template <typename Count>
-void count_neighbor_alltoallw(Call& call, const Count* sendcounts, const MPI_Datatype* sendtypes,
-                              const Count* recvcounts, const MPI_Datatype* recvtypes,
-                              MPI_Comm comm) {
+template <typename Count, typename Type>
+void count_neighbor_alltoallw(Call& call, const Count* sendcounts, const Type* sendtypes,
+                              const Count* recvcounts, const Type* recvtypes, MPI_Comm comm) {
   count_neighbors(
       call, comm, [=](int i) { return bytes_of(sendcounts[i], sendtypes[i]); },
       [=](int i) { return bytes_of(recvcounts[i], recvtypes[i]); });

@@ -94,7 +94,7 @@ inline void follow_match_if(Call& call, const int* flag, const MPI_Message* mess
 // remembers comes from an unknown peer.
 inline Pending take_message(const MPI_Message* message) {
   Pending taken;
-  if (!library.awake || *message == library.no_message) return taken;
+  if (!following() || *message == library.no_message) return taken;
   taken = requests.take(*message);
   if (taken.kind == Pending::none) taken.peer = kPeerUnknown;
   taken.kind = Pending::message;

@@ -9,21 +9,17 @@
 
 #include "call.hpp"
 #include "peers.hpp"
+#include "startup.hpp"
 
 #define PERFIELD_BUILDING_LIBRARY 1
 #include "include/perfield.h"
 
-using namespace perfield::pmpi;
+namespace perfield::pmpi {
 
-namespace {
+__thread bool inside_fortran = false;
 
-std::atomic<bool> paused{false};  // by MPI_Pcontrol
-
-bool begun() { return library.awake; }
-
-// After MPI_Init: looks whether this is the MPI that we know, and starts to measure.
 void begin() noexcept {
-  if (begun()) return;
+  if (library.awake) return;
   if (!fits()) {
     char sentence[512], name[256];
     name_of_library(name, sizeof name);
@@ -47,7 +43,23 @@ void begin() noexcept {
   library.awake = true;
 }
 
-}  // namespace
+bool end(const char* reason) noexcept {
+  const bool measured = library.awake;
+  if (measured) perfield_source_end(reason);
+  library.awake = false;
+  return measured;
+}
+
+void control(int level) noexcept {
+  static std::atomic<bool> paused{false};
+  if (library.awake && level == 0 && !paused.exchange(true)) perfield_pause();
+  if (library.awake && level == 1 && (paused.exchange(false) || !perfield_measuring()))
+    perfield_resume();
+}
+
+}  // namespace perfield::pmpi
+
+using namespace perfield::pmpi;
 
 PERFIELD_WRAPPER MPI_Init(int* argc, char*** argv) {
   const int result = next().Init(argc, argv);
@@ -62,23 +74,19 @@ PERFIELD_WRAPPER MPI_Init_thread(int* argc, char*** argv, int required, int* pro
 }
 
 PERFIELD_WRAPPER MPI_Finalize() {
-  const bool measured = begun();
-  if (measured) perfield_source_end("finalize");
-  library.awake = false;
+  const bool measured = end("finalize");
   const int result = next().Finalize();
   if (measured) perfield_source_summary();
   return result;
 }
 
 PERFIELD_WRAPPER MPI_Abort(MPI_Comm comm, int errorcode) {
-  if (begun()) perfield_source_end("abort");
-  library.awake = false;
+  end("abort");
   return next().Abort(comm, errorcode);
 }
 
 // What else a program passes is for other tools, and cannot be handed on from here.
 PERFIELD_WRAPPER MPI_Pcontrol(const int level, ...) {
-  if (begun() && level == 0 && !paused.exchange(true)) perfield_pause();
-  if (begun() && level == 1 && (paused.exchange(false) || !perfield_measuring())) perfield_resume();
+  control(level);
   return next().Pcontrol(level);
 }

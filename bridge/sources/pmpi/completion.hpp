@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// completion.hpp - what calls that start or complete requests have in common: handles are kept over
+// the call, which clears them, and statuses are asked for where the program ignores them. Handles
+// and statuses are those of C, or what becomes one. Any thread.
+#pragma once
+
+#include <cstdlib>
+
+#include "requests.hpp"
+
+namespace perfield::pmpi {
+
+// n items for the time of one call: on the stack, or, where they are many, from malloc (none if
+// there is no memory). Not initialised.
+template <typename T>
+class Items {
+ public:
+  explicit Items(int n) noexcept
+      : items_(reinterpret_cast<T*>(n <= kFew ? few_ : malloc(n * sizeof(T)))) {}
+  ~Items() {
+    if (!on_stack()) free(items_);
+  }
+  Items(const Items&) = delete;
+  Items& operator=(const Items&) = delete;
+  T* get() noexcept { return items_; }
+
+ private:
+  static constexpr int kFew = 64;
+  bool on_stack() const noexcept { return static_cast<const void*>(items_) == few_; }
+  alignas(T) unsigned char few_[kFew * sizeof(T)];
+  T* items_;
+};
+
+inline void let_go(const Pending& pending) noexcept {
+  if (pending.any && !pending.kept()) pending.any->let_go();
+}
+
+inline void count_or_let_go(Call& call, const Pending& pending, const MPI_Status& status) noexcept {
+  if (!pending.receives()) return;
+  if (call.entered)
+    count_arrived(pending, status, 0);
+  else
+    source_of(pending, status);
+}
+
+// Handles and statuses of a call that completes some of several requests. Which ones is known
+// when it has returned; only then are they taken out of the table. (Another thread that is given
+// the handle of a receive in that very moment, for a send that it completes at once, would
+// have the two messages counted for each other: a few nanoseconds, against searching the table
+// for all requests at each poll.)
+template <typename Request, typename Status>
+class Completion {
+ public:
+  // ignored: the program does not want to know the statuses.
+  Completion(Call& call, int n, const Request* handles, Status*& statuses, bool ignored) noexcept
+      : call_(call), n_(n), handles_(following() ? n : 0), own_(following() ? n : 0) {
+    if (!following() || !handles_.get() || !own_.get()) return;
+    for (int i = 0; i < n; ++i) handles_.get()[i] = handles[i];
+    if (ignored) statuses = own_.get();
+    statuses_ = statuses;
+  }
+
+  // The call has failed: requests that it has freed all the same are forgotten.
+  void failed(const Request* handles) noexcept {
+    if (!statuses_) return;
+    for (int i = 0; i < n_; ++i)
+      if (handles_.get()[i] != handles[i]) let_go(requests.take(handles_.get()[i]));
+  }
+
+  // Request `i` of the call is complete, and the k-th status tells of it.
+  void ended(int i, int k) noexcept {
+    if (statuses_ && handles_.get()[i] != library.no_request)
+      count_or_let_go(call_, requests.take(handles_.get()[i]), statuses_[k]);
+  }
+
+ private:
+  Call& call_;
+  int n_;
+  Items<MPI_Request> handles_;
+  Items<Status> own_;
+  Status* statuses_ = nullptr;
+};
+
+// One request that a call waits for. It is taken out of the table before the call: when that
+// returns, another thread may have the handle already.
+template <typename Status>
+void end_wait(Call& call, const Pending& taken, bool succeeded, const Status* status) noexcept {
+  if (!succeeded) return let_go(taken);
+  if (!taken.receives()) return;
+  if (call.entered)
+    count_arrived(taken, *status, call.entered);
+  else
+    source_of(taken, *status);
+}
+
+// All requests that a call waits for, likewise. All but receives are left out.
+template <typename Request, typename Status>
+class Awaited {
+ public:
+  Awaited(int n, const Request* handles, Status*& statuses, bool ignored) noexcept
+      : receives_(following() && n > 0 ? n : 0), own_(following() && n > 0 ? n : 0) {
+    if (!following() || !receives_.get() || !own_.get()) return;
+    for (int i = 0; i < n; ++i) {
+      const MPI_Request handle = handles[i];
+      if (handle == library.no_request) continue;
+      const Pending pending = requests.take(handle);
+      if (pending.receives()) receives_.get()[n_++] = {i, pending};
+    }
+    if (n_ > 0 && ignored) statuses = own_.get();
+  }
+
+  void ended(Call& call, bool succeeded, const Status* statuses) noexcept {
+    for (int k = 0; k < n_; ++k) {
+      const Receive& receive = receives_.get()[k];
+      if (succeeded)
+        count_or_let_go(call, receive.pending, statuses[receive.i]);
+      else
+        let_go(receive.pending);
+    }
+  }
+
+ private:
+  struct Receive {
+    int i;
+    Pending pending;
+  };
+  Items<Receive> receives_;
+  Items<Status> own_;
+  int n_ = 0;
+};
+
+inline void started(Call& call, void* handle) noexcept {
+  const Pending kept = requests.start(handle);
+  if (!call.entered) return;
+  if (kept.kind == Pending::kept_send) perfield_message(call.kind, kept.peer, kept.bytes);
+  if (kept.kind == Pending::none && requests.was_full())
+    perfield_message(call.kind, kPeerUnknown, 0);
+}
+
+}  // namespace perfield::pmpi
