@@ -24,6 +24,8 @@ void perfield_source_end(const char* reason) noexcept;
 // Prints the closing lines of the run on stderr (rank 0, if the configuration wants them). To be
 // called after the next MPI_Finalize has returned.
 void perfield_source_summary() noexcept;
+// 1 from waking to the end of the measurement, also while nothing is counted; else 0.
+int perfield_source_awake() noexcept;
 // Names a source ("pmpi", "openfoam") in this rank's `rank` or `end` entry. name: a literal.
 void perfield_source_present(const char* name) noexcept;
 // A code hook is in place: if it is never hit, `sentence` is told at the end. Literals.

@@ -15,6 +15,7 @@ void perfield_source_wake(int rank, int size, const char* mpi) noexcept {
 
 void perfield_source_end(const char* reason) noexcept { session().end(reason); }
 void perfield_source_summary() noexcept { session().print_summary(); }
+int perfield_source_awake() noexcept { return session().awake(); }
 void perfield_source_present(const char* name) noexcept { session().present(name); }
 void perfield_source_hook_expected(const char* name, const char* sentence) noexcept {
   session().hook_expected(name, sentence);

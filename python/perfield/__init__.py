@@ -1,21 +1,73 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """perfield: the performance of running MPI programs as fields, on their mesh and on their machine.
 
+Looking at a run:
+
 run = perfield.open("perfield-run")
 frame = run.frame(0)
 frame.values["step_time_s"]  # one number per rank
+
+Inside a simulation written in Python (perfield.measure says more):
+
+perfield.mesh_image(extent=(0, 10, 0, 10, 0, 10))
+perfield.initialize()  # the time loop starts
+for number in range(100):
+    with perfield.region("solve"):
+        ...
+    perfield.step(number, number * 0.01)  # closes the step
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from os import PathLike
 
+    from perfield.attach import attach
+    from perfield.measure import (
+        field,
+        finalize,
+        initialize,
+        measuring,
+        mesh_changed,
+        mesh_ghosts,
+        mesh_image,
+        mesh_rectilinear,
+        mesh_structured,
+        mesh_unstructured,
+        pause,
+        paused,
+        pipeline_next,
+        region,
+        resume,
+        step,
+        values,
+    )
     from perfield.run import Run
 
-__all__ = ["open"]
+__all__ = [
+    "attach",
+    "field",
+    "finalize",
+    "initialize",
+    "measuring",
+    "mesh_changed",
+    "mesh_ghosts",
+    "mesh_image",
+    "mesh_rectilinear",
+    "mesh_structured",
+    "mesh_unstructured",
+    "open",
+    "pause",
+    "paused",
+    "pipeline_next",
+    "region",
+    "resume",
+    "step",
+    "values",
+]
 
 
 def open(path: str | PathLike[str]) -> Run:
@@ -27,3 +79,17 @@ def open(path: str | PathLike[str]) -> Run:
     from perfield.run import Run  # NumPy is loaded where it is needed
 
     return Run(path)
+
+
+def __getattr__(name: str) -> object:
+    """Loads what a simulation calls when it is first asked for: who reads runs needs none of it."""
+    if name not in __all__:
+        raise AttributeError(f"module 'perfield' has no attribute {name!r}")
+    home = import_module("perfield.attach" if name == "attach" else "perfield.measure")
+    globals()[name] = getattr(home, name)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    """All names, those not yet loaded included."""
+    return sorted({*globals(), *__all__})

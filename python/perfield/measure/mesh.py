@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""This rank's piece of the mesh and its fields, block by block, from NumPy arrays.
+
+Axis 0 of an array is x (i), axis 1 y (j), axis 2 z (k), whatever its order in memory: give `a.T` where a
+program keeps them the other way round. A last axis may hold the components of a vector. Arrays are any with
+Python's buffer protocol, of float32, float64, int8, uint8, bool, int32 or int64; they are not copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import TYPE_CHECKING, Literal, Union
+
+from perfield import _recorder
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Association = Literal["points", "cells"]
+    Integers = Union[Sequence[int], NDArray]
+    Reals = Union[Sequence[float], NDArray]
+
+_POINTS_ALONG: dict[int, tuple[int, int, int]] = {}  # of each block with i, j, k
+
+
+def mesh_image(extent: Integers, origin: Reals = (), spacing: Reals = (), block: int = 0) -> None:
+    """Describes a block whose points lie at origin + spacing * number.
+
+    extent : first and last number of this rank's points along each axis, both included, as numbers of
+        the whole grid: (i0, i1), (i0, i1, j0, j1) or (i0, i1, j0, j1, k0, k1).
+    origin, spacing : up to three numbers, in the program's unit of length; 0 and 1 for those left out.
+    """
+    whole = _extent(extent)
+    _recorder.mesh_image(block, whole, _three(origin, 0.0, "origin"), _three(spacing, 1.0, "spacing"))
+    _remember(block, whole)
+
+
+def mesh_rectilinear(x: NDArray, y: NDArray, z: NDArray, extent: Integers = (), block: int = 0) -> None:
+    """Describes a block with points at all (x[i], y[j], z[k]).
+
+    extent : as for mesh_image; by itself, numbers that count from 0.
+    """
+    whole = _extent(extent or [number for axis in (x, y, z) for number in (0, len(axis) - 1)])
+    _recorder.mesh_rectilinear(block, whole, x, y, z)
+    _remember(block, whole)
+
+
+def mesh_structured(points: NDArray, extent: Integers = (), block: int = 0) -> None:
+    """Describes a curvilinear block.
+
+    points : of shape (ni, nj, nk, 3), (ni, nj, 3) or (ni, 3).
+    extent : as for mesh_image; by itself, numbers that count from 0.
+    """
+    shape = memoryview(points).shape
+    whole = _extent(extent or [number for length in shape[:-1] for number in (0, length - 1)])
+    _recorder.mesh_structured(block, whole, points)
+    _remember(block, whole)
+
+
+def mesh_unstructured(
+    points: NDArray,
+    connectivity: NDArray,
+    offsets: NDArray,
+    types: NDArray | int,
+    first_number: int = 0,
+    block: int = 0,
+) -> None:
+    """Describes a block of any of VTK's cells.
+
+    points : of shape (n, 3).
+    connectivity, offsets : cell c uses the points connectivity[offsets[c]] up to but not including
+        connectivity[offsets[c + 1]]; one offset more than there are cells, the first is 0.
+    types : VTK's number of each cell's type (10 tetrahedron, 12 hexahedron, ...), or one for all.
+    first_number : number of the first point in connectivity, 0 or 1.
+    """
+    each = bytes([types]) if isinstance(types, int) else types
+    _recorder.mesh_unstructured(block, points, connectivity, offsets, each, first_number)
+    _POINTS_ALONG.pop(block, None)
+
+
+def mesh_ghosts(ghosts: NDArray, association: Association = "points", block: int = 0) -> None:
+    """Marks the points or cells of a block that belong to a neighbour: those where ghosts is not 0.
+
+    ghosts : whole numbers or bool, one for each point or cell, of the block's shape or flat.
+    """
+    _recorder.mesh_ghosts(block, _association(association), ghosts)
+
+
+def field(name: str, values: NDArray, association: Association = "points", block: int = 0) -> None:
+    """Shows a field of the simulation beside perfield's own.
+
+    values : one number, or one vector along a last axis, for each point or cell: of the block's shape
+        (axes of length 1 may be left out), or flat. It is read whenever a step closes whose fields are
+        stored, and kept alive until then: change it in place, or call again with another array. If it
+        does not fit the block, that is told once and the field is left out.
+    association : "points" or "cells".
+    Raises TypeError for a type of numbers that perfield does not know, and for a list, which it could not
+    read again.
+    """
+    where = _association(association)
+    shape = memoryview(values).shape
+    _recorder.field(block, name, where, values, _has_components(shape, block, where))
+
+
+def _has_components(shape: tuple[int, ...], block: int, association: int) -> bool:
+    """Whether the last axis of a field holds components, by the shape of its block."""
+    along = _POINTS_ALONG.get(block)
+    if along:
+        if association == _recorder.CELLS:
+            along = tuple(max(points - 1, 1) for points in along)
+        needed = [length for length in along if length != 1]
+        if [length for length in shape if length != 1] == needed:
+            return False
+        if len(shape) > 1 and [length for length in shape[:-1] if length != 1] == needed:
+            return True
+    return len(shape) in (2, 4)  # (n, components) or (ni, nj, nk, components)
+
+
+def _remember(block: int, extent: tuple[int, ...]) -> None:
+    _POINTS_ALONG[block] = tuple(extent[2 * axis + 1] - extent[2 * axis] + 1 for axis in range(3))
+
+
+def _extent(numbers: Integers) -> tuple[int, ...]:
+    if len(numbers) not in (2, 4, 6):
+        raise ValueError(
+            f"extent has {len(numbers)} numbers; expected 2, 4 or 6: first and last of each axis"
+        )
+    return tuple(index(number) for number in numbers) + (0,) * (6 - len(numbers))
+
+
+def _three(numbers: Reals, otherwise: float, name: str) -> tuple[float, ...]:
+    if len(numbers) > 3:
+        raise ValueError(f"{name} has {len(numbers)} numbers; expected at most 3")
+    return tuple(float(number) for number in numbers) + (otherwise,) * (3 - len(numbers))
+
+
+def _association(word: str) -> int:
+    known = {"points": _recorder.POINTS, "cells": _recorder.CELLS}
+    if word not in known:
+        raise ValueError(f'association is {word!r}; expected "points" or "cells"')
+    return known[word]
