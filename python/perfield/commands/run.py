@@ -145,12 +145,16 @@ def close(wanted: Path, run_id: str, summary: bool, why_refused: str = "") -> li
 
     why_refused : what may have kept the launcher from starting any rank.
     """
+    from perfield.commands.collect import collect
     from perfield.commands.info import closing_lines
+    from perfield.run.directory import staged
 
     path = find_run(wanted, run_id)
     if path is None:
         sentences = [f"no rank has made a run directory {wanted}; nothing was measured", why_refused]
         return [f"perfield: {sentence}" for sentence in sentences if sentence]
+    if staged(path):  # by ranks that were killed
+        collect(path, quietly=True)
     sentence = absent_ranks(path)
     lines = [f"perfield: {sentence}"] if sentence else []
     return lines + (closing_lines(path) if summary and any((path / "stream").iterdir()) else [])

@@ -43,12 +43,36 @@ def run_id_of(info: dict, path: Path) -> int:
         ) from error
 
 
+def staged(path: Path) -> str:
+    """A sentence on the streams of a run that still lie on its nodes; "" if there are none."""
+    places: dict[str, list[str]] = {}
+    for note in sorted((path / "stream").glob(".staged-*")):
+        try:
+            place = json.loads(note.read_text(encoding="utf-8", errors="replace"))
+            places.setdefault(str(place["host"]), []).append(str(place["directory"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # collected just now, or being written
+    if not places:
+        return ""
+    hosts = list(places)
+    shown = ", ".join(hosts[:5]) + (f" and {len(hosts) - 5} more" if len(hosts) > 5 else "")
+    n_streams = sum(map(len, places.values()))
+    streams = "1 stream is" if n_streams == 1 else f"{n_streams} streams are"
+    return (
+        f"{streams} still staged on host{'s' if len(hosts) > 1 else ''} {shown} (in "
+        f"{places[hosts[0]][0]}); the last rank there collects them. If ranks were killed, call on each of "
+        f"these hosts: perfield collect {path}"
+    )
+
+
 def why_empty(path: Path, info: dict, streams: Streams) -> str:
     """A sentence on why no rank of a run is known."""
     damage = streams.damage(running=False)
     if any("newer version" in sentence for sentence in damage):
         version = info.get("perfield", "a newer version")
         return f"{path} was written by perfield {version}, which is newer than this one; update perfield."
+    if waiting := staged(path):
+        return f"{path} holds no `rank` entry yet: {waiting}"
     if not streams.paths:
         return (
             f"{path} has a run.json but no stream: no rank has checked in. Either the run has just started, "

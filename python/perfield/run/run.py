@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.run.directory import read_info, run_id_of, why_empty
+from perfield.run.directory import read_info, run_id_of, staged, why_empty
 from perfield.run.errors import RunError
 from perfield.run.fields import SENDING_CALLS
 from perfield.run.frame import Frame, build_frame
@@ -67,9 +67,10 @@ class Run:
 
     @property
     def damage(self) -> list[str]:
-        """Sentences on all that is damaged, lost, of another run, or from a newer perfield."""
+        """Sentences on all that is damaged, lost, still staged, of another run, or from a newer perfield."""
         running = self.state == "running"
-        return self._streams.damage(running) + self._meshes.damage(running)
+        waiting = staged(self.path)
+        return [waiting] * bool(waiting) + self._streams.damage(running) + self._meshes.damage(running)
 
     @property
     def groups(self) -> dict[str, list[int]]:

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A node's files that are staged on its own disk, and moved into the run directory without a loss."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import clean_environment
+
+import perfield
+from perfield.run import RunError
+
+PROGRAM = """
+#include <mpi.h>
+#include "perfield.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+/* steps, and what every rank does after the fifth: "kill", or "wait" for a byte. */
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, steps = atoi(argv[1]);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  int64_t e[6] = {2 * rank, 2 * rank + 2, 0, 2, 0, 2};
+  double o[3] = {0}, d[3] = {1, 1, 1};
+  perfield_initialize();
+  perfield_mesh_image(0, e, o, d);
+  for (int s = 0; s < steps; ++s) {
+    perfield_begin("work");
+    perfield_end("work");
+    MPI_Barrier(MPI_COMM_WORLD);
+    perfield_run(s, 0.1 * s);
+    if (s == 4 && argc > 2) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      if (!strcmp(argv[2], "kill")) kill(getpid(), SIGKILL);
+      char byte;
+      if (rank == 0 && read(0, &byte, 1) < 0) return 1;
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+  }
+  MPI_Finalize();
+  if (rank == 0) puts("the answer is 42");
+  return 0;
+}
+"""
+
+
+@pytest.fixture
+def program(build_c) -> Path:
+    return build_c(PROGRAM)
+
+
+@pytest.fixture
+def stage(tmp_path) -> Path:
+    """The node's disk."""
+    folder = tmp_path / "disk of the node"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def killed(program, stage, mpirun, bin_dir, tmp_path) -> Path:
+    """The run directory of three ranks that were killed after five steps."""
+    mpirun(3, bin_dir / "perfield-exec", program, 10, "kill", env={"PERFIELD_STAGE": stage}, cwd=tmp_path)
+    return tmp_path / "perfield-run"
+
+
+@pytest.fixture
+def collect(bin_dir):
+    """collect(run): what `perfield-exec --collect` says, and its exit code."""
+
+    def run(path: Path) -> tuple[int, str]:
+        words = [bin_dir / "perfield-exec", "--collect", path]
+        result = subprocess.run(words, env=clean_environment(), capture_output=True, text=True, check=False)
+        return result.returncode, result.stdout + result.stderr
+
+    return run
+
+
+def note(run: Path) -> Path:
+    """The one note of a run that says where something is staged."""
+    (found,) = (run / "stream").glob(".staged-*")
+    return found
+
+
+def is_whole(path: Path, ranks: int, steps: int) -> None:
+    """Checks that a run holds all steps of all ranks, their meshes, and nothing that is damaged."""
+    run = perfield.open(path)
+    assert run.damage == []
+    assert [frame.values["work_count"].tolist() for frame in run.frames()] == [[1] * ranks] * steps
+    assert [run.mesh(rank, 1)[0].extent[0] for rank in range(ranks)] == [2 * r for r in range(ranks)]
+
+
+def test_the_last_rank_moves_what_is_staged_into_the_run_directory(program, stage, mpirun, bin_dir):
+    result = mpirun(3, bin_dir / "perfield-exec", program, 10, env={"PERFIELD_STAGE": stage})
+    assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
+    run = result.cwd / "perfield-run"
+    is_whole(run, 3, 10)
+    assert list(stage.iterdir()) == []
+    assert [path.name.partition("-staged-")[2] for path in (run / "stream").iterdir()] == ["1.pf"]
+    assert "steps      10 on 3 ranks" in result.stderr
+
+
+def test_what_killed_ranks_left_is_collected_by_command(killed, stage, collect):
+    with pytest.raises(RunError, match=r"1 stream is still staged on host .* perfield collect"):
+        perfield.open(killed)
+    code, said = collect(killed)
+    assert code == 0 and said.startswith("collected  ") and str(stage) in said
+    is_whole(killed, 3, 5)
+    assert perfield.open(killed).state == "killed"
+    assert list(stage.iterdir()) == []
+    assert collect(killed) == (0, "nothing is staged\n")
+
+
+def test_two_that_collect_at_once_collect_once(killed, bin_dir):
+    words = [bin_dir / "perfield-exec", "--collect", killed]
+    both = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [process.communicate()[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert "".join(said).count("collected  ") == 1
+    is_whole(killed, 3, 5)
+
+
+def test_one_that_collects_waits_for_another(killed, bin_dir):
+    stream = Path(json.loads(note(killed).read_text())["directory"]) / "stream.pf"
+    words = [bin_dir / "perfield-exec", "--collect", killed]
+    with stream.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        waiting = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        with pytest.raises(subprocess.TimeoutExpired):
+            waiting.wait(0.3)
+    assert waiting.communicate()[0].startswith("collected  ")
+
+
+def test_collecting_that_was_cut_short_is_done_again(killed, stage, collect):
+    staged = Path(json.loads(note(killed).read_text())["directory"])
+    name = note(killed).name.removeprefix(".staged-")
+    (killed / "stream" / f".collecting-{name}").write_text("half of it")
+    collect(killed)
+    is_whole(killed, 3, 5)
+    # Cut short behind the last rename: all is there twice.
+    staged.mkdir()
+    shutil.copy(killed / "stream" / f"{name}.pf", staged / "stream.pf")
+    text = json.dumps({"host": "here", "directory": str(staged)})
+    (killed / "stream" / f".staged-{name}").write_text(text)
+    assert collect(killed)[0] == 0
+    is_whole(killed, 3, 5)
+    assert list(stage.iterdir()) == []
+
+
+def test_running_ranks_keep_what_they_have_staged(program, stage, bin_dir, tmp_path, collect):
+    process = subprocess.Popen(
+        ["mpirun", "--oversubscribe", "-n", "2", bin_dir / "perfield-exec", program, "8", "wait"],
+        env=clean_environment({"PERFIELD_STAGE": str(stage)}),
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    run = tmp_path / "perfield-run"
+    try:
+        while process.poll() is None and not list((run / "stream").glob(".staged-*")):
+            os.sched_yield()
+        code, said = collect(run)
+    finally:
+        process.communicate(b"x", timeout=60)
+    assert code == 1 and "is in use by ranks that still run" in said
+    is_whole(run, 2, 8)
+
+
+def test_a_disk_that_fills_up_loses_nothing(privately, program, bin_dir, tmp_path):
+    (tmp_path / "small").mkdir()
+    result = privately(
+        f"mount -t tmpfs -o size=64k none small; "
+        f"exec mpirun --oversubscribe -n 2 {bin_dir}/perfield-exec {program} 500",
+        env={
+            "PERFIELD_STAGE": str(tmp_path / "small"),
+            "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        },
+    )
+    assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
+    assert result.stderr.count("No space left on device") == 1
+    assert "from here on entries are written into the run directory at once" in result.stderr
+    run = perfield.open(tmp_path / "perfield-run")
+    assert [frame.values["work_count"].tolist() for frame in run.frames()] == [[1, 1]] * 500
+    assert not any("lost" in sentence for sentence in run.damage)
+
+
+def test_a_run_directory_that_is_full_leaves_all_where_it_is(privately, killed, bin_dir, stage):
+    """Collecting into it fails, and succeeds once there is room."""
+    result = privately(
+        "mkdir full; mount -t tmpfs -o size=32k none full; cp -a perfield-run/. full/ 2>/dev/null || true; "
+        f"dd if=/dev/zero of=full/fill 2>/dev/null || true; {bin_dir}/perfield-exec --collect full"
+    )
+    assert result.returncode == 1
+    assert "No space left on device" in result.stderr and "perfield collect full" in result.stderr
+    assert len(list(stage.iterdir())) == 1
+
+
+@pytest.mark.parametrize("place", ["/nowhere", "/proc"])
+def test_a_place_that_cannot_be_used_is_told_and_left_alone(program, mpirun, bin_dir, place):
+    result = mpirun(2, bin_dir / "perfield-exec", program, 5, env={"PERFIELD_STAGE": place})
+    assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
+    assert result.stderr.count(f"perfield: nothing is staged in {place} (stage): ") == 1
+    is_whole(result.cwd / "perfield-run", 2, 5)
+
+
+def test_ranks_that_come_when_all_others_have_ended_stage_anew(build_c, perfield_flags, stage, tmp_path):
+    """Programs without MPI, started one after another as ranks of one run."""
+    serial = build_c(
+        '#include "perfield.h"\n'
+        'int main(void) { perfield_initialize(); perfield_begin("work"); perfield_end("work");'
+        " perfield_run(1, 1); return 0; }",
+        *perfield_flags("--libs"),
+        mpi=False,
+    )
+    for rank in range(3):
+        ours = {"PERFIELD_STAGE": str(stage), "PERFIELD_RUN_ID": "00000000000000aa"}
+        ours |= {"PMI_RANK": str(rank), "PMI_SIZE": "3"}
+        subprocess.run([serial], env=clean_environment(ours), cwd=tmp_path, check=True)
+    run = perfield.open(tmp_path / "perfield-run")
+    assert run.damage == []
+    assert run.frame(0).values["work_count"].tolist() == [1, 1, 1]
+    assert len(list((tmp_path / "perfield-run/stream").glob("*.pf"))) == 3
+
+
+def test_a_staged_file_that_is_gone_is_told(killed, stage, collect):
+    shutil.rmtree(stage)
+    code, said = collect(killed)
+    assert code == 1 and "is not there any more" in said and "are lost" in said
+
+
+def test_what_is_staged_on_another_host_is_left_to_it(killed, stage, collect):
+    place = json.loads(note(killed).read_text())
+    note(killed).write_text(json.dumps({**place, "host": "n7", "directory": "/scratch/of/n7"}))
+    assert collect(killed) == (0, "elsewhere  something is still staged on host n7; collect it there\n")
+
+
+def test_perfield_run_collects_what_killed_ranks_left(program, stage, perfield_cli):
+    words = ["run", "--oversubscribe", "-n", 2, "--set", f"stage={stage}", "--", program, 10, "kill"]
+    result = perfield_cli(*words)
+    assert "steps      5 on 2 ranks" in result.stderr
+    is_whole(result.cwd / "perfield-run", 2, 5)

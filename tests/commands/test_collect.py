@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`perfield collect`, and what `perfield info` says of streams that are still on their nodes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import twin
+from perfield import commands
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run of two hosts, of which one has staged its stream on a disk that is seen here."""
+    path = twin.write_run(tmp_path / "run", ranks=4, steps=3, hosts=("a", "b"))
+    staged = tmp_path / "disk"
+    staged.mkdir()
+    stream = next((path / "stream").glob("b-*.pf"))
+    stream.rename(staged / "stream.pf")
+    note = {"host": "b", "directory": str(staged)}
+    (path / "stream" / f".staged-{stream.stem}").write_text(json.dumps(note))
+    return path
+
+
+def test_info_says_what_is_staged_where(run, capsys):
+    assert commands.main(["info", str(run)]) == 0
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert line.startswith("damage     1 stream is still staged on host b (in ")
+    assert line.endswith(f"call on each of these hosts: perfield collect {run}")
+
+
+def test_what_is_collected_belongs_to_the_run(run, capfd):
+    assert commands.main(["collect", str(run)]) == 0
+    assert capfd.readouterr().out.startswith("collected  b-")
+    assert commands.main(["info", str(run)]) == 0
+    said = capfd.readouterr().out
+    assert "steps      3 on 4 ranks" in said and "damage" not in said
+
+
+def test_what_is_no_run_directory_ends_with_a_sentence(tmp_path, capfd):
+    assert commands.main(["collect", str(tmp_path)]) == 2
+    assert f"{tmp_path} holds no run.json of perfield; give the directory" in capfd.readouterr().err
