@@ -2,10 +2,12 @@
 //
 // module.cpp - the module perfield._bridge: what Python takes from the C++ of the measured side,
 // so that layout, configuration and closing lines are each stated once.
+#include <pybind11/functional.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include "recorder/calls.h"
+#include "stream/field_names.hpp"
 #include "stream/summary.hpp"
 
 namespace py = pybind11;
@@ -24,6 +26,30 @@ py::list all_calls() {
   return calls;
 }
 
+void bind_names(py::module_& module) {
+  using perfield::identifier;
+  using perfield::region_fields;
+  using perfield::region_stem;
+  using perfield::unique_stem;
+  module.def("reserved_field_names", &perfield::reserved_field_names,
+             "Names of perfield's own fields, those of all calls included.");
+  module.def(
+      "identifier", [](const std::string& name) { return identifier(name); }, py::arg("name"),
+      "A name that any expression takes, from any text.");
+  module.def(
+      "region_stem", [](const std::string& name) { return region_stem(name); }, py::arg("name"),
+      "What the fields of a region of that name begin with.");
+  module.def("region_fields", &region_fields, py::arg("stem"),
+             "Names of a region's fields: time, number of entries, own time.");
+  module.def(
+      "unique_stem",
+      [](const std::string& name, const std::function<bool(const std::string&)>& is_taken) {
+        return unique_stem(name, is_taken);
+      },
+      py::arg("name"), py::arg("is_taken"),
+      "As region_stem, numbered where is_taken(name) is true of one of its fields.");
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_bridge, module) {
@@ -32,6 +58,7 @@ PYBIND11_MODULE(_bridge, module) {
   module.attr("version") = PERFIELD_VERSION;
   bind_reading(module);
   bind_config(module);
+  bind_names(module);
   module.def("calls", &all_calls,
              "Every kind of MPI call as (number, name, class of time, message).\n\n"
              "message is 'sends', 'fetches' or 'none'.");

@@ -74,3 +74,14 @@ def test_unknown_field_is_named():
 
 def test_region_fields_name_their_region():
     assert "region 'a b'" in fields.description("a_b_time_s", "a b").meaning
+
+
+def test_the_names_that_regions_may_not_have_are_those_of_the_table():
+    of_calls = {name + suffix for name in fields.CALL_NAMES.values() for suffix in ("_count", "_bytes")}
+    assert {field.name for field in fields.FIELDS if "<" not in field.name} | of_calls == fields.RESERVED
+    of_regions = [f.name.removeprefix("<region>") for f in fields.FIELDS if f.name.startswith("<region>")]
+    assert list(fields.region_fields("")) == of_regions
+
+
+def test_a_name_that_was_damaged_is_one_too():
+    assert fields.sanitised("a\udc80b") == "a_b"

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The fields of a frame: one table of names, units and meanings, and how a region gets its names.
+"""The fields of a frame: one table of names, units and meanings. How a region gets its names is C++'s.
 
 All fields are one number per rank of the measured world, NaN where absent; the unit stands in the name.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Container
 from dataclasses import dataclass
+from functools import cache
 
 from perfield import _bridge
 
@@ -83,47 +83,40 @@ FIELDS: tuple[Field, ...] = (
     Field("core_id", "1", "core on which the rank ran", source="placement"),
 )
 
-_REGION_SUFFIXES = tuple(f.name.removeprefix("<region>") for f in FIELDS if f.name.startswith("<region>"))
-RESERVED = frozenset(f.name for f in FIELDS if "<" not in f.name) | {
-    name + suffix for name in CALL_NAMES.values() for suffix in ("_count", "_bytes")
-}
+RESERVED = frozenset(_bridge.reserved_field_names())
 
 
+@cache
 def region_fields(stem: str) -> tuple[str, ...]:
     """Names of the fields of a region, from its own: `<stem>_time_s`, `<stem>_count`,
     `<stem>_self_time_s`."""
-    return tuple(stem + suffix for suffix in _REGION_SUFFIXES)
+    return tuple(_bridge.region_fields(stem))
 
 
 def identifier(name: str) -> str:
     """A name that any expression takes: what is no ASCII letter, digit or underscore becomes `_`; a leading
     digit gets `_` before it.
     """
-    stem = re.sub(r"[^A-Za-z0-9_]", "_", name) or "_"
-    return "_" + stem if stem[0].isdigit() else stem
+    return _bridge.identifier(_utf8(name))
 
 
 def sanitised(name: str) -> str:
     """A region's name as an identifier; one that clashes with a field of perfield's own gets `region_` before
     it.
     """
-    stem = identifier(name)
-    clashes = stem in RESERVED or stem in CALL_NAMES.values() or not RESERVED.isdisjoint(region_fields(stem))
-    return "region_" + stem if clashes else stem
+    return _bridge.region_stem(_utf8(name))
 
 
-def unique_stem(name: str, taken: Iterable[str]) -> str:
+def unique_stem(name: str, taken: Container[str]) -> str:
     """The region's sanitised name, with `_2`, `_3`, ... if one of its fields has a name that is taken.
 
     taken : names of fields, as region_fields gives them.
     """
-    taken = taken if isinstance(taken, (set, frozenset, dict)) else set(taken)
-    first = stem = sanitised(name)
-    number = 1
-    while any(field in taken for field in region_fields(stem)):
-        number += 1
-        stem = f"{first}_{number}"
-    return stem
+    return _bridge.unique_stem(_utf8(name), taken.__contains__)
+
+
+def _utf8(name: str) -> bytes:
+    return name.encode("utf-8", "surrogatepass")  # a damaged name, too, is one
 
 
 def description(name: str, region: str | None = None) -> Field:
