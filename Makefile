@@ -84,6 +84,13 @@ build/heat3d/heat3d: .venv/installed $(shell find testcase/heat3d -type f 2>/dev
 setup: .venv/ready ## install Debian packages and prepare .venv
 build: .venv/installed ## build the wheel and install it into .venv
 
+# --- on a cluster: the measured side alone, without root, Python or network --------------------
+MPICC =
+PREFIX = $(HOME)/perfield
+.PHONY: recorder
+recorder: ## install the measured side alone, for a cluster (MPICC=mpicc PREFIX=$HOME/perfield)
+	@.ci/build-recorder "$(MPICC)" "$(PREFIX)"
+
 # --- what one does with it -------------------------------------------------------------------
 .PHONY: demo demo-openfoam test test-long bench
 demo: build/heat3d/heat3d ## run the heat case on 8 ranks and make pictures of it
@@ -114,7 +121,7 @@ lint: .venv/lint-ready ## check the style of all files
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/clang-format --dry-run -Werror $(CPP_FILES)
-	@$(BIN)/shellcheck .ci/run .ci/install-packages
+	@$(BIN)/shellcheck .ci/run .ci/install-packages .ci/build-recorder
 	@$(BIN)/codespell README.md CHANGELOG.md Makefile .ci docs bridge python topology \
 	  catalyst_scripts testcase tests
 	@echo "perfield: style is in order"
