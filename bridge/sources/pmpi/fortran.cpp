@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// fortran.cpp - finds the Fortran side of the program's MPI: its functions behind us in the search
+// order or, where a plug-in has brought it, among the loaded objects; and the addresses by which
+// Fortran says MPI_IN_PLACE and that it ignores a status, which are variables of the MPI.
+#include "fortran.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+
+#include <cstdio>
+
+namespace perfield::pmpi {
+
+std::atomic<const FortranLibrary*> fortran_found{nullptr};
+#ifdef PERFIELD_F2C_FUNCTIONS
+ToC to_c;
+#endif
+
+namespace {
+
+FortranLibrary found;
+void* fortran_handle = nullptr;
+
+// Libraries with Fortran functions; those of mpi_f08 bring the others along.
+constexpr const char* kLibraries[] = {"libmpi_usempif08.so", "libmpi_mpifh.so", "libmpichfort.so",
+                                      "libmpifort.so"};
+constexpr int kNone = sizeof kLibraries / sizeof *kLibraries;
+struct Best {
+  int number = kNone;
+  char path[4096] = "";
+};
+
+int note_fortran(dl_phdr_info* object, size_t, void* place) {
+  auto* best = static_cast<Best*>(place);
+  const char* slash = strrchr(object->dlpi_name, '/');
+  const char* base = slash ? slash + 1 : object->dlpi_name;
+  for (int i = 0; i < best->number; ++i) {
+    if (strncmp(base, kLibraries[i], strlen(kLibraries[i])) != 0) continue;
+    best->number = i;
+    snprintf(best->path, sizeof best->path, "%s", object->dlpi_name);
+  }
+  return 0;
+}
+
+void open_hidden_fortran() {
+  Best best;
+  // The list is locked while it is walked: the library is opened afterwards.
+  dl_iterate_phdr(note_fortran, &best);
+  if (best.number != kNone) fortran_handle = dlopen(best.path, RTLD_NOLOAD | RTLD_NOW);
+}
+
+// A program that finds one of ours by its name, and calls it though its MPI has none.
+void absent() noexcept {
+  perfield_source_tell("absent fortran",
+                       "the program calls a Fortran function that its MPI does not have; the call "
+                       "does nothing.");
+}
+
+void* find(void* where, const char* name) {
+  void* address = dlsym(where, name);
+  if (!address && fortran_handle) address = dlsym(fortran_handle, name);
+  return address;
+}
+
+// The linker may have given the program its own copy of a variable: so from the program on.
+const void* variable(const char* name) { return find(RTLD_DEFAULT, name); }
+#ifndef PERFIELD_F2C_FUNCTIONS
+const void* pointed_by(const char* name) {
+  auto* pointer = static_cast<const void* const*>(variable(name));
+  return pointer ? *pointer : nullptr;
+}
+#endif
+
+void find_all() {
+  resolve();  // what counting asks of the MPI, which a C wrapper would find
+  if (!dlsym(RTLD_NEXT, "mpi_init_")) open_hidden_fortran();
+  int n = 0;
+#define PERFIELD_FIND(name) found.functions[n++] = find(RTLD_NEXT, #name);
+  PERFIELD_FORTRAN_NAMES(PERFIELD_FIND)
+#undef PERFIELD_FIND
+  for (void*& function : found.functions)
+    if (!function) function = reinterpret_cast<void*>(absent);
+#ifdef PERFIELD_F2C_FUNCTIONS
+#define PERFIELD_FIND(type, name) \
+  to_c.name = reinterpret_cast<decltype(to_c.name)>(find(RTLD_NEXT, "PMPI_" #name "_f2c"));
+  PERFIELD_F2C_FUNCTIONS(PERFIELD_FIND)
+#undef PERFIELD_FIND
+  found.mpifh =
+      found.f08 = {variable("mpi_fortran_in_place_"), variable("mpi_fortran_status_ignore_"),
+                   variable("mpi_fortran_statuses_ignore_")};
+#else
+  // The MPI learns its addresses of mpif.h at the first Fortran call, whichever it is.
+  void* initialized = find(RTLD_NEXT, "mpi_initialized_");
+  MPI_Fint flag, ierror;
+  if (initialized) reinterpret_cast<void (*)(MPI_Fint*, MPI_Fint*)>(initialized)(&flag, &ierror);
+  found.mpifh = {pointed_by("MPIR_F_MPI_IN_PLACE"), pointed_by("MPI_F_STATUS_IGNORE"),
+                 pointed_by("MPI_F_STATUSES_IGNORE")};
+  found.f08 = {variable("MPIR_F08_MPI_IN_PLACE"), pointed_by("MPI_F08_STATUS_IGNORE"),
+               pointed_by("MPI_F08_STATUSES_IGNORE")};
+#endif
+  fortran_found.store(&found, std::memory_order_release);
+}
+
+}  // namespace
+
+const FortranLibrary& find_fortran() noexcept {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, find_all);
+  return found;
+}
+
+}  // namespace perfield::pmpi

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// fortran.hpp - arguments of Fortran as they arrive: each by its address, handles as integers.
+// They are handed on as they are, to the next Fortran function, and become those of C only to be
+// counted by the same rules. With MPICH that function goes on by the C names: see inside_fortran.
+#pragma once
+
+#include <cstring>
+
+#include "call.hpp"
+#include "fortran_names.hpp"
+
+namespace perfield::pmpi {
+
+// mpif.h and `use mpi`; mpi_f08; mpi_f08 whose choice buffers are descriptors of arrays.
+enum class Binding { mpifh, f08, f08ts };
+
+// --- handles, statuses, logicals -----------------------------------------------------------------
+// Used as MPI_Comm or the like, it is that.
+template <typename InC>
+struct Fortran {
+  MPI_Fint value;
+  operator InC() const noexcept;
+};
+using FortranRequest = Fortran<MPI_Request>;
+
+#ifdef MPI_Comm_f2c  // MPICH: the same integers in both languages
+template <typename InC>
+Fortran<InC>::operator InC() const noexcept {
+  return static_cast<InC>(value);
+}
+#else
+#define PERFIELD_F2C_FUNCTIONS(X) \
+  X(Comm, Comm) X(Datatype, Type) X(Message, Message) X(Op, Op) X(Request, Request) X(Win, Win)
+struct ToC {
+#define PERFIELD_MEMBER(type, name) decltype(&::MPI_##name##_f2c) name;
+  PERFIELD_F2C_FUNCTIONS(PERFIELD_MEMBER)
+#undef PERFIELD_MEMBER
+};
+extern ToC to_c;
+#define PERFIELD_CONVERSION(type, name)                              \
+  template <>                                                        \
+  inline Fortran<MPI_##type>::operator MPI_##type() const noexcept { \
+    return to_c.name(value);                                         \
+  }
+PERFIELD_F2C_FUNCTIONS(PERFIELD_CONVERSION)
+#undef PERFIELD_CONVERSION
+#endif
+
+// Both MPIs lay the integers of a status out as C's, where INTEGER is int.
+static_assert(sizeof(MPI_Fint) == sizeof(int),
+              "This MPI was built for Fortran INTEGERs that are longer than C's int, which the "
+              "wrappers cannot read; build perfield with an MPI whose INTEGER has 4 bytes.");
+struct FortranStatus {
+  MPI_Fint words[sizeof(MPI_Status) / sizeof(MPI_Fint)];
+  operator MPI_Status() const noexcept {
+    MPI_Status status;
+    memcpy(&status, words, sizeof status);
+    return status;
+  }
+};
+
+// .true. has another value with each compiler; .false. is 0.
+struct FortranLogical {
+  MPI_Fint value;
+  operator int() const noexcept { return value != 0; }
+};
+
+// What a rule takes by its address, for the time of that call.
+template <typename InC>
+struct Held {
+  InC value;
+  operator const InC*() const noexcept { return &value; }
+};
+template <typename InC, typename Given>
+Held<InC> held(const Given& given) noexcept {
+  return {given};
+}
+
+// --- the next Fortran functions, and addresses with a meaning ------------------------------------
+#define PERFIELD_NUMBER(name) name,
+enum class FortranName { PERFIELD_FORTRAN_NAMES(PERFIELD_NUMBER) count };
+#undef PERFIELD_NUMBER
+
+struct Meanings {
+  const void *in_place, *status_ignore, *statuses_ignore;
+};
+struct FortranLibrary {
+  void* functions[static_cast<int>(FortranName::count)];
+  Meanings mpifh, f08;
+};
+
+// Looked up once, at the first Fortran call: most programs have none.
+const FortranLibrary& find_fortran() noexcept;
+extern std::atomic<const FortranLibrary*> fortran_found;
+inline const FortranLibrary& fortran() noexcept {
+  const FortranLibrary* found = fortran_found.load(std::memory_order_acquire);
+  return __builtin_expect(!found, 0) ? find_fortran() : *found;
+}
+inline const Meanings& meanings(Binding binding) noexcept {
+  return binding == Binding::mpifh ? fortran().mpifh : fortran().f08;
+}
+
+template <typename Function>
+struct NextFortran {
+  Function* function;
+  template <typename... Arguments>
+  [[gnu::always_inline]] void operator()(Arguments... arguments) const {
+    const bool before = inside_fortran;
+    inside_fortran = true;
+    function(arguments...);
+    inside_fortran = before;
+  }
+};
+template <typename Function>
+NextFortran<Function> next_fortran(FortranName name) noexcept {
+  return {reinterpret_cast<Function*>(fortran().functions[static_cast<int>(name)])};
+}
+#define PERFIELD_NEXT(name) next_fortran<decltype(name)>(FortranName::name)
+
+#define PERFIELD_FORTRAN extern "C" __attribute__((visibility("default"))) void
+// The same function under the names by which other compilers call it. (Not without an underscore:
+// libraries that have nothing to do with MPI have functions like mpi_init.)
+#define PERFIELD_ALIASES(small, capital)                                                      \
+  extern "C"                                                                                  \
+      __attribute__((visibility("default"), alias(#small "_"))) decltype(small##_) small##__, \
+      capital;
+
+// --- in the wrappers -----------------------------------------------------------------------------
+// mpi_f08 may leave out the error code.
+class FortranCall : public Call {
+ public:
+  FortranCall(perfield_call kind, MPI_Fint*& ierror) noexcept : Call(kind) {
+    if (!ierror) ierror = &own_error_;
+  }
+
+ private:
+  MPI_Fint own_error_ = MPI_SUCCESS;
+};
+
+// A status that tells who sent, also where the program does not want to know.
+template <Binding binding>
+FortranStatus* own_if_ignored(FortranStatus* given, FortranStatus* own) noexcept {
+  return given == meanings(binding).status_ignore && following() ? own : given;
+}
+
+// A choice buffer as C would have it, to be told from MPI_IN_PLACE, not to be read. A descriptor
+// begins with the address of the data.
+template <Binding binding>
+const void* buffer(const void* given) noexcept {
+  if (binding == Binding::f08ts && given) memcpy(&given, given, sizeof given);
+  return given == meanings(binding).in_place ? MPI_IN_PLACE : given;
+}
+
+}  // namespace perfield::pmpi

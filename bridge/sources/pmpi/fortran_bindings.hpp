@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// fortran_bindings.hpp - one body by hand for the same function in mpif.h, `use mpi` and mpi_f08.
+// It is given the next function of its binding, and is inlined: the wrapper's return address is
+// the place of the call in the program.
+#pragma once
+
+#include "fortran.hpp"
+
+using namespace perfield::pmpi;
+
+#define PERFIELD_BODY                       \
+  template <Binding binding, typename Next> \
+  [[gnu::always_inline]] inline void
+
+#define PERFIELD_BINDINGS(name, capital, body, parameters, ...)  \
+  PERFIELD_FORTRAN name##_ parameters {                          \
+    body<Binding::mpifh>(PERFIELD_NEXT(name##_), __VA_ARGS__);   \
+  }                                                              \
+  PERFIELD_ALIASES(name, capital)                                \
+  PERFIELD_FORTRAN name##_f08_ parameters {                      \
+    body<Binding::f08>(PERFIELD_NEXT(name##_f08_), __VA_ARGS__); \
+  }

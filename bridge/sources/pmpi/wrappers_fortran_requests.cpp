@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// wrappers_fortran_requests.cpp - starting and completing requests, as Fortran calls it: see
+// wrappers_requests.cpp. Numbers of requests count from 1, and statuses are arrays of integers.
+#include "completion.hpp"
+#include "fortran_bindings.hpp"
+
+namespace {
+
+using FortranCompletion = Completion<FortranRequest, FortranStatus>;
+
+template <Binding binding>
+bool ignored_one(const FortranStatus* status) {
+  return status == meanings(binding).status_ignore;
+}
+template <Binding binding>
+bool ignored_all(const FortranStatus* statuses) {
+  return statuses == meanings(binding).statuses_ignore;
+}
+
+// --- starting ------------------------------------------------------------------------------------
+PERFIELD_BODY start(Next next, FortranRequest* request, MPI_Fint* ierror) {
+  FortranCall call(PERFIELD_CALL_start, ierror);
+  next(request, ierror);
+  if (call.follows(*ierror)) started(call, *request);
+}
+
+PERFIELD_BODY start_all(Next next, const MPI_Fint* count, FortranRequest* requests_given,
+                        MPI_Fint* ierror) {
+  FortranCall call(PERFIELD_CALL_start, ierror);
+  next(count, requests_given, ierror);
+  if (call.follows(*ierror))
+    for (int i = 0; i < *count; ++i) started(call, requests_given[i]);
+}
+
+PERFIELD_BODY request_free(Next next, FortranRequest* request, MPI_Fint* ierror) {
+  FortranCall call(PERFIELD_CALL_request_free, ierror);
+  if (following()) requests.forget(*request);
+  next(request, ierror);
+}
+
+// --- completing all ------------------------------------------------------------------------------
+PERFIELD_BODY wait(Next next, FortranRequest* request, FortranStatus* status, MPI_Fint* ierror) {
+  FortranCall call(PERFIELD_CALL_wait, ierror);
+  FortranStatus own;
+  status = own_if_ignored<binding>(status, &own);
+  const Pending taken = following() ? requests.take(*request) : Pending{};
+  next(request, status, ierror);
+  end_wait(call, taken, *ierror == MPI_SUCCESS, status);
+}
+
+PERFIELD_BODY wait_all(Next next, const MPI_Fint* count, FortranRequest* handles,
+                       FortranStatus* statuses, MPI_Fint* ierror) {
+  FortranCall call(PERFIELD_CALL_waitall, ierror);
+  Awaited<FortranRequest, FortranStatus> awaited(*count, handles, statuses,
+                                                 ignored_all<binding>(statuses));
+  next(count, handles, statuses, ierror);
+  awaited.ended(call, *ierror == MPI_SUCCESS, statuses);
+}
+
+PERFIELD_BODY test(Next next, FortranRequest* request, FortranLogical* flag, FortranStatus* status,
+                   MPI_Fint* ierror) {
+  FortranCall call(PERFIELD_CALL_test, ierror);
+  FortranCompletion completion(call, 1, request, status, ignored_one<binding>(status));
+  next(request, flag, status, ierror);
+  if (*ierror != MPI_SUCCESS) completion.failed(request);
+  if (*ierror == MPI_SUCCESS && *flag) completion.ended(0, 0);
+}
+
+PERFIELD_BODY test_all(Next next, const MPI_Fint* count, FortranRequest* handles,
+                       FortranLogical* flag, FortranStatus* statuses, MPI_Fint* ierror) {
+  FortranCall call(PERFIELD_CALL_testall, ierror);
+  FortranCompletion completion(call, *count, handles, statuses, ignored_all<binding>(statuses));
+  next(count, handles, flag, statuses, ierror);
+  if (*ierror != MPI_SUCCESS) completion.failed(handles);
+  if (*ierror == MPI_SUCCESS && *flag)
+    for (int i = 0; i < *count; ++i) completion.ended(i, i);
+}
+
+// --- completing some -----------------------------------------------------------------------------
+PERFIELD_BODY wait_any(Next next, const MPI_Fint* count, FortranRequest* handles, MPI_Fint* index,
+                       FortranStatus* status, MPI_Fint* ierror) {
+  FortranCall call(PERFIELD_CALL_waitany, ierror);
+  FortranCompletion completion(call, *count, handles, status, ignored_one<binding>(status));
+  next(count, handles, index, status, ierror);
+  if (*ierror != MPI_SUCCESS) completion.failed(handles);
+  if (*ierror == MPI_SUCCESS && *index != MPI_UNDEFINED) completion.ended(*index - 1, 0);
+}
+
+PERFIELD_BODY test_any(Next next, const MPI_Fint* count, FortranRequest* handles, MPI_Fint* index,
+                       FortranLogical* flag, FortranStatus* status, MPI_Fint* ierror) {
+  FortranCall call(PERFIELD_CALL_testany, ierror);
+  FortranCompletion completion(call, *count, handles, status, ignored_one<binding>(status));
+  next(count, handles, index, flag, status, ierror);
+  if (*ierror != MPI_SUCCESS) completion.failed(handles);
+  if (*ierror == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED) completion.ended(*index - 1, 0);
+}
+
+template <Binding binding, perfield_call kind, typename Next>
+[[gnu::always_inline]] inline void complete_some(Next next, const MPI_Fint* count,
+                                                 FortranRequest* handles, MPI_Fint* n_done,
+                                                 MPI_Fint* indices, FortranStatus* statuses,
+                                                 MPI_Fint* ierror) {
+  FortranCall call(kind, ierror);
+  FortranCompletion completion(call, *count, handles, statuses, ignored_all<binding>(statuses));
+  next(count, handles, n_done, indices, statuses, ierror);
+  if (*ierror != MPI_SUCCESS) completion.failed(handles);
+  if (*ierror == MPI_SUCCESS && *n_done != MPI_UNDEFINED)
+    for (int k = 0; k < *n_done; ++k) completion.ended(indices[k] - 1, k);
+}
+
+PERFIELD_BODY wait_some(Next next, const MPI_Fint* count, FortranRequest* handles, MPI_Fint* n_done,
+                        MPI_Fint* indices, FortranStatus* statuses, MPI_Fint* ierror) {
+  complete_some<binding, PERFIELD_CALL_waitsome>(next, count, handles, n_done, indices, statuses,
+                                                 ierror);
+}
+
+PERFIELD_BODY test_some(Next next, const MPI_Fint* count, FortranRequest* handles, MPI_Fint* n_done,
+                        MPI_Fint* indices, FortranStatus* statuses, MPI_Fint* ierror) {
+  complete_some<binding, PERFIELD_CALL_testsome>(next, count, handles, n_done, indices, statuses,
+                                                 ierror);
+}
+
+}  // namespace
+
+PERFIELD_BINDINGS(mpi_start, MPI_START, start, (FortranRequest * request, MPI_Fint* ierror),
+                  request, ierror)
+PERFIELD_BINDINGS(mpi_startall, MPI_STARTALL, start_all,
+                  (const MPI_Fint* count, FortranRequest* handles, MPI_Fint* ierror), count,
+                  handles, ierror)
+PERFIELD_BINDINGS(mpi_request_free, MPI_REQUEST_FREE, request_free,
+                  (FortranRequest * request, MPI_Fint* ierror), request, ierror)
+PERFIELD_BINDINGS(mpi_wait, MPI_WAIT, wait,
+                  (FortranRequest * request, FortranStatus* status, MPI_Fint* ierror), request,
+                  status, ierror)
+PERFIELD_BINDINGS(mpi_waitall, MPI_WAITALL, wait_all,
+                  (const MPI_Fint* count, FortranRequest* handles, FortranStatus* statuses,
+                   MPI_Fint* ierror),
+                  count, handles, statuses, ierror)
+PERFIELD_BINDINGS(mpi_test, MPI_TEST, test,
+                  (FortranRequest * request, FortranLogical* flag, FortranStatus* status,
+                   MPI_Fint* ierror),
+                  request, flag, status, ierror)
+PERFIELD_BINDINGS(mpi_testall, MPI_TESTALL, test_all,
+                  (const MPI_Fint* count, FortranRequest* handles, FortranLogical* flag,
+                   FortranStatus* statuses, MPI_Fint* ierror),
+                  count, handles, flag, statuses, ierror)
+PERFIELD_BINDINGS(mpi_waitany, MPI_WAITANY, wait_any,
+                  (const MPI_Fint* count, FortranRequest* handles, MPI_Fint* index,
+                   FortranStatus* status, MPI_Fint* ierror),
+                  count, handles, index, status, ierror)
+PERFIELD_BINDINGS(mpi_testany, MPI_TESTANY, test_any,
+                  (const MPI_Fint* count, FortranRequest* handles, MPI_Fint* index,
+                   FortranLogical* flag, FortranStatus* status, MPI_Fint* ierror),
+                  count, handles, index, flag, status, ierror)
+PERFIELD_BINDINGS(mpi_waitsome, MPI_WAITSOME, wait_some,
+                  (const MPI_Fint* count, FortranRequest* handles, MPI_Fint* n_done,
+                   MPI_Fint* indices, FortranStatus* statuses, MPI_Fint* ierror),
+                  count, handles, n_done, indices, statuses, ierror)
+PERFIELD_BINDINGS(mpi_testsome, MPI_TESTSOME, test_some,
+                  (const MPI_Fint* count, FortranRequest* handles, MPI_Fint* n_done,
+                   MPI_Fint* indices, FortranStatus* statuses, MPI_Fint* ierror),
+                  count, handles, n_done, indices, statuses, ierror)

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// wrappers_fortran_startup.cpp - the beginning, the end and the switches of the measurement, as
+// Fortran calls them: see wrappers_startup.cpp.
+#include "fortran.hpp"
+#include "fortran_bindings.hpp"
+#include "startup.hpp"
+
+namespace {
+
+PERFIELD_BODY init(Next next, MPI_Fint* ierror) {
+  MPI_Fint own = MPI_SUCCESS;
+  if (!ierror) ierror = &own;
+  next(ierror);
+  if (*ierror == MPI_SUCCESS) begin();
+}
+
+PERFIELD_BODY init_thread(Next next, const MPI_Fint* required, MPI_Fint* provided,
+                          MPI_Fint* ierror) {
+  MPI_Fint own = MPI_SUCCESS;
+  if (!ierror) ierror = &own;
+  next(required, provided, ierror);
+  if (*ierror == MPI_SUCCESS) begin();
+}
+
+PERFIELD_BODY finalize(Next next, MPI_Fint* ierror) {
+  const bool measured = end("finalize");
+  next(ierror);
+  if (measured) perfield_source_summary();
+}
+
+PERFIELD_BODY abort(Next next, const Fortran<MPI_Comm>* comm, const MPI_Fint* errorcode,
+                    MPI_Fint* ierror) {
+  end("abort");
+  next(comm, errorcode, ierror);
+}
+
+// Many programs pass no ierror here, which not all MPIs have: nobody may look at it.
+PERFIELD_BODY pcontrol(Next next, const MPI_Fint* level, MPI_Fint* ierror) {
+  control(*level);
+  next(level, ierror);
+}
+
+}  // namespace
+
+PERFIELD_BINDINGS(mpi_init, MPI_INIT, init, (MPI_Fint * ierror), ierror)
+PERFIELD_BINDINGS(mpi_init_thread, MPI_INIT_THREAD, init_thread,
+                  (const MPI_Fint* required, MPI_Fint* provided, MPI_Fint* ierror), required,
+                  provided, ierror)
+PERFIELD_BINDINGS(mpi_finalize, MPI_FINALIZE, finalize, (MPI_Fint * ierror), ierror)
+PERFIELD_BINDINGS(mpi_abort, MPI_ABORT, abort,
+                  (const Fortran<MPI_Comm>* comm, const MPI_Fint* errorcode, MPI_Fint* ierror),
+                  comm, errorcode, ierror)
+PERFIELD_BINDINGS(mpi_pcontrol, MPI_PCONTROL, pcontrol, (const MPI_Fint* level, MPI_Fint* ierror),
+                  level, ierror)
