@@ -15,8 +15,8 @@ DOUBLE = 8  # bytes
 class Step:
     """One step of all ranks.
 
-    messages : (rank, peer, call) -> messages; bytes : the same keys -> bytes. calls : (rank, call) -> calls of
-    collective and file operations. written : rank -> bytes to the file, where the step writes. total : the
+    messages : (rank, peer, call) -> messages. bytes : the same keys -> bytes. calls : (rank, call) -> calls
+    of collective and file operations. written : rank -> bytes to the file, where the step writes. total : the
     number that the program prints at its end.
     """
 
