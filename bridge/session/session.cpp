@@ -67,6 +67,7 @@ void Session::wake(int rank, int size, const std::string& mpi) noexcept {
 
 void Session::start_run(int rank, int size, const std::string& mpi) {
   rank_ = rank;
+  size_ = size;
   run_ = open_run_directory(config_, {program_arguments()});
   if (!run_.error.empty()) {
     phase_ = Phase::ended;

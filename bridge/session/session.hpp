@@ -19,6 +19,7 @@
 #include "recorder/recorder.hpp"
 #include "session/gate.hpp"
 #include "session/mesh.hpp"
+#include "session/values.hpp"
 #include "stream/append.hpp"
 #include "stream/run_directory.hpp"
 #include "stream/staging.hpp"
@@ -45,6 +46,12 @@ class Session {
   void hook_expected(const char* name, const char* sentence) noexcept;
   void hook_hit(const char* name) noexcept;
   void fault(const char* kind) noexcept;  // counted, told at the end
+
+  // What perfield.h tells the program of its step; nothing while nothing is measured.
+  std::vector<perfield_value> field_values() noexcept;
+  std::vector<perfield_region_value> region_values() noexcept;
+  std::vector<perfield_message_value> message_values() noexcept;
+  int world_size() noexcept;
 
   // Describes the mesh under the session's lock: `describe` gets this rank's mesh.
   template <typename F>
@@ -76,6 +83,12 @@ class Session {
   void give_up(const char* what) noexcept;
   void start_clock() noexcept;
   bool is_measured(uint64_t step) const noexcept;
+  // The fixed part of the open step's entry.
+  StepBody body_of(StepKind kind, int64_t label, double time, uint64_t now,
+                   const ProcessFigures& figures) noexcept;
+  // Reads the values of the step under the lock, which takes no time of the step.
+  template <typename Row, typename F>
+  std::vector<Row> look_at_step(F rows) noexcept;
   void write_step(StepKind kind, uint64_t index, int64_t label, double time, uint64_t now);
   uint64_t fields_interval() const noexcept;
   void store_fields() noexcept;
@@ -90,9 +103,10 @@ class Session {
   Config config_;
   RunDirectory run_;
   NodeFiles files_;
-  int rank_ = 0;
+  int rank_ = 0, size_ = 0;
   Appender stream_;
   Mesh mesh_;
+  StepValues values_;
 
   uint64_t step_ = 0;                           // index of the step that is open
   uint32_t span_ = 0;                           // steps in carry

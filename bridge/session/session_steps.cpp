@@ -127,13 +127,9 @@ void Session::count_step(int64_t label, double time, uint64_t now) {
   }
 }
 
-void Session::write_step(StepKind kind, uint64_t index, int64_t label, double time, uint64_t now) {
+StepBody Session::body_of(StepKind kind, int64_t label, double time, uint64_t now,
+                          const ProcessFigures& figures) noexcept {
   Recorder& r = recorder();
-  r.clock.calibrate();
-  note_placement();
-  define_regions();
-
-  ProcessFigures figures = process_figures();
   if (!resident_ || r.clock.span_ns(now - resident_ticks_) > kResidentEvery_ns) {
     resident_ = resident_bytes();
     resident_ticks_ = now;
@@ -160,12 +156,23 @@ void Session::write_step(StepKind kind, uint64_t index, int64_t label, double ti
   b.faults = stream_faults_;
   b.mesh_version = mesh_.version();
   b.pu = int16_t(sched_getcpu());
-  figures_ = figures;
+  return b;
+}
 
+void Session::write_step(StepKind kind, uint64_t index, int64_t label, double time, uint64_t now) {
+  Recorder& r = recorder();
+  r.clock.calibrate();
+  note_placement();
+  define_regions();
+
+  ProcessFigures figures = process_figures();
+  StepBody b = body_of(kind, label, time, now, figures);
+  figures_ = figures;
   size_t room = largest_step_body(r.regions.capacity(), uint32_t(config_.max_peers));
   if (unsigned char* at = stream_.begin(EntryType::step, index, room)) {
     size_t bytes = encode_step(r, b, at, room);
     memcpy(&b, at, sizeof b);
+    if (kind == StepKind::step && !(flags_ & kStepNotMeasured)) values_.closed(at, bytes);
     overflowed_ += b.overflowed;
     if (b.faults) faults_["ends_without_begin_or_not_reached"] += b.faults;
     stream_.end(bytes);

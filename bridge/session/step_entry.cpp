@@ -45,7 +45,7 @@ class Rows {
   unsigned char *at_, *end_;
 };
 
-uint32_t add_regions(Recorder& r, Rows& rows) noexcept {
+uint32_t add_regions(Recorder& r, Rows& rows, Carry carry) noexcept {
   uint32_t n = 0;
   for (uint32_t id = 0; id < r.regions.size(); ++id) {
     RegionRow row{};
@@ -62,7 +62,7 @@ uint32_t add_regions(Recorder& r, Rows& rows) noexcept {
       row.self_min_ns = row.threads ? std::min(row.self_min_ns, self) : self;
       row.self_max_ns = std::max(row.self_max_ns, self);
       ++row.threads;
-      v = {};
+      if (carry == Carry::emptied) v = {};
     }
     if (row.threads && rows.add(row)) ++n;
   }
@@ -71,7 +71,8 @@ uint32_t add_regions(Recorder& r, Rows& rows) noexcept {
 
 // Message rows (waits == false) or rows of waits by peer; both leave the other kind in place. What
 // finds no room adds up in one row of `other peers` for each call, for which room is kept.
-uint32_t add_messages(Recorder& r, Rows& rows, bool waits, uint64_t* overflowed) noexcept {
+uint32_t add_messages(Recorder& r, Rows& rows, bool waits, Carry carry,
+                      uint64_t* overflowed) noexcept {
   uint32_t n = 0;
   MessageRow other[PERFIELD_CALL_LIMIT] = {};
   auto add = [&](const MessageRow& row) {
@@ -101,7 +102,8 @@ uint32_t add_messages(Recorder& r, Rows& rows, bool waits, uint64_t* overflowed)
              std::max(o.largest, row.largest)};
         *overflowed += row.count;
       }
-      m.carry_count = m.carry_bytes = m.carry_empty = m.carry_largest = 0;
+      if (carry == Carry::emptied)
+        m.carry_count = m.carry_bytes = m.carry_empty = m.carry_largest = 0;
     }
   }
   rows.give(waits ? kKeptForWaits : kKeptForMessages);
@@ -111,7 +113,7 @@ uint32_t add_messages(Recorder& r, Rows& rows, bool waits, uint64_t* overflowed)
 }
 
 // Rows of calls; what MPI-IO moved is also added up in the body.
-uint16_t add_calls(Recorder& r, Rows& rows, StepBody* body) noexcept {
+uint16_t add_calls(Recorder& r, Rows& rows, Carry carry, StepBody* body) noexcept {
   uint16_t n = 0;
   for (uint16_t c = 0; c < PERFIELD_CALL_LIMIT; ++c) {
     CallRow row{c, kTimeClass.of[c], 0, 0, 0, 0, 0};
@@ -121,7 +123,7 @@ uint16_t add_calls(Recorder& r, Rows& rows, StepBody* body) noexcept {
       row.ns += r.clock.span_ns(v.ticks);
       row.bytes_out += v.bytes_out;
       row.bytes_in += v.bytes_in;
-      v = {};
+      if (carry == Carry::emptied) v = {};
     }
     if (row.count && rows.add(row)) ++n;
     if (row.time_class != PERFIELD_CLASS_io) continue;
@@ -140,23 +142,25 @@ size_t largest_step_body(uint32_t max_regions, uint32_t max_peers) noexcept {
          threads_with_full_tables * (max_peers + PERFIELD_CALL_LIMIT) * sizeof(MessageRow);
 }
 
-size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room) noexcept {
+size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room,
+                   Carry carry) noexcept {
   for (int i = 0; i < r.n_shards(); ++i) {
     Shard& s = r.shard_at(i);
     uint64_t faults = s.faults.get(), overflowed = s.overflowed.get();
     body.faults += faults - s.closed_faults;
     body.overflowed += overflowed - s.closed_overflowed;
+    if (carry == Carry::kept) continue;
     s.closed_faults = faults;
     s.closed_overflowed = overflowed;
   }
   // Calls first in the reckoning of room: they are few and always fit.
   Rows rows(at + sizeof body, room - sizeof body - PERFIELD_CALL_LIMIT * sizeof(CallRow));
   rows.keep(kKeptForMessages + kKeptForWaits);
-  body.n_regions = add_regions(r, rows);
-  body.n_messages = add_messages(r, rows, false, &body.overflowed);
-  body.n_waits = uint16_t(add_messages(r, rows, true, &body.overflowed));
+  body.n_regions = add_regions(r, rows, carry);
+  body.n_messages = add_messages(r, rows, false, carry, &body.overflowed);
+  body.n_waits = uint16_t(add_messages(r, rows, true, carry, &body.overflowed));
   Rows calls(rows.at(), PERFIELD_CALL_LIMIT * sizeof(CallRow));
-  body.n_calls = add_calls(r, calls, &body);
+  body.n_calls = add_calls(r, calls, carry, &body);
   memcpy(at, &body, sizeof body);
   return size_t(calls.at() - at);
 }

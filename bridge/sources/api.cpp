@@ -3,7 +3,9 @@
 // api.cpp - the functions of perfield.h. Regions go straight to the recorder, everything else to
 // the session. A handle is a region's id + 1, so that 0 can mean none.
 #define PERFIELD_BUILDING_LIBRARY
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "perfield.h"
 #include "recorder/events.h"
@@ -157,3 +159,29 @@ PERFIELD_EXPORT void perfield_field(int block, const char* name, int association
                                     perfield_array values) {
   describe([&](auto& mesh) { mesh.field(block, name, association, values); });
 }
+
+namespace {
+
+// Fills at most `capacity` rows, and says how many there are.
+template <class Row>
+int hand_out(const std::vector<Row>& found, int capacity, Row* rows) noexcept {
+  const auto n = static_cast<int>(found.size());
+  if (rows && capacity > 0) std::copy_n(found.begin(), std::min(n, capacity), rows);
+  return n;
+}
+
+}  // namespace
+
+PERFIELD_EXPORT int perfield_values(int capacity, perfield_value* rows) {
+  return hand_out(session().field_values(), capacity, rows);
+}
+
+PERFIELD_EXPORT int perfield_region_values(int capacity, perfield_region_value* rows) {
+  return hand_out(session().region_values(), capacity, rows);
+}
+
+PERFIELD_EXPORT int perfield_message_values(int capacity, perfield_message_value* rows) {
+  return hand_out(session().message_values(), capacity, rows);
+}
+
+PERFIELD_EXPORT int perfield_world_size(void) { return session().world_size(); }

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// values.cpp - see values.hpp. Sums are formed in the order and with the factors of
+// perfield/run/frame.py, so that both give the same numbers to the last bit.
+#include "session/values.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "session/step_entry.hpp"
+#include "stream/decode.hpp"
+#include "stream/field_names.hpp"
+
+namespace perfield {
+namespace {
+
+struct CallFacts {
+  const char* name = nullptr;
+  bool sends = false, fetches = false;
+};
+
+struct CallTable {
+  CallFacts of[PERFIELD_CALL_LIMIT];
+  CallTable() {
+#define PERFIELD_CALL(number, name, time_class, message) \
+  of[number] = {#name, #message[0] != 'n', #message[0] == 'f'};
+#include "recorder/calls.def"
+#undef PERFIELD_CALL
+  }
+};
+
+const CallFacts& facts_of(uint16_t call) {
+  static const CallTable table;
+  return table.of[std::min<uint16_t>(call, PERFIELD_CALL_LIMIT - 1)];
+}
+
+constexpr const char* kTimeClassNames[kTimeClasses] = {"p2p",      "wait", "collective",
+                                                       "onesided", "io",   "other"};
+
+bool counts_something(const StepView& step) {
+  for (size_t n = 0; n < step.fixed.n_regions; ++n)
+    if (row_at<RegionRow>(step.regions, n).count) return true;
+  return step.fixed.n_messages || step.fixed.n_waits || step.fixed.n_calls;
+}
+
+// The kinds of call by which this rank has ever sent: fields that stay, once they are there.
+std::vector<bool> calls_seen(Recorder& r) {
+  std::vector<bool> seen(PERFIELD_CALL_LIMIT);
+  for (int i = 0; i < r.n_shards(); ++i) {
+    Shard& s = r.shard_at(i);
+    uint32_t end = s.n_messages.load(std::memory_order_acquire);
+    for (uint32_t k = s.first_message(); k < end; ++k)
+      if (s.messages[k].count.get()) seen[s.call_of(k) % PERFIELD_CALL_LIMIT] = true;
+  }
+  return seen;
+}
+
+}  // namespace
+
+void StepValues::look(Recorder& recorder, const StepBody& so_far, size_t room) {
+  if (room > room_) {
+    open_.reset(new unsigned char[room]);  // of which only what is written to takes memory
+    room_ = room;
+  }
+  body_ = open_.get();
+  bytes_ = encode_step(recorder, so_far, open_.get(), room, Carry::kept);
+  StepView step;
+  if (!last_.empty() && view_step(body_, bytes_, &step) && !counts_something(step)) {
+    body_ = last_.data();
+    bytes_ = last_.size();
+  }
+}
+
+void StepValues::name_regions(Recorder& recorder) {
+  StepView step;
+  if (!view_step(body_, bytes_, &step)) return;
+  std::set<uint32_t> here;
+  for (size_t n = 0; n < step.fixed.n_regions; ++n)
+    here.insert(row_at<RegionRow>(step.regions, n).id);
+  std::set<Place> unnamed;
+  for (uint32_t id = 0; id < recorder.regions.size(); ++id) {
+    const RegionDefinition& d = recorder.regions[id];
+    if ((!d.written && !here.count(id)) || !named_.insert(id).second) continue;
+    if (!stems_.count({d.name, d.site})) unnamed.insert({d.name, d.site});
+  }
+  for (const Place& place : unnamed) {
+    const std::string stem = unique_stem(
+        place.first, [this](const std::string& name) { return taken_.count(name) > 0; });
+    for (const std::string& field : region_fields(stem)) taken_.insert(field);
+    stems_[place] = stem;
+    order_.push_back(place);
+  }
+}
+
+std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int size,
+                                               bool has_mpi) {
+  std::vector<perfield_value> rows;
+  StepView step;
+  if (!view_step(body_, bytes_, &step)) return rows;
+  const StepBody& b = step.fixed;
+  auto add = [&](const std::string& name, double value) { rows.push_back({text(name), value}); };
+  has_mpi = has_mpi || b.n_calls || b.n_messages;
+  auto add_mpi = [&](const std::string& name, double value) { add(name, has_mpi ? value : NAN); };
+
+  add("rank", rank);
+  const double step_time = double(b.measured_ns) * 1e-9;
+  add("step_time_s", step_time);
+  add("perfield_time_s", double(b.perfield_ns) * 1e-9);
+  add("resident_bytes", double(b.resident_bytes));
+  add("cpu_user_time_s", double(b.cpu_user_ns) * 1e-9);
+  add("cpu_system_time_s", double(b.cpu_system_ns) * 1e-9);
+  add("voluntary_switches", double(b.voluntary_switches));
+  add("involuntary_switches", double(b.involuntary_switches));
+  add("minor_faults", double(b.minor_faults));
+  add("major_faults", double(b.major_faults));
+  add_mpi("io_read_bytes", double(b.io_read_bytes));
+  add_mpi("io_write_bytes", double(b.io_write_bytes));
+  add("pu_id", b.pu < 0 ? NAN : double(b.pu));
+
+  name_regions(recorder);
+  std::map<Place, Sums> sums;
+  for (size_t n = 0; n < b.n_regions; ++n) {
+    const auto row = row_at<RegionRow>(step.regions, n);
+    const RegionDefinition& d = recorder.regions[row.id];
+    Sums& of = sums[{d.name, d.site}];
+    of.time += double(row.inclusive_max_ns) * 1e-9;
+    of.count += double(row.count);
+    of.self += double(row.self_max_ns) * 1e-9;
+  }
+  for (const Place& place : order_) {
+    const auto names = region_fields(stems_[place]);
+    auto found = sums.find(place);
+    const Sums of = found != sums.end() ? found->second : Sums{NAN, NAN, NAN};
+    add(names[0], of.time);
+    add(names[1], of.count);
+    add(names[2], of.self);
+  }
+
+  double time_of[kTimeClasses] = {}, mpi_time = 0;
+  for (size_t n = 0; n < b.n_calls; ++n) {
+    const auto row = row_at<CallRow>(step.calls, n);
+    if (row.time_class < kTimeClasses) time_of[row.time_class] += double(row.ns);
+  }
+  for (int c = 0; c < kTimeClasses; ++c) {
+    const double time = time_of[c] * 1e-9;
+    mpi_time += time;
+    add_mpi(std::string("mpi_") + kTimeClassNames[c] + "_time_s", time);
+  }
+  add_mpi("mpi_time_s", mpi_time);
+  add("compute_time_s", has_mpi || size == 1 ? std::max(step_time - mpi_time, 0.0) : NAN);
+
+  struct Messages {
+    double count = 0, bytes = 0;
+  };
+  Messages sent, received, by_call[PERFIELD_CALL_LIMIT];
+  std::set<int32_t> peers;
+  for (size_t n = 0; n < b.n_messages; ++n) {
+    const auto row = row_at<MessageRow>(step.messages, n);
+    const auto call = std::min<uint16_t>(row.call, PERFIELD_CALL_LIMIT - 1);
+    for (Messages* m : {facts_of(call).sends ? &sent : &received, &by_call[call]}) {
+      m->count += double(row.count);
+      m->bytes += double(row.bytes);
+    }
+    if (row.peer >= 0) peers.insert(row.peer);
+  }
+  auto add_messages = [&](const std::string& name, const Messages& m) {
+    add_mpi(name + "_count", m.count);
+    add_mpi(name + "_bytes", m.bytes);
+  };
+  add_messages("sent", sent);
+  add_messages("received", received);
+  const std::vector<bool> seen = calls_seen(recorder);
+  for (uint16_t call = 0; call < PERFIELD_CALL_LIMIT; ++call)
+    if (seen[call] && facts_of(call).sends) add_messages(facts_of(call).name, by_call[call]);
+  add_mpi("peer_count", double(peers.size()));
+  return rows;
+}
+
+std::vector<perfield_region_value> StepValues::regions(Recorder& recorder) const {
+  std::vector<perfield_region_value> rows;
+  StepView step;
+  if (!view_step(body_, bytes_, &step)) return rows;
+  std::map<std::string, size_t> row_of;
+  auto row_for = [&](const RegionDefinition& d) -> perfield_region_value& {
+    auto [found, is_new] = row_of.insert({d.name, rows.size()});
+    if (is_new) rows.push_back({d.name.c_str(), 0, 0});  // definitions are never removed
+    return rows[found->second];
+  };
+  for (uint32_t id = 0; id < recorder.regions.size(); ++id)
+    if (recorder.regions[id].written) row_for(recorder.regions[id]);
+  for (size_t n = 0; n < step.fixed.n_regions; ++n) {
+    const auto row = row_at<RegionRow>(step.regions, n);
+    perfield_region_value& of = row_for(recorder.regions[row.id]);
+    of.count += row.count;
+    of.time_s += double(row.inclusive_max_ns) * 1e-9;
+  }
+  return rows;
+}
+
+std::vector<perfield_message_value> StepValues::messages() const {
+  std::vector<perfield_message_value> rows;
+  StepView step;
+  if (!view_step(body_, bytes_, &step)) return rows;
+  std::map<std::pair<int32_t, uint16_t>, size_t> row_of;  // threads count by themselves
+  for (size_t n = 0; n < step.fixed.n_messages; ++n) {
+    const auto row = row_at<MessageRow>(step.messages, n);
+    if (!facts_of(row.call).sends) continue;
+    auto [found, is_new] = row_of.insert({{row.peer, row.call}, rows.size()});
+    if (is_new) rows.push_back({row.peer, facts_of(row.call).name, 0, 0});
+    rows[found->second].count += row.count;
+    rows[found->second].bytes += row.bytes;
+  }
+  return rows;
+}
+
+}  // namespace perfield
