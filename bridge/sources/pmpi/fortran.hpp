@@ -127,10 +127,10 @@ NextFortran<Function> next_fortran(FortranName name) noexcept {
       capital;
 
 // --- in the wrappers -----------------------------------------------------------------------------
-// mpi_f08 may leave out the error code.
+// mpi_f08 may leave out the error code. Inlined, so that the call's place is the wrapper's caller.
 class FortranCall : public Call {
  public:
-  FortranCall(perfield_call kind, MPI_Fint*& ierror) noexcept : Call(kind) {
+  [[gnu::always_inline]] FortranCall(perfield_call kind, MPI_Fint*& ierror) noexcept : Call(kind) {
     if (!ierror) ierror = &own_error_;
   }
 

@@ -9,6 +9,8 @@ namespace {
 
 using FortranCompletion = Completion<FortranRequest, FortranStatus>;
 
+MPI_Request in_c(const FortranRequest& request) { return request; }
+
 template <Binding binding>
 bool ignored_one(const FortranStatus* status) {
   return status == meanings(binding).status_ignore;
@@ -22,20 +24,20 @@ bool ignored_all(const FortranStatus* statuses) {
 PERFIELD_BODY start(Next next, FortranRequest* request, MPI_Fint* ierror) {
   FortranCall call(PERFIELD_CALL_start, ierror);
   next(request, ierror);
-  if (call.follows(*ierror)) started(call, *request);
+  if (call.follows(*ierror)) started(call, in_c(*request));
 }
 
-PERFIELD_BODY start_all(Next next, const MPI_Fint* count, FortranRequest* requests_given,
+PERFIELD_BODY start_all(Next next, const MPI_Fint* count, FortranRequest* handles,
                         MPI_Fint* ierror) {
   FortranCall call(PERFIELD_CALL_start, ierror);
-  next(count, requests_given, ierror);
+  next(count, handles, ierror);
   if (call.follows(*ierror))
-    for (int i = 0; i < *count; ++i) started(call, requests_given[i]);
+    for (int i = 0; i < *count; ++i) started(call, in_c(handles[i]));
 }
 
 PERFIELD_BODY request_free(Next next, FortranRequest* request, MPI_Fint* ierror) {
   FortranCall call(PERFIELD_CALL_request_free, ierror);
-  if (following()) requests.forget(*request);
+  if (following()) requests.forget(in_c(*request));
   next(request, ierror);
 }
 
@@ -44,7 +46,7 @@ PERFIELD_BODY wait(Next next, FortranRequest* request, FortranStatus* status, MP
   FortranCall call(PERFIELD_CALL_wait, ierror);
   FortranStatus own;
   status = own_if_ignored<binding>(status, &own);
-  const Pending taken = following() ? requests.take(*request) : Pending{};
+  const Pending taken = following() ? requests.take(in_c(*request)) : Pending{};
   next(request, status, ierror);
   end_wait(call, taken, *ierror == MPI_SUCCESS, status);
 }

@@ -14,7 +14,7 @@ namespace perfield::generate {
 // fortran_names.hpp: the symbols of all Fortran functions, those with wrappers by hand included.
 std::string fortran_names(const std::vector<Function>& functions);
 
-// fortran_wrappers_mpifh.cpp and fortran_wrappers_f08.cpp: all that are not written by hand.
+// fortran_mpifh.cpp and fortran_f08.cpp: all that are not written by hand.
 std::string mpifh_wrappers(const std::vector<Function>& functions);
 std::string f08_wrappers(const std::vector<Function>& functions);
 
