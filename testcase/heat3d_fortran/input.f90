@@ -181,11 +181,19 @@ contains
     largest_stable_dt = 1 / (2 * input%thermal_diffusivity * sum(1 / input%d_dim**2))
     if (.not. (input%dt > 0 .and. input%dt <= largest_stable_dt)) then
       write (text, '(a, g0.4, a, g0.4, a)') 'dt = ', input%dt, ' s must be positive and at most ', &
-        largest_stable_dt, ' s, or the scheme is unstable'
+        rounded_down(largest_stable_dt), ' s, or the scheme is unstable'
       call refuse(input, trim(text))
     end if
     if (all(input%exchange /= ['put     ', 'isend   ', 'sendrecv'])) &
       call refuse(input, "there is no exchange '" // trim(input%exchange) // "'; use put, isend or sendrecv")
   end subroutine check
+
+  ! Four digits, never more than the value itself.
+  real(real64) function rounded_down(value)
+    real(real64), intent(in) :: value
+    real(real64) :: scale
+    scale = 10.0_real64**(3 - floor(log10(value)))
+    rounded_down = aint(value * scale) / scale
+  end function rounded_down
 
 end module heat_input
