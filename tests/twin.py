@@ -25,7 +25,8 @@ import time
 from pathlib import Path
 
 MARKER = b"\xf1pfentr\n"
-TYPES = {"rank": 1, "region": 2, "place": 3, "clock": 4, "step": 5, "mesh": 6, "end": 7, "field": 8}
+NAMES = ("rank", "region", "place", "clock", "step", "mesh", "end", "field", "sites")
+TYPES = {name: number for number, name in enumerate(NAMES, 1)}
 TYPE_NAMES = {number: name for name, number in TYPES.items()}
 START_NS = 1_700_000_000_000_000_000
 RUN_ID = 0x1234_5678_9ABC_DEF0

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "recorder/config_names.hpp"
+#include "recorder/config_step_call.hpp"
 #include "recorder/config_toml.hpp"
 #include "recorder/config_values.hpp"
 
@@ -90,10 +91,10 @@ struct Limit {
   const char* key;
   double least, most;
 };
-const Limit kLimits[] = {{"measure_every", 1, 1e9}, {"sum_every", 1, 1e9},
-                         {"skip_steps", 0, 1e15},   {"fields_every", -1, 1e15},
-                         {"max_regions", 1, 1e7},   {"max_peers", 1, 1e7},
-                         {"record_limit", 1, 9e18}, {"flush_seconds", 0, 3600}};
+const Limit kLimits[] = {
+    {"measure_every", 1, 1e9},  {"sum_every", 1, 1e9},      {"skip_steps", 0, 1e15},
+    {"fields_every", -1, 1e15}, {"max_regions", 1, 1e7},    {"max_peers", 1, 1e7},
+    {"record_limit", 1, 9e18},  {"flush_seconds", 0, 3600}, {"step_seconds", 0, 86400}};
 
 // A sentence's second half about a value of the right type, "" if it is a sensible one.
 std::string complaint(const Key& key, const TomlValue& value) {
@@ -101,12 +102,19 @@ std::string complaint(const Key& key, const TomlValue& value) {
     if (limit.key != std::string(key.name)) continue;
     double number = 0;
     assign(number, value);
+    if (limit.key == std::string("step_seconds") && number > 0 && number < 0.001)
+      return "expected 0 (no such steps) or at least 0.001";
     if (number < limit.least) return "expected at least " + spell(limit.least);
     if (number > limit.most) return "expected at most " + spell(limit.most);
   }
   const bool a_clock =
       value.spelling == "auto" || value.spelling == "tsc" || value.spelling == "monotonic";
   if (key.name == std::string("clock") && !a_clock) return "expected auto, tsc or monotonic";
+  if (key.name == std::string("step_call")) {
+    std::string wrong;
+    read_step_call(value.spelling, &wrong);
+    return wrong;
+  }
   if (key.name == std::string("run_directory") && value.spelling.empty())
     return "expected the name of a directory";
   return "";
@@ -128,12 +136,26 @@ class Loader {
                std::to_string(result_.config.sum_every) + " (" + origin_of("sum_every") +
                ") exclude each other: a frame is one step in so many, or the sum of so many; "
                "leave one of them out");
+    check_steps();
     for (size_t i = 0; i < std::size(kKeys); ++i)
       result_.origins[i].value = kKeys[i].literal(result_.config);
     return std::move(result_);
   }
 
  private:
+  // What closes a step can be said once.
+  void check_steps() {
+    std::string found;
+    int n = 0;
+    for (const char* name : {"step_region", "step_call", "step_seconds"}) {
+      const Key* key = find(name);
+      const std::string value = key->literal(result_.config);
+      if (value == "\"\"" || value == "0") continue;
+      found += (n++ ? " and " : "") + (name + (" = " + value)) + " (" + origin_of(name) + ")";
+    }
+    if (n > 1) complain(found + " exclude each other: each says where steps end; keep one of them");
+  }
+
   void read_file() {
     const char* named = std::getenv("PERFIELD_CONFIG");
     if (named && !*named) named = nullptr;

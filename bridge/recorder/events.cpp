@@ -13,22 +13,26 @@ using perfield::this_shard;
 
 extern "C" {
 
-uint64_t perfield_call_enter() noexcept {
+perfield_entered perfield_call_enter(perfield_call call, const void* caller,
+                                     const void* frame) noexcept {
   auto& r = recorder();
-  if (r.state() != Activity::active) return 0;
+  const bool follow = caller && r.sites.following();
+  if (!follow && r.state() != Activity::active) return {0, 0};
   Shard* s = r.shard();
-  if (!s || s->own_work || s->inside_call) return 0;
-  s->inside_call = 1;
-  return r.clock.ticks();
+  if (!s || s->own_work || s->inside_call) return {0, 0};
+  uint64_t now = r.clock.ticks();
+  const uint64_t after = follow ? r.hit_site(*s, call, caller, frame, now) : 0;
+  if (r.state() != Activity::active) return {0, after};
+  s->enter_call(call, now);
+  return {now, after};
 }
 
 void perfield_call_leave(perfield_call call, uint64_t entered, uint64_t bytes_out,
                          uint64_t bytes_in) noexcept {
   Shard* s = this_shard;
   if (!s) return;
-  s->inside_call = 0;
   uint64_t now = recorder().clock.ticks();
-  s->count_call(call, now > entered ? now - entered : 0, bytes_out, bytes_in);
+  s->leave_call(call, entered, now, bytes_out, bytes_in);
 }
 
 void perfield_message(perfield_call call, int32_t peer, uint64_t bytes) noexcept {

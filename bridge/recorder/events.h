@@ -36,13 +36,22 @@ void perfield_source_hook_hit(const char* name) noexcept;
 void perfield_source_tell(const char* topic, const char* sentence) noexcept;
 
 // --- MPI calls ----------------------------------------------------------------------------------
-// Enters a call. Returns 0 if it is not to be measured (asleep, paused, inside another call or
-// inside perfield): then call nothing of the below. Else a time stamp.
-uint64_t perfield_call_enter() noexcept;
+// Enters a call that the program makes at `caller` (a return address; NULL: not known), its
+// wrapper's own frame being `frame`. `stamp` is 0 if the call is not to be measured (asleep,
+// paused, inside another call or inside perfield): then call nothing of the below. Else a time
+// stamp. `after`, if not 0, is to be given to perfield_call_after once all else is done, also where
+// stamp is 0.
+struct perfield_entered {
+  uint64_t stamp, after;
+};
+struct perfield_entered perfield_call_enter(perfield_call call, const void* caller,
+                                            const void* frame) noexcept;
 // Leaves it: counts one call of that kind and its time. bytes_*: what the call itself moved as a
 // collective or file operation (messages to peers are told by perfield_message).
 void perfield_call_leave(perfield_call call, uint64_t entered, uint64_t bytes_out,
                          uint64_t bytes_in) noexcept;
+// What a call site brings about when its call has returned: a step is closed, the sites are noted.
+void perfield_call_after(uint64_t after) noexcept;
 // A message to (calls that send) or from (calls that receive, get) world rank `peer`; `bytes` 0
 // counts as an empty message. To be called between enter and leave, if enter gave a stamp.
 void perfield_message(perfield_call call, int32_t peer, uint64_t bytes) noexcept;

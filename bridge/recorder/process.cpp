@@ -8,7 +8,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 namespace perfield {
@@ -56,12 +58,12 @@ uint64_t resident_bytes() noexcept {
   return strtoull(after_size, nullptr, 10) * uint64_t(sysconf(_SC_PAGESIZE));
 }
 
-std::string cpu_set() {
+std::string cpu_set(pid_t thread) {
   // Machines have more CPUs than a cpu_set_t holds: grow until the kernel is content.
   for (size_t cpus = 1024; cpus <= 1u << 18; cpus *= 4) {
     std::vector<unsigned char> mask(CPU_ALLOC_SIZE(cpus));
     auto* set = reinterpret_cast<cpu_set_t*>(mask.data());
-    if (sched_getaffinity(0, mask.size(), set) != 0) continue;
+    if (sched_getaffinity(thread, mask.size(), set) != 0) continue;
     std::string list;
     for (size_t first = 0; first < cpus; ++first) {
       if (!CPU_ISSET_S(first, mask.size(), set)) continue;
@@ -75,6 +77,19 @@ std::string cpu_set() {
     return list;
   }
   return "";
+}
+
+int last_processor(pid_t thread) noexcept {
+  char path[64], text[1024];
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", int(thread));
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  ssize_t n = read(fd, text, sizeof text - 1);
+  close(fd);
+  text[n > 0 ? n : 0] = 0;
+  const char* at = strrchr(text, ')');  // behind the thread's name; the state is field 3
+  for (int field = 3; at && field <= 39; ++field) at = strchr(at + 1, ' ');
+  return at ? atoi(at) : -1;
 }
 
 std::string pid_namespace() {

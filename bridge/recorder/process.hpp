@@ -5,6 +5,8 @@
 // is 0 or empty.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 
@@ -21,8 +23,11 @@ ProcessFigures process_figures() noexcept;
 // Resident memory in bytes.
 uint64_t resident_bytes() noexcept;
 
-// The CPUs that the calling thread may use, Linux numbers: "0-3,8".
-std::string cpu_set();
+// The CPUs that a thread of this process may use, Linux numbers: "0-3,8".
+std::string cpu_set(pid_t thread);
+
+// The CPU on which a thread of this process ran last, Linux number; -1 if that cannot be told.
+int last_processor(pid_t thread) noexcept;
 
 // Within which the number of this process means something: "pid:[4026531836]".
 std::string pid_namespace();

@@ -40,6 +40,7 @@ void Recorder::thread_ended(void* memory) noexcept {
                         recorder().clock.ticks());
   }
   shard->inside_call = shard->own_work = 0;
+  shard->call_since.store(0, std::memory_order_relaxed);
   shard->pipeline_armed = false;
   shard->in_use.store(false, std::memory_order_release);
 }
@@ -89,11 +90,27 @@ void Recorder::leave_region(uint32_t handle) noexcept {
   s->leave_region(handle, needs_time ? clock.ticks() : 0);
 }
 
+uint64_t Recorder::hit_site(Shard& s, uint16_t call, const void* caller, const void* frame,
+                            uint64_t& now) noexcept {
+  constexpr uint64_t first_note = 64;  // then after twice as many hits each time
+  uint32_t site = sites.find(call, caller, frame);
+  const bool is_new = site == CallSites::kNone;
+  if (is_new) site = sites.add(call, caller, frame);
+  uint64_t after = 0;
+  if (site != CallSites::kNone) {
+    const uint64_t hits = s.sites[site].hit(now);
+    if (hits >= first_note && (hits & (hits - 1)) == 0) after |= kNoteSites;
+    if (sites.closes_step(site)) after |= kCloseStep;
+  }
+  if (is_new) now = clock.ticks();
+  return after;
+}
+
 void Recorder::open(uint64_t now) noexcept {
   activity_.since_ticks.store(now, std::memory_order_relaxed);
   activity_.period.store(activity_.period.load(std::memory_order_relaxed) + 1,
                          std::memory_order_relaxed);
-  for (int i = 0; i < n_shards(); ++i) shard_at(i).open(regions.size());
+  for (int i = 0; i < n_shards(); ++i) shard_at(i).open(now, regions.size());
   activity_.state.store(Activity::active, std::memory_order_release);
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "recorder/call_sites.hpp"
 #include "recorder/clock.hpp"
 #include "recorder/regions.hpp"
 #include "recorder/shard.hpp"
@@ -19,6 +20,9 @@
 namespace perfield {
 
 extern thread_local Shard* this_shard __attribute__((tls_model("initial-exec")));
+
+// What perfield_call_after is to do.
+enum AfterCall : uint64_t { kCloseStep = 1, kNoteSites = 2 };
 
 class Recorder {
  public:
@@ -36,6 +40,10 @@ class Recorder {
 
   void enter_region(uint32_t id, uint32_t counted_as) noexcept;
   void leave_region(uint32_t id) noexcept;
+  // Counts a hit of the site of a call; returns what is to be done after it (AfterCall). now: set
+  // anew where that took its time.
+  uint64_t hit_site(Shard& s, uint16_t call, const void* caller, const void* frame,
+                    uint64_t& now) noexcept;
 
   // --- the session's side
   // -------------------------------------------------------------------------
@@ -55,6 +63,7 @@ class Recorder {
 
   Clock clock;
   Regions regions;
+  CallSites sites;
 
  private:
   Shard* new_shard() noexcept;

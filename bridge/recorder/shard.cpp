@@ -36,8 +36,9 @@ Shard* Shard::create(const Activity& activity, uint32_t max_regions, uint32_t ma
   size_t counts = aligned(max_regions * sizeof(uint16_t));
   size_t values = aligned(max_regions * sizeof(RegionValues));
   size_t messages = aligned(max_messages * sizeof(Message));
-  size_t total =
-      aligned(sizeof(Shard)) + regions + counts + 2 * values + messages + slots * sizeof(uint32_t);
+  size_t sites = aligned(kMostSites * sizeof(SiteCounters));
+  size_t total = aligned(sizeof(Shard)) + regions + counts + 2 * values + messages + sites +
+                 slots * sizeof(uint32_t);
   // Fresh pages are zero and cost nothing until they are touched.
   void* memory = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
@@ -56,6 +57,7 @@ Shard* Shard::create(const Activity& activity, uint32_t max_regions, uint32_t ma
   s->closed_regions = reinterpret_cast<RegionValues*>(take(values));
   s->carry_regions = reinterpret_cast<RegionValues*>(take(values));
   s->messages = reinterpret_cast<Message*>(take(messages));
+  s->sites = reinterpret_cast<SiteCounters*>(take(sites));
   s->message_slots = reinterpret_cast<uint32_t*>(take(slots * sizeof(uint32_t)));
   s->slot_mask = slots - 1;
   return s;
@@ -233,9 +235,15 @@ void Shard::fold(uint64_t now, uint32_t n_regions) noexcept {
       closed_calls[c] = now_at;
     }
   }
+  // The open part of a call that the thread is inside; what follows is credited by leaving it.
+  uint64_t begun = call_since.load(std::memory_order_acquire);
+  if (begun && begun < now && call_since.compare_exchange_strong(begun, now, relaxed))
+    carry_calls[open_call.load(relaxed)].ticks += now - begun;
 }
 
-void Shard::open(uint32_t n_regions) noexcept {
+void Shard::open(uint64_t now, uint32_t n_regions) noexcept {
+  uint64_t begun = call_since.load(relaxed);
+  if (begun) call_since.compare_exchange_strong(begun, now, relaxed);
   for (uint32_t r = 0; r < n_regions; ++r) {
     closed_regions[r].inclusive = regions[r].inclusive.get();
     closed_regions[r].self = regions[r].self.get();

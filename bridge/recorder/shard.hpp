@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "recorder/call_sites.hpp"
 #include "recorder/calls.h"
 #include "recorder/events.h"
 
@@ -54,6 +55,27 @@ struct Message {
   uint64_t carry_count, carry_bytes, carry_empty, carry_largest;  // folded, not yet written
 };
 
+// Hits of one call site by one thread; stamps in ticks.
+struct SiteCounters {
+  Counter hits, first, last, interval;
+  Counter steady;  // intervals between half of and twice the one before
+
+  // Returns how many there are now.
+  uint64_t hit(uint64_t now) noexcept {
+    const uint64_t before = hits.get();
+    if (before == 0) {
+      first.set(now);
+    } else {
+      const uint64_t passed = now - last.get(), other = interval.get();
+      if (passed <= 2 * other && 2 * passed >= other) steady.add(1);
+      interval.set(passed);
+    }
+    last.set(now);
+    hits.set(before + 1);
+    return before + 1;
+  }
+};
+
 struct CallCounters {
   Counter count, ticks, bytes_out, bytes_in;
 };
@@ -91,6 +113,22 @@ class Shard {
         touched_calls[call >> 6].load(std::memory_order_relaxed) | (uint64_t(1) << (call & 63)),
         std::memory_order_relaxed);
   }
+  void enter_call(perfield_call call, uint64_t now) noexcept {
+    inside_call = 1;
+    open_call.store(call, std::memory_order_relaxed);
+    call_since.store(now, std::memory_order_release);
+  }
+  // Counts the call, and of its time what no closing in the meantime has credited.
+  void leave_call(perfield_call call, uint64_t entered, uint64_t now, uint64_t out,
+                  uint64_t in) noexcept {
+    inside_call = 0;
+    uint64_t since = call_since.load(std::memory_order_relaxed);
+    call_since.store(0, std::memory_order_release);
+    if (since < entered) since = entered;
+    bool passed =
+        now > since && activity->state.load(std::memory_order_relaxed) == Activity::active;
+    count_call(call, passed ? now - since : 0, out, in);
+  }
   void count_message(uint16_t call, int32_t peer, uint64_t bytes) noexcept;
 
   // Whether leaving this region leaves the innermost one, and one that the configuration leaves
@@ -107,7 +145,7 @@ class Shard {
   // Takes what has been counted up to `now` into carry.
   void fold(uint64_t now, uint32_t n_regions) noexcept;
   // Starts from here: what lies before `now` is not credited.
-  void open(uint32_t n_regions) noexcept;
+  void open(uint64_t now, uint32_t n_regions) noexcept;
 
   // Index of the first message row in use: those of `other peers` only once something went there.
   uint32_t first_message() const noexcept { return overflowed.get() ? 1 : PERFIELD_CALL_LIMIT; }
@@ -145,6 +183,9 @@ class Shard {
   CallCounters calls[PERFIELD_CALL_LIMIT];
   CallValues closed_calls[PERFIELD_CALL_LIMIT];
   CallValues carry_calls[PERFIELD_CALL_LIMIT];
+  std::atomic<uint16_t> open_call{0};   // of the call that the thread is inside
+  std::atomic<uint64_t> call_since{0};  // from when on its time is not credited yet; 0: none
+  SiteCounters* sites;                  // [kMostSites]
   std::atomic<uint64_t> touched_calls[PERFIELD_CALL_LIMIT / 64];
 
   Message* messages;  // [max_messages]; the first PERFIELD_CALL_LIMIT are `other peers` by call

@@ -96,7 +96,8 @@ void Session::start_run(int rank, int size, const std::string& mpi) {
   r.start(max_peers, config_.messages, config_.clock);
   sum_every_ = uint64_t(config_.sum_every);
   measure_every_ = uint64_t(config_.measure_every);
-  cpu_set_ = cpu_set();
+  main_thread_ = gettid();
+  cpu_set_ = cpu_set(main_thread_);
   figures_ = process_figures();
   wake_ticks_ = last_flush_ticks_ = placement_ticks_ = begin_ticks_ = r.clock.ticks();
   write_rank_entry(size, mpi);
@@ -109,7 +110,9 @@ void Session::start_run(int rank, int size, const std::string& mpi) {
   phase_ = Phase::setup;
   r.close();  // awake; start_clock makes it count
   paused_ = config_.start_paused ? 1 : 0;
+  sites_ticks_ = wake_ticks_;
   start_clock();
+  follow_steps();
 }
 
 void Session::write_rank_entry(int size, const std::string& mpi) {
@@ -135,6 +138,7 @@ void Session::write_rank_entry(int size, const std::string& mpi) {
 
 void Session::end(const std::string& reason) noexcept {
   if (!awake()) return;
+  windows_.stop();
   uint64_t now = recorder().clock.ticks();
   OwnWork own;
   try {
@@ -150,12 +154,14 @@ void Session::end(const std::string& reason) noexcept {
       }
       write_step(StepKind::teardown, step_, last_label_, NAN, now);
     }
+    write_sites();
     write_end_entry(reason);
     stream_.flush();
     check_writing();
     std::string trouble = files_.end(stream_);
     if (!trouble.empty()) tell("stage-end", trouble);
     stop_measuring();
+    tell_of_sites();
     for (const auto& [name, hook] : hooks_)
       if (!hook.hits && !hook.sentence.empty()) tell("hook-" + name, hook.sentence);
     summary_due_ = rank_ == 0 && config_.summary && reason != "abort";
@@ -165,6 +171,7 @@ void Session::end(const std::string& reason) noexcept {
 }
 
 void Session::stop_measuring() noexcept {
+  windows_.stop();
   phase_ = Phase::ended;
   recorder().stop();
 }

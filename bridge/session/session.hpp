@@ -6,6 +6,7 @@
 // them in the middle of one of them.
 #pragma once
 
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -14,11 +15,13 @@
 #include <vector>
 
 #include "recorder/config.hpp"
+#include "recorder/config_step_call.hpp"
 #include "recorder/events.h"
 #include "recorder/process.hpp"
 #include "recorder/recorder.hpp"
 #include "session/gate.hpp"
 #include "session/mesh.hpp"
+#include "session/windows.hpp"
 #include "session/values.hpp"
 #include "stream/append.hpp"
 #include "stream/run_directory.hpp"
@@ -35,6 +38,11 @@ class Session {
   void close_step(int64_t label, double time) noexcept;
   // A step of a program that calls no perfield_run: its number is counted, its time unknown.
   void close_step_of_region() noexcept { close_step(int64_t(step_), std::nan("")); }
+  // Steps that the configuration closes: session_sites.cpp.
+  void close_step_of_call() noexcept;
+  void close_window(uint64_t number) noexcept;
+  // Writes what is known of the call sites, once a second at most.
+  void note_sites() noexcept;
   void pause() noexcept;
   void resume() noexcept;
   void end(const std::string& reason) noexcept;
@@ -73,6 +81,11 @@ class Session {
   void start_run(int rank, int size, const std::string& mpi);
   void write_rank_entry(int size, const std::string& mpi);
   void write_end_entry(const std::string& reason);
+  void follow_steps();
+  bool steps_are_configured() noexcept;
+  void write_sites();
+  void tell_of_sites();
+  void close(int64_t label, double time, uint64_t now) noexcept;
   void count_step(int64_t label, double time, uint64_t now);
   void define_regions();
   void note_placement();
@@ -133,6 +146,13 @@ class Session {
   std::map<std::string, uint64_t> faults_;
   uint64_t stream_faults_ = 0, overflowed_ = 0;
   bool summary_due_ = false;
+
+  StepCall step_call_;
+  Windows windows_;
+  bool windowed_ = false;  // steps are closed by the clock, on a thread of its own
+  std::atomic<bool> told_configured_{false};
+  std::atomic<uint64_t> sites_ticks_{0};  // when the call sites were written last
+  pid_t main_thread_ = 0;
   bool stage_failed_ = false;
 };
 

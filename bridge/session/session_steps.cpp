@@ -72,13 +72,15 @@ void Session::give_up(const char* what) noexcept {
 }
 
 void Session::close_step(int64_t label, double time) noexcept {
-  if (!awake()) return;
+  if (!awake() || steps_are_configured()) return;
+  recorder().sites.stop();  // they are followed for those who know of no steps
   Recorder& r = recorder();
   uint64_t now = r.clock.ticks();
   OwnWork own;
   if (Shard* s = this_shard; s && s->inside_call) {
     // The program runs, so that call is over: an error handler left it by an exception or longjmp.
     s->inside_call = 0;
+    s->call_since.store(0, std::memory_order_relaxed);
     fault("mpi_call_not_returned_from");
   }
   if (Shard* s = this_shard; s && s->pipeline_armed) {
@@ -89,7 +91,11 @@ void Session::close_step(int64_t label, double time) noexcept {
          "ended; call it right before the call that enters the region");
   }
   Gate::Pass pass(gate_);
-  if (!pass || phase_ == Phase::asleep || phase_ == Phase::ended) return;
+  if (pass && phase_ != Phase::asleep && phase_ != Phase::ended) close(label, time, now);
+}
+
+void Session::close(int64_t label, double time, uint64_t now) noexcept {
+  Recorder& r = recorder();
   try {
     count_step(label, time, now);
   } catch (const std::exception& e) {
@@ -120,7 +126,7 @@ void Session::count_step(int64_t label, double time, uint64_t now) {
       if (!shared || is_measured(step_ + 1)) write_step(StepKind::step, step_, label, time, now);
     } else if (measure_every_ > 1 || (step_ + 1) % sum_every_ == 0) {
       write_step(StepKind::step, step_, label, time, now);
-      store_fields();
+      if (!windowed_) store_fields();
     }
     last_label_ = label;
     ++step_;
@@ -155,7 +161,7 @@ StepBody Session::body_of(StepKind kind, int64_t label, double time, uint64_t no
   b.major_faults = figures.major_faults - figures_.major_faults;
   b.faults = stream_faults_;
   b.mesh_version = mesh_.version();
-  b.pu = int16_t(sched_getcpu());
+  b.pu = int16_t(windowed_ ? last_processor(main_thread_) : sched_getcpu());
   return b;
 }
 
@@ -211,7 +217,7 @@ void Session::note_placement() {
   uint64_t now = r.clock.ticks();
   if (r.clock.span_ns(now - placement_ticks_) < kPlacementEvery_ns) return;
   placement_ticks_ = now;
-  std::string set = cpu_set();
+  std::string set = cpu_set(main_thread_);
   if (set == cpu_set_) return;
   cpu_set_ = set;
   stream_.json(EntryType::place, 0, JsonObject().text("cpuset", set).str());

@@ -125,7 +125,7 @@ uint16_t add_calls(Recorder& r, Rows& rows, Carry carry, StepBody* body) noexcep
       row.bytes_in += v.bytes_in;
       if (carry == Carry::emptied) v = {};
     }
-    if (row.count && rows.add(row)) ++n;
+    if ((row.count || row.ns) && rows.add(row)) ++n;  // no count: a call that has not returned yet
     if (row.time_class != PERFIELD_CLASS_io) continue;
     body->io_read_bytes += row.bytes_in;
     body->io_write_bytes += row.bytes_out;

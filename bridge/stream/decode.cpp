@@ -11,8 +11,8 @@ namespace {
 
 std::string name_of_type(uint16_t type) {
   static const char* const kNames[] = {"",     "rank", "region", "place", "clock",
-                                       "step", "mesh", "end",    "field"};
-  return type >= 1 && type <= 8 ? std::string(kNames[type]) + " entry"
+                                       "step", "mesh", "end",    "field", "sites"};
+  return type >= 1 && type <= 9 ? std::string(kNames[type]) + " entry"
                                 : "entry of unknown type " + std::to_string(type);
 }
 

@@ -20,7 +20,8 @@ enum class EntryType : uint16_t {
   step = 5,
   mesh = 6,
   end = 7,
-  field = 8
+  field = 8,
+  sites = 9
 };
 
 enum class StepKind : uint16_t { step = 0, setup = 1, teardown = 2 };

@@ -18,10 +18,14 @@ inline bool following() noexcept { return library.awake && !inside_fortran; }
 
 class Call {
  public:
-  explicit Call(perfield_call kind) noexcept
-      : entered(library.awake ? perfield_call_enter() : 0), kind(kind) {}
+  // caller and frame: of the wrapper that makes the object.
+  explicit Call(perfield_call kind, const void* caller = __builtin_return_address(0),
+                const void* frame = __builtin_frame_address(0)) noexcept
+      : Call(kind, library.awake ? perfield_call_enter(kind, following() ? caller : nullptr, frame)
+                                 : perfield_entered{0, 0}) {}
   ~Call() {
     if (entered) perfield_call_leave(kind, entered, bytes_out, bytes_in);
+    if (after_) perfield_call_after(after_);
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -33,6 +37,11 @@ class Call {
   const uint64_t entered;
   const perfield_call kind;
   uint64_t bytes_out = 0, bytes_in = 0;
+
+ private:
+  Call(perfield_call kind, perfield_entered begun) noexcept
+      : entered(begun.stamp), kind(kind), after_(begun.after) {}
+  const uint64_t after_;
 };
 
 // A status that tells who sent, also where the program does not want to know.

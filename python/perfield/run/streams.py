@@ -11,7 +11,8 @@ import numpy as np
 
 from perfield import _bridge
 
-TYPES = {"rank": 1, "region": 2, "place": 3, "clock": 4, "step": 5, "mesh": 6, "end": 7, "field": 8}
+NAMES = ("rank", "region", "place", "clock", "step", "mesh", "end", "field", "sites")
+TYPES = {name: number for number, name in enumerate(NAMES, 1)}
 VERSION = 1  # of all bodies that this perfield knows
 
 

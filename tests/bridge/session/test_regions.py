@@ -325,7 +325,8 @@ def test_more_tables_than_an_entry_holds_add_up_exactly_in_other_peers(measured,
         before="""
       #include <pthread.h>
       /* What a source of events calls: see bridge/recorder/events.h. 1: send. */
-      uint64_t perfield_call_enter(void);
+      typedef struct { uint64_t stamp, after; } Entered;
+      Entered perfield_call_enter(uint16_t call, const void* caller, const void* frame);
       void perfield_call_leave(uint16_t call, uint64_t entered, uint64_t out, uint64_t in);
       void perfield_message(uint16_t call, int32_t peer, uint64_t bytes);
       void perfield_waited(int32_t peer, uint64_t entered);
@@ -333,7 +334,7 @@ def test_more_tables_than_an_entry_holds_add_up_exactly_in_other_peers(measured,
       static void* thread(void* unused) {
         (void)unused;
         for (int peer = 0; peer < 100; ++peer) {
-          uint64_t entered = perfield_call_enter();
+          uint64_t entered = perfield_call_enter(1, 0, 0).stamp;
           perfield_message(1, peer, 8);
           perfield_waited(peer, entered);
           perfield_call_leave(1, entered, 0, 0);

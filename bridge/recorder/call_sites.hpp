@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// call_sites.hpp - the places of the program from which MPI is called, told apart by how they were
+// reached: kind of call, return address and position of the stack. A place that is new is unwound
+// once; what it is known by from then on, its chain of callers, is the same in all ranks. The hot
+// path looks a place up in a fixed table; nothing allocates, and what finds no room is counted.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "recorder/calls.h"
+
+namespace perfield {
+
+inline constexpr int kMostSites = 256;
+inline constexpr int kMostSiteFrames = 32;
+
+// One caller: an address as the file of its module has it.
+struct SiteFrame {
+  uint32_t module;
+  uint64_t offset;
+};
+
+struct CallSite {
+  uint16_t call;
+  uint16_t number;  // 1, 2, ... among the sites of that call, in the order of their first hits
+  uint32_t n_frames;
+  uint64_t identity;
+  SiteFrame frames[kMostSiteFrames];  // innermost first
+};
+
+class CallSites {
+ public:
+  static constexpr uint32_t kNone = ~uint32_t(0);
+  static constexpr uint32_t kSlots = 1024;  // of which at least half stay free
+
+  // From now on calls are followed. A hit of site `number` of `call` closes a step (0: none does);
+  // at_first_step is called before the first of them.
+  void start(uint16_t call, uint16_t number, void (*at_first_step)()) noexcept;
+  // No more, for good.
+  void stop() noexcept { following_.store(false, std::memory_order_relaxed); }
+  bool following() const noexcept { return following_.load(std::memory_order_relaxed); }
+
+  // The site of a call; kNone if it is not known yet.
+  uint32_t find(uint16_t call, const void* caller, const void* frame) noexcept;
+  // Notes it; takes microseconds. kNone where there is no room.
+  uint32_t add(uint16_t call, const void* caller, const void* frame) noexcept;
+  // Whether a hit of it closes a step. The first time, setup ends before.
+  bool closes_step(uint32_t site) noexcept;
+
+  uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }
+  const CallSite& operator[](uint32_t site) const noexcept { return sites_[site]; }
+  uint64_t overflowed() const noexcept { return overflowed_.load(std::memory_order_relaxed); }
+  uint64_t step_hits() const noexcept { return step_hits_.load(std::memory_order_relaxed); }
+
+  // Path of a module ("": the program itself), and how many there are.
+  const char* module(uint32_t number) const noexcept { return modules_[number]; }
+  uint32_t n_modules() const noexcept { return n_modules_; }
+
+ private:
+  static constexpr uint32_t kMostKeys = 512, kMostModules = 64, kLongestPath = 512;
+  struct Slot {
+    std::atomic<uint32_t> site{0};  // its number + 1; 0: free
+    uint16_t call = 0;
+    const void *caller = nullptr, *frame = nullptr;
+  };
+  struct Backtrace;
+
+  uint32_t site_of(const Backtrace& found, uint16_t call) noexcept;
+  uint32_t module_number(const char* path) noexcept;
+
+  std::atomic<bool> following_{false};
+  std::atomic<uint32_t> size_{0}, step_site_{kNone};
+  std::atomic<uint64_t> overflowed_{0}, step_hits_{0};
+  uint16_t step_call_ = 0, step_number_ = 0;
+  void (*at_first_step_)() = nullptr;
+  std::mutex mutex_;
+  std::atomic<uint32_t> n_keys_{0};
+  uint32_t n_modules_ = 0;
+  Slot slots_[kSlots];
+  CallSite sites_[kMostSites];
+  char modules_[kMostModules][kLongestPath];
+};
+
+}  // namespace perfield
