@@ -73,6 +73,12 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe has gone, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except ModuleNotFoundError as error:
+        from perfield.pictures import NEEDS_VTK
+
+        bare = str(error).startswith("No module named 'vtk")
+        print(f"perfield {arguments.command}: {f'this {NEEDS_VTK}' if bare else error}", file=sys.stderr)
+        return 2
     except (CommandError, OSError, ValueError, ImportError) as error:
         print(f"perfield {arguments.command}: {error}", file=sys.stderr)
         return 2

@@ -21,6 +21,11 @@ _MODULE_OF = {
     "topology_table": "topology_picture",
 }
 
+NEEDS_VTK = (
+    "needs VTK's Python modules, which are not installed here; install the Debian package python3-paraview "
+    "and use the Python that it belongs to, or call pip install vtk, which suffices for all but images."
+)
+
 __all__ = sorted(_MODULE_OF)
 
 
@@ -31,10 +36,6 @@ def __getattr__(name: str) -> Any:
         module = importlib.import_module(f".{_MODULE_OF[name]}", __name__)
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("vtk"):
-            raise ModuleNotFoundError(
-                f"perfield.pictures.{name} needs VTK's Python modules ({error}); install the Debian package "
-                "python3-paraview, or use the Python that it belongs to.",
-                name=error.name,
-            ) from error
+            raise ModuleNotFoundError(f"perfield.pictures.{name} {NEEDS_VTK}", name=error.name) from error
         raise
     return getattr(module, name)

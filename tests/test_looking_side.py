@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`pip install .` in a plain virtual environment: what works without VTK, and with pip's."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import clean_environment
+
+import twin
+
+pytestmark = pytest.mark.long
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """plain(*words): runs a command of a virtual environment that sees no package of the system."""
+    folder = tmp_path_factory.mktemp("plain")
+    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+
+    def run(name: str, *words: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [folder / "venv/bin" / name, *map(str, words)],
+            env=clean_environment(),
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    build = f"--config-settings=build-dir={folder}/build"
+    installed = run("pip", "install", "--quiet", build, REPOSITORY)
+    if "No matching distribution" in installed.stderr:
+        pytest.skip("pip reaches no package index here")
+    assert installed.returncode == 0, installed.stderr
+    return run
+
+
+@pytest.fixture(scope="module")
+def run_directory(tmp_path_factory) -> Path:
+    """A run with a mesh: nothing of it is of this machine."""
+    return twin.write_run(tmp_path_factory.mktemp("run") / "run", ranks=2, steps=3, mesh=True)
+
+
+def test_values_are_there_without_vtk_and_pictures_say_what_they_need(plain, run_directory, tmp_path):
+    said = plain("perfield", "info", run_directory)
+    assert said.returncode == 0 and "steps      3 on 2 ranks" in said.stdout, said.stderr
+    values = plain(
+        "python", "-c", f"import perfield; print(perfield.open({str(run_directory)!r}).dataset().sizes)"
+    )
+    assert "'step': 3" in values.stdout, values.stderr
+    drawn = plain("perfield", "render", run_directory, "-o", tmp_path / "pictures")
+    assert drawn.returncode == 2
+    assert "perfield render: this needs VTK's Python modules, which are not installed here" in drawn.stderr
+    assert "pip install vtk" in drawn.stderr
+
+
+def test_with_vtk_from_pip_all_is_written_but_images(plain, run_directory, tmp_path):
+    installed = plain("pip", "install", "--quiet", "vtk>=9.2")
+    if "No matching distribution" in installed.stderr:
+        pytest.skip("pip reaches no package index here")
+    pictures = tmp_path / "pictures"
+    drawn = plain("perfield", "render", run_directory, "-o", pictures, "--images")
+    assert (pictures / "geometry.pvd").exists() and (pictures / "topology.pvd").exists()
+    assert drawn.returncode == 2
+    assert "images need ParaView's Python modules" in drawn.stderr
