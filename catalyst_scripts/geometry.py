@@ -16,6 +16,7 @@ if "__file__" in globals():
 
 import paraview.simple as pv
 from colours import ABSENT, OUTLINE, PALETTE, TEXT, colour, plain
+from in_program import Program, is_pipeline
 from scene import Pictures, at_first_step, fit_camera, new_view, set_title
 
 DIRECTION, UP = (-1.0, 0.75, -0.6), (0.0, 0.0, 1.0)
@@ -118,5 +119,14 @@ def main() -> None:
     at_first_step([view], open_in(view, Pictures.from_environment()))
 
 
+def in_program() -> Any:
+    """The pipeline inside the measured program; returns Catalyst's options."""
+    program = Program("geometry")
+    program.extract("VTPD", "vtpd")
+    return program.options
+
+
 if __name__ == "__main__":
     main()
+elif is_pipeline(__name__):
+    options = in_program()

@@ -35,6 +35,7 @@ NEWEST_GLIBC = (2, 34)
 EXPORTED = {
     "libperfield.so": r"perfield_\w+",
     "libperfield_openmpi.so": r"P?MPI_\w+",
+    "libperfield_catalyst.so": r"perfield_catalyst_\w+",
     "libperfield_openfoam.so": r"_ZNK4Foam4Time3runEv|_ZN4Foam16profilingTrigger\w+",
 }
 

@@ -71,25 +71,20 @@ void read_at(const std::string& path, const uint64_t* offsets, size_t count, Tak
   }
 }
 
-py::dict read_steps(const std::string& path, const Offsets& offsets) {
-  const uint64_t* wanted = offsets.data();
-  const auto count = static_cast<size_t>(offsets.size());
-  Steps steps;
-  {
-    py::gil_scoped_release released;
-    read_at(path, wanted, count, [&](const EntryHeader& header, const unsigned char* body) {
-      perfield::StepView view{};
-      const bool whole = body && header.type == static_cast<uint16_t>(perfield::EntryType::step) &&
-                         perfield::view_step(body, header.body_bytes, &view);
-      if (!whole) view = {};
-      steps.whole.push_back(whole);
-      steps.fixed.push_back(view.fixed);
-      append_table(view.regions, view.fixed.n_regions, &steps.regions, &steps.region_start);
-      append_table(view.messages, view.fixed.n_messages, &steps.messages, &steps.message_start);
-      append_table(view.waits, view.fixed.n_waits, &steps.waits, &steps.wait_start);
-      append_table(view.calls, view.fixed.n_calls, &steps.calls, &steps.call_start);
-    });
-  }
+// body: nullptr where there is none.
+void append_step(const unsigned char* body, size_t bytes, Steps* steps) {
+  perfield::StepView view{};
+  const bool whole = body && perfield::view_step(body, bytes, &view);
+  if (!whole) view = {};
+  steps->whole.push_back(whole);
+  steps->fixed.push_back(view.fixed);
+  append_table(view.regions, view.fixed.n_regions, &steps->regions, &steps->region_start);
+  append_table(view.messages, view.fixed.n_messages, &steps->messages, &steps->message_start);
+  append_table(view.waits, view.fixed.n_waits, &steps->waits, &steps->wait_start);
+  append_table(view.calls, view.fixed.n_calls, &steps->calls, &steps->call_start);
+}
+
+py::dict to_tables(Steps&& steps) {
   py::dict result;
   result["whole"] = to_array(std::move(steps.whole)).attr("astype")("bool");
   result["steps"] = to_array(std::move(steps.fixed));
@@ -102,6 +97,27 @@ py::dict read_steps(const std::string& path, const Offsets& offsets) {
   result["wait_start"] = to_array(std::move(steps.wait_start));
   result["call_start"] = to_array(std::move(steps.call_start));
   return result;
+}
+
+py::dict read_steps(const std::string& path, const Offsets& offsets) {
+  const uint64_t* wanted = offsets.data();
+  const auto count = static_cast<size_t>(offsets.size());
+  Steps steps;
+  {
+    py::gil_scoped_release released;
+    read_at(path, wanted, count, [&](const EntryHeader& header, const unsigned char* body) {
+      const bool is_step = header.type == static_cast<uint16_t>(perfield::EntryType::step);
+      append_step(is_step ? body : nullptr, header.body_bytes, &steps);
+    });
+  }
+  return to_tables(std::move(steps));
+}
+
+py::dict decode_steps(const std::vector<std::string>& bodies) {
+  Steps steps;
+  for (const std::string& body : bodies)
+    append_step(reinterpret_cast<const unsigned char*>(body.data()), body.size(), &steps);
+  return to_tables(std::move(steps));
 }
 
 py::list read_bodies(const std::string& path, const Offsets& offsets) {
@@ -234,6 +250,12 @@ void bind_reading(py::module_& module) {
              "Returns a dict: 'whole' (bool per entry; False: damaged, all 0), 'steps' (fixed\n"
              "parts), the tables 'regions', 'messages', 'waits', 'calls' of all entries one after\n"
              "another, and '<table>_start' (n + 1,): where an entry's rows begin.");
+  module.def(
+      "decode_steps",
+      [](const std::vector<py::bytes>& bodies) {
+        return decode_steps(std::vector<std::string>(bodies.begin(), bodies.end()));
+      },
+      py::arg("bodies"), "The same for the bodies of step entries, as bytes.");
   module.def("read_bodies", &read_bodies, py::arg("path"), py::arg("offsets"),
              "Bodies of the entries at these offsets, as bytes; None where one is damaged.");
   module.def("read_openings", &read_openings, py::arg("path"), py::arg("offsets"), py::arg("most"),

@@ -92,9 +92,10 @@ struct Limit {
   double least, most;
 };
 const Limit kLimits[] = {
-    {"measure_every", 1, 1e9},  {"sum_every", 1, 1e9},      {"skip_steps", 0, 1e15},
-    {"fields_every", -1, 1e15}, {"max_regions", 1, 1e7},    {"max_peers", 1, 1e7},
-    {"record_limit", 1, 9e18},  {"flush_seconds", 0, 3600}, {"step_seconds", 0, 86400}};
+    {"measure_every", 1, 1e9},   {"sum_every", 1, 1e9},      {"skip_steps", 0, 1e15},
+    {"fields_every", -1, 1e15},  {"max_regions", 1, 1e7},    {"max_peers", 1, 1e7},
+    {"record_limit", 1, 9e18},   {"flush_seconds", 0, 3600}, {"step_seconds", 0, 86400},
+    {"catalyst_every", 1, 1e15}, {"catalyst_ranks", 0, 1e9}, {"catalyst_patience", 0.001, 1e9}};
 
 // A sentence's second half about a value of the right type, "" if it is a sensible one.
 std::string complaint(const Key& key, const TomlValue& value) {
@@ -136,6 +137,7 @@ class Loader {
                std::to_string(result_.config.sum_every) + " (" + origin_of("sum_every") +
                ") exclude each other: a frame is one step in so many, or the sum of so many; "
                "leave one of them out");
+    if (result_.config.catalyst_in_process) check_in_process();
     check_steps();
     for (size_t i = 0; i < std::size(kKeys); ++i)
       result_.origins[i].value = kKeys[i].literal(result_.config);
@@ -154,6 +156,21 @@ class Loader {
       found += (n++ ? " and " : "") + (name + (" = " + value)) + " (" + origin_of(name) + ")";
     }
     if (n > 1) complain(found + " exclude each other: each says where steps end; keep one of them");
+  }
+
+  // Pictures in process need all ranks at once, which only steps closed by perfield_run promise.
+  void check_in_process() {
+    for (const char* other : {"step_region", "step_call", "step_seconds"}) {
+      const Key* key = find(other);
+      if (!key || origin_of(other) == "default") continue;
+      const std::string value = key->literal(result_.config);
+      if (value == "\"\"" || value == "0") continue;
+      complain(
+          "catalyst_in_process (" + origin_of("catalyst_in_process") + ") and " + other + " = " +
+          value + " (" + origin_of(other) +
+          ") exclude each other: pictures inside the program need all ranks at once, where "
+          "they call perfield_run or OpenFOAM's time loop closes a step; leave one of them out");
+    }
   }
 
   void read_file() {
@@ -175,8 +192,8 @@ class Loader {
     std::map<std::string, int> seen;
     for (const TomlEntry& entry : file.entries) {
       const std::string where = path + ":" + std::to_string(entry.line);
-      const Key* key = find(entry.key);
-      const auto [first, fresh] = seen.emplace(entry.key, entry.line);
+      const Key* key = find(without_table(entry.key));
+      const auto [first, fresh] = seen.emplace(without_table(entry.key), entry.line);
       if (!key)
         complain(where + ": there is no key '" + entry.key + "'; " + advice(entry.key, ""));
       else if (!fresh)
@@ -223,6 +240,12 @@ class Loader {
     return result_.origins[static_cast<size_t>(find(name) - kKeys)].origin;
   }
 
+  // in_process in the table [catalyst] is the key catalyst_in_process.
+  static std::string without_table(std::string name) {
+    std::replace(name.begin(), name.end(), '.', '_');
+    return name;
+  }
+
   static const Key* find(const std::string& name) {
     for (const Key& key : kKeys)
       if (name == key.name) return &key;
@@ -234,8 +257,12 @@ class Loader {
     for (const Key& key : kKeys) names.push_back(prefix.empty() ? key.name : variable(key.name));
     const std::string nearest = nearest_name(prefix + wrong, names);
     if (nearest.empty()) return "'perfield config' lists all keys";
-    const bool in_table = prefix.empty() && wrong.find('.') != std::string::npos;
-    return "did you mean " + nearest + (in_table ? ", above the first [table]?" : "?");
+    const size_t dot = prefix.empty() ? wrong.find('.') : std::string::npos;
+    if (dot == std::string::npos) return "did you mean " + nearest + "?";
+    const std::string table = wrong.substr(0, dot) + "_";
+    if (nearest.compare(0, table.size(), table) == 0)
+      return "did you mean " + nearest.substr(table.size()) + "?";
+    return "did you mean " + nearest + ", above the first [table]?";
   }
 
   void complain(const std::string& sentence) { result_.errors.push_back(sentence); }

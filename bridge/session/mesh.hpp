@@ -18,6 +18,13 @@ namespace perfield {
 
 class Mesh {
  public:
+  struct Field {
+    int block;
+    std::string name;
+    int association;
+    perfield_array values;
+  };
+
   // path: the node's mesh file, opened at the first description. complain(topic, sentence): what
   // is wrong with a description is told and the description is left out. most_bytes: of the file,
   // beyond which there are no new versions.
@@ -36,10 +43,15 @@ class Mesh {
   void changed();
   void field(int block, const char* name, int association, const perfield_array& values);
 
+  // Blocks are handed on, too, as they are written: version and the parts of the entry's body.
+  using BlockCopier = std::function<void(uint64_t, const iovec*, int)>;
+  void copy_blocks_to(BlockCopier copier) { copy_block_ = std::move(copier); }
+
   // Writes all fields as those of this step.
   void write_fields(uint64_t step);
 
   bool has_fields() const { return !fields_.empty(); }
+  const std::vector<Field>& fields() const { return fields_; }
   uint16_t version() const { return no_more_ ? 0 : version_; }
   const Appender& file() const { return file_; }
 
@@ -50,13 +62,6 @@ class Mesh {
     std::vector<unsigned char>
         own;  // a packed or changed copy; empty: the program's memory is used
   };
-  struct Field {
-    int block;
-    std::string name;
-    int association;
-    perfield_array values;
-  };
-
   struct Size {
     int64_t points, cells;
   };
@@ -82,6 +87,7 @@ class Mesh {
   uint64_t run_id_ = 0;
   int rank_ = 0;
   std::function<void(const std::string&, const std::string&)> complain_;
+  BlockCopier copy_block_;
   Appender file_;
   uint16_t version_ = 0;
   bool version_open_ = false;  // further blocks belong to version_

@@ -58,6 +58,8 @@ void Mesh::write(EntryType type, uint64_t index, JsonObject& json, std::vector<P
   vectors[0] = {lengths, sizeof lengths};
   vectors[1] = {text.data(), text.size()};
   file_.write_parts(type, index, vectors.data(), int(vectors.size()));
+  if (copy_block_ && type == EntryType::mesh)
+    copy_block_(index, vectors.data(), int(vectors.size()));
 }
 
 void Mesh::field(int block, const char* name, int association, const perfield_array& values) {

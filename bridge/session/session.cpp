@@ -58,6 +58,7 @@ void Session::wake(int rank, int size, const std::string& mpi) noexcept {
                          "(`perfield config` shows it)");
       return;
     }
+    in_process_.configure(config_);
     start_run(rank, size, mpi);
   } catch (const std::exception& e) {
     stop_measuring();
@@ -93,6 +94,12 @@ void Session::start_run(int rank, int size, const std::string& mpi) {
   files_.release();
   mesh_.start(files_.mesh, files_.mesh_instead, run_.run_id, rank, uint64_t(config_.record_limit),
               [](const std::string& topic, const std::string& sentence) { tell(topic, sentence); });
+  if (in_process_.wanted()) {
+    in_process_.describe_run(run_.path, rank, size, mpi, sources_);
+    mesh_.copy_blocks_to([this](uint64_t version, const iovec* parts, int n_parts) {
+      in_process_.keep_block(version, parts, n_parts);
+    });
+  }
   r.start(max_peers, config_.messages, config_.clock);
   sum_every_ = uint64_t(config_.sum_every);
   measure_every_ = uint64_t(config_.measure_every);
@@ -137,6 +144,7 @@ void Session::write_rank_entry(int size, const std::string& mpi) {
 // --- ending ----------------------------------------------------------------------------------
 
 void Session::end(const std::string& reason) noexcept {
+  if (reason == "finalize") finish_in_process();
   if (!awake()) return;
   windows_.stop();
   uint64_t now = recorder().clock.ticks();

@@ -20,9 +20,10 @@
 #include "recorder/process.hpp"
 #include "recorder/recorder.hpp"
 #include "session/gate.hpp"
+#include "session/in_process.hpp"
 #include "session/mesh.hpp"
-#include "session/windows.hpp"
 #include "session/values.hpp"
+#include "session/windows.hpp"
 #include "stream/append.hpp"
 #include "stream/run_directory.hpp"
 #include "stream/staging.hpp"
@@ -43,6 +44,8 @@ class Session {
   void close_window(uint64_t number) noexcept;
   // Writes what is known of the call sites, once a second at most.
   void note_sites() noexcept;
+  // Pictures of the step just closed, inside the program: where every rank closes it, explicitly.
+  void show_in_process() noexcept;
   void pause() noexcept;
   void resume() noexcept;
   void end(const std::string& reason) noexcept;
@@ -104,6 +107,9 @@ class Session {
   std::vector<Row> look_at_step(F rows) noexcept;
   void write_step(StepKind kind, uint64_t index, int64_t label, double time, uint64_t now);
   uint64_t fields_interval() const noexcept;
+  template <typename F>
+  void between_steps(F action) noexcept;
+  void finish_in_process() noexcept;
   void store_fields() noexcept;
   void flush_when_due(uint64_t now) noexcept;
   void check_writing() noexcept;
@@ -119,6 +125,7 @@ class Session {
   int rank_ = 0, size_ = 0;
   Appender stream_;
   Mesh mesh_;
+  InProcess in_process_;
   StepValues values_;
 
   uint64_t step_ = 0;                           // index of the step that is open

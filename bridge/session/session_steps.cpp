@@ -44,6 +44,7 @@ void Session::stop_clock(uint64_t now) noexcept {
 }
 
 void Session::setup_done() noexcept {
+  in_process_.steps_begin();
   if (!awake()) return;
   uint64_t now = recorder().clock.ticks();
   OwnWork own;
@@ -178,6 +179,8 @@ void Session::write_step(StepKind kind, uint64_t index, int64_t label, double ti
   if (unsigned char* at = stream_.begin(EntryType::step, index, room)) {
     size_t bytes = encode_step(r, b, at, room);
     memcpy(&b, at, sizeof b);
+    if (kind == StepKind::step)
+      in_process_.keep_entry(index, label, time, b.mesh_version, at, bytes);
     if (kind == StepKind::step && !(flags_ & kStepNotMeasured)) values_.closed(at, bytes);
     overflowed_ += b.overflowed;
     if (b.faults) faults_["ends_without_begin_or_not_reached"] += b.faults;
@@ -208,6 +211,7 @@ void Session::define_regions() {
     json.natural("id", id).text("name", d.name).text("file", d.file);
     json.integer("line", d.line).integer("block", d.block).natural("site", d.site);
     stream_.json(EntryType::region, id, json.str());
+    in_process_.keep_region(json.str());
     d.written = true;
   }
 }

@@ -79,6 +79,7 @@ PERFIELD_EXPORT void perfield_finalize(void) {
 PERFIELD_EXPORT void perfield_run(int64_t step, double time) {
   wake_at_first_use();
   session().close_step(step, time);
+  session().show_in_process();
 }
 
 PERFIELD_EXPORT int perfield_measuring(void) {

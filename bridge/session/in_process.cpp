@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// in_process.cpp - see in_process.hpp. Called by the thread that closes steps.
+#include "session/in_process.hpp"
+
+#include <dlfcn.h>
+
+#include "session/tell.hpp"
+#include "stream/json.hpp"
+
+namespace perfield {
+namespace {
+
+// Beside the library that this code is part of.
+std::string path_of_library() {
+  Dl_info info{};
+  const void* here = reinterpret_cast<const void*>(&path_of_library);
+  const std::string own = dladdr(here, &info) && info.dli_fname ? info.dli_fname : "";
+  const size_t slash = own.rfind('/');
+  return (slash == std::string::npos ? "" : own.substr(0, slash + 1)) + "libperfield_catalyst.so";
+}
+
+template <typename Function>
+bool find(void* library, const char* name, Function* function) noexcept {
+  *function = reinterpret_cast<Function>(dlsym(library, name));
+  return *function != nullptr;
+}
+
+std::vector<perfield_catalyst_body> bodies_of(const std::vector<std::string>& texts) {
+  std::vector<perfield_catalyst_body> bodies;
+  for (const std::string& text : texts) bodies.push_back({text.data(), text.size()});
+  return bodies;
+}
+
+}  // namespace
+
+void InProcess::configure(const Config& config) {
+  wanted_ = config.catalyst_in_process;
+  config_ = config;
+  skip_ = uint64_t(config.skip_steps);
+  measure_every_ = uint64_t(config.measure_every);
+  sum_every_ = uint64_t(config.sum_every);
+  every_ = uint64_t(config.catalyst_every);
+}
+
+void InProcess::describe_run(const std::string& path, int rank, int size, const std::string& mpi,
+                             const std::vector<std::string>& sources) {
+  JsonObject json;
+  json.text("run", path).integer("rank", rank).integer("size", size).text("mpi", mpi);
+  json.texts("sources", sources);
+  json.texts("scripts", config_.catalyst_scripts).integer("ranks", config_.catalyst_ranks);
+  json.raw("extracts", config_.catalyst_extracts ? "true" : "false");
+  json.raw("images", config_.catalyst_images ? "true" : "false");
+  json.text("live", config_.catalyst_live).text("mesh_path", config_.mesh_path);
+  const double patience[] = {config_.catalyst_patience};
+  json.numbers("patience", patience, 1);
+  settings_ = json.str();
+}
+
+void InProcess::keep_region(const std::string& json) {
+  if (wanted_) regions_.push_back(json);
+}
+
+void InProcess::keep_entry(uint64_t index, int64_t label, double time, uint16_t mesh_version,
+                           const unsigned char* body, size_t bytes) {
+  if (!wanted_) return;
+  shown_.index = index;
+  shown_.label = label;
+  shown_.time = time;
+  shown_.mesh_version = mesh_version;
+  entry_.assign(reinterpret_cast<const char*>(body), bytes);
+}
+
+void InProcess::keep_block(uint64_t mesh_version, const iovec* parts, int n_parts) {
+  if (!wanted_) return;
+  if (mesh_version != blocks_version_) blocks_.clear();  // never shown, and never will be
+  blocks_version_ = mesh_version;
+  std::string body;
+  for (int i = 0; i < n_parts; ++i)
+    body.append(static_cast<const char*>(parts[i].iov_base), parts[i].iov_len);
+  blocks_.push_back(std::move(body));
+}
+
+bool InProcess::is_due() noexcept {
+  if (!wanted_ || busy_) return false;
+  if (!steps_begun_) {  // what was closed is the setup
+    steps_begun_ = true;
+    return false;
+  }
+  const uint64_t step = step_++;
+  if (step < skip_) return false;
+  const bool is_frame =
+      measure_every_ > 1 ? (step - skip_) % measure_every_ == 0 : (step + 1) % sum_every_ == 0;
+  if (!is_frame || step < next_shown_) return false;
+  next_shown_ = step + every_;
+  return true;
+}
+
+bool InProcess::load() noexcept {
+  if (library_ != Library::not_loaded) return library_ == Library::ready;
+  library_ = Library::unusable;
+  if (settings_.empty()) return false;  // this rank never began to measure, which was told
+  const std::string path = path_of_library();
+  void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (!library || !find(library, "perfield_catalyst_start", &start_) ||
+      !find(library, "perfield_catalyst_show", &show_) ||
+      !find(library, "perfield_catalyst_finish", &finish_)) {
+    const char* reason = dlerror();
+    tell("catalyst", "there are no pictures in the program, since " + path + " cannot be loaded (" +
+                         (reason ? reason : "it lacks a function") +
+                         "); install perfield with pip, for a Python with a shared libpython");
+    return false;
+  }
+  if (start_(config_.catalyst_python.c_str(), settings_.c_str())) library_ = Library::ready;
+  return library_ == Library::ready;
+}
+
+void InProcess::show(const std::vector<Mesh::Field>* fields) noexcept try {
+  busy_ = true;  // a pipeline may well close steps of its own
+  if (load()) {
+    const std::vector<perfield_catalyst_body> regions = bodies_of(regions_);
+    const std::vector<perfield_catalyst_body> blocks = bodies_of(blocks_);
+    std::vector<perfield_catalyst_field> list;
+    if (fields)
+      for (const Mesh::Field& f : *fields)
+        list.push_back({f.block, f.association, f.name.c_str(), f.values});
+    shown_.measuring = fields != nullptr;
+    shown_.entry = {entry_.data(), entry_.size()};
+    shown_.regions = regions.data();
+    shown_.n_regions = regions.size();
+    shown_.blocks = blocks.data();
+    shown_.n_blocks = blocks.size();
+    shown_.fields = list.data();
+    shown_.n_fields = list.size();
+    if (!show_(&shown_)) library_ = Library::unusable;
+  }
+  if (library_ == Library::unusable) wanted_ = false;  // for good
+  entry_.clear();
+  regions_.clear();
+  std::vector<std::string>().swap(blocks_);
+  busy_ = false;
+} catch (...) {
+  wanted_ = busy_ = false;
+}
+
+void InProcess::finish() noexcept {
+  if (library_ == Library::ready) finish_();
+  library_ = Library::unusable;
+  wanted_ = false;
+}
+
+}  // namespace perfield

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// in_process.hpp - the way to pictures inside the measured program: which steps are shown, what is
+// kept of them until then, and libperfield_catalyst.so, which is loaded with the first of them.
+// Does nothing unless catalyst_in_process is set.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "catalyst/catalyst.h"
+#include "recorder/config.hpp"
+#include "session/mesh.hpp"
+
+namespace perfield {
+
+class InProcess {
+ public:
+  void configure(const Config& config);
+  bool wanted() const noexcept { return wanted_; }
+  // What the pictures need to know of this run, as JSON; without it this rank cannot take part.
+  void describe_run(const std::string& path, int rank, int size, const std::string& mpi,
+                    const std::vector<std::string>& sources);
+
+  // What is written to the run is kept here, too, until it is shown.
+  void keep_region(const std::string& json);
+  void keep_entry(uint64_t index, int64_t label, double time, uint16_t mesh_version,
+                  const unsigned char* body, size_t bytes);
+  void keep_block(uint64_t mesh_version, const iovec* parts, int n_parts);
+
+  // The time loop begins: the next step that is closed is the first.
+  void steps_begin() noexcept { steps_begun_ = true; }
+  // Whether the step just closed is shown. To be asked once for each: it counts, so that all ranks
+  // decide alike without asking one another, whatever became of their measuring.
+  bool is_due() noexcept;
+  // Shows it. Collective. fields: nullptr where measuring has ended.
+  void show(const std::vector<Mesh::Field>* fields) noexcept;
+  void finish() noexcept;
+
+ private:
+  enum class Library { not_loaded, ready, unusable };
+
+  bool load() noexcept;
+
+  bool wanted_ = false, steps_begun_ = false, busy_ = false;
+  uint64_t skip_ = 0, measure_every_ = 1, sum_every_ = 1, every_ = 1;
+  uint64_t step_ = 0, next_shown_ = 0;
+  Config config_;
+  std::string settings_;
+  perfield_catalyst_step shown_{};
+  std::string entry_;
+  uint64_t blocks_version_ = 0;
+  std::vector<std::string> regions_, blocks_;
+  Library library_ = Library::not_loaded;
+  decltype(&perfield_catalyst_start) start_ = nullptr;
+  decltype(&perfield_catalyst_show) show_ = nullptr;
+  decltype(&perfield_catalyst_finish) finish_ = nullptr;
+};
+
+}  // namespace perfield

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The datasets that pipelines inside the program see: the channels "geometry" and "topology".
+
+Both hold what `perfield render` writes, array by array.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkMultiBlockDataSet, vtkPartitionedDataSet
+
+import perfield
+from perfield.pictures.blocks import MeshMissingError
+from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks
+from perfield.pictures.pieces import Pieces, StoredPieces, choose_pieces
+from perfield.pictures.row_labels import row_labels
+from perfield.pictures.topology_picture import TopologyScene, topology, topology_scene
+
+LAYERS = ("machine", "ranks", "measurements", "messages", "labels")
+
+
+class GeometryChannel:
+    """Some ranks' pieces of the mesh, one partition for each block."""
+
+    def __init__(self, run: Any):
+        self._run = run
+        self._pieces: Pieces | None = None
+
+    def has_mesh(self) -> bool:
+        """Whether there is a mesh for these ranks: described to perfield, or on disk."""
+        if self._pieces is None:
+            try:
+                self._pieces = choose_pieces(self._run)
+            except MeshMissingError:
+                return False
+        return True
+
+    def mesh_changed(self) -> None:
+        """Forgets the mesh as it was."""
+        if isinstance(self._pieces, StoredPieces):
+            self._pieces = None
+
+    def dataset(self) -> vtkPartitionedDataSet:
+        """The newest step; without partitions where these ranks have no mesh."""
+        picture = vtkPartitionedDataSet()
+        if self._pieces is None:
+            return picture
+        options = GeometryOptions(pieces=self._pieces)
+        for number, (name, dataset) in enumerate(geometry_blocks(self._run, self._run.frame(), options)):
+            picture.SetPartition(number, dataset)
+            picture.GetMetaData(number).Set(vtkCompositeDataSet.NAME(), name)
+        return picture
+
+
+class TopologyChannel:
+    """The machine, on the one rank that reads the run directory; empty layers on the others."""
+
+    def __init__(self, path: Path | None):
+        """path : the run directory on the rank that reads, None on the others."""
+        self._path = path
+        self._run: Any = None
+        self._scene: TopologyScene | None = None
+
+    def dataset(self, index: int) -> vtkMultiBlockDataSet:
+        """The step of this index, or the newest one that the run directory shows."""
+        picture = vtkMultiBlockDataSet()
+        layers = self._layers(index) if self._path is not None else {}
+        for number, layer in enumerate(LAYERS):
+            picture.SetBlock(number, layers.get(layer))
+            picture.GetMetaData(number).Set(vtkCompositeDataSet.NAME(), layer)
+        return picture
+
+    def _layers(self, index: int) -> dict[str, Any]:
+        if self._run is None:
+            self._run = perfield.open(self._path)
+        self._run.refresh()
+        if self._scene is None:
+            self._scene = topology_scene(self._run)
+        newest = reversed(range(len(self._run)))
+        frames = (self._run.frame(number) for number in newest)
+        frame = next((frame for frame in frames if frame.index <= index), None)
+        if frame is None:
+            return {}
+        made = topology(self._run, frame, self._scene)
+        layers = {layer: getattr(made, layer) for layer in LAYERS[:-1]}
+        return layers | {"labels": row_labels(self._scene.cells)}

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What must hold before ParaView may be loaded into a program: the same MPI, and a display for images.
+
+Looked at without loading anything that could disturb the program.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import sys
+from pathlib import Path
+
+_FAMILIES = {
+    "libmpi.so.40": "Open MPI",
+    "libmpi.so.20": "Open MPI",
+    "libmpich.so.12": "MPICH",
+    "libmpi.so.12": "MPICH",
+}
+
+
+class UnfitError(RuntimeError):
+    """Pictures cannot be made in this program; the text says why and what to do."""
+
+    is_known = True  # its words say all
+
+
+def check_mpi(told: str) -> None:
+    """Raises UnfitError unless mpi4py, which ParaView uses, is built for the program's MPI.
+
+    told : what MPI the wrappers found, "" where they do not know.
+    """
+    spec = importlib.util.find_spec("mpi4py")
+    origin = Path(str(spec.origin)) if spec is not None else None
+    if origin is None:
+        raise UnfitError(
+            f"{sys.prefix} has no mpi4py; install the Debian package python3-mpi4py, or name "
+            "another Python as catalyst_python"
+        )
+    version = told or _running_mpi()
+    program = next((family for family in ("Open MPI", "MPICH") if family in version), version)
+    found = _families_in(next(iter(origin.parent.glob("MPI.*so")), origin))
+    if program and found and program not in found:
+        raise UnfitError(
+            f"the program uses {program}, but mpi4py ({origin.parent}) and with it ParaView are built for "
+            f"{found[0]}; build the program with {found[0]}, or make its pictures afterwards"
+        )
+
+
+def check_paraview() -> None:
+    """Raises UnfitError if this Python has no ParaView."""
+    if importlib.util.find_spec("paraview") is None:
+        raise UnfitError(
+            f"the Python of {sys.prefix} has no module paraview; install the Debian package "
+            "python3-paraview, or name a Python that has it as catalyst_python"
+        )
+
+
+def has_display() -> bool:
+    """Whether this process can open an X display: Debian's ParaView aborts the program where it cannot."""
+    try:
+        x11 = ctypes.CDLL("libX11.so.6")
+    except OSError:
+        return False
+    x11.XOpenDisplay.restype = ctypes.c_void_p
+    x11.XOpenDisplay.argtypes = [ctypes.c_char_p]
+    x11.XCloseDisplay.argtypes = [ctypes.c_void_p]
+    display = x11.XOpenDisplay(None)
+    if display:
+        x11.XCloseDisplay(display)
+    return bool(display)
+
+
+def needs_display() -> bool:
+    """Whether this ParaView draws through X alone."""
+    from vtkmodules import vtkRenderingOpenGL2
+
+    return hasattr(vtkRenderingOpenGL2, "vtkXOpenGLRenderWindow")
+
+
+def _running_mpi() -> str:
+    """What the MPI that this process has loaded says of itself, "" if there is none in sight."""
+    if "mpi4py.MPI" in sys.modules:
+        return str(sys.modules["mpi4py.MPI"].Get_library_version())
+    try:
+        ask = ctypes.CDLL(None).MPI_Get_library_version
+    except AttributeError:
+        return ""
+    text, length = ctypes.create_string_buffer(8192), ctypes.c_int()
+    return text.value.decode(errors="replace") if ask(text, ctypes.byref(length)) == 0 else ""
+
+
+def _families_in(library: Path) -> list[str]:
+    """The MPIs whose libraries a shared object names."""
+    try:
+        content = library.read_bytes()
+    except OSError:
+        return []
+    return [family for name, family in _FAMILIES.items() if name.encode() + b"\0" in content]

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What some ranks measured in the step just closed, as a run of one frame, straight from their memory.
+
+It answers what the pictures ask of a `perfield.run.Run`, and is decoded by the same code, so that arrays are
+called and filled alike in process and out of process.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from perfield import _bridge
+from perfield.run.directory import read_info
+from perfield.run.fields import SENDING_CALLS
+from perfield.run.frame import Frame, build_frame
+from perfield.run.mesh import TYPES, Block, FieldArray, read_block
+from perfield.run.regions import Region, RegionTable
+
+_TYPE_OF = dict(enumerate(TYPES.values(), 1))  # enum perfield_type -> of NumPy
+_OTHER_REGIONS = 0  # local id
+
+
+@dataclass
+class Piece:
+    """A rank's part of a step. entry : body of its step entry. blocks : bodies of mesh entries, new since the
+    last time. fields : all own fields of the simulation, as `own_field` gives them.
+    """
+
+    rank: int
+    mesh_version: int
+    entry: bytes
+    blocks: list[bytes]
+    fields: list[tuple[int, FieldArray]]
+
+
+@dataclass
+class News:
+    """What ranks tell each other when it is new: definitions of regions as (rank, body), numbers of calls in
+    their messages, whether there is time of `other regions`, and which ranks' MPI calls are counted.
+    """
+
+    definitions: list[tuple[int, dict[str, Any]]]
+    calls: set[int]
+    others: bool
+
+
+class GatheredRun:
+    """The pieces of some ranks of a run in its newest step; see `perfield.run.Run` for what it answers."""
+
+    def __init__(self, path: Path, n_ranks: int, counts_mpi: Sequence[bool]):
+        self.path = path
+        self.info = read_info(path)
+        self.n_ranks = n_ranks
+        self._mpi_ranks = np.array(counts_mpi, dtype=bool)
+        self._definitions: list[tuple[int, dict[str, Any]]] = []
+        self._table = RegionTable()
+        self._calls: set[int] = set()
+        self._others = False
+        self._pieces: dict[int, Piece] = {}
+        self._blocks: dict[int, tuple[int, dict[int, Block]]] = {}
+        self._frame: Frame | None = None
+
+    def learn(self, news: Iterable[News]) -> None:
+        """Takes in what is new on all ranks of the program."""
+        for new in news:
+            self._definitions += new.definitions
+            self._calls |= new.calls
+            self._others |= new.others
+        self._table.update(self._definitions, self.n_ranks, self._others)
+
+    def take(self, index: int, pieces: Iterable[Piece]) -> bool:
+        """Makes these the newest step; returns whether a mesh changed."""
+        self._pieces = {piece.rank: piece for piece in pieces}
+        changed = False
+        for piece in self._pieces.values():
+            version, blocks = self._blocks.get(piece.rank, (0, {}))
+            if version != piece.mesh_version:
+                blocks, changed = {}, True
+            for body in piece.blocks:
+                block = read_block(piece.rank, piece.mesh_version, body, blocks)
+                if block is not None:
+                    blocks[block.block], changed = block, True
+            self._blocks[piece.rank] = piece.mesh_version, blocks
+        ranks = np.array(list(self._pieces), dtype=np.int64)
+        tables = _bridge.decode_steps([piece.entry for piece in self._pieces.values()])
+        calls = [SENDING_CALLS[number] for number in sorted(self._calls) if number in SENDING_CALLS]
+        place = {"kind": "step", "index": index, "partial": False}
+        self._frame = build_frame(place, [(ranks, tables)], self.n_ranks, self._table, calls, self._mpi_ranks)
+        return changed
+
+    @property
+    def regions(self) -> list[Region]:
+        """All regions that any rank of the program defined so far."""
+        return list(self._table.regions)
+
+    def __len__(self) -> int:
+        return int(self._frame is not None)
+
+    def frame(self, number: int = 0) -> Frame:
+        """The newest step; values of ranks whose pieces are not here are NaN."""
+        if self._frame is None or number not in (0, -1):
+            raise IndexError(f"frame {number} was asked for, but only the newest one is here")
+        return self._frame
+
+    def mesh(self, rank: int, version: int) -> list[Block]:
+        """The blocks of a rank's piece, by number."""
+        known, blocks = self._blocks.get(rank, (0, {}))
+        return [blocks[number] for number in sorted(blocks)] if known == version else []
+
+    def fields(self, rank: int, index: int) -> dict[tuple[int, str], FieldArray]:
+        """The simulation's own fields of a rank by (block, name), as they are now."""
+        piece = self._pieces.get(rank)
+        return {(block, field.name): field for block, field in piece.fields} if piece else {}
+
+
+def news_of(rank: int, entry: bytes, definitions: Iterable[bytes], known: set[int]) -> News:
+    """What a rank has to tell. definitions : bodies of region entries; known : calls that it told before."""
+    tables = _bridge.decode_steps([entry])
+    calls = set(tables["messages"]["call"].tolist()) - known
+    others = bool((tables["regions"]["id"] == _OTHER_REGIONS).any())
+    return News([(rank, json.loads(body)) for body in definitions], calls, others)
+
+
+def own_field(
+    index: int,
+    block: int,
+    name: str,
+    association: int,
+    address: int,
+    type: int,
+    components: int,
+    component_stride: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+) -> tuple[int, FieldArray]:
+    """(block, field) of a perfield_array in this process, over the program's own memory.
+
+    The values are valid until the step is shown.
+    """
+    dtype = np.dtype(_TYPE_OF[type])
+    view = _Memory()
+    strides = [*reversed(stride), component_stride]
+    view.__array_interface__ = {
+        "version": 3,
+        "data": (address, True),
+        "typestr": dtype.str,
+        "shape": (*reversed(size), components),
+        "strides": tuple(dtype.itemsize * step for step in strides),
+    }
+    values = np.asarray(view).reshape(-1, components)  # a copy only where the program's array has gaps
+    kind = "cell" if association == 1 else "point"
+    return block, FieldArray(name, kind, values[:, 0] if components == 1 else values, index)
+
+
+class _Memory:
+    __array_interface__: dict[str, Any]

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ParaView's side: starts it in this process and runs pipelines on the channels of each step.
+
+A pipeline is Python of the user's, and may fail on one rank: its functions are called through guards that
+let the other ranks know, so that they do not wait in ParaView for the one that failed.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from mpi4py import MPI
+
+from perfield.catalyst.conditions import UnfitError, check_paraview, has_display, needs_display
+from perfield.catalyst.world import PicturesEnded, World
+
+SCRIPTS = Path(__file__).parents[1] / "catalyst_scripts"
+DEFAULTS = ("geometry.py", "topology.py")
+FOLDER = "catalyst"  # in the run directory
+MODULES = "perfield_pipeline_"  # how names of pipelines' modules begin
+
+settings: dict[str, Any] = {}  # what perfield's own pipelines ask: see catalyst_scripts/in_program.py
+
+
+class Pipelines:
+    """The pipelines of a program, on one of the ranks that have ParaView. Everything here is collective among
+    these.
+
+    settings : as `perfield.catalyst.start` is given. comm : of the ranks that have ParaView.
+    """
+
+    def __init__(
+        self,
+        given: dict[str, Any],
+        world: World,
+        comm: MPI.Comm,
+        tell: Callable[[str, str], None],
+    ):
+        self._world, self._comm = world, comm
+        self._failed: list[str] = []
+        scripts = given["scripts"] or [str(SCRIPTS / name) for name in DEFAULTS]
+        self._scripts = [Path(script) for script in scripts]
+        self._together("finding ParaView", check_paraview)
+        self._together("reading a pipeline", self._check_scripts)
+        folder = Path(given["run"]) / FOLDER
+        self._controller = self._start_paraview()
+        images = bool(given["images"])
+        self._display = self._world.agree(int(not needs_display() or has_display()), comm=comm) == [1]
+        if not self._display:
+            self._refuse_views()
+            if images:
+                tell(
+                    "catalyst-display",
+                    "there is no X display on some rank, so there are no images (catalyst_images) in the "
+                    "program; set DISPLAY, or start the ranks under xvfb-run -a",
+                )
+        settings.update(given, folder=str(folder), images=images and self._display)
+        if comm.rank == 0:
+            folder.mkdir(exist_ok=True)
+        comm.Barrier()
+        self._guard()
+        for script in self._scripts:
+            self._bridge.add_pipeline(str(script), 2)
+
+    def run(self, index: int, time: float, datasets: dict[str, Any]) -> None:
+        """Runs all pipelines on a step. Raises PicturesEnded, on all ranks, if one failed."""
+        from paraview.modules.vtkPVCatalyst import vtkCPDataDescription
+
+        description = vtkCPDataDescription()
+        for name in datasets:
+            description.AddInput(name)
+        description.SetTimeData(time, index)
+        if not self._bridge.coprocessor.RequestDataDescription(description):
+            return
+        for name, dataset in datasets.items():
+            description.GetInputDescriptionByName(name).SetGrid(dataset)
+        self._bridge.coprocessor.CoProcess(description)
+        if self._failed:
+            raise PicturesEnded(self._failed[0])
+
+    def finish(self) -> None:
+        """Lets extractors finish and closes a live connection."""
+        self._bridge.finalize()
+
+    def _together(self, what: str, action: Callable[[], Any]) -> Any:
+        return self._world.together(what, action, self._comm)
+
+    def _check_scripts(self) -> None:
+        for script in self._scripts:
+            if script.is_dir() or script.suffix == ".zip":
+                continue
+            try:
+                compile(script.read_text(encoding="utf-8"), str(script), "exec", dont_inherit=True)
+            except SyntaxError as error:
+                raise UnfitError(f"{script}, line {error.lineno}: {error.msg}; mend that pipeline") from error
+
+    def _start_paraview(self) -> Any:
+        """Starts ParaView on `comm`; returns what must be kept alive."""
+        controller = None
+        if self._comm.size < self._world.size:
+            controller = self._controller_on(self._comm)
+        from paraview.catalyst import bridge
+        from vtkmodules.vtkCommonCore import vtkLogger
+
+        vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)
+        brought = {
+            name for name in ("libmpi.so.40", "libmpich.so.12") if name in Path("/proc/self/maps").read_text()
+        }
+        self._together("loading ParaView", lambda: _check_one_mpi(brought))
+        bridge.initialize()
+        self._bridge = bridge
+        return controller
+
+    @staticmethod
+    def _controller_on(comm: MPI.Comm) -> Any:
+        # This import comes first, or the communicator is of the wrong type.
+        from vtkmodules.vtkParallelMPI import vtkMPIController  # isort: skip
+        from vtkmodules.vtkParallelCore import vtkMultiProcessController
+        from vtkmodules.vtkParallelMPI4Py import vtkMPI4PyCommunicator
+
+        controller = vtkMPIController()
+        controller.SetCommunicator(vtkMPI4PyCommunicator.ConvertToVTK(comm))
+        vtkMultiProcessController.SetGlobalController(controller)
+        return controller
+
+    # --- guards ---------------------------------------------------------------------------------
+
+    def _guard(self) -> None:
+        """Puts guards around what ParaView calls of a pipeline's module."""
+        from paraview.catalyst import importers, v2_internals
+
+        numbers = iter(range(len(self._scripts)))
+        register = v2_internals.register_module
+
+        def register_module(path: str) -> str:
+            """Names of modules are our own: `geometry` may be one of the simulation's."""
+            if Path(path).is_dir() or path.endswith(".zip"):
+                return register(path)
+            importers.install_pathfinder()
+            return importers.add_file(path, f"{MODULES}{next(numbers)}_{Path(path).stem}")
+
+        v2_internals.register_module = register_module
+        importing = self._guarded(v2_internals.import_and_validate, ModuleType("nothing"))
+
+        def import_and_validate(name: str) -> ModuleType:
+            before = list(sys.path)
+            module = importing(name)
+            sys.path[:] = before  # the program may have modules called as a pipeline's neighbours are
+            return module
+
+        v2_internals.import_and_validate = import_and_validate
+        for name in ("do_catalyst_initialize", "do_catalyst_execute", "do_catalyst_finalize"):
+            setattr(v2_internals, name, self._guarded(getattr(v2_internals, name), True))
+
+    def _guarded(self, function: Callable[..., Any], otherwise: Any) -> Callable[..., Any]:
+        """The function for ParaView to call: on all ranks, or, once one of them has failed, on none."""
+
+        def guarded(*arguments: Any) -> Any:
+            if self._failed:
+                return otherwise
+            try:
+                return self._together("a pipeline", lambda: _with_trace(function, *arguments))
+            except PicturesEnded as error:
+                self._failed.append(str(error))
+                return otherwise
+
+        return guarded
+
+    def _refuse_views(self) -> None:
+        """ParaView would end the program where it finds no display."""
+        from paraview import servermanager
+
+        def create_view(*_: Any, **__: Any) -> None:
+            raise UnfitError(
+                "the pipeline makes a view, and there is no X display; set DISPLAY, or start the ranks under "
+                "xvfb-run -a"
+            )
+
+        servermanager._create_view = create_view
+
+
+def _with_trace(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Calls a function of the user's; its error is shown as Python shows it, and raised."""
+    try:
+        return function(*arguments)
+    except UnfitError:
+        raise
+    except BaseException as error:
+        traceback.print_exc()
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+
+
+def _check_one_mpi(names: set[str]) -> None:
+    if len(names) > 1:
+        raise UnfitError(
+            f"ParaView and the program use different MPIs ({' and '.join(sorted(names))}); build the "
+            "program with the one that ParaView is built for, or make its pictures afterwards"
+        )

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All ranks of the program, as the pictures need them: at the same step, or not at all.
+
+Nobody waits for ever: before anything collective all ranks agree that they are there, and those that find
+themselves alone for too long go on without pictures.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from mpi4py import MPI
+
+Result = TypeVar("Result")
+_BUSY_POLLS = 2000  # then a waiting rank gives its core away between two looks
+_NAP_S = 1e-4
+
+
+class PicturesEnded(RuntimeError):
+    """The pictures end on all ranks; the text says why."""
+
+    is_known = True
+
+
+class NobodyCameError(RuntimeError):
+    """Other ranks did not close the step; the text says what to do."""
+
+    is_known = True
+
+
+class World:
+    """The ranks of MPI_COMM_WORLD on a communicator of perfield's own.
+
+    patience : s, how long to wait for the others.
+    """
+
+    def __init__(self, patience: float):
+        self._patience = patience
+        comm, request = MPI.COMM_WORLD.Idup()
+        self._wait(request)
+        self.comm = comm
+        self.rank, self.size = comm.Get_rank(), comm.Get_size()
+
+    def agree(self, *numbers: int, comm: MPI.Comm | None = None) -> list[int]:
+        """The smallest of each number over all ranks (of `comm`, if that is given)."""
+        mine = np.array(numbers, dtype=np.int64)
+        least = np.empty_like(mine)
+        self._wait((comm or self.comm).Iallreduce(mine, least, MPI.MIN))
+        return least.tolist()
+
+    def together(self, what: str, action: Callable[[], Result], comm: MPI.Comm | None = None) -> Result:
+        """Does something on each rank, and ends the pictures on all if it failed on one.
+
+        what : it could not do, for the sentence. action : not collective, or all raise alike.
+        """
+        comm = comm or self.comm
+        result: Any = None
+        words = ""
+        try:
+            result = action()
+        except BaseException as error:
+            words = str(error).strip().rstrip(".") or type(error).__name__
+            if isinstance(error, NobodyCameError):
+                raise
+            if isinstance(error, PicturesEnded):  # all ranks of an inner `together` know
+                words = f"={words}"
+            elif not isinstance(error, (ValueError, OSError)) and not getattr(error, "is_known", False):
+                words = f"{type(error).__name__}: {words}"
+        if self.agree(int(not words), comm=comm) == [1]:
+            return result
+        rank, words = next((rank, text) for rank, text in enumerate(comm.allgather(words)) if text)
+        raise PicturesEnded(words[1:] if words[0] == "=" else f"{what} failed on rank {rank} ({words})")
+
+    def _wait(self, request: MPI.Request) -> None:
+        began, polls = time.monotonic(), 0
+        while not request.Test():
+            polls += 1
+            if polls < _BUSY_POLLS:
+                continue
+            time.sleep(_NAP_S)
+            if time.monotonic() - began > self._patience:
+                raise NobodyCameError(
+                    f"after {self._patience:g} s (catalyst_patience) some rank had not closed this step; all "
+                    "ranks of the program must run under perfield and call perfield_run in the same steps"
+                )
+
+
+def groups(n_ranks: int, wanted: int) -> np.ndarray:
+    """To which of `wanted` groups (0: as many as ranks) each rank belongs, (n_ranks,), rising from 0."""
+    count = min(wanted or n_ranks, n_ranks)
+    return np.arange(n_ranks, dtype=np.int64) * count // n_ranks
+
+
+def joined(lists: Sequence[Sequence[Any]]) -> list[Any]:
+    """The items of several lists, one list after another."""
+    return [item for items in lists for item in items]
