@@ -33,7 +33,7 @@ TOP_LEVEL = {
 # Debian 12 has 2.36; what is asked for must also be there on the clusters of today (RHEL 9: 2.34).
 NEWEST_GLIBC = (2, 34)
 EXPORTED = {
-    "libperfield.so": r"perfield_\w+",
+    "libperfield.so": r"perfield_\w+|cat_sco_\w+",
     "libperfield_openmpi.so": r"P?MPI_\w+",
     "libperfield_catalyst.so": r"perfield_catalyst_\w+",
     "libperfield_openfoam.so": r"_ZNK4Foam4Time3runEv|_ZN4Foam16profilingTrigger\w+",

@@ -4,6 +4,7 @@
 // by name is a hash and a comparison.
 #include "recorder/regions.hpp"
 
+#include <dlfcn.h>
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -26,6 +27,18 @@ uint64_t hash_of(uint64_t name_hash, int block, uintptr_t site) noexcept {
   uint64_t h = name_hash ^ uint64_t(uint32_t(block)) * 0x9E3779B97F4A7C15u;
   h ^= uint64_t(site) * 0xC2B2AE3D27D4EB4Fu;
   return h ^ (h >> 29);
+}
+
+// An address as its offset in the file that it was loaded from, and of which name that is; what is
+// no address of a file stays as it is. Below 2^63: whole numbers of any reader.
+uint64_t place_of(uintptr_t site) noexcept {
+  Dl_info found;
+  if (site == 0 || dladdr(reinterpret_cast<void*>(site), &found) == 0 || !found.dli_fbase)
+    return site;
+  const char* slash = strrchr(found.dli_fname, '/');
+  const char* name = slash ? slash + 1 : found.dli_fname;
+  uint64_t file = hash_of(name, strlen(name)) >> 33;
+  return file << 32 ^ (site - reinterpret_cast<uintptr_t>(found.dli_fbase));
 }
 
 }  // namespace
@@ -129,6 +142,7 @@ uint32_t Regions::define(const char* name, const char* file, int line, int block
     r->line = line;
     r->block = block;
     r->site = site;
+    r->place = place_of(site);
     // An armed region was chosen in the code; a block's share goes with its region.
     r->selected = site != 0 || matches_selection(r->name);
     r->name_hash = name_hash;

@@ -17,9 +17,10 @@ struct RegionDefinition {
   std::string name, file;
   int line = 0;
   int block = -1;
-  uintptr_t site = 0;
-  bool written = false;                 // stands in the stream
-  bool selected = true;                 // by the configuration's `regions`
+  uintptr_t site = 0;    // return address of the arming call, 0: none
+  uint64_t place = 0;    // the same as all ranks say it, wherever their files are loaded
+  bool written = false;  // stands in the stream
+  bool selected = true;  // by the configuration's `regions`
   std::atomic<bool> armed_only{false};  // once armed, entries from elsewhere are not measured
   uint64_t name_hash = 0;
   std::atomic<uint64_t> hash{0};  // of the name, block and site

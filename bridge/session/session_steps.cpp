@@ -209,7 +209,7 @@ void Session::define_regions() {
     if (!used) continue;
     JsonObject json;
     json.natural("id", id).text("name", d.name).text("file", d.file);
-    json.integer("line", d.line).integer("block", d.block).natural("site", d.site);
+    json.integer("line", d.line).integer("block", d.block).natural("site", d.place);
     stream_.json(EntryType::region, id, json.str());
     in_process_.keep_region(json.str());
     d.written = true;

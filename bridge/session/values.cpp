@@ -81,7 +81,7 @@ void StepValues::name_regions(Recorder& recorder) {
   for (uint32_t id = 0; id < recorder.regions.size(); ++id) {
     const RegionDefinition& d = recorder.regions[id];
     if ((!d.written && !here.count(id)) || !named_.insert(id).second) continue;
-    if (!stems_.count({d.name, d.site})) unnamed.insert({d.name, d.site});
+    if (!stems_.count({d.name, d.place})) unnamed.insert({d.name, d.place});
   }
   for (const Place& place : unnamed) {
     const std::string stem = unique_stem(
@@ -122,7 +122,7 @@ std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int
   for (size_t n = 0; n < b.n_regions; ++n) {
     const auto row = row_at<RegionRow>(step.regions, n);
     const RegionDefinition& d = recorder.regions[row.id];
-    Sums& of = sums[{d.name, d.site}];
+    Sums& of = sums[{d.name, d.place}];
     of.time += double(row.inclusive_max_ns) * 1e-9;
     of.count += double(row.count);
     of.self += double(row.self_max_ns) * 1e-9;

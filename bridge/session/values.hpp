@@ -44,7 +44,7 @@ class StepValues {
   const unsigned char* body_ = nullptr;  // the one that is looked at
   size_t bytes_ = 0;
 
-  using Place = std::pair<std::string, uintptr_t>;  // a region's name, and where it was armed
+  using Place = std::pair<std::string, uint64_t>;  // a region's name, and where it was armed
   std::map<Place, std::string> stems_;
   std::vector<Place> order_;     // of naming
   std::set<uint32_t> named_;     // ids of regions
