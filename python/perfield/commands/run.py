@@ -157,7 +157,22 @@ def close(wanted: Path, run_id: str, summary: bool, why_refused: str = "") -> li
         collect(path, quietly=True)
     sentence = absent_ranks(path)
     lines = [f"perfield: {sentence}"] if sentence else []
-    return lines + (closing_lines(path) if summary and any((path / "stream").iterdir()) else [])
+    if summary and any((path / "stream").iterdir()):
+        sentence = step_proposal(path)
+        lines += closing_lines(path) + ([f"perfield: {sentence}"] if sentence else [])
+    return lines
+
+
+def step_proposal(path: Path) -> str:
+    """A sentence on how the run could have had time steps; "" if it had some, or was told how to."""
+    import perfield
+    from perfield.commands.steps import proposal
+
+    run = perfield.open(path)
+    was_set = any(body.get("step_call") for body in run.sites.values())
+    if run.steps_closed.any() or was_set or run.state == "running":
+        return ""
+    return proposal(run)
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -150,6 +150,7 @@ class Run:
         highest = max([*entries, int(streams.places["rank"][steps].max(initial=-1))])
         size = int(max(size if size <= _MOST_RANKS else 0, highest + 1))
         self.ends = {int(place["rank"]): body for place, body in streams.json("end") if _is_rank(place)}
+        self.sites = {int(place["rank"]): body for place, body in streams.json("sites") if _is_rank(place)}
         self.ranks: list[dict | None] = [entries.get(rank) for rank in range(size)]
         for place, body in streams.json("place"):
             if _is_rank(place) and place["rank"] < size and self.ranks[place["rank"]] is not None:

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield steps: which call of MPI could tell where the time steps of a program end."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perfield.run import Run
+    from perfield.run.sites import Caller, Candidate
+    from perfield.run.source_lines import SourceLine
+
+HELP = "say which MPI call could close the time steps of a program"
+DESCRIPTION = """\
+Lists the call sites of MPI that all ranks of a run hit equally often, the most
+likely end of a time step first: regular ones before all, then those that go on
+for most of the run, then those furthest outside in the program. A site is a
+place of the program and how it was reached, numbered by first hits.
+
+  perfield steps perfield-run
+  PERFIELD_STEP_CALL=Allreduce@3 perfield run -n 8 ./a.out
+
+Sites are noted in programs that tell of no steps by themselves (perfield_run,
+step_region), and where step_call or step_seconds is set."""
+
+NO_SITES = (
+    "no call site of MPI could close steps: none was hit more than once, and equally often, by all ranks"
+)
+BY_CLOCK = "PERFIELD_STEP_SECONDS=0.5 perfield run ... closes steps by the clock"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the run and the number of rows."""
+    add = parser.add_argument
+    add("run", metavar="RUN", nargs="?", default="perfield-run", help="a run directory; else perfield-run")
+    add("--most", metavar="N", type=int, default=15, help="list at most so many sites (15)")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Prints the table, and how to use its first row."""
+    import perfield
+    from perfield.commands.info import format_table
+    from perfield.run import sites, source_lines
+
+    run = perfield.open(arguments.run)
+    found = sites.candidates(run)
+    if not found:
+        print(_why_none(run))
+        return 0
+    shown = found[: max(arguments.most, 1)]
+    lines = source_lines.source_lines(caller for site in shown for caller in site.callers)
+    print(format_table([_row(site, lines, len(run.groups) > 1) for site in shown]))
+    if len(found) > len(shown):
+        print(f"({len(shown)} of {len(found)}; --most {len(found)} lists all)")
+    if not any(line.line for line in lines.values()):
+        cure = "compile with -g to see them" if source_lines.tool() else "install addr2line (binutils)"
+        print(f"(there are no source lines; {cure})")
+    print(f"\nTo close a step at the first: PERFIELD_STEP_CALL={found[0].setting} perfield run ...")
+    return 0
+
+
+def proposal(run: Run) -> str:
+    """A sentence on how a run that closed no step could have some."""
+    from perfield.run import sites, source_lines
+
+    begin = "no time steps were told"
+    found = sites.candidates(run)
+    if not found:
+        return f"{begin}, and {NO_SITES}; {BY_CLOCK}"
+    best = found[0]
+    place = where(best, source_lines.source_lines(best.callers))
+    quality = "most regular call is" if best.is_regular else "likeliest call, though not a regular one, is"
+    return (
+        f"{begin}; the {quality} {best.setting} ({place}, {best.hits} times, every {_time(best.period_s)}): "
+        f"PERFIELD_STEP_CALL={best.setting} perfield run ... (`perfield steps {run.path}` lists all)"
+    )
+
+
+def where(site: Candidate, lines: dict[tuple[str, int], SourceLine]) -> str:
+    """Where a site is: file and line as far inside as they are known, else program and address."""
+    callers = _own(site.callers) or list(site.callers) or [("?", 0)]
+    for caller in callers:
+        if caller in lines and lines[caller].line:
+            return f"{PurePath(lines[caller].file).name}:{lines[caller].line}"
+    program = callers[-1][0]
+    offset = next(offset for path, offset in callers if path == program)
+    return f"{PurePath(program).name}+{offset:#x}"
+
+
+def way(site: Candidate, lines: dict[tuple[str, int], SourceLine]) -> str:
+    """The functions through which a site was reached, the outermost first, from main on; "" if unknown."""
+    names = [lines[caller].function for caller in _own(site.callers) if caller in lines]
+    names = [_short(name) for name in names if name]
+    if "main" in names:
+        names = names[: names.index("main") + 1]
+    most = 5
+    names = names[::-1] if len(names) <= most else [names[-1], "...", *names[most - 2 :: -1]]
+    return " > ".join(names)
+
+
+def _row(site: Candidate, lines: dict, several_groups: bool) -> dict[str, object]:
+    row: dict[str, object] = {"step_call": site.setting, "hits": site.hits, "period": _time(site.period_s)}
+    row |= {"share": f"{site.share:.0%}", "steady": f"{site.steady:.0%}"}
+    row |= {"where": where(site, lines), "reached through": way(site, lines)}
+    return row | ({"group": site.group} if several_groups else {})
+
+
+def _why_none(run: Run) -> str:
+    from perfield.run import sites
+
+    if sites.has_sites(run):
+        return f"{NO_SITES}; {BY_CLOCK}"
+    if run.steps_closed.any():
+        return f"{run.path} has steps that the program told, so no call sites were noted"
+    return (
+        f"{run.path} has no call sites: no rank that was measured called MPI, or none wrote them; {BY_CLOCK}"
+    )
+
+
+def _own(callers: Sequence[Caller]) -> list[Caller]:
+    """The callers between the program's start and the MPI: those in the MPI's or C's library are left out."""
+    return [caller for caller in callers if not PurePath(caller[0]).name.startswith(("libmpi", "libc.so"))]
+
+
+def _short(function: str) -> str:
+    """A function's name without parameters, template arguments and result: Foam::reduce."""
+    name = function.replace("(anonymous namespace)::", "").partition("(")[0]
+    while "<" in name and (inner := re.sub(r"<[^<>]*>", "", name)) != name:
+        name = inner
+    return name.split()[-1] if name.split() else function
+
+
+def _time(seconds: float) -> str:
+    for unit, scale in (("s", 1), ("ms", 1e3), ("µs", 1e6)):
+        if seconds * scale >= 1:
+            return f"{seconds * scale:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"

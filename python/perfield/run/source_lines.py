@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Functions and source lines of addresses, as addr2line (or llvm-symbolizer) finds them in a program."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+_OPTIONS = {
+    "addr2line": ["-f", "-C", "-e"],
+    "llvm-symbolizer": ["--output-style=GNU", "--no-inlines", "-f", "-C", "-e"],
+}
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """Where an address lies: function ("" if its name is not known), file and line ("", 0: not known)."""
+
+    function: str
+    file: str
+    line: int
+
+
+def tool() -> str | None:
+    """The tool that will be asked; None if none is installed."""
+    return next((name for name in _OPTIONS if shutil.which(name)), None)
+
+
+def source_lines(addresses: Iterable[tuple[str, int]]) -> dict[tuple[str, int], SourceLine]:
+    """What lies at return addresses (path of the program or library, address in it).
+
+    Addresses in files that are not there are left out, and so is everything where no tool is installed.
+    """
+    name = tool()
+    wanted: dict[str, set[int]] = defaultdict(set)
+    for path, offset in addresses:
+        wanted[path].add(offset)
+    found = {}
+    for path, offsets in wanted.items():
+        if name and Path(path).is_file():
+            for offset, line in zip(sorted(offsets), _ask(name, path, sorted(offsets))):
+                found[path, offset] = line
+    return found
+
+
+def _ask(name: str, path: str, offsets: list[int]) -> list[SourceLine]:
+    # A call returns behind itself, perhaps into the next line: one byte before is still the call.
+    command = [name, *_OPTIONS[name], path, *(hex(max(offset - 1, 0)) for offset in offsets)]
+    result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    words = result.stdout.splitlines()
+    lines = []
+    for function, place in zip(words[0::2], words[1::2]):
+        file, _, number = place.partition(" (")[0].rpartition(":")
+        known = number.isdigit() and int(number) > 0 and not file.startswith("??")
+        lines.append(
+            SourceLine(
+                "" if function.startswith("??") else function,
+                file if known else "",
+                int(number) if known else 0,
+            )
+        )
+    return lines
