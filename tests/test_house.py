@@ -34,7 +34,10 @@ TOP_LEVEL = {
 NEWEST_GLIBC = (2, 34)
 EXPORTED = {
     "libperfield.so": r"perfield_\w+|cat_sco_\w+",
-    "libperfield_openmpi.so": r"P?MPI_\w+",
+    "libperfield_openmpi.so": r"P?MPI_\w+|mpi_\w+|perfield_behind_openmpi",
+    "libperfield_openmpi_mpi3.so": r"P?MPI_\w+|mpi_\w+|perfield_behind_openmpi",
+    "libperfield_mpich.so": r"P?MPI_\w+|mpi_\w+|perfield_behind_mpich",
+    "libperfield_mpich_mpi3.so": r"P?MPI_\w+|mpi_\w+|perfield_behind_mpich",
     "libperfield_catalyst.so": r"perfield_catalyst_\w+",
     "libperfield_openfoam.so": r"_ZNK4Foam4Time3runEv|_ZN4Foam16profilingTrigger\w+",
 }

@@ -207,4 +207,12 @@ std::vector<std::string> needed_libraries(const std::string& path) {
   return names;
 }
 
+bool finds_library(const std::string& program, const std::string& name) {
+  // A virtual environment's Python is a link: what is installed there lies beside the link.
+  const std::vector<std::string> beside = {directory_of(program) + "/../lib"};
+  for (const auto& directories : {read_elf(program).search_path, beside, system_directories()})
+    if (!find_in(directories, name).empty()) return true;
+  return false;
+}
+
 }  // namespace perfield

@@ -28,4 +28,7 @@ bool gains_rights(const std::string& path);
 // Names of all libraries that loading this file brings, as far as their files can be found.
 std::vector<std::string> needed_libraries(const std::string& path);
 
+// Whether the loader would find a library of that name for this program.
+bool finds_library(const std::string& program, const std::string& name);
+
 }  // namespace perfield

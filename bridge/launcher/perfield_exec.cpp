@@ -70,7 +70,7 @@ bool prepare(const std::string& program, const std::vector<std::string>& command
   }
   if (!configuration.config.enabled) return false;
 
-  const perfield::Preload preload = perfield::choose_preload(program);
+  const perfield::Preload preload = perfield::choose_preload(program, configuration.config.mpi);
   tell_once_per_node(preload.refusal);
   if (!preload.refusal.empty()) return false;
 

@@ -42,19 +42,60 @@ std::string find_library(const std::string& name) {
 
 bool starts_with(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
 
-// "openmpi" or "mpich": by the libraries the program brings, else by the launcher.
+const char* const kMpichs[] = {"libmpi.so.12", "libmpich.so.12", "libmpi_cray.so.12"};
+
+// "openmpi", "mpich" or "": by the libraries that the program brings.
 std::string mpi_of(const std::vector<std::string>& needed) {
   for (const std::string& name : needed) {
-    if (starts_with(name, "libmpich.so") || name == "libmpi.so.12") return "mpich";
+    for (const char* mpich : kMpichs)
+      if (name == mpich) return "mpich";
+    // Cray's are called after the compiler, too: libmpi_gnu_91.so.12.
+    const size_t version = name.find(".so.12");
+    if (starts_with(name, "libmpich.so") ||
+        (starts_with(name, "libmpi_") && version != std::string::npos &&
+         version + 6 == name.size()))
+      return "mpich";
     if (starts_with(name, "libmpi.so")) return "openmpi";
   }
-  const bool by_hydra = std::getenv("HYDI_CONTROL_FD") || std::getenv("MPI_LOCALRANKID");
-  return by_hydra && !std::getenv("OMPI_COMM_WORLD_RANK") ? "mpich" : "openmpi";
+  return "";
+}
+
+// The same, by the launcher.
+std::string mpi_of_launcher() {
+  if (std::getenv("OMPI_COMM_WORLD_RANK")) return "openmpi";
+  for (const char* name :
+       {"HYDI_CONTROL_FD", "MPI_LOCALRANKID", "MV2_COMM_WORLD_RANK", "PALS_RANKID"})
+    if (std::getenv(name)) return "mpich";
+  return "";
+}
+
+// The same, if only one of them is there to be loaded.
+std::string only_mpi_for(const std::string& program) {
+  const bool openmpi = finds_library(program, "libmpi.so.40");
+  bool mpich = false;
+  for (const char* name : kMpichs) mpich = mpich || finds_library(program, name);
+  return openmpi == mpich ? "" : openmpi ? "openmpi" : "mpich";
+}
+
+// The wrappers for the program's MPI. Where it cannot be known, those for both, of which the ones
+// for the MPI that is not there sleep; they leave out the functions that not every MPI has.
+std::vector<std::string> choose_wrappers(const std::string& program,
+                                         const std::vector<std::string>& needed, std::string mpi) {
+  const std::string brought = mpi_of(needed);
+  if (!brought.empty()) mpi = brought;
+  if (mpi == "auto") mpi = mpi_of_launcher();
+  if (mpi.empty()) mpi = only_mpi_for(program);
+  if (!mpi.empty()) return {"libperfield_" + mpi + ".so"};
+  std::vector<std::string> both;
+  for (const char* name : {"libperfield_openmpi_mpi3.so", "libperfield_mpich_mpi3.so"})
+    if (!find_library(name).empty()) both.push_back(name);
+  if (both.empty()) both.push_back("libperfield_openmpi.so");
+  return both;
 }
 
 }  // namespace
 
-Preload choose_preload(const std::string& program) {
+Preload choose_preload(const std::string& program, const std::string& mpi) {
   const ElfFile elf = read_elf(program);
   Preload preload;
   const auto refuse = [&](const std::string& reason) {
@@ -72,16 +113,17 @@ Preload choose_preload(const std::string& program) {
     return refuse("it is linked statically, so nothing can be preloaded; link it dynamically");
 
   const std::vector<std::string> needed = needed_libraries(program);
-  const std::string mpi = mpi_of(needed);
-  std::vector<std::string> wanted = {"libperfield_" + mpi + ".so"};
+  std::vector<std::string> wanted = choose_wrappers(program, needed, mpi);
   for (const std::string& name : needed)
     if (name == "libOpenFOAM.so") wanted.push_back("libperfield_openfoam.so");
   for (const std::string& name : wanted) {
     const std::string path = find_library(name);
-    if (path.empty() && mpi == "mpich")
-      return refuse(
-          "it uses MPICH, and this perfield is built for Open MPI only; build the "
-          "program with Open MPI's mpicc");
+    const bool mpich = name == "libperfield_mpich.so";
+    if (path.empty() && (mpich || name == "libperfield_openmpi.so") &&
+        !find_library(mpich ? "libperfield_openmpi.so" : "libperfield_mpich.so").empty())
+      return refuse(std::string("it uses ") + (mpich ? "MPICH" : "Open MPI") +
+                    ", and this perfield is built for " + (mpich ? "Open MPI" : "MPICH") +
+                    " only; install perfield again where the compiler of that MPI is on the PATH");
     if (path.empty())
       return refuse(name + " is not where it belongs, near " + own_directory() +
                     "; install perfield again");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // preload.hpp - which of perfield's libraries go into a program, and whether they can: by the
-// program's own file first, by the launcher that started it where the file does not tell.
+// program's own file first; where that names no MPI (Python, hosts of plug-ins), by the
+// configuration, by the launcher that started it, or by which MPI there is.
 #pragma once
 
 #include <string>
@@ -14,7 +15,8 @@ struct Preload {
   std::string refusal;                 // not empty: why the program cannot be measured
 };
 
-Preload choose_preload(const std::string& program);
+// mpi: "openmpi" or "mpich" for programs whose file does not tell; "auto": found out.
+Preload choose_preload(const std::string& program, const std::string& mpi);
 
 // What stands in LD_PRELOAD: ours first, then what was there; `added` is ours alone. A list that
 // an earlier perfield-exec has put there is replaced.

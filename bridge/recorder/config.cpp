@@ -108,6 +108,9 @@ std::string complaint(const Key& key, const TomlValue& value) {
     if (number < limit.least) return "expected at least " + spell(limit.least);
     if (number > limit.most) return "expected at most " + spell(limit.most);
   }
+  const bool an_mpi =
+      value.spelling == "auto" || value.spelling == "openmpi" || value.spelling == "mpich";
+  if (key.name == std::string("mpi") && !an_mpi) return "expected auto, openmpi or mpich";
   const bool a_clock =
       value.spelling == "auto" || value.spelling == "tsc" || value.spelling == "monotonic";
   if (key.name == std::string("clock") && !a_clock) return "expected auto, tsc or monotonic";

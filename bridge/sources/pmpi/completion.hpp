@@ -130,7 +130,7 @@ class Awaited {
   int n_ = 0;
 };
 
-inline void started(Call& call, void* handle) noexcept {
+inline void started(Call& call, Handle handle) noexcept {
   const Pending kept = requests.start(handle);
   if (!call.entered) return;
   if (kept.kind == Pending::kept_send) perfield_message(call.kind, kept.peer, kept.bytes);

@@ -11,6 +11,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <initializer_list>
 
 namespace perfield::pmpi {
 
@@ -21,56 +22,96 @@ std::atomic<bool> resolved{false};
 namespace {
 
 void* mpi_handle = nullptr;
+void* (*behind_others)(const char*) = nullptr;  // set if the others' wrappers are to be skipped
 
-// Remembers the name of the first loaded object that looks like an MPI library.
-int note_mpi(dl_phdr_info* object, size_t, void* found) {
+struct Candidate {
+  int to_skip;
+  char path[4096];
+};
+
+// Remembers the name of the next loaded object that may be an MPI library.
+int note_candidate(dl_phdr_info* object, size_t, void* found) {
+  auto* candidate = static_cast<Candidate*>(found);
   const char* slash = strrchr(object->dlpi_name, '/');
-  const char* base = slash ? slash + 1 : object->dlpi_name;
-  if (strncmp(base, "libmpi.so", 9) != 0 && strncmp(base, "libmpich", 8) != 0) return 0;
-  snprintf(static_cast<char*>(found), 4096, "%s", object->dlpi_name);
+  if (strncmp(slash ? slash + 1 : object->dlpi_name, "libmpi", 6) != 0) return 0;
+  if (candidate->to_skip-- > 0) return 0;
+  snprintf(candidate->path, sizeof candidate->path, "%s", object->dlpi_name);
   return 1;
 }
 
 void open_hidden_mpi() {
-  char path[4096] = "";
-  // The list is locked while it is walked: the library is opened afterwards.
-  if (dl_iterate_phdr(note_mpi, path))
-    mpi_handle = dlopen(path, RTLD_NOLOAD | RTLD_NOW | RTLD_GLOBAL);
+  for (int n = 0; !mpi_handle; ++n) {
+    Candidate candidate{n, ""};
+    // The list is locked while it is walked: the library is opened afterwards.
+    if (!dl_iterate_phdr(note_candidate, &candidate)) return;
+    void* handle = dlopen(candidate.path, RTLD_NOLOAD | RTLD_LAZY);
+    if (handle && dlsym(handle, "PMPI_Init"))
+      mpi_handle = handle;
+    else if (handle)
+      dlclose(handle);
+  }
 }
 
 void* find(const char* name) {
   void* address = dlsym(RTLD_NEXT, name);
-  if (!address && mpi_handle) address = dlsym(mpi_handle, name);
-  return address;
+  return !address && mpi_handle ? dlsym(mpi_handle, name) : address;
 }
 
+bool in_one_object(const void* one, const void* other) {
+  Dl_info of_one, of_other;
+  return dladdr(one, &of_one) && dladdr(other, &of_other) && of_one.dli_fbase == of_other.dli_fbase;
+}
+
+int absent() noexcept { return MPI_ERR_UNSUPPORTED_OPERATION; }
+
+// The function behind a wrapper. A program that finds one of ours by its name, and calls it though
+// its MPI has none, gets an error and no crash.
 template <typename T>
-void find(T& place, const char* name) {
-  place = reinterpret_cast<T>(find(name));
+void find_next(T& place, const char* name) {
+  void* address = find(name);
+  if (address && behind_others && in_one_object(address, (void*)behind_others)) {
+    address = behind_others(name);
+    if (!address && mpi_handle) address = dlsym(mpi_handle, name);
+  }
+  place = reinterpret_cast<T>(address ? address : (void*)absent);
 }
 
 // Objects are looked for from the program on, not behind us: the linker may have given a program
 // its own copy of one (a copy relocation), and then that is the one which the MPI uses too.
-template <typename T>
-void find_object(T& place, const char* name) {
-  void* address = dlsym(RTLD_DEFAULT, name);
-  place = reinterpret_cast<T>(address ? address : find(name));
+struct FindObject {
+  template <typename T>
+  void operator()(T& place, const char* name) const {
+    void* address = dlsym(RTLD_DEFAULT, name);
+    place = reinterpret_cast<T>(address ? address : find(name));
+  }
+};
+
+Family family_of(const char* version) {
+  // An MPI may be built with the standard's binary interface instead of its own.
+  int major = 0, minor = 0;
+  const auto abi_version = reinterpret_cast<int (*)(int*, int*)>(find("PMPI_Abi_get_version"));
+  if (abi_version && abi_version(&major, &minor) == MPI_SUCCESS && major > 0) return Family::other;
+  if (strncmp(version, "Open MPI", 8) == 0) return Family::openmpi;
+  for (const char* name : {"MPICH", "MVAPICH", "Intel(R) MPI"})
+    if (strstr(version, name)) return Family::mpich;
+  return Family::other;
 }
 
 void resolve_all() {
-  if (!dlsym(RTLD_NEXT, "MPI_Init")) open_hidden_mpi();
-#define PERFIELD_FIND(name) find(next_functions.name, "MPI_" #name);
-  PERFIELD_NEXT_FUNCTIONS(PERFIELD_FIND)
-#undef PERFIELD_FIND
-#define PERFIELD_FIND(name) find(library.name, "PMPI_" #name);
+  if (!dlsym(RTLD_NEXT, "PMPI_Init")) open_hidden_mpi();
+#define PERFIELD_FIND(name) \
+  library.name = reinterpret_cast<decltype(library.name)>(find("PMPI_" #name));
   PERFIELD_USED_FUNCTIONS(PERFIELD_FIND)
 #undef PERFIELD_FIND
-  // The objects behind the names of Open MPI's mpi.h.
-  find_object(library.comm_world, "ompi_mpi_comm_world");
-  find_object(library.byte, "ompi_mpi_byte");
-  find_object(library.no_op, "ompi_mpi_op_no_op");
-  find_object(library.no_request, "ompi_request_null");
-  find_object(library.no_message, "ompi_message_no_proc");
+  find_objects(library, FindObject{});
+  char name[256];
+  name_of_library(name, sizeof name);
+  library.family = family_of(name);
+  if (library.family != kOthers)
+    behind_others = reinterpret_cast<void* (*)(const char*)>(dlsym(RTLD_DEFAULT, kBehindOthers));
+#define PERFIELD_FIND(name) find_next(next_functions.name, "MPI_" #name);
+  PERFIELD_NEXT_FUNCTIONS(PERFIELD_FIND)
+#undef PERFIELD_FIND
   resolved.store(true, std::memory_order_release);
 }
 
@@ -82,25 +123,41 @@ void resolve() noexcept {
 }
 
 void name_of_library(char* text, int bytes) noexcept {
-  // "Open MPI v4.1.4, package: ..." becomes "Open MPI 4.1.4".
   char version[MPI_MAX_LIBRARY_VERSION_STRING + 8192] = "an MPI without MPI_Get_library_version";
   int length = 0;
   if (library.Get_library_version) library.Get_library_version(version, &length);
   version[strcspn(version, ",\n")] = '\0';
+  // "Open MPI v4.1.4, package: ..." becomes "Open MPI 4.1.4", "MPICH Version:\t4.0.2"
+  // "MPICH 4.0.2", "MPI VERSION    : CRAY MPICH version 8.1.25" "CRAY MPICH version 8.1.25".
   char* v = strstr(version, " v");
-  if (v) memmove(v + 1, v + 2, strlen(v + 2) + 1);
+  if (v && v[2] >= '0' && v[2] <= '9') memmove(v + 1, v + 2, strlen(v + 2) + 1);
+  if (char* colon = strchr(version, ':')) {
+    char* number = colon + 1 + strspn(colon + 1, " \t");
+    char* word = strstr(version, " Version");
+    char* start = word && word < colon ? word + 1 : version;
+    memmove(start, number, strlen(number) + 1);
+  }
   snprintf(text, bytes, "%s", version);
 }
 
+bool has_function(const char* name) noexcept { return find(name) != nullptr; }
+
+bool others_measure() noexcept {
+  return library.family == kOthers && dlsym(RTLD_DEFAULT, kBehindOthers);
+}
+
 bool fits() noexcept {
-  bool all = library.comm_world && library.byte && library.no_op && library.no_request &&
-             library.no_message;
+  bool all = has_objects(library);
 #define PERFIELD_CHECK(name) all = all && library.name;
   PERFIELD_USED_FUNCTIONS(PERFIELD_CHECK)
 #undef PERFIELD_CHECK
-  char name[256];
-  name_of_library(name, sizeof name);
-  return all && strncmp(name, "Open MPI", 8) == 0;
+  return all && library.family == kOurs;
 }
 
 }  // namespace perfield::pmpi
+
+// What stands behind this library under that name: asked by the wrappers for another MPI, which so
+// find the way past these in a process where these sleep.
+extern "C" __attribute__((visibility("default"))) void* PERFIELD_BEHIND(const char* name) {
+  return dlsym(RTLD_NEXT, name);
+}

@@ -11,6 +11,19 @@
 
 namespace perfield::pmpi {
 
+// MPIs whose programs are alike to the linker and the loader.
+enum class Family { other, openmpi, mpich };
+
+}  // namespace perfield::pmpi
+
+#ifdef OMPI_MAJOR_VERSION
+#include "abi_openmpi.hpp"
+#else
+#include "abi_mpich.hpp"
+#endif
+
+namespace perfield::pmpi {
+
 // What counting itself asks of the MPI: always by the PMPI_ name, so that no other tool sees it.
 // clang-format off
 #define PERFIELD_USED_FUNCTIONS(X) \
@@ -32,6 +45,7 @@ struct Library {
   MPI_Op no_op;
   MPI_Request no_request;
   MPI_Message no_message;
+  Family family = Family::other;
 
   bool awake = false;       // between MPI_Init and MPI_Finalize of an MPI that we know
   bool concurrent = false;  // MPI_THREAD_MULTIPLE
@@ -46,6 +60,16 @@ void resolve() noexcept;
 
 // The make and version of the program's MPI ("Open MPI 4.1.4"); asked of the MPI itself.
 void name_of_library(char* text, int bytes) noexcept;
+
+// Whether the program's MPI has this function, by its PMPI_ name.
+bool has_function(const char* name) noexcept;
+
+// Whether the functions that are new in MPI 4 are wrapped: a program may ask whether its MPI has
+// them, so a library that is loaded before its MPI is known leaves them out (see extent.cpp).
+extern const bool kWrapsMpi4;
+
+// Whether the wrappers for another MPI are loaded too, and the program's MPI is theirs.
+bool others_measure() noexcept;
 
 // Whether the program's MPI is the one that this library was built for, and everything was found.
 bool fits() noexcept;

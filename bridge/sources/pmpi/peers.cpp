@@ -43,7 +43,7 @@ int copy_no_window(MPI_Win, int, void*, void*, void*, int* flag) { return *flag 
 int drop_comm(MPI_Comm, int, void* peers, void*) { return drop(peers), MPI_SUCCESS; }
 int drop_window(MPI_Win, int, void* peers, void*) { return drop(peers), MPI_SUCCESS; }
 
-Peers* make(MPI_Comm comm) {
+Peers* make_for_comm(MPI_Comm comm) {
   MPI_Group group;
   int inter = 0;
   library.Comm_test_inter(comm, &inter);
@@ -57,14 +57,14 @@ Peers* make(MPI_Comm comm) {
   return peers;
 }
 
-Peers* make(MPI_Win window) {
+Peers* make_for_window(MPI_Win window) {
   MPI_Group group;
   if (library.Win_get_group(window, &group) != MPI_SUCCESS) return nullptr;
   return Peers::create(group);
 }
 
 template <typename Handle, typename Get, typename Set>
-Peers* find(Handle handle, int key, Get get, Set set) {
+Peers* find(Handle handle, int key, Get get, Set set, Peers* (*make)(Handle)) {
   Locked locked;
   Peers* peers = nullptr;
   int found = 0;
@@ -165,17 +165,17 @@ void prepare_peers() noexcept {
   library.Comm_group(library.comm_world, &world_group);
   library.Comm_create_keyval(copy_no_comm, drop_comm, &comm_key, nullptr);
   library.Win_create_keyval(copy_no_window, drop_window, &window_key, nullptr);
-  world = make(library.comm_world);
+  world = make_for_comm(library.comm_world);
   if (world) world->is_world = true;
 }
 
 Peers* find_peers(MPI_Comm comm) noexcept {
   if (comm == library.comm_world) return world;
-  return find(comm, comm_key, library.Comm_get_attr, library.Comm_set_attr);
+  return find(comm, comm_key, library.Comm_get_attr, library.Comm_set_attr, make_for_comm);
 }
 
-Peers* find_peers(MPI_Win window) noexcept {
-  return find(window, window_key, library.Win_get_attr, library.Win_set_attr);
+Peers* find_window_peers(MPI_Win window) noexcept {
+  return find(window, window_key, library.Win_get_attr, library.Win_set_attr, make_for_window);
 }
 
 }  // namespace perfield::pmpi

@@ -62,7 +62,7 @@ class Peers {
 void prepare_peers() noexcept;
 
 Peers* find_peers(MPI_Comm comm) noexcept;
-Peers* find_peers(MPI_Win window) noexcept;
+Peers* find_window_peers(MPI_Win window) noexcept;
 
 // What the thread used last. An address may be used again for another communicator: `age` counts
 // how many have been freed.
@@ -77,19 +77,22 @@ extern __thread LastPeers<MPI_Comm> last_comm __attribute__((tls_model("initial-
 extern __thread LastPeers<MPI_Win> last_window __attribute__((tls_model("initial-exec")));
 
 template <typename Handle>
-inline Peers* peers_of(Handle handle, LastPeers<Handle>& last) noexcept {
+inline Peers* peers_of(Handle handle, LastPeers<Handle>& last, Peers* (*find)(Handle)) noexcept {
   const uint64_t age = freed_age.load(std::memory_order_acquire);
   if (__builtin_expect(last.handle != handle || last.age != age || !last.peers, 0))
-    last = {handle, find_peers(handle), age};
+    last = {handle, find(handle), age};
   return last.peers;
 }
-inline Peers* peers_of(MPI_Comm comm) noexcept { return peers_of(comm, last_comm); }
-inline Peers* peers_of(MPI_Win window) noexcept { return peers_of(window, last_window); }
+inline Peers* peers_of(MPI_Comm comm) noexcept { return peers_of(comm, last_comm, find_peers); }
 
-// World rank of `rank`, as it stands in a call with that communicator or window.
-template <typename Handle>
-inline int32_t world_rank(Handle handle, int rank) noexcept {
-  Peers* peers = peers_of(handle);
+// World rank of `rank`, as it stands in a call with that communicator or window. (Two names: in
+// some MPIs the handles of both are integers.)
+inline int32_t world_rank(MPI_Comm comm, int rank) noexcept {
+  Peers* peers = peers_of(comm);
+  return peers ? peers->world_rank(rank) : kPeerUnknown;
+}
+inline int32_t world_rank_in_window(MPI_Win window, int rank) noexcept {
+  Peers* peers = peers_of(window, last_window, find_window_peers);
   return peers ? peers->world_rank(rank) : kPeerUnknown;
 }
 

@@ -46,7 +46,7 @@ bool Requests::add(const Pending& pending) noexcept {
   return true;
 }
 
-Pending Requests::find(void* handle, bool forget) noexcept {
+Pending Requests::find(Handle handle, bool forget) noexcept {
   Locked locked(lock_);
   uint32_t slot = home(handle);
   while (slots_[slot].handle && slots_[slot].handle != handle) slot = (slot + 1) % kSlots;
@@ -59,7 +59,7 @@ Pending Requests::find(void* handle, bool forget) noexcept {
   return found;
 }
 
-Pending Requests::start(void* handle) noexcept {
+Pending Requests::start(Handle handle) noexcept {
   Locked locked(lock_);
   uint32_t slot = home(handle);
   while (slots_[slot].handle && slots_[slot].handle != handle) slot = (slot + 1) % kSlots;
@@ -67,7 +67,7 @@ Pending Requests::start(void* handle) noexcept {
   return slots_[slot];
 }
 
-void Requests::forget(void* handle) noexcept {
+void Requests::forget(Handle handle) noexcept {
   if (n_.load(std::memory_order_relaxed) == 0) return;
   const Pending found = find(handle, true);
   if (found.any) found.any->let_go();

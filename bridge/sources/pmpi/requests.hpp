@@ -11,12 +11,35 @@
 
 namespace perfield::pmpi {
 
+// A handle of the MPI, which may be an address or a number.
+struct Handle {
+  constexpr Handle() noexcept = default;
+  // Of a request, or what becomes one.
+  template <typename Request,
+            typename = std::enable_if_t<std::is_convertible_v<Request, MPI_Request>>>
+  Handle(const Request& request) noexcept : Handle(value_of(static_cast<MPI_Request>(request))) {}
+  // Of a message, where that is another type.
+  Handle(void* address) noexcept : Handle(value_of(address)) {}
+  explicit operator bool() const noexcept { return value != 0; }
+  bool operator==(Handle other) const noexcept { return value == other.value; }
+  bool operator!=(Handle other) const noexcept { return value != other.value; }
+
+  uint64_t value = 0;
+
+ private:
+  constexpr explicit Handle(uint64_t value) noexcept : value(value) {}
+  static uint64_t value_of(const void* address) noexcept {
+    return reinterpret_cast<uintptr_t>(address);
+  }
+  static uint64_t value_of(int number) noexcept { return static_cast<uint32_t>(number); }
+};
+
 struct Pending {
   enum Kind : uint8_t { none, receive, message, kept_send, kept_receive };
-  void* handle = nullptr;  // all zeros when unused, so that the table costs no memory
-  Peers* any = nullptr;    // a receive from any source: where the source is a rank
-  uint64_t bytes = 0;      // of a kept send
-  int32_t peer = 0;        // world rank of the other side, if it is known at once
+  Handle handle;         // all zeros when unused, so that the table costs no memory
+  Peers* any = nullptr;  // a receive from any source: where the source is a rank
+  uint64_t bytes = 0;    // of a kept send
+  int32_t peer = 0;      // world rank of the other side, if it is known at once
   Kind kind = none;
   bool started = false;  // a kept one: between its start and its completion
 
@@ -35,24 +58,23 @@ class Requests {
 
   // Takes out what is under the handle: kind `none` if nothing is. A kept request stays in its
   // place, and is no longer started.
-  Pending take(void* handle) noexcept {
+  Pending take(Handle handle) noexcept {
     if (n_.load(std::memory_order_relaxed) == 0) return {};
     return find(handle, false);
   }
   // Marks a kept request as started; kind `none` if it is not known.
-  Pending start(void* handle) noexcept;
+  Pending start(Handle handle) noexcept;
   // Forgets it, kept or not.
-  void forget(void* handle) noexcept;
+  void forget(Handle handle) noexcept;
 
   bool was_full() const noexcept { return full_.load(std::memory_order_relaxed); }
 
  private:
   static constexpr uint32_t kSlots = 8192, kMost = kSlots / 8 * 7;
-  static uint32_t home(void* handle) noexcept {
-    return static_cast<uint32_t>((reinterpret_cast<uintptr_t>(handle) >> 4) * 0x9E3779B97F4A7C15u >>
-                                 51);
+  static uint32_t home(Handle handle) noexcept {
+    return static_cast<uint32_t>(handle.value * 0x9E3779B97F4A7C15u >> 51);
   }
-  Pending find(void* handle, bool forget) noexcept;
+  Pending find(Handle handle, bool forget) noexcept;
   void remove(uint32_t slot) noexcept;
 
   class Locked;

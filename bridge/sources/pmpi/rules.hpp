@@ -117,7 +117,7 @@ inline void follow_post_taken(Call& call, Pending taken, MPI_Count count, MPI_Da
 inline void count_transfer(Call& call, int target, MPI_Count count, MPI_Datatype type,
                            MPI_Win window) {
   if (target != MPI_PROC_NULL)
-    perfield_message(call.kind, world_rank(window, target), bytes_of(count, type));
+    perfield_message(call.kind, world_rank_in_window(window, target), bytes_of(count, type));
 }
 
 inline void count_transfer_by(Call& call, MPI_Op op, int target, MPI_Count count, MPI_Datatype type,

@@ -15,14 +15,14 @@ bool ignored(const MPI_Status* statuses) { return statuses == MPI_STATUSES_IGNOR
 }  // namespace
 
 // --- starting ------------------------------------------------------------------------------------
-PERFIELD_WRAPPER MPI_Start(MPI_Request* request) {
+PERFIELD_WRAPPER(MPI_Start, (MPI_Request * request)) {
   Call call(PERFIELD_CALL_start);
   const int result = next().Start(request);
   if (call.follows(result)) started(call, *request);
   return result;
 }
 
-PERFIELD_WRAPPER MPI_Startall(int count, MPI_Request array_of_requests[]) {
+PERFIELD_WRAPPER(MPI_Startall, (int count, MPI_Request array_of_requests[])) {
   Call call(PERFIELD_CALL_start);
   const int result = next().Startall(count, array_of_requests);
   if (call.follows(result))
@@ -30,14 +30,14 @@ PERFIELD_WRAPPER MPI_Startall(int count, MPI_Request array_of_requests[]) {
   return result;
 }
 
-PERFIELD_WRAPPER MPI_Request_free(MPI_Request* request) {
+PERFIELD_WRAPPER(MPI_Request_free, (MPI_Request * request)) {
   Call call(PERFIELD_CALL_request_free);
   if (following()) requests.forget(*request);
   return next().Request_free(request);
 }
 
 // --- completing all ------------------------------------------------------------------------------
-PERFIELD_WRAPPER MPI_Wait(MPI_Request* request, MPI_Status* status) {
+PERFIELD_WRAPPER(MPI_Wait, (MPI_Request * request, MPI_Status* status)) {
   Call call(PERFIELD_CALL_wait);
   MPI_Status own;
   status = own_if_ignored(status, &own);
@@ -47,8 +47,8 @@ PERFIELD_WRAPPER MPI_Wait(MPI_Request* request, MPI_Status* status) {
   return result;
 }
 
-PERFIELD_WRAPPER MPI_Waitall(int count, MPI_Request array_of_requests[],
-                             MPI_Status array_of_statuses[]) {
+PERFIELD_WRAPPER(MPI_Waitall,
+                 (int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[])) {
   Call call(PERFIELD_CALL_waitall);
   Awaited<MPI_Request, MPI_Status> awaited(count, array_of_requests, array_of_statuses,
                                            ignored(array_of_statuses));
@@ -57,7 +57,7 @@ PERFIELD_WRAPPER MPI_Waitall(int count, MPI_Request array_of_requests[],
   return result;
 }
 
-PERFIELD_WRAPPER MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
+PERFIELD_WRAPPER(MPI_Test, (MPI_Request * request, int* flag, MPI_Status* status)) {
   Call call(PERFIELD_CALL_test);
   CompletionInC completion(call, 1, request, status, ignored(status));
   const int result = next().Test(request, flag, status);
@@ -66,8 +66,8 @@ PERFIELD_WRAPPER MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   return result;
 }
 
-PERFIELD_WRAPPER MPI_Testall(int count, MPI_Request array_of_requests[], int* flag,
-                             MPI_Status array_of_statuses[]) {
+PERFIELD_WRAPPER(MPI_Testall, (int count, MPI_Request array_of_requests[], int* flag,
+                               MPI_Status array_of_statuses[])) {
   Call call(PERFIELD_CALL_testall);
   CompletionInC completion(call, count, array_of_requests, array_of_statuses,
                            ignored(array_of_statuses));
@@ -79,8 +79,8 @@ PERFIELD_WRAPPER MPI_Testall(int count, MPI_Request array_of_requests[], int* fl
 }
 
 // --- completing some -----------------------------------------------------------------------------
-PERFIELD_WRAPPER MPI_Waitany(int count, MPI_Request array_of_requests[], int* index,
-                             MPI_Status* status) {
+PERFIELD_WRAPPER(MPI_Waitany,
+                 (int count, MPI_Request array_of_requests[], int* index, MPI_Status* status)) {
   Call call(PERFIELD_CALL_waitany);
   CompletionInC completion(call, count, array_of_requests, status, ignored(status));
   const int result = next().Waitany(count, array_of_requests, index, status);
@@ -89,8 +89,8 @@ PERFIELD_WRAPPER MPI_Waitany(int count, MPI_Request array_of_requests[], int* in
   return result;
 }
 
-PERFIELD_WRAPPER MPI_Testany(int count, MPI_Request array_of_requests[], int* index, int* flag,
-                             MPI_Status* status) {
+PERFIELD_WRAPPER(MPI_Testany, (int count, MPI_Request array_of_requests[], int* index, int* flag,
+                               MPI_Status* status)) {
   Call call(PERFIELD_CALL_testany);
   CompletionInC completion(call, count, array_of_requests, status, ignored(status));
   const int result = next().Testany(count, array_of_requests, index, flag, status);
@@ -99,8 +99,8 @@ PERFIELD_WRAPPER MPI_Testany(int count, MPI_Request array_of_requests[], int* in
   return result;
 }
 
-PERFIELD_WRAPPER MPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount,
-                              int array_of_indices[], MPI_Status array_of_statuses[]) {
+PERFIELD_WRAPPER(MPI_Waitsome, (int incount, MPI_Request array_of_requests[], int* outcount,
+                                int array_of_indices[], MPI_Status array_of_statuses[])) {
   Call call(PERFIELD_CALL_waitsome);
   CompletionInC completion(call, incount, array_of_requests, array_of_statuses,
                            ignored(array_of_statuses));
@@ -112,8 +112,8 @@ PERFIELD_WRAPPER MPI_Waitsome(int incount, MPI_Request array_of_requests[], int*
   return result;
 }
 
-PERFIELD_WRAPPER MPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount,
-                              int array_of_indices[], MPI_Status array_of_statuses[]) {
+PERFIELD_WRAPPER(MPI_Testsome, (int incount, MPI_Request array_of_requests[], int* outcount,
+                                int array_of_indices[], MPI_Status array_of_statuses[])) {
   Call call(PERFIELD_CALL_testsome);
   CompletionInC completion(call, incount, array_of_requests, array_of_statuses,
                            ignored(array_of_statuses));

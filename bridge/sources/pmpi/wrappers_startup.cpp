@@ -18,18 +18,27 @@ namespace perfield::pmpi {
 
 __thread bool inside_fortran = false;
 
+namespace {
+
+void tell_of_another_mpi() noexcept {
+  if (others_measure()) return;
+  char name[256], sentence[512], reason[128] = "for which perfield has no wrappers";
+  name_of_library(name, sizeof name);
+  if (library.family != Family::other)
+    snprintf(reason, sizeof reason, "but the wrappers loaded are those for %s", kOurName);
+  snprintf(sentence, sizeof sentence,
+           "this program uses %s, %s; its MPI calls are not measured. Start it with perfield-exec, "
+           "which chooses the wrappers; where the program loads its MPI late, set PERFIELD_MPI to "
+           "openmpi or mpich",
+           name, reason);
+  perfield_source_tell("other mpi", sentence);
+}
+
+}  // namespace
+
 void begin() noexcept {
   if (library.awake) return;
-  if (!fits()) {
-    char sentence[512], name[256];
-    name_of_library(name, sizeof name);
-    snprintf(sentence, sizeof sentence,
-             "this program uses %s, but the wrappers loaded are those for Open MPI; its MPI calls "
-             "are not measured. Start it with perfield-exec, which chooses the wrappers.",
-             name);
-    perfield_source_tell("other mpi", sentence);
-    return;
-  }
+  if (!fits()) return tell_of_another_mpi();
   int level = MPI_THREAD_SINGLE, rank = 0, size = 1;
   library.Query_thread(&level);
   library.concurrent = level == MPI_THREAD_MULTIPLE;
@@ -41,6 +50,11 @@ void begin() noexcept {
   perfield_source_present("pmpi");
   perfield_source_wake(rank, size, name);
   library.awake = true;
+  if (!kWrapsMpi4 && has_function("PMPI_Send_c"))
+    perfield_source_tell("functions of MPI 4",
+                         "calls that are new in MPI 4 (MPI_Send_c, ...) are not measured: it could "
+                         "not be told beforehand which MPI this program loads. Set PERFIELD_MPI to "
+                         "openmpi or mpich");
 }
 
 bool end(const char* reason) noexcept {
@@ -61,32 +75,44 @@ void control(int level) noexcept {
 
 using namespace perfield::pmpi;
 
-PERFIELD_WRAPPER MPI_Init(int* argc, char*** argv) {
+PERFIELD_WRAPPER(MPI_Init, (int* argc, char*** argv)) {
   const int result = next().Init(argc, argv);
   if (result == MPI_SUCCESS) begin();
   return result;
 }
 
-PERFIELD_WRAPPER MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+PERFIELD_WRAPPER(MPI_Init_thread, (int* argc, char*** argv, int required, int* provided)) {
   const int result = next().Init_thread(argc, argv, required, provided);
   if (result == MPI_SUCCESS) begin();
   return result;
 }
 
-PERFIELD_WRAPPER MPI_Finalize() {
+#if MPI_VERSION >= 4
+PERFIELD_WRAPPER(MPI_Session_init,
+                 (Wide<MPI_Info> info, Wide<MPI_Errhandler> errhandler, MPI_Session* session)) {
+  const int result = next().Session_init(info, errhandler, session);
+  if (!library.awake)
+    perfield_source_tell("session",
+                         "this program starts MPI by a session (MPI_Session_init); perfield "
+                         "measures MPI calls only after MPI_Init");
+  return result;
+}
+#endif
+
+PERFIELD_WRAPPER(MPI_Finalize, ()) {
   const bool measured = end("finalize");
   const int result = next().Finalize();
   if (measured) perfield_source_summary();
   return result;
 }
 
-PERFIELD_WRAPPER MPI_Abort(MPI_Comm comm, int errorcode) {
+PERFIELD_WRAPPER(MPI_Abort, (Wide<MPI_Comm> comm, int errorcode)) {
   end("abort");
   return next().Abort(comm, errorcode);
 }
 
 // What else a program passes is for other tools, and cannot be handed on from here.
-PERFIELD_WRAPPER MPI_Pcontrol(const int level, ...) {
+PERFIELD_WRAPPER(MPI_Pcontrol, (const int level, ...)) {
   control(level);
   return next().Pcontrol(level);
 }

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 HELLO = '#include <stdio.h>\nint main(void) { puts("hello"); return 3; }\n'
+BOTH = ["libperfield_openmpi_mpi3.so", "libperfield_mpich_mpi3.so"]  # where the MPI cannot be known
+MPI_PROGRAM = "#include <mpi.h>\nint main(void) { MPI_Init(0, 0); MPI_Finalize(); return 0; }\n"
 SHOW = ["sh", "-c", "env | grep -E '^(LD_PRELOAD|PERFIELD_)' | sort"]
 
 
@@ -58,8 +60,9 @@ def test_a_program_gets_the_libraries_and_the_run_directory(execute, here):
     result = execute("perfield-exec", *SHOW, cwd=here)
     assert (result.returncode, result.stderr) == (0, "")
     variables = dict(line.split("=", 1) for line in result.stdout.splitlines())
-    assert Path(variables["LD_PRELOAD"]).name == "libperfield_openmpi.so"
-    assert Path(variables["LD_PRELOAD"]).is_file()
+    libraries = [Path(path) for path in variables["LD_PRELOAD"].split(":")]
+    assert [path.name for path in libraries] == BOTH
+    assert all(path.is_file() for path in libraries)
     assert variables["PERFIELD_PRELOADED"] == variables["LD_PRELOAD"]
     assert variables["PERFIELD_RUN"] == str(here.resolve() / "perfield-run")
     assert variables["PERFIELD_RUN_ID"] in (here / "perfield-run/run.json").read_text()
@@ -146,14 +149,37 @@ def test_a_program_with_other_rights_is_told_and_runs_unmeasured(execute, compil
     assert list(here.iterdir()) == []
 
 
-def test_an_mpich_program_is_told_and_runs_unmeasured(execute, compile_c, here):
-    text = "#include <mpi.h>\nint main(void) { MPI_Init(0, 0); MPI_Finalize(); return 0; }\n"
-    program = compile_c(text, compiler="mpicc.mpich")
-    if program is None:
-        pytest.skip("MPICH's compiler mpicc.mpich is not installed")
-    result = execute("perfield-exec", program, cwd=here)
-    assert result.returncode == 0
-    assert "MPICH" in result.stderr
+def test_an_mpi_program_gets_the_wrappers_for_its_mpi_whoever_starts_it(execute, build_c, mpi, here):
+    program = build_c(MPI_PROGRAM, by=mpi)
+    for started_by in ("OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID", "PERFIELD_MPI"):
+        other = "mpich" if mpi.name == "openmpi" else "openmpi"
+        env = {started_by: other if started_by == "PERFIELD_MPI" else "0"}
+        result = execute("perfield-exec", "--print", program, cwd=here, env=env)
+        assert preloaded(result) == [f"libperfield_{mpi.name}.so"]
+
+
+def test_where_the_program_tells_no_mpi_its_launcher_or_the_configuration_does(execute, mpi, here):
+    launched = {"openmpi": "OMPI_COMM_WORLD_RANK", "mpich": "MPI_LOCALRANKID"}[mpi.name]
+    for env in ({launched: "0"}, {"PERFIELD_MPI": mpi.name}):
+        result = execute("perfield-exec", "--print", "true", cwd=here, env=env)
+        assert preloaded(result) == [f"libperfield_{mpi.name}.so"]
+    unknown = execute("perfield-exec", "--print", "true", cwd=here, env={"PERFIELD_MPI": "lam"})
+    assert 'PERFIELD_MPI: found the text "lam", expected auto, openmpi or mpich' in unknown.stderr
+
+
+def test_wrappers_that_were_not_built_are_told(execute, build_c, mpi, bin_dir, here, tmp_path):
+    other = "mpich" if mpi.name == "openmpi" else "openmpi"
+    name = {"openmpi": "Open MPI", "mpich": "MPICH"}
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "lib").mkdir()
+    shutil.copy(bin_dir / "perfield-exec", tmp_path / "bin")
+    (tmp_path / f"lib/libperfield_{other}.so").touch()
+    program = build_c(
+        HELLO.replace("int main", "#include <mpi.h>\nint f() { return MPI_Init(0, 0); }\nint main"), by=mpi
+    )
+    result = execute(tmp_path / "bin/perfield-exec", program, cwd=here)
+    assert (result.returncode, result.stdout) == (3, "hello\n")
+    assert f"it uses {name[mpi.name]}, and this perfield is built for {name[other]} only" in result.stderr
     assert result.stderr.count("\n") == 1
     assert list(here.iterdir()) == []
 
@@ -172,14 +198,14 @@ def test_an_openfoam_program_gets_its_hook_too(execute, compile_c, here, tmp_pat
         "int volume(void); int main(void) { return volume(); }\n", f"-L{folder}", "-l:libvolume.so", path
     )
     result = execute("perfield-exec", "--print", program, cwd=here)
-    assert preloaded(result) == ["libperfield_openmpi.so", "libperfield_openfoam.so"]
+    assert preloaded(result) == [*BOTH, "libperfield_openfoam.so"]
 
 
 def test_a_script_is_measured_through_the_programs_it_starts(execute, here):
     script = here / "job"
     script.write_text("#!/bin/sh\nexec true\n")
     script.chmod(0o755)
-    assert preloaded(execute("perfield-exec", "--print", "./job", cwd=here)) == ["libperfield_openmpi.so"]
+    assert preloaded(execute("perfield-exec", "--print", "./job", cwd=here)) == BOTH
 
 
 @pytest.mark.parametrize("length", [1, 4, 18, 64, 100, 600, 5000])

@@ -159,15 +159,15 @@ def known_calls() -> set[str]:
 
 
 @pytest.fixture(scope="session")
-def measure(mpirun, build_c, bin_dir):
-    """measure(name, *arguments, n=4, env=None, flags=()): runs programs/<name>.c measured.
+def measure(mpi, build_c, bin_dir):
+    """measure(name, *arguments, n=4, env=None, flags=()): runs programs/<name>.c measured, with each MPI.
 
     Returns (Counted, the finished command).
     """
 
     def run(name: str, *arguments: object, n: int = 4, env: dict | None = None, flags: tuple = ()):
-        program = build_c(PROGRAMS / f"{name}.c", "-lpthread", *flags)
-        result = mpirun(n, bin_dir / "perfield-exec", program, *arguments, env=env)
+        program = build_c(PROGRAMS / f"{name}.c", "-lpthread", *flags, by=mpi)
+        result = mpi.run(n, bin_dir / "perfield-exec", program, *arguments, env=env)
         assert result.returncode == 0, f"{name} failed:\n{result.stdout}\n{result.stderr}"
         return read_counted(result.cwd / "perfield-run"), result
 

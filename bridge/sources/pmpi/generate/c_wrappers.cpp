@@ -8,13 +8,30 @@
 namespace perfield::generate {
 namespace {
 
-std::string wrapper(const Function& function) {
-  std::vector<std::string> parameters, arguments;
-  for (const Parameter& parameter : function.parameters) {
+// The parameters as a wrapper has them: handles as wide as a pointer.
+std::string wide_parameters(const Function& function) {
+  std::vector<std::string> parameters;
+  for (Parameter parameter : function.parameters) {
+    if (parameter.is_handle()) parameter.type = "Wide<" + parameter.type + ">";
     parameters.push_back(parameter.declaration());
-    arguments.push_back(parameter.name);
   }
-  std::string text = "PERFIELD_WRAPPER " + function.name + "(" + joined(parameters, ", ") + ") {\n";
+  if (function.variadic) parameters.push_back("...");
+  return "(" + joined(parameters, ", ") + ")";
+}
+
+std::string parameters_of(const Function& function) {
+  std::vector<std::string> parameters;
+  for (const Parameter& parameter : function.parameters)
+    parameters.push_back(parameter.declaration());
+  if (function.variadic) parameters.push_back("...");
+  return "(" + joined(parameters, ", ") + ")";
+}
+
+std::string wrapper(const Function& function) {
+  std::vector<std::string> arguments;
+  for (const Parameter& parameter : function.parameters) arguments.push_back(parameter.name);
+  std::string text =
+      "PERFIELD_WRAPPER(" + function.name + ", " + wide_parameters(function) + ") {\n";
   text += "  Call call(PERFIELD_CALL_" + function.call + ");\n";
   if (function.asks("status"))
     text += "  MPI_Status own;\n  status = own_if_ignored(status, &own);\n";
@@ -36,11 +53,13 @@ std::string wrapper(const Function& function) {
 }  // namespace
 
 std::string next_functions(const std::vector<Function>& functions) {
-  std::string members;
+  std::string members, checks;
   std::vector<std::string> names;
   for (const Function& function : functions) {
     const std::string name = function.short_name();
-    members += "  decltype(&::MPI_" + name + ") " + name + ";\n";
+    members += "  int (*" + name + ")" + wide_parameters(function) + ";\n";
+    checks += "static_assert(std::is_same_v<decltype(&::MPI_" + name + "), int (*)" +
+              parameters_of(function) + ">);\n";
     names.push_back("  X(" + name + ")");
   }
   return "// Generated from table/*.table: the functions that the wrappers call on.\n"
@@ -51,10 +70,22 @@ std::string next_functions(const std::vector<Function>& functions) {
          "struct NextFunctions {\n" +
          members +
          "};\n"
-         "#define PERFIELD_NEXT_FUNCTIONS(X) \\\n" +
-         joined(names, " \\\n") +
+         "// The table says what mpi.h says.\n" +
+         checks + "#define PERFIELD_NEXT_FUNCTIONS(X) \\\n" + joined(names, " \\\n") +
          "\n"
          "}  // namespace perfield::pmpi\n";
+}
+
+std::string names_of_mpi3(const std::vector<Function>& functions) {
+  std::string text =
+      "/* Generated from table/*.table: the functions of MPI 3 that are wrapped. */\n"
+      "{\n"
+      "  global:\n"
+      "    perfield_behind_*;\n"
+      "    mpi_*;\n";
+  for (const Function& function : functions)
+    if (!function.since_mpi4) text += "    " + function.name + ";\n";
+  return text + "  local: *;\n};\n";
 }
 
 std::string c_wrappers(const std::vector<Function>& functions) {

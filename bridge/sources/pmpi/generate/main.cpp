@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "c_wrappers.hpp"
+#include "fortran_wrappers.hpp"
 #include "table.hpp"
 #include "text.hpp"
 
@@ -23,7 +24,11 @@ void write_wrappers(const std::string& header, const std::string& table, const s
   for (const Function& function : read_table(table))
     if (declared.count(function.name)) functions.push_back(function);
   write_file(out + "/next.hpp", next_functions(functions));
+  write_file(out + "/mpi3.map", names_of_mpi3(functions));
   write_file(out + "/wrappers.cpp", c_wrappers(functions));
+  write_file(out + "/fortran_names.hpp", fortran_names(functions));
+  write_file(out + "/fortran_mpifh.cpp", mpifh_wrappers(functions));
+  write_file(out + "/fortran_f08.cpp", f08_wrappers(functions));
 }
 
 }  // namespace

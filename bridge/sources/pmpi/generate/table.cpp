@@ -55,12 +55,14 @@ std::vector<Function> forms(const Function& function, const std::set<std::string
     form.call = "persistent_collective";
     form.rules = {{"time"}};
     form.parameters.insert(form.parameters.end(), {info, request});
+    form.since_mpi4 = true;
     found.push_back(form);
   }
   if (flags.count("+c")) {
     std::vector<Function> larger = found;
     for (Function& form : larger) {
       form.name += "_c";
+      form.since_mpi4 = true;
       for (Parameter& parameter : form.parameters) parameter = large(parameter);
     }
     found.insert(found.end(), larger.begin(), larger.end());
@@ -85,19 +87,20 @@ std::vector<Function> read_row(const std::string& head, const std::string& body)
   std::vector<std::vector<std::string>> rules;
   for (const std::string& rule : split(head.substr(colon + 3), ";")) rules.push_back(words(rule));
   const std::vector<Parameter> parameters = read_parameters(body);
+  const bool variadic = body.find("...") != std::string::npos;
   std::vector<std::string> names;
   std::set<std::string> flags;
   for (const std::string& word : words(left.substr(0, equals))) {
-    if (word == "+i" || word == "+c" || word == "+init")
+    if (word == "+i" || word == "+c" || word == "+init" || word == "+4")
       flags.insert(word);
     else if (starts_with(word, "MPI_"))
       names.push_back(word);
     else
-      throw std::runtime_error("found '" + word + "', expected MPI_..., +i, +c or +init");
+      throw std::runtime_error("found '" + word + "', expected MPI_..., +i, +c, +init or +4");
   }
   std::vector<Function> found;
   for (const std::string& name : names) {
-    Function function{name, "", rules, parameters};
+    Function function{name, "", rules, parameters, variadic, flags.count("+4") > 0};
     function.call = equals == std::string::npos ? lower(function.short_name())
                                                 : trimmed(left.substr(equals + 3));
     for (const Function& form : forms(function, flags)) found.push_back(form);
@@ -148,6 +151,12 @@ void find_declared(const std::string& header, std::set<std::string>* seen,
 
 std::string Parameter::declaration() const {
   return type + (type.back() == '*' ? "" : " ") + name + array;
+}
+
+bool Parameter::is_handle() const {
+  static const std::regex handle(
+      "MPI_(Comm|Datatype|Errhandler|File|Group|Info|Message|Op|Request|Session|Win)");
+  return array.empty() && std::regex_match(type, handle);
 }
 
 bool Function::by_hand() const {

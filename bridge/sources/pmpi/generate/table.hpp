@@ -18,6 +18,7 @@ struct Parameter {
   std::string mark;   // "root", "out", "inout" or nothing
 
   std::string declaration() const;  // as it stands in a parameter list of C
+  bool is_handle() const;           // of an MPI object, handed over by value
 };
 
 struct Function {
@@ -25,6 +26,8 @@ struct Function {
   std::string call;                             // what it counts as: "isend"
   std::vector<std::vector<std::string>> rules;  // each a name and the words after it
   std::vector<Parameter> parameters;
+  bool variadic = false;
+  bool since_mpi4 = false;
 
   bool by_hand() const;               // its wrapper is not to be written
   std::string short_name() const;     // "Isend": its place among the next functions

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// abi_mpich.hpp - what is MPICH's own, and that of the MPIs that share its binary interface (Intel
+// MPI, Cray MPICH, MVAPICH): handles are integers, and the constant ones stand in mpi.h.
+#pragma once
+
+#define PERFIELD_BEHIND perfield_behind_mpich
+
+namespace perfield::pmpi {
+
+inline constexpr Family kOurs = Family::mpich, kOthers = Family::openmpi;
+inline constexpr char kOurName[] = "MPICH";
+inline constexpr char kBehindOthers[] = "perfield_behind_openmpi";
+
+template <typename Library, typename FindObject>
+void find_objects(Library& library, FindObject) {
+  library.comm_world = MPI_COMM_WORLD;
+  library.byte = MPI_BYTE;
+  library.no_op = MPI_NO_OP;
+  library.no_request = MPI_REQUEST_NULL;
+  library.no_message = MPI_MESSAGE_NO_PROC;
+}
+
+template <typename Library>
+bool has_objects(const Library&) {
+  return true;
+}
+
+}  // namespace perfield::pmpi

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// abi_openmpi.hpp - what is Open MPI's own: handles are addresses, and the constant ones are
+// objects inside libmpi, known by name.
+#pragma once
+
+#define PERFIELD_BEHIND perfield_behind_openmpi
+
+namespace perfield::pmpi {
+
+inline constexpr Family kOurs = Family::openmpi, kOthers = Family::mpich;
+inline constexpr char kOurName[] = "Open MPI";
+inline constexpr char kBehindOthers[] = "perfield_behind_mpich";
+
+// find_object(place, name)
+template <typename Library, typename FindObject>
+void find_objects(Library& library, FindObject find_object) {
+  find_object(library.comm_world, "ompi_mpi_comm_world");
+  find_object(library.byte, "ompi_mpi_byte");
+  find_object(library.no_op, "ompi_mpi_op_no_op");
+  find_object(library.no_request, "ompi_request_null");
+  find_object(library.no_message, "ompi_message_no_proc");
+}
+
+template <typename Library>
+bool has_objects(const Library& library) {
+  return library.comm_world && library.byte && library.no_op && library.no_request &&
+         library.no_message;
+}
+
+}  // namespace perfield::pmpi

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which MPI the wrappers find: a hidden one, that of Python, another than theirs; and tools beside them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import perfield
+
+LIBRARIES = Path(perfield.__file__).parent / "lib"
+INT, N = 4, 3  # bytes, ranks
+#: Without these perfield-exec cannot know by whom a rank was started.
+UNKNOWN_LAUNCHER = ["env", "-u", "OMPI_COMM_WORLD_RANK", "-u", "HYDI_CONTROL_FD", "-u", "MPI_LOCALRANKID"]
+SCRIPT = """
+import array
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+right, left = (world.rank + 1) % world.size, (world.rank - 1) % world.size
+numbers, got = array.array("i", [7] * (world.rank + 1)), array.array("i", [0] * 10)
+request = world.Irecv(got, source=MPI.ANY_SOURCE)
+world.Send(numbers, dest=right)
+request.Wait()
+assert got[0] == 7, got
+total = array.array("i", [0])
+world.Allreduce(numbers[:1], total)
+if world.rank == 0:
+    print("total", total[0])
+"""
+
+
+def library(name: str) -> Path:
+    """One of the installed wrapper libraries."""
+    return LIBRARIES / f"libperfield_{name}.so"
+
+
+def assert_exchange(counted) -> None:
+    """What programs/exchange.c sends is counted, each message once."""
+    for rank in range(N):
+        messages = (5, (2 + 3 + 4 + 5 + 6) * INT)
+        assert counted.sent_by(rank) == {("isend", (rank + 1) % N): messages}
+        assert counted.received_by(rank) == {(rank - 1) % N: messages}
+        assert (counted.calls[rank, "allreduce"], counted.calls[rank, "waitall"]) == (5, 5)
+
+
+def test_an_mpi_that_was_loaded_out_of_sight_is_found(mpi, build_c, bin_dir, programs, counted_in):
+    plugin = build_c(programs / "plugin.c", "-DPLUGIN", "-shared", "-fPIC", by=mpi)
+    host = build_c(programs / "plugin.c", "-ldl", mpi=False, name="host.c")
+    for launcher in ([], UNKNOWN_LAUNCHER):
+        result = mpi.run(N, *launcher, bin_dir / "perfield-exec", host, plugin, "reversed")
+        assert result.returncode == 0, result.stderr
+        counted = counted_in(result.cwd / "perfield-run")
+        for rank in range(N):
+            assert counted.sent_by(rank) == {("sendrecv", (rank - 1) % N): (1, 3 * INT)}
+            assert counted.ranks[rank]["sources"] == ["pmpi"]
+
+
+@pytest.mark.parametrize("order", ["openmpi:mpich", "mpich:openmpi"])
+def test_of_two_wrapper_libraries_the_one_for_the_mpi_counts_and_the_other_is_silent(
+    mpi, build_c, bin_dir, programs, counted_in, order
+):
+    preload = ":".join(str(library(name)) for name in order.split(":"))
+    result = mpi.run(N, "env", f"LD_PRELOAD={preload}", build_c(programs / "exchange.c", by=mpi))
+    assert (result.returncode, result.stdout) == (0, "sum 15\n"), result.stderr
+    assert "not measured" not in result.stderr
+    assert_exchange(counted_in(result.cwd / "perfield-run"))
+
+
+@pytest.mark.parametrize("program", ["exchange", "receives", "windows", "files"])
+def test_a_library_for_another_mpi_passes_calls_on_unmeasured_and_says_so(mpi, build_c, programs, program):
+    other = {"openmpi": "mpich", "mpich": "openmpi"}[mpi.name]
+    # Open MPI 4.1.4's fetching forms fail by themselves where one rank may read another's memory.
+    env = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+    arguments = [] if program == "exchange" else ["world"]
+    built = build_c(programs / f"{program}.c", "-lpthread", by=mpi)
+    result = mpi.run(2, "env", f"LD_PRELOAD={library(other)}", built, *arguments, env=env)
+    assert result.returncode == 0, result.stderr
+    names = {"openmpi": "Open MPI", "mpich": "MPICH"}
+    assert f"this program uses {names[mpi.name]} 4." in result.stderr
+    assert f"but the wrappers loaded are those for {names[other]}; its MPI calls are not" in result.stderr
+    assert result.stderr.count("perfield: ") == 1
+    assert not (result.cwd / "perfield-run").exists()
+
+
+def test_tools_above_and_below_see_each_call_once_and_so_do_the_wrappers(
+    mpi, build_c, bin_dir, programs, counted_in
+):
+    above, below = (
+        build_c(
+            programs / "interposer.c", "-shared", "-fPIC", "-ldl", f'-DTOOL="{name}"', *flags,
+            by=mpi, name=f"{name}.c",
+        )
+        for name, flags in (("above", ["-DNEXT"]), ("below", []))
+    )  # fmt: skip
+    program = build_c(programs / "exchange.c", by=mpi)
+    start = f"LD_PRELOAD={above}:$LD_PRELOAD:{below} exec {program}"
+    result = mpi.run(N, bin_dir / "perfield-exec", "sh", "-c", start)
+    assert result.returncode == 0, result.stderr
+    lines = sorted(result.stdout.splitlines())
+    assert lines == ["above 1 5 5 5"] * N + ["below 1 5 5 5"] * N + ["sum 15"]
+    assert_exchange(counted_in(result.cwd / "perfield-run"))
+
+
+def assert_script(result, counted) -> None:
+    """SCRIPT has run, and what it sends is counted."""
+    assert (result.returncode, result.stdout) == (0, f"total {7 * N}\n"), result.stderr
+    for rank in range(N):
+        left, right = (rank - 1) % N, (rank + 1) % N
+        assert counted.sent_by(rank) == {("send", right): (1, (rank + 1) * INT)}
+        assert counted.received_by(rank) == {left: (1, (left + 1) * INT)}
+        assert counted.moved_by(rank)["allreduce"] == (INT, INT)
+
+
+def test_a_program_of_debians_mpi4py_is_measured(mpirun, bin_dir, counted_in):
+    python = "/usr/bin/python3"
+    if subprocess.run([python, "-c", "import mpi4py"], capture_output=True).returncode:
+        pytest.skip("mpi4py is not installed for Debian's Python")
+    for launcher in ([], UNKNOWN_LAUNCHER):
+        result = mpirun(N, *launcher, bin_dir / "perfield-exec", python, "-c", SCRIPT)
+        assert_script(result, counted_in(result.cwd / "perfield-run"))
+        assert "not measured" not in result.stderr
+
+
+@pytest.fixture(scope="session")
+def wheel_python(tmp_path_factory) -> Path:
+    """The Python of a new environment with mpi4py from its wheel, which serves any MPI."""
+    folder = tmp_path_factory.mktemp("mpi4py")
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    pip = [folder / "bin/pip", "-q", "install", "--only-binary", ":all:", "mpi4py>=4.1"]
+    result = subprocess.run(pip, capture_output=True, text=True)
+    if result.returncode:
+        pytest.skip(f"no wheel of mpi4py can be had: {result.stderr.strip().splitlines()[-1]}")
+    return folder / "bin/python"
+
+
+@pytest.fixture
+def wheel_environment(mpi, tmp_path) -> dict[str, str]:
+    """Variables that lead mpi4py's wheel to this MPI."""
+    if mpi.name == "openmpi":
+        return {"MPI4PY_MPIABI": "openmpi"}
+    # The wheel asks for MPICH by the name that it has outside Debian.
+    linked = subprocess.run(
+        [mpi.cc, "-print-file-name=libmpich.so"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    (tmp_path / "libmpi.so.12").symlink_to(Path(linked).resolve())
+    return {"MPI4PY_MPIABI": "mpich", "LD_LIBRARY_PATH": str(tmp_path)}
+
+
+def test_a_program_of_the_wheel_of_mpi4py_is_measured(
+    mpi, bin_dir, counted_in, wheel_python, wheel_environment
+):
+    command = [bin_dir / "perfield-exec", wheel_python, "-c", SCRIPT]
+    result = mpi.run(N, *command, env=wheel_environment)
+    assert_script(result, counted_in(result.cwd / "perfield-run"))
+    assert "not measured" not in result.stderr
+
+
+def test_where_the_mpi_cannot_be_known_functions_that_it_may_lack_are_left_alone_and_told(
+    mpi, bin_dir, counted_in, wheel_python, wheel_environment
+):
+    """The wheel takes MPI_Send_c where the MPI has it: it must not find one of ours instead."""
+    command = [*UNKNOWN_LAUNCHER, bin_dir / "perfield-exec", wheel_python, "-c", SCRIPT]
+    result = mpi.run(N, *command, env=wheel_environment)
+    counted = counted_in(result.cwd / "perfield-run")
+    if mpi.name == "openmpi":  # 4.1 has no such functions
+        assert_script(result, counted)
+    else:
+        assert (result.returncode, result.stdout) == (0, f"total {7 * N}\n"), result.stderr
+        assert counted.ranks[0]["sources"] == ["pmpi"]
+        assert result.stderr.count("calls that are new in MPI 4 (MPI_Send_c, ...) are not measured") == 1
+    told = mpi.run(N, *command, env={**wheel_environment, "PERFIELD_MPI": mpi.name})
+    assert_script(told, counted_in(told.cwd / "perfield-run"))
