@@ -103,7 +103,35 @@ void find_all() {
   fortran_found.store(&found, std::memory_order_release);
 }
 
+#ifndef PERFIELD_F2C_FUNCTIONS
+// Asked of the MPI itself: which of two requests is complete, when only the second is one?
+int first_number_of_f08() {
+  const auto isend = reinterpret_cast<decltype(&::MPI_Isend)>(find(RTLD_NEXT, "PMPI_Isend"));
+  MPI_Request sent = library.no_request;
+  if (!isend || isend(nullptr, 0, library.byte, MPI_PROC_NULL, 0, library.comm_world, &sent))
+    return 1;
+  FortranRequest requests[2] = {{library.no_request}, {sent}};
+  FortranStatus status;
+  MPI_Fint two = 2, number = 2, ierror;
+  next_fortran<void(MPI_Fint*, FortranRequest*, MPI_Fint*, FortranStatus*, MPI_Fint*)>(
+      FortranName::mpi_waitany_f08_)(&two, requests, &number, &status, &ierror);
+  return number == 1 ? 0 : 1;
+}
+#endif
+
 }  // namespace
+
+int first_number(Binding binding) noexcept {
+#ifndef PERFIELD_F2C_FUNCTIONS
+  static std::atomic<int> of_f08{-1};
+  if (binding != Binding::mpifh) {
+    if (of_f08.load(std::memory_order_relaxed) < 0) of_f08.store(first_number_of_f08());
+    return of_f08.load(std::memory_order_relaxed);
+  }
+#endif
+  (void)binding;
+  return 1;
+}
 
 const FortranLibrary& find_fortran() noexcept {
   static pthread_once_t once = PTHREAD_ONCE_INIT;

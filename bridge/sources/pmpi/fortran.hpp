@@ -101,6 +101,10 @@ inline const Meanings& meanings(Binding binding) noexcept {
   return binding == Binding::mpifh ? fortran().mpifh : fortran().f08;
 }
 
+// The number of the first request where one of several is told: 1. (In mpi_f08 of MPICH 4.0 it is
+// 0, by mistake.) After MPI_Init.
+int first_number(Binding binding) noexcept;
+
 template <typename Function>
 struct NextFortran {
   Function* function;
@@ -119,12 +123,10 @@ NextFortran<Function> next_fortran(FortranName name) noexcept {
 #define PERFIELD_NEXT(name) next_fortran<decltype(name)>(FortranName::name)
 
 #define PERFIELD_FORTRAN extern "C" __attribute__((visibility("default"))) void
-// The same function under the names by which other compilers call it. (Not without an underscore:
-// libraries that have nothing to do with MPI have functions like mpi_init.)
-#define PERFIELD_ALIASES(small, capital)                                                      \
-  extern "C"                                                                                  \
-      __attribute__((visibility("default"), alias(#small "_"))) decltype(small##_) small##__, \
-      capital;
+// The same function under the name by which compilers call it that add two underscores. (Not under
+// the one without any: libraries that have nothing to do with MPI have functions like mpi_init.)
+#define PERFIELD_ALIAS(name) \
+  extern "C" __attribute__((visibility("default"), alias(#name "_"))) decltype(name##_) name##__;
 
 // --- in the wrappers -----------------------------------------------------------------------------
 // mpi_f08 may leave out the error code. Inlined, so that the call's place is the wrapper's caller.

@@ -13,11 +13,11 @@ using namespace perfield::pmpi;
   template <Binding binding, typename Next> \
   [[gnu::always_inline]] inline void
 
-#define PERFIELD_BINDINGS(name, capital, body, parameters, ...)  \
+#define PERFIELD_BINDINGS(name, body, parameters, ...)           \
   PERFIELD_FORTRAN name##_ parameters {                          \
     body<Binding::mpifh>(PERFIELD_NEXT(name##_), __VA_ARGS__);   \
   }                                                              \
-  PERFIELD_ALIASES(name, capital)                                \
+  PERFIELD_ALIAS(name)                                           \
   PERFIELD_FORTRAN name##_f08_ parameters {                      \
     body<Binding::f08>(PERFIELD_NEXT(name##_f08_), __VA_ARGS__); \
   }

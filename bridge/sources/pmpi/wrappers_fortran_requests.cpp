@@ -86,7 +86,8 @@ PERFIELD_BODY wait_any(Next next, const MPI_Fint* count, FortranRequest* handles
   FortranCompletion completion(call, *count, handles, status, ignored_one<binding>(status));
   next(count, handles, index, status, ierror);
   if (*ierror != MPI_SUCCESS) completion.failed(handles);
-  if (*ierror == MPI_SUCCESS && *index != MPI_UNDEFINED) completion.ended(*index - 1, 0);
+  if (*ierror == MPI_SUCCESS && *index != MPI_UNDEFINED)
+    completion.ended(*index - first_number(binding), 0);
 }
 
 PERFIELD_BODY test_any(Next next, const MPI_Fint* count, FortranRequest* handles, MPI_Fint* index,
@@ -95,7 +96,8 @@ PERFIELD_BODY test_any(Next next, const MPI_Fint* count, FortranRequest* handles
   FortranCompletion completion(call, *count, handles, status, ignored_one<binding>(status));
   next(count, handles, index, flag, status, ierror);
   if (*ierror != MPI_SUCCESS) completion.failed(handles);
-  if (*ierror == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED) completion.ended(*index - 1, 0);
+  if (*ierror == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED)
+    completion.ended(*index - first_number(binding), 0);
 }
 
 template <Binding binding, perfield_call kind, typename Next>
@@ -108,7 +110,7 @@ template <Binding binding, perfield_call kind, typename Next>
   next(count, handles, n_done, indices, statuses, ierror);
   if (*ierror != MPI_SUCCESS) completion.failed(handles);
   if (*ierror == MPI_SUCCESS && *n_done != MPI_UNDEFINED)
-    for (int k = 0; k < *n_done; ++k) completion.ended(indices[k] - 1, k);
+    for (int k = 0; k < *n_done; ++k) completion.ended(indices[k] - first_number(binding), k);
 }
 
 PERFIELD_BODY wait_some(Next next, const MPI_Fint* count, FortranRequest* handles, MPI_Fint* n_done,
@@ -125,41 +127,40 @@ PERFIELD_BODY test_some(Next next, const MPI_Fint* count, FortranRequest* handle
 
 }  // namespace
 
-PERFIELD_BINDINGS(mpi_start, MPI_START, start, (FortranRequest * request, MPI_Fint* ierror),
-                  request, ierror)
-PERFIELD_BINDINGS(mpi_startall, MPI_STARTALL, start_all,
+PERFIELD_BINDINGS(mpi_start, start, (FortranRequest * request, MPI_Fint* ierror), request, ierror)
+PERFIELD_BINDINGS(mpi_startall, start_all,
                   (const MPI_Fint* count, FortranRequest* handles, MPI_Fint* ierror), count,
                   handles, ierror)
-PERFIELD_BINDINGS(mpi_request_free, MPI_REQUEST_FREE, request_free,
-                  (FortranRequest * request, MPI_Fint* ierror), request, ierror)
-PERFIELD_BINDINGS(mpi_wait, MPI_WAIT, wait,
+PERFIELD_BINDINGS(mpi_request_free, request_free, (FortranRequest * request, MPI_Fint* ierror),
+                  request, ierror)
+PERFIELD_BINDINGS(mpi_wait, wait,
                   (FortranRequest * request, FortranStatus* status, MPI_Fint* ierror), request,
                   status, ierror)
-PERFIELD_BINDINGS(mpi_waitall, MPI_WAITALL, wait_all,
+PERFIELD_BINDINGS(mpi_waitall, wait_all,
                   (const MPI_Fint* count, FortranRequest* handles, FortranStatus* statuses,
                    MPI_Fint* ierror),
                   count, handles, statuses, ierror)
-PERFIELD_BINDINGS(mpi_test, MPI_TEST, test,
+PERFIELD_BINDINGS(mpi_test, test,
                   (FortranRequest * request, FortranLogical* flag, FortranStatus* status,
                    MPI_Fint* ierror),
                   request, flag, status, ierror)
-PERFIELD_BINDINGS(mpi_testall, MPI_TESTALL, test_all,
+PERFIELD_BINDINGS(mpi_testall, test_all,
                   (const MPI_Fint* count, FortranRequest* handles, FortranLogical* flag,
                    FortranStatus* statuses, MPI_Fint* ierror),
                   count, handles, flag, statuses, ierror)
-PERFIELD_BINDINGS(mpi_waitany, MPI_WAITANY, wait_any,
+PERFIELD_BINDINGS(mpi_waitany, wait_any,
                   (const MPI_Fint* count, FortranRequest* handles, MPI_Fint* index,
                    FortranStatus* status, MPI_Fint* ierror),
                   count, handles, index, status, ierror)
-PERFIELD_BINDINGS(mpi_testany, MPI_TESTANY, test_any,
+PERFIELD_BINDINGS(mpi_testany, test_any,
                   (const MPI_Fint* count, FortranRequest* handles, MPI_Fint* index,
                    FortranLogical* flag, FortranStatus* status, MPI_Fint* ierror),
                   count, handles, index, flag, status, ierror)
-PERFIELD_BINDINGS(mpi_waitsome, MPI_WAITSOME, wait_some,
+PERFIELD_BINDINGS(mpi_waitsome, wait_some,
                   (const MPI_Fint* count, FortranRequest* handles, MPI_Fint* n_done,
                    MPI_Fint* indices, FortranStatus* statuses, MPI_Fint* ierror),
                   count, handles, n_done, indices, statuses, ierror)
-PERFIELD_BINDINGS(mpi_testsome, MPI_TESTSOME, test_some,
+PERFIELD_BINDINGS(mpi_testsome, test_some,
                   (const MPI_Fint* count, FortranRequest* handles, MPI_Fint* n_done,
                    MPI_Fint* indices, FortranStatus* statuses, MPI_Fint* ierror),
                   count, handles, n_done, indices, statuses, ierror)

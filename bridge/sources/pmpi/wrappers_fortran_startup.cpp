@@ -43,13 +43,12 @@ PERFIELD_BODY pcontrol(Next next, const MPI_Fint* level, MPI_Fint* ierror) {
 
 }  // namespace
 
-PERFIELD_BINDINGS(mpi_init, MPI_INIT, init, (MPI_Fint * ierror), ierror)
-PERFIELD_BINDINGS(mpi_init_thread, MPI_INIT_THREAD, init_thread,
+PERFIELD_BINDINGS(mpi_init, init, (MPI_Fint * ierror), ierror)
+PERFIELD_BINDINGS(mpi_init_thread, init_thread,
                   (const MPI_Fint* required, MPI_Fint* provided, MPI_Fint* ierror), required,
                   provided, ierror)
-PERFIELD_BINDINGS(mpi_finalize, MPI_FINALIZE, finalize, (MPI_Fint * ierror), ierror)
-PERFIELD_BINDINGS(mpi_abort, MPI_ABORT, abort,
+PERFIELD_BINDINGS(mpi_finalize, finalize, (MPI_Fint * ierror), ierror)
+PERFIELD_BINDINGS(mpi_abort, abort,
                   (const Fortran<MPI_Comm>* comm, const MPI_Fint* errorcode, MPI_Fint* ierror),
                   comm, errorcode, ierror)
-PERFIELD_BINDINGS(mpi_pcontrol, MPI_PCONTROL, pcontrol, (const MPI_Fint* level, MPI_Fint* ierror),
-                  level, ierror)
+PERFIELD_BINDINGS(mpi_pcontrol, pcontrol, (const MPI_Fint* level, MPI_Fint* ierror), level, ierror)

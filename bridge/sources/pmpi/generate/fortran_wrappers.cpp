@@ -135,14 +135,8 @@ std::string wrapper(const Function& function, const Symbol& symbol) {
   return text + "}\n";
 }
 
-std::string aliases(const std::string& name) {
-  std::string capital = name;
-  for (char& c : capital) c = static_cast<char>(std::toupper(c));
-  return "PERFIELD_ALIASES(" + lower(name) + ", " + capital + ")\n";
-}
-
 std::string wrappers(const std::vector<Function>& functions,
-                     std::vector<Symbol> (*symbols_of)(const Function&), bool with_aliases) {
+                     std::vector<Symbol> (*symbols_of)(const Function&), bool with_alias) {
   std::string text =
       "// Generated from table/*.table: the regular wrappers of Fortran functions.\n"
       "#include \"fortran.hpp\"\n"
@@ -153,7 +147,7 @@ std::string wrappers(const std::vector<Function>& functions,
     if (function.by_hand()) continue;
     const std::vector<Symbol> symbols = symbols_of(function);
     for (const Symbol& symbol : symbols) text += "\n" + wrapper(function, symbol);
-    if (with_aliases && !symbols.empty()) text += aliases(function.name);
+    if (with_alias && !symbols.empty()) text += "PERFIELD_ALIAS(" + lower(function.name) + ")\n";
   }
   return text;
 }
