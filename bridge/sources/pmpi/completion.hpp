@@ -70,7 +70,7 @@ class Completion {
 
   // Request `i` of the call is complete, and the k-th status tells of it.
   void ended(int i, int k) noexcept {
-    if (statuses_ && handles_.get()[i] != library.no_request)
+    if (statuses_ && i >= 0 && i < n_ && handles_.get()[i] != library.no_request)
       count_or_let_go(call_, requests.take(handles_.get()[i]), statuses_[k]);
   }
 

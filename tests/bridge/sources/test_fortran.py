@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""MPI calls of Fortran programs, with both MPIs and in all three bindings: the counts of C, exactly."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import perfield
+
+LIBRARIES = Path(perfield.__file__).parent / "lib"
+N = 4  # ranks
+INT, DOUBLE = 4, 8
+BINDINGS = {"mpif.h": "-DMPIFH", "use mpi": "-DUSE_MPI", "mpi_f08": "-DUSE_F08"}
+# Open MPI 4.1.4's fetching forms fail by themselves where one rank may read another's memory.
+ENVIRONMENT = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none", "PERFIELD_SUMMARY": "false"}
+
+
+def closed_forms():
+    """The tests of C programs: what they expect holds for these."""
+    spec = importlib.util.spec_from_file_location("of_c", Path(__file__).with_name("test_pmpi.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+OF_C = closed_forms()
+
+
+@pytest.fixture(scope="session")
+def build_fortran(programs, tmp_path_factory):
+    """build_fortran(name, mpi, binding): compiles programs/<name>, once for each MPI and binding."""
+    built = {}
+
+    def build(name: str, mpi, binding: str) -> Path:
+        key = name, mpi.name, binding
+        if key not in built:
+            folder = tmp_path_factory.mktemp("fortran")
+            flags = ["-g", "-w", "-fallow-argument-mismatch", f"-I{programs}", f"-J{folder}"]
+            if name.endswith(".f90"):
+                flags += ["-cpp", "-ffree-line-length-none", BINDINGS[binding]]
+            argv = [mpi.fc, *flags, programs / name, "-o", folder / "program"]
+            done = subprocess.run(argv, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{name} did not compile:\n{done.stderr}"
+            built[key] = folder / "program"
+        return built[key]
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def plain_output(build_fortran, mpi, tmp_path_factory):
+    """plain_output(name): what the program prints without perfield; in all bindings the same."""
+    printed = {}
+
+    def run(name: str) -> str:
+        if name not in printed:
+            result = mpi.run(N, build_fortran(name, mpi, "mpif.h"), env=ENVIRONMENT)
+            assert result.returncode == 0, f"{name} failed:\n{result.stderr}"
+            printed[name] = result.stdout
+        return printed[name]
+
+    return run
+
+
+@pytest.fixture(params=BINDINGS)
+def measure(request, mpi, build_fortran, plain_output, counted_in, bin_dir):
+    """measure(name): runs programs/<name> measured; what was counted. Its results must be its own."""
+
+    def run(name: str):
+        program = build_fortran(name, mpi, request.param)
+        result = mpi.run(N, bin_dir / "perfield-exec", program, env=ENVIRONMENT)
+        assert result.returncode == 0, f"{name} failed:\n{result.stdout}\n{result.stderr}"
+        assert not result.stderr
+        assert result.stdout == plain_output(name)
+        return counted_in(result.cwd / "perfield-run")
+
+    return run
+
+
+def test_fortran_messages_count_once_in_every_form_by_world_rank(measure):
+    counted = measure("fortran_messages.f90")
+    forms = ["send", "bsend", "ssend", "rsend", "isend", "ibsend", "issend", "irsend"]
+    forms += ["sendrecv", "sendrecv_replace"]
+    ways = 32
+    received_in_ways = sum(range(1, ways + 1)) * INT
+    started = 3 * (11 + 12 + 13 + 14) * INT
+    for rank in range(N):
+        left, right = OF_C.neighbors(rank, "reversed")
+        expected = {(form, right): (1, n * INT) for n, form in enumerate(forms, 1)}
+        expected["isend", right] = (1 + ways, 5 * INT + received_in_ways)
+        expected["start", right] = (12, started)
+        assert counted.sent_by(rank) == expected
+        received = 55 * INT + started + received_in_ways
+        assert counted.received_by(rank) == {left: (22 + ways, received)}
+        assert {peer for r, peer in counted.waited_ns if r == rank} == {left}
+        calls = {
+            "irecv": 8 + 3 * 4 + 2 * 9 + 1,  # for sends, for starts, in nine ways, for nothing
+            "isend": 1 + ways,
+            "start": 3 * 4 + 2,
+            "request_free": 4 + 2,
+            "recv": 2 * 4 + 1,
+            "mrecv": 2 + 1,
+            "imrecv": 2,
+            "waitall": 2 * 4,
+            "barrier": 8 + 3 * 4,
+            "comm_create": 1,
+        }
+        assert {call: counted.calls[rank, call] for call in calls} == calls
+
+
+def test_fortran_collectives_count_what_each_rank_contributes_and_obtains(measure):
+    counted = measure("fortran_collectives.f90")
+    for rank in range(N):
+        place = N - 1 - rank
+        apart = OF_C.collective_bytes(place, in_place=False)
+        in_place = {**OF_C.collective_bytes(place, in_place=True), "bcast": (0, 0)}
+        expected = {}
+        for call in apart:
+            both = tuple(INT * (a + b) for a, b in zip(apart[call], in_place[call]))
+            expected[call] = expected["i" + call] = both
+        from_bottom = (4 * INT, 0) if place == 1 else (0, 4 * INT)
+        checksums = (INT, N * INT)
+        for call, more in (("bcast", from_bottom), ("allgather", checksums)):
+            expected[call] = tuple(a + b for a, b in zip(expected[call], more))
+        assert counted.moved_by(rank) == {call: both for call, both in expected.items() if any(both)}
+        assert counted.calls[rank, "barrier"] == counted.calls[rank, "ibarrier"] == 1
+        assert {counted.calls[rank, "i" + call] for call in apart if call != "bcast"} == {2}
+    assert not counted.messages
+
+
+def test_fortran_neighbors_windows_and_files_count_as_in_c(measure):
+    counted = measure("fortran_others.f90")
+    for rank in range(N):
+        place = N - 1 - rank
+        left, right = OF_C.neighbors(rank, "reversed")
+        sent = {
+            ("neighbor_alltoallw", right): (1, 3 * INT),
+            ("ineighbor_alltoallw", right): (1, 3 * INT),
+            ("put", right): (1, 1 * INT),
+            ("accumulate", right): (1, 2 * INT),
+            ("get", right): (1, 3 * INT),
+            ("rput", right): (1, 4 * INT),
+            ("get_accumulate", right): (1, 0),  # only fetches
+            ("fetch_and_op", right): (1, 1 * INT),
+        }
+        received = {left: [2, (3 + 3) * INT], right: [0, 0]}
+        for there, peer, v_sent, v_received in (
+            (place > 0, left, 1, 2),
+            (place < N - 1, right, 2, 1),
+        ):
+            for call, n in (("allgather", 3), ("allgatherv", 3), ("alltoall", 4), ("alltoallv", v_sent)):
+                if there:
+                    sent[f"neighbor_{call}", peer] = (1, n * INT)
+            if there:
+                received[peer][0] += 4
+                received[peer][1] += (3 + 3 + 4 + v_received) * INT
+        assert counted.sent_by(rank) == sent
+        assert counted.received_by(rank) == {p: tuple(both) for p, both in received.items() if both[0]}
+        assert counted.moved_by(rank) == {
+            "file_write": ((1 + 2 + 3) * INT, 0),
+            "file_write_all": ((4 + 5) * INT, 0),
+            "file_read": (0, 2 * INT),  # nothing came from behind the end
+            "file_read_all": (0, 3 * INT),
+            "allgather": (INT, N * INT),
+        }
+        calls = {"fence": 2, "lock": 1, "unlock": 1, "flush": 2, "win_create": 1, "comm_create": 3}
+        calls |= {"file_open": 1, "file_close": 1, "file_other": 1 + (place == 0)}
+        assert {call: counted.calls[rank, call] for call in calls} == calls
+
+
+def test_old_fortran_counts_as_new(mpi, build_fortran, counted_in, bin_dir):
+    program = build_fortran("fortran_fixed.f", mpi, "mpif.h")
+    result = mpi.run(N, bin_dir / "perfield-exec", program)
+    assert result.returncode == 0, result.stderr
+    assert float(result.stdout) == sum(range(1, N + 1))
+    counted = counted_in(result.cwd / "perfield-run")
+    for rank in range(N):
+        left, right = OF_C.neighbors(rank, "world")
+        assert counted.sent_by(rank) == {
+            ("sendrecv", right): (1, 10 * DOUBLE),
+            ("send", left): (1, 3 * DOUBLE),
+        }
+        assert counted.received_by(rank) == {left: (1, 10 * DOUBLE), right: (1, 3 * DOUBLE)}
+        assert counted.moved_by(rank) == {"reduce": (DOUBLE, DOUBLE if rank == 0 else 0)}
+
+
+def test_requests_begun_in_one_language_and_completed_in_another_count(
+    mpi, build_c, programs, counted_in, bin_dir
+):
+    library = {"openmpi": "-lmpi_mpifh", "mpich": "-lmpichfort"}[mpi.name]
+    program = build_c(programs / "mixed_languages.c", library, by=mpi)
+    result = mpi.run(N, bin_dir / "perfield-exec", program, "reversed")
+    assert result.returncode == 0, result.stderr
+    counted = counted_in(result.cwd / "perfield-run")
+    for rank in range(N):
+        left, right = OF_C.neighbors(rank, "reversed")
+        assert counted.sent_by(rank) == {("send", right): (2, 2 * INT), ("isend", right): (2, 4 * INT)}
+        assert counted.received_by(rank) == {left: (4, 6 * INT)}
+        calls = {"irecv": 4, "wait": 2, "waitall": 2, "barrier": 3}
+        assert {call: counted.calls[rank, call] for call in calls} == calls
+
+
+def fortran_symbols(*libraries: Path) -> set[str]:
+    """Names of MPI's Fortran functions that the libraries define, as gfortran's programs ask for them."""
+    listed = subprocess.run(
+        ["nm", "-D", "--defined-only", *libraries], capture_output=True, text=True, check=True
+    )
+    return set(re.findall(r" [TW] (mpi_\w*[a-z0-9]_)$", listed.stdout, re.M))
+
+
+def test_every_wrapped_function_is_wrapped_in_all_bindings_that_the_mpi_has(mpi, build_fortran):
+    program = build_fortran("fortran_messages.f90", mpi, "mpi_f08")
+    linked = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    of_mpi = fortran_symbols(*re.findall(r"/\S*libmpi\S*", linked))
+    ours = fortran_symbols(LIBRARIES / f"libperfield_{mpi.name}.so")
+    wrapped = {name.removesuffix("_") for name in ours if not re.search(r"_(f08|f08ts|cptr)_", name)}
+    assert len(wrapped) > 150
+    expected = {
+        name
+        for name in of_mpi
+        if re.sub(r"(_f08|_f08ts|_cptr)?(_large)?_$", "", name) in wrapped and "_cptr" not in name
+    }
+    assert len(expected) > 2 * len(wrapped) - 20
+    assert expected <= ours
+    shown = {name for name in of_mpi & ours if "_cptr_" in name}
+    assert shown == {name for name in of_mpi if re.match(r"mpi_win_allocate(_shared)?_cptr_", name)}
