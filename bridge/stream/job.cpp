@@ -35,35 +35,70 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-// When a process was started, in clock ticks since boot: field 22 of its stat line, counted behind
-// the program's name, which may hold blanks and parentheses.
-std::string start_ticks(pid_t process) {
+// Field `number` (from 3 on) of a process's stat line, counted behind the program's name, which may
+// hold blanks and parentheses.
+std::string stat_field(pid_t process, int number) {
   const std::string line = first_line("/proc/" + std::to_string(process) + "/stat");
   const size_t name_end = line.rfind(')');
   if (name_end == std::string::npos) return "";
   std::istringstream fields(line.substr(name_end + 1));
   std::string field;
-  for (int i = 3; i <= 22; ++i) fields >> field;
+  for (int i = 3; i <= number; ++i) fields >> field;
   return field;
+}
+
+// The value of an option of hydra's proxy, the ancestor of all of MPICH's ranks of a node; "" if no
+// such process is found.
+std::string hydra_option(const std::string& wanted) {
+  pid_t process = getppid();
+  for (int i = 0; i < 8 && process > 1; ++i) {
+    std::ifstream file("/proc/" + std::to_string(process) + "/cmdline", std::ios::binary);
+    std::string word, value;
+    std::getline(file, word, '\0');
+    const bool proxy = word.find("hydra_pmi_proxy") != std::string::npos;
+    while (proxy && std::getline(file, word, '\0'))
+      if (word == wanted && std::getline(file, value, '\0')) return value;
+    process = static_cast<pid_t>(std::atol(stat_field(process, 4).c_str()));
+  }
+  return "";
+}
+
+// MPI_Comm_spawn's worlds are runs of their own: what tells them from the one that started them,
+// "" if this is none of them.
+std::string spawned_world() {
+  if (!variable("OMPI_PARENT_PORT").empty()) return " spawned " + variable("PMIX_NAMESPACE");
+  if (!variable("PMI_SPAWNED").empty()) return " spawned " + hydra_option("--pgid");
+  return "";
+}
+
+JobToken token_of_launcher() {
+  const std::string name_space = variable("PMIX_NAMESPACE");
+  if (!name_space.empty())
+    return {"pmix " + name_space + " " + variable("OMPI_MCA_orte_hnp_uri"), true};
+  const std::string job = variable("SLURM_JOB_ID"), step = variable("SLURM_STEP_ID");
+  if (!job.empty() && !step.empty()) return {"slurm " + job + "." + step, true};
+  if (variable("PMI_RANK").empty()) return {};
+  // The address of MPICH's mpiexec, which the proxies of all nodes are given.
+  const std::string address = hydra_option("--control-port");
+  if (!address.empty()) return {"hydra " + address + " " + hydra_option("--pgid"), true};
+  const pid_t parent = getppid();  // and when it was started, in clock ticks since boot
+  return {"pmi " + std::to_string(parent) + " " + stat_field(parent, 22) + " " + stream_stem(),
+          true};
 }
 
 }  // namespace
 
 JobToken job_token() {
   const std::string given = variable("PERFIELD_RUN_ID");
-  if (!given.empty()) return {given, false};
-  const std::string name_space = variable("PMIX_NAMESPACE");
-  if (!name_space.empty())
-    return {"pmix " + name_space + " " + variable("OMPI_MCA_orte_hnp_uri"), true};
-  const std::string job = variable("SLURM_JOB_ID"), step = variable("SLURM_STEP_ID");
-  if (!job.empty() && !step.empty()) return {"slurm " + job + "." + step, true};
-  if (!variable("PMI_RANK").empty()) {
-    // MPICH's ranks of one node have one parent, hydra's proxy.
-    const pid_t parent = getppid();
-    return {"pmi " + std::to_string(parent) + " " + start_ticks(parent) + " " + stream_stem(),
-            true};
-  }
-  return {};
+  JobToken token = given.empty() ? token_of_launcher() : JobToken{given, false};
+  if (!token.text.empty()) token.text += spawned_world();
+  return token;
+}
+
+bool is_of_this_world(const std::string& token) {
+  const std::string world = spawned_world();
+  return token.size() >= world.size() &&
+         token.compare(token.size() - world.size(), world.size(), world) == 0;
 }
 
 int local_rank() {

@@ -17,6 +17,9 @@ struct JobToken {
 // PERFIELD_RUN_ID, else what Open MPI or PMIx, Slurm, or MPICH say of the job; "" if nobody does.
 JobToken job_token();
 
+// False if a run of that token is of the world whose MPI_Comm_spawn has started this one.
+bool is_of_this_world(const std::string& token);
+
 // Number of this rank among those of its node; 0 if the launcher does not tell.
 int local_rank();
 

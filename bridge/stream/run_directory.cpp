@@ -128,16 +128,18 @@ std::string refusal(const std::string& path, int reason) {
   return cannot + "; set run_directory (or PERFIELD_RUN_DIRECTORY) to a place that can be written";
 }
 
-RunDirectory join_as_told(const std::string& path) {
-  RunDirectory run;
+// False if the path is that of the run which has spawned this one.
+bool join_as_told(const std::string& path, RunDirectory* joined) {
+  RunDirectory& run = *joined;
   RunFacts facts;
   run.path = absolute(path);
-  if (read_run_facts(run.path, &facts))
+  if (read_run_facts(run.path, &facts)) {
     run.run_id = facts.run_id;
-  else
-    run.error = "PERFIELD_RUN is " + path +
-                ", which holds no run.json of perfield; unset PERFIELD_RUN to make a new run";
-  return run;
+    return is_of_this_world(facts.token);
+  }
+  run.error = "PERFIELD_RUN is " + path +
+              ", which holds no run.json of perfield; unset PERFIELD_RUN to make a new run";
+  return true;
 }
 
 RunDirectory claim_or_join(const std::string& wanted, const std::vector<std::string>& command) {
@@ -204,7 +206,8 @@ RunDirectory claim_or_join(const std::string& wanted, const std::vector<std::str
 RunDirectory open_run_directory(const Config& config, const std::vector<std::string>& command) {
   try {
     const char* told = std::getenv("PERFIELD_RUN");
-    if (told && *told) return join_as_told(told);
+    RunDirectory joined;
+    if (told && *told && join_as_told(told, &joined)) return joined;
     std::string wanted = config.run_directory;
     while (wanted.size() > 1 && wanted.back() == '/') wanted.pop_back();
     return claim_or_join(wanted, command);
