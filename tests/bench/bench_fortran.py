@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a counted MPI call costs in a Fortran program, through mpif.h and through mpi_f08."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import tempfile
+from pathlib import Path
+
+import programs
+from report import figure
+
+import perfield
+
+CALL_NS = 30  # beside two reads of the clock
+MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}
+BINDINGS = {"mpif.h": "-DMPIFH", "mpi_f08": "-DUSE_F08"}
+
+
+def build(folder: Path, mpi: str, binding: str) -> Path:
+    """Compiles programs/events.f90 for one MPI and binding; returns the program."""
+    program = folder / f"events-{mpi}-{binding}"
+    source = Path(__file__).resolve().parent / "programs/events.f90"
+    words = [f"mpif90.{mpi}", "-O2", "-w", "-cpp", "-fallow-argument-mismatch", BINDINGS[binding]]
+    subprocess.run([*words, source, "-o", program], check=True)
+    return program
+
+
+def main() -> None:
+    """Prints all figures."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        in_c = programs.build("events.c", folder)
+        programs.run(1, in_c, "regions", measured=True, cwd=folder)
+        clock = perfield.open(folder / "perfield-run").ranks[0]["clock"]
+        reads = [float(line) for line in programs.run(1, in_c, f"clock-{clock}", measured=False).split()]
+        target = statistics.median(reads) + CALL_NS
+        for mpi, label_of_mpi in MPIS.items():
+            for binding in BINDINGS:
+                program = build(folder, mpi, binding)
+                for what, label in (
+                    ("calls", "a counted MPI call (MPI_Test)"),
+                    ("messages", "a call with a message"),
+                ):
+                    bare, measured = (
+                        [
+                            float(line)
+                            for line in programs.run(1, program, what, measured=by_us, mpi=mpi).split()
+                        ]
+                        for by_us in (False, True)
+                    )
+                    added = [value - statistics.median(bare) for value in measured]
+                    figure(f"{label}, {binding}, {label_of_mpi}, added", added, "ns", target=target)
+
+
+if __name__ == "__main__":
+    main()
