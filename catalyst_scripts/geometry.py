@@ -119,14 +119,16 @@ def main() -> None:
     at_first_step([view], open_in(view, Pictures.from_environment()))
 
 
-def in_program() -> Any:
-    """The pipeline inside the measured program; returns Catalyst's options."""
+def in_program() -> Program:
+    """The pipeline inside the measured program."""
     program = Program("geometry")
     program.extract("VTPD", "vtpd")
-    return program.options
+    program.image("geometry", lambda view, field: pv.Show(show_field(program, view, field)[-1], view))
+    return program
 
 
 if __name__ == "__main__":
     main()
 elif is_pipeline(__name__):
-    options = in_program()
+    program = in_program()
+    options, catalyst_execute = program.options, program.step

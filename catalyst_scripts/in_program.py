@@ -3,7 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import paraview.simple as pv
+from colours import colour
+from scene import SIZE, Pictures, new_view, set_title
 
 PIPELINE = "perfield_pipeline_"  # how perfield calls the modules that it gives to Catalyst
 
@@ -13,10 +18,10 @@ def is_pipeline(module: str) -> bool:
     return module.startswith(PIPELINE)
 
 
-class Program:
-    """What a pipeline may ask of the program around it.
+class Program(Pictures):
+    """A channel of the program around the pipeline, in place of pictures that were written.
 
-    channel : "geometry" or "topology"; source : what it holds. options : of Catalyst.
+    channel : "geometry" or "topology". options : of Catalyst.
     """
 
     def __init__(self, channel: str):
@@ -26,20 +31,69 @@ class Program:
 
         self.channel = channel
         self.settings = settings
-        self.source = pv.PVTrivialProducer(registrationName=channel)
+        self._source = pv.PVTrivialProducer(registrationName=channel)
+        self._image: Image | None = None
         self.options = catalyst.Options()
         self.options.GlobalTrigger = "TimeStep"
         self.options.ExtractsOutputDirectory = settings["folder"]
-        live = settings.pop("live", "")  # one connection serves all pipelines
+        live, settings["live"] = settings["live"], ""  # one connection serves all pipelines
         if live:
             self.options.EnableCatalystLive = 1
             self.options.CatalystLiveURL = live
             self.options.CatalystLiveTrigger = "TimeStep"
 
+    @property
+    def description(self) -> dict[str, Any]:
+        """What pictures.json would say of the steps so far."""
+        return self.settings["description"]
+
+    def read(self, name: str) -> Any:
+        """The channel, as the program filled it."""
+        return self._source
+
     def extract(self, kind: str, extension: str) -> None:
         """Writes the channel at each step, if that is wanted."""
-        if not self.settings["extracts"]:
-            return
-        extractor = pv.CreateExtractor(kind, self.source, registrationName=self.channel)
+        if self.settings["extracts"]:
+            extractor = pv.CreateExtractor(kind, self._source, registrationName=self.channel)
+            extractor.Trigger = "TimeStep"
+            extractor.Writer.FileName = f"{self.channel}_{{timestep:06d}}.{extension}"
+            extractor.Writer.DataMode = "Binary"  # Debian 12's VTK does not read appended data
+            extractor.Writer.CompressorType = "ZLib"
+
+    def image(self, layer: str, show: Callable[[Any, str], Any]) -> None:
+        """Draws the layer by the field most worth looking at, if that is wanted.
+
+        show : (view, field) -> the display that is coloured.
+        """
+        if self.settings["images"]:
+            field = self.first_field()
+            if field in self.arrays(layer):
+                self._image = Image(self, layer, field, show)
+
+    def step(self, info: Any) -> None:
+        """Brings colours and title to the present step. info : of Catalyst."""
+        if self._image is not None:
+            self._image.refresh()
+
+
+class Image:
+    """A view that is saved at each step; its colours span all steps so far."""
+
+    def __init__(self, program: Program, layer: str, field: str, show: Callable[[Any, str], Any]):
+        self._program, self._layer, self._field = program, layer, field
+        self._view = new_view(alone=True)
+        self._view.ViewSize = SIZE
+        self._display = show(self._view, field)
+        about = program.arrays(layer)[field]
+        self._title = set_title(self._view, about["title"], [""], program.read(layer))
+        extractor = pv.CreateExtractor("PNG", self._view, registrationName=f"{program.channel} image")
         extractor.Trigger = "TimeStep"
-        extractor.Writer.FileName = f"{self.channel}_{{timestep:06d}}.{extension}"
+        extractor.Writer.FileName = f"{program.channel}_{field}_{{timestep:06d}}{{camera}}.png"
+        extractor.Writer.ImageResolution = SIZE
+
+    def refresh(self) -> None:
+        """Takes the ranges as they are now."""
+        about = self._program.arrays(self._layer)[self._field]
+        colour(self._display, self._view, self._field, about)
+        known = self._program.description
+        self._title.Expression = repr(f"{about['title']}\n{known['run']}, {known['step']}")

@@ -62,9 +62,15 @@ class Pictures:
         return [f"{self.description['run']}, {step['title']}" for step in self.description["steps"]]
 
 
-def new_view(beside: Any = None) -> Any:
-    """A white view with parallel projection; at the right of another one, if that is given."""
-    view = pv.GetActiveViewOrCreate("RenderView") if beside is None else _split(beside)
+def new_view(beside: Any = None, alone: bool = False) -> Any:
+    """A white view with parallel projection; at the right of another one, if that is given.
+
+    alone : make one that shows nothing yet, where another pipeline may have made one before.
+    """
+    if beside is not None:
+        view = _split(beside)
+    else:
+        view = pv.CreateRenderView() if alone else pv.GetActiveViewOrCreate("RenderView")
     view.UseColorPaletteForBackground = 0
     view.BackgroundColorMode = "Single Color"
     view.Background = (1.0, 1.0, 1.0)

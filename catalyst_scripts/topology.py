@@ -96,14 +96,20 @@ def main() -> None:
     at_first_step([view], open_in(view, Pictures.from_environment()))
 
 
-def in_program() -> Any:
-    """The pipeline inside the measured program; returns Catalyst's options."""
+def in_program() -> Program:
+    """The pipeline inside the measured program."""
     program = Program("topology")
     program.extract("VTM", "vtm")
-    return program.options
+    layer = "measurements"
+    program.image(
+        f"topology/{layer}",
+        lambda view, field: pv.Show(show_layers(program, view, layer, field)[-2 - LAYERS.index(layer)], view),
+    )
+    return program
 
 
 if __name__ == "__main__":
     main()
 elif is_pipeline(__name__):
-    options = in_program()
+    program = in_program()
+    options, catalyst_execute = program.options, program.step

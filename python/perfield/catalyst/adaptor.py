@@ -14,7 +14,6 @@ from typing import Any
 
 from mpi4py import MPI
 
-from perfield.catalyst.channels import GeometryChannel, TopologyChannel
 from perfield.catalyst.gathered_run import GatheredRun, News, Piece, news_of, own_field
 from perfield.catalyst.world import PicturesEnded, World, groups
 
@@ -42,12 +41,16 @@ class Adaptor:
         world.together("starting ParaView", lambda: self._start(counts_mpi) if leads else None)
 
     def _start(self, counts_mpi: list[bool]) -> None:
-        from perfield.catalyst.pipelines import Pipelines
+        from perfield.catalyst.channels import GeometryChannel, TopologyChannel
+        from perfield.catalyst.description import LiveDescription
+        from perfield.catalyst.pipelines import Pipelines, settings
 
         path = Path(self._settings["run"])
         self._run = GatheredRun(path, self._world.size, counts_mpi)
         self._geometry = GeometryChannel(self._run)
         self._topology = TopologyChannel(path if self._world.rank == 0 else None)
+        self._for_scripts = settings
+        self._description = LiveDescription(path.name)
         self._pipelines = Pipelines(self._settings, self._world, self._leaders, self._tell)
 
     def show(
@@ -97,7 +100,7 @@ class Adaptor:
             time if math.isfinite(time) and time > self._last_time else max(float(index), self._last_time + 1)
         )
         self._last_time = at
-        world.together("a pipeline", lambda: self._pipelines and self._pipelines.run(index, at, picture))
+        world.together("a pipeline", lambda: self._run_pipelines(index, at, picture))
 
     def _channels(self, index: int, pieces: list[Piece]) -> dict[str, Any]:
         if self._pipelines is None:
@@ -105,7 +108,20 @@ class Adaptor:
         if self._run.take(index, pieces):
             self._geometry.mesh_changed()
         self._geometry.has_mesh()
-        return {"geometry": self._geometry.dataset(), "topology": self._topology.dataset(index)}
+        made = {"geometry": self._geometry.dataset(), "topology": self._topology.dataset(index)}
+        if self._for_scripts["images"]:
+            self._description.note(index, made, self._topology.run, self._topology.frame)
+        return made
+
+    def _run_pipelines(self, index: int, time: float, made: dict[str, Any]) -> None:
+        if self._pipelines is None:
+            return
+        from perfield.output.description import step_title
+
+        parts = self._leaders.allgather(self._description.part()) if self._for_scripts["images"] else []
+        described = self._description.joined(parts, self._run.regions)
+        self._for_scripts["description"] = {**described, "step": step_title(self._run.frame(), index, time)}
+        self._pipelines.run(index, time, made)
 
     def finish(self) -> None:
         """Lets ParaView finish what it writes. Collective."""

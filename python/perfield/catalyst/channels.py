@@ -60,7 +60,8 @@ class TopologyChannel:
     def __init__(self, path: Path | None):
         """path : the run directory on the rank that reads, None on the others."""
         self._path = path
-        self._run: Any = None
+        self.run: Any = None
+        self.frame: Any = None  # the newest that was shown
         self._scene: TopologyScene | None = None
 
     def dataset(self, index: int) -> vtkMultiBlockDataSet:
@@ -73,16 +74,16 @@ class TopologyChannel:
         return picture
 
     def _layers(self, index: int) -> dict[str, Any]:
-        if self._run is None:
-            self._run = perfield.open(self._path)
-        self._run.refresh()
+        if self.run is None:
+            self.run = perfield.open(self._path)
+        self.run.refresh()
         if self._scene is None:
-            self._scene = topology_scene(self._run)
-        newest = reversed(range(len(self._run)))
-        frames = (self._run.frame(number) for number in newest)
-        frame = next((frame for frame in frames if frame.index <= index), None)
-        if frame is None:
+            self._scene = topology_scene(self.run)
+        newest = reversed(range(len(self.run)))
+        frames = (self.run.frame(number) for number in newest)
+        self.frame = next((frame for frame in frames if frame.index <= index), None)
+        if self.frame is None:
             return {}
-        made = topology(self._run, frame, self._scene)
+        made = topology(self.run, self.frame, self._scene)
         layers = {layer: getattr(made, layer) for layer in LAYERS[:-1]}
         return layers | {"labels": row_labels(self._scene.cells)}

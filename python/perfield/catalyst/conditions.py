@@ -57,18 +57,17 @@ def check_paraview() -> None:
 
 
 def has_display() -> bool:
-    """Whether this process can open an X display: Debian's ParaView aborts the program where it cannot."""
+    """Whether this process can open an X display: Debian's ParaView aborts the program where it cannot.
+
+    The connection stays open: an X server that loses its last client starts anew, and then refuses others.
+    """
     try:
         x11 = ctypes.CDLL("libX11.so.6")
     except OSError:
         return False
     x11.XOpenDisplay.restype = ctypes.c_void_p
     x11.XOpenDisplay.argtypes = [ctypes.c_char_p]
-    x11.XCloseDisplay.argtypes = [ctypes.c_void_p]
-    display = x11.XOpenDisplay(None)
-    if display:
-        x11.XCloseDisplay(display)
-    return bool(display)
+    return bool(x11.XOpenDisplay(None))
 
 
 def needs_display() -> bool:

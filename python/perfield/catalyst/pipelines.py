@@ -17,6 +17,7 @@ from typing import Any
 from mpi4py import MPI
 
 from perfield.catalyst.conditions import UnfitError, check_paraview, has_display, needs_display
+from perfield.catalyst.extracts import ExtractLists
 from perfield.catalyst.world import PicturesEnded, World
 
 SCRIPTS = Path(__file__).parents[1] / "catalyst_scripts"
@@ -63,6 +64,7 @@ class Pipelines:
         if comm.rank == 0:
             folder.mkdir(exist_ok=True)
         comm.Barrier()
+        self._extracts = ExtractLists(folder) if comm.rank == 0 else None
         self._guard()
         for script in self._scripts:
             self._bridge.add_pipeline(str(script), 2)
@@ -82,9 +84,13 @@ class Pipelines:
         self._bridge.coprocessor.CoProcess(description)
         if self._failed:
             raise PicturesEnded(self._failed[0])
+        if self._extracts is not None:
+            self._extracts.add(index, time)
 
     def finish(self) -> None:
         """Lets extractors finish and closes a live connection."""
+        if self._extracts is not None:
+            self._extracts.write()
         self._bridge.finalize()
 
     def _together(self, what: str, action: Callable[[], Any]) -> Any:
@@ -192,7 +198,7 @@ def _with_trace(function: Callable[..., Any], *arguments: Any) -> Any:
         raise
     except BaseException as error:
         traceback.print_exc()
-        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+        raise UnfitError(f"{type(error).__name__}: {error}") from error
 
 
 def _check_one_mpi(names: set[str]) -> None:

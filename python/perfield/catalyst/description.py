@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What images inside the program need to know of all ranks' arrays: ranges so far, titles, units.
+
+The same words as in pictures.json, which `perfield render` writes when all steps are known.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
+
+from perfield.output.arrays import Arrays
+from perfield.output.description import UnevenRegions
+from perfield.output.titles import region_titles, title
+from perfield.pictures.own_fields import own_fields
+
+
+class LiveDescription:
+    """The arrays of this rank's datasets, over all steps that were noted."""
+
+    def __init__(self, name: str):
+        """name : of the run."""
+        self._name = name
+        self._arrays: dict[str, Arrays] = defaultdict(Arrays)
+        self._own: dict[str, str] = {}
+        self._uneven: UnevenRegions | None = None
+
+    def note(self, index: int, channels: dict[str, Any], run: Any, frame: Any) -> None:
+        """Takes in the channels of a step. run, frame : of all ranks, where this one reads them."""
+        picture = channels["geometry"]
+        for number in range(picture.GetNumberOfPartitions()):
+            self._arrays["geometry"].note(index, picture.GetPartition(number))
+            self._own.update(own_fields(picture.GetPartition(number)))
+        picture = channels["topology"]
+        for number in range(picture.GetNumberOfBlocks()):
+            if picture.GetBlock(number) is not None:
+                layer = picture.GetMetaData(number).Get(vtkCompositeDataSet.NAME())
+                self._arrays[f"topology/{layer}"].note(index, picture.GetBlock(number))
+        if frame is not None:
+            self._uneven = self._uneven or UnevenRegions(run)
+            self._uneven.note(frame)
+
+    def part(self) -> dict[str, Any]:
+        """What this rank knows, for `joined`."""
+        layers = {layer: (noted.bounds, noted.description()) for layer, noted in self._arrays.items()}
+        return {"layers": layers, "own": self._own, "regions": self._uneven.names() if self._uneven else None}
+
+    def joined(self, parts: Iterable[dict[str, Any]], regions: Iterable[Any]) -> dict[str, Any]:
+        """What all ranks know together, as pictures.json has it. regions : of the run."""
+        titles, own, order = region_titles(regions), {}, []
+        layers: dict[str, dict[str, Any]] = {}
+        for part in parts:
+            own.update(part["own"])
+            order = part["regions"] or order
+            for layer, (bounds, arrays) in part["layers"].items():
+                known = layers.setdefault(layer, {"bounds": None, "arrays": {}})
+                known["bounds"] = _around(known["bounds"], bounds)
+                for name, about in arrays.items():
+                    known["arrays"][name] = _both(known["arrays"].get(name), about)
+        for layer in layers.values():
+            for name, about in layer["arrays"].items():
+                about["title"], about["unit"] = title(name, titles, own)
+        return {"run": self._name, "regions": order, "own_fields": own, "layers": layers}
+
+
+def _around(one: Any, other: Any) -> Any:
+    if one is None or other is None:
+        return one or other
+    return tuple((min, max)[end % 2](pair) for end, pair in enumerate(zip(one, other)))
+
+
+def _both(one: dict[str, Any] | None, other: dict[str, Any]) -> dict[str, Any]:
+    """One array on two ranks. Nothing is called unusual yet: that takes all steps."""
+    other = {key: value for key, value in other.items() if key != "usual_peak"}
+    if one is None:
+        return other
+    low, high = min(one["range"][0], other["range"][0]), max(one["range"][1], other["range"][1])
+    return {**other, "range": (low, high), "absent": one["absent"] or other["absent"]}

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lists of the extracts that pipelines have written, which stock ParaView opens as one series in time."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+EXTRACTS = {"geometry": "vtpd", "topology": "vtm"}  # channel -> how its files end
+_SECONDS = 1.0  # between two writings: each is as long as the list
+
+
+class ExtractLists:
+    """`geometry.vtpd.series` and `topology.vtm.series` in a folder, beside the extracts."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        self._files: dict[str, list[dict[str, str | float]]] = {channel: [] for channel in EXTRACTS}
+        self._written = -_SECONDS
+
+    def add(self, index: int, at: float) -> None:
+        """Adds what the pipelines wrote of a step. at : the time at which ParaView shows it."""
+        for channel, files in self._files.items():
+            name = f"{channel}_{index:06d}.{EXTRACTS[channel]}"
+            if (self._folder / name).exists():
+                files.append({"name": name, "time": at})
+        if time.monotonic() - self._written > _SECONDS:
+            self.write()
+
+    def write(self) -> None:
+        """Brings the lists to disk, each at once."""
+        self._written = time.monotonic()
+        for channel, files in self._files.items():
+            if files:
+                path = self._folder / f"{channel}.{EXTRACTS[channel]}.series"
+                temporary = path.with_name(f".{path.name}.{os.getpid()}")
+                temporary.write_text(json.dumps({"file-series-version": "1.0", "files": files}) + "\n")
+                temporary.replace(path)

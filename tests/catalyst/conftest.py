@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fixtures of the tests of pictures inside the program: two ranks, Open MPI, Debian's ParaView."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _with_paraview() -> None:
+    for name in ("paraview", "mpi4py"):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"Python's {name} is not installed, so there are no pictures inside programs")
+
+
+@pytest.fixture
+def in_process(mpirun, bin_dir, tmp_path) -> Callable[..., object]:
+    """in_process(*argv, n=2, timeout=120, env={}, **keys): runs a program with pictures inside it.
+
+    keys : of the table [catalyst]. Returns the finished process; the run is in its `cwd`.
+    """
+
+    def run(
+        *argv: object, n: int = 2, env: dict[str, str] | None = None, timeout: float = 120, **keys: object
+    ):
+        settings = {
+            "CATALYST_IN_PROCESS": "true",
+            **{f"CATALYST_{key.upper()}": value for key, value in keys.items()},
+        }
+        changes = {f"PERFIELD_{key}": str(value) for key, value in settings.items()}
+        environment = {"DISPLAY": None, **changes, **(env or {})}
+        return mpirun(n, bin_dir / "perfield-exec", *argv, env=environment, cwd=tmp_path, timeout=timeout)
+
+    return run
+
+
+@pytest.fixture
+def program(build_c) -> Callable[..., Path]:
+    """program(body="", mesh=MESH, before=""): compiles an MPI program of three steps on two ranks.
+
+    body : C that each step does first; it knows rank, step and argv.
+    """
+
+    def build(body: str = "", setup: str = "", before: str = "", *flags: str) -> Path:
+        return build_c(PROGRAM % {"body": body, "setup": setup, "before": before}, *flags)
+
+    return build
+
+
+PROGRAM = """
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <perfield.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+%(before)s
+int main(int argc, char** argv) {
+  int rank, size;
+  (void)argv;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  perfield_region solve = perfield_region_define("solve", __FILE__, __LINE__);
+  int64_t extent[6] = {4 * rank, 4 * rank + 4, 0, 2, 0, 0};
+  double origin[3] = {0, 0, 0}, spacing[3] = {1, 1, 1}, heat[15];
+  perfield_mesh_image(0, extent, origin, spacing);
+  perfield_field(0, "heat", PERFIELD_POINTS, perfield_array_of(heat, PERFIELD_FLOAT64, 1, 15));
+  %(setup)s
+  perfield_initialize();
+  for (int step = 1; step <= 3; ++step) {
+    for (int i = 0; i < 15; ++i) heat[i] = 100 * step + rank;
+    perfield_region_begin(solve);
+    MPI_Barrier(MPI_COMM_WORLD);
+    perfield_region_end(solve);
+    %(body)s
+    perfield_run(step, 0.5 * step);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) puts("the program is through");
+  MPI_Finalize();
+  return 0;
+}
+"""

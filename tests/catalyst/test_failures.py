@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What stands in the way of pictures inside a program is told in a sentence, and the program runs on."""
+
+from __future__ import annotations
+
+import pytest
+
+THROUGH = "the program is through"
+
+
+def sentences(result) -> list[str]:
+    """What perfield said."""
+    return [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
+
+
+def assert_through(result, *words: str) -> None:
+    """Fails unless the program ran to its end and perfield said these words in one sentence."""
+    assert result.returncode == 0, result.stderr
+    assert THROUGH in result.stdout
+    said = sentences(result)
+    assert len(said) == 1, result.stderr
+    for word in words:
+        assert word in said[0]
+
+
+@pytest.fixture
+def script(tmp_path):
+    """script(text): a pipeline with this text; returns its path."""
+
+    def write(text: str):
+        path = tmp_path / "mine.py"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+HEAD = """
+from mpi4py import MPI
+import paraview.simple as pv
+from paraview import catalyst
+options = catalyst.Options()
+options.GlobalTrigger = "TimeStep"
+rank = MPI.COMM_WORLD.rank
+producer = pv.PVTrivialProducer(registrationName="geometry")
+"""
+
+
+def test_an_error_of_a_pipeline_on_one_rank_ends_the_pictures_on_all(in_process, program, script):
+    path = script(HEAD + 'if rank == 1: raise KeyError("no such thing")\n')
+    result = in_process(program(), scripts=path)
+    assert_through(result, "rank 1", "KeyError", "no such thing", "perfield render")
+    assert "mine.py" in result.stderr  # Python's own words say where
+
+
+def test_an_error_in_a_later_step_ends_the_pictures_there(in_process, program, script):
+    text = """
+extractor = pv.CreateExtractor("VTPD", producer, registrationName="g")
+extractor.Trigger = "TimeStep"
+extractor.Writer.FileName = "g_{timestep:06d}.vtpd"
+options.ExtractsOutputDirectory = "mine"
+def catalyst_execute(info):
+    if info.timestep == 1 and rank == 0:
+        raise SystemExit(3)
+"""
+    result = in_process(program(), scripts=script(HEAD + text))
+    assert_through(result, "rank 0", "SystemExit")
+    assert (result.cwd / "mine/g_000000.vtpd").exists()
+    assert not (result.cwd / "mine/g_000002.vtpd").exists()
+
+
+def test_a_pipeline_with_a_syntax_error_is_told_with_its_line(in_process, program, script):
+    result = in_process(program(), scripts=script("import os\nthis is (wrong\n"))
+    assert_through(result, "mine.py, line 2")
+
+
+def test_a_pipeline_that_is_not_there_is_told(in_process, program):
+    assert_through(in_process(program(), scripts="nowhere.py"), "nowhere.py")
+
+
+def test_images_without_a_display_are_left_out_and_extracts_written(in_process, program):
+    result = in_process(program(), images="true")
+    assert_through(result, "no X display")
+    folder = result.cwd / "perfield-run/catalyst"
+    assert len(list(folder.glob("geometry_*.vtpd"))) == 3 and not list(folder.glob("*.png"))
+
+
+def test_a_users_view_without_a_display_ends_the_pictures_instead_of_the_program(in_process, program, script):
+    result = in_process(program(), scripts=script(HEAD + "pv.CreateRenderView()\n"))
+    assert_through(result, "no X display", "DISPLAY")
+
+
+def test_a_rank_that_never_closes_a_step_is_not_waited_for_for_ever(in_process, program):
+    result = in_process(program("if (rank == 1) continue;"), patience=2)
+    assert_through(result, "catalyst_patience", "all ranks")
+
+
+@pytest.mark.parametrize(
+    "name, value", [("PERFIELD_STEP_REGION", "solve"), ("PERFIELD_STEP_CALL", "Allreduce@1")]
+)
+def test_steps_that_not_all_ranks_close_together_are_a_configuration_error(in_process, program, name, value):
+    result = in_process(program(), env={name: value})
+    assert result.returncode == 0 and THROUGH in result.stdout
+    assert "catalyst_in_process (PERFIELD_CATALYST_IN_PROCESS)" in result.stderr
+    assert f'{name.removeprefix("PERFIELD_").lower()} = "{value}"' in result.stderr
+    assert not (result.cwd / "perfield-run").exists()
+
+
+def test_another_python_is_told(in_process, program, tmp_path):
+    other = tmp_path / "python3.9"
+    other.write_text("#!/bin/sh\n")
+    other.chmod(0o755)
+    assert_through(in_process(program(), python=other), "python3.9", "catalyst_python")
+    result = in_process(program(), python="/nowhere/python3", env={"PERFIELD_RUN_DIRECTORY": "second"})
+    assert_through(result, "/nowhere/python3", "catalyst_python")
+
+
+def test_a_python_without_paraview_is_told(in_process, program, tmp_path):
+    hidden = tmp_path / "hide/paraview_is_hidden"
+    hidden.mkdir(parents=True)
+    (hidden.parent / "sitecustomize.py").write_text(
+        "import sys\n"
+        "class Hide:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.split('.')[0] == 'paraview':\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "import importlib.util as util\n"
+        "find = util.find_spec\n"
+        "util.find_spec = lambda name, *more: None if name == 'paraview' else find(name, *more)\n"
+    )
+    result = in_process(program(), env={"PYTHONPATH": str(hidden.parent)})
+    assert_through(result, "no module paraview", "python3-paraview")
+
+
+def test_a_program_of_mpich_is_told_that_paraview_is_of_open_mpi(program, bin_dir, tmp_path):
+    pytest.importorskip("perfield.catalyst.conditions")
+    from perfield.catalyst.conditions import UnfitError, check_mpi
+
+    with pytest.raises(UnfitError, match=r"uses MPICH, but mpi4py .* built for Open MPI"):
+        check_mpi("MPICH Version:\t4.0.2")
+
+
+def test_keys_of_the_table_are_found_and_wrong_ones_told(perfield_cli, tmp_path):
+    (tmp_path / "perfield.toml").write_text("[catalyst]\nin_process = true\nevery = 5\n")
+    result = perfield_cli("config", cwd=tmp_path)
+    assert "perfield.toml:2" in result.stdout and "perfield.toml:3" in result.stdout
+    (tmp_path / "perfield.toml").write_text("[catalyst]\nin_proces = true\n")
+    result = perfield_cli("config", cwd=tmp_path)
+    assert "did you mean in_process?" in result.stdout + result.stderr

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pictures inside a program hold what those made afterwards hold, and leave the program as it was."""
+
+from __future__ import annotations
+
+import json
+
+import extracts_of_run as extracts
+import numpy as np
+
+import perfield
+from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks
+from perfield.pictures.pieces import choose_pieces
+from perfield.pictures.row_labels import row_labels
+from perfield.pictures.topology_picture import topology, topology_scene
+
+THROUGH = "the program is through"
+HEAT3D = ("--minds", 2, 1, 1, "--points", 8, 8, 8, "--steps", 3, "--print-log", 0)
+
+
+def assert_as_afterwards(folder, indexes, n_pieces=2):
+    """Fails unless the extracts hold what the pictures of the finished run hold."""
+    run = perfield.open(folder)
+    options, scene = GeometryOptions(pieces=choose_pieces(run)), topology_scene(run)
+    for index in indexes:
+        frame = run.frame(index)
+        blocks = [dataset for _, dataset in geometry_blocks(run, frame, options)]
+        pieces = extracts.pieces(folder, index)
+        assert len(pieces) == len(blocks) == n_pieces
+        for inside, afterwards in zip(pieces, blocks):
+            extracts.assert_equal(inside, afterwards)
+        picture = topology(run, frame, scene)
+        made = [picture.machine, picture.ranks, picture.measurements, picture.messages]
+        made = [layer for layer in (*made, row_labels(scene.cells)) if layer.GetNumberOfCells()]
+        layers = extracts.layers(folder, index)
+        assert len(layers) == len(made)
+        for inside, afterwards in zip(layers, made):
+            extracts.assert_equal(inside, afterwards)
+
+
+def test_heat3d_has_the_same_arrays_inside_and_afterwards(in_process, heat3d):
+    result = in_process(heat3d, *HEAT3D, env={"PERFIELD_FIELDS_EVERY": "1"})
+    assert result.returncode == 0, result.stderr
+    assert "perfield: " not in result.stderr
+    folder = result.cwd / "perfield-run"
+    assert_as_afterwards(folder, range(3))
+    series = json.loads((folder / "catalyst/geometry.vtpd.series").read_text())
+    assert [file["name"] for file in series["files"]] == [f"geometry_{n:06d}.vtpd" for n in range(3)]
+    assert [file["time"] for file in series["files"]] == [
+        perfield.open(folder).frame(n).time for n in range(3)
+    ]
+
+
+def test_all_kinds_of_mesh_blocks_ghosts_and_versions_arrive(in_process, program):
+    setup = """
+    double x[3] = {0, 1, 3}, points[8 * 3] = {0}, f4[6];
+    for (int i = 0; i < 8; ++i) points[3 * i + 2] = rank, points[3 * i] = i %% 2, points[3 * i + 1] = i / 2;
+    unsigned char marks[2] = {0, 1};
+    int32_t corners[6] = {1, 2, 3, 2, 3, 4}, ends[3] = {0, 3, 6}, triangle[1] = {5};
+    int64_t small[6] = {0, 1, 0, 2, 0, 0}, line[6] = {0, 2, 0, 0, 0, 0};
+    """.replace("%%", "%")
+    body = """
+    if (step != 2) {
+      if (step == 3) perfield_mesh_changed();
+      perfield_mesh_image(0, extent, origin, spacing);
+      perfield_mesh_rectilinear(1, line, perfield_array_of(x, PERFIELD_FLOAT64, 1, 3),
+        perfield_array_of(x, PERFIELD_FLOAT64, 1, 1), perfield_array_of(x, PERFIELD_FLOAT64, 1, 1));
+      perfield_mesh_structured(2, small, perfield_array_of(points, PERFIELD_FLOAT64, 3, 6));
+      points[0] = step;
+      perfield_mesh_unstructured(3, perfield_array_of(points, PERFIELD_FLOAT64, 3, 4 + rank),
+        perfield_array_of(corners, PERFIELD_INT32, 1, 6), perfield_array_of(ends, PERFIELD_INT32, 1, 3),
+        perfield_array_of(triangle, PERFIELD_INT32, 1, 1), 1);
+      perfield_mesh_ghosts(3, PERFIELD_CELLS, perfield_array_of(marks, PERFIELD_UINT8, 1, 2));
+      perfield_field(0, "heat", PERFIELD_POINTS, perfield_array_of(heat, PERFIELD_FLOAT64, 1, 15));
+      perfield_field(2, "every second.", PERFIELD_POINTS,
+        perfield_array_component(heat, 2, 1, 2, 3, 1, 2, 3));
+      perfield_field(3, "v", PERFIELD_POINTS, perfield_array_of(points, PERFIELD_FLOAT64, 3, 4 + rank));
+    }
+    perfield_region_begin_on(solve, 2);
+    perfield_region_end(solve);
+    """
+    result = in_process(program(body, setup), env={"PERFIELD_FIELDS_EVERY": "1"})
+    assert result.returncode == 0, result.stderr
+    assert "perfield: " not in result.stderr
+    assert_as_afterwards(result.cwd / "perfield-run", range(3), n_pieces=8)
+
+
+def test_fields_are_those_of_the_moment_though_the_run_stores_them_rarely(in_process, program):
+    result = in_process(program(), env={"PERFIELD_FIELDS_EVERY": "0"})
+    for index in range(3):
+        for rank, piece in enumerate(extracts.pieces(result.cwd / "perfield-run", index)):
+            assert set(extracts.arrays(piece)["point heat"]) == {100 * (index + 1) + rank}
+
+
+def test_only_some_steps_are_shown_where_that_is_wanted(in_process, program):
+    result = in_process(program(), every=2)
+    folder = result.cwd / "perfield-run/catalyst"
+    assert sorted(path.name for path in folder.glob("geometry*.vtpd")) == [
+        f"geometry_00000{n}.vtpd" for n in (0, 2)
+    ]
+
+
+def test_the_work_for_pictures_is_perfields_own_and_in_no_step(in_process, program):
+    result = in_process(program())
+    run = perfield.open(result.cwd / "perfield-run")
+    later = run.frame(1)
+    assert (later.values["perfield_time_s"] > 10 * later.values["step_time_s"]).all()
+    for frame in run.frames():
+        assert set(frame.messages["call"]) == set()
+        assert (frame.values["solve_count"] == 1).all()
+
+
+def test_the_program_keeps_its_signal_handlers_traps_locale_and_messages(in_process, program):
+    before = """
+    #include <fenv.h>
+    #include <locale.h>
+    #include <signal.h>
+    static void handler(int number) { (void)number; }
+    """
+    setup = """
+    int token = 7, got = 0;
+    MPI_Request open;
+    signal(SIGTERM, handler);
+    signal(SIGPIPE, handler);
+    setlocale(LC_ALL, "C");
+    feenableexcept(FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW);
+    MPI_Irecv(&got, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &open);
+    """
+    body = """
+    if (step == 3) {
+      MPI_Send(&token, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD);
+      MPI_Wait(&open, MPI_STATUS_IGNORE);
+      struct sigaction term, pipe_;
+      sigaction(SIGTERM, NULL, &term);
+      sigaction(SIGPIPE, NULL, &pipe_);
+      printf("%d %d %d %s %d\\n", term.sa_handler == handler, pipe_.sa_handler == handler,
+             fegetexcept() == (FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW), setlocale(LC_ALL, NULL), got);
+    }
+    """
+    result = in_process(program(body, setup, before, "-lm"))
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("1 1 1 C 7") == 2
+    assert len(extracts.pieces(result.cwd / "perfield-run", 2)) == 2
+
+
+def test_paraview_on_one_rank_shows_the_pieces_of_both(in_process, program):
+    body = 'if (step == 3) printf("%d paraview %d\\n", rank, paraview());'
+    before = """
+    static int paraview(void) {
+      char line[512];
+      int found = 0;
+      FILE* maps = fopen("/proc/self/maps", "r");
+      while (fgets(line, sizeof line, maps)) found |= strstr(line, "libvtkPVCatalyst") != NULL;
+      fclose(maps);
+      return found;
+    }
+    """
+    result = in_process(program(body, before=before), ranks=1, env={"PERFIELD_FIELDS_EVERY": "1"})
+    assert result.returncode == 0, result.stderr
+    assert "0 paraview 1" in result.stdout and "1 paraview 0" in result.stdout
+    folder = result.cwd / "perfield-run"
+    pieces = extracts.pieces(folder, 1)
+    assert [float(np.mean(extracts.arrays(piece)["point heat"])) for piece in pieces] == [200, 201]
+    assert_as_afterwards(folder, range(2))
+
+
+def test_a_program_that_ends_without_finalize_does_not_hang(in_process, program):
+    result = in_process(program("if (step == 2) exit(0);"), timeout=90)
+    assert extracts.pieces(result.cwd / "perfield-run", 0)
+    assert THROUGH not in result.stdout
