@@ -173,6 +173,38 @@ def test_fortran_neighbors_windows_and_files_count_as_in_c(measure):
         assert {call: counted.calls[rank, call] for call in calls} == calls
 
 
+@pytest.mark.parametrize("binding", ["mpif.h", "mpi_f08"])
+@pytest.mark.parametrize("how", ["finalize", "abort"])
+def test_fortran_pauses_resumes_and_ends_measuring(mpi, build_fortran, counted_in, bin_dir, binding, how):
+    program = build_fortran("fortran_pauses.f90", mpi, binding)
+    result = mpi.run(2, bin_dir / "perfield-exec", program, how)
+    assert (result.returncode == 0) == (how == "finalize"), result.stderr
+    counted = counted_in(result.cwd / "perfield-run")
+    ended = [rank for rank, end in counted.ends.items() if end["reason"] == how]
+    assert ended if how == "abort" else sorted(ended) == [0, 1]
+    for rank in ended:
+        assert counted.sent_by(rank) == {("sendrecv", 1 - rank): (2, (1 + 3) * INT)}
+        assert counted.received_by(rank) == {1 - rank: (2, (1 + 3) * INT)}
+
+
+def test_large_counts_of_fortran_count_as_small_ones(build_fortran, mpi, counted_in, bin_dir):
+    if mpi.name == "openmpi":
+        pytest.skip("Open MPI 4 has no large counts in mpi_f08")
+    program = build_fortran("fortran_large.f90", mpi, "mpi_f08")
+    result = mpi.run(N, bin_dir / "perfield-exec", program)
+    assert result.returncode == 0, result.stderr
+    counted = counted_in(result.cwd / "perfield-run")
+    for rank in range(N):
+        left, right = OF_C.neighbors(rank, "reversed")
+        assert counted.sent_by(rank) == {("send", right): (1, INT), ("sendrecv", right): (1, 2 * INT)}
+        assert counted.received_by(rank) == {left: (2, 3 * INT)}
+        assert counted.moved_by(rank) == {
+            "allreduce": (3 * INT, 3 * INT),
+            "allgatherv": (4 * INT, 4 * N * INT),
+            "allgather": (INT, N * INT),
+        }
+
+
 def test_old_fortran_counts_as_new(mpi, build_fortran, counted_in, bin_dir):
     program = build_fortran("fortran_fixed.f", mpi, "mpif.h")
     result = mpi.run(N, bin_dir / "perfield-exec", program)
