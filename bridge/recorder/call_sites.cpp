@@ -7,6 +7,7 @@
 #include <link.h>
 #include <unwind.h>
 
+#include <cstdint>
 #include <cstring>
 
 namespace perfield {
@@ -43,6 +44,7 @@ uint64_t hash_of(const char* text) noexcept {
 struct CallSites::Backtrace {
   static constexpr int kOwnFrames = 8;  // at most, between the program and here
   uintptr_t address[kMostSiteFrames + kOwnFrames];
+  uintptr_t place[kMostSiteFrames + kOwnFrames];  // where it lies on the stack; 0: not known
   const char* path[kMostSiteFrames + kOwnFrames];
   uint64_t offset[kMostSiteFrames + kOwnFrames];
   int first = 0, end = 0;
@@ -66,7 +68,12 @@ struct CallSites::Backtrace {
   static _Unwind_Reason_Code note_frame(_Unwind_Context* context, void* data) noexcept {
     auto* self = static_cast<Backtrace*>(data);
     if (self->end == kMostSiteFrames + kOwnFrames) return _URC_END_OF_STACK;
-    self->address[self->end] = _Unwind_GetIP(context);
+    const uintptr_t address = _Unwind_GetIP(context);
+    // A call leaves it right below the caller's stack, on most machines.
+    const uintptr_t place = _Unwind_GetCFA(context) - sizeof(uintptr_t);
+    const bool lies_there = self->end > 0 && *reinterpret_cast<const uintptr_t*>(place) == address;
+    self->address[self->end] = address;
+    self->place[self->end] = lies_there ? place : 0;
     self->path[self->end++] = nullptr;
     return _URC_NO_REASON;
   }
@@ -94,12 +101,22 @@ void CallSites::start(uint16_t call, uint16_t number, void (*at_first_step)()) n
   following_.store(true, std::memory_order_release);
 }
 
+// The addresses are compared from the innermost on: as long as they are the same, the next one's
+// place lies in the same frame as when it was noted.
+bool CallSites::Slot::is_of(uint16_t c, const void* at, const void* f) const noexcept {
+  if (caller != at || frame != f || call != c) return false;
+  const char* stack = static_cast<const char*>(f);
+  for (int i = 0; i < n_returns; ++i)
+    if (*reinterpret_cast<const uintptr_t*>(stack + offset[i]) != returns[i]) return false;
+  return true;
+}
+
 uint32_t CallSites::find(uint16_t call, const void* caller, const void* frame) noexcept {
   for (uint32_t slot = first_slot(call, caller, frame);; slot = (slot + 1) % kSlots) {
     const Slot& s = slots_[slot];
     const uint32_t site = s.site.load(std::memory_order_acquire);
     if (site == 0) return kNone;  // there always is one
-    if (s.caller == caller && s.frame == frame && s.call == call) return site - 1;
+    if (s.is_of(call, caller, frame)) return site - 1;
   }
 }
 
@@ -123,6 +140,13 @@ uint32_t CallSites::add(uint16_t call, const void* caller, const void* frame) no
   s.call = call;
   s.caller = caller;
   s.frame = frame;
+  s.n_returns = 0;
+  for (int i = found.first; i < found.end && s.n_returns < kCompared; ++i) {
+    const uint64_t offset = found.place[i] - reinterpret_cast<uintptr_t>(frame);
+    if (found.place[i] == 0 || offset > UINT32_MAX) continue;
+    s.offset[s.n_returns] = uint32_t(offset);
+    s.returns[s.n_returns++] = found.address[i];
+  }
   s.site.store(site + 1, std::memory_order_release);
   return site;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // call_sites.hpp - the places of the program from which MPI is called, told apart by how they were
-// reached: kind of call, return address and position of the stack. A place that is new is unwound
-// once; what it is known by from then on, its chain of callers, is the same in all ranks. The hot
-// path looks a place up in a fixed table; nothing allocates, and what finds no room is counted.
+// reached: kind of call, position of the stack, and the return addresses that lie there. A place
+// that is new is unwound once; what it is known by from then on, its chain of callers, is the same
+// in all ranks. The hot path looks a place up in a fixed table and compares what lies on the stack
+// where unwinding found it; nothing allocates, and what finds no room is counted.
 #pragma once
 
 #include <atomic>
@@ -41,7 +42,7 @@ class CallSites {
   void start(uint16_t call, uint16_t number, void (*at_first_step)()) noexcept;
   // No more, for good.
   void stop() noexcept { following_.store(false, std::memory_order_relaxed); }
-  bool following() const noexcept { return following_.load(std::memory_order_relaxed); }
+  bool following() const noexcept { return following_.load(std::memory_order_acquire); }
 
   // The site of a call; kNone if it is not known yet.
   uint32_t find(uint16_t call, const void* caller, const void* frame) noexcept;
@@ -61,10 +62,15 @@ class CallSites {
 
  private:
   static constexpr uint32_t kMostKeys = 512, kMostModules = 64, kLongestPath = 512;
+  static constexpr int kCompared = 16;  // of the return addresses, from the innermost on
   struct Slot {
     std::atomic<uint32_t> site{0};  // its number + 1; 0: free
-    uint16_t call = 0;
+    uint16_t call = 0, n_returns = 0;
     const void *caller = nullptr, *frame = nullptr;
+    uint32_t offset[kCompared];  // of a return address, from frame on
+    uintptr_t returns[kCompared];
+
+    bool is_of(uint16_t c, const void* at, const void* f) const noexcept;
   };
   struct Backtrace;
 

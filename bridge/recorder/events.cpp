@@ -19,11 +19,16 @@ perfield_entered perfield_call_enter(perfield_call call, const void* caller,
   const bool follow = caller && r.sites.following();
   if (!follow && r.state() != Activity::active) return {0, 0};
   Shard* s = r.shard();
-  if (!s || s->own_work || s->inside_call) return {0, 0};
+  if (!s || s->own_work) return {0, 0};
+  if (s->inside_call) {
+    if (!follow || frame < s->call_frame) return {0, 0};
+    s->forget_call();  // an error handler left it by an exception or longjmp: its frame is gone
+    s->faults.add(1);
+  }
   uint64_t now = r.clock.ticks();
   const uint64_t after = follow ? r.hit_site(*s, call, caller, frame, now) : 0;
   if (r.state() != Activity::active) return {0, after};
-  s->enter_call(call, now);
+  s->enter_call(call, frame, now);
   return {now, after};
 }
 

@@ -113,8 +113,9 @@ class Shard {
         touched_calls[call >> 6].load(std::memory_order_relaxed) | (uint64_t(1) << (call & 63)),
         std::memory_order_relaxed);
   }
-  void enter_call(perfield_call call, uint64_t now) noexcept {
+  void enter_call(perfield_call call, const void* frame, uint64_t now) noexcept {
     inside_call = 1;
+    call_frame = frame;
     open_call.store(call, std::memory_order_relaxed);
     call_since.store(now, std::memory_order_release);
   }
@@ -128,6 +129,11 @@ class Shard {
     bool passed =
         now > since && activity->state.load(std::memory_order_relaxed) == Activity::active;
     count_call(call, passed ? now - since : 0, out, in);
+  }
+  // The program runs again, though the call has never been left.
+  void forget_call() noexcept {
+    inside_call = 0;
+    call_since.store(0, std::memory_order_relaxed);
   }
   void count_message(uint16_t call, int32_t peer, uint64_t bytes) noexcept;
 
@@ -161,9 +167,10 @@ class Shard {
   // --------------------------------------------------------------------------------------
   const Activity* activity;
   uint32_t max_regions, max_messages;
-  uint32_t inside_call = 0;    // the thread is inside a wrapped MPI call
-  uint32_t own_work = 0;       // ... or inside perfield
-  bool count_messages = true;  // the configuration's `messages`
+  uint32_t inside_call = 0;          // the thread is inside a wrapped MPI call
+  const void* call_frame = nullptr;  // ... whose wrapper's frame is this
+  uint32_t own_work = 0;             // ... or inside perfield
+  bool count_messages = true;        // the configuration's `messages`
   bool pipeline_armed = false;
   uintptr_t pipeline_site = 0;
   std::atomic<bool> in_use{true};

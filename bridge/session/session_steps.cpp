@@ -80,8 +80,7 @@ void Session::close_step(int64_t label, double time) noexcept {
   OwnWork own;
   if (Shard* s = this_shard; s && s->inside_call) {
     // The program runs, so that call is over: an error handler left it by an exception or longjmp.
-    s->inside_call = 0;
-    s->call_since.store(0, std::memory_order_relaxed);
+    s->forget_call();
     fault("mpi_call_not_returned_from");
   }
   if (Shard* s = this_shard; s && s->pipeline_armed) {

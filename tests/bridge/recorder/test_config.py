@@ -99,6 +99,9 @@ def test_a_key_under_a_table_is_unknown_and_told_to_move_up(load):
     ]
 
 
+CALL_SITE = "a call and the number of its call site, as Allreduce@3"
+
+
 @pytest.mark.parametrize(
     ("line", "found", "expected"),
     [
@@ -113,6 +116,16 @@ def test_a_key_under_a_table_is_unknown_and_told_to_move_up(load):
         ('flush_seconds = "soon"', 'the text "soon"', "a number (s)"),
         ('clock = "sundial"', 'the text "sundial"', "auto, tsc or monotonic"),
         ('run_directory = ""', 'the text ""', "the name of a directory"),
+        ('step_call = "Allreduce"', 'the text "Allreduce"', CALL_SITE),
+        ('step_call = "Allreduce@0"', 'the text "Allreduce@0"', CALL_SITE),
+        ('step_call = "@3"', 'the text "@3"', "an MPI call that perfield counts, as Allreduce@3"),
+        (
+            'step_call = "MPI_Alreduce@3"',
+            'the text "MPI_Alreduce@3"',
+            "an MPI call that perfield counts, as Allreduce@3 (did you mean Allreduce?)",
+        ),
+        ("step_seconds = -1", "the integer -1", "at least 0"),
+        ("step_seconds = 1e-6", "the number 1e-6", "0 (no such steps) or at least 0.001"),
     ],
 )
 def test_a_wrong_value_says_key_found_and_expected(load, line, found, expected):
@@ -166,6 +179,14 @@ def test_settings_that_exclude_each_other_are_told_with_both_origins(load):
         "frame is one step in so many, or the sum of so many; leave one of them out"
     ]
     assert load("measure_every = 4\nsum_every = 1\n")[1] == []
+
+
+def test_steps_are_closed_in_one_way_only(load):
+    _, errors = load('step_call = "allreduce@2"\n', PERFIELD_STEP_SECONDS="0.5")
+    assert errors == [
+        'step_call = "allreduce@2" (perfield.toml:1) and step_seconds = 0.5 (PERFIELD_STEP_SECONDS) exclude '
+        "each other: each says where steps end; keep one of them"
+    ]
 
 
 def test_texts_keep_every_character(load):

@@ -23,7 +23,8 @@ std::string numbered(const char* start, int number) { return start + std::to_str
 
 void count_messages(int i) {
   const void *caller = __builtin_return_address(0), *frame = __builtin_frame_address(0);
-  const uint64_t entered = perfield_call_enter(PERFIELD_CALL_isend, caller, frame).stamp;
+  const auto [entered, after] = perfield_call_enter(PERFIELD_CALL_isend, caller, frame);
+  if (after) perfield_call_after(after);
   if (!entered) return;
   perfield_message(PERFIELD_CALL_isend, i % 50, uint64_t(i));
   perfield_received(i % 3, 10);
