@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Steps that a call site of MPI closes, in programs that tell of none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+# Ten steps: a halo exchange with oneself, a norm by a helper, and by the same one a check every fifth step.
+BEFORE = """
+#include <mpi.h>
+static __attribute__((noinline)) double sum(double mine) {
+  double all;
+  MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  return all * 1.0;
+}
+"""
+LOOP = """
+  int in, out = 1, rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  double norm = sum(1);
+  perfield_region r = REGION("work");
+  for (int s = 0; s < 10; ++s) {
+    for (int i = 0; i < 3; ++i)
+      MPI_Sendrecv(&out, 1, MPI_INT, rank, 0, &in, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    perfield_region_begin(r); perfield_region_end(r);
+    norm += sum(norm);
+    if (s % 5 == 4) norm += sum(2);
+    EACH
+  }
+  if (norm < 0) printf("%g", norm);
+  MPI_Finalize();
+"""
+
+
+@pytest.fixture
+def stepped(measured):
+    """stepped(step_call, each="", begin="", **settings): (run, process) of the loop on two ranks."""
+
+    def run(step_call: str, each: str = "", begin: str = "", check: bool = True, **settings):
+        env = {"PERFIELD_STEP_CALL": step_call} | {f"PERFIELD_{k.upper()}": v for k, v in settings.items()}
+        body = LOOP.replace("EACH", each).replace("double norm", f"{begin}\ndouble norm")
+        return measured(body, n=2, before=BEFORE, env=env, check=check)
+
+    return run
+
+
+def test_each_return_of_the_call_closes_a_step_that_the_call_belongs_to(stepped):
+    run, result = stepped("Allreduce@2")
+    frames = list(run.frames())
+    assert [frame.index for frame in frames] == list(range(10))
+    for rank in range(2):
+        # What precedes the first hit is setup.
+        assert [np.nan_to_num(frame.values["work_count"][rank]) for frame in frames] == [0] + [1] * 9
+        assert [np.nan_to_num(frame.values["sendrecv_count"][rank]) for frame in frames] == [0] + [3] * 9
+        assert all(frame.values["mpi_collective_time_s"][rank] > 0 for frame in frames)
+    assert "perfield: " not in result.stderr
+
+
+@pytest.mark.parametrize(("number", "hits"), [(2, 10), (3, 2)])
+def test_a_helper_that_is_called_from_three_places_is_three_sites(stepped, number, hits):
+    assert len(stepped(f"allreduce@{number}")[0]) == hits
+
+
+def test_setup_ends_where_the_site_is_hit_first(stepped):
+    run, _ = stepped("MPI_Sendrecv@1")
+    assert len(run) == 30
+    assert run.frame(0).values["sendrecv_count"].tolist() == [1, 1]
+    assert run.setup.values["sendrecv_count"].tolist() == [0, 0]
+
+
+def test_every_frame_has_the_one_call_that_closes_it(stepped):
+    run, _ = stepped("SENDRECV@1")
+    assert all(frame.values["sendrecv_count"].tolist() == [1, 1] for frame in run.frames())
+
+
+def test_setup_ends_at_initialize_where_the_program_calls_it(stepped):
+    run, _ = stepped("Allreduce@2", begin="perfield_initialize();")
+    assert len(run) == 10
+    assert [int(frame.values["work_count"][0]) for frame in run.frames()] == [1] * 10
+
+
+def test_one_step_in_so_many_is_measured_exactly(stepped):
+    run, _ = stepped("Allreduce@2", measure_every="3", begin="perfield_initialize();")
+    assert [frame.label for frame in run.frames()] == [0, 3, 6, 9]
+    assert all(frame.values["sendrecv_count"].tolist() == [3, 3] for frame in run.frames())
+
+
+def test_the_site_goes_before_the_programs_own_calls_of_run(stepped):
+    run, result = stepped("Sendrecv@1", each="perfield_run(s, s);")
+    assert len(run) == 30
+    assert result.stderr.count("says where steps end") == 1
+
+
+def test_a_site_that_is_never_hit_is_told_with_those_that_were(stepped):
+    run, result = stepped("Allreduce@7")
+    assert [frame.kind for frame in run.frames()] == ["whole"]
+    told = [line for line in result.stderr.splitlines() if "Allreduce@7" in line]
+    assert len(told) == 1
+    assert "never hit" in told[0]
+    assert "Allreduce@2 (10 times), Allreduce@3 (2 times), Allreduce@1 (once)" in told[0]
+
+
+def test_sites_are_not_followed_where_the_program_tells_its_steps(measured):
+    run, _ = measured(LOOP.replace("EACH", "perfield_run(s, s);"), n=2, before=BEFORE)
+    assert len(run) == 9
+    assert run.sites == {}
+
+
+def test_sites_are_known_by_the_same_callers_in_all_ranks(measured):
+    run, _ = measured(LOOP.replace("EACH", ""), n=3, before=BEFORE)
+    assert sorted(run.sites) == [0, 1, 2]
+
+    def seen(rank):
+        return [
+            (site["call"], site["number"], site["hits"], [offset for _, offset in site["callers"]])
+            for site in run.sites[rank]["sites"]
+        ]
+
+    assert seen(0) == seen(1) == seen(2)
+    assert [row[:3] for row in seen(0)] == [
+        ("Allreduce", 1, 1),
+        ("Sendrecv", 1, 30),
+        ("Allreduce", 2, 10),
+        ("Allreduce", 3, 2),
+    ]
+
+
+def test_a_call_that_was_left_by_longjmp_does_not_end_the_steps(measured):
+    run, _ = measured(
+        """
+      MPI_Init(&argc, &argv);
+      MPI_Errhandler handler;
+      MPI_Comm_create_errhandler(leave, &handler);
+      MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+      for (volatile int s = 0; s < 6; ++s) {
+        if (setjmp(back) == 0) MPI_Send(&handler, 1, MPI_INT, 12345, 0, MPI_COMM_WORLD);
+        MPI_Barrier(MPI_COMM_WORLD);
+      }
+      MPI_Finalize();
+    """,
+        before="""
+      #include <mpi.h>
+      #include <setjmp.h>
+      static jmp_buf back;
+      static void leave(MPI_Comm* comm, int* code, ...) { (void)comm; (void)code; longjmp(back, 1); }
+    """,
+        env={"PERFIELD_STEP_CALL": "Barrier@1"},
+    )
+    assert len(run) == 6
+
+
+def test_stacks_of_many_depths_are_one_site(measured):
+    run, result = measured(
+        """
+      MPI_Init(&argc, &argv);
+      for (int s = 0; s < 200; ++s) {
+        volatile char room[64 * (s + 1)];
+        room[0] = 1;
+        MPI_Barrier(MPI_COMM_WORLD);
+      }
+      MPI_Finalize();
+    """,
+        env={"PERFIELD_STEP_CALL": "Barrier@1"},
+    )
+    assert len(run) == 200
+    assert "more places than are followed" not in result.stderr
+
+
+def test_calls_from_more_places_than_there_is_room_for_are_counted_and_told(measured):
+    run, result = measured(
+        """
+      MPI_Init(&argc, &argv);
+      for (int s = 0; s < 700; ++s) {
+        volatile char room[64 * (s + 1)];
+        room[0] = 1;
+        MPI_Barrier(MPI_COMM_WORLD);
+      }
+      MPI_Finalize();
+    """,
+        env={"PERFIELD_STEP_CALL": "Barrier@1"},
+    )
+    assert len(run) == 512
+    assert run.sites[0]["not_followed"] == 188
+    assert result.stderr.count("188 calls were not compared with step_call") == 1
+
+
+def test_threads_that_call_from_one_place_hit_one_site(measured):
+    run, _ = measured(
+        """
+      int level;
+      MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+      pthread_t t[4];
+      for (int i = 0; i < 4; ++i) pthread_create(&t[i], 0, thread, 0);
+      for (int i = 0; i < 4; ++i) pthread_join(t[i], 0);
+      MPI_Finalize();
+    """,
+        before="""
+      #include <mpi.h>
+      #include <pthread.h>
+      static void* thread(void* unused) {
+        int out = 1, in;
+        for (int i = 0; i < 100; ++i)
+          MPI_Sendrecv(&out, 1, MPI_INT, 0, 0, &in, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+        return unused;
+      }
+    """,
+        flags=["-pthread"],
+    )
+    (site,) = [site for site in run.sites[0]["sites"] if site["call"] == "Sendrecv"]
+    assert site["hits"] == 400

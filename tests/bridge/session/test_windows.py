@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Steps that the clock on the wall closes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+WINDOW_S = 0.1
+EVERY = {"PERFIELD_STEP_SECONDS": str(WINDOW_S)}
+
+
+def closings(run) -> dict[int, list[tuple[int, int]]]:
+    """rank -> (index, CLOCK_REALTIME in ns) of each step that it closed."""
+    rows = run._streams.of_type("step")
+    rows = rows[run._streams.places["kind"][rows] == 0]
+    found: dict[int, list[tuple[int, int]]] = {}
+    for here, tables in run._streams.steps(rows):
+        places = run._streams.places[here]
+        for place, time_ns in zip(places, tables["steps"]["realtime_ns"]):
+            found.setdefault(int(place["rank"]), []).append((int(place["index"]), int(time_ns)))
+    return found
+
+
+def test_windows_are_closed_on_one_grid_in_all_ranks_also_without_mpi_calls(measured):
+    run, _ = measured(
+        """
+      MPI_Init(&argc, &argv);
+      usleep(650000);
+      MPI_Finalize();
+    """,
+        n=2,
+        env=EVERY,
+    )
+    found = closings(run)
+    start_ns = int(run.info["start_ns"]) if "start_ns" in run.info else None
+    for rank in (0, 1):
+        assert len(found[rank]) >= 5
+        indexes = [index for index, _ in found[rank]]
+        assert indexes == list(range(indexes[0], indexes[0] + len(indexes)))
+        for index, time_ns in found[rank]:
+            late = time_ns / 1e9 % WINDOW_S
+            assert late < 0.8 * WINDOW_S, "closed long after a boundary of the grid"
+            if start_ns:
+                assert time_ns // 10**8 - start_ns // 10**8 == index + 1
+    assert sum(frame.present.all() for frame in run.frames()) >= 4
+    frame = run.frame(1)
+    assert frame.label == frame.index
+    assert 0 < frame.time - WINDOW_S * frame.index <= WINDOW_S * 1.0001
+
+
+def test_a_call_of_mpi_that_outlasts_windows_is_credited_to_each(measured):
+    run, _ = measured(
+        """
+      int rank, word = 0;
+      MPI_Init(&argc, &argv);
+      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+      if (rank == 0) { usleep(700000); MPI_Send(&word, 1, MPI_INT, 1, 0, MPI_COMM_WORLD); }
+      if (rank == 1) MPI_Recv(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Finalize();
+    """,
+        n=2,
+        env=EVERY,
+    )
+    frames = [frame for frame in run.frames() if frame.present.all()]
+    assert len(frames) >= 4
+    whole = frames[1:-1]
+    for frame in whole:
+        step_s, mpi_s = frame.values["step_time_s"], frame.values["mpi_time_s"]
+        assert (mpi_s <= step_s * 1.001).all()
+        assert mpi_s[1] > 0.95 * step_s[1]
+        assert mpi_s[0] < 0.05 * step_s[0]
+    assert run.frame(-1).values["mpi_time_s"][1] < 2 * WINDOW_S
+
+
+def test_regions_that_stay_open_are_shared_among_the_windows(measured):
+    run, _ = measured(
+        """
+      perfield_initialize();
+      perfield_begin("all"); usleep(450000); perfield_end("all");
+    """,
+        env=EVERY,
+        real_time=True,
+    )
+    assert len(run) >= 3
+    shares = [float(f.values["all_time_s"][0] / f.values["step_time_s"][0]) for f in run.frames()]
+    np.testing.assert_allclose(shares[1:], 1, rtol=0.05)
+
+
+def test_the_clock_goes_before_the_programs_own_calls_of_run(measured):
+    run, result = measured(
+        "perfield_initialize(); for (int s = 0; s < 60; ++s) { usleep(5000); perfield_run(s, s); }",
+        env=EVERY,
+        real_time=True,
+    )
+    assert 2 <= len(run) <= 20
+    assert result.stderr.count("says where steps end") == 1
+
+
+def test_fields_of_the_simulation_are_not_read_from_beside_it(measured):
+    run, _ = measured(
+        """
+      static double values[8];
+      const int64_t extent[6] = {0, 1, 0, 1, 0, 1};
+      const double origin[3] = {0, 0, 0}, spacing[3] = {1, 1, 1};
+      perfield_mesh_image(0, extent, origin, spacing);
+      perfield_field(0, "f", PERFIELD_POINTS, perfield_array_of(values, PERFIELD_FLOAT64, 1, 8));
+      usleep(350000);
+    """,
+        env=EVERY,
+        real_time=True,
+    )
+    assert len(run) >= 2
+    assert run.fields(0, run.frame(-1).index) == {}
+    assert len(run.mesh(0, 1)) == 1
+
+
+def test_a_program_that_forks_and_exits_without_finalize_ends_cleanly(measured):
+    run, result = measured(
+        """
+      perfield_initialize();
+      for (int i = 0; i < 20; ++i) {
+        pid_t child = fork();
+        if (child == 0) { usleep(1000); exit(0); }
+        waitpid(child, 0, 0);
+        usleep(10000);
+      }
+      exit(3);
+    """,
+        before="#include <sys/wait.h>",
+        env={"PERFIELD_STEP_SECONDS": "0.005"},
+        real_time=True,
+        check=False,
+    )
+    assert result.returncode == 3
+    assert run.state == "finished"
+    assert run.ends[0]["reason"] == "exit"
+    assert len(run) > 10
+    assert not run.damage
+
+
+def test_signals_of_the_program_are_never_taken_by_the_thread_of_the_clock(measured):
+    run, result = measured(
+        """
+      perfield_initialize();
+      mine = pthread_self();
+      signal(SIGUSR1, caught);
+      for (int i = 0; i < 200; ++i) { kill(getpid(), SIGUSR1); usleep(1000); }
+      printf("%d\\n", strange);
+    """,
+        before="""
+      #include <pthread.h>
+      #include <signal.h>
+      static pthread_t mine;
+      static volatile int strange = 0;
+      static void caught(int n) { (void)n; strange += !pthread_equal(pthread_self(), mine); }
+    """,
+        flags=["-pthread"],
+        env={"PERFIELD_STEP_SECONDS": "0.002"},
+        real_time=True,
+    )
+    assert result.stdout == "0\n"
+    assert len(run) > 20
