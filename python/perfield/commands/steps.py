@@ -94,7 +94,7 @@ def where(site: Candidate, lines: dict[tuple[str, int], SourceLine]) -> str:
 def way(site: Candidate, lines: dict[tuple[str, int], SourceLine]) -> str:
     """The functions through which a site was reached, the outermost first, from main on; "" if unknown."""
     names = [lines[caller].function for caller in _own(site.callers) if caller in lines]
-    names = [_short(name) for name in names if name]
+    names = [_short(name) for name in names if name not in ("", "_start")]
     if "main" in names:
         names = names[: names.index("main") + 1]
     most = 5
