@@ -52,7 +52,7 @@ def mesh_structured(points: NDArray, extent: Integers = (), block: int = 0) -> N
     points : of shape (ni, nj, nk, 3), (ni, nj, 3) or (ni, 3).
     extent : as for mesh_image; by itself, numbers that count from 0.
     """
-    shape = memoryview(points).shape
+    shape = _shape(points, "points")
     whole = _extent(extent or [number for length in shape[:-1] for number in (0, length - 1)])
     _recorder.mesh_structured(block, whole, points)
     _remember(block, whole)
@@ -99,8 +99,15 @@ def field(name: str, values: NDArray, association: Association = "points", block
     read again.
     """
     where = _association(association)
-    shape = memoryview(values).shape
+    shape = _shape(values, f"field {name!r}")
     _recorder.field(block, name, where, values, _has_components(shape, block, where))
+
+
+def _shape(array: NDArray, what: str) -> tuple[int, ...]:
+    try:
+        return memoryview(array).shape
+    except TypeError:
+        raise TypeError(f"{what}: expected an array such as NumPy's, found {type(array).__name__}") from None
 
 
 def _has_components(shape: tuple[int, ...], block: int, association: int) -> bool:
