@@ -17,18 +17,20 @@ CALL_NS = 30
 STEP_US = 8
 MEMORY_BYTES = 2e6
 PEERS = 26
+MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}
 
 
 def main() -> None:
     """Prints all figures."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        events = programs.build("events.c", folder)
+        built = {mpi: programs.build("events.c", folder, mpi) for mpi in MPIS}
 
-        def numbers(n: int, what: str, measured: bool) -> list[float]:
-            return [float(line) for line in programs.run(n, events, what, measured=measured).split()]
+        def numbers(n: int, what: str, measured: bool, mpi: str = "openmpi") -> list[float]:
+            printed = programs.run(n, built[mpi], what, measured=measured, mpi=mpi)
+            return [float(line) for line in printed.split()]
 
-        programs.run(1, events, "regions", measured=True, cwd=folder)
+        programs.run(1, built["openmpi"], "regions", measured=True, cwd=folder)
         clock = perfield.open(folder / "perfield-run").ranks[0]["clock"]
         reads = numbers(1, f"clock-{clock}", measured=False)
         two_reads = statistics.median(reads)
@@ -40,13 +42,14 @@ def main() -> None:
             "ns",
             target=two_reads + EVENT_NS,
         )
-        for what, label in (
-            ("calls", "a counted MPI call (MPI_Test)"),
-            ("messages", "a call with a message"),
-        ):
-            bare = statistics.median(numbers(1, what, measured=False))
-            added = [value - bare for value in numbers(1, what, measured=True)]
-            figure(f"{label}, added", added, "ns", target=two_reads + CALL_NS)
+        for mpi, label_of_mpi in MPIS.items():
+            for what, label in (
+                ("calls", "a counted MPI call (MPI_Test)"),
+                ("messages", "a call with a message"),
+            ):
+                bare = statistics.median(numbers(1, what, False, mpi))
+                added = [value - bare for value in numbers(1, what, True, mpi)]
+                figure(f"{label}, {label_of_mpi}, added", added, "ns", target=two_reads + CALL_NS)
         closing = [value / 1e3 for value in numbers(PEERS + 1, "steps", measured=True)]
         figure("closing a step (10 regions, 26 peers), CPU", closing, "µs", target=STEP_US)
         bare = statistics.median(numbers(2, "memory", measured=False)[0] for _ in range(5))

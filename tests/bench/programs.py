@@ -21,24 +21,30 @@ ENVIRONMENT = {
 }
 
 
-def build(source: str, folder: Path) -> Path:
-    """Compiles programs/<source> against the installed perfield.h; returns the program."""
-    program = folder / Path(source).stem
+def build(source: str, folder: Path, mpi: str = "openmpi") -> Path:
+    """Compiles programs/<source> against the installed perfield.h; returns the program.
+
+    mpi : "openmpi" or "mpich", as Debian installs both beside each other.
+    """
+    program = folder / f"{Path(source).stem}-{mpi}"
     cflags = subprocess.run(
         [BIN / "perfield", "paths", "--cflags"], capture_output=True, text=True, check=True
     ).stdout.split()
     path = Path(__file__).resolve().parent / "programs" / source
-    subprocess.run(["mpicc", "-O2", "-std=gnu11", *cflags, path, "-o", program], check=True)
+    subprocess.run([f"mpicc.{mpi}", "-O2", "-std=gnu11", *cflags, path, "-o", program], check=True)
     return program
 
 
-def run(n: int, *argv: object, measured: bool, cwd: Path | None = None, **changes: str) -> str:
+def run(
+    n: int, *argv: object, measured: bool, cwd: Path | None = None, mpi: str = "openmpi", **changes: str
+) -> str:
     """Standard output of argv on n ranks, under perfield-exec if `measured`; CalledProcessError if it fails.
 
+    mpi : whose mpirun is taken.
     cwd : where it runs and leaves its run directory; a folder that is removed again unless given.
     changes : environment variables.
     """
-    command = ["mpirun", "-n", n, *(["perfield-exec"] if measured else []), *argv]
+    command = [f"mpirun.{mpi}", "-n", n, *(["perfield-exec"] if measured else []), *argv]
     with tempfile.TemporaryDirectory() as folder:
         return subprocess.run(
             [str(word) for word in command],

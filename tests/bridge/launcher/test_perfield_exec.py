@@ -167,6 +167,16 @@ def test_where_the_program_tells_no_mpi_its_launcher_or_the_configuration_does(e
     assert 'PERFIELD_MPI: found the text "lam", expected auto, openmpi or mpich' in unknown.stderr
 
 
+def test_where_only_one_mpi_can_be_loaded_its_wrappers_are_taken(privately, mpi, tmp_path):
+    (tmp_path / {"openmpi": "libmpi.so.40", "mpich": "libmpi.so.12"}[mpi.name]).touch()
+    script = f"""
+      for list in /etc/ld.so.conf.d/*.conf; do mount --bind /dev/null $list; done
+      cd {tmp_path}
+      LD_LIBRARY_PATH={tmp_path} exec perfield-exec --print true
+    """
+    assert preloaded(privately(script)) == [f"libperfield_{mpi.name}.so"]
+
+
 def test_wrappers_that_were_not_built_are_told(execute, build_c, mpi, bin_dir, here, tmp_path):
     other = "mpich" if mpi.name == "openmpi" else "openmpi"
     name = {"openmpi": "Open MPI", "mpich": "MPICH"}

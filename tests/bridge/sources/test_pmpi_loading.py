@@ -85,6 +85,30 @@ def test_a_library_for_another_mpi_passes_calls_on_unmeasured_and_says_so(mpi, b
     assert not (result.cwd / "perfield-run").exists()
 
 
+def test_a_function_that_the_mpi_lacks_returns_an_error_where_a_program_finds_ours(mpi, build_c):
+    if mpi.name == "mpich":
+        pytest.skip("MPICH has all functions that the wrappers know")
+    source = r"""
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <mpi.h>
+    #include <stdio.h>
+    int main(int argc, char** argv) {
+      MPI_Init(&argc, &argv);
+      int (*barrier)(MPI_Comm, MPI_Info, MPI_Request*) =
+          (int (*)(MPI_Comm, MPI_Info, MPI_Request*))dlsym(RTLD_DEFAULT, "MPI_Barrier_init");
+      MPI_Request request;
+      if (!barrier) return 2;
+      printf("%d\n", barrier(MPI_COMM_WORLD, MPI_INFO_NULL, &request) != MPI_SUCCESS);
+      MPI_Finalize();
+      return 0;
+    }
+    """
+    # The wrappers for MPICH have what Open MPI 4.1 has not.
+    result = mpi.run(1, "env", f"LD_PRELOAD={library('mpich')}", build_c(source, "-ldl", by=mpi))
+    assert (result.returncode, result.stdout) == (0, "1\n"), result.stderr
+
+
 def test_tools_above_and_below_see_each_call_once_and_so_do_the_wrappers(
     mpi, build_c, bin_dir, programs, counted_in
 ):

@@ -56,9 +56,10 @@ int main(int argc, char** argv) {
     TIMED(kIo, MPI_File_close(&file));
   }
   TIMED(kOther, MPI_Win_free(&window));
-  printf("%d", rank);
-  for (int kind = 0; kind < kClasses; ++kind) printf(" %.9f", seconds[kind]);
-  printf("\n");
+  char line[200]; /* in one piece, so that no other rank's comes in between */
+  int n = sprintf(line, "%d", rank);
+  for (int kind = 0; kind < kClasses; ++kind) n += sprintf(line + n, " %.9f", seconds[kind]);
+  puts(line);
   end();
   return 0;
 }

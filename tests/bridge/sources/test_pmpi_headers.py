@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""find_mpi_headers.cmake: the mpi.h for which wrappers are built."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+FILE = Path(__file__).resolve().parents[3] / "bridge/sources/pmpi/find_mpi_headers.cmake"
+PROJECT = f"""
+cmake_minimum_required(VERSION 3.22)
+project(asking NONE)
+include({FILE})
+message(STATUS "openmpi=${{PERFIELD_OPENMPI_HEADER}};")
+message(STATUS "mpich=${{PERFIELD_MPICH_HEADER}};")
+"""
+
+
+@pytest.fixture
+def ask(tmp_path):
+    """ask(*options): (the MPIs whose mpi.h is found -> its Path, CMake's messages)."""
+    (tmp_path / "CMakeLists.txt").write_text(PROJECT)
+
+    def run(*options: str):
+        command = ["cmake", "-S", tmp_path, "-B", tmp_path / "build", *options]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        found = re.findall(r"-- (openmpi|mpich)=(.+);", result.stdout)
+        return {mpi: Path(header) for mpi, header in found}, " ".join(result.stderr.split())
+
+    return run
+
+
+def test_the_headers_of_all_installed_mpis_are_found(ask):
+    found, errors = ask()
+    assert set(found) == {"openmpi", "mpich"}
+    assert "OMPI_MAJOR_VERSION" in found["openmpi"].read_text()
+    assert "MPICH_VERSION" in found["mpich"].read_text()
+    assert not errors
+
+
+def test_where_a_compiler_is_named_only_that_one_is_asked(ask, mpi):
+    found, _ = ask(f"-DPERFIELD_MPICC={mpi.cc}")
+    assert set(found) == {mpi.name}
+
+
+def test_a_header_that_is_given_is_taken(ask, mpi, tmp_path):
+    found, _ = ask(f"-DPERFIELD_MPICC={mpi.cc}", f"-DPERFIELD_{mpi.name.upper()}_HEADER={tmp_path}/mpi.h")
+    assert found == {mpi.name: tmp_path / "mpi.h"}
+
+
+def test_a_named_compiler_without_an_mpi_is_an_error(ask):
+    found, errors = ask("-DPERFIELD_MPICC=gcc")
+    assert not found
+    assert "CMake Error" in errors and "gcc knows no mpi.h of Open MPI or MPICH" in errors
