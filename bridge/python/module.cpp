@@ -14,6 +14,7 @@ namespace py = pybind11;
 
 void bind_reading(py::module_& module);
 void bind_config(py::module_& module);
+void bind_constant(py::module_& module);
 
 namespace {
 
@@ -58,6 +59,7 @@ PYBIND11_MODULE(_bridge, module) {
   module.attr("version") = PERFIELD_VERSION;
   bind_reading(module);
   bind_config(module);
+  bind_constant(module);
   bind_names(module);
   module.def("calls", &all_calls,
              "Every kind of MPI call as (number, name, class of time, message).\n\n"

@@ -9,6 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 version: str
 
+class Constant:
+    """n times one number, at a small share of the memory, as a buffer."""
+
+    def __init__(self, value: float, n: int) -> None: ...
+    def __len__(self) -> int: ...
+
 class StreamIndex:
     """Where each entry of one stream file lies, damage included."""
 

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield.attach: what this rank measured, on a grid of the simulation's own Catalyst adaptor."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from perfield import _bridge
+
+ASSOCIATIONS = ("points", "cells", "field")
+FEW = 4096  # numbers, which have an array of their own
+
+
+def attach(dataset: Any, association: str = "points", names: Collection[str] | None = None) -> list[str]:
+    """Adds an array for each value that this rank measured in its step, under the names of a frame.
+
+    dataset : a vtkDataSet, a composite dataset, of which all parts get the arrays, or either of them as
+    vtkmodules.numpy_interface wraps it. association : "points", "cells", or "field" for one number in the
+    field data of each part. names : of the fields wanted; None for all of `perfield.values()`. The step is
+    the open one, or the one closed last if nothing was counted since.
+    Returns the names of the arrays, none where perfield does not measure. A long array takes
+    1/64 of its apparent memory, 64 kB at least; to VTK and NumPy it is an ordinary array of doubles.
+    Raises ValueError for another association, TypeError for what is no dataset.
+    """
+    if association not in ASSOCIATIONS:
+        raise ValueError(f"association is {association!r}; expected one of {', '.join(ASSOCIATIONS)}")
+    grids = _grids(getattr(dataset, "VTKObject", dataset))
+    from vtkmodules.util.numpy_support import numpy_to_vtk
+
+    from perfield.measure import values
+
+    wanted = {name: value for name, value in values().items() if names is None or name in names}
+    lengths = [_tuples(grid, association) for grid in grids]
+    for name, value in wanted.items():
+        most = max(lengths, default=0)
+        numbers = np.full(most, value) if most <= FEW else np.frombuffer(_bridge.Constant(value, most))
+        for grid, length in zip(grids, lengths):
+            array = numpy_to_vtk(numbers[:length])  # which keeps the numbers as long as VTK has the array
+            array.SetName(name)
+            _attributes(grid, association).AddArray(array)
+    return list(wanted)
+
+
+def _grids(dataset: Any) -> list[Any]:
+    from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkDataSet
+
+    if isinstance(dataset, vtkDataSet):
+        return [dataset]
+    if not isinstance(dataset, vtkCompositeDataSet):
+        raise TypeError(f"found a {type(dataset).__name__}; expected a vtkDataSet or a composite of them")
+    grids = []
+    at = dataset.NewIterator()
+    at.InitTraversal()
+    while not at.IsDoneWithTraversal():
+        if isinstance(at.GetCurrentDataObject(), vtkDataSet):
+            grids.append(at.GetCurrentDataObject())
+        at.GoToNextItem()
+    return grids
+
+
+def _attributes(grid: Any, association: str) -> Any:
+    if association == "field":
+        return grid.GetFieldData()
+    return grid.GetPointData() if association == "points" else grid.GetCellData()
+
+
+def _tuples(grid: Any, association: str) -> int:
+    if association == "field":
+        return 1
+    return grid.GetNumberOfPoints() if association == "points" else grid.GetNumberOfCells()

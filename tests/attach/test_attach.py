@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield.attach in a Python adaptor: the rank's values as arrays that VTK takes for its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+
+import pytest
+
+import perfield
+
+HEAD = """
+import json, sys
+import numpy as np
+import perfield
+from vtkmodules.util.numpy_support import vtk_to_numpy
+from vtkmodules.vtkCommonDataModel import *
+
+def grid_of(n):
+    grid = vtkImageData()
+    grid.SetDimensions(n, n, n)
+    return grid
+
+def step(number):
+    with perfield.region("solve"):
+        sum(range(10000))
+    perfield.step(number, 0.5 * number)
+
+perfield.initialize()
+"""
+
+
+@pytest.fixture
+def adaptor(mpirun, bin_dir, tmp_path):
+    """adaptor(text, *before): runs a Python program under perfield-exec; what it printed as JSON, and the
+    run."""
+
+    def run(text: str, *before: str) -> tuple[object, perfield.run.Run]:
+        (tmp_path / "adaptor.py").write_text(HEAD + text)
+        command = [*before, bin_dir / "perfield-exec", sys.executable, "adaptor.py"]
+        result = mpirun(1, *command, cwd=tmp_path)
+        assert result.returncode == 0, result.stderr
+        return json.loads(result.stdout), perfield.open(tmp_path / "perfield-run")
+
+    return run
+
+
+def test_every_association_holds_the_values_of_the_frame(adaptor):
+    told, run = adaptor("""
+step(0)
+grid = grid_of(30)
+names = perfield.attach(grid)
+points = grid.GetPointData()
+more = [perfield.attach(grid, association, ["solve_time_s"]) for association in ("cells", "field")]
+arrays = [d.GetArray("solve_time_s") for d in (points, grid.GetCellData(), grid.GetFieldData())]
+print(json.dumps({
+    "names": names, "more": more,
+    "found": [points.GetArrayName(i) for i in range(points.GetNumberOfArrays())],
+    "tuples": [a.GetNumberOfTuples() for a in arrays], "ranges": [a.GetRange() for a in arrays],
+    "numpy": [float(np.ptp(vtk_to_numpy(a))) for a in arrays], "doubles": [a.IsA("vtkDoubleArray") for a in arrays],
+}))
+""")
+    value = run.frame(0).values["solve_time_s"][0]
+    assert told["names"] == told["found"]
+    assert len(told["names"]) > 20
+    assert told["more"] == [["solve_time_s"]] * 2
+    assert told["tuples"] == [27000, 29**3, 1]
+    assert told["ranges"] == [[value, value]] * 3
+    assert told["numpy"] == [0, 0, 0]
+    assert told["doubles"] == [1, 1, 1]
+
+
+def test_composites_and_wrapped_datasets_are_taken(adaptor):
+    told, _ = adaptor("""
+from vtkmodules.numpy_interface import dataset_adapter
+step(0)
+blocks = vtkMultiBlockDataSet()
+blocks.SetBlock(0, grid_of(3))
+blocks.SetBlock(2, grid_of(30))
+parts = vtkPartitionedDataSetCollection()
+parts.SetPartition(0, 0, grid_of(20))
+parts.SetPartition(0, 1, vtkUnstructuredGrid())
+one = grid_of(4)
+for dataset in (dataset_adapter.WrapDataObject(blocks), parts, dataset_adapter.WrapDataObject(one)):
+    perfield.attach(dataset, names=["solve_count"])
+grids = [blocks.GetBlock(0), blocks.GetBlock(2), parts.GetPartition(0, 0), parts.GetPartition(0, 1), one]
+del blocks, parts, one, dataset
+arrays = [grid.GetPointData().GetArray("solve_count") for grid in grids]
+print(json.dumps([[a.GetNumberOfTuples(), *(a.GetRange() if a.GetNumberOfTuples() else [])] for a in arrays]))
+""")
+    assert told == [[27, 1, 1], [27000, 1, 1], [8000, 1, 1], [0], [64, 1, 1]]
+
+
+def test_arrays_outlive_what_they_were_made_from_and_are_gone_after(adaptor):
+    told, _ = adaptor("""
+import gc
+step(0)
+def mappings():
+    with open("/proc/self/maps") as file:
+        return sum("memfd:perfield" in line for line in file)
+grid = grid_of(60)
+perfield.attach(grid, names=["solve_count", "rank"])
+copy = grid.NewInstance()
+copy.ShallowCopy(grid)
+del grid
+gc.collect()
+alive = mappings(), copy.GetPointData().GetArray("solve_count").GetRange()
+copy.GetPointData().GetArray("solve_count").SetTuple1(5, 9)
+written = [copy.GetPointData().GetArray("solve_count").GetTuple1(n) for n in (5, 6, 100000)]
+del copy
+next_one = grid_of(3)  # VTK forgets what Python kept for an array when it comes by again
+perfield.attach(next_one)
+del next_one
+gc.collect()
+print(json.dumps([*alive, written, mappings()]))
+""")
+    assert told[0] > 10
+    assert told[1:] == [[1, 1], [9, 1, 1], 0]
+
+
+def test_filters_writers_and_rendering_take_them_for_ordinary_arrays(adaptor):
+    if not shutil.which("xvfb-run"):
+        pytest.skip("xvfb-run is not installed, so nothing can be rendered here")
+    told, run = adaptor(
+        """
+from vtkmodules.vtkFiltersGeneral import vtkClipDataSet
+from vtkmodules.vtkFiltersGeometry import vtkGeometryFilter
+from vtkmodules.vtkIOXML import vtkXMLImageDataReader, vtkXMLImageDataWriter
+from vtkmodules.vtkRenderingCore import vtkActor, vtkPolyDataMapper, vtkRenderer, vtkRenderWindow
+from vtkmodules.vtkRenderingCore import vtkWindowToImageFilter
+import vtkmodules.vtkRenderingOpenGL2
+step(0)
+grid = grid_of(40)
+perfield.attach(grid)
+told = {}
+
+clip = vtkClipDataSet()
+clip.SetInputData(grid)
+clip.SetInputArrayToProcess(0, 0, 0, vtkDataObject.FIELD_ASSOCIATION_POINTS, "solve_count")
+clip.SetValue(0.5)
+clip.Update()
+told["clipped"] = clip.GetOutput().GetPointData().GetArray("solve_time_s").GetRange()
+
+writer = vtkXMLImageDataWriter()
+writer.SetInputData(grid)
+writer.SetFileName("grid.vti")
+writer.SetDataModeToAscii()
+writer.Write()
+reader = vtkXMLImageDataReader()
+reader.SetFileName("grid.vti")
+reader.Update()
+told["read"] = reader.GetOutput().GetPointData().GetArray("solve_count").GetRange()
+
+surface = vtkGeometryFilter()
+surface.SetInputData(grid)
+mapper = vtkPolyDataMapper()
+mapper.SetInputConnection(surface.GetOutputPort())
+mapper.SetScalarModeToUsePointFieldData()
+mapper.SelectColorArray("solve_count")
+mapper.SetScalarRange(0, 1)
+actor = vtkActor()
+actor.SetMapper(mapper)
+actor.GetProperty().LightingOff()
+renderer = vtkRenderer()
+renderer.AddActor(actor)
+window = vtkRenderWindow()
+window.SetOffScreenRendering(1)
+window.SetSize(50, 50)
+window.AddRenderer(renderer)
+window.Render()
+image = vtkWindowToImageFilter()
+image.SetInput(window)
+image.Update()
+told["middle"] = [image.GetOutput().GetScalarComponentAsDouble(25, 25, 0, c) for c in range(3)]
+told["expected"] = [255 * c for c in mapper.GetLookupTable().GetTable().GetTuple(255)[:3]]
+print(json.dumps(told))
+""",
+        "xvfb-run",
+        "-a",
+    )
+    value = run.frame(0).values["solve_time_s"][0]
+    assert told["clipped"] == [value, value]
+    assert told["read"] == [1, 1]
+    assert told["middle"] == [c / 255 for c in told["expected"]] == [0, 0, 255]
+
+
+def test_wrong_arguments_are_told(adaptor):
+    told, _ = adaptor("""
+def complaint(*arguments):
+    try:
+        perfield.attach(*arguments)
+    except (TypeError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+step(0)
+print(json.dumps([complaint(grid_of(2), "faces"), complaint([1]), complaint(grid_of(2), "cells")]))
+""")
+    assert told == [
+        "ValueError: association is 'faces'; expected one of points, cells, field",
+        "TypeError: found a list; expected a vtkDataSet or a composite of them",
+        None,
+    ]
+
+
+def test_without_measuring_nothing_is_added(mpirun, tmp_path):
+    text = HEAD.replace("perfield.initialize()", "print(perfield.attach(grid_of(3)))")
+    (tmp_path / "adaptor.py").write_text(text)
+    result = mpirun(1, sys.executable, "adaptor.py", cwd=tmp_path)
+    assert (result.returncode, result.stdout) == (0, "[]\n"), result.stderr
