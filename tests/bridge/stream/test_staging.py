@@ -99,8 +99,9 @@ def is_whole(path: Path, ranks: int, steps: int) -> None:
     assert [run.mesh(rank, 1)[0].extent[0] for rank in range(ranks)] == [2 * r for r in range(ranks)]
 
 
-def test_the_last_rank_moves_what_is_staged_into_the_run_directory(program, stage, mpirun, bin_dir):
-    result = mpirun(3, bin_dir / "perfield-exec", program, 10, env={"PERFIELD_STAGE": stage})
+def test_the_last_rank_moves_what_is_staged_into_the_run_directory(stage, mpi, build_c, bin_dir):
+    program = build_c(PROGRAM, by=mpi)
+    result = mpi.run(3, bin_dir / "perfield-exec", program, 10, env={"PERFIELD_STAGE": stage})
     assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
     run = result.cwd / "perfield-run"
     is_whole(run, 3, 10)
