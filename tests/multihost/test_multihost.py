@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import installed_mpi
 
 import perfield
 
@@ -119,3 +120,30 @@ def test_messages_between_hosts_are_told_from_those_inside(run):
     assert data["target"].tolist() == [1, 2, 3, 4, 5, 6, 7, 0]
     assert data["inside_node"].tolist() == [1, 0] * 4
     np.testing.assert_array_equal(vtk_to_numpy(messages.GetCellData().GetArray("sendrecv_bytes")), [1000] * 8)
+
+
+def test_mpichs_ranks_of_all_hosts_are_one_run_and_collect_what_each_host_staged(
+    build_c, bin_dir, tmp_path, tmp_path_factory
+):
+    reason = why_no_hosts()
+    if reason:
+        pytest.skip(reason)
+    program = build_c(HERE / "ring.c", by=installed_mpi("mpich", tmp_path_factory))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PERFIELD_")}
+    environment |= {"UCX_TLS": "tcp,self,sysv", "PERFIELD_STAGE": "/dev/shm"}
+    launcher = ["mpirun.mpich", "-launcher", "rsh", "-launcher-exec", HERE / "mhsh", "-hosts", "n1:2,n2:2"]
+    result = subprocess.run(
+        [HERE / "mhrun", "n1,n2", *launcher, "-n", "4", bin_dir / "perfield-exec", program],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
+    assert [path.name for path in tmp_path.glob("perfield-run*")] == ["perfield-run"]
+    found = perfield.open(tmp_path / "perfield-run")
+    assert [rank["host"] for rank in found.ranks] == ["n1", "n1", "n2", "n2"]
+    assert (len(found), found.damage) == (5, [])
+    assert all("-staged-1" in path.name for path in (found.path / "stream").glob("*.pf"))
