@@ -152,6 +152,23 @@ def installed_mpi(name: str, tmp_path_factory: pytest.TempPathFactory) -> Mpi:
 
 
 @pytest.fixture(scope="session")
+def mpi4py_for_mpich(tmp_path_factory) -> dict[str, str]:
+    """Variables that give a Python program PyPI's mpi4py with MPICH; Debian's knows Open MPI alone."""
+    folder = tmp_path_factory.mktemp("mpi4py")
+    words = ["-m", "pip", "--quiet", "install", "--only-binary", ":all:", "--no-deps", "--target", folder]
+    result = subprocess.run(
+        [sys.executable, *words, "mpi4py>=4.1"], capture_output=True, text=True, check=False, timeout=300
+    )
+    if result.returncode:
+        pytest.skip(f"mpi4py cannot be had from a package index here:\n{result.stderr}")
+    # It asks for MPICH by the name that it has outside Debian.
+    library = ["mpicc.mpich", "-print-file-name=libmpich.so"]
+    found = subprocess.run(library, capture_output=True, text=True, check=True).stdout.strip()
+    (folder / "libmpi.so.12").symlink_to(Path(found).resolve())
+    return {"PYTHONPATH": str(folder), "LD_LIBRARY_PATH": str(folder), "MPI4PY_MPIABI": "mpich"}
+
+
+@pytest.fixture(scope="session")
 def perfield_cli(bin_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Completed]:
     """perfield_cli(*arguments, env=None, cwd=None, timeout=120): runs the installed `perfield`."""
 

@@ -5,7 +5,6 @@ perfield counts in each step exactly the messages that the closed form says."""
 from __future__ import annotations
 
 import importlib.util
-import subprocess
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -64,23 +63,6 @@ class Measured:
                         rows[0][key] += row["count"]
                         rows[1][key] += row["bytes_out"]
         return {key: (count, rows[1][key]) for key, count in rows[0].items()}
-
-
-@pytest.fixture(scope="session")
-def mpi4py_for_mpich(tmp_path_factory) -> dict[str, str]:
-    """Variables that give a Python program PyPI's mpi4py with MPICH; Debian's knows Open MPI alone."""
-    folder = tmp_path_factory.mktemp("mpi4py")
-    words = ["-m", "pip", "--quiet", "install", "--only-binary", ":all:", "--no-deps", "--target", folder]
-    result = subprocess.run(
-        [sys.executable, *words, "mpi4py>=4.1"], capture_output=True, text=True, check=False, timeout=300
-    )
-    if result.returncode:
-        pytest.skip(f"mpi4py cannot be had from a package index here:\n{result.stderr}")
-    # It asks for MPICH by the name that it has outside Debian.
-    library = ["mpicc.mpich", "-print-file-name=libmpich.so"]
-    found = subprocess.run(library, capture_output=True, text=True, check=True).stdout.strip()
-    (folder / "libmpi.so.12").symlink_to(Path(found).resolve())
-    return {"PYTHONPATH": str(folder), "LD_LIBRARY_PATH": str(folder), "MPI4PY_MPIABI": "mpich"}
 
 
 @pytest.fixture(scope="session")
