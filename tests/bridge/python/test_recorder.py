@@ -47,9 +47,11 @@ def test_a_process_has_one_recorder(bin_dir, tmp_path, under):
     assert number == "1" and Path(path) == Path(_recorder.__file__).parent / "lib/libperfield.so"
 
 
-def test_it_asks_for_no_cpp_library_and_exports_its_entry_alone():
+def test_it_asks_for_no_cpp_library_nor_a_new_c_library_and_exports_its_entry_alone():
     command = ["objdump", "-T", _recorder.__file__]
     words = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert not re.search(r"\*UND\*.*(GLIBCXX|CXXABI)_", words)
+    # As all that is loaded into measured programs: see tests/test_house.py.
+    assert max(int(minor) for minor in re.findall(r"GLIBC_2\.(\d+)", words)) <= 34
     symbols = [line for line in words.splitlines() if re.match(r"[0-9a-f]{16} [ gw]", line)]
     assert [line.split()[-1] for line in symbols if "*UND*" not in line] == ["PyInit__recorder"]
