@@ -5,13 +5,19 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 HELP = "print each setting, where its value came from and what it means"
 DESCRIPTION = """\
 Prints the configuration that a program started here and now would get: each
 key with its value, where the value came from, its unit and its meaning. The
 lines are a perfield.toml: `perfield config > perfield.toml` keeps them.
-Errors are told as sentences on stderr; the exit code is then 2."""
+Errors are told as sentences on stderr; the exit code is then 2.
+
+With --from, the input files of the original plug-in (plugin.input) and of its
+adaptor become a perfield.toml:
+
+  perfield config --from plugin.input adaptor.input > perfield.toml"""
 
 MARKDOWN_HEAD = """\
 # Configuration
@@ -22,8 +28,9 @@ commas: `PERFIELD_REGIONS="solve*,halo"`. Without any of it, the defaults below 
 what is in force and where each value came from.
 
 An unknown key, a wrong type or a value out of range is an error: all of them are told at once, and the
-program runs unmeasured. The file is a part of TOML: comments, texts in one line, integers, numbers, booleans
-and lists.
+program runs unmeasured. The file is a part of TOML: comments, texts in one line, integers, numbers, booleans,
+lists and tables: a table's name and `_` stand before its keys, so `every` in `[catalyst]` is
+`catalyst_every`.
 
 ```toml
 # measure one step in ten, two regions, into a directory of its own
@@ -48,8 +55,17 @@ claimed, and `PERFIELD_PRELOADED` what it put into LD_PRELOAD.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the form of the output."""
-    parser.add_argument("--markdown", action="store_true", help="print docs/configuration.md")
+    """Adds the forms of the output."""
+    forms = parser.add_mutually_exclusive_group()
+    forms.add_argument("--markdown", action="store_true", help="print docs/configuration.md")
+    forms.add_argument(
+        "--from",
+        dest="original",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="print what input files of the original plug-in say, as a perfield.toml",
+    )
 
 
 def markdown(keys: list[dict[str, str]]) -> str:
@@ -74,10 +90,16 @@ def listing(keys: list[dict[str, str]]) -> str:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the keys on stdout and the errors on stderr; returns 2 if there are errors."""
-    from perfield._bridge import load_config
+    if arguments.original:
+        from perfield.commands._original_input import converted
 
-    keys, errors = load_config()
-    print(markdown(keys) if arguments.markdown else listing(keys), end="")
+        text, errors = converted(arguments.original)
+    else:
+        from perfield._bridge import load_config
+
+        keys, errors = load_config()
+        text = markdown(keys) if arguments.markdown else listing(keys)
+    print(text, end="")
     for error in errors:
         print(f"perfield config: {error}", file=sys.stderr)
     return 2 if errors else 0

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The input files of the original plug-in and of its adaptor, as lines of a perfield.toml.
+
+docs/original-plugin.md holds the table of all keys for people.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+TEXT_LIMIT = 1_000_000  # bytes of an input file; these have a dozen lines
+
+
+@dataclass(frozen=True)
+class Counterpart:
+    """What becomes of a key: setting and how its value is written there, or why there is none.
+
+    setting : a key of perfield.toml, "" for none. literal : from the value in the input file to the literal
+    in TOML; raises ValueError with what was expected. note : what a reader of the new file is to know.
+    """
+
+    setting: str = ""
+    literal: Callable[[str], str] = str
+    note: str = ""
+
+
+def _switch(value: str) -> bool:
+    if value not in ("0", "1"):
+        raise ValueError("0 or 1")
+    return value == "1"
+
+
+def _boolean(value: str) -> str:
+    return "true" if _switch(value) else "false"
+
+
+def _steps(value: str) -> str:
+    if not value.isascii() or not value.isdigit() or int(value) < 1:
+        raise ValueError("a whole number from 1 on")
+    return str(int(value))
+
+
+def _real(value: str) -> str:
+    try:
+        return repr(float(value))
+    except ValueError:
+        raise ValueError("a number") from None
+
+
+def _no_regions(value: str) -> str:
+    _switch(value)
+    return "[]"
+
+
+_LOG = Counterpart(note="the run directory is the log; `perfield info` prints it")
+_RENEWED = Counterpart(note="messages are always counted per step; a table of peers costs nothing to keep")
+_LAYER = Counterpart(note="all layers of the picture are written; each is switched on and off in ParaView")
+
+PLUGIN = {
+    "print_log": _LOG,
+    "clock_resolution": Counterpart(note="the clock's frequency is measured while the program runs"),
+    "measuring_frequency": Counterpart("measure_every", _steps),
+    "measurements": Counterpart(
+        "regions",
+        _no_regions,
+        "regions that a pipeline_next call arms are measured; without such calls, none",
+    ),
+    "communication": Counterpart("messages", _boolean),
+    "renew_comm": _RENEWED,
+    "topology_mode": Counterpart(
+        note="`perfield render` draws the mesh and the machine from one measurement"
+    ),
+    "python_script": Counterpart(
+        note="ParaView pipelines are in catalyst_scripts/; `perfield render` needs none of them"
+    ),
+}
+
+ADAPTOR = {
+    "print_log": _LOG,
+    "inter_node_offset": Counterpart("inter_node_offset", _real),
+    "network_topology": Counterpart(note="switches between nodes are not drawn"),
+    "topology_file": Counterpart(note="switches between nodes are not drawn"),
+    "measurements": _LAYER,
+    "communication": _LAYER,
+    "comm_offset": Counterpart("comm_offset", _real),
+    "renew_comm": _RENEWED,
+    "periodic_BC": Counterpart("periodic_BC", _boolean),
+}
+
+
+def converted(paths: list[Path]) -> tuple[str, list[str]]:
+    """The text of a perfield.toml with what the input files say, and sentences on what could not be taken.
+
+    paths : of the plug-in's file, its adaptor's, or both; which is which is known by their keys.
+    Raises OSError where a file cannot be read.
+    """
+    names = " and ".join(path.name for path in paths)
+    settings: dict[str, str] = {}
+    left_out, complaints = [], []
+    for path in paths:
+        entries = list(_entries(path, complaints))
+        own = {key for _, key, _ in entries}
+        table = ADAPTOR if own & (ADAPTOR.keys() - PLUGIN.keys()) else PLUGIN
+        seen: set[str] = set()
+        for line, key, value in entries:
+            where = f"{path.name}:{line}"
+            if key not in table:
+                near = difflib.get_close_matches(key, table, 1)
+                meant = f"; is {near[0]} meant?" if near else ""
+                complaints.append(f"{where}: there was no key {key}{meant}")
+                continue
+            if key in seen:
+                complaints.append(f"{where}: {key} was given before; the first one is taken")
+                continue
+            seen.add(key)
+            here = table[key]
+            if not here.setting:
+                left_out.append(f"# {key} = {value}: {here.note}")
+                continue
+            try:
+                comment = f"  # {key} = {value}" + (f": {here.note}" if here.note else "")
+                settings[here.setting] = f"{here.setting} = {here.literal(value)}{comment}"
+            except ValueError as expected:
+                complaints.append(f"{where}: found {key} = {value}; expected {expected}")
+    lines = [f"# from {names} of the original plug-in", *settings.values()]
+    if left_out:
+        lines += ["", "# without counterpart:", *left_out]
+    return "\n".join(lines) + "\n", complaints
+
+
+def _entries(path: Path, complaints: list[str]) -> Iterator[tuple[int, str, str]]:
+    """(number of the line, key, value) of each line that says something."""
+    with path.open("rb") as file:
+        text = file.read(TEXT_LIMIT).decode("utf-8", "replace")
+    for number, line in enumerate(text.splitlines(), 1):
+        said = line.partition("#")[0].strip()
+        if not said:
+            continue
+        key, equals, value = (part.strip() for part in said.partition("="))
+        if not equals or not key or not value:
+            complaints.append(f"{path.name}:{number}: found {said!r}; expected key = value")
+            continue
+        yield number, key, "".join(c if c.isprintable() else "?" for c in value)
