@@ -210,3 +210,19 @@ def test_threads_that_call_from_one_place_hit_one_site(measured):
     )
     (site,) = [site for site in run.sites[0]["sites"] if site["call"] == "Sendrecv"]
     assert site["hits"] == 400
+
+
+def test_a_program_that_is_killed_leaves_the_sites_seen_until_shortly_before(measured):
+    run, result = measured(
+        """
+      MPI_Init(&argc, &argv);
+      for (int s = 0; s < 1100; ++s) { usleep(1500); MPI_Barrier(MPI_COMM_WORLD); }
+      raise(SIGKILL);
+    """,
+        before="#include <signal.h>",
+        check=False,
+    )
+    assert result.returncode != 0
+    assert run.ends == {}
+    (site,) = run.sites[0]["sites"]
+    assert (site["call"], site["hits"]) in [("Barrier", 512), ("Barrier", 1024)]
