@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from os import PathLike
 
-    from perfield.attach import attach
     from perfield.measure import (
         field,
         finalize,
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
         step,
         values,
     )
+    from perfield.measure.attach import attach
     from perfield.run import Run
 
 __all__ = [
@@ -85,7 +85,7 @@ def __getattr__(name: str) -> object:
     """Loads what a simulation calls when it is first asked for: who reads runs needs none of it."""
     if name not in __all__:
         raise AttributeError(f"module 'perfield' has no attribute {name!r}")
-    home = import_module("perfield.attach" if name == "attach" else "perfield.measure")
+    home = import_module("perfield.measure.attach" if name == "attach" else "perfield.measure")
     globals()[name] = getattr(home, name)
     return globals()[name]
 
