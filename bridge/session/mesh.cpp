@@ -21,7 +21,7 @@ void Mesh::start(const std::string& path, const std::string& instead, uint64_t r
   complain_ = std::move(complain);
 }
 
-bool Mesh::begin_version() {
+bool Mesh::begin_version(int block) {
   if (no_more_) return false;
   if (!file_.is_open() && !file_.open(path_, run_id_, rank_, 4096, instead_)) {
     complain_("mesh", "the mesh file " + path_ + " cannot be opened (" + strerror(file_.error()) +
@@ -29,6 +29,15 @@ bool Mesh::begin_version() {
     return false;
   }
   if (file_.failed()) return false;
+  if (version_open_ && shown_ == version_ && sizes_.count(block)) {
+    complain_("mesh-again",
+              block_name(block) +
+                  " of the mesh was described again without perfield_mesh_changed before it: a new "
+                  "version of the mesh begins, to which only what is described from here on "
+                  "belongs; call perfield_mesh_changed first, and describe a mesh that stays as it "
+                  "is once");
+    version_open_ = false;
+  }
   if (version_open_) return true;
   no_more_ = version_ == UINT16_MAX || (version_ > 0 && file_.file_bytes() >= most_bytes_);
   if (no_more_) {
@@ -50,7 +59,7 @@ void Mesh::image(int block, const int64_t extent[6], const double origin[3],
       !finite("spacing", block, spacing))
     return;
   if (is_empty(extent)) return empty(block);
-  if (!begin_version()) return;
+  if (!begin_version(block)) return;
   sizes_[block] = size_of(extent);
   JsonObject json;
   json.integer("block", block).text("kind", "image").numbers("extent", extent, 6);
@@ -75,7 +84,7 @@ void Mesh::rectilinear(int block, const int64_t extent[6], const perfield_array&
       return;
     }
   }
-  if (!begin_version()) return;
+  if (!begin_version(block)) return;
   sizes_[block] = size_of(extent);
   JsonObject json;
   json.integer("block", block).text("kind", "rectilinear").numbers("extent", extent, 6);
@@ -95,7 +104,7 @@ void Mesh::structured(int block, const int64_t extent[6], const perfield_array& 
                           std::to_string(expected) + "; the block is left out");
     return;
   }
-  if (!begin_version()) return;
+  if (!begin_version(block)) return;
   sizes_[block] = size_of(extent);
   JsonObject json;
   json.integer("block", block).text("kind", "structured").numbers("extent", extent, 6);
@@ -146,7 +155,7 @@ void Mesh::unstructured(int block, const perfield_array& points, const perfield_
     return refuse("there are " + std::to_string(tuples(types)) + " cell types for " +
                   std::to_string(n_cells) + " cells");
 
-  if (!begin_version()) return;
+  if (!begin_version(block)) return;
   sizes_[block] = {n_points, n_cells};
   JsonObject json;
   json.integer("block", block).text("kind", "unstructured");
@@ -192,7 +201,7 @@ void Mesh::ghosts(int block, int association, const perfield_array& marks) {
   }
   std::string what = "the ghost marks of " + block_name(block);
   if (!whole_numbers(what, marks) || !fits(what, block, association, marks)) return;
-  if (!begin_version()) return;
+  if (file_.failed()) return;
   Part p{"ghosts", "", association == PERFIELD_POINTS ? "point" : "cell", marks, {}};
   for_each_number(marks,
                   [&](const unsigned char* at) { p.own.push_back(whole_number(marks, at) != 0); });

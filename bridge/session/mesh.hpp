@@ -47,6 +47,9 @@ class Mesh {
   using BlockCopier = std::function<void(uint64_t, const iovec*, int)>;
   void copy_blocks_to(BlockCopier copier) { copy_block_ = std::move(copier); }
 
+  // A step was closed on this version: what is described again from here on is another one.
+  void shown() { shown_ = version_; }
+
   // Writes all fields as those of this step.
   void write_fields(uint64_t step);
 
@@ -66,7 +69,7 @@ class Mesh {
     int64_t points, cells;
   };
 
-  bool begin_version();
+  bool begin_version(int block);
   void empty(int block);
   Part part(const std::string& role, const perfield_array& array);
 
@@ -89,7 +92,7 @@ class Mesh {
   std::function<void(const std::string&, const std::string&)> complain_;
   BlockCopier copy_block_;
   Appender file_;
-  uint16_t version_ = 0;
+  uint16_t version_ = 0, shown_ = 0;
   bool version_open_ = false;  // further blocks belong to version_
   bool no_more_ = false;       // no room for another version: steps are shown without a mesh
   uint64_t most_bytes_ = 0;

@@ -178,8 +178,10 @@ void Session::write_step(StepKind kind, uint64_t index, int64_t label, double ti
   if (unsigned char* at = stream_.begin(EntryType::step, index, room)) {
     size_t bytes = encode_step(r, b, at, room);
     memcpy(&b, at, sizeof b);
-    if (kind == StepKind::step)
+    if (kind == StepKind::step) {
+      mesh_.shown();
       in_process_.keep_entry(index, label, time, b.mesh_version, at, bytes);
+    }
     if (kind == StepKind::step && !(flags_ & kStepNotMeasured)) values_.closed(at, bytes);
     overflowed_ += b.overflowed;
     if (b.faults) faults_["ends_without_begin_or_not_reached"] += b.faults;

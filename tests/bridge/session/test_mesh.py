@@ -96,6 +96,44 @@ def test_a_changed_mesh_is_a_new_version_for_the_steps_after(measured):
     assert [run.mesh(0, v)[0].extent[1] for v in versions] == [1, 9]
 
 
+def test_a_mesh_that_is_described_again_without_notice_is_a_new_version_and_is_told(measured):
+    run, result = measured("""
+      int64_t small[6] = {0, 1, 0, 1, 0, 1}, big[6] = {0, 9, 0, 1, 0, 1}; double o[3] = {0}, d[3] = {1, 1, 1};
+      static double t[40];
+      perfield_initialize();
+      perfield_mesh_image(0, small, o, d);
+      perfield_mesh_image(1, small, o, d);
+      perfield_field(0, "t", PERFIELD_POINTS, perfield_array_of(t, PERFIELD_FLOAT64, 1, 8));
+      perfield_run(0, 0.0);
+      for (int s = 1; s < 4; ++s) {
+        perfield_mesh_image(0, big, o, d);
+        perfield_mesh_image(1, small, o, d);
+        if (s == 2) perfield_field(0, "t", PERFIELD_POINTS, perfield_array_of(t, PERFIELD_FLOAT64, 1, 40));
+        perfield_run(s, s);
+      }
+    """, env={"PERFIELD_FIELDS_EVERY": "1"})  # fmt: skip
+    versions = [int(frame.mesh_version[0]) for frame in run.frames()]
+    assert versions == [1, 2, 3, 4]
+    assert [run.mesh(0, v)[0].extent[1] for v in versions] == [1, 9, 9, 9]
+    assert all(len(run.mesh(0, v)) == 2 for v in versions)
+    assert run.fields(0, 3)[(0, "t")].values.shape == (40,)
+    assert result.stderr.count("described again without perfield_mesh_changed") == 1
+    assert "field 't' of block 0 has 8 values but the block has 40 points" in result.stderr
+
+
+def test_a_block_that_is_described_anew_before_the_first_step_takes_the_place_of_the_first(measured):
+    run, result = measured("""
+      int64_t small[6] = {0, 1, 0, 1, 0, 1}, big[6] = {0, 9, 0, 1, 0, 1}; double o[3] = {0}, d[3] = {1, 1, 1};
+      perfield_mesh_image(0, small, o, d);
+      perfield_initialize();
+      perfield_mesh_image(0, big, o, d);
+      perfield_run(0, 0.0);
+    """)
+    (block,) = run.mesh(0, int(run.frame(0).mesh_version[0]))
+    assert list(block.extent) == [0, 9, 0, 1, 0, 1]
+    assert "perfield: " not in result.stderr
+
+
 def test_an_empty_piece_is_legal(measured):
     run, _ = measured("""
       int64_t zero = 0;
@@ -238,6 +276,22 @@ SETTING = """
         ("mesh_rectilinear(0, e, none, none, none)", "x of block 0 has type 0"),
         ("mesh_structured(0, 0, points)", "the extent of block 0 is a null address"),
         ("mesh_structured(0, e, much)", "the points of block 0 has more numbers than fit into memory"),
+        (
+            "mesh_rectilinear(0, e, offsets, offsets, offsets)",
+            "x of block 0 has 2 numbers but the extent names 3",
+        ),
+        ("mesh_structured(0, e, cells)", "the points of block 0 has 1 components; expected 3"),
+        ("mesh_structured(0, (int64_t[]){0, 3, 0, 2, 0, 2}, points)", "are 27 but the extent names 36"),
+        ("mesh_unstructured(0, points, points, offsets, types, 0)", "has 3 components; expected 1"),
+        (
+            "mesh_unstructured(0, points, perfield_array_of(p, PERFIELD_FLOAT64, 1, 4), offsets, types, 0)",
+            "the connectivity of block 0 are floating-point numbers; expected whole ones",
+        ),
+        (
+            "mesh_unstructured(0, points, cells, perfield_array_of((int[]){0, 4}, PERFIELD_INT32, 1, 2), "
+            "perfield_array_of(four, PERFIELD_INT32, 1, 3), 0)",
+            "there are 3 cell types for 1 cells",
+        ),
         ("mesh_unstructured(-1, points, cells, offsets, types, 0)", "blocks count from 0"),
         ("mesh_unstructured(0, points, cells, offsets, types, 0)", "offsets must rise from 0 to 4"),
         ("mesh_ghosts(0, PERFIELD_CELLS, types)", "ghosts of block 0 came before its mesh"),
