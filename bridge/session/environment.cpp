@@ -9,6 +9,8 @@
 #include <cstring>
 #include <string>
 
+#include "stream/run_directory.hpp"
+
 namespace perfield {
 namespace {
 
@@ -53,6 +55,16 @@ uint64_t nodes_of_run() {
   if (size && local) return size > local ? (size + local - 1) / local : 1;
   uint64_t slurm = number_from("SLURM_STEP_NUM_NODES");
   return slurm ? slurm : 1;
+}
+
+std::string lone_world(int size, const std::string& mpi) {
+  int rank = 0, started = 1;
+  if (mpi.empty() || size != 1 || !rank_from_environment(&rank, &started) || started < 2) return "";
+  return "the launcher started " + std::to_string(started) + " ranks, but to " + mpi +
+         ", which this program uses, each is a world of 1 rank: the launcher is that of another "
+         "MPI. They compute apart from each other, and the run shows one of them as rank 0; start "
+         "the program with the mpirun, mpiexec or srun --mpi=... that belongs to " +
+         mpi;
 }
 
 uint64_t private_bytes(Recorder& r) noexcept {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "recorder/recorder.hpp"
 
@@ -19,6 +20,10 @@ bool mpi_init_will_wake() noexcept;
 
 // Nodes of the run as the launcher's environment tells (ranks / ranks of a node), at least 1.
 uint64_t nodes_of_run();
+
+// What is to be told where a program is alone in its world though it was started as one of several:
+// its MPI and the launcher do not know each other. Else "". mpi: the MPI's name, "" without one.
+std::string lone_world(int size, const std::string& mpi);
 
 // Memory that perfield's tables have touched in this process, bytes, by their use.
 uint64_t private_bytes(Recorder& recorder) noexcept;

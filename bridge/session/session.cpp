@@ -77,6 +77,8 @@ void Session::start_run(int rank, int size, const std::string& mpi) {
   }
   set_tell_directory(run_.path);
   if (!run_.notice.empty()) tell("notice", run_.notice);
+  const std::string alone = lone_world(size, mpi);
+  if (!alone.empty()) tell("alone", alone);
   std::string trouble = write_machine_file(run_.path, false);  // there already under perfield-exec
   if (!trouble.empty()) tell("machine", trouble);
   auto max_regions = uint32_t(config_.max_regions), max_peers = uint32_t(config_.max_peers);

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import clean_environment
+from conftest import clean_environment, installed_mpi
 
 import perfield
 
@@ -105,6 +105,33 @@ def test_coupled_programs_are_one_run_of_two_groups(two_programs, mpi, bin_dir, 
     assert not any(frame.partial for frame in run.frames())
     assert sends(run) == [(0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4)]
     assert not (tmp_path / "perfield-run-2").exists()
+
+
+@pytest.fixture
+def other_mpi(mpi, tmp_path_factory):
+    """The MPI that `mpi` is not."""
+    return installed_mpi({"openmpi": "mpich", "mpich": "openmpi"}[mpi.name], tmp_path_factory)
+
+
+def test_a_program_under_the_launcher_of_another_mpi_is_told_that_its_ranks_do_not_meet(
+    mpi, other_mpi, build_c, bin_dir, tmp_path
+):
+    result = other_mpi.run(2, bin_dir / "perfield-exec", build_c(COUPLED, by=mpi), 2, cwd=tmp_path)
+    assert (result.returncode, result.stdout) == (0, "the answer is 42\n" * 2), result.stderr
+    names = {"openmpi": "Open MPI 4.", "mpich": "MPICH 4."}
+    sentence = f"perfield: the launcher started 2 ranks, but to {names[mpi.name]}"
+    assert result.stderr.count(sentence) == 1
+    assert "each is a world of 1 rank: the launcher is that of another MPI" in result.stderr
+    assert result.stderr.count("perfield: ") == 1
+    assert perfield.open(tmp_path / "perfield-run").n_ranks >= 1
+
+
+def test_one_rank_or_several_that_know_each_other_are_not_told_of_a_launcher(mpi, build_c, bin_dir, tmp_path):
+    program = build_c(COUPLED, by=mpi)
+    for ranks in (1, 2):
+        result = mpi.run(ranks, bin_dir / "perfield-exec", program, 2, cwd=tmp_path)
+        assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
+        assert "launcher" not in result.stderr
 
 
 def test_an_unmeasured_half_of_a_coupled_code_keeps_nothing_waiting(two_programs, mpi, bin_dir, tmp_path):
