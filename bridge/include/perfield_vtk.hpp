@@ -80,9 +80,10 @@ inline void add_array(vtkDataSet* grid, Attached where, const std::pair<std::str
 }  // namespace detail
 
 // Adds one array for each value of perfield_values to all grids, or for those named; arrays of the
-// same name are replaced. Returns how many.
+// same name are replaced. Returns how many; 0 where there is no grid.
 inline int attach(const std::vector<vtkDataSet*>& grids, Attached where = Attached::points,
                   const std::vector<std::string>& names = {}) {
+  if (grids.empty()) return 0;
   vtkIdType most = 0;
   for (vtkDataSet* grid : grids) most = std::max(most, detail::tuples_of(grid, where));
   const detail::Values values = detail::wanted_values(names);
@@ -96,7 +97,8 @@ inline int attach(const std::vector<vtkDataSet*>& grids, Attached where = Attach
   return static_cast<int>(values.size());
 }
 
-// The same for one grid, or for all in a composite (multi-block, partitioned) dataset.
+// The same for one grid, or for all in a composite (multi-block, partitioned) dataset; what is no
+// grid, as a table or nullptr, gets nothing.
 inline int attach(vtkDataObject* object, Attached where = Attached::points,
                   const std::vector<std::string>& names = {}) {
   std::vector<vtkDataSet*> grids;

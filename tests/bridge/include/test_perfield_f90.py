@@ -103,6 +103,33 @@ program meshes
 end program meshes
 """
 
+# Each call is one of the cases of a test below.
+WRONG_MESHES = """
+program wrong_meshes
+  use perfield
+  implicit none
+  real(8), target :: points(3, 4) = 0, x(5) = [0, 1, 2, 3, 4], q(7) = 0
+  call perfield_initialize()
+  select case (CASE)
+  case (1)
+    call perfield_mesh_unstructured(0, points, [1, 2, 3, 5], [0, 4], [10], 1)
+  case (2)
+    call perfield_mesh_unstructured(0, points, [0, 1, 2, 3], [0, 4], [10])
+  case (3)
+    call perfield_mesh_rectilinear(0, [0, 2, 0, 1, 0, 1], x, x, x)
+  case (4)
+    call perfield_mesh_structured(0, [0, 2, 0, 1, 0, 0], reshape(points, [3, 2, 2, 1]))
+  case (5)
+    call perfield_mesh_unstructured(0, points, [1, 2, 3, 4], [1, 5], [10])
+  case (6)
+    call perfield_mesh_image(0, [1, 2, 1, 2, 1, 2], [0d0, 0d0, 0d0], [1d0, 1d0, 1d0])
+    call perfield_field(0, "q", perfield_points, q)
+  end select
+  call perfield_run(0, 0.0)
+  print "(a)", "the answer is 42"
+end program wrong_meshes
+"""
+
 # Measuring is started behind the module's back, as an MPI_Init of C would: so the module's first call is
 # the one that arms.
 PIPELINE = """
@@ -236,6 +263,25 @@ def test_meshes_count_from_1_as_fortran_does(measured_fortran):
     assert np.array_equal(curved.ghosts["cell"], [0, 1])
     assert np.array_equal(rectilinear.x, [0, 1, 4])
     assert list(rectilinear.extent) == [0, 2, 0, 1, 5, 5]
+
+
+@pytest.mark.parametrize(
+    ("case", "sentence"),
+    [
+        (1, "connectivity[3] names point 5 but the points are 1 to 4 in block 0"),
+        (2, "connectivity[0] names point 0 but the points are 1 to 4 in block 0"),
+        (3, "x of block 0 has 5 numbers but the extent names 3"),
+        (4, "the points of block 0 are 4 but the extent names 6"),
+        (5, "offsets must rise from 0 to 4, the length of connectivity (the last is 5)"),
+        (6, "field 'q' of block 0 has 7 values but the block has 8 points"),
+    ],
+)
+def test_what_cannot_be_a_mesh_is_told_with_both_numbers(build_fortran, execute, bin_dir, case, sentence):
+    program = build_fortran(WRONG_MESHES.replace("CASE", str(case)))
+    result = execute(bin_dir / "perfield-exec", program)
+    assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
+    assert sentence in result.stderr
+    assert result.stderr.count("perfield: ") == 1
 
 
 @pytest.mark.parametrize("optimisation", ["-O0", "-O3"])

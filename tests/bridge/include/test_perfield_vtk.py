@@ -22,6 +22,7 @@ ADAPTOR = r"""
 #include <vtkClipDataSet.h>
 #include <vtkImageData.h>
 #include <vtkMultiBlockDataSet.h>
+#include <vtkTable.h>
 #include <vtkThreshold.h>
 #include <vtkUnstructuredGrid.h>
 #include <vtkXMLImageDataReader.h>
@@ -112,7 +113,9 @@ int main(int argc, char** argv) {
       std::printf("%d block %d %d %g\n", step, block, int(part->GetArray("solve_count")->GetNumberOfTuples()),
                   range_of(part, "solve_count", 1));
     }
-    perfield::attach(static_cast<vtkDataObject*>(nullptr));
+    vtkNew<vtkTable> table;
+    std::printf("%d no grid %d %d\n", step, perfield::attach(static_cast<vtkDataObject*>(nullptr)),
+                perfield::attach(table));
     vtkNew<vtkUnstructuredGrid> empty;
     perfield::attach(empty);
   }
@@ -174,6 +177,11 @@ def test_all_blocks_of_a_composite_get_them(attached):
     _, printed = attached
     blocks = [row[1:] for row in printed(1) if row[0] == "block"]
     assert blocks == [["0", "27", "1"], ["2", "27000", "1"]]
+
+
+def test_what_is_no_grid_gets_nothing(attached):
+    _, printed = attached
+    assert [row for row in printed(0) if row[0] == "no"] == [["no", "grid", "0", "0"]]
 
 
 def test_they_take_a_small_share_of_the_memory_and_give_it_back(attached):
