@@ -28,6 +28,12 @@ class Reader {
       const bool good = peek() == '[' ? read_table() : read_entry();
       if (!good || !read_line_end()) {
         file_.errors.push_back(file_name_ + ":" + std::to_string(line) + ": " + problem_);
+        if (file_.errors.size() == kMostErrors) {
+          file_.errors.push_back(file_name_ + ": what follows is not looked at: so much is wrong " +
+                                 "that this may be no configuration of perfield (`perfield " +
+                                 "config` prints one)");
+          break;
+        }
         while (at_ < text_.size() && peek() != '\n') ++at_;
       }
     }
@@ -35,6 +41,8 @@ class Reader {
   }
 
  private:
+  static constexpr size_t kMostErrors = 10, kLongestRest = 60;
+
   char peek(size_t ahead = 0) const {
     return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
   }
@@ -55,9 +63,20 @@ class Reader {
     if (at_ >= text_.size() || peek() == '\n') return true;
     return fail("found '" + rest_of_line() + "' after the value; expected the end of the line");
   }
+  // For a message: not too much of it, and nothing that a terminal would take for a command.
   std::string rest_of_line() const {
     const size_t end = std::min(text_.find_first_of("\r\n", at_), text_.size());
-    return text_.substr(at_, end - at_);
+    std::string rest;
+    for (size_t at = at_; at < end;) {
+      if (rest.size() >= kLongestRest) return rest + "...";
+      const int bytes = utf8_length(text_, at);
+      const bool legible =
+          bytes > 1 ||
+          (bytes == 1 && static_cast<unsigned char>(text_[at]) >= ' ' && text_[at] != 0x7f);
+      rest += legible ? text_.substr(at, static_cast<size_t>(bytes)) : "?";
+      at += static_cast<size_t>(std::max(bytes, 1));
+    }
+    return rest;
   }
 
   bool read_table() {

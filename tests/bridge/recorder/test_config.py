@@ -164,6 +164,13 @@ def test_a_line_that_is_no_toml_is_told_with_its_number(load, text, sentence):
     assert sentence in errors[0]
 
 
+def test_a_file_of_something_else_is_told_briefly_and_legibly(load):
+    _, errors = load("\x1b[31m\x00é" + "x" * 500 + "\n" + "= 1\n" * 100)
+    assert errors[0] == "perfield.toml:1: found '?[31m?é" + "x" * 52 + "...'; expected key = value"
+    assert len(errors) == 11
+    assert "this may be no configuration of perfield" in errors[-1]
+
+
 def test_all_errors_are_told_at_once(load):
     _, errors = load(
         "group = x\nmeasure_every = true\nnosuch = 1\nskip_steps = 1\nskip_steps = 2\n", PERFIELD_CLOCK="no"
