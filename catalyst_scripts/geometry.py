@@ -122,7 +122,7 @@ def main() -> None:
 def in_program() -> Program:
     """The pipeline inside the measured program."""
     program = Program("geometry")
-    program.extract("VTPD", "vtpd")
+    program.extract()
     program.image("geometry", lambda view, field: pv.Show(show_field(program, view, field)[-1], view))
     return program
 

@@ -10,6 +10,7 @@ import paraview.simple as pv
 from colours import colour
 from scene import SIZE, Pictures, new_view, set_title
 
+CHANNELS = ("geometry", "topology")
 PIPELINE = "perfield_pipeline_"  # how perfield calls the modules that it gives to Catalyst
 
 
@@ -41,6 +42,9 @@ class Program(Pictures):
             self.options.EnableCatalystLive = 1
             self.options.CatalystLiveURL = live
             self.options.CatalystLiveTrigger = "TimeStep"
+            for other in CHANNELS:  # what is not there when the connection is made is not seen later
+                if other != channel:
+                    pv.PVTrivialProducer(registrationName=other)
 
     @property
     def description(self) -> dict[str, Any]:
@@ -51,12 +55,12 @@ class Program(Pictures):
         """The channel, as the program filled it."""
         return self._source
 
-    def extract(self, kind: str, extension: str) -> None:
+    def extract(self) -> None:
         """Writes the channel at each step, if that is wanted."""
         if self.settings["extracts"]:
-            extractor = pv.CreateExtractor(kind, self._source, registrationName=self.channel)
+            extractor = pv.CreateExtractor("VTM", self._source, registrationName=self.channel)
             extractor.Trigger = "TimeStep"
-            extractor.Writer.FileName = f"{self.channel}_{{timestep:06d}}.{extension}"
+            extractor.Writer.FileName = f"{self.channel}_{{timestep:06d}}.vtm"
             extractor.Writer.DataMode = "Binary"  # Debian 12's VTK does not read appended data
             extractor.Writer.CompressorType = "ZLib"
 

@@ -99,7 +99,7 @@ def main() -> None:
 def in_program() -> Program:
     """The pipeline inside the measured program."""
     program = Program("topology")
-    program.extract("VTM", "vtm")
+    program.extract()
     layer = "measurements"
     program.image(
         f"topology/{layer}",

@@ -18,6 +18,7 @@ class ProgramState {
     feholdexcept(&floating_point_);  // traps off: ParaView's libraries divide by zero as they load
     for (int number = 1; number < kSignals; ++number)
       known_[number] = sigaction(number, nullptr, &handlers_[number]) == 0;
+    signal(SIGPIPE, SIG_IGN);  // a ParaView that goes away ends a connection, not the program
     if (const char* name = setlocale(LC_ALL, nullptr))
       if (strlen(name) < sizeof locale_) strcpy(locale_, name);
   }

@@ -61,7 +61,6 @@ PROGRAM = """
 %(before)s
 int main(int argc, char** argv) {
   int rank, size;
-  (void)argv;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -72,7 +71,7 @@ int main(int argc, char** argv) {
   perfield_field(0, "heat", PERFIELD_POINTS, perfield_array_of(heat, PERFIELD_FLOAT64, 1, 15));
   %(setup)s
   perfield_initialize();
-  for (int step = 1; step <= 3; ++step) {
+  for (int step = 1; step <= (argc > 1 ? atoi(argv[1]) : 3); ++step) {
     for (int i = 0; i < 15; ++i) heat[i] = 100 * step + rank;
     perfield_region_begin(solve);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -55,9 +55,9 @@ def test_an_error_of_a_pipeline_on_one_rank_ends_the_pictures_on_all(in_process,
 
 def test_an_error_in_a_later_step_ends_the_pictures_there(in_process, program, script):
     text = """
-extractor = pv.CreateExtractor("VTPD", producer, registrationName="g")
+extractor = pv.CreateExtractor("VTM", producer, registrationName="g")
 extractor.Trigger = "TimeStep"
-extractor.Writer.FileName = "g_{timestep:06d}.vtpd"
+extractor.Writer.FileName = "g_{timestep:06d}.vtm"
 options.ExtractsOutputDirectory = "mine"
 def catalyst_execute(info):
     if info.timestep == 1 and rank == 0:
@@ -65,8 +65,8 @@ def catalyst_execute(info):
 """
     result = in_process(program(), scripts=script(HEAD + text))
     assert_through(result, "rank 0", "SystemExit")
-    assert (result.cwd / "mine/g_000000.vtpd").exists()
-    assert not (result.cwd / "mine/g_000002.vtpd").exists()
+    assert (result.cwd / "mine/g_000000.vtm").exists()
+    assert not (result.cwd / "mine/g_000002.vtm").exists()
 
 
 def test_a_pipeline_with_a_syntax_error_is_told_with_its_line(in_process, program, script):
@@ -82,7 +82,7 @@ def test_images_without_a_display_are_left_out_and_extracts_written(in_process, 
     result = in_process(program(), images="true")
     assert_through(result, "no X display")
     folder = result.cwd / "perfield-run/catalyst"
-    assert len(list(folder.glob("geometry_*.vtpd"))) == 3 and not list(folder.glob("*.png"))
+    assert len(list(folder.glob("geometry_*.vtm"))) == 3 and not list(folder.glob("*.png"))
 
 
 def test_a_users_view_without_a_display_ends_the_pictures_instead_of_the_program(in_process, program, script):

@@ -51,9 +51,10 @@ def _prepare(
     settings: dict[str, Any], tell: Callable[[str, str], None], finish: Callable[[], None] | None
 ) -> None:
     global _adaptor
-    from perfield.catalyst.conditions import check_mpi
+    from perfield.catalyst.conditions import check_mpi, mpi_is_running
 
     check_mpi(settings["mpi"])
+    settings["ends_mpi"] = finish is None and not mpi_is_running(settings["mpi"])
     from perfield.catalyst.adaptor import Adaptor  # loads mpi4py, and with it an MPI
 
     _adaptor = Adaptor(settings, tell)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a closed step to ParaView: gathers pieces where that is wanted, makes datasets, runs the pipelines.
+"""From a closed step to the ranks that have ParaView: each rank, or the first of each group of ranks.
 
 Every stage ends with all ranks agreeing on how it went, so that an error on one of them ends the pictures on
 all, and nobody waits for a rank that will not come.
@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mpi4py import MPI
 
-from perfield.catalyst.gathered_run import GatheredRun, News, Piece, news_of, own_field
+from perfield.catalyst.gathered_run import News, Piece, news_of, own_field
 from perfield.catalyst.world import PicturesEnded, World, groups
+
+if TYPE_CHECKING:
+    from perfield.catalyst.leader import Leader
 
 
 class Adaptor:
@@ -25,33 +27,29 @@ class Adaptor:
     """
 
     def __init__(self, settings: dict[str, Any], tell: Callable[[str, str], None]):
-        self._settings, self._tell = settings, tell
-        self._world = World(float(settings["patience"][0]))
-        world = self._world
+        self._settings = settings
+        self._world = world = World(float(settings["patience"][0]))
         group_of = groups(world.size, int(settings["ranks"]))
         leads = world.rank == 0 or group_of[world.rank] != group_of[world.rank - 1]
         self._group = world.comm.Split(int(group_of[world.rank]), world.rank)
-        self._leaders = world.comm.Split(0 if leads else MPI.UNDEFINED, world.rank)
+        leaders = world.comm.Split(0 if leads else MPI.UNDEFINED, world.rank)
         counts_mpi = world.comm.allgather("pmpi" in settings["sources"])
         self._news = News([], set(), False)
         self._known_calls: set[int] = set()
         self._blocks_version, self._blocks = 0, list[bytes]()
-        self._pipelines: Any = None
         self._last_time = -math.inf
-        world.together("starting ParaView", lambda: self._start(counts_mpi) if leads else None)
 
-    def _start(self, counts_mpi: list[bool]) -> None:
-        from perfield.catalyst.channels import GeometryChannel, TopologyChannel
-        from perfield.catalyst.description import LiveDescription
-        from perfield.catalyst.pipelines import Pipelines, settings
+        def lead() -> Leader | None:
+            if not leads:
+                return None
+            from perfield.catalyst.conditions import check_paraview
 
-        path = Path(self._settings["run"])
-        self._run = GatheredRun(path, self._world.size, counts_mpi)
-        self._geometry = GeometryChannel(self._run)
-        self._topology = TopologyChannel(path if self._world.rank == 0 else None)
-        self._for_scripts = settings
-        self._description = LiveDescription(path.name)
-        self._pipelines = Pipelines(self._settings, self._world, self._leaders, self._tell)
+            world.together("finding ParaView", check_paraview, leaders)
+            from perfield.catalyst.leader import Leader  # loads VTK
+
+            return Leader(settings, world, leaders, counts_mpi, tell)
+
+        self._leader = world.together("starting ParaView", lead)
 
     def show(
         self,
@@ -69,64 +67,53 @@ class Adaptor:
 
         Raises PicturesEnded or NobodyCameError where the pictures have ended.
         """
-        world, rank = self._world, self._world.rank
-        if entry:
-            news = news_of(rank, entry, regions, self._known_calls)
-            self._known_calls |= news.calls
-            self._news.definitions += news.definitions
-            self._news.calls |= news.calls
-            self._news.others |= news.others
-        has_news = bool(self._news.definitions or self._news.calls or self._news.others)
-        all_measure, all_wrote, none_has_news = world.agree(measuring, int(bool(entry)), int(not has_news))
-        if not all_measure:
-            raise PicturesEnded("measuring has ended on a rank")
+        world, leader = self._world, self._leader
         if mesh_version != self._blocks_version:
             self._blocks_version, self._blocks = mesh_version, []
         self._blocks += blocks
-        if not all_wrote:  # near record_limit, ranks may differ for a step
+        if not self._exchange(measuring, entry, regions):
             return
-        if not none_has_news:
-            news_of_all = world.comm.allgather(self._news)
-            self._news = News([], set(), False)
-            if self._pipelines is not None:
-                self._run.learn(news_of_all)
-        own = world.together(
-            "reading the simulation's fields", lambda: [own_field(index, *row) for row in fields]
-        )
-        piece, self._blocks = Piece(rank, mesh_version, entry, self._blocks, own), []
+
+        def own_piece() -> Piece:
+            own = [own_field(index, *row) for row in fields]
+            return Piece(world.rank, mesh_version, entry, self._blocks, own)
+
+        piece = world.together("reading the simulation's fields", own_piece)
+        self._blocks = []
         pieces = [piece] if self._group.size == 1 else self._group.gather(piece)
-        picture = world.together("making the datasets", lambda: self._channels(index, pieces or []))
-        at = (
-            time if math.isfinite(time) and time > self._last_time else max(float(index), self._last_time + 1)
-        )
-        self._last_time = at
-        world.together("a pipeline", lambda: self._run_pipelines(index, at, picture))
+        made = world.together("making the datasets", lambda: leader and leader.datasets(index, pieces))
+        is_later = math.isfinite(time) and time > self._last_time
+        self._last_time = at = time if is_later else max(float(index), self._last_time + 1)
+        world.together("a pipeline", lambda: leader and leader.show(index, at, *made))
 
-    def _channels(self, index: int, pieces: list[Piece]) -> dict[str, Any]:
-        if self._pipelines is None:
-            return {}
-        if self._run.take(index, pieces):
-            self._geometry.mesh_changed()
-        self._geometry.has_mesh()
-        made = {"geometry": self._geometry.dataset(), "topology": self._topology.dataset(index)}
-        if self._for_scripts["images"]:
-            self._description.note(index, made, self._topology.run, self._topology.frame)
-        return made
-
-    def _run_pipelines(self, index: int, time: float, made: dict[str, Any]) -> None:
-        if self._pipelines is None:
-            return
-        from perfield.output.description import step_title
-
-        parts = self._leaders.allgather(self._description.part()) if self._for_scripts["images"] else []
-        described = self._description.joined(parts, self._run.regions)
-        self._for_scripts["description"] = {**described, "step": step_title(self._run.frame(), index, time)}
-        self._pipelines.run(index, time, made)
+    def _exchange(self, measuring: int, entry: bytes, regions: list[bytes]) -> bool:
+        """Tells the ranks that have ParaView what is new; returns whether all ranks have this step."""
+        world, news = self._world, self._news
+        if entry:
+            new = news_of(world.rank, entry, regions, self._known_calls)
+            self._known_calls |= new.calls
+            news.definitions += new.definitions
+            news.calls |= new.calls
+            news.others |= new.others
+        has_news = bool(news.definitions or news.calls or news.others)
+        all_measure, all_have_it, no_news = world.agree(measuring, int(bool(entry)), int(not has_news))
+        if not all_measure:
+            raise PicturesEnded("measuring has ended on a rank")
+        if not all_have_it:  # near record_limit, ranks may differ for a step
+            return False
+        if not no_news:
+            news_of_all = world.comm.allgather(news)
+            self._news = News([], set(), False)
+            if self._leader is not None:
+                self._leader.learn(news_of_all)
+        return True
 
     def finish(self) -> None:
         """Lets ParaView finish what it writes. Collective."""
         if MPI.Is_finalized():
             return
         self._world.agree(1)
-        if self._pipelines is not None:
-            self._pipelines.finish()
+        if self._leader is not None:
+            self._leader.finish()
+        if self._settings["ends_mpi"]:  # a program without MPI: it is there for ParaView alone
+            MPI.Finalize()

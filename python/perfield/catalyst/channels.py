@@ -9,12 +9,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkMultiBlockDataSet, vtkPartitionedDataSet
+from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkDataSet, vtkMultiBlockDataSet
 
 import perfield
+from perfield.catalyst.world import joined
 from perfield.pictures.blocks import MeshMissingError
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks
-from perfield.pictures.pieces import Pieces, StoredPieces, choose_pieces
+from perfield.pictures.pieces import Pieces, SomePieces, StoredPieces, choose_pieces
 from perfield.pictures.row_labels import row_labels
 from perfield.pictures.topology_picture import TopologyScene, topology, topology_scene
 
@@ -22,7 +23,7 @@ LAYERS = ("machine", "ranks", "measurements", "messages", "labels")
 
 
 class GeometryChannel:
-    """Some ranks' pieces of the mesh, one partition for each block."""
+    """Some ranks' pieces of the mesh, among the blocks of all."""
 
     def __init__(self, run: Any):
         self._run = run
@@ -42,16 +43,28 @@ class GeometryChannel:
         if isinstance(self._pieces, StoredPieces):
             self._pieces = None
 
-    def dataset(self) -> vtkPartitionedDataSet:
-        """The newest step; without partitions where these ranks have no mesh."""
-        picture = vtkPartitionedDataSet()
-        if self._pieces is None:
-            return picture
-        options = GeometryOptions(pieces=self._pieces)
-        for number, (name, dataset) in enumerate(geometry_blocks(self._run, self._run.frame(), options)):
-            picture.SetPartition(number, dataset)
-            picture.GetMetaData(number).Set(vtkCompositeDataSet.NAME(), name)
-        return picture
+    def blocks(self) -> list[tuple[str, vtkDataSet]]:
+        """Names and datasets of the newest step; none where these ranks have no mesh."""
+        if not self.has_mesh():
+            return []
+        options = GeometryOptions(pieces=SomePieces(self._pieces, self._run.ranks_here))
+        return list(geometry_blocks(self._run, self._run.frame(), options))
+
+
+def geometry_among(
+    blocks: list[tuple[str, vtkDataSet]], names: list[list[str]], here: int
+) -> vtkMultiBlockDataSet:
+    """The blocks that are here, at their places among those of all ranks.
+
+    names : of the blocks, for each process that has ParaView; here : which of these this one is.
+    """
+    picture = vtkMultiBlockDataSet()
+    first = sum(map(len, names[:here]))
+    for number, name in enumerate(joined(names)):
+        is_here = 0 <= number - first < len(blocks)
+        picture.SetBlock(number, blocks[number - first][1] if is_here else None)
+        picture.GetMetaData(number).Set(vtkCompositeDataSet.NAME(), name)
+    return picture
 
 
 class TopologyChannel:

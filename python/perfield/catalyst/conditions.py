@@ -89,6 +89,17 @@ def _running_mpi() -> str:
     return text.value.decode(errors="replace") if ask(text, ctypes.byref(length)) == 0 else ""
 
 
+def mpi_is_running(told: str) -> bool:
+    """Whether the program has started MPI; else mpi4py does so. told : as for `check_mpi`."""
+    if told or "mpi4py.MPI" in sys.modules:
+        return True
+    try:
+        started = ctypes.c_int()
+        return ctypes.CDLL(None).MPI_Initialized(ctypes.byref(started)) == 0 and bool(started.value)
+    except AttributeError:
+        return False
+
+
 def _families_in(library: Path) -> list[str]:
     """The MPIs whose libraries a shared object names."""
     try:

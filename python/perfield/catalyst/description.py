@@ -28,13 +28,15 @@ class LiveDescription:
         self._own: dict[str, str] = {}
         self._uneven: UnevenRegions | None = None
 
-    def note(self, index: int, channels: dict[str, Any], run: Any, frame: Any) -> None:
-        """Takes in the channels of a step. run, frame : of all ranks, where this one reads them."""
-        picture = channels["geometry"]
-        for number in range(picture.GetNumberOfPartitions()):
-            self._arrays["geometry"].note(index, picture.GetPartition(number))
-            self._own.update(own_fields(picture.GetPartition(number)))
-        picture = channels["topology"]
+    def note(self, index: int, blocks: list[tuple[str, Any]], picture: Any, run: Any, frame: Any) -> None:
+        """Takes in a step.
+
+        blocks : of the geometry, with their names. picture : the topology. run, frame : of all ranks, where
+        this one reads them.
+        """
+        for _, dataset in blocks:
+            self._arrays["geometry"].note(index, dataset)
+            self._own.update(own_fields(dataset))
         for number in range(picture.GetNumberOfBlocks()):
             if picture.GetBlock(number) is not None:
                 layer = picture.GetMetaData(number).Get(vtkCompositeDataSet.NAME())

@@ -8,12 +8,12 @@ import os
 import time
 from pathlib import Path
 
-EXTRACTS = {"geometry": "vtpd", "topology": "vtm"}  # channel -> how its files end
+EXTRACTS = {"geometry": "vtm", "topology": "vtm"}  # channel -> how its files end
 _SECONDS = 1.0  # between two writings: each is as long as the list
 
 
 class ExtractLists:
-    """`geometry.vtpd.series` and `topology.vtm.series` in a folder, beside the extracts."""
+    """`geometry.vtm.series` and `topology.vtm.series` in a folder, beside the extracts."""
 
     def __init__(self, folder: Path):
         self._folder = folder

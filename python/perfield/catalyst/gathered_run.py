@@ -99,6 +99,11 @@ class GatheredRun:
         """All regions that any rank of the program defined so far."""
         return list(self._table.regions)
 
+    @property
+    def ranks_here(self) -> set[int]:
+        """Ranks whose pieces are here."""
+        return set(self._pieces)
+
     def __len__(self) -> int:
         return int(self._frame is not None)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from mpi4py import MPI
 
-from perfield.catalyst.conditions import UnfitError, check_paraview, has_display, needs_display
+from perfield.catalyst.conditions import UnfitError, has_display, needs_display
 from perfield.catalyst.extracts import ExtractLists
 from perfield.catalyst.world import PicturesEnded, World
 
@@ -46,7 +46,6 @@ class Pipelines:
         self._failed: list[str] = []
         scripts = given["scripts"] or [str(SCRIPTS / name) for name in DEFAULTS]
         self._scripts = [Path(script) for script in scripts]
-        self._together("finding ParaView", check_paraview)
         self._together("reading a pipeline", self._check_scripts)
         folder = Path(given["run"]) / FOLDER
         self._controller = self._start_paraview()

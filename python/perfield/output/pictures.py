@@ -25,6 +25,7 @@ from perfield.output.series import Series
 from perfield.output.steps import frame_times
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks, geometry_messages
 from perfield.pictures.own_fields import own_fields
+from perfield.pictures.pieces import SomePieces
 from perfield.pictures.row_labels import row_labels
 from perfield.pictures.topology_picture import TopologyScene, topology
 
@@ -147,24 +148,9 @@ class Pictures:
         if not sampled:
             return 0.0
         series = Series(self.directory, "geometry")
-        options = replace(self.geometry, pieces=_Some(pieces, chosen))
+        options = replace(self.geometry, pieces=SomePieces(pieces, chosen))
         series.add(frame.index, 0.0, geometry_blocks(self.run, frame, options))
         return series.bytes * sum(sizes) / sampled
-
-
-@dataclass
-class _Some:
-    """Pieces of some ranks only; to the others it gives none."""
-
-    pieces: Any
-    ranks: set[int]
-
-    @property
-    def origin(self) -> str:
-        return self.pieces.origin
-
-    def blocks(self, rank: int, frame: Any) -> list[tuple[int, vtkDataSet]]:
-        return self.pieces.blocks(rank, frame) if rank in self.ranks else []
 
 
 def human_bytes(number: float) -> str:

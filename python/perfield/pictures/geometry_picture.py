@@ -78,13 +78,14 @@ def geometry_blocks(
             if not dataset.GetNumberOfPoints():
                 continue
             name_own_fields(dataset, names)
+            constants = _Constants(dataset, options.association)
             for name, column in values.items():
                 value, _ = _value(frame, name, column, rank, number)
-                _constant(dataset, name, value, options.association)
+                constants.add(name, value)
             for name in timed:
                 value, of_block = _value(frame, name, frame.values[name], rank, number)
                 cells = owned_cells(dataset) if of_block else cells_of_rank
-                _constant(dataset, per_cell(name), value / cells if cells else np.nan, options.association)
+                constants.add(per_cell(name), value / cells if cells else np.nan)
             for array in regions:
                 dataset.GetFieldData().AddArray(array)
             yield (f"rank_{rank}" if len(blocks) == 1 else f"rank_{rank}_block_{number}"), dataset
@@ -139,7 +140,23 @@ def _value(frame: Any, name: str, column: np.ndarray, rank: int, block: int) -> 
     return float(column[rank]), False
 
 
-def _constant(dataset: vtkDataSet, name: str, value: float, association: str) -> None:
-    on_points = association == "point"
-    size = dataset.GetNumberOfPoints() if on_points else dataset.GetNumberOfCells()
-    attach(dataset, name, np.full(size, value), association)
+class _Constants:
+    """Adds arrays of one value to a dataset; those of the same value share their memory."""
+
+    def __init__(self, dataset: vtkDataSet, association: str):
+        self._dataset, self._association = dataset, association
+        self._on_points = association == "point"
+        self._data = dataset.GetPointData() if self._on_points else dataset.GetCellData()
+        self._first: dict[bytes, str] = {}  # value -> the first array of it
+
+    def add(self, name: str, value: float) -> None:
+        key = np.float64(value).tobytes()  # NaN, too, is equal to itself here
+        known = self._data.GetArray(self._first.setdefault(key, name))
+        if known is not None:
+            array = known.NewInstance()
+            array.ShallowCopy(known)
+            array.SetName(name)
+            self._data.AddArray(array)
+            return
+        size = self._dataset.GetNumberOfPoints() if self._on_points else self._dataset.GetNumberOfCells()
+        attach(self._dataset, name, np.full(size, value), self._association)

@@ -9,6 +9,8 @@ file; OpenFOAM's are in `openfoam_pieces`.
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -72,6 +74,23 @@ class StoredPieces:
                 except MeshError as error:
                     self.left_out.setdefault(name, f"rank {rank}, block {block}: {error}")
         return fresh
+
+
+@dataclass(frozen=True)
+class SomePieces:
+    """Pieces of some ranks only; the others have none."""
+
+    pieces: Pieces
+    ranks: Collection[int]
+
+    @property
+    def origin(self) -> str:
+        """Where the meshes come from."""
+        return self.pieces.origin
+
+    def blocks(self, rank: int, frame: Any) -> list[tuple[int, vtkDataSet]]:
+        """As the pieces themselves have them."""
+        return self.pieces.blocks(rank, frame) if rank in self.ranks else []
 
 
 class FilePieces:

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A rank that has ParaView: makes the datasets of its own piece and of those it was given, and shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from mpi4py import MPI
+from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkMultiBlockDataSet
+
+from perfield.catalyst.channels import GeometryChannel, TopologyChannel, geometry_among
+from perfield.catalyst.description import LiveDescription
+from perfield.catalyst.gathered_run import GatheredRun, News, Piece
+from perfield.catalyst.pipelines import Pipelines, settings
+from perfield.catalyst.world import World
+from perfield.output.description import step_title
+
+
+class Leader:
+    """One of the ranks that have ParaView.
+
+    given : what `perfield.catalyst.start` is given. comm : of these ranks. counts_mpi : by rank of the
+    program, whether its MPI calls are counted. tell : says a sentence on a topic.
+    """
+
+    def __init__(
+        self,
+        given: dict[str, Any],
+        world: World,
+        comm: MPI.Comm,
+        counts_mpi: list[bool],
+        tell: Callable[[str, str], None],
+    ):
+        path = Path(given["run"])
+        self._comm = comm
+        self._run = GatheredRun(path, world.size, counts_mpi)
+        self._geometry = GeometryChannel(self._run)
+        self._topology = TopologyChannel(path if comm.rank == 0 else None)
+        self._description = LiveDescription(path.name)
+        self._pipelines = Pipelines(given, world, comm, tell)
+
+    def learn(self, news: Iterable[News]) -> None:
+        """Takes in what is new on all ranks of the program."""
+        self._run.learn(news)
+
+    def datasets(
+        self, index: int, pieces: Iterable[Piece]
+    ) -> tuple[list[tuple[str, vtkDataSet]], vtkMultiBlockDataSet]:
+        """Blocks of the geometry, with their names, and the topology; of the step of this index."""
+        if self._run.take(index, pieces):
+            self._geometry.mesh_changed()
+        blocks, machine = self._geometry.blocks(), self._topology.dataset(index)
+        if settings["images"]:
+            self._description.note(index, blocks, machine, self._topology.run, self._topology.frame)
+        return blocks, machine
+
+    def show(
+        self, index: int, time: float, blocks: list[tuple[str, vtkDataSet]], machine: vtkMultiBlockDataSet
+    ) -> None:
+        """Runs the pipelines on what `datasets` made. Collective."""
+        names = self._comm.allgather([name for name, _ in blocks])
+        if settings["images"]:
+            described = self._description.joined(
+                self._comm.allgather(self._description.part()), self._run.regions
+            )
+            settings["description"] = {**described, "step": step_title(self._run.frame(), index, time)}
+        geometry = geometry_among(blocks, names, self._comm.rank)
+        self._pipelines.run(index, time, {"geometry": geometry, "topology": machine})
+
+    def finish(self) -> None:
+        """Lets ParaView finish what it writes. Collective."""
+        self._pipelines.finish()

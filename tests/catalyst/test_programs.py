@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pictures inside programs of other kinds: Fortran, Python, OpenFOAM, and programs without MPI."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import extracts_of_run as extracts
+import pytest
+
+import perfield
+
+TESTCASE = Path(__file__).resolve().parents[2] / "testcase"
+
+
+def perfields_words(result) -> list[str]:
+    """What perfield said beside its closing lines."""
+    return [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
+
+
+@pytest.fixture
+def heat3d_fortran(perfield_flags, tmp_path) -> Path:
+    """The heat case in Fortran, built as its users build it."""
+    include = f"-DPERFIELD_INCLUDE={perfield_flags('--include')[0]}"
+    for argv in (
+        ["cmake", "-S", TESTCASE / "heat3d_fortran", "-B", tmp_path / "build", include],
+        ["cmake", "--build", tmp_path / "build"],
+    ):
+        result = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=600)
+        assert result.returncode == 0, f"{argv} failed:\n{result.stdout}\n{result.stderr}"
+    return tmp_path / "build/heat3d_fortran"
+
+
+def test_the_fortran_heat_case_has_the_same_arrays_inside_and_afterwards(in_process, heat3d_fortran):
+    grid = ("--minds", 2, 1, 1, "--points", 8, 8, 8, "--steps", 2, "--print-log", 0)
+    result = in_process(heat3d_fortran, *grid, env={"PERFIELD_FIELDS_EVERY": "1"})
+    assert result.returncode == 0, result.stderr
+    assert not perfields_words(result)
+    extracts.assert_as_afterwards(result.cwd / "perfield-run", range(2))
+
+
+def test_a_python_program_shows_its_steps_in_its_own_interpreter(in_process):
+    options = ("--steps", 2, "--length", 8, "--width", 6)
+    result = in_process(
+        sys.executable, TESTCASE / "python/heat.py", *options, env={"PERFIELD_FIELDS_EVERY": "1"}
+    )
+    assert result.returncode == 0, result.stderr
+    assert not perfields_words(result)
+    folder = result.cwd / "perfield-run"
+    assert perfield.open(folder).state == "finished"
+    assert (folder / "catalyst/geometry.vtm.series").exists()
+    extracts.assert_as_afterwards(folder, range(2), later="send_")  # of the reduction at the end
+
+
+@pytest.mark.skipif(not shutil.which("icoFoam"), reason="OpenFOAM (Debian: openfoam) is not installed")
+def test_an_openfoam_solver_is_shown_on_its_mesh_on_disk(in_process, tmp_path):
+    spec = importlib.util.spec_from_file_location("openfoam_cases", TESTCASE / "openfoam/cases.py")
+    cases = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = cases
+    spec.loader.exec_module(cases)
+    try:
+        cases.prepare(cases.CASES["icoFoam"], tmp_path)
+    except cases.OpenFoamMissingError as error:
+        pytest.skip(str(error))
+    environment = {**cases.environment(), "DISPLAY": None}
+    result = in_process(
+        "icoFoam", "-parallel", n=cases.N_RANKS, every=30, ranks=2, env=environment, timeout=300
+    )
+    assert result.returncode == 0, result.stderr
+    assert not perfields_words(result)
+    shown = sorted((tmp_path / "perfield-run/catalyst").glob("geometry_*.vtm"))
+    assert [path.stem for path in shown] == ["geometry_000000", "geometry_000030"]
+    pieces = extracts.pieces(tmp_path / "perfield-run", 30)
+    assert [piece.GetNumberOfCells() for piece in pieces] == [100] * 4
+
+
+def test_a_program_without_mpi_is_shown_too(in_process, build_c):
+    text = """
+    #include <perfield.h>
+    int main(void) {
+      int64_t extent[6] = {0, 4, 0, 2, 0, 0};
+      double origin[3] = {0, 0, 0}, spacing[3] = {1, 1, 1};
+      perfield_mesh_image(0, extent, origin, spacing);
+      perfield_initialize();
+      perfield_run(1, 0.5);
+      perfield_finalize();
+      return 0;
+    }
+    """
+    result = in_process(build_c(text, mpi=False), n=1)
+    assert result.returncode == 0, result.stderr
+    assert not perfields_words(result)
+    (piece,) = extracts.pieces(result.cwd / "perfield-run", 0)
+    assert piece.GetNumberOfPoints() == 15
+    assert len(extracts.layers(result.cwd / "perfield-run", 0)) == 4  # nobody to send messages to
