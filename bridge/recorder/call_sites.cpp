@@ -116,23 +116,17 @@ uint32_t CallSites::find(uint16_t call, const void* caller, const void* frame) n
     const Slot& s = slots_[slot];
     const uint32_t site = s.site.load(std::memory_order_acquire);
     if (site == 0) return kNone;  // there always is one
-    if (s.is_of(call, caller, frame)) return site - 1;
+    if (s.is_of(call, caller, frame)) return site == kNoRoom ? no_room() : site - 1;
   }
 }
 
 uint32_t CallSites::add(uint16_t call, const void* caller, const void* frame) noexcept {
-  if (n_keys_.load(relaxed) >= kMostKeys) {
-    overflowed_.fetch_add(1, relaxed);
-    return kNone;
-  }
+  if (n_keys_.load(relaxed) >= kMostKeys) return no_room();
   Backtrace found;
   found.take();
   std::lock_guard<std::mutex> lock(mutex_);
+  if (n_keys_.load(relaxed) >= kMostKeys) return no_room();
   const uint32_t site = site_of(found, call);
-  if (site == kNone || n_keys_.load(relaxed) >= kMostKeys) {
-    overflowed_.fetch_add(1, relaxed);
-    return kNone;
-  }
   n_keys_.fetch_add(1, relaxed);
   uint32_t slot = first_slot(call, caller, frame);
   while (slots_[slot].site.load(relaxed) != 0) slot = (slot + 1) % kSlots;
@@ -147,8 +141,9 @@ uint32_t CallSites::add(uint16_t call, const void* caller, const void* frame) no
     s.offset[s.n_returns] = uint32_t(offset);
     s.returns[s.n_returns++] = found.address[i];
   }
-  s.site.store(site + 1, std::memory_order_release);
-  return site;
+  // Without room the key is kept all the same: so it is not unwound again at each hit.
+  s.site.store(site == kNoRoom ? kNoRoom : site + 1, std::memory_order_release);
+  return site == kNoRoom ? no_room() : site;
 }
 
 // The site with these callers: the same one may be reached with another position of the stack, on
@@ -162,7 +157,7 @@ uint32_t CallSites::site_of(const Backtrace& found, uint16_t call) noexcept {
     if (sites_[i].identity == identity) return i;
     ++number;
   }
-  if (n == kMostSites) return kNone;
+  if (n == kMostSites) return kNoRoom;
   CallSite& site = sites_[n];
   site.call = call;
   site.number = number;

@@ -34,7 +34,7 @@ struct CallSite {
 
 class CallSites {
  public:
-  static constexpr uint32_t kNone = ~uint32_t(0);
+  static constexpr uint32_t kNone = ~uint32_t(0), kNoRoom = kNone - 1;
   static constexpr uint32_t kSlots = 1024;  // of which at least half stay free
 
   // From now on calls are followed. A hit of site `number` of `call` closes a step (0: none does);
@@ -44,9 +44,9 @@ class CallSites {
   void stop() noexcept { following_.store(false, std::memory_order_relaxed); }
   bool following() const noexcept { return following_.load(std::memory_order_acquire); }
 
-  // The site of a call; kNone if it is not known yet.
+  // The site of a call; kNone if it is not known yet, kNoRoom if there was none for it.
   uint32_t find(uint16_t call, const void* caller, const void* frame) noexcept;
-  // Notes it; takes microseconds. kNone where there is no room.
+  // Notes it, or that there is no room: kNoRoom. Takes microseconds.
   uint32_t add(uint16_t call, const void* caller, const void* frame) noexcept;
   // Whether a hit of it closes a step. The first time, setup ends before.
   bool closes_step(uint32_t site) noexcept;
@@ -64,7 +64,7 @@ class CallSites {
   static constexpr uint32_t kMostKeys = 512, kMostModules = 64, kLongestPath = 512;
   static constexpr int kCompared = 16;  // of the return addresses, from the innermost on
   struct Slot {
-    std::atomic<uint32_t> site{0};  // its number + 1; 0: free
+    std::atomic<uint32_t> site{0};  // its number + 1, or kNoRoom; 0: free
     uint16_t call = 0, n_returns = 0;
     const void *caller = nullptr, *frame = nullptr;
     uint32_t offset[kCompared];  // of a return address, from frame on
@@ -74,6 +74,10 @@ class CallSites {
   };
   struct Backtrace;
 
+  uint32_t no_room() noexcept {
+    overflowed_.fetch_add(1, std::memory_order_relaxed);
+    return kNoRoom;
+  }
   uint32_t site_of(const Backtrace& found, uint16_t call) noexcept;
   uint32_t module_number(const char* path) noexcept;
 

@@ -97,7 +97,7 @@ uint64_t Recorder::hit_site(Shard& s, uint16_t call, const void* caller, const v
   const bool is_new = site == CallSites::kNone;
   if (is_new) site = sites.add(call, caller, frame);
   uint64_t after = 0;
-  if (site != CallSites::kNone) {
+  if (site != CallSites::kNoRoom) {
     const uint64_t hits = s.sites[site].hit(now);
     if (hits >= first_note && (hits & (hits - 1)) == 0) after |= kNoteSites;
     if (sites.closes_step(site)) after |= kCloseStep;

@@ -186,6 +186,39 @@ def test_calls_from_more_places_than_there_is_room_for_are_counted_and_told(meas
     assert result.stderr.count("188 calls were not compared with step_call") == 1
 
 
+def test_a_place_without_room_is_unwound_once_only(measured):
+    # 300 places, of which 256 find room; unwinding asks the loader for its modules.
+    before = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <link.h>
+static _Atomic long asked;
+int dl_iterate_phdr(int (*look)(struct dl_phdr_info*, size_t, void*), void* data) {
+  asked++;
+  return ((int (*)(int (*)(struct dl_phdr_info*, size_t, void*), void*))
+          dlsym(RTLD_NEXT, "dl_iterate_phdr"))(look, data);
+}
+#define CALL MPI_Barrier(MPI_COMM_SELF);
+#define TEN(x) x x x x x x x x x x
+"""
+    run, result = measured(
+        """
+      MPI_Init(&argc, &argv);
+      TEN(TEN(CALL CALL CALL))
+      long once = asked;
+      for (int s = 0; s < 5; ++s) { TEN(TEN(CALL CALL CALL)) }
+      printf("%ld %ld", once, asked - once);
+      MPI_Finalize();
+    """,
+        before=before,
+        flags=("-ldl",),
+    )
+    once, again = map(int, result.stdout.split())
+    assert once >= 300
+    assert again < once  # though it is five times as many calls, from 300 places that are new
+    assert run.sites[0]["not_followed"] == 300 * 6 - 256
+
+
 def test_threads_that_call_from_one_place_hit_one_site(measured):
     run, _ = measured(
         """
