@@ -122,6 +122,8 @@ uint32_t Regions::define(const char* name, const char* file, int line, int block
       return kOtherRegion;
     }
   }
+  // Asked of the dynamic loader, whose lock a thread may hold that waits for ours: so before.
+  const uint64_t place = place_of(site);
   try {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!table_.load(std::memory_order_relaxed) && !make_table(capacity())) return kOtherRegion;
@@ -142,7 +144,7 @@ uint32_t Regions::define(const char* name, const char* file, int line, int block
     r->line = line;
     r->block = block;
     r->site = site;
-    r->place = place_of(site);
+    r->place = place;
     // An armed region was chosen in the code; a block's share goes with its region.
     r->selected = site != 0 || matches_selection(r->name);
     r->name_hash = name_hash;
