@@ -5,7 +5,11 @@
 // `call cat_sco_run_(...)`: compilers append one underscore, some two to names that hold one. C and
 // C++ have simulation_interface.h, which calls perfield.h.
 #define PERFIELD_BUILDING_LIBRARY
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <cerrno>
 #include <cmath>
 
 #include "perfield.h"
@@ -16,12 +20,24 @@ namespace {
 // No address of a program lies below; the numbers of its first steps do.
 constexpr uintptr_t kLowestAddress = 65536;
 
+// Whether a Fortran variable may lie there: aligned, and in memory that this process has.
+bool can_be_address(const void* address, uintptr_t alignment) {
+  const auto number = reinterpret_cast<uintptr_t>(address);
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  unsigned char resident;
+  if (number < kLowestAddress || number % alignment != 0) return false;
+  return mincore(reinterpret_cast<void*>(number / page * page), 1, &resident) == 0 ||
+         errno != ENOMEM;
+}
+
 // A C program that declared the call by itself passes the step's number where Fortran passes an
 // address. Its first step shows it, and from then on no address is believed; its time is lost.
 void run(const int32_t* step, const double* time) {
   static std::atomic<bool> by_value{false};
+  static const bool first_by_value = !can_be_address(step, 4) || !can_be_address(time, 4);
   const auto number = reinterpret_cast<uintptr_t>(step);
-  if (number < kLowestAddress && !by_value.exchange(true))
+  const bool seen_now = first_by_value || number < kLowestAddress;
+  if (seen_now && !by_value.exchange(true))
     perfield_source_tell("cat_sco",
                          "cat_sco_run_ was called with a number where Fortran passes an address: "
                          "steps are closed, but their time is unknown; C and C++ programs include "

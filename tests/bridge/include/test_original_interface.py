@@ -124,7 +124,7 @@ void cat_sco_initialize_(void);
 void cat_sco_run_(int step, double time);
 int main(void) {
   cat_sco_initialize_();
-  for (int step = 65533; step < 65540; step++) cat_sco_run_(step, 0.5);
+  for (int step = FIRST; step < FIRST + 7; step++) cat_sco_run_(step, 0.5);
   return 0;
 }
 """
@@ -187,15 +187,16 @@ def test_fortran_calls_it_by_both_names(perfield_flags, execute, bin_dir, tmp_pa
     assert result.stderr.count("perfield_pipeline_next was called but no region was entered") == 1
 
 
-def test_c_that_passes_values_to_fortrans_symbol_keeps_running(perfield_flags, execute, tmp_path):
+@pytest.mark.parametrize("first", [65533, 100000, -3])
+def test_c_that_passes_values_to_fortrans_symbol_keeps_running(perfield_flags, execute, tmp_path, first):
     source, program = tmp_path / "solver.c", tmp_path / "solver"
     source.write_text(BY_VALUE)
-    words = ["gcc", source, "-o", program, *perfield_flags("--libs")]
+    words = ["gcc", f"-DFIRST={first}", source, "-o", program, *perfield_flags("--libs")]
     subprocess.run([str(word) for word in words], check=True, cwd=tmp_path)
     result = execute(program)
     assert result.returncode == 0, result.stderr
     labels = [frame.label for frame in perfield.open(tmp_path / "perfield-run").frames()]
-    assert labels == list(range(65533, 65540))
+    assert labels == list(range(first, first + 7))
     assert result.stderr.count("simulation_interface.h") == 1
 
 
