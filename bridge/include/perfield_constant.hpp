@@ -6,10 +6,13 @@
 // kernel has no such pages to give, the memory is simply filled.
 //
 // It takes 1/64 of the array, or 64 kB if that is more. (Of resident memory VmRSS counts each
-// mapping of a page that was read, Pss and the kernel's limits the page itself, once.)
+// mapping of a page that was read, Pss and the kernel's limits the page itself, once.) A process
+// may have some 65,000 mappings, and the program needs them too: where a quarter of them are in use
+// for constants, further arrays are simply filled.
 #pragma once
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,9 +27,21 @@ namespace detail {
 
 // Stands in the page before the numbers.
 struct ConstantHead {
-  std::size_t bytes;  // mapped, this page included
+  std::size_t bytes;     // mapped, this page included
+  std::size_t mappings;  // of pages that are shared
   std::atomic<int> users;
 };
+
+inline std::atomic<std::size_t>& mappings_in_use() noexcept {
+  static std::atomic<std::size_t> n{0};
+  return n;
+}
+inline bool take_mappings(std::size_t n) noexcept {
+  constexpr std::size_t most = 16384;
+  if ((mappings_in_use() += n) <= most) return true;
+  mappings_in_use() -= n;
+  return false;
+}
 
 inline std::size_t page_bytes() noexcept { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
@@ -37,6 +52,8 @@ inline ConstantHead* head_of(void* numbers) noexcept {
 // A file in memory of so many bytes that holds the number over and over; -1 if there is none.
 inline int file_of(double value, std::size_t bytes) noexcept {
 #ifdef SYS_memfd_create
+  rlimit limit;  // to write beyond it raises a signal
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < bytes) return -1;
   int file = static_cast<int>(syscall(SYS_memfd_create, "perfield", 1u /* close on exec */));
   if (file < 0) return -1;
   double numbers[512];
@@ -66,10 +83,12 @@ inline double* constant_numbers(double value, std::size_t n) noexcept {
   constexpr int rights = PROT_READ | PROT_WRITE, kept = MAP_PRIVATE | MAP_NORESERVE;
   void* base = mmap(nullptr, page + bytes, rights, kept | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED) return nullptr;
-  new (base) detail::ConstantHead{page + bytes, {1}};
+  const std::size_t parts = (bytes + unit - 1) / unit;
+  const bool shared = parts > 2 && detail::take_mappings(parts);
+  new (base) detail::ConstantHead{page + bytes, shared ? parts : 0, {1}};
   char* numbers = static_cast<char*>(base) + page;
   std::size_t mapped = 0;
-  const int file = bytes > 2 * unit ? detail::file_of(value, unit) : -1;
+  const int file = shared ? detail::file_of(value, unit) : -1;
   while (file >= 0 && mapped < bytes) {
     const std::size_t part = std::min(unit, bytes - mapped);
     if (mmap(numbers + mapped, part, rights, kept | MAP_FIXED, file, 0) == MAP_FAILED) break;
@@ -86,7 +105,9 @@ inline void share_constant(double* numbers) noexcept { ++detail::head_of(numbers
 
 inline void release_constant(void* numbers) noexcept {
   detail::ConstantHead* head = detail::head_of(numbers);
-  if (--head->users == 0) munmap(head, head->bytes);
+  if (--head->users != 0) return;
+  detail::mappings_in_use() -= head->mappings;
+  munmap(head, head->bytes);
 }
 
 }  // namespace perfield

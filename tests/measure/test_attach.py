@@ -208,3 +208,15 @@ def test_without_measuring_nothing_is_added(mpirun, tmp_path):
     (tmp_path / "adaptor.py").write_text(text)
     result = mpirun(1, sys.executable, "adaptor.py", cwd=tmp_path)
     assert (result.returncode, result.stdout) == (0, "[]\n"), result.stderr
+
+
+def test_arrays_of_one_number_leave_the_program_its_mappings():
+    arrays = [perfield._bridge.Constant(0.5, 1 << 19) for _ in range(300)]  # 64 mappings each
+    with open("/proc/self/maps") as maps:
+        assert sum("memfd:perfield" in line for line in maps) <= 16384
+    assert {memoryview(array)[at] for array in arrays for at in (0, 99999, -1)} == {0.5}
+    del arrays
+    again = perfield._bridge.Constant(2.5, 1 << 19)  # what was given back can be had anew
+    with open("/proc/self/maps") as maps:
+        assert sum("memfd:perfield" in line for line in maps) == 64
+    assert set(memoryview(again)[:: 1 << 12]) == {2.5}
