@@ -23,9 +23,10 @@ namespace {
 FortranLibrary found;
 void* fortran_handle = nullptr;
 
-// Libraries with Fortran functions; those of mpi_f08 bring the others along.
-constexpr const char* kLibraries[] = {"libmpi_usempif08.so", "libmpi_mpifh.so", "libmpichfort.so",
-                                      "libmpifort.so"};
+// Libraries with Fortran functions, which Cray's call after the compiler, too
+// (libmpifort_gnu_91.so.12); those of mpi_f08 bring the others along.
+constexpr const char* kLibraries[] = {"libmpi_usempif08", "libmpi_mpifh", "libmpichfort",
+                                      "libmpifort"};
 constexpr int kNone = sizeof kLibraries / sizeof *kLibraries;
 struct Best {
   int number = kNone;
