@@ -113,7 +113,10 @@ std::string waiting_line(const Totals& totals, bool is_blind) {
     if (share > worst) worst = share, worst_rank = rank;
   }
   if (is_blind && !all.all_mpi_ns())
-    return line("waiting", "not known: MPI was not seen; start the program with perfield-exec");
+    return line(
+        "waiting",
+        "not known: MPI was not seen; start the program with perfield-exec, and let it call "
+        "MPI_Init");
   if (!all.step_ns || !all.all_mpi_ns()) return "";
   const auto share = [&](uint64_t ns) { return text_of_share(double(ns) / double(all.step_ns)); };
   std::string parts;

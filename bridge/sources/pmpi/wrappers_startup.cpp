@@ -26,11 +26,12 @@ void tell_of_another_mpi() noexcept {
   name_of_library(name, sizeof name);
   if (library.family != Family::other)
     snprintf(reason, sizeof reason, "but the wrappers loaded are those for %s", kOurName);
-  snprintf(sentence, sizeof sentence,
-           "this program uses %s, %s; its MPI calls are not measured. Start it with perfield-exec, "
-           "which chooses the wrappers; where the program loads its MPI late, set PERFIELD_MPI to "
-           "openmpi or mpich",
-           name, reason);
+  snprintf(
+      sentence, sizeof sentence,
+      "this program uses %s, %s; its MPI calls are not measured. Start it with the mpirun of "
+      "its own MPI and with perfield-exec, which chooses the wrappers; where the program loads "
+      "its MPI late, set PERFIELD_MPI to openmpi or mpich",
+      name, reason);
   perfield_source_tell("other mpi", sentence);
 }
 

@@ -76,7 +76,8 @@ def why_empty(path: Path, info: dict, streams: Streams) -> str:
     if not streams.paths:
         return (
             f"{path} has a run.json but no stream: no rank has checked in. Either the run has just started, "
-            "or its ranks could not measure; the program's standard error says why."
+            "or the program called neither MPI_Init nor perfield_initialize, or its ranks could not measure; "
+            "its standard error then says why."
         )
     return (
         f"{path} holds no `rank` entry, so no rank is known. {' '.join(damage) or 'The streams are empty.'}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+import perfield
+
 SESSION = r"""
 #include <mpi.h>
 #include <stdio.h>
@@ -61,6 +63,28 @@ def test_a_program_that_never_calls_mpi_init_runs_as_without_perfield(mpi, build
     bare = mpi.run(1, program)
     result = mpi.run(1, bin_dir / "perfield-exec", program)
     assert (result.returncode, result.stdout) == (bare.returncode, bare.stdout) == (5, "0 1\n")
+    assert "perfield: " not in result.stderr
+
+
+def test_steps_are_measured_also_where_a_program_of_mpi_never_calls_mpi_init(mpi, build_c, bin_dir):
+    source = """
+    #include <mpi.h>
+    #include "perfield.h"
+    int main(int argc, char** argv) {
+      if (argc > 9) MPI_Init(&argc, &argv);
+      perfield_initialize();
+      for (int step = 0; step < 3; ++step) {
+        perfield_begin("solve");
+        perfield_end("solve");
+        perfield_run(step, step);
+      }
+      return 0;
+    }
+    """
+    result = mpi.run(2, bin_dir / "perfield-exec", build_c(source, by=mpi))
+    assert result.returncode == 0, result.stderr
+    run = perfield.open(result.cwd / "perfield-run")
+    assert [frame.values["solve_count"].tolist() for frame in run.frames()] == [[1, 1]] * 3
     assert "perfield: " not in result.stderr
 
 

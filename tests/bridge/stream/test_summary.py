@@ -112,7 +112,9 @@ def test_where_mpi_was_not_seen_waiting_and_imbalance_are_not_known(tmp_path):
     )
     lines = lines_of(path)
     assert "imbalance" not in lines and "messages" not in lines and "notice" not in lines
-    assert lines["waiting"] == "not known: MPI was not seen; start the program with perfield-exec"
+    assert lines["waiting"] == (
+        "not known: MPI was not seen; start the program with perfield-exec, and let it call MPI_Init"
+    )
 
 
 def test_a_rank_alone_need_not_have_mpi(tmp_path):
