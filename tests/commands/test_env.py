@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import shlex
 
+from conftest import run_command
+
 SHOW = ["sh", "-c", "env | grep -E '^(LD_PRELOAD|PERFIELD_)' | sort"]
 
 
-def test_the_lines_are_what_perfield_exec_sets(perfield_cli, bin_dir, mpirun, tmp_path):
+def test_the_lines_are_what_perfield_exec_sets(perfield_cli, bin_dir, tmp_path):
     printed = perfield_cli("env", "sh", cwd=tmp_path)
     assert (printed.returncode, printed.stderr) == (0, "")
     lines = dict(shlex.split(line)[1].split("=", 1) for line in printed.stdout.splitlines())
     run = {name: lines[name] for name in ("PERFIELD_RUN", "PERFIELD_RUN_ID")}
-    given = mpirun(1, bin_dir / "perfield-exec", *SHOW, cwd=tmp_path, env=run)
+    given = run_command([bin_dir / "perfield-exec", *SHOW], run, tmp_path, 120)
     assert dict(line.split("=", 1) for line in given.stdout.splitlines()) == lines
 
 
