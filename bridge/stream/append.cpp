@@ -135,15 +135,22 @@ bool Appender::go_on_elsewhere() noexcept {
   return open_file();
 }
 
-void Appender::number_gathered_anew() noexcept {
+void Appender::gather_anew(size_t written) noexcept {
+  size_t first = 0;  // of those that have to be written again
   for (size_t at = 0; at < used_;) {
     EntryHeader h;
     memcpy(&h, buffer_ + at, sizeof h);
+    if (at + sizeof h + h.body_bytes <= written) {
+      first = at += sizeof h + h.body_bytes;
+      continue;
+    }
     h.sequence = sequence_++;
     h.header_crc = crc32c(&h, offsetof(EntryHeader, header_crc));
     memcpy(buffer_ + at, &h, sizeof h);
     at += sizeof h + h.body_bytes;
   }
+  used_ -= first;
+  memmove(buffer_, buffer_ + first, used_);
 }
 
 bool Appender::last_writer() noexcept {
@@ -157,8 +164,8 @@ bool Appender::last_writer() noexcept {
   return false;
 }
 
-void Appender::write_all(const iovec* parts, int n_parts, size_t bytes) noexcept {
-  if (!ready()) return;
+size_t Appender::write_all(const iovec* parts, int n_parts, size_t bytes) noexcept {
+  if (!ready()) return 0;
   std::optional<HeldBack> signal;
   if (size_limit_ != ~uint64_t(0)) signal.emplace(SIGXFSZ);
   ssize_t n;
@@ -167,15 +174,18 @@ void Appender::write_all(const iovec* parts, int n_parts, size_t bytes) noexcept
                      : ::writev(descriptor_, parts, n_parts);
   } while (n < 0 && errno == EINTR);
   if (n != ssize_t(bytes)) error_ = n < 0 ? errno : file_bytes() >= size_limit_ ? EFBIG : ENOSPC;
-  if (n > 0) bytes_written_ += uint64_t(n);
+  if (n <= 0) return 0;
+  bytes_written_ += uint64_t(n);
+  return size_t(n);
 }
 
 bool Appender::flush() noexcept {
   if (failed() || !used_) return !failed();
   iovec all = {buffer_, used_};
-  write_all(&all, 1, used_);
+  const size_t written = write_all(&all, 1, used_);
   if (failed() && go_on_elsewhere()) {
-    number_gathered_anew();
+    gather_anew(written);
+    all.iov_len = used_;
     write_all(&all, 1, used_);
   }
   used_ = 0;

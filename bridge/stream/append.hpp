@@ -55,9 +55,12 @@ class Appender {
   bool ready() noexcept;
   // After a failure: takes the other file, in which this rank's entries are counted from 0.
   bool go_on_elsewhere() noexcept;
-  void number_gathered_anew() noexcept;
+  // Takes out of what is gathered the entries that are whole in the first `written` bytes, and
+  // numbers the others from the file's next on.
+  void gather_anew(size_t written) noexcept;
   // One write(2) of all parts, `bytes` together; whatever keeps it from being whole is an error.
-  void write_all(const iovec* parts, int n_parts, size_t bytes) noexcept;
+  // Returns how many were written.
+  size_t write_all(const iovec* parts, int n_parts, size_t bytes) noexcept;
   EntryHeader header(EntryType type, uint64_t index, uint32_t body_bytes,
                      uint32_t body_crc) noexcept;
 

@@ -196,6 +196,37 @@ def test_a_disk_that_fills_up_loses_nothing(privately, program, bin_dir, tmp_pat
     assert not any("lost" in sentence for sentence in run.damage)
 
 
+def test_entries_of_a_batch_that_was_cut_short_are_counted_once(measured, stage):
+    # Each write takes a second, so entries are gathered; of the first batch half reaches the disk.
+    before = """
+#include <sys/syscall.h>
+static int cut = 0;
+ssize_t write(int file, const void* bytes, size_t n) {
+  work(1000);
+  if (n > 20000 && !cut++) n = n / 2 / 8 * 8;
+  return syscall(SYS_write, file, bytes, n);
+}
+"""
+    run, result = measured(
+        """
+      perfield_initialize();
+      for (int s = 0; s < 300; ++s) {
+        perfield_begin("work"); work(1); perfield_end("work");
+        perfield_run(s, s);
+      }
+      perfield_finalize();
+      printf("%d", cut);
+    """,
+        before=before,
+        env={"PERFIELD_STAGE": str(stage), "PERFIELD_FLUSH_SECONDS": "3600"},
+    )
+    assert int(result.stdout) >= 1
+    assert "from here on entries are written into the run directory at once" in result.stderr
+    assert "steps      300 on 1 rank" in result.stderr
+    assert [frame.values["work_count"].tolist() for frame in run.frames()] == [[1]] * 300
+    assert not any("lost" in sentence for sentence in run.damage)
+
+
 def test_a_run_directory_that_is_full_leaves_all_where_it_is(privately, killed, bin_dir, stage):
     """Collecting into it fails, and succeeds once there is room."""
     result = privately(
