@@ -132,14 +132,6 @@ def test_a_python_without_paraview_is_told(in_process, program, tmp_path):
     assert_through(result, "no module paraview", "python3-paraview")
 
 
-def test_a_program_of_mpich_is_told_that_paraview_is_of_open_mpi(program, bin_dir, tmp_path):
-    pytest.importorskip("perfield.catalyst.conditions")
-    from perfield.catalyst.conditions import UnfitError, check_mpi
-
-    with pytest.raises(UnfitError, match=r"uses MPICH, but mpi4py .* built for Open MPI"):
-        check_mpi("MPICH Version:\t4.0.2")
-
-
 def test_keys_of_the_table_are_found_and_wrong_ones_told(perfield_cli, tmp_path):
     (tmp_path / "perfield.toml").write_text("[catalyst]\nin_process = true\nevery = 5\n")
     result = perfield_cli("config", cwd=tmp_path)

@@ -97,3 +97,24 @@ def test_a_program_without_mpi_is_shown_too(in_process, build_c):
     (piece,) = extracts.pieces(result.cwd / "perfield-run", 0)
     assert piece.GetNumberOfPoints() == 15
     assert len(extracts.layers(result.cwd / "perfield-run", 0)) == 4  # nobody to send messages to
+
+
+@pytest.mark.parametrize("mpi", ["mpich"], indirect=True)
+def test_a_program_of_mpich_is_told_that_mpi4py_is_built_for_open_mpi(mpi, build_c, bin_dir, tmp_path):
+    text = """
+    #include <mpi.h>
+    #include <perfield.h>
+    int main(int argc, char** argv) {
+      MPI_Init(&argc, &argv);
+      perfield_initialize();
+      perfield_run(1, 0.5);
+      MPI_Finalize();
+      return 0;
+    }
+    """
+    environment = {"PERFIELD_CATALYST_IN_PROCESS": "true"}
+    result = mpi.run(2, bin_dir / "perfield-exec", build_c(text, by=mpi), env=environment, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    (said,) = perfields_words(result)
+    assert "the program uses MPICH" in said and "built for Open MPI" in said
+    assert perfield.open(tmp_path / "perfield-run").state == "finished"
