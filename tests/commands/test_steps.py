@@ -117,6 +117,19 @@ def test_fortran_program_has_sites_told_apart_by_their_callers(mpi, measure, tmp
     assert len(run) == STEPS
 
 
+def test_site_without_source_lines_is_named_by_its_function(mpi, build_c, measure, perfield_cli):
+    source = """
+      #include <mpi.h>
+      __attribute__((noinline)) void advance(void) { MPI_Barrier(MPI_COMM_WORLD); __asm__(""); }
+      int main() { MPI_Init(0, 0); for (int i = 0; i < 12; i++) advance(); MPI_Finalize(); }
+    """
+    run, told = measure(build_c(source, "-g0", by=mpi))
+    assert "Barrier@1 (in advance, 12 times" in told
+    table = perfield_cli("steps", run.path).stdout
+    assert "compile with -g" in table
+    assert "in advance" in table
+
+
 def test_program_without_mpi_calls_is_sent_to_the_clock(mpi, build_c, measure, perfield_cli):
     source = "#include <mpi.h>\nint main() { MPI_Init(0, 0); MPI_Finalize(); }"
     run, told = measure(build_c(source, by=mpi))

@@ -56,7 +56,8 @@ def execute(arguments: argparse.Namespace) -> int:
     print(format_table([_row(site, lines, len(run.groups) > 1) for site in shown]))
     if len(found) > len(shown):
         print(f"({len(shown)} of {len(found)}; --most {len(found)} lists all)")
-    if not any(line.line for line in lines.values()):
+    own = {caller for site in shown for caller in _own(site.callers)}
+    if not any(line.line for caller, line in lines.items() if caller in own):
         cure = "compile with -g to see them" if source_lines.tool() else "install addr2line (binutils)"
         print(f"(there are no source lines; {cure})")
     print(f"\nTo close a step at the first: PERFIELD_STEP_CALL={found[0].setting} perfield run ...")
@@ -81,11 +82,15 @@ def proposal(run: Run) -> str:
 
 
 def where(site: Candidate, lines: dict[tuple[str, int], SourceLine]) -> str:
-    """Where a site is: file and line as far inside as they are known, else program and address."""
+    """Where a site is, as far inside as known: file and line, else function, else program and address."""
     callers = _own(site.callers) or list(site.callers) or [("?", 0)]
-    for caller in callers:
-        if caller in lines and lines[caller].line:
-            return f"{PurePath(lines[caller].file).name}:{lines[caller].line}"
+    known = [lines[caller] for caller in callers if caller in lines]
+    for line in known:
+        if line.line:
+            return f"{PurePath(line.file).name}:{line.line}"
+    for line in known:
+        if line.function not in ("", "_start"):
+            return f"in {_short(line.function)}"
     program = callers[-1][0]
     offset = next(offset for path, offset in callers if path == program)
     return f"{PurePath(program).name}+{offset:#x}"
