@@ -105,6 +105,15 @@ def test_what_cannot_be_taken_is_told_and_the_rest_is_taken(convert):
     ]
 
 
+def test_a_file_that_is_not_there_is_named_and_the_other_one_is_taken(convert, perfield_cli, tmp_path):
+    convert(PLUGIN)
+    result = perfield_cli("config", "--from", "plugin.input", "adaptor.input", cwd=tmp_path)
+    assert result.returncode == 2
+    assert settings_of(result.stdout)["measure_every"] == "4"
+    (told,) = result.stderr.splitlines()
+    assert told.startswith("perfield config: adaptor.input cannot be read (No such file or directory); ")
+
+
 @pytest.mark.parametrize("value", ["0", "-1", "two", "1.5"])
 def test_steps_are_counted_from_1(convert, value):
     result = convert(f"measuring_frequency = {value}\n")

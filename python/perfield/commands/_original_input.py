@@ -133,8 +133,12 @@ def converted(paths: list[Path]) -> tuple[str, list[str]]:
 
 def _entries(path: Path, complaints: list[str]) -> Iterator[tuple[int, str, str]]:
     """(number of the line, key, value) of each line that says something."""
-    with path.open("rb") as file:
-        text = file.read(TEXT_LIMIT).decode("utf-8", "replace")
+    try:
+        with path.open("rb") as file:
+            text = file.read(TEXT_LIMIT).decode("utf-8", "replace")
+    except OSError as error:
+        complaints.append(f"{path} cannot be read ({error.strerror}); name only the files that are there")
+        return
     for number, line in enumerate(text.splitlines(), 1):
         said = line.partition("#")[0].strip()
         if not said:
