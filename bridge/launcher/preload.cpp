@@ -121,9 +121,11 @@ Preload choose_preload(const std::string& program, const std::string& mpi) {
     const bool mpich = name == "libperfield_mpich.so";
     if (path.empty() && (mpich || name == "libperfield_openmpi.so") &&
         !find_library(mpich ? "libperfield_openmpi.so" : "libperfield_mpich.so").empty())
-      return refuse(std::string("it uses ") + (mpich ? "MPICH" : "Open MPI") +
-                    ", and this perfield is built for " + (mpich ? "Open MPI" : "MPICH") +
-                    " only; install perfield again where the compiler of that MPI is on the PATH");
+      return refuse(
+          std::string("it uses ") + (mpich ? "MPICH" : "Open MPI") +
+          ", and this perfield is built for " + (mpich ? "Open MPI" : "MPICH") +
+          " only; install perfield again where the compiler of that MPI is on the PATH, or is "
+          "named (make recorder MPICC=...)");
     if (path.empty())
       return refuse(name + " is not where it belongs, near " + own_directory() +
                     "; install perfield again");

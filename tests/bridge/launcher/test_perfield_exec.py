@@ -190,6 +190,7 @@ def test_wrappers_that_were_not_built_are_told(execute, build_c, mpi, bin_dir, h
     result = execute(tmp_path / "bin/perfield-exec", program, cwd=here)
     assert (result.returncode, result.stdout) == (3, "hello\n")
     assert f"it uses {name[mpi.name]}, and this perfield is built for {name[other]} only" in result.stderr
+    assert "make recorder MPICC=" in result.stderr
     assert result.stderr.count("\n") == 1
     assert list(here.iterdir()) == []
 
