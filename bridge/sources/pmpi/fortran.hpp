@@ -24,7 +24,7 @@ struct Fortran {
 };
 using FortranRequest = Fortran<MPI_Request>;
 
-#ifdef MPI_Comm_f2c  // MPICH: the same integers in both languages
+#ifndef OMPI_MAJOR_VERSION  // MPICH: the same integers in both languages
 template <typename InC>
 Fortran<InC>::operator InC() const noexcept {
   return static_cast<InC>(value);
