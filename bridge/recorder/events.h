@@ -2,7 +2,8 @@
 //
 // events.h - what a source of events calls, as exported C functions of libperfield.so.
 // All of it may be called at any moment from any thread, costs a few nanoseconds while nothing is
-// measured, and never fails, allocates (after a thread's first event), prints, locks or throws.
+// measured, and never fails, allocates (after a thread's first event), prints, locks (but where a
+// call site is hit first) or throws.
 #pragma once
 
 #include <cstddef>
