@@ -2,7 +2,7 @@
 !
 ! fortran_collectives.f90 - every collective four times: blocking or not, apart or in place. Root is
 ! rank 1. At last a broadcast whose addresses stand in the datatype, from MPI_BOTTOM.
-#include "fortran_ring.h"
+#include "fortran_ring.inc"
 
 program fortran_collectives
   use ring

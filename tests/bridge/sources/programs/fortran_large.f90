@@ -2,7 +2,7 @@
 !
 ! fortran_large.f90 - counts of 8 bytes, which mpi_f08 of MPI 4 takes: the second functions behind the
 ! same names. The n-th call moves n integers.
-#include "fortran_ring.h"
+#include "fortran_ring.inc"
 
 program fortran_large
   use ring

@@ -3,7 +3,7 @@
 ! fortran_messages.f90 - the n-th form of sending, and the n-th way of receiving, moves n integers
 ! from the left to the right neighbour. Most ignore the status; odd ways of receiving name the
 ! source, even ones take any. Persistent sends are started three times.
-#include "fortran_ring.h"
+#include "fortran_ring.inc"
 
 #define SENT_BY(procedure) call post(); call MPI_Barrier(comm ERR); n = n + 1; call procedure(out, n, MPI_INTEGER, right, 7, comm ERR); call take(n)
 #define STARTED_BY(procedure) call post(); call MPI_Barrier(comm ERR); n = n + 1; call procedure(out, n, MPI_INTEGER, right, 7, comm, pair(2) ERR); call sent(); call take(n)

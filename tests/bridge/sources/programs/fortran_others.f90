@@ -3,7 +3,7 @@
 ! fortran_others.f90 - neighbourhood collectives on a line of ranks with ends and on a ring, one-sided
 ! transfers to the right neighbour, and a file. The n-th transfer or file operation moves n integers;
 ! to the i-th neighbour MPI_Neighbor_alltoallv gives i integers, the others give 3 or 4.
-#include "fortran_ring.h"
+#include "fortran_ring.inc"
 
 program fortran_others
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_ptr

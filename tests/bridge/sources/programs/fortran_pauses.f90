@@ -2,7 +2,7 @@
 !
 ! fortran_pauses.f90 - the n-th message to the right neighbour is of n integers; the second goes while
 ! measuring is paused. With `abort` as argument, rank 0 then ends all.
-#include "fortran_ring.h"
+#include "fortran_ring.inc"
 
 program fortran_pauses
   use ring
