@@ -94,10 +94,9 @@ struct CallSites::Backtrace {
   }
 };
 
-void CallSites::start(uint16_t call, uint16_t number, void (*at_first_step)()) noexcept {
+void CallSites::start(uint16_t call, uint16_t number) noexcept {
   step_call_ = call;
   step_number_ = number;
-  at_first_step_ = at_first_step;
   following_.store(true, std::memory_order_release);
 }
 
@@ -183,7 +182,7 @@ uint32_t CallSites::module_number(const char* path) noexcept {
 
 bool CallSites::closes_step(uint32_t site) noexcept {
   if (site != step_site_.load(relaxed)) return false;
-  if (step_hits_.fetch_add(1, relaxed) == 0 && at_first_step_) at_first_step_();
+  step_hits_.fetch_add(1, relaxed);
   return true;
 }
 

@@ -37,9 +37,8 @@ class CallSites {
   static constexpr uint32_t kNone = ~uint32_t(0), kNoRoom = kNone - 1;
   static constexpr uint32_t kSlots = 1024;  // of which at least half stay free
 
-  // From now on calls are followed. A hit of site `number` of `call` closes a step (0: none does);
-  // at_first_step is called before the first of them.
-  void start(uint16_t call, uint16_t number, void (*at_first_step)()) noexcept;
+  // From now on calls are followed. A hit of site `number` of `call` closes a step (0: none does).
+  void start(uint16_t call, uint16_t number) noexcept;
   // No more, for good.
   void stop() noexcept { following_.store(false, std::memory_order_relaxed); }
   bool following() const noexcept { return following_.load(std::memory_order_acquire); }
@@ -48,7 +47,7 @@ class CallSites {
   uint32_t find(uint16_t call, const void* caller, const void* frame) noexcept;
   // Notes it, or that there is no room: kNoRoom. Takes microseconds.
   uint32_t add(uint16_t call, const void* caller, const void* frame) noexcept;
-  // Whether a hit of it closes a step. The first time, setup ends before.
+  // Whether a hit of it closes a step.
   bool closes_step(uint32_t site) noexcept;
 
   uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }
@@ -85,7 +84,6 @@ class CallSites {
   std::atomic<uint32_t> size_{0}, step_site_{kNone};
   std::atomic<uint64_t> overflowed_{0}, step_hits_{0};
   uint16_t step_call_ = 0, step_number_ = 0;
-  void (*at_first_step_)() = nullptr;
   std::mutex mutex_;
   std::atomic<uint32_t> n_keys_{0};
   uint32_t n_modules_ = 0;

@@ -20,7 +20,7 @@ constexpr uint64_t kNoteEvery_ns = 1'000'000'000;
 void Session::follow_steps() {
   std::string complaint;  // none: the configuration has been checked
   step_call_ = read_step_call(config_.step_call, &complaint);
-  recorder().sites.start(step_call_.call, step_call_.number, [] { session().setup_done(); });
+  recorder().sites.start(step_call_.call, step_call_.number);
   if (config_.step_seconds <= 0) return;
   RunFacts facts;
   read_run_facts(run_.path, &facts);
