@@ -46,6 +46,7 @@ void InProcess::configure(const Config& config) {
 void InProcess::describe_run(const std::string& path, int rank, int size, const std::string& mpi,
                              const std::vector<std::string>& sources) {
   JsonObject json;
+  is_first_rank_ = rank == 0;
   json.text("run", path).integer("rank", rank).integer("size", size).text("mpi", mpi);
   json.texts("sources", sources);
   json.texts("scripts", config_.catalyst_scripts).integer("ranks", config_.catalyst_ranks);
@@ -145,6 +146,10 @@ void InProcess::show(const std::vector<Mesh::Field>* fields) noexcept try {
 
 void InProcess::finish() noexcept {
   if (library_ == Library::ready) finish_();
+  if (library_ == Library::not_loaded && wanted_ && is_first_rank_)
+    tell("catalyst-idle",
+         "no picture was made in the program (catalyst_in_process): it closed no step that was to "
+         "be shown; let it call perfield_run at the end of each time step");
   library_ = Library::unusable;
   wanted_ = false;
 }

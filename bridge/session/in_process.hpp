@@ -45,7 +45,7 @@ class InProcess {
 
   bool load() noexcept;
 
-  bool wanted_ = false, steps_begun_ = false, busy_ = false;
+  bool wanted_ = false, is_first_rank_ = false, steps_begun_ = false, busy_ = false;
   uint64_t skip_ = 0, measure_every_ = 1, sum_every_ = 1, every_ = 1;
   uint64_t step_ = 0, next_shown_ = 0;
   Config config_;

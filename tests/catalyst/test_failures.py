@@ -95,6 +95,12 @@ def test_a_rank_that_never_closes_a_step_is_not_waited_for_for_ever(in_process, 
     assert_through(result, "catalyst_patience", "all ranks")
 
 
+def test_a_program_that_closes_no_step_is_told_that_nothing_was_shown(in_process, program):
+    result = in_process(program("break;"))
+    assert_through(result, "no picture was made in the program")
+    assert not (result.cwd / "perfield-run/catalyst").exists()
+
+
 @pytest.mark.parametrize(
     "name, value", [("PERFIELD_STEP_REGION", "solve"), ("PERFIELD_STEP_CALL", "Allreduce@1")]
 )

@@ -128,6 +128,8 @@ def absent_ranks(path: Path) -> str:
     except RunError:  # there is no stream at all
         ranks = []
     started = max(started, len(ranks))
+    if ranks and ranks[0] and ranks[0].get("size") == 1:
+        return ""  # a world of one each, under another MPI's launcher: the program has been told so
     absent = [rank for rank in range(started) if rank >= len(ranks) or ranks[rank] is None]
     if len(absent) == started:
         return (
