@@ -83,6 +83,7 @@ build/heat3d/heat3d: .venv/installed $(shell find testcase/heat3d -type f 2>/dev
 .PHONY: setup build
 setup: .venv/ready ## install Debian packages and prepare .venv
 build: .venv/installed ## build the wheel and install it into .venv
+	@echo "perfield is installed in .venv; to have its commands: export PATH=$(CURDIR)/$(BIN):\$$PATH"
 
 # --- on a cluster: the measured side alone, without root, Python or network --------------------
 MPICC =

@@ -29,6 +29,7 @@ namespace {
 
 const char kHelp[] =
     "usage: perfield-exec [--print] [--] PROGRAM [ARGS ...]\n"
+    "       perfield-exec --collect RUN\n"
     "\n"
     "Starts PROGRAM so that perfield measures it. Put it before the program, behind any launcher:\n"
     "  mpirun -n 8 perfield-exec ./a.out input.txt\n"
