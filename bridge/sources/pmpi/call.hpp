@@ -9,20 +9,19 @@
 
 namespace perfield::pmpi {
 
-// While a Fortran wrapper is on its way through the MPI, which may go on by the C functions: what
-// they begin and end is the Fortran wrapper's to follow.
-extern __thread bool inside_fortran __attribute__((tls_model("initial-exec")));
+// The frame of a Fortran wrapper on its way through the MPI, which may go on by the C functions:
+// what they begin and end is the Fortran wrapper's to follow. Else nullptr.
+extern __thread const void* fortran_frame __attribute__((tls_model("initial-exec")));
 
 // Whether requests and messages of this call are to be followed: also while measuring is paused.
-inline bool following() noexcept { return library.awake && !inside_fortran; }
+inline bool following() noexcept { return library.awake && !fortran_frame; }
 
 class Call {
  public:
   // caller and frame: of the wrapper that makes the object.
   explicit Call(perfield_call kind, const void* caller = __builtin_return_address(0),
                 const void* frame = __builtin_frame_address(0)) noexcept
-      : Call(kind, library.awake ? perfield_call_enter(kind, following() ? caller : nullptr, frame)
-                                 : perfield_entered{0, 0}) {}
+      : Call(kind, enter(kind, caller, frame)) {}
   ~Call() {
     if (entered) perfield_call_leave(kind, entered, bytes_out, bytes_in);
     if (after_) perfield_call_after(after_);
@@ -39,6 +38,16 @@ class Call {
   uint64_t bytes_out = 0, bytes_in = 0;
 
  private:
+  static perfield_entered enter(perfield_call kind, const void* caller,
+                                const void* frame) noexcept {
+    // No callee's frame, or inside no call: an error handler left the Fortran wrapper by an
+    // exception or longjmp.
+    if (frame >= fortran_frame) fortran_frame = nullptr;
+    if (!library.awake) return {0, 0};
+    const perfield_entered begun = perfield_call_enter(kind, following() ? caller : nullptr, frame);
+    if (begun.stamp) fortran_frame = nullptr;
+    return begun;
+  }
   Call(perfield_call kind, perfield_entered begun) noexcept
       : entered(begun.stamp), kind(kind), after_(begun.after) {}
   const uint64_t after_;

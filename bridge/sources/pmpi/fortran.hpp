@@ -2,7 +2,7 @@
 //
 // fortran.hpp - arguments of Fortran as they arrive: each by its address, handles as integers.
 // They are handed on as they are, to the next Fortran function, and become those of C only to be
-// counted by the same rules. With MPICH that function goes on by the C names: see inside_fortran.
+// counted by the same rules. With MPICH that function goes on by the C names: see fortran_frame.
 #pragma once
 
 #include <cstring>
@@ -110,10 +110,10 @@ struct NextFortran {
   Function* function;
   template <typename... Arguments>
   [[gnu::always_inline]] void operator()(Arguments... arguments) const {
-    const bool before = inside_fortran;
-    inside_fortran = true;
+    const void* before = fortran_frame;
+    fortran_frame = __builtin_frame_address(0);
     function(arguments...);
-    inside_fortran = before;
+    fortran_frame = before;
   }
 };
 template <typename Function>

@@ -16,7 +16,7 @@
 
 namespace perfield::pmpi {
 
-__thread bool inside_fortran = false;
+__thread const void* fortran_frame = nullptr;
 
 namespace {
 

@@ -237,6 +237,21 @@ def test_requests_begun_in_one_language_and_completed_in_another_count(
         assert {call: counted.calls[rank, call] for call in calls} == calls
 
 
+@pytest.mark.parametrize("how", ["step_call", "run"])
+def test_calls_are_followed_after_one_of_fortran_was_left_by_longjmp(
+    mpi, build_c, programs, perfield_flags, counted_in, bin_dir, how
+):
+    library = {"openmpi": "-lmpi_mpifh", "mpich": "-lmpichfort"}[mpi.name]
+    flags = ["-D_GNU_SOURCE", *perfield_flags("--cflags"), *perfield_flags("--libs")]
+    program = build_c(programs / "left_call.c", library, *flags, by=mpi)
+    env = {"PERFIELD_STEP_CALL": "Allreduce@1"} if how == "step_call" else {}
+    result = mpi.run(1, bin_dir / "perfield-exec", program, how, env=env)
+    assert result.returncode == 0, result.stderr
+    run = result.cwd / "perfield-run"
+    assert len(perfield.open(run)) == (9 if how == "step_call" else 1)
+    assert counted_in(run).received_by(0) == {0: (10, 10 * INT)}
+
+
 def fortran_symbols(*libraries: Path) -> set[str]:
     """Names of MPI's Fortran functions that the libraries define, as gfortran's programs ask for them."""
     listed = subprocess.run(
