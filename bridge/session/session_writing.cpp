@@ -2,7 +2,6 @@
 //
 // session_writing.cpp - when entries and fields are written, how much of the disk they may take,
 // and what happens when that fails. Runs under the session's lock.
-#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "session/environment.hpp"
 #include "session/session.hpp"
 #include "session/tell.hpp"
+#include "stream/shared_note.hpp"
 
 namespace perfield {
 namespace {
@@ -36,18 +36,10 @@ Sharing read_note(const std::string& path) {
   return sharing;
 }
 
-// Leaves a note for all ranks, unless another was faster, and returns what stands there. A link is
-// made whole or not at all.
-Sharing leave_note(const std::string& path, uint64_t from, uint64_t factor) {
-  std::string text = std::to_string(from) + " " + std::to_string(factor);
-  std::string draft = path + "-" + stream_stem() + "-" + std::to_string(getpid());
-  int fd = open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return {};
-  bool whole = write(fd, text.data(), text.size()) == ssize_t(text.size());
-  close(fd);
-  if (whole && link(draft.c_str(), path.c_str()) != 0) whole = errno == EEXIST;
-  unlink(draft.c_str());
-  return whole ? read_note(path) : Sharing{};
+// Unless another rank was faster; returns what stands there.
+Sharing agree(const std::string& path, uint64_t from, uint64_t factor) {
+  const std::string text = std::to_string(from) + " " + std::to_string(factor);
+  return leave_note(path, text) ? read_note(path) : Sharing{};
 }
 
 }  // namespace
@@ -134,8 +126,7 @@ void Session::limit_record() noexcept {
     for (double left = 1.0 - used / double(config_.record_limit);
          left < 1.0 / double(2 * factor) && factor < 1u << 20;)
       factor *= 2;
-    if (!sharing.factor && factor > sharing_)
-      sharing = leave_note(note, step_ + kLimitEvery, factor);
+    if (!sharing.factor && factor > sharing_) sharing = agree(note, step_ + kLimitEvery, factor);
     if (sharing.factor && step_ >= sharing.from) share_entries(sharing.factor);
   } catch (...) {
     // no memory for a name: the limit is looked at again

@@ -199,7 +199,7 @@ void NodeFiles::join(const std::string& stage, uint64_t run_id) {
     const std::string file = directory_ + "/stream.pf";
     lock_ = open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (lock_ < 0 && errno == ENOENT) continue;  // collected since mkdir
-    if (lock_ < 0) fail("cannot make " + file);
+    if (lock_ < 0) give_up("cannot make " + file);
     if (flock(lock_, LOCK_SH | LOCK_NB) != 0 || !still_there(lock_, file)) continue;
     if (exists(collected)) {  // just before the file was made anew
       unlink(file.c_str());
@@ -207,10 +207,23 @@ void NodeFiles::join(const std::string& stage, uint64_t run_id) {
       continue;
     }
     if (!write_note(run_, {name_, host_name(), directory_}))
-      fail("cannot write " + note_path(run_, name_));
+      give_up("cannot write " + note_path(run_, name_));
     return;
   }
   throw std::runtime_error("no name for this node's directory there is free");
+}
+
+// Leaves nothing behind of what join made, unless others use it.
+void NodeFiles::give_up(const std::string& what) {
+  const int reason = errno;
+  const std::string file = directory_ + "/stream.pf";
+  struct stat facts {};
+  if (lock_ >= 0 && flock(lock_, LOCK_EX | LOCK_NB) == 0 && still_there(lock_, file) &&
+      fstat(lock_, &facts) == 0 && facts.st_size == 0)
+    unlink(file.c_str());
+  rmdir(directory_.c_str());
+  errno = reason;
+  fail(what);
 }
 
 void NodeFiles::release() noexcept {

@@ -36,6 +36,7 @@ class NodeFiles {
 
  private:
   void join(const std::string& stage, uint64_t run_id);
+  [[noreturn]] void give_up(const std::string& what);
 
   std::string run_, name_, directory_;
   int lock_ = -1;

@@ -4,16 +4,14 @@
 #include "stream/staging_note.hpp"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <fstream>
 
 #include "recorder/config_toml.hpp"
 #include "stream/decode_json.hpp"
 #include "stream/json.hpp"
+#include "stream/shared_note.hpp"
 
 namespace perfield {
 namespace {
@@ -33,15 +31,9 @@ std::string note_path(const std::string& run, const std::string& name) {
 }
 
 bool write_note(const std::string& run, const StagingNote& note) {
-  const std::string path = note_path(run, note.name);
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file < 0) return errno == EEXIST;
-  const std::string text =
-      JsonObject().text("host", note.host).text("directory", note.directory).str() + "\n";
-  const bool whole = write(file, text.data(), text.size()) == ssize_t(text.size());
-  const bool good = close(file) == 0 && whole;
-  if (!good) unlink(path.c_str());
-  return good;
+  return leave_note(
+      note_path(run, note.name),
+      JsonObject().text("host", note.host).text("directory", note.directory).str() + "\n");
 }
 
 std::vector<StagingNote> read_notes(const std::string& run) {

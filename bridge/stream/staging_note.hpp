@@ -18,7 +18,7 @@ std::string note_path(const std::string& run, const std::string& name);
 // False (errno) if it cannot be written; a note of that name which is there already stays.
 bool write_note(const std::string& run, const StagingNote& note);
 
-// All notes of a run, by name; those that are being written are left out.
+// All notes of a run, by name.
 std::vector<StagingNote> read_notes(const std::string& run);
 
 }  // namespace perfield

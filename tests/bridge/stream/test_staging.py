@@ -265,6 +265,89 @@ def test_ranks_that_come_when_all_others_have_ended_stage_anew(build_c, perfield
     assert len(list((tmp_path / "perfield-run/stream").glob("*.pf"))) == 3
 
 
+# What becomes of the note that says where a node's files lie.
+NOTES = """
+#define _GNU_SOURCE
+#include "perfield.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static int is(const char* what) {
+  const char* given = getenv("NOTE");
+  return given && !strcmp(given, what);
+}
+ssize_t write(int file, const void* bytes, size_t n) {
+  if (n > 7 && !memcmp(bytes, "{\\"host\\"", 7)) {
+    if (is("kills")) kill(getpid(), SIGKILL);
+    if (is("full")) return errno = ENOSPC, -1;
+  }
+  return syscall(SYS_write, file, bytes, n);
+}
+int link(const char* from, const char* to) {
+  if (is("no links")) return errno = EPERM, -1;
+  return syscall(SYS_linkat, -100, from, -100, to, 0);
+}
+int main(void) {
+  perfield_initialize();
+  perfield_begin("work");
+  perfield_end("work");
+  perfield_run(1, 1);
+  if (getenv("KILLED")) {
+    perfield_run(2, 2);
+    kill(getpid(), SIGKILL);
+  }
+  return 0;
+}
+"""
+
+
+@pytest.fixture
+def noted(build_c, perfield_flags, stage, tmp_path):
+    """noted(**env): runs the program of one rank of one run; its exit code and what it said."""
+    flags = ["-rdynamic", "-w", *perfield_flags("--cflags"), *perfield_flags("--libs")]
+    program = build_c(NOTES, *flags, mpi=False)
+
+    def run(**env: str) -> tuple[int, str]:
+        ours = {"PERFIELD_STAGE": str(stage), "PERFIELD_RUN_ID": "00000000000000aa"}
+        ours |= {"PERFIELD_FLUSH_SECONDS": "0"}
+        result = subprocess.run(
+            [program],
+            env=clean_environment(ours | env),
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return result.returncode, result.stderr
+
+    return run
+
+
+def test_a_rank_killed_while_it_leaves_its_note_hides_nothing_of_the_next(noted, stage, collect, tmp_path):
+    assert noted(NOTE="kills")[0] == -9
+    assert not list((tmp_path / "perfield-run/stream").glob(".staged-*"))
+    assert noted(KILLED="1")[0] == -9
+    code, said = collect(tmp_path / "perfield-run")
+    assert code == 0 and said.startswith("collected  ")
+    assert list(stage.iterdir()) == []
+
+
+def test_a_rank_that_cannot_leave_its_note_leaves_nothing_in_the_stage(noted, stage, tmp_path):
+    code, said = noted(NOTE="full")
+    assert code == 0 and "cannot write " in said and "No space left on device" in said
+    assert list(stage.iterdir()) == []
+    assert perfield.open(tmp_path / "perfield-run").frame(0).values["work_count"].tolist() == [1]
+
+
+def test_a_note_is_left_where_the_file_system_has_no_links(noted, collect, tmp_path):
+    code, said = noted(NOTE="no links", KILLED="1")
+    assert code == -9 and "nothing is staged" not in said
+    assert collect(tmp_path / "perfield-run")[0] == 0
+
+
 def test_a_staged_file_that_is_gone_is_told(killed, stage, collect):
     shutil.rmtree(stage)
     code, said = collect(killed)
