@@ -7,7 +7,7 @@
 ! (With a glibc older than 2.34 the look-up itself wants -ldl.) perfield.h says of each call more.
 !
 !   use perfield
-!   integer :: solve
+!   integer :: solve      ! with -fdefault-integer-8 or the like: integer(c_int32_t)
 !   solve = perfield_region_define("solve", __FILE__, __LINE__)    ! file and line may be left out
 !   call perfield_mesh_image(0, [0, ni, 0, nj, 0, nk], origin, spacing)
 !   call perfield_field(0, "pressure", perfield_cells, q(5, 1:ni, 1:nj, 1:nk))
