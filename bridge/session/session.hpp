@@ -95,6 +95,7 @@ class Session {
 
   // Takes what was counted into carry and stops the step's clock.
   void stop_clock(uint64_t now) noexcept;
+  void cut_clock(uint64_t now) noexcept;
   void stop_measuring() noexcept;  // for good
   void give_up(const char* what) noexcept;
   void start_clock() noexcept;

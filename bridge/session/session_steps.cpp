@@ -30,7 +30,12 @@ bool Session::is_measured(uint64_t step) const noexcept {
 void Session::start_clock() noexcept {
   Recorder& r = recorder();
   if (paused_ > 0) flags_ |= kStepPaused;
-  if (paused_ > 0 || !is_measured(step_)) return;
+  const bool counts = r.state() == Activity::active;  // see cut_clock
+  if (paused_ > 0 || !is_measured(step_)) {
+    if (counts) r.close();
+    return;
+  }
+  if (counts && windowed_) return;
   counting_since_ = r.clock.ticks();
   r.open(counting_since_);
 }
@@ -43,6 +48,17 @@ void Session::stop_clock(uint64_t now) noexcept {
   measured_ticks_ += now - counting_since_;
 }
 
+// Between two steps. Other threads go on, and what they do meanwhile counts for the next one; so
+// does their time where the clock closes steps, and the program knows nothing of it.
+void Session::cut_clock(uint64_t now) noexcept {
+  Recorder& r = recorder();
+  if (r.state() != Activity::active) return;
+  r.fold(now);
+  if (windowed_) r.open(now);
+  measured_ticks_ += now - counting_since_;
+  counting_since_ = now;
+}
+
 void Session::setup_done() noexcept {
   in_process_.steps_begin();
   if (!awake()) return;
@@ -51,7 +67,7 @@ void Session::setup_done() noexcept {
   Gate::Pass pass(gate_);
   if (!pass || phase_ != Phase::setup) return;
   try {
-    stop_clock(now);
+    cut_clock(now);
     write_step(StepKind::setup, 0, 0, NAN, now);
   } catch (const std::exception& e) {
     return give_up(e.what());
@@ -106,12 +122,12 @@ void Session::close(int64_t label, double time, uint64_t now) noexcept {
   limit_record();
   uint64_t then = r.clock.ticks();
   own_ticks_ += then - now;
-  if (span_ == 0) begin_ticks_ = then;
+  if (span_ == 0) begin_ticks_ = windowed_ ? now : then;
   start_clock();
 }
 
 void Session::count_step(int64_t label, double time, uint64_t now) {
-  stop_clock(now);
+  cut_clock(now);
   if (phase_ == Phase::setup) {  // nobody said where setup ends: here, then
     write_step(StepKind::setup, 0, label, time, now);
     phase_ = Phase::steps;

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import perfield
@@ -50,11 +51,11 @@ end program
 
 @pytest.fixture
 def measure(mpi, perfield_cli, tmp_path):
-    """measure(program, *arguments, step_call="", n=2): (run, stderr) by `perfield run` with this MPI."""
+    """measure(program, *arguments, n=2, **settings): (run, stderr) by `perfield run` with this MPI."""
 
-    def run(program: Path, *arguments: object, step_call: str = "", n: int = 2):
-        name = f"perfield-run-{step_call or 'first'}"
-        setting = ["--set", f"step_call={step_call}"] if step_call else []
+    def run(program: Path, *arguments: object, n: int = 2, **settings: str):
+        name = f"perfield-run-{program.name}-{'-'.join(settings.values()) or 'first'}"
+        setting = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
         words = ["--launcher", f"mpirun.{mpi.name}", "--run-directory", name, *setting, "-n", n, "--"]
         result = perfield_cli("run", *words, program, *arguments, cwd=tmp_path)
         assert result.returncode == 0, result.stderr
@@ -104,6 +105,22 @@ def test_patterns_that_are_built_without_perfield_have_a_call_that_closes_their_
     assert len(run) == STEPS - 1
     assert run.steps_closed.tolist() == [STEPS - 1] * n
     assert len({frame.values["sent_count"].sum() for frame in run.frames()}) == 1
+
+
+def test_windows_of_the_clock_lose_no_message_of_the_heat_case_and_of_a_pattern(
+    silent_heat3d, build_c, mpi, measure
+):
+    pattern = build_c(CASES / "patterns/multigrid.c", "-DWITHOUT_PERFIELD", "-lm", by=mpi)
+    heat = (*BOX, "--max-num-time-steps", 100, "--hot-spot", 5)
+    for program, arguments in ((silent_heat3d, heat), (pattern, (20_000,))):
+        whole, _ = measure(program, *arguments)
+        run, _ = measure(program, *arguments, step_seconds="0.01")
+        parts = [run.setup, *run.frames(), run.teardown]
+        sent = np.nansum([part.values["sent_count"] for part in parts], axis=0)
+        assert sent.tolist() == whole.frame(0).values["sent_count"].tolist()
+        labels = [frame.label for frame in run.frames()]
+        assert len(labels) >= 3
+        assert labels == list(range(labels[0], labels[0] + len(labels)))
 
 
 def test_fortran_program_has_sites_told_apart_by_their_callers(mpi, measure, tmp_path):

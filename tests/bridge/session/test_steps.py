@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 LOOP = """
@@ -301,3 +302,30 @@ def test_the_largest_settings_are_survived(measured, setting):
     run, result = measured(LOOP, env={f"PERFIELD_{setting}": str(largest)})
     assert "perfield: " not in result.stderr
     assert run.steps_closed.tolist() == [12]
+
+
+def test_what_another_thread_does_while_a_step_closes_is_never_lost(measured):
+    run, _ = measured(
+        """
+      perfield_initialize();
+      pthread_t other;
+      pthread_create(&other, 0, enter_often, 0);
+      for (int s = 0; !done; ++s) perfield_run(s, s);
+      pthread_join(other, 0);
+    """,
+        before="""
+      #include <pthread.h>
+      static volatile int done = 0;
+      static void* enter_often(void* nothing) {
+        perfield_region region = REGION("often");
+        for (int i = 0; i < 2000000; ++i) { perfield_region_begin(region); perfield_region_end(region); }
+        done = 1;
+        return nothing;
+      }
+    """,
+        flags=["-pthread"],
+        real_time=True,
+    )
+    assert len(run) > 100
+    steps = run.dataset()["region_count"].sel(region="often").sum()
+    assert np.nansum([steps, run.teardown.values["often_count"][0]]) == 2_000_000
