@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// elf_program.cpp - see elf_program.hpp. Only the program headers and the dynamic section are read,
-// from a private mapping; every offset is checked, since a program may be cut short or damaged.
+// elf_program.cpp - see elf_program.hpp. Read are the program headers, the dynamic section and
+// the names that a file asks for.
 #include "launcher/elf_program.hpp"
 
-#include <elf.h>
-#include <fcntl.h>
 #include <glob.h>
-#include <link.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -20,47 +16,10 @@
 #include <set>
 #include <sstream>
 
+#include "launcher/elf_symbols.hpp"
+
 namespace perfield {
 namespace {
-
-class Mapping {
- public:
-  explicit Mapping(const std::string& path) {
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat facts {};
-    if (file < 0) return;
-    if (fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0) {
-      void* start =
-          mmap(nullptr, static_cast<size_t>(facts.st_size), PROT_READ, MAP_PRIVATE, file, 0);
-      if (start != MAP_FAILED) {
-        start_ = static_cast<const char*>(start);
-        size_ = static_cast<size_t>(facts.st_size);
-      }
-    }
-    close(file);
-  }
-  ~Mapping() {
-    if (start_) munmap(const_cast<char*>(start_), size_);
-  }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-
-  // The object at that offset, copied; false if the file ends before it does.
-  template <class Object>
-  bool read(uint64_t offset, Object* object) const {
-    if (offset > size_ || size_ - offset < sizeof(Object)) return false;
-    std::memcpy(object, start_ + offset, sizeof(Object));
-    return true;
-  }
-  std::string text(uint64_t offset) const {
-    if (offset >= size_) return "";
-    return std::string(start_ + offset, strnlen(start_ + offset, size_ - offset));
-  }
-
- private:
-  const char* start_ = nullptr;
-  size_t size_ = 0;
-};
 
 std::string directory_of(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -79,7 +38,7 @@ void add_directories(const std::string& colon_list, const std::string& origin,
   }
 }
 
-void read_dynamic(const Mapping& file, const std::vector<ElfW(Phdr)>& segments,
+void read_dynamic(const MappedFile& file, const std::vector<ElfW(Phdr)>& segments,
                   const std::string& origin, ElfFile* elf) {
   const auto offset_of = [&](uint64_t address) -> uint64_t {
     for (const ElfW(Phdr) & segment : segments)
@@ -139,12 +98,12 @@ std::string find_in(const std::vector<std::string>& directories, const std::stri
 
 ElfFile read_elf(const std::string& path) {
   ElfFile elf;
-  const Mapping file(path);
+  const MappedFile file(path.c_str());
   unsigned char ident[EI_NIDENT];
   if (!file.read(0, &ident) || std::memcmp(ident, ELFMAG, SELFMAG) != 0) return elf;
   elf.is_elf = true;
   ElfW(Ehdr) header{}, own{};
-  const Mapping self("/proc/self/exe");
+  const MappedFile self("/proc/self/exe");
   elf.other_machine = ident[EI_CLASS] != (sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32) ||
                       !file.read(0, &header) || !self.read(0, &own) ||
                       header.e_machine != own.e_machine;
@@ -157,6 +116,7 @@ ElfFile read_elf(const std::string& path) {
     if (segment.p_type == PT_INTERP) elf.asks_for_loader = true;
   }
   read_dynamic(file, segments, directory_of(path), &elf);
+  elf.asks_for_hooks = asks_for(ElfSymbols(file, SHT_DYNSYM), "__cyg_profile_func_enter");
   return elf;
 }
 
@@ -183,7 +143,7 @@ bool gains_rights(const std::string& path) {
   return geteuid() != 0 && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
-std::vector<std::string> needed_libraries(const std::string& path) {
+std::vector<std::string> needed_libraries(const std::string& path, bool* hooks) {
   constexpr size_t kMost = 400;  // libraries; a bound for damaged files, not for programs
   std::vector<std::string> names;
   std::set<std::string> seen = {"libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1"};
@@ -193,6 +153,7 @@ std::vector<std::string> needed_libraries(const std::string& path) {
     const ElfFile elf = read_elf(files.front());
     files.pop_front();
     if (own_path.empty()) own_path = elf.search_path;
+    if (hooks && elf.asks_for_hooks) *hooks = true;
     for (const std::string& name : elf.needed) {
       if (!seen.insert(name).second) continue;
       names.push_back(name);

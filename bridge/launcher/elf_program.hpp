@@ -13,6 +13,7 @@ struct ElfFile {
   bool is_elf = false;
   bool other_machine = false;    // of another word length or processor than this process
   bool asks_for_loader = false;  // PT_INTERP: without it a program is static
+  bool asks_for_hooks = false;   // __cyg_profile_func_enter is to come from elsewhere
   std::vector<std::string> needed;
   std::vector<std::string> search_path;  // RUNPATH or RPATH, with $ORIGIN replaced
 };
@@ -26,7 +27,8 @@ std::string find_program(const std::string& name);
 bool gains_rights(const std::string& path);
 
 // Names of all libraries that loading this file brings, as far as their files can be found.
-std::vector<std::string> needed_libraries(const std::string& path);
+// hooks, if given: set to whether the file or one of them asks_for_hooks.
+std::vector<std::string> needed_libraries(const std::string& path, bool* hooks = nullptr);
 
 // Whether the loader would find a library of that name for this program.
 bool finds_library(const std::string& program, const std::string& name);

@@ -112,10 +112,12 @@ Preload choose_preload(const std::string& program, const std::string& mpi) {
   if (elf.is_elf && !elf.asks_for_loader)
     return refuse("it is linked statically, so nothing can be preloaded; link it dynamically");
 
-  const std::vector<std::string> needed = needed_libraries(program);
+  bool hooks = false;
+  const std::vector<std::string> needed = needed_libraries(program, &hooks);
   std::vector<std::string> wanted = choose_wrappers(program, needed, mpi);
   for (const std::string& name : needed)
     if (name == "libOpenFOAM.so") wanted.push_back("libperfield_openfoam.so");
+  if (hooks) wanted.push_back("libperfield_functions.so");
   for (const std::string& name : wanted) {
     const std::string path = find_library(name);
     const bool mpich = name == "libperfield_mpich.so";

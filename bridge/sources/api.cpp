@@ -9,6 +9,7 @@
 
 #include "perfield.h"
 #include "recorder/events.h"
+#include "recorder/functions.h"
 #include "recorder/recorder.hpp"
 #include "session/environment.hpp"
 #include "session/session.hpp"
@@ -89,6 +90,11 @@ PERFIELD_EXPORT int perfield_measuring(void) {
 PERFIELD_EXPORT perfield_region perfield_region_define(const char* name, const char* file,
                                                        int line) {
   return recorder().regions.define(name, file, line) + 1;
+}
+
+uint32_t perfield_source_function_entered(const char* name) noexcept {
+  wake_at_first_use();
+  return perfield_region_define(name, nullptr, 0);
 }
 
 PERFIELD_EXPORT void perfield_region_begin(perfield_region region) { enter(region, -1); }

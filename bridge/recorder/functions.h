@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// functions.h - what a source of compiled functions asks, beside what stands in events.h: which
+// functions are regions, and the regions themselves. Not on the hot path.
+#pragma once
+
+#include <cstdint>
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+// The region that a function is, given its symbol: its name as the configuration's `regions` or
+// `step_region` have it, or NULL. The text is the caller's to free.
+char* perfield_source_function(const char* symbol) noexcept;
+// The handle of that region, at its first entry: this also starts measuring in a program in which
+// no wrapped MPI_Init is going to.
+uint32_t perfield_source_function_entered(const char* name) noexcept;
+
+}  // extern "C"
+#pragma GCC visibility pop

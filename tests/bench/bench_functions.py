@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a function costs that was compiled with -finstrument-functions and is no region."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import tempfile
+from pathlib import Path
+
+import programs
+from report import figure
+
+HOOK_NS = 5  # above the empty hooks of the C library
+SOURCE = Path(__file__).resolve().parent / "programs/functions.c"
+
+
+def main() -> None:
+    """Prints all figures."""
+    with tempfile.TemporaryDirectory() as name:
+        program = Path(name) / "functions"
+        subprocess.run(["gcc", "-O2", "-finstrument-functions", SOURCE, "-o", program], check=True)
+
+        def hooks(measured: bool, regions: str = "chosen") -> list[float]:
+            printed = programs.run(1, program, measured=measured, PERFIELD_REGIONS=regions)
+            return [float(line) / 2 for line in printed.split()]
+
+        empty = hooks(measured=False)
+        bare = statistics.median(empty)
+        figure("an empty hook of a function", empty, "ns", target=None)
+        for regions, label in (("chosen", "another function is a region"), ("*", "no function is a region")):
+            added = [value - bare for value in hooks(measured=True, regions=regions)]
+            figure(f"a hook of a function that is not chosen, added ({label})", added, "ns", target=HOOK_NS)
+
+
+if __name__ == "__main__":
+    main()

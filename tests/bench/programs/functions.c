@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * functions.c - what the hooks of -finstrument-functions cost: prints one number per repetition, ns
+ * per call of a function that does nothing, with both its hooks. The program's other function is
+ * there to be chosen.
+ */
+#include <stdio.h>
+#include <time.h>
+
+enum { kRepetitions = 41, kCalls = 1000000 };
+
+#define UNSEEN __attribute__((no_instrument_function))
+
+__attribute__((noinline)) void nothing(void) { __asm__ volatile(""); }
+__attribute__((noinline)) void chosen(void) { __asm__ volatile(""); }
+
+UNSEEN static double now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+UNSEEN int main(void) {
+  chosen();
+  for (int repetition = 0; repetition < kRepetitions; repetition++) {
+    double begin = now_ns();
+    for (int i = 0; i < kCalls; i++) nothing();
+    printf("%.3f\n", (now_ns() - begin) / kCalls);
+  }
+  return 0;
+}

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Functions of programs compiled with -finstrument-functions: chosen by name, counted exactly."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+import perfield
+
+HOOKS = "-finstrument-functions"
+STEPS, CALLS = 3, 5
+
+FLOW = """
+#include <csetjmp>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+volatile double sink;
+static void relax(double x) { sink = x; }
+namespace flow {
+template <class Real> struct Solver {
+  void advance(Real x) { relax(x); }
+  void advance(int n) { relax(n); }
+};
+}
+namespace { void limit() { sink = 1; } }
+void fail() { throw std::runtime_error("no convergence"); }
+extern "C" void recover() { try { fail(); } catch (const std::exception&) {} }
+std::jmp_buf back;
+void leap() { std::longjmp(back, 1); }
+void dive() { if (!setjmp(back)) leap(); }
+extern "C" void time_step() {
+  flow::Solver<double> solver;
+  for (int i = 0; i < 5; ++i) solver.advance(0.5);
+  solver.advance(1);
+  limit();
+  recover();
+  dive();
+}
+"""
+MAIN = "int main() { for (int i = 0; i < 3; ++i) time_step(); }\n"
+
+
+@pytest.fixture
+def follow(execute, tmp_path):
+    """follow(program, regions, step_region="time_step"): runs it; the Run and the finished process."""
+
+    def run(program, regions: str, step_region: str = "time_step"):
+        env = {"PERFIELD_REGIONS": regions, "PERFIELD_STEP_REGION": step_region}
+        result = execute("perfield-exec", program, env=env)
+        assert result.returncode == 0, result.stderr
+        return perfield.open(tmp_path / "perfield-run"), result
+
+    return run
+
+
+@pytest.fixture
+def flow(build_c):
+    """The program above, whose step is a function."""
+    return build_c(FLOW + MAIN, HOOKS, name="flow.cpp", mpi=False)
+
+
+def names(run) -> set[str]:
+    """Names of the run's regions."""
+    return {region.name for region in run.regions}
+
+
+def counts(run, field: str) -> list[float]:
+    """A field of rank 0, step by step."""
+    return [float(run.frame(i).values[field][0]) for i in range(len(run))]
+
+
+@pytest.mark.parametrize(
+    ("glob", "region", "calls"),
+    [
+        ("advance", "advance", CALLS + 1),
+        ("flow::*", "flow::Solver<double>::advance", CALLS + 1),
+        ("flow::Solver<double>::advance(int)", "flow::Solver<double>::advance(int)", 1),
+        ("_ZN4flow6SolverIdE7advanceEd", "_ZN4flow6SolverIdE7advanceEd", CALLS),
+        ("rel?x", "relax", CALLS + 1),
+        ("limit", "limit", 1),
+    ],
+)
+def test_a_function_is_a_region_by_each_of_its_names(flow, follow, glob, region, calls):
+    run, _ = follow(flow, glob)
+    assert names(run) == {region}
+    (found,) = [known for known in run.regions if known.name == region]
+    assert counts(run, f"{found.field}_count") == [calls] * STEPS
+
+
+def test_a_lone_star_chooses_no_function_but_the_step(flow, follow):
+    run, _ = follow(flow, "*")
+    assert len(run) == STEPS
+    assert names(run) == {"time_step"}
+
+
+def test_functions_that_are_left_by_an_exception_or_a_jump_keep_the_counts_right(flow, follow):
+    run, _ = follow(flow, "fail,recover,leap,dive")
+    assert len(run) == STEPS
+    for function in ("fail", "recover", "leap", "dive"):
+        assert counts(run, f"{function}_count") == [1] * STEPS
+
+
+def test_calls_on_all_threads_are_counted(build_c, follow):
+    body = """
+    int main() {
+      for (int i = 0; i < 3; ++i) {
+        std::vector<std::thread> team;
+        for (int t = 0; t < 8; ++t)
+          team.emplace_back([] { for (int n = 0; n < 1000; ++n) relax(n); });
+        for (std::thread& member : team) member.join();
+        time_step();
+      }
+    }
+    """
+    program = build_c(FLOW + body, HOOKS, "-pthread", name="team.cpp", mpi=False)
+    run, _ = follow(program, "relax")
+    first, *others = counts(run, "relax_count")
+    assert first == CALLS + 1  # what comes before the first step is setup
+    assert others == [8000 + CALLS + 1] * (STEPS - 1)
+
+
+def test_functions_of_the_programs_own_library_are_found(build_c, follow, tmp_path):
+    library = tmp_path / "libflow.so"
+    source = tmp_path / "flow.cpp"
+    source.write_text(FLOW)
+    subprocess.run(["g++", "-shared", "-fPIC", HOOKS, source, "-o", library], check=True)
+    link = f"-L{tmp_path}", "-l:libflow.so", f"-Wl,-rpath,{tmp_path}"
+    main = 'extern "C" void time_step();\n' + MAIN
+    program = build_c(main, *link, name="uses_flow.cpp", mpi=False)
+    run, _ = follow(program, "relax")
+    assert counts(run, "relax_count") == [CALLS + 1] * STEPS
+
+
+def test_a_stripped_program_shows_what_it_exports(build_c, follow):
+    program = build_c(FLOW + MAIN, HOOKS, "-rdynamic", "-s", name="stripped.cpp", mpi=False)
+    run, _ = follow(program, "relax,recover")
+    assert names(run) == {"recover"}  # relax is static
+    assert counts(run, "recover_count") == [1] * STEPS
+
+
+FORTRAN = """
+module flow
+contains
+  subroutine advance(x)
+    real, intent(inout) :: x
+    integer :: i
+    do i = 1, 5
+      call relax(x)
+    end do
+    call inner
+  contains
+    subroutine inner
+      x = x / 2
+    end subroutine
+  end subroutine
+end module
+subroutine relax(x)
+  real, intent(inout) :: x
+  x = x + 1
+end subroutine
+program main
+  use flow
+  real :: x = 0
+  integer :: i
+  do i = 1, 3
+    call advance(x)
+  end do
+end program
+"""
+
+
+@pytest.mark.parametrize("advance", ["advance", "flow::advance", "__flow_MOD_advance"])
+@pytest.mark.parametrize("relax", ["relax", "relax_"])
+def test_fortran_procedures_are_named_as_in_the_source_or_by_their_symbols(follow, tmp_path, advance, relax):
+    (tmp_path / "flow.f90").write_text(FORTRAN)
+    argv = ["gfortran", "-O1", HOOKS, "flow.f90", "-o", "flow"]
+    subprocess.run(argv, cwd=tmp_path, check=True)
+    run, _ = follow(tmp_path / "flow", f"inner,{relax}", advance)
+    assert names(run) == {relax, "inner"}
+    assert counts(run, f"{relax}_count") == [CALLS] * STEPS
+    assert counts(run, "inner_count") == [1] * STEPS
+
+
+def test_functions_of_an_mpi_program_are_counted_on_each_rank(build_c, mpi, bin_dir):
+    body = """
+    #include <mpi.h>
+    void relax(void) {}
+    void time_step(int n) { while (n-- > 0) relax(); MPI_Barrier(MPI_COMM_WORLD); }
+    int main(int argc, char** argv) {
+      int rank;
+      MPI_Init(&argc, &argv);
+      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+      for (int i = 0; i < 3; ++i) time_step(rank + 1);
+      MPI_Finalize();
+    }
+    """
+    program = build_c(body, HOOKS, by=mpi)
+    env = {"PERFIELD_REGIONS": "main,relax", "PERFIELD_STEP_REGION": "time_step"}
+    result = mpi.run(2, bin_dir / "perfield-exec", program, env=env)
+    assert result.returncode == 0, result.stderr
+    run = perfield.open(result.cwd / "perfield-run")
+    assert len(run) == STEPS
+    for i in range(STEPS):
+        assert run.frame(i).values["relax_count"].tolist() == [1, 2]
+
+
+def preloads_functions(result) -> bool:
+    """Whether `perfield-exec --print` names the library."""
+    assert result.returncode == 0, result.stderr
+    return "libperfield_functions.so" in result.stdout
+
+
+def test_only_programs_that_call_the_hooks_get_the_library(execute, build_c, flow):
+    plain = build_c(FLOW + MAIN, name="flow.cpp", mpi=False)
+    assert preloads_functions(execute("perfield-exec", "--print", flow))
+    assert not preloads_functions(execute("perfield-exec", "--print", plain))
+
+
+def test_a_program_with_hooks_of_its_own_keeps_them(execute, build_c):
+    skip = "__attribute__((no_instrument_function))"
+    hooks = "".join(
+        f'extern "C" {skip} void __cyg_profile_func_{way}(void*, void*) {{}}\n' for way in ("enter", "exit")
+    )
+    program = build_c(hooks + FLOW + MAIN, HOOKS, "-rdynamic", name="hooks.cpp", mpi=False)
+    assert not preloads_functions(execute("perfield-exec", "--print", program))
