@@ -55,6 +55,17 @@ void perfield_waited(int32_t peer, uint64_t entered) noexcept {
     s->count_message(perfield::kWaitedCall, peer, recorder().clock.ticks() - entered);
 }
 
+uint32_t perfield_source_region(const char* name, const char* file, int line) noexcept {
+  auto& regions = recorder().regions;
+  if (!perfield_source_armed() && !regions.selects(name)) return 0;
+  return regions.define(name, file, line) + 1;
+}
+
+int perfield_source_armed() noexcept {
+  const Shard* s = this_shard;
+  return s && s->pipeline_armed;
+}
+
 void perfield_own_begin() noexcept {
   if (Shard* s = recorder().shard()) ++s->own_work;
 }

@@ -72,6 +72,15 @@ bool Regions::matches_selection(const std::string& name) const noexcept {
   });
 }
 
+bool Regions::selects(const char* name) const noexcept {
+  try {
+    const std::string text(name, strnlen(name, kLongestName));
+    return text == step_region_name_ || matches_selection(text);
+  } catch (...) {
+    return false;  // no memory
+  }
+}
+
 void Regions::configure(uint32_t max_regions, const std::vector<std::string>& globs,
                         const std::string& step_region) noexcept {
   std::lock_guard<std::mutex> lock(mutex_);

@@ -47,6 +47,8 @@ class Regions {
   // At least max_regions, more only where more were defined before configure().
   uint32_t capacity() const noexcept { return capacity_.load(std::memory_order_relaxed); }
   uint32_t step_region() const noexcept { return step_region_.load(std::memory_order_relaxed); }
+  // Whether a region of that name is to be measured, or closes steps. After configure().
+  bool selects(const char* name) const noexcept;
   uint64_t overflowed() const noexcept { return overflowed_.load(std::memory_order_relaxed); }
 
   static constexpr size_t kLongestName = 1000;

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// substrate_interface.hpp - the part of Score-P's interface for substrate plugins that perfield
+// uses, as it lies in memory: so the plugin is built without Score-P, and one binary serves
+// interface version 3 (Score-P 6 to 9) and 2. What perfield does not implement has no type here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace perfield::scorep {
+
+struct Location;
+using Handle = uint32_t;  // of a region or a calling context; 0: none
+using Event = void (*)();
+using Callback = void (*)();
+
+inline constexpr uint32_t kInterfaceVersion = 3;
+
+// What a plugin hands over, by value.
+struct Info {
+  uint32_t version;
+  int (*init)();
+  void (*assign_id)(size_t id);
+  void (*init_mpp)();
+  void (*finalize)();
+  void (*of_locations[4])();
+  void (*pre_unify)();
+  void (*write_data)();
+  void (*of_tasks[2])();
+  void (*new_definition)();
+  uint32_t (*get_event_functions)(int mode, Event** events);
+  void (*set_callbacks)(const Callback* callbacks, size_t bytes);
+  void (*get_requirement)();
+  void (*dump_manifest)();
+  void (*reserved[99])();
+};
+static_assert(sizeof(void*) != 8 || sizeof(Info) == 936, "Score-P copies 936 bytes");
+
+// Places in the array of events. All of them are the same in versions 2 and 3.
+enum EventPlace {
+  kEnableRecording = 0,
+  kDisableRecording = 1,
+  kEnterRegion = 4,
+  kExitRegion = 5,
+  kCallingContextEnter = 7,
+  kCallingContextExit = 8,
+  kEvents = 83
+};
+
+// Places in the struct of callbacks, which is one pointer after the other.
+enum CallbackPlace {
+  kIpcGetSize = 1,
+  kIpcGetRank = 2,
+  kCallingContextGetRegion = 20,
+  kRegionGetName = 33,
+  kRegionGetFileName = 35,
+  kRegionGetBeginLine = 36,
+  kCallbacks = 53
+};
+
+}  // namespace perfield::scorep

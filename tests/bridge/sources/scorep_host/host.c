@@ -1,0 +1,202 @@
+/* A stand-in for Score-P: loads a substrate plugin as Score-P does, and plays events to it.
+ * SPDX-License-Identifier: BSD-3-Clause
+ *
+ * host NAME [version=3] [callbacks=53] < script. Lines of the script:
+ *   region H NAME        defines a region            context C H   ... a calling context of it
+ *   init_mpp             rank and size from RANK and SIZE of the environment
+ *   enter H, exit H, enter_context C, exit_context C
+ *   off, on              recording                    work MS
+ *   arm                  perfield_pipeline_next from one place
+ *   repeat N H           enters and leaves H N times  threads T N H  on T threads at once
+ * Built with -DWITH_MPI it is an MPI program, whose MPI_Init is at init_mpp; each rank then sends
+ * one message to the next. Says on stdout what the plugin handed over, and the nanoseconds per pair
+ * of `repeat`. */
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#ifdef WITH_MPI
+#include <mpi.h>
+#endif
+
+enum { REGIONS = 200000, EVENTS = 83, MOST_CALLBACKS = 80, LONGEST = 20000 };
+
+typedef void (*function)(void);
+struct info {
+  uint32_t version;
+  int (*init)(void);
+  void (*assign_id)(size_t);
+  void (*init_mpp)(void);
+  void (*finalize)(void);
+  void (*create_location)(const void*, const void*);
+  function activate, deactivate;
+  void (*delete_location)(const void*);
+  function pre_unify, write_data, task_create, task_complete, new_definition;
+  uint32_t (*get_event_functions)(int, function**);
+  void (*set_callbacks)(const function*, size_t);
+  function requirement, manifest, reserved[99];
+};
+_Static_assert(sizeof(struct info) == 936, "as in Score-P");
+
+static char* names[REGIONS];
+static uint32_t regions_of_contexts[1000];
+static function* events[2];
+static int mode = 0;
+
+static int number(const char* variable, int otherwise) {
+  return getenv(variable) ? atoi(getenv(variable)) : otherwise;
+}
+static int get_rank(void) { return number("RANK", 0); }
+static int get_size(void) { return number("SIZE", 1); }
+static uint32_t region_of(uint32_t context) { return regions_of_contexts[context]; }
+static const char* name_of(uint32_t region) { return names[region]; }
+static const char* file_of(uint32_t region) {
+  (void)region;
+  return "solver.f90";
+}
+static uint32_t line_of(uint32_t region) { return region; }
+static void not_to_be_called(void) { abort(); }
+
+static uint64_t ticks(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+  return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+static void region_event(int event, uint32_t region, uint64_t stamp) {
+  function found = events[mode][event];
+  if (found) ((void (*)(void*, uint64_t, uint32_t, uint64_t*))found)(names, stamp, region, NULL);
+}
+
+static void context_event(int event, uint32_t context) {
+  typedef void (*context_function)(void*, uint64_t, uint32_t, uint32_t, uint32_t, uint64_t*);
+  function found = events[mode][event];
+  if (found) ((context_function)found)(names, ticks(), context, 0, 1, NULL);
+}
+
+struct repeated {
+  long count;
+  uint32_t region;
+};
+
+static void* repeat(void* argument) {
+  struct repeated* of = argument;
+  const uint64_t stamp = ticks(); /* the same for all: so the plugin's time is not lost in ours */
+  for (long i = 0; i < of->count; ++i) {
+    region_event(4, of->region, stamp);
+    region_event(5, of->region, stamp);
+  }
+  return NULL;
+}
+
+static void play(char* line, struct info* plugin, void* library) {
+  static char word[32], text[LONGEST];
+  long a = 0, b = 0, c = 0;
+  if (sscanf(line, "%31s %ld %ld %ld", word, &a, &b, &c) < 1) return;
+  if (!strcmp(word, "region")) {
+    sscanf(line, "%*s %*d %19999s", text);
+    names[a] = strdup(text);
+  } else if (!strcmp(word, "context")) {
+    regions_of_contexts[a] = b;
+  } else if (!strcmp(word, "init_mpp")) {
+    plugin->init_mpp(); /* Score-P does so inside MPI_Init */
+#ifdef WITH_MPI
+    int rank, size, got;
+    MPI_Init(NULL, NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 0, &got, 1, MPI_INT,
+                 (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+#endif
+  } else if (!strcmp(word, "enter")) {
+    region_event(4, a, ticks());
+  } else if (!strcmp(word, "exit")) {
+    region_event(5, a, ticks());
+  } else if (!strcmp(word, "enter_context")) {
+    context_event(7, a);
+  } else if (!strcmp(word, "exit_context")) {
+    context_event(8, a);
+  } else if (!strcmp(word, "off")) {
+    region_event(1, 0, ticks());
+    mode = 1;
+  } else if (!strcmp(word, "on")) {
+    mode = 0;
+    region_event(0, 0, ticks());
+  } else if (!strcmp(word, "arm")) {
+    void (*arm)(uintptr_t) = (void (*)(uintptr_t))dlsym(library, "perfield_pipeline_next_at");
+    arm(77);
+  } else if (!strcmp(word, "work")) {
+    const uint64_t end = ticks() + a * 1000000;
+    while (ticks() < end) continue;
+  } else if (!strcmp(word, "repeat")) {
+    struct repeated of = {a, b};
+    const uint64_t begin = ticks();
+    repeat(&of);
+    printf("pair_ns %.1f\n", (double)(ticks() - begin) / a);
+  } else if (!strcmp(word, "threads")) {
+    pthread_t threads[256];
+    struct repeated of = {b, c};
+    for (long i = 0; i < a; ++i) pthread_create(&threads[i], NULL, repeat, &of);
+    for (long i = 0; i < a; ++i) pthread_join(threads[i], NULL);
+  } else {
+    fprintf(stderr, "host: no such line: %s", line);
+    exit(2);
+  }
+}
+
+int main(int argc, char** argv) {
+  const char* name = argc > 1 ? argv[1] : "perfield";
+  const int version = argc > 2 ? atoi(argv[2]) : 3, n_callbacks = argc > 3 ? atoi(argv[3]) : 53;
+  char text[LONGEST + 100];
+  snprintf(text, sizeof text, "libscorep_substrate_%s.so", name);
+  void* library = dlopen(text, RTLD_NOW);
+  if (!library) {
+    fprintf(stderr, "host: %s\n", dlerror());
+    return 1;
+  }
+  snprintf(text, sizeof text, "SCOREP_SubstratePlugin_%s_get_info", name);
+  struct info (*get_info)(void) = (struct info(*)(void))dlsym(library, text);
+  if (!get_info) {
+    fprintf(stderr, "host: %s\n", dlerror());
+    return 1;
+  }
+  struct info plugin = get_info();
+  if ((int)plugin.version > version) fprintf(stderr, "host: the plugin's version is newer\n");
+  if (plugin.init && plugin.init()) return 1;
+
+  function callbacks[MOST_CALLBACKS];
+  for (int i = 0; i < MOST_CALLBACKS; ++i) callbacks[i] = not_to_be_called;
+  callbacks[1] = (function)get_size;
+  callbacks[2] = (function)get_rank;
+  callbacks[20] = (function)region_of;
+  callbacks[33] = (function)name_of;
+  callbacks[35] = (function)file_of;
+  callbacks[36] = (function)line_of;
+  plugin.set_callbacks(callbacks, n_callbacks * sizeof(function));
+
+  const uint32_t known = version == 2 ? 63 : EVENTS;
+  for (int m = 0; m < 2; ++m) {
+    function* given;
+    uint32_t n = plugin.get_event_functions(m, &given);
+    events[m] = calloc(known, sizeof(function));
+    memcpy(events[m], given, (n < known ? n : known) * sizeof(function));
+  }
+  int n_reserved = 0;
+  for (int i = 0; i < 99; ++i) n_reserved += plugin.reserved[i] != NULL;
+  printf("version %" PRIu32 " reserved %d\n", plugin.version, n_reserved);
+
+  if (plugin.assign_id) plugin.assign_id(0);
+  if (plugin.create_location) plugin.create_location(names, NULL);
+  while (fgets(text, sizeof text, stdin)) play(text, &plugin, library);
+#ifdef WITH_MPI
+  MPI_Finalize();
+#endif
+  if (plugin.delete_location) plugin.delete_location(names);
+  if (plugin.pre_unify) plugin.pre_unify();
+  if (plugin.write_data) plugin.write_data();
+  if (plugin.finalize) plugin.finalize();
+  return 0;
+}

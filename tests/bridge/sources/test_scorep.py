@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Score-P's plugin: regions and steps by name, played to it by a stand-in for Score-P."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import perfield
+
+HOST = Path(__file__).resolve().parent / "scorep_host/host.c"
+LIBRARIES = Path(perfield.__file__).parent / "lib"
+
+# Ten steps of a solver, in each of which `flux` is entered twice, once from within `flux_edge`.
+STEP = "enter 40\nenter 88\nenter 120\nexit 120\nexit 88\nenter 120\nexit 120\nexit 40\n"
+REGIONS = "region 8 main\nregion 40 time_step\nregion 88 flux_edge\nregion 120 flux\n"
+SOLVER = f"{REGIONS}enter 8\ninit_mpp\n{10 * STEP}exit 8\n"
+
+
+@pytest.fixture
+def play(build_c, plain_environment, tmp_path):
+    """play(script, *arguments, **configuration): what the plugin makes of a script for the host.
+
+    arguments : the plugin's name, the interface's version and the number of callbacks that the host
+    has. configuration : keys of perfield. Returns (perfield.Run, finished host).
+    """
+    host = build_c(HOST, "-ldl", "-lpthread", mpi=False)
+
+    def run(script: str, *arguments: object, **configuration: str):
+        environment = {f"PERFIELD_{key.upper()}": value for key, value in configuration.items()}
+        environment["LD_LIBRARY_PATH"] = os.fspath(LIBRARIES)
+        result = subprocess.run(
+            [host, *map(str, arguments)],
+            env={**plain_environment, **environment},
+            input=script,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert result.returncode == 0, result.stderr
+        return perfield.open(tmp_path / "perfield-run"), result
+
+    return run
+
+
+def frames_of(run: perfield.Run) -> list:
+    """All frames, setup and teardown included, but none twice."""
+    frames = list(run.frames())
+    if any(frame.kind == "whole" for frame in frames):
+        return frames
+    return [frame for frame in (run.setup, *frames, run.teardown) if frame]
+
+
+def counts(run: perfield.Run) -> dict[str, float]:
+    """Region's field name -> how often it was entered in all frames together."""
+    total: dict[str, float] = {}
+    for frame in frames_of(run):
+        for name, values in frame.values.items():
+            if name.removesuffix("_count") in {region.field for region in run.regions} and values[0] > 0:
+                total[name] = total.get(name, 0) + values[0]
+    return total
+
+
+def test_plugin_hands_over_version_3_and_nothing_reserved(play):
+    _, result = play(SOLVER)
+    assert "version 3 reserved 0" in result.stdout
+
+
+def test_regions_are_measured_under_their_names(play):
+    run, _ = play(SOLVER)
+    assert counts(run) == {"time_step_count": 10, "flux_edge_count": 10, "flux_count": 20}
+    places = {region.name: (region.file, region.line) for region in run.regions}
+    assert places["flux"] == ("solver.f90", 120)
+    assert run.ends[0]["reason"] == "finalize"
+
+
+def test_step_region_closes_steps(play):
+    run, _ = play(SOLVER, step_region="time_step")
+    assert len(run) == 10
+    assert [frame.values["flux_count"][0] for frame in run.frames()] == 10 * [2]
+
+
+def test_only_selected_regions_are_defined(play):
+    run, _ = play(SOLVER, regions="flux_*", step_region="time_step")
+    assert len(run) == 10
+    assert counts(run) == {"flux_edge_count": 10}
+    assert {region.name for region in run.regions} <= {"flux_edge", "time_step", "other regions"}
+
+
+def test_calls_of_mpi_are_no_regions(play):
+    run, _ = play(f"{SOLVER}region 16 MPI_Send\nenter 16\nexit 16\n")
+    assert "MPI_Send" not in {region.name for region in run.regions}
+
+
+def test_calling_contexts_count_as_their_regions(play):
+    pair = "enter_context 3\nexit_context 3\n"
+    run, _ = play(f"{REGIONS}context 3 120\ninit_mpp\n{5 * pair}")
+    assert counts(run) == {"flux_count": 5}
+
+
+def test_exit_without_enter_leaves_the_other_regions_right(play):
+    run, _ = play(f"{REGIONS}init_mpp\nexit 88\n{STEP}exit 120\nexit 0\n{STEP}")
+    assert counts(run) == {"time_step_count": 2, "flux_edge_count": 2, "flux_count": 4}
+
+
+def test_nothing_is_counted_while_recording_is_off(play):
+    run, _ = play(f"{REGIONS}init_mpp\n{STEP}enter 40\noff\n{5 * STEP}work 20\non\nexit 40\n{STEP}")
+    assert counts(run) == {"time_step_count": 3, "flux_edge_count": 2, "flux_count": 4}
+    assert sum(frame.values["time_step_time_s"][0] for frame in frames_of(run)) < 0.02
+
+
+def test_recording_that_was_off_before_waking_stays_off(play):
+    run, _ = play(f"{REGIONS}off\ninit_mpp\n{STEP}on\n{3 * STEP}")
+    assert counts(run) == {"time_step_count": 3, "flux_edge_count": 3, "flux_count": 6}
+
+
+@pytest.mark.parametrize("host", [("perfield", 2, 48), ("perfield", 3, 53), ("perfield", 4, 80)])
+def test_older_and_newer_hosts_get_the_same(play, host):
+    run, _ = play(SOLVER, *host, step_region="time_step")
+    assert len(run) == 10
+    assert counts(run) == {"time_step_count": 10, "flux_edge_count": 10, "flux_count": 20}
+
+
+def test_host_without_names_of_regions_is_told(play):
+    run, result = play(SOLVER, "perfield", 2, 20)
+    assert result.stderr.count("does not tell the names of regions") == 1
+    assert counts(run) == {}
+
+
+def test_plugin_answers_to_the_original_name(play):
+    run, _ = play(SOLVER, "Catalyst", step_region="time_step")
+    assert len(run) == 10
+
+
+def test_64_threads_count_all_their_events(play):
+    run, _ = play(f"{REGIONS}init_mpp\nthreads 64 1000 120\n")
+    assert counts(run) == {"flux_count": 64000}
+
+
+def test_region_after_100000_left_out_ones_is_measured(play):
+    names = "".join(f"region {n} f{n}\nenter {n}\nexit {n}\n" for n in range(1000, 101000))
+    run, _ = play(f"{REGIONS}init_mpp\n{names}{STEP}", regions="flux")
+    assert counts(run) == {"flux_count": 2}
+
+
+def test_100000_measured_regions_are_added_up_beyond_the_table(play):
+    names = "".join(f"region {n} f{n}\nenter {n}\nexit {n}\n" for n in range(1000, 101000))
+    run, _ = play(f"{REGIONS}init_mpp\n{names}")
+    assert sum(counts(run).values()) == 100000
+    assert counts(run)["other_regions_count"] > 90000
+
+
+def test_armed_region_is_measured_although_left_out(play):
+    armed = 3 * f"arm\n{STEP}"
+    run, _ = play(f"{REGIONS}init_mpp\n{STEP}{armed}", regions="flux_edge")
+    assert counts(run) == {"time_step_count": 3, "flux_edge_count": 4}
+
+
+def test_long_name_is_cut(play):
+    run, _ = play(f"region 8 {'n' * 10000}\ninit_mpp\nenter 8\nexit 8\n")
+    assert "n" * 1000 in {region.name for region in run.regions}
+
+
+def test_rank_and_size_are_those_that_scorep_tells(build_c, mpirun, bin_dir, tmp_path):
+    host = build_c(HOST, "-ldl", "-lpthread", mpi=False)
+    (tmp_path / "script").write_text(SOLVER)
+    ranks = "RANK=$OMPI_COMM_WORLD_RANK SIZE=$OMPI_COMM_WORLD_SIZE"
+    command = f"{ranks} exec {bin_dir}/perfield-exec {host} < script"
+    environment = {"LD_LIBRARY_PATH": os.fspath(LIBRARIES), "PERFIELD_STEP_REGION": "time_step"}
+    result = mpirun(3, "sh", "-c", command, env=environment, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    run = perfield.open(tmp_path / "perfield-run")
+    assert (run.n_ranks, len(run)) == (3, 10)
+    assert [frame.values["flux_count"].tolist() for frame in run.frames()] == 10 * [[2, 2, 2]]
+
+
+def test_messages_come_from_the_mpi_wrappers_above_scorep(build_c, mpi, bin_dir, tmp_path):
+    host = build_c(HOST, "-ldl", "-lpthread", "-DWITH_MPI", by=mpi)
+    (tmp_path / "script").write_text(SOLVER)
+    environment = {"LD_LIBRARY_PATH": os.fspath(LIBRARIES), "PERFIELD_STEP_REGION": "time_step"}
+    command = f"exec {bin_dir}/perfield-exec {host} < script"
+    result = mpi.run(3, "sh", "-c", command, env=environment, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    run = perfield.open(tmp_path / "perfield-run")
+    assert (run.n_ranks, len(run)) == (3, 10)
+    assert sorted(run.setup.messages[["source", "target"]].tolist()) == [(0, 1), (1, 2), (2, 0)]
+    assert {end["reason"] for end in run.ends.values()} == {"finalize"}
