@@ -16,7 +16,7 @@
 #include <set>
 #include <sstream>
 
-#include "launcher/elf_symbols.hpp"
+#include "recorder/elf_symbols.hpp"
 
 namespace perfield {
 namespace {

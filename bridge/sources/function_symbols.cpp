@@ -6,7 +6,7 @@
 
 #include <link.h>
 
-#include "launcher/elf_symbols.hpp"
+#include "recorder/elf_symbols.hpp"
 
 namespace perfield {
 namespace {
