@@ -41,6 +41,8 @@ EXPORTED = {
     "libperfield_catalyst.so": r"perfield_catalyst_\w+",
     "libperfield_functions.so": r"__cyg_profile_func_(enter|exit)",
     "libperfield_openfoam.so": r"_ZNK4Foam4Time3runEv|_ZN4Foam16profilingTrigger\w+",
+    "libscorep_substrate_Catalyst.so": r"SCOREP_SubstratePlugin_Catalyst_get_info",
+    "libscorep_substrate_perfield.so": r"SCOREP_SubstratePlugin_perfield_get_info",
 }
 
 
@@ -117,7 +119,7 @@ def installed_libraries() -> list[Path]:
     """The libraries that are loaded into measured programs, as installed."""
     import perfield
 
-    return sorted((Path(perfield.__file__).parent / "lib").glob("libperfield*.so"))
+    return sorted((Path(perfield.__file__).parent / "lib").glob("lib*.so"))
 
 
 def dynamic_symbols(binary: Path) -> str:
@@ -134,8 +136,9 @@ def test_measured_binaries_ask_for_no_newer_c_library_and_for_no_cpp_library(bin
         symbols = dynamic_symbols(binary)
         assert not re.search(r"\*UND\*.*(GLIBCXX|CXXABI)_", symbols), f"{binary.name} asks for libstdc++"
         needed = {tuple(map(int, found)) for found in re.findall(r"GLIBC_(\d+)\.(\d+)", symbols)}
-        assert needed, f"no version of the C library was found in objdump's words on {binary.name}"
-        assert max(needed) <= NEWEST_GLIBC, f"{binary.name} asks for GLIBC {max(needed)}"
+        is_alias = binary.name == "libscorep_substrate_Catalyst.so"  # asks the C library for nothing
+        assert needed or is_alias, f"objdump says no version of the C library for {binary.name}"
+        assert not needed or max(needed) <= NEWEST_GLIBC, f"{binary.name} asks for GLIBC {max(needed)}"
 
 
 def test_measured_libraries_export_only_their_own_names():
