@@ -97,6 +97,13 @@ const Limit kLimits[] = {
     {"record_limit", 1, 9e18},   {"flush_seconds", 0, 3600}, {"step_seconds", 0, 86400},
     {"catalyst_every", 1, 1e15}, {"catalyst_ranks", 0, 1e9}, {"catalyst_patience", 0.001, 1e9}};
 
+// The words that a key takes.
+struct Choice {
+  const char *key, *first, *second, *third;
+};
+const Choice kChoices[] = {{"mpi", "auto", "openmpi", "mpich"},
+                           {"clock", "auto", "tsc", "monotonic"}};
+
 // A sentence's second half about a value of the right type, "" if it is a sensible one.
 std::string complaint(const Key& key, const TomlValue& value) {
   for (const Limit& limit : kLimits) {
@@ -108,12 +115,12 @@ std::string complaint(const Key& key, const TomlValue& value) {
     if (number < limit.least) return "expected at least " + spell(limit.least);
     if (number > limit.most) return "expected at most " + spell(limit.most);
   }
-  const bool an_mpi =
-      value.spelling == "auto" || value.spelling == "openmpi" || value.spelling == "mpich";
-  if (key.name == std::string("mpi") && !an_mpi) return "expected auto, openmpi or mpich";
-  const bool a_clock =
-      value.spelling == "auto" || value.spelling == "tsc" || value.spelling == "monotonic";
-  if (key.name == std::string("clock") && !a_clock) return "expected auto, tsc or monotonic";
+  for (const Choice& choice : kChoices) {
+    if (choice.key != std::string(key.name)) continue;
+    const std::string& word = value.spelling;
+    if (word != choice.first && word != choice.second && word != choice.third)
+      return std::string("expected ") + choice.first + ", " + choice.second + " or " + choice.third;
+  }
   if (key.name == std::string("step_call")) {
     std::string wrong;
     read_step_call(value.spelling, &wrong);
@@ -148,32 +155,33 @@ class Loader {
   }
 
  private:
+  // The keys that are set among those which say where steps end: key = value (where it was found).
+  std::vector<std::string> keys_of_steps() const {
+    std::vector<std::string> found;
+    for (const char* name : {"step_region", "step_call", "step_seconds"}) {
+      const std::string value = find(name)->literal(result_.config);
+      if (value == "\"\"" || value == "0") continue;
+      found.push_back(name + (" = " + value) + " (" + origin_of(name) + ")");
+    }
+    return found;
+  }
+
   // What closes a step can be said once.
   void check_steps() {
-    std::string found;
-    int n = 0;
-    for (const char* name : {"step_region", "step_call", "step_seconds"}) {
-      const Key* key = find(name);
-      const std::string value = key->literal(result_.config);
-      if (value == "\"\"" || value == "0") continue;
-      found += (n++ ? " and " : "") + (name + (" = " + value)) + " (" + origin_of(name) + ")";
-    }
-    if (n > 1) complain(found + " exclude each other: each says where steps end; keep one of them");
+    std::string all;
+    const std::vector<std::string> found = keys_of_steps();
+    for (const std::string& key : found) all += (all.empty() ? "" : " and ") + key;
+    if (found.size() > 1)
+      complain(all + " exclude each other: each says where steps end; keep one of them");
   }
 
   // Pictures in process need all ranks at once, which only steps closed by perfield_run promise.
   void check_in_process() {
-    for (const char* other : {"step_region", "step_call", "step_seconds"}) {
-      const Key* key = find(other);
-      if (!key || origin_of(other) == "default") continue;
-      const std::string value = key->literal(result_.config);
-      if (value == "\"\"" || value == "0") continue;
+    for (const std::string& key : keys_of_steps())
       complain(
-          "catalyst_in_process (" + origin_of("catalyst_in_process") + ") and " + other + " = " +
-          value + " (" + origin_of(other) +
-          ") exclude each other: pictures inside the program need all ranks at once, where "
+          "catalyst_in_process (" + origin_of("catalyst_in_process") + ") and " + key +
+          " exclude each other: pictures inside the program need all ranks at once, where "
           "they call perfield_run or OpenFOAM's time loop closes a step; leave one of them out");
-    }
   }
 
   void read_file() {
