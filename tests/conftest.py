@@ -152,8 +152,10 @@ def installed_mpi(name: str, tmp_path_factory: pytest.TempPathFactory) -> Mpi:
 
 
 @pytest.fixture(scope="session")
-def mpi4py_for_mpich(tmp_path_factory) -> dict[str, str]:
-    """Variables that give a Python program PyPI's mpi4py with MPICH; Debian's knows Open MPI alone."""
+def mpi4py_wheel(tmp_path_factory) -> dict[str, dict[str, str]]:
+    """Name of an MPI -> variables that give a Python program PyPI's mpi4py with it; Debian's mpi4py knows
+    Open MPI alone.
+    """
     folder = tmp_path_factory.mktemp("mpi4py")
     words = ["-m", "pip", "--quiet", "install", "--only-binary", ":all:", "--no-deps", "--target", folder]
     result = subprocess.run(
@@ -165,7 +167,11 @@ def mpi4py_for_mpich(tmp_path_factory) -> dict[str, str]:
     library = ["mpicc.mpich", "-print-file-name=libmpich.so"]
     found = subprocess.run(library, capture_output=True, text=True, check=True).stdout.strip()
     (folder / "libmpi.so.12").symlink_to(Path(found).resolve())
-    return {"PYTHONPATH": str(folder), "LD_LIBRARY_PATH": str(folder), "MPI4PY_MPIABI": "mpich"}
+    wheel = {"PYTHONPATH": str(folder)}
+    return {
+        "openmpi": {**wheel, "MPI4PY_MPIABI": "openmpi"},
+        "mpich": {**wheel, "MPI4PY_MPIABI": "mpich", "LD_LIBRARY_PATH": str(folder)},
+    }
 
 
 @pytest.fixture(scope="session")

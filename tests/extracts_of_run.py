@@ -8,27 +8,13 @@ from pathlib import Path
 
 import numpy as np
 from vtkmodules.util.numpy_support import vtk_to_numpy
-from vtkmodules.vtkIOXML import (
-    vtkXMLImageDataReader,
-    vtkXMLPolyDataReader,
-    vtkXMLRectilinearGridReader,
-    vtkXMLStructuredGridReader,
-    vtkXMLUnstructuredGridReader,
-)
 
 import perfield
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks
-from perfield.pictures.pieces import choose_pieces
+from perfield.pictures.pieces import READERS, choose_pieces
 from perfield.pictures.row_labels import row_labels
 from perfield.pictures.topology_picture import topology, topology_scene
 
-READERS = {
-    ".vti": vtkXMLImageDataReader,
-    ".vtp": vtkXMLPolyDataReader,
-    ".vtr": vtkXMLRectilinearGridReader,
-    ".vts": vtkXMLStructuredGridReader,
-    ".vtu": vtkXMLUnstructuredGridReader,
-}
 OF_CATALYST = {"TimeValue", "__CatalystChannel__"}
 
 

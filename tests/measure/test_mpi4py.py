@@ -17,9 +17,9 @@ STEPS = 12
 
 
 @pytest.fixture
-def with_wheel(mpi, mpi4py_for_mpich) -> dict[str, str]:
+def with_wheel(mpi, mpi4py_wheel) -> dict[str, str]:
     """Variables that give a Python program PyPI's mpi4py with the MPI in turn."""
-    return mpi4py_for_mpich if mpi.name == "mpich" else {"PYTHONPATH": mpi4py_for_mpich["PYTHONPATH"]}
+    return mpi4py_wheel[mpi.name]
 
 
 @pytest.fixture

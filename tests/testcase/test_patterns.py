@@ -82,7 +82,7 @@ def measure(mpi, programs, bin_dir, request):
             if language == "py":
                 program = [sys.executable, PATTERNS / f"{pattern}.py"]
                 if mpi.name == "mpich":
-                    env = request.getfixturevalue("mpi4py_for_mpich")
+                    env = request.getfixturevalue("mpi4py_wheel")["mpich"]
             result = mpi.run(
                 n, bin_dir / "perfield-exec", *program, STEPS, SIZE[pattern], WRITE_EVERY, env=env
             )

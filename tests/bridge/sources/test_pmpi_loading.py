@@ -13,6 +13,8 @@ import perfield
 
 LIBRARIES = Path(perfield.__file__).parent / "lib"
 INT, N = 4, 3  # bytes, ranks
+#: Of an environment that has no perfield.
+PYTHON = Path(sys.base_prefix) / "bin/python3"
 #: Without these perfield-exec cannot know by whom a rank was started.
 UNKNOWN_LAUNCHER = ["env", "-u", "OMPI_COMM_WORLD_RANK", "-u", "HYDI_CONTROL_FD", "-u", "MPI_LOCALRANKID"]
 SCRIPT = """
@@ -148,46 +150,19 @@ def test_a_program_of_debians_mpi4py_is_measured(mpirun, bin_dir, counted_in):
         assert "not measured" not in result.stderr
 
 
-@pytest.fixture(scope="session")
-def wheel_python(tmp_path_factory) -> Path:
-    """The Python of a new environment with mpi4py from its wheel, which serves any MPI."""
-    folder = tmp_path_factory.mktemp("mpi4py")
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    pip = [folder / "bin/pip", "-q", "install", "--only-binary", ":all:", "mpi4py>=4.1"]
-    result = subprocess.run(pip, capture_output=True, text=True)
-    if result.returncode:
-        pytest.skip(f"no wheel of mpi4py can be had: {result.stderr.strip().splitlines()[-1]}")
-    return folder / "bin/python"
-
-
-@pytest.fixture
-def wheel_environment(mpi, tmp_path) -> dict[str, str]:
-    """Variables that lead mpi4py's wheel to this MPI."""
-    if mpi.name == "openmpi":
-        return {"MPI4PY_MPIABI": "openmpi"}
-    # The wheel asks for MPICH by the name that it has outside Debian.
-    linked = subprocess.run(
-        [mpi.cc, "-print-file-name=libmpich.so"], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    (tmp_path / "libmpi.so.12").symlink_to(Path(linked).resolve())
-    return {"MPI4PY_MPIABI": "mpich", "LD_LIBRARY_PATH": str(tmp_path)}
-
-
-def test_a_program_of_the_wheel_of_mpi4py_is_measured(
-    mpi, bin_dir, counted_in, wheel_python, wheel_environment
-):
-    command = [bin_dir / "perfield-exec", wheel_python, "-c", SCRIPT]
-    result = mpi.run(N, *command, env=wheel_environment)
+def test_a_program_of_the_wheel_of_mpi4py_is_measured(mpi, bin_dir, counted_in, mpi4py_wheel):
+    command = [bin_dir / "perfield-exec", PYTHON, "-c", SCRIPT]
+    result = mpi.run(N, *command, env=mpi4py_wheel[mpi.name])
     assert_script(result, counted_in(result.cwd / "perfield-run"))
     assert "not measured" not in result.stderr
 
 
 def test_where_the_mpi_cannot_be_known_functions_that_it_may_lack_are_left_alone_and_told(
-    mpi, bin_dir, counted_in, wheel_python, wheel_environment
+    mpi, bin_dir, counted_in, mpi4py_wheel
 ):
     """The wheel takes MPI_Send_c where the MPI has it: it must not find one of ours instead."""
-    command = [*UNKNOWN_LAUNCHER, bin_dir / "perfield-exec", wheel_python, "-c", SCRIPT]
-    result = mpi.run(N, *command, env=wheel_environment)
+    command = [*UNKNOWN_LAUNCHER, bin_dir / "perfield-exec", PYTHON, "-c", SCRIPT]
+    result = mpi.run(N, *command, env=mpi4py_wheel[mpi.name])
     counted = counted_in(result.cwd / "perfield-run")
     if mpi.name == "openmpi":  # 4.1 has no such functions
         assert_script(result, counted)
@@ -195,5 +170,5 @@ def test_where_the_mpi_cannot_be_known_functions_that_it_may_lack_are_left_alone
         assert (result.returncode, result.stdout) == (0, f"total {7 * N}\n"), result.stderr
         assert counted.ranks[0]["sources"] == ["pmpi"]
         assert result.stderr.count("calls that are new in MPI 4 (MPI_Send_c, ...) are not measured") == 1
-    told = mpi.run(N, *command, env={**wheel_environment, "PERFIELD_MPI": mpi.name})
+    told = mpi.run(N, *command, env={**mpi4py_wheel[mpi.name], "PERFIELD_MPI": mpi.name})
     assert_script(told, counted_in(told.cwd / "perfield-run"))
