@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // session_steps.cpp - closing a step: what of it is measured, and its entry. Runs on the program's
-// thread that closes it.
+// thread that closes it, or on that of the windows.
 #include <sched.h>
 
 #include <cmath>
