@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// calls.h - the kinds of MPI call and their classes of time, from the one table calls.def.
+// calls.h - the kinds of call that are counted (of MPI, of files, of a device) and their classes of
+// time, from the one table calls.def.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,12 @@ enum perfield_time_class : uint16_t {
   PERFIELD_CLASS_collective = 2,
   PERFIELD_CLASS_onesided = 3,
   PERFIELD_CLASS_io = 4,
-  PERFIELD_CLASS_other = 5
+  PERFIELD_CLASS_other = 5,
+  PERFIELD_CLASS_file = 6,
+  PERFIELD_CLASS_device = 7
 };
 
-inline constexpr int kTimeClasses = 6;
+inline constexpr int kTimeClasses = 8;
+inline constexpr int kMpiClasses = 6;  // the first ones: time in MPI
+
+constexpr bool is_mpi_class(uint16_t time_class) { return time_class < kMpiClasses; }

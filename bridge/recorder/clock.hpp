@@ -47,6 +47,9 @@ class Clock {
   uint64_t span_ns(uint64_t ticks) const noexcept {
     return tsc_ ? uint64_t(double(ticks) * ns_per_tick_) : ticks;
   }
+  uint64_t ticks_of_ns(uint64_t ns) const noexcept {
+    return tsc_ ? uint64_t(double(ns) / ns_per_tick_) : ns;
+  }
   // A stamp in nanoseconds since start().
   uint64_t since_start_ns(uint64_t stamp) const noexcept { return span_ns(stamp - origin_ticks_); }
 

@@ -55,6 +55,15 @@ void perfield_waited(int32_t peer, uint64_t entered) noexcept {
     s->count_message(perfield::kWaitedCall, peer, recorder().clock.ticks() - entered);
 }
 
+void perfield_source_count(perfield_call call, uint64_t count, uint64_t ns, uint64_t bytes_out,
+                           uint64_t bytes_in) noexcept {
+  auto& r = recorder();
+  if (r.state() != Activity::active) return;
+  Shard* s = r.shard();
+  if (!s || s->own_work || s->inside_call) return;
+  s->count_call(call, r.clock.ticks_of_ns(ns), bytes_out, bytes_in, count);
+}
+
 uint32_t perfield_source_region(const char* name, const char* file, int line) noexcept {
   auto& regions = recorder().regions;
   if (!perfield_source_armed() && !regions.selects(name)) return 0;

@@ -29,6 +29,8 @@ void perfield_source_summary() noexcept;
 int perfield_source_awake() noexcept;
 // Names a source ("pmpi", "openfoam") in this rank's `rank` or `end` entry. name: a literal.
 void perfield_source_present(const char* name) noexcept;
+// 1 if a source of that name is there, so that another one leaves this kind of fact to it.
+int perfield_source_is_present(const char* name) noexcept;
 // A code hook is in place: if it is never hit, `sentence` is told at the end. Literals.
 void perfield_source_hook_expected(const char* name, const char* sentence) noexcept;
 // A code hook was hit. name: as above.
@@ -44,7 +46,7 @@ uint32_t perfield_source_region(const char* name, const char* file, int line) no
 // 1 if this thread has armed its next region (perfield_pipeline_next), else 0.
 int perfield_source_armed() noexcept;
 
-// --- MPI calls ----------------------------------------------------------------------------------
+// --- calls of MPI and of files ------------------------------------------------------------------
 // Enters a call that the program makes at `caller` (a return address; NULL: not known), its
 // wrapper's own frame being `frame`. `stamp` is 0 if the call is not to be measured (asleep,
 // paused, inside another call or inside perfield): then call nothing of the below. Else a time
@@ -61,6 +63,10 @@ void perfield_call_leave(perfield_call call, uint64_t entered, uint64_t bytes_ou
                          uint64_t bytes_in) noexcept;
 // What a call site brings about when its call has returned: a step is closed, the sites are noted.
 void perfield_call_after(uint64_t after) noexcept;
+// Calls that a source learns of when they are over, or which are no call of this thread (those of a
+// device): so many, of so many nanoseconds in all. Counted as of now, if anything is.
+void perfield_source_count(perfield_call call, uint64_t count, uint64_t ns, uint64_t bytes_out,
+                           uint64_t bytes_in) noexcept;
 // A message to (calls that send) or from (calls that receive, get) world rank `peer`; `bytes` 0
 // counts as an empty message. To be called between enter and leave, if enter gave a stamp.
 void perfield_message(perfield_call call, int32_t peer, uint64_t bytes) noexcept;

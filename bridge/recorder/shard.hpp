@@ -103,9 +103,10 @@ class Shard {
   void enter_region(uint32_t handle, uint32_t id, bool counted, uint64_t now) noexcept;
   void leave_region(uint32_t handle, uint64_t now) noexcept;
 
-  void count_call(perfield_call call, uint64_t ticks, uint64_t out, uint64_t in) noexcept {
+  void count_call(perfield_call call, uint64_t ticks, uint64_t out, uint64_t in,
+                  uint64_t count = 1) noexcept {
     CallCounters& c = calls[call];
-    c.count.add(1);
+    c.count.add(count);
     c.ticks.add(ticks);
     if (out) c.bytes_out.add(out);
     if (in) c.bytes_in.add(in);

@@ -17,6 +17,7 @@ void perfield_source_end(const char* reason) noexcept { session().end(reason); }
 void perfield_source_summary() noexcept { session().print_summary(); }
 int perfield_source_awake() noexcept { return session().awake(); }
 void perfield_source_present(const char* name) noexcept { session().present(name); }
+int perfield_source_is_present(const char* name) noexcept { return session().has_source(name); }
 void perfield_source_hook_expected(const char* name, const char* sentence) noexcept {
   session().hook_expected(name, sentence);
 }

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -236,6 +237,12 @@ void Session::present(const char* source) noexcept {
       if (s == source) return;
     sources_.push_back(source);
   });
+}
+
+bool Session::has_source(const char* name) noexcept {
+  bool found = false;
+  through_gate([&] { found = std::count(sources_.begin(), sources_.end(), name) > 0; });
+  return found;
 }
 
 void Session::hook_expected(const char* name, const char* sentence) noexcept {

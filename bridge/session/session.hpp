@@ -54,6 +54,7 @@ class Session {
   bool awake() const noexcept { return recorder().state() != Activity::asleep; }
 
   void present(const char* source) noexcept;
+  bool has_source(const char* name) noexcept;
   void hook_expected(const char* name, const char* sentence) noexcept;
   void hook_hit(const char* name) noexcept;
   void fault(const char* kind) noexcept;  // counted, told at the end

@@ -112,7 +112,7 @@ uint32_t add_messages(Recorder& r, Rows& rows, bool waits, Carry carry,
   return n;
 }
 
-// Rows of calls; what MPI-IO moved is also added up in the body.
+// Rows of calls; what was read and written is also added up in the body.
 uint16_t add_calls(Recorder& r, Rows& rows, Carry carry, StepBody* body) noexcept {
   uint16_t n = 0;
   for (uint16_t c = 0; c < PERFIELD_CALL_LIMIT; ++c) {
@@ -126,7 +126,7 @@ uint16_t add_calls(Recorder& r, Rows& rows, Carry carry, StepBody* body) noexcep
       if (carry == Carry::emptied) v = {};
     }
     if ((row.count || row.ns) && rows.add(row)) ++n;  // no count: a call that has not returned yet
-    if (row.time_class != PERFIELD_CLASS_io) continue;
+    if (row.time_class != PERFIELD_CLASS_io && row.time_class != PERFIELD_CLASS_file) continue;
     body->io_read_bytes += row.bytes_in;
     body->io_write_bytes += row.bytes_out;
   }

@@ -34,8 +34,14 @@ const CallFacts& facts_of(uint16_t call) {
   return table.of[std::min<uint16_t>(call, PERFIELD_CALL_LIMIT - 1)];
 }
 
-constexpr const char* kTimeClassNames[kTimeClasses] = {"p2p",      "wait", "collective",
-                                                       "onesided", "io",   "other"};
+constexpr const char* kMpiClassNames[kMpiClasses] = {"p2p",      "wait", "collective",
+                                                     "onesided", "io",   "other"};
+
+bool counts_mpi(const StepView& step) {
+  for (size_t n = 0; n < step.fixed.n_calls; ++n)
+    if (is_mpi_class(row_at<CallRow>(step.calls, n).time_class)) return true;
+  return step.fixed.n_messages;
+}
 
 bool counts_something(const StepView& step) {
   for (size_t n = 0; n < step.fixed.n_regions; ++n)
@@ -99,7 +105,7 @@ std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int
   if (!view_step(body_, bytes_, &step)) return rows;
   const StepBody& b = step.fixed;
   auto add = [&](const std::string& name, double value) { rows.push_back({text(name), value}); };
-  has_mpi = has_mpi || b.n_calls || b.n_messages;
+  has_mpi = has_mpi || counts_mpi(step);
   auto add_mpi = [&](const std::string& name, double value) { add(name, has_mpi ? value : NAN); };
 
   add("rank", rank);
@@ -136,15 +142,15 @@ std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int
     add(names[2], of.self);
   }
 
-  double time_of[kTimeClasses] = {}, mpi_time = 0;
+  double time_of[kMpiClasses] = {}, mpi_time = 0;
   for (size_t n = 0; n < b.n_calls; ++n) {
     const auto row = row_at<CallRow>(step.calls, n);
-    if (row.time_class < kTimeClasses) time_of[row.time_class] += double(row.ns);
+    if (is_mpi_class(row.time_class)) time_of[row.time_class] += double(row.ns);
   }
-  for (int c = 0; c < kTimeClasses; ++c) {
+  for (int c = 0; c < kMpiClasses; ++c) {
     const double time = time_of[c] * 1e-9;
     mpi_time += time;
-    add_mpi(std::string("mpi_") + kTimeClassNames[c] + "_time_s", time);
+    add_mpi(std::string("mpi_") + kMpiClassNames[c] + "_time_s", time);
   }
   add_mpi("mpi_time_s", mpi_time);
   add("compute_time_s", has_mpi || size == 1 ? std::max(step_time - mpi_time, 0.0) : NAN);

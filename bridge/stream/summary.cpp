@@ -106,7 +106,7 @@ std::string waiting_line(const Totals& totals, bool is_blind) {
   int32_t worst_rank = 0;
   for (const auto& [rank, own] : totals.ranks) {
     all.step_ns += own.step_ns;
-    for (int time_class = 0; time_class < kTimeClasses; ++time_class)
+    for (int time_class = 0; time_class < kMpiClasses; ++time_class)
       all.mpi_ns[time_class] += own.mpi_ns[time_class];
     if (!own.step_ns) continue;
     const double share = double(own.waiting_ns()) / double(own.step_ns);

@@ -62,10 +62,13 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
                  const StepView& step) {
   RankTotals& own = ranks[rank];
   uint64_t mpi_ns = 0;
+  bool has_mpi = step.fixed.n_messages > 0;
   for (size_t n = 0; n < step.fixed.n_calls; ++n) {
     const auto row = row_at<CallRow>(step.calls, n);
+    if (!is_mpi_class(row.time_class)) continue;
+    has_mpi = true;
     mpi_ns += row.ns;
-    own.mpi_ns[std::min<int>(row.time_class, PERFIELD_CLASS_other)] += row.ns;
+    own.mpi_ns[row.time_class] += row.ns;
   }
   own.step_ns += step.fixed.measured_ns;
   own.own_ns += step.fixed.perfield_ns;
@@ -88,7 +91,7 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
   StepTotals& all = steps[index ^ group << 48];
   const double span = std::max(1u, step.fixed.span);
   all.longest_ns = std::max(all.longest_ns, double(step.fixed.measured_ns) / span);
-  if (is_blind && !step.fixed.n_calls && !step.fixed.n_messages) return;
+  if (is_blind && !has_mpi) return;
   const double compute = std::max(0.0, double(step.fixed.measured_ns) - double(mpi_ns));
   if (all.ranks++ == 0 || compute > all.most_compute_ns) {
     all.most_compute_ns = compute;

@@ -15,7 +15,14 @@ from perfield import _bridge
 CALL_NAMES = {number: name for number, name, _, _ in _bridge.calls()}
 SENDING_CALLS = {number: name for number, name, _, message in _bridge.calls() if message != "none"}
 FETCHING_CALLS = {number for number, _, _, message in _bridge.calls() if message == "fetches"}
-TIME_CLASSES = ("p2p", "wait", "collective", "onesided", "io", "other")  # by number, as in calls.h
+TIME_CLASSES = (
+    "p2p",
+    "wait",
+    "collective",
+    "onesided",
+    "io",
+    "other",
+)  # those of MPI, by number as in calls.h
 OTHER_REGIONS = "other regions"
 
 

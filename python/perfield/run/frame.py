@@ -94,7 +94,8 @@ def build_frame(
     values["pu_id"][values["pu_id"] < 0] = np.nan
     block_values = _region_values(values, n_ranks, regions, *tables["regions"])
     has_mpi = present & mpi_ranks
-    has_mpi[tables["calls"][0]] = has_mpi[tables["messages"][0]] = True
+    of_mpi = tables["calls"][1]["time_class"] < len(TIME_CLASSES)
+    has_mpi[tables["calls"][0][of_mpi]] = has_mpi[tables["messages"][0]] = True
     for name in ("io_read_bytes", "io_write_bytes"):  # 0 only where somebody watched
         values[name][~has_mpi] = np.nan
     _mpi_times(values, has_mpi, *tables["calls"])
