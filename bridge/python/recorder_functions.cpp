@@ -4,12 +4,10 @@
 // A function is looked at when it first runs, and the answer is kept with its code.
 #include "recorder_functions.hpp"
 
-#include <fnmatch.h>
-
 #include <string>
-#include <vector>
 
 #include "recorder/config.hpp"
+#include "recorder/config_selection.hpp"
 
 namespace perfield::python {
 namespace {
@@ -26,8 +24,7 @@ namespace {
 
 Py_ssize_t extra_index = -1;
 
-std::vector<std::string>* globs = nullptr;  // of functions; never freed, threads may outlive us
-std::string* step_region = nullptr;
+const Selection* selection = nullptr;  // never freed: threads may outlive us
 
 std::string text_of(PyObject* object) {
   const char* text = object && PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : nullptr;
@@ -103,13 +100,7 @@ std::string selected_name(PyFrameObject* frame, PyCodeObject* code) {
   Py_DECREF(globals);
   if (module.rfind("perfield.", 0) == 0) return "";
   const std::string qualified = qualified_name(frame, code);
-  const std::string forms[] = {text_of(code->co_name), qualified, module + ":" + qualified};
-  for (const std::string& form : forms)
-    if (form == *step_region) return form;
-  for (const std::string& glob : *globs)
-    for (const std::string& form : forms)
-      if (fnmatch(glob.c_str(), form.c_str(), 0) == 0) return form;
-  return "";
+  return selection->region_of({text_of(code->co_name), qualified, module + ":" + qualified});
 }
 
 }  // namespace
@@ -139,18 +130,13 @@ uintptr_t answer_for(PyObject* code) noexcept {
 namespace {
 
 PyObject* follow_functions(PyObject*, PyObject*) {
-  if (globs) Py_RETURN_TRUE;
+  if (selection) Py_RETURN_TRUE;
   try {
     const ConfigResult found = load_config();
-    auto wanted = found.config.regions;
-    for (size_t i = wanted.size(); i-- > 0;)
-      if (wanted[i] == "*") wanted.erase(wanted.begin() + long(i));
+    const Selection wanted(found.config.regions, found.config.step_region);
     // What is wrong is told when measuring starts.
-    if (!found.errors.empty() || !found.config.enabled ||
-        (wanted.empty() && found.config.step_region.empty()))
-      Py_RETURN_FALSE;
-    globs = new std::vector<std::string>(wanted);
-    step_region = new std::string(found.config.step_region);
+    if (!found.errors.empty() || !found.config.enabled || !wanted.any_function()) Py_RETURN_FALSE;
+    selection = new Selection(wanted);
   } catch (...) {
     return PyErr_NoMemory();
   }

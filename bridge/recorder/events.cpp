@@ -4,6 +4,9 @@
 // that makes the call; see events.h.
 #include "recorder/events.h"
 
+#include <cstring>
+#include <string>
+
 #include "recorder/recorder.hpp"
 
 using perfield::Activity;
@@ -66,7 +69,14 @@ void perfield_source_count(perfield_call call, uint64_t count, uint64_t ns, uint
 
 uint32_t perfield_source_region(const char* name, const char* file, int line) noexcept {
   auto& regions = recorder().regions;
-  if (!perfield_source_armed() && !regions.selects(name)) return 0;
+  if (perfield_source_armed()) return regions.define(name, file, line) + 1;
+  try {
+    const std::string text(name, strnlen(name, perfield::Regions::kLongestName));
+    const perfield::Selection& chosen = regions.selection();
+    if (!chosen.measures(text) && !chosen.closes_steps(text)) return 0;
+  } catch (...) {
+    return 0;  // no memory
+  }
   return regions.define(name, file, line) + 1;
 }
 

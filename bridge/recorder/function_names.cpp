@@ -5,7 +5,6 @@
 #include "recorder/function_names.hpp"
 
 #include <cxxabi.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -72,7 +71,9 @@ std::vector<std::string> function_names(const std::string& symbol) {
     if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
       names.push_back(name);
   };
-  const std::string whole = starts_with(symbol, "_Z") ? demangled(symbol) : "";
+  const bool readable =
+      symbol.find("::") != std::string::npos || symbol.find('(') != std::string::npos;
+  const std::string whole = readable ? symbol : starts_with(symbol, "_Z") ? demangled(symbol) : "";
   // The compiler's numbers: functions inside others ("relax.0").
   const std::string plain = symbol.substr(0, symbol.find('.'));
   const size_t module_end = plain.find("_MOD_");
@@ -91,24 +92,6 @@ std::vector<std::string> function_names(const std::string& symbol) {
   }
   add(symbol);
   return names;
-}
-
-FunctionSelection::FunctionSelection(const std::vector<std::string>& regions,
-                                     const std::string& step_region)
-    : step_region_(step_region) {
-  for (const std::string& glob : regions)
-    if (glob != "*") globs_.push_back(glob);
-}
-
-std::string FunctionSelection::region_of(const std::string& symbol) const {
-  if (globs_.empty() && step_region_.empty()) return "";
-  const std::vector<std::string> names = function_names(symbol);
-  for (const std::string& name : names)
-    if (name == step_region_) return name;
-  for (const std::string& glob : globs_)
-    for (const std::string& name : names)
-      if (name == glob || fnmatch(glob.c_str(), name.c_str(), 0) == 0) return name;
-  return "";
 }
 
 }  // namespace perfield

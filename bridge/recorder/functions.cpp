@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// functions.cpp - tells a source of compiled functions which of them the configuration chooses.
+// functions.cpp - tells sources that see every function of a program which of them the
+// configuration chooses.
 #include "recorder/functions.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "recorder/config.hpp"
+#include "recorder/config_selection.hpp"
+#include "recorder/events.h"
 #include "recorder/function_names.hpp"
+#include "recorder/recorder.hpp"
 
 namespace {
 
 // nullptr: nothing is chosen. What is wrong in the configuration is told when measuring starts.
-const perfield::FunctionSelection* selection() {
-  static const perfield::FunctionSelection* const made = []() -> perfield::FunctionSelection* {
+const perfield::Selection* selection() {
+  static const perfield::Selection* const made = []() -> perfield::Selection* {
     const perfield::ConfigResult found = perfield::load_config();
     if (!found.errors.empty() || !found.config.enabled) return nullptr;
-    return new perfield::FunctionSelection(found.config.regions, found.config.step_region);
+    auto* chosen = new perfield::Selection(found.config.regions, found.config.step_region);
+    return chosen->any_function() ? chosen : nullptr;
   }();
   return made;
 }
@@ -24,9 +30,26 @@ const perfield::FunctionSelection* selection() {
 
 char* perfield_source_function(const char* symbol) noexcept {
   try {
-    const std::string name = selection() ? selection()->region_of(symbol) : "";
+    const std::string name =
+        selection() ? selection()->region_of(perfield::function_names(symbol)) : "";
     return name.empty() ? nullptr : strdup(name.c_str());
   } catch (...) {  // no memory: left out
     return nullptr;
   }
+}
+
+uint32_t perfield_source_function_region(const char* name, const char* symbol, const char* file,
+                                         int line) noexcept {
+  auto& regions = perfield::recorder().regions;
+  try {
+    std::vector<std::string> names = perfield::function_names(name);
+    if (symbol)
+      for (const std::string& other : perfield::function_names(symbol))
+        if (std::find(names.begin(), names.end(), other) == names.end()) names.push_back(other);
+    const std::string chosen = regions.selection().region_of(names);
+    if (!chosen.empty()) return regions.define(chosen.c_str(), file, line) + 1;
+  } catch (...) {
+    return 0;  // no memory: left out
+  }
+  return perfield_source_armed() ? regions.define(name, file, line) + 1 : 0;
 }

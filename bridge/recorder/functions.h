@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// functions.h - what a source of compiled functions asks, beside what stands in events.h: which
-// functions are regions, and the regions themselves. Not on the hot path.
+// functions.h - what sources ask that see every function of a program, not only the regions that it
+// marks: which functions are regions, and the regions themselves. Not on the hot path.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,11 @@ char* perfield_source_function(const char* symbol) noexcept;
 // The handle of that region, at its first entry: this also starts measuring in a program in which
 // no wrapped MPI_Init is going to.
 uint32_t perfield_source_function_entered(const char* name) noexcept;
+// The same for a tool that tells of functions while they run: like perfield_source_region
+// (events.h), but the configuration may have any name of the function, and "*" does not choose it.
+// name: as it is read, with or without arguments; symbol: as in the program file, or NULL.
+uint32_t perfield_source_function_region(const char* name, const char* symbol, const char* file,
+                                         int line) noexcept;
 
 }  // extern "C"
 #pragma GCC visibility pop

@@ -5,7 +5,6 @@
 #include "recorder/regions.hpp"
 
 #include <dlfcn.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <cstring>
@@ -66,26 +65,9 @@ bool Regions::make_table(uint32_t capacity) noexcept {
   return true;
 }
 
-bool Regions::matches_selection(const std::string& name) const noexcept {
-  return std::any_of(globs_.begin(), globs_.end(), [&](const std::string& glob) {
-    return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
-  });
-}
-
-bool Regions::selects(const char* name) const noexcept {
-  try {
-    const std::string text(name, strnlen(name, kLongestName));
-    return text == step_region_name_ || matches_selection(text);
-  } catch (...) {
-    return false;  // no memory
-  }
-}
-
-void Regions::configure(uint32_t max_regions, const std::vector<std::string>& globs,
-                        const std::string& step_region) noexcept {
+void Regions::configure(uint32_t max_regions, const Selection& selection) noexcept {
   std::lock_guard<std::mutex> lock(mutex_);
-  globs_ = globs;
-  step_region_name_ = step_region;
+  selection_ = selection;
   configured_.store(true, std::memory_order_relaxed);
   uint32_t wanted = std::max({max_regions, size(), uint32_t(2)});
   Table* table = table_.load(std::memory_order_relaxed);
@@ -95,8 +77,8 @@ void Regions::configure(uint32_t max_regions, const std::vector<std::string>& gl
   }
   for (uint32_t id = 1; id < size(); ++id) {
     RegionDefinition& r = *table->rows[id];
-    r.selected = matches_selection(r.name);
-    if (!step_region_name_.empty() && r.name == step_region_name_) step_region_ = id;
+    r.selected = selection_.measures(r.name);
+    if (selection_.closes_steps(r.name)) step_region_ = id;
   }
 }
 
@@ -155,12 +137,11 @@ uint32_t Regions::define(const char* name, const char* file, int line, int block
     r->site = site;
     r->place = place;
     // An armed region was chosen in the code; a block's share goes with its region.
-    r->selected = site != 0 || matches_selection(r->name);
+    r->selected = site != 0 || selection_.measures(r->name);
     r->name_hash = name_hash;
     r->hash.store(hash, std::memory_order_relaxed);
     table.rows[id] = r;
-    if (!step_region_name_.empty() && r->name == step_region_name_ && block < 0 && site == 0)
-      step_region_ = id;
+    if (block < 0 && site == 0 && selection_.closes_steps(r->name)) step_region_ = id;
     size_.store(id + 1, std::memory_order_release);
     note(table, hash, id);
     return id;

@@ -9,7 +9,8 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
-#include <vector>
+
+#include "recorder/config_selection.hpp"
 
 namespace perfield {
 
@@ -29,8 +30,7 @@ struct RegionDefinition {
 class Regions {
  public:
   // Called once, before measuring; definitions made earlier are kept and selected again.
-  void configure(uint32_t max_regions, const std::vector<std::string>& globs,
-                 const std::string& step_region) noexcept;
+  void configure(uint32_t max_regions, const Selection& selection) noexcept;
 
   // The id of a region, defined now if it is new. Never fails; cuts names at kLongestName.
   uint32_t define(const char* name, const char* file, int line, int block = -1,
@@ -47,8 +47,8 @@ class Regions {
   // At least max_regions, more only where more were defined before configure().
   uint32_t capacity() const noexcept { return capacity_.load(std::memory_order_relaxed); }
   uint32_t step_region() const noexcept { return step_region_.load(std::memory_order_relaxed); }
-  // Whether a region of that name is to be measured, or closes steps. After configure().
-  bool selects(const char* name) const noexcept;
+  // What is measured, and what closes steps. To be read after configure().
+  const Selection& selection() const noexcept { return selection_; }
   uint64_t overflowed() const noexcept { return overflowed_.load(std::memory_order_relaxed); }
 
   static constexpr size_t kLongestName = 1000;
@@ -64,7 +64,6 @@ class Regions {
   static uint32_t find(const Table& table, uint64_t hash, const char* name, size_t length,
                        int block, uintptr_t site) noexcept;
   static void note(const Table& table, uint64_t hash, uint32_t id) noexcept;
-  bool matches_selection(const std::string& name) const noexcept;
   // Makes room for so many regions, those that are there included; false if there is no memory.
   bool make_table(uint32_t capacity) noexcept;
 
@@ -75,8 +74,7 @@ class Regions {
   std::atomic<uint32_t> step_region_{kNone};
   std::atomic<uint64_t> overflowed_{0};
   std::atomic<bool> configured_{false};
-  std::vector<std::string> globs_{"*"};
-  std::string step_region_name_;
+  Selection selection_;
 };
 
 }  // namespace perfield

@@ -86,7 +86,7 @@ void Session::start_run(int rank, int size, const std::string& mpi) {
   trouble = files_.begin(config_.stage, run_.path, run_.run_id);
   if (!trouble.empty()) tell("stage", trouble);
   Recorder& r = recorder();
-  r.regions.configure(max_regions, config_.regions, config_.step_region);
+  r.regions.configure(max_regions, Selection(config_.regions, config_.step_region));
   size_t buffer = largest_step_body(r.regions.capacity(), max_peers) + 2 * kGatherBytes;
   if (!stream_.open(files_.stream, run_.run_id, rank, buffer, files_.stream_instead)) {
     phase_ = Phase::ended;
