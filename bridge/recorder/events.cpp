@@ -63,7 +63,7 @@ void perfield_source_count(perfield_call call, uint64_t count, uint64_t ns, uint
   auto& r = recorder();
   if (r.state() != Activity::active) return;
   Shard* s = r.shard();
-  if (!s || s->own_work || s->inside_call) return;
+  if (!s || s->own_work || (s->inside_call && count)) return;
   s->count_call(call, r.clock.ticks_of_ns(ns), bytes_out, bytes_in, count);
 }
 

@@ -64,7 +64,8 @@ void perfield_call_leave(perfield_call call, uint64_t entered, uint64_t bytes_ou
 // What a call site brings about when its call has returned: a step is closed, the sites are noted.
 void perfield_call_after(uint64_t after) noexcept;
 // Calls that a source learns of when they are over, or which are no call of this thread (those of a
-// device): so many, of so many nanoseconds in all. Counted as of now, if anything is.
+// device): so many, of so many nanoseconds in all. Counted as of now, if anything is. Not inside
+// another call, but with count 0: then they are the bytes of one that was counted before.
 void perfield_source_count(perfield_call call, uint64_t count, uint64_t ns, uint64_t bytes_out,
                            uint64_t bytes_in) noexcept;
 // A message to (calls that send) or from (calls that receive, get) world rank `peer`; `bytes` 0

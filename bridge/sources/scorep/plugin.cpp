@@ -6,6 +6,8 @@
 #include <dlfcn.h>
 
 #include "recorder/events.h"
+#include "sources/scorep/files.hpp"
+#include "sources/scorep/messages.hpp"
 #include "sources/scorep/regions.hpp"
 #include "sources/scorep/score_p.hpp"
 #include "sources/scorep/substrate_interface.hpp"
@@ -26,6 +28,8 @@ uint32_t get_event_functions(int mode, Event** given) {
   static Event events[2][2 * kEvents];  // those that a newer Score-P may have are null, too
   const Mode known = mode == kNotRecording ? kNotRecording : kRecording;
   set_region_events(events[known], known);
+  set_message_events(events[known]);
+  set_file_events(events[known]);
   *given = events[known];
   return kEvents;
 }
@@ -44,6 +48,7 @@ bool wrappers_will_wake() noexcept {
 
 void init_mpp() {
   if (perfield_source_awake() || wrappers_will_wake()) return;
+  initializing();
   perfield_source_wake(ask<int>(kIpcGetRank, 0), ask<int>(kIpcGetSize, 1), "");
 }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// regions.cpp - regions of a program that was built with Score-P, chosen by their names. Calls of
-// MPI are left to perfield's own wrappers, which know world ranks.
+// regions.cpp - regions of a program that was built with Score-P, chosen by their names. Those of
+// MPI are calls: see calls.hpp.
 #include "sources/scorep/regions.hpp"
 
 #include <atomic>
-#include <cstring>
 
 #define PERFIELD_BUILDING_LIBRARY  // calls libperfield.so itself, which this library needs
 #include "include/perfield.h"
 #include "recorder/events.h"
+#include "sources/scorep/calls.hpp"
 #include "sources/scorep/region_table.hpp"
 #include "sources/scorep/score_p.hpp"
 
@@ -18,17 +18,19 @@ namespace {
 
 // --- regions ------------------------------------------------------------------------------------
 // The region of perfield for each handle; kNotSelected where the configuration leaves it out,
-// unless it is armed; kLeftToWrappers for calls of MPI.
+// unless it is armed; for calls of MPI kCalls and their kind.
 RegionTable known;
 constexpr uint32_t kNotSelected = 0;
-constexpr uint32_t kLeftToWrappers = RegionTable::kUnknown - 1;
+constexpr uint32_t kCalls = RegionTable::kUnknown - PERFIELD_CALL_LIMIT;
 
 std::atomic<bool> out_of_room{false};
 
 uint32_t look_up(Handle handle) noexcept {
   const char* name = ask<const char*>(kRegionGetName, nullptr, handle);
-  uint32_t region = kLeftToWrappers;
-  if (name && strncmp(name, "MPI_", 4) != 0)
+  uint32_t region = kNotSelected;
+  if (name && is_of_mpi(name))
+    region = kCalls + kind_of(name);
+  else if (name)
     region = perfield_source_region(name, ask<const char*>(kRegionGetFileName, nullptr, handle),
                                     int(ask<uint32_t>(kRegionGetBeginLine, 0, handle)));
   if (known.set(handle, region)) return region;
@@ -46,14 +48,19 @@ void enter(Handle handle) noexcept {
   uint32_t region = known.find(handle);
   if (region == RegionTable::kUnknown || (region == kNotSelected && perfield_source_armed()))
     region = look_up(handle);
-  if (region != kNotSelected && region != kLeftToWrappers) perfield_region_begin(region);
+  if (region >= kCalls)
+    enter_call(perfield_call(region - kCalls));
+  else if (region != kNotSelected)
+    perfield_region_begin(region);
 }
 
 void leave(Handle handle) noexcept {
   uint32_t region = known.find(handle);
-  if (region == RegionTable::kUnknown || region == kNotSelected || region == kLeftToWrappers)
-    return;
-  perfield_region_end(region);
+  if (region == RegionTable::kUnknown || region == kNotSelected) return;
+  if (region >= kCalls)
+    leave_call();
+  else
+    perfield_region_end(region);
 }
 
 // --- recording off for a while -----------------------------------------------------------------

@@ -45,6 +45,19 @@ enum EventPlace {
   kExitRegion = 5,
   kCallingContextEnter = 7,
   kCallingContextExit = 8,
+  kMpiSend = 11,
+  kMpiReceive = 12,
+  kMpiCollectiveEnd = 14,
+  kMpiIsend = 19,
+  kMpiIreceive = 20,
+  kRmaPut = 31,
+  kRmaGet = 32,
+  kRmaAtomic = 33,
+  kIoBegin = 71,
+  kIoIssued = 72,
+  kIoComplete = 74,
+  kIoCancelled = 75,
+  kMpiCollectiveComplete = 80,
   kEvents = 83
 };
 

@@ -2,7 +2,7 @@
 //
 // main.cpp - generate --mpi-header MPI_H --table DIRECTORY --out DIRECTORY: writes the wrappers of
 // MPI's functions from the rows of the table. Run by CMake while perfield is built, with the mpi.h
-// of the MPI that the library is for.
+// of the MPI that the library is for. Without a header: only which kind of call each function is.
 #include <cstdio>
 #include <exception>
 #include <map>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "c_wrappers.hpp"
+#include "call_kinds.hpp"
 #include "fortran_wrappers.hpp"
 #include "table.hpp"
 #include "text.hpp"
@@ -36,14 +37,17 @@ void write_wrappers(const std::string& header, const std::string& table, const s
 int main(int n_arguments, char** arguments) {
   std::map<std::string, std::string> given;
   for (int i = 1; i + 1 < n_arguments; i += 2) given[arguments[i]] = arguments[i + 1];
-  if (n_arguments != 7 || !given.count("--mpi-header") || !given.count("--table") ||
-      !given.count("--out")) {
-    std::fprintf(stderr, "usage: %s --mpi-header MPI_H --table DIRECTORY --out DIRECTORY\n",
+  const bool has_header = given.count("--mpi-header");
+  if (n_arguments != (has_header ? 7 : 5) || !given.count("--table") || !given.count("--out")) {
+    std::fprintf(stderr, "usage: %s [--mpi-header MPI_H] --table DIRECTORY --out DIRECTORY\n",
                  arguments[0]);
     return 2;
   }
   try {
-    write_wrappers(given["--mpi-header"], given["--table"], given["--out"]);
+    if (has_header)
+      write_wrappers(given["--mpi-header"], given["--table"], given["--out"]);
+    else
+      write_file(given["--out"] + "/call_kinds.def", call_kinds(read_table(given["--table"])));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: %s\n", arguments[0], error.what());
     return 1;

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// files.cpp - see files.hpp. An operation begun inside another one, of a function that calls
+// another, is part of it. All of it is left to the library that wraps these functions, if it is
+// there.
+#include "sources/scorep/files.hpp"
+
+#include <atomic>
+
+#include "recorder/events.h"
+#include "sources/scorep/calls.hpp"
+
+namespace perfield::scorep {
+namespace {
+
+enum : uint32_t { kRead = 0, kWrite = 1 };  // modes of an operation
+constexpr uint64_t kUnknownBytes = ~uint64_t(0);
+
+// The operation that this thread is inside.
+struct Operation {
+  Handle file;
+  uint32_t depth;  // 0: none
+  perfield_call kind;
+  uint64_t stamp;
+};
+__thread Operation operation __attribute__((tls_model("initial-exec"))) = {};
+
+// Whether the library that wraps these functions counts them. Known once perfield is awake.
+bool are_wrapped() noexcept {
+  enum : int { unknown, no, yes };
+  static std::atomic<int> answer{unknown};
+  int known = answer.load(std::memory_order_relaxed);
+  if (known == unknown) {
+    if (!perfield_source_awake()) return true;
+    known = perfield_source_is_present("io") ? yes : no;
+    answer.store(known, std::memory_order_relaxed);
+  }
+  return known == yes;
+}
+
+perfield_call kind_of(uint32_t mode) noexcept {
+  return mode == kRead ? PERFIELD_CALL_posix_read : PERFIELD_CALL_posix_write;
+}
+
+struct Moved {
+  uint64_t out, in;
+};
+Moved moved(uint32_t mode, uint64_t bytes) noexcept {
+  if (bytes == kUnknownBytes) bytes = 0;
+  return {mode == kWrite ? bytes : 0, mode == kRead ? bytes : 0};
+}
+
+bool moves_bytes_of_files(perfield_call kind) noexcept {
+  return kind == PERFIELD_CALL_file_read || kind == PERFIELD_CALL_file_read_all ||
+         kind == PERFIELD_CALL_file_write || kind == PERFIELD_CALL_file_write_all;
+}
+
+void leave(Moved bytes) noexcept {
+  operation.depth = 0;
+  if (operation.stamp) perfield_call_leave(operation.kind, operation.stamp, bytes.out, bytes.in);
+}
+
+void begin(Location*, uint64_t, Handle file, uint32_t mode, uint32_t, uint64_t, uint64_t,
+           uint64_t) {
+  if (mode > kWrite) return;
+  if (open_call.is_open) {
+    ++open_call.operations;
+    return;
+  }
+  if (are_wrapped()) return;
+  if (operation.depth && operation.file == file) leave({0, 0});  // its end was lost
+  if (operation.depth++) return;
+  const perfield_call kind = kind_of(mode);
+  operation = {file, 1, kind, perfield_call_enter(kind, nullptr, __builtin_frame_address(0)).stamp};
+}
+
+// An operation that goes on without the program: its bytes are counted when it is complete.
+void issue(Location*, uint64_t, Handle, uint32_t mode, uint64_t) {
+  if (mode <= kWrite && operation.depth && --operation.depth == 0) leave({0, 0});
+}
+
+void complete(Location*, uint64_t, Handle, uint32_t mode, uint64_t bytes, uint64_t) {
+  if (mode > kWrite) return;
+  const Moved done = moved(mode, bytes);
+  if (open_call.is_open) {
+    const bool is_outermost = open_call.operations && --open_call.operations == 0;
+    if (!is_outermost || !moves_bytes_of_files(open_call.kind)) return;
+    open_call.bytes_out += done.out;
+    open_call.bytes_in += done.in;
+    return;
+  }
+  if (are_wrapped()) return;
+  if (operation.depth == 0)
+    perfield_source_count(kind_of(mode), 0, 0, done.out, done.in);
+  else if (--operation.depth == 0)
+    leave(done);
+}
+
+void cancel(Location*, uint64_t, Handle, uint32_t mode, uint64_t) { issue(nullptr, 0, 0, mode, 0); }
+
+}  // namespace
+
+void end_operation() noexcept {
+  if (operation.depth) leave({0, 0});
+}
+
+void set_file_events(Event* events) noexcept {
+  const auto set = [events](EventPlace place, auto* function) {
+    events[place] = reinterpret_cast<Event>(function);
+  };
+  set(kIoBegin, begin);
+  set(kIoIssued, issue);
+  set(kIoComplete, complete);
+  set(kIoCancelled, cancel);
+}
+
+}  // namespace perfield::scorep

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// messages.cpp - see messages.hpp. Everything counts as the call of MPI that the thread is inside.
+#include "sources/scorep/messages.hpp"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+
+#include "recorder/events.h"
+#include "sources/scorep/calls.hpp"
+
+namespace perfield::scorep {
+namespace {
+
+constexpr auto relaxed = std::memory_order_relaxed;
+
+// --- peers --------------------------------------------------------------------------------------
+std::atomic<Handle> world{0};  // 0: not known
+std::atomic<bool> is_initializing{false};
+std::atomic<bool> told{false};
+
+// What the wrappers need to be loaded above Score-P's.
+void tell_of_unknown_peers() noexcept {
+  if (told.exchange(true)) return;
+  Dl_info self{};
+  dladdr(reinterpret_cast<const void*>(&tell_of_unknown_peers), &self);
+  const char* path = self.dli_fname ? self.dli_fname : "";
+  const char* slash = strrchr(path, '/');
+  const bool is_openmpi = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
+  char sentence[1500];
+  snprintf(sentence, sizeof sentence,
+           "Score-P does not tell who belongs to a communicator or window, so the peers of "
+           "messages outside MPI_COMM_WORLD are not known; they are counted, and drawn as a stub "
+           "below their rank. With perfield's MPI wrappers above those of Score-P all peers are "
+           "known: start the program by perfield run, or with\n"
+           "export LD_PRELOAD=%.*slibperfield_%s.so\n"
+           "export SCOREP_SUBSTRATE_PLUGINS=perfield",
+           slash ? int(slash - path + 1) : 0, path, is_openmpi ? "openmpi" : "mpich");
+  perfield_source_tell("scorep-peers", sentence);
+}
+
+int32_t peer_of(int rank, Handle communicator) noexcept {
+  const Handle known = world.load(relaxed);
+  if (known && communicator == known) return rank;
+  tell_of_unknown_peers();
+  return kPeerUnknown;
+}
+
+// --- what the call that the thread is inside has brought about
+// ------------------------------------
+bool counts() noexcept { return open_call.is_open && open_call.stamp; }
+
+void count_sent(perfield_call otherwise, int32_t peer, uint64_t bytes) noexcept {
+  perfield_message(kSends[open_call.kind] ? open_call.kind : otherwise, peer, bytes);
+}
+
+void send(Location*, uint64_t, int target, Handle communicator, uint32_t, uint64_t bytes) {
+  if (counts()) count_sent(PERFIELD_CALL_send, peer_of(target, communicator), bytes);
+}
+
+void isend(Location*, uint64_t, int target, Handle communicator, uint32_t, uint64_t bytes,
+           uint64_t) {
+  if (counts()) count_sent(PERFIELD_CALL_isend, peer_of(target, communicator), bytes);
+}
+
+void receive(Location*, uint64_t, int source, Handle communicator, uint32_t, uint64_t bytes) {
+  if (counts()) perfield_received(peer_of(source, communicator), bytes);
+}
+
+// When it is complete, inside a call that waits or tests.
+void ireceive(Location*, uint64_t, int source, Handle communicator, uint32_t, uint64_t bytes,
+              uint64_t) {
+  if (counts()) perfield_received(peer_of(source, communicator), bytes);
+}
+
+void transfer(perfield_call otherwise, uint64_t bytes) noexcept {
+  if (!counts()) return;
+  tell_of_unknown_peers();
+  count_sent(otherwise, kPeerUnknown, bytes);
+}
+
+void put(Location*, uint64_t, Handle, uint32_t, uint64_t bytes, uint64_t) {
+  transfer(PERFIELD_CALL_put, bytes);
+}
+
+void get(Location*, uint64_t, Handle, uint32_t, uint64_t bytes, uint64_t) {
+  transfer(PERFIELD_CALL_get, bytes);
+}
+
+void change(Location*, uint64_t, Handle, uint32_t, uint32_t, uint64_t bytes_sent, uint64_t,
+            uint64_t) {
+  transfer(PERFIELD_CALL_accumulate, bytes_sent);
+}
+
+// --- collectives --------------------------------------------------------------------------------
+void end_collective(Location*, uint64_t, Handle communicator, int, uint32_t, uint64_t bytes_sent,
+                    uint64_t bytes_received) {
+  if (is_initializing.load(relaxed) && is_initializing.exchange(false))
+    world.store(communicator, relaxed);
+  if (!counts()) return;
+  open_call.bytes_out += bytes_sent;
+  open_call.bytes_in += bytes_received;
+}
+
+// The non-blocking form of each of Score-P's types of collectives, in their order.
+constexpr perfield_call kNonBlocking[] = {
+    PERFIELD_CALL_ibarrier,   PERFIELD_CALL_ibcast,          PERFIELD_CALL_igather,
+    PERFIELD_CALL_igatherv,   PERFIELD_CALL_iscatter,        PERFIELD_CALL_iscatterv,
+    PERFIELD_CALL_iallgather, PERFIELD_CALL_iallgatherv,     PERFIELD_CALL_ialltoall,
+    PERFIELD_CALL_ialltoallv, PERFIELD_CALL_ialltoallw,      PERFIELD_CALL_iallreduce,
+    PERFIELD_CALL_ireduce,    PERFIELD_CALL_ireduce_scatter, PERFIELD_CALL_ireduce_scatter_block,
+    PERFIELD_CALL_iscan,      PERFIELD_CALL_iexscan};
+
+// Told inside a call that waits or tests; the call itself was counted when it was made.
+void complete_collective(Location*, uint64_t, Handle, int, uint32_t type, uint64_t bytes_sent,
+                         uint64_t bytes_received, uint64_t) {
+  if (counts() && type < sizeof kNonBlocking / sizeof *kNonBlocking)
+    perfield_source_count(kNonBlocking[type], 0, 0, bytes_sent, bytes_received);
+}
+
+}  // namespace
+
+void initializing() noexcept { is_initializing.store(true, relaxed); }
+
+void initialized() noexcept {
+  if (is_initializing.load(relaxed)) is_initializing.store(false, relaxed);
+}
+
+void set_message_events(Event* events) noexcept {
+  const auto set = [events](EventPlace place, auto* function) {
+    events[place] = reinterpret_cast<Event>(function);
+  };
+  set(kMpiSend, send);
+  set(kMpiReceive, receive);
+  set(kMpiCollectiveEnd, end_collective);
+  set(kMpiIsend, isend);
+  set(kMpiIreceive, ireceive);
+  set(kRmaPut, put);
+  set(kRmaGet, get);
+  set(kRmaAtomic, change);
+  set(kMpiCollectiveComplete, complete_collective);
+}
+
+}  // namespace perfield::scorep
