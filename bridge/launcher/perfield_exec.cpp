@@ -18,6 +18,7 @@
 
 #include "launcher/elf_program.hpp"
 #include "launcher/preload.hpp"
+#include "launcher/score_p.hpp"
 #include "stream/job.hpp"
 #include "stream/machine_file.hpp"
 #include "stream/quietly.hpp"
@@ -28,7 +29,7 @@
 namespace {
 
 const char kHelp[] =
-    "usage: perfield-exec [--print] [--] PROGRAM [ARGS ...]\n"
+    "usage: perfield-exec [--print] [--scorep] [--] PROGRAM [ARGS ...]\n"
     "       perfield-exec --collect RUN\n"
     "\n"
     "Starts PROGRAM so that perfield measures it. Put it before the program, behind any launcher:\n"
@@ -40,6 +41,7 @@ const char kHelp[] =
     "\n"
     "  --collect RUN  start nothing; move what is staged on this host into that run directory\n"
     "  --print    start nothing; print the environment that PROGRAM would get, as export lines\n"
+    "  --scorep   have Score-P load perfield's plugin; by itself if PROGRAM needs libscorep_*\n"
     "  --version  print perfield's version\n"
     "  --help     print this text\n";
 
@@ -60,7 +62,8 @@ std::string configuration_file() {
 }
 
 // Makes everything ready for the program. False: it is to run unmeasured, with `environment` too.
-bool prepare(const std::string& program, const std::vector<std::string>& command,
+// score_p: the program was built with Score-P, even if that cannot be seen.
+bool prepare(const std::string& program, bool score_p, const std::vector<std::string>& command,
              Environment* environment) {
   const perfield::ConfigResult configuration = perfield::load_config();
   for (const std::string& error : configuration.errors) tell_once_per_node(error);
@@ -92,6 +95,10 @@ bool prepare(const std::string& program, const std::vector<std::string>& command
                   {"PERFIELD_RUN_ID", perfield::hex16(run.run_id)}};
   const std::string file = configuration_file();
   if (!file.empty()) environment->emplace_back("PERFIELD_CONFIG", file);
+  const std::string plugin = perfield::find_library("libscorep_substrate_perfield.so");
+  if ((score_p || preload.score_p) && !plugin.empty())
+    for (const auto& variable : perfield::score_p_environment(plugin))
+      environment->push_back(variable);
   return true;
 }
 
@@ -134,7 +141,7 @@ int refuse_to_start(const std::string& name, int reason) {
 }  // namespace
 
 int main(int n_arguments, char** arguments) {
-  bool print = false;
+  bool print = false, score_p = false;
   int at = 1;
   for (; at < n_arguments && arguments[at][0] == '-'; ++at) {
     const std::string option = arguments[at];
@@ -145,14 +152,14 @@ int main(int n_arguments, char** arguments) {
       ++at;
       break;
     }
-    if (option != "--print") {
+    if (option != "--print" && option != "--scorep") {
       std::fprintf(stderr,
                    "perfield-exec: there is no option %s; options of the launcher go before "
                    "perfield-exec, those of the program behind it\n%s",
                    arguments[at], kHelp);
       return 2;
     }
-    print = true;
+    (option == "--print" ? print : score_p) = true;
   }
   if (at >= n_arguments) {
     std::fprintf(stderr, "perfield-exec: found no program to start\n%s", kHelp);
@@ -167,7 +174,8 @@ int main(int n_arguments, char** arguments) {
   if (access(program.c_str(), X_OK) != 0) return refuse_to_start(name, EACCES);
 
   Environment environment;
-  const bool measured = prepare(program, {arguments + at, arguments + n_arguments}, &environment);
+  const bool measured =
+      prepare(program, score_p, {arguments + at, arguments + n_arguments}, &environment);
   if (print) {
     if (measured) print_exports(environment);
     return measured ? 0 : 1;

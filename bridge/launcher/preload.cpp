@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "launcher/elf_program.hpp"
+#include "launcher/score_p.hpp"
 
 namespace perfield {
 namespace {
@@ -20,24 +21,6 @@ std::string own_directory() {
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
   const std::string self(path, length > 0 ? static_cast<size_t>(length) : 0);
   return self.substr(0, self.rfind('/'));
-}
-
-// The whole path of one of our libraries; "" if it is nowhere.
-std::string find_library(const std::string& name) {
-  for (const char* place :
-       {"/../" PERFIELD_LIBDIR "/", "/../lib*/", "/../lib/python3*/site-packages/perfield/lib/",
-        "/../lib/python3*/dist-packages/perfield/lib/", "/../session/", "/../sources/",
-        "/../sources/*/"}) {
-    glob_t found{};
-    const std::string pattern = own_directory() + place + name;
-    std::string path;
-    char whole[PATH_MAX];
-    if (glob(pattern.c_str(), 0, nullptr, &found) == 0 && realpath(found.gl_pathv[0], whole))
-      path = whole;
-    globfree(&found);
-    if (!path.empty()) return path;
-  }
-  return "";
 }
 
 bool starts_with(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
@@ -95,6 +78,23 @@ std::vector<std::string> choose_wrappers(const std::string& program,
 
 }  // namespace
 
+std::string find_library(const std::string& name) {
+  for (const char* place :
+       {"/../" PERFIELD_LIBDIR "/", "/../lib*/", "/../lib/python3*/site-packages/perfield/lib/",
+        "/../lib/python3*/dist-packages/perfield/lib/", "/../session/", "/../sources/",
+        "/../sources/*/"}) {
+    glob_t found{};
+    const std::string pattern = own_directory() + place + name;
+    std::string path;
+    char whole[PATH_MAX];
+    if (glob(pattern.c_str(), 0, nullptr, &found) == 0 && realpath(found.gl_pathv[0], whole))
+      path = whole;
+    globfree(&found);
+    if (!path.empty()) return path;
+  }
+  return "";
+}
+
 Preload choose_preload(const std::string& program, const std::string& mpi) {
   const ElfFile elf = read_elf(program);
   Preload preload;
@@ -117,7 +117,9 @@ Preload choose_preload(const std::string& program, const std::string& mpi) {
   std::vector<std::string> wanted = choose_wrappers(program, needed, mpi);
   for (const std::string& name : needed)
     if (name == "libOpenFOAM.so") wanted.push_back("libperfield_openfoam.so");
-  if (hooks) wanted.push_back("libperfield_functions.so");
+  preload.score_p = brings_score_p(needed);
+  if (hooks && !preload.score_p)  // else Score-P has the functions of these names, and calls us
+    wanted.push_back("libperfield_functions.so");
   for (const std::string& name : wanted) {
     const std::string path = find_library(name);
     const bool mpich = name == "libperfield_mpich.so";

@@ -13,7 +13,11 @@ namespace perfield {
 struct Preload {
   std::vector<std::string> libraries;  // absolute paths, for LD_PRELOAD in this order
   std::string refusal;                 // not empty: why the program cannot be measured
+  bool score_p = false;                // the program was built with Score-P
 };
+
+// The whole path of one of our libraries; "" if it is nowhere.
+std::string find_library(const std::string& name);
 
 // mpi: "openmpi" or "mpich" for programs whose file does not tell; "auto": found out.
 Preload choose_preload(const std::string& program, const std::string& mpi);

@@ -33,7 +33,10 @@ where that cannot be told, put -- before it. The run is kept in perfield-run,
 or perfield-run-2, ... if that is taken."""
 
 # Our options with the number of their values; any other belongs to the launcher.
-OWN = {"--launcher": 1, "--set": 1, "--run-directory": 1, "--config": 1, "--dry-run": 0, "--help": 0, "-h": 0}
+OWN = {
+    **{"--launcher": 1, "--set": 1, "--run-directory": 1, "--config": 1},
+    **{"--scorep": 0, "--dry-run": 0, "--help": 0, "-h": 0},
+}
 
 
 def separate(words: list[str]) -> tuple[list[str], tuple[list[str], list[str], list[str]]]:
@@ -56,6 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="a setting, see perfield config; repeatable",
+    )
+    parser.add_argument(
+        "--scorep", action="store_true", help="the program was built with Score-P, if its file does not tell"
     )
     parser.add_argument("--dry-run", action="store_true", help="print the command line and start nothing")
 
@@ -198,7 +204,8 @@ def execute(arguments: argparse.Namespace) -> int:
         os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
 
     environment = [name for name in os.environ if name.startswith("PERFIELD_")]
-    command = launcher.line(contexts, [str(perfield_exec()), "--"], environment)
+    before_program = [str(perfield_exec()), *(["--scorep"] if arguments.scorep else []), "--"]
+    command = launcher.line(contexts, before_program, environment)
     if arguments.dry_run:
         print(shlex.join(command))
         return 0

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// score_p.hpp - programs that were built with Score-P: how they are known, and the environment in
+// which Score-P loads perfield's plugin.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace perfield {
+
+// Whether one of these libraries, which a program brings, is of Score-P.
+bool brings_score_p(const std::vector<std::string>& needed);
+
+// SCOREP_SUBSTRATE_PLUGINS and LD_LIBRARY_PATH with the plugin added to what is there, but not
+// twice. plugin: its path.
+std::vector<std::pair<std::string, std::string>> score_p_environment(const std::string& plugin);
+
+}  // namespace perfield

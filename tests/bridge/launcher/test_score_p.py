@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield-exec before programs that were built with Score-P: it has them load perfield's plugin."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import perfield
+
+LIBRARIES = Path(perfield.__file__).resolve().parent / "lib"
+PLUGIN_VARIABLES = ("SCOREP_SUBSTRATE_PLUGINS", "LD_LIBRARY_PATH")
+
+
+@pytest.fixture
+def program(tmp_path) -> Path:
+    """A program that needs a library of Score-P's name, and asks for the hooks of compiled functions."""
+    library, program = tmp_path / "libscorep_measurement.so", tmp_path / "program"
+    source = "void __cyg_profile_func_enter(void *a, void *b);\n"
+    calls = (
+        "void __cyg_profile_func_enter(void *, void *);\nint main(void) { __cyg_profile_func_enter(0, 0); }\n"
+    )
+    hook = "void __cyg_profile_func_enter(void *a, void *b) {}\n"
+    for text, words in (
+        (source + hook, ["-shared", "-fPIC", "-o", library]),
+        (calls, ["-o", program, "-L", tmp_path, "-lscorep_measurement", f"-Wl,-rpath,{tmp_path}"]),
+    ):
+        at = words.index("-o") + 2
+        command = ["gcc", "-x", "c", *words[:at], "-", "-x", "none", *words[at:]]
+        subprocess.run(list(map(str, command)), input=text, text=True, check=True)
+    return program
+
+
+def exports(text: str) -> dict[str, str]:
+    """The variables of export lines."""
+    return dict(shlex.split(line)[1].split("=", 1) for line in text.splitlines())
+
+
+def test_program_of_score_p_gets_the_plugin(execute, program):
+    variables = exports(execute("perfield-exec", "--print", program).stdout)
+    assert variables["SCOREP_SUBSTRATE_PLUGINS"] == "perfield"
+    folder = Path(variables["LD_LIBRARY_PATH"].split(":")[0])
+    assert folder.samefile(LIBRARIES)
+    assert (folder / "libscorep_substrate_perfield.so").exists()
+
+
+def test_score_p_keeps_the_hooks_of_compiled_functions(execute, program):
+    assert (
+        "libperfield_functions"
+        not in exports(execute("perfield-exec", "--print", program).stdout)["LD_PRELOAD"]
+    )
+
+
+def test_other_programs_get_no_plugin_unless_it_is_asked_for(execute):
+    plain = exports(execute("perfield-exec", "--print", "true").stdout)
+    assert not set(PLUGIN_VARIABLES) & set(plain)
+    asked = exports(execute("perfield-exec", "--scorep", "--print", "true").stdout)
+    assert set(PLUGIN_VARIABLES) <= set(asked)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("other", "other,perfield"), ("perfield,other", "perfield,other"), ("Catalyst", "Catalyst")],
+)
+def test_plugin_is_added_to_those_that_are_there_but_not_twice(execute, program, before, after):
+    result = execute("perfield-exec", "--print", program, env={"SCOREP_SUBSTRATE_PLUGINS": before})
+    assert exports(result.stdout)["SCOREP_SUBSTRATE_PLUGINS"] == after
+
+
+def test_libraries_are_found_in_the_users_folders_too(execute, program, tmp_path):
+    before = {"LD_LIBRARY_PATH": str(tmp_path)}
+    once = exports(execute("perfield-exec", "--print", program, env=before).stdout)["LD_LIBRARY_PATH"]
+    assert once.split(":")[1:] == [str(tmp_path)]
+    again = execute("perfield-exec", "--print", program, env={"LD_LIBRARY_PATH": once})
+    assert exports(again.stdout)["LD_LIBRARY_PATH"] == once
+
+
+def test_perfield_run_and_env_hand_the_option_on(perfield_cli, tmp_path):
+    line = perfield_cli("run", "--scorep", "--dry-run", "-n", 2, "true", cwd=tmp_path).stdout
+    assert "perfield-exec --scorep -- true" in line
+    assert set(PLUGIN_VARIABLES) <= set(exports(perfield_cli("env", "--scorep", "true", cwd=tmp_path).stdout))
