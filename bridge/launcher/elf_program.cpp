@@ -116,7 +116,9 @@ ElfFile read_elf(const std::string& path) {
     if (segment.p_type == PT_INTERP) elf.asks_for_loader = true;
   }
   read_dynamic(file, segments, directory_of(path), &elf);
-  elf.asks_for_hooks = asks_for(ElfSymbols(file, SHT_DYNSYM), "__cyg_profile_func_enter");
+  const ElfSymbols exported(file, SHT_DYNSYM);
+  elf.asks_for_hooks = asks_for(exported, "__cyg_profile_func_enter");
+  elf.has_hooks = offers(exported, "__cyg_profile_func_enter");
   return elf;
 }
 
@@ -149,11 +151,13 @@ std::vector<std::string> needed_libraries(const std::string& path, bool* hooks) 
   std::set<std::string> seen = {"libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1"};
   std::vector<std::string> own_path;  // the program's RPATH also serves the libraries it loads
   std::deque<std::string> files = {path};
+  bool asked = false, offered = false;
   while (!files.empty() && names.size() < kMost) {
     const ElfFile elf = read_elf(files.front());
     files.pop_front();
     if (own_path.empty()) own_path = elf.search_path;
-    if (hooks && elf.asks_for_hooks) *hooks = true;
+    asked = asked || elf.asks_for_hooks;
+    offered = offered || elf.has_hooks;
     for (const std::string& name : elf.needed) {
       if (!seen.insert(name).second) continue;
       names.push_back(name);
@@ -165,6 +169,7 @@ std::vector<std::string> needed_libraries(const std::string& path, bool* hooks) 
         }
     }
   }
+  if (hooks) *hooks = asked && !offered;
   return names;
 }
 

@@ -14,6 +14,7 @@ struct ElfFile {
   bool other_machine = false;    // of another word length or processor than this process
   bool asks_for_loader = false;  // PT_INTERP: without it a program is static
   bool asks_for_hooks = false;   // __cyg_profile_func_enter is to come from elsewhere
+  bool has_hooks = false;        // it comes from here
   std::vector<std::string> needed;
   std::vector<std::string> search_path;  // RUNPATH or RPATH, with $ORIGIN replaced
 };
@@ -27,7 +28,7 @@ std::string find_program(const std::string& name);
 bool gains_rights(const std::string& path);
 
 // Names of all libraries that loading this file brings, as far as their files can be found.
-// hooks, if given: set to whether the file or one of them asks_for_hooks.
+// hooks, if given: set to whether the file or one of them asks_for_hooks, and none has them.
 std::vector<std::string> needed_libraries(const std::string& path, bool* hooks = nullptr);
 
 // Whether the loader would find a library of that name for this program.

@@ -83,12 +83,20 @@ struct ElfSymbols {
   }
 };
 
-// Whether a file uses that name without defining it.
-inline bool asks_for(const ElfSymbols& exported, const char* name) noexcept {
+// Whether a file has that name, defined or not.
+inline bool has_symbol(const ElfSymbols& exported, const char* name, bool defined) noexcept {
   ElfW(Sym) symbol{};
   for (uint64_t i = 0; i < exported.count && exported.read(i, &symbol); ++i)
-    if (symbol.st_shndx == SHN_UNDEF && std::strcmp(exported.name(symbol), name) == 0) return true;
+    if ((symbol.st_shndx != SHN_UNDEF) == defined && std::strcmp(exported.name(symbol), name) == 0)
+      return true;
   return false;
+}
+// Whether a file uses that name without defining it, or defines it.
+inline bool asks_for(const ElfSymbols& exported, const char* name) noexcept {
+  return has_symbol(exported, name, false);
+}
+inline bool offers(const ElfSymbols& exported, const char* name) noexcept {
+  return has_symbol(exported, name, true);
 }
 
 }  // namespace perfield

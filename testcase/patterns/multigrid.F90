@@ -1,13 +1,24 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! multigrid.F90 - multigrid.c in Fortran, through `use mpi`, or through mpif.h with -DMPIF_H.
+! multigrid.F90 - multigrid.c in Fortran, through `use mpi`, or through mpif.h with -DMPIF_H. With
+! -DPROCEDURES_AS_REGIONS each procedure of a cycle is a region, as a compiler makes them one.
 #ifdef WITHOUT_PERFIELD
 #define MEASURED !
 #else
 #define MEASURED
 #endif
+#ifdef PROCEDURES_AS_REGIONS
+#define ENTER(procedure) call perfield_region_begin(region_of(procedure))
+#define LEAVE(procedure) call perfield_region_end(region_of(procedure))
+#else
+#define ENTER(procedure)
+#define LEAVE(procedure)
+#endif
 module multigrid_levels
   use, intrinsic :: iso_fortran_env, only: error_unit, real64
+#ifdef PROCEDURES_AS_REGIONS
+  use perfield, only: perfield_region_begin, perfield_region_define, perfield_region_end
+#endif
 #ifdef MPIF_H
   implicit none
   include 'mpif.h'
@@ -62,23 +73,34 @@ contains
     if (half /= MPI_COMM_NULL) call MPI_Cart_create(half, 3, dims, periodic, .false., ranks, ierror)
   end subroutine halve
 
+  subroutine v_cycle()
+    ENTER('v_cycle')
+    norm = 0
+    call cycle_from(0)
+    LEAVE('v_cycle')
+  end subroutine v_cycle
+
   ! From level l down to the coarsest one and back.
   recursive subroutine cycle_from(l)
     integer, intent(in) :: l
+    ENTER('cycle_from')
     call exchange(levels(l))
-    if (l + 1 == n_levels) return
-    if (levels(l + 1)%ranks == levels(l)%ranks) then
-      call cycle_from(l + 1)
-    else
-      call cycle_on_half_the_ranks(levels(l)%ranks, l + 1)
+    if (l + 1 < n_levels) then
+      if (levels(l + 1)%ranks == levels(l)%ranks) then
+        call cycle_from(l + 1)
+      else
+        call cycle_on_half_the_ranks(levels(l)%ranks, l + 1)
+      end if
+      call exchange(levels(l))
     end if
-    call exchange(levels(l))
+    LEAVE('cycle_from')
   end subroutine cycle_from
 
   ! Every second rank takes its neighbour's half of the next block, and returns it afterwards.
   recursive subroutine cycle_on_half_the_ranks(ranks, next)
     integer, intent(in) :: ranks, next
     integer :: half, rank
+    ENTER('cycle_on_half_the_ranks')
     half = product(levels(next)%block) / 2
     call MPI_Comm_rank(ranks, rank, ierror)
     if (mod(rank, 2) == 1) then
@@ -91,12 +113,14 @@ contains
       call cycle_from(next)
       call MPI_Send(outgoing, half, MPI_DOUBLE_PRECISION, rank + 1, 3, ranks, ierror)
     end if
+    LEAVE('cycle_on_half_the_ranks')
   end subroutine cycle_on_half_the_ranks
 
   ! Along x, then y, then z: a face to the rank above, then one to the rank below.
   subroutine exchange(level)
     type(level_type), intent(in) :: level
     integer :: d, way, face, ends(0:1), request
+    ENTER('exchange')
     do d = 1, 3
       if (level%dims(d) == 1) cycle ! this rank is its own neighbour
       face = product(level%block) / level%block(d)
@@ -108,12 +132,22 @@ contains
         call take(face)
       end do
     end do
+    LEAVE('exchange')
   end subroutine exchange
 
   subroutine take(n)
     integer, intent(in) :: n
+    ENTER('take')
     norm = norm + sum(incoming(:n)) / n
+    LEAVE('take')
   end subroutine take
+
+#ifdef PROCEDURES_AS_REGIONS
+  integer function region_of(procedure)
+    character(len=*), intent(in) :: procedure
+    region_of = perfield_region_define(procedure, __FILE__, __LINE__)
+  end function region_of
+#endif
 
 #ifndef WITHOUT_PERFIELD
   subroutine show_mesh()
@@ -159,8 +193,7 @@ program multigrid
   MEASURED call perfield_initialize()
   do step = 1, steps
     MEASURED call perfield_region_begin(region)
-    norm = 0
-    call cycle_from(0)
+    call v_cycle()
     MEASURED call perfield_region_end(region)
     call MPI_Allreduce(MPI_IN_PLACE, norm, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, ierror)
     MEASURED call perfield_run(step, real(step, real64))

@@ -9,6 +9,7 @@
 #define PERFIELD_BUILDING_LIBRARY  // calls libperfield.so itself, which this library needs
 #include "include/perfield.h"
 #include "recorder/events.h"
+#include "recorder/functions.h"
 #include "sources/scorep/calls.hpp"
 #include "sources/scorep/region_table.hpp"
 #include "sources/scorep/score_p.hpp"
@@ -30,9 +31,12 @@ uint32_t look_up(Handle handle) noexcept {
   uint32_t region = kNotSelected;
   if (name && is_of_mpi(name))
     region = kCalls + kind_of(name);
-  else if (name)
-    region = perfield_source_region(name, ask<const char*>(kRegionGetFileName, nullptr, handle),
-                                    int(ask<uint32_t>(kRegionGetBeginLine, 0, handle)));
+  else if (name) {
+    const char* file = ask<const char*>(kRegionGetFileName, nullptr, handle);
+    const int line = int(ask<uint32_t>(kRegionGetBeginLine, 0, handle));
+    region = perfield_source_function_region(name, nullptr, file, line);
+    if (region == kNotSelected) region = perfield_source_region(name, file, line);
+  }
   if (known.set(handle, region)) return region;
   if (!out_of_room.exchange(true))
     perfield_source_tell("scorep-regions",
