@@ -12,7 +12,8 @@
 
 What `write_run` writes is known in closed form (ring of messages, unit cube cut in slabs along x):
 `solve` takes 1 ms * (rank + 1) + 1 us * step and `exchange` 0.2 ms. A step lasts as long as its slowest
-rank; what is left after solve and 0.1 ms is spent in MPI, 50 us of it in isend. Each rank sends 2
+rank; what is left after solve and 0.1 ms is spent in MPI, 50 us of it in isend; these and 40 us of
+waitall pass inside `exchange`. Each rank sends 2
 messages of 1000 * (rank + 1) bytes and an empty one to rank + 1 with `isend`, and receives those of rank - 1.
 """
 
@@ -49,7 +50,7 @@ STEP_KEYS = (
     *("involuntary_switches", "minor_faults", "major_faults", "faults", "overflowed"),
     *("io_read_bytes", "io_write_bytes", "mesh_version", "pu"),
 )
-STEP = struct.Struct("<qdIHHQQqQQQQQQQQQQQQQQHhIIHH")
+STEP = struct.Struct("<qdIHHQQqQQQQQQQQQQQQQQHhIIHHII")
 TABLES = {  # name -> (layout of a row, names of its columns; "" is padding)
     "regions": (
         struct.Struct("<IIQQQQQQQ"),
@@ -61,7 +62,9 @@ TABLES = {  # name -> (layout of a row, names of its columns; "" is padding)
     "messages": (struct.Struct("<iHHQQQQ"), ["peer", "call", "", "count", "bytes", "empty", "largest"]),
     "waits": (struct.Struct("<iIQQ"), ["peer", "", "count", "ns"]),
     "calls": (struct.Struct("<HHIQQQQ"), ["call", "time_class", "", "count", "ns", "bytes_out", "bytes_in"]),
+    "inside": (struct.Struct("<IHHQ"), ["region", "what", "", "value"]),
 }
+VERSIONS = {name: 2 if name == "step" else 1 for name in NAMES}
 CODES = {"i1": "b", "u1": "B", "i4": "i", "i8": "q", "f4": "f", "f8": "d"}
 ISEND, RECV, IRECV, WAITALL = 5, 12, 13, 19
 P2P, WAIT = 0, 1
@@ -103,6 +106,7 @@ def step_body(
     messages: list[dict] = (),
     waits: list[dict] = (),
     calls: list[dict] = (),
+    inside: list[dict] = (),
     **values,
 ) -> bytes:
     """Body of a step entry; keys: STEP_KEYS and TABLES; what is not given is 0 (time: NaN, span: 1)."""
@@ -110,9 +114,9 @@ def step_body(
     unknown = set(values) - set(STEP_KEYS)
     if unknown:
         raise KeyError(f"a step entry has no {sorted(unknown)}; it has {STEP_KEYS}")
-    tables = {"regions": regions, "messages": messages, "waits": waits, "calls": calls}
+    tables = {"regions": regions, "messages": messages, "waits": waits, "calls": calls, "inside": inside}
     fixed = [values.get(key, 0) for key in STEP_KEYS]
-    body = STEP.pack(*fixed, *(len(rows) for rows in tables.values()))
+    body = STEP.pack(*fixed, *(len(rows) for rows in tables.values()), 0)
     for name, rows in tables.items():
         layout, columns = TABLES[name]
         body += b"".join(layout.pack(*(row.get(column, 0) for column in columns)) for row in rows)
@@ -152,10 +156,11 @@ def entry(
     sequence: int,
     index: int = 0,
     run_id: int = RUN_ID,
-    version: int = 1,
+    version: int | None = None,
 ) -> bytes:
     """A whole entry: header with both checksums, and body."""
     number = TYPES.get(type, type)
+    version = VERSIONS.get(type, 1) if version is None else version
     fields = (number, version, len(body), run_id, rank, sequence, index, crc32c(body), 0)
     header = HEADER.pack(MARKER, *fields)[:44]
     return header + struct.pack("<I", crc32c(header)) + body
@@ -167,7 +172,7 @@ class Writer:
     def __init__(self, path: Path, rank: int, run_id: int = RUN_ID):
         self.path, self.rank, self.run_id, self.sequence = Path(path), rank, run_id, 0
 
-    def add(self, type: str | int, body: bytes, index: int = 0, version: int = 1) -> bytes:
+    def add(self, type: str | int, body: bytes, index: int = 0, version: int | None = None) -> bytes:
         place = {"rank": self.rank, "sequence": self.sequence, "index": index, "run_id": self.run_id}
         data = entry(type, body, **place, version=version)
         self.sequence += 1
@@ -234,7 +239,7 @@ def _entry_at(data: bytes, at: int) -> dict | None:
     if crc32c(body) != body_crc:
         return None
     name = TYPE_NAMES.get(type, type)
-    known = version == 1 and type in TYPE_NAMES
+    known = version == VERSIONS.get(name)
     return {
         "type": name, "version": version, "rank": rank, "sequence": sequence, "index": index,
         "run_id": run_id, "offset": at, "end": end, "body": decode_body(name, body) if known else body,
@@ -283,6 +288,10 @@ def step_values(rank: int, ranks: int, step: int, mesh_version: int = 1) -> dict
         "calls": [
             {"call": ISEND, "time_class": P2P, "count": 3, "ns": 50_000},
             {"call": WAITALL, "time_class": WAIT, "count": 1, "ns": slowest - solve - 150_000},
+        ],
+        "inside": [
+            {"region": 2, "what": P2P, "value": 50_000},
+            {"region": 2, "what": WAIT, "value": 40_000},
         ],
     }  # fmt: skip
 
@@ -378,7 +387,7 @@ def without_mpi(rank: int, values: dict) -> None:
 
 def without_calls(rank: int, step: int, values: dict) -> None:
     """For `change_step`: nothing of MPI was seen."""
-    values["messages"], values["calls"], values["waits"] = [], [], []
+    values |= {"messages": [], "calls": [], "waits": [], "inside": []}
 
 
 def live_rank(rank: int, values: dict) -> None:

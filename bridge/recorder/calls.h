@@ -27,4 +27,16 @@ enum perfield_time_class : uint16_t {
 inline constexpr int kTimeClasses = 8;
 inline constexpr int kMpiClasses = 6;  // the first ones: time in MPI
 
+inline constexpr int kOwnClasses = 7;  // the first ones: time of the calling thread itself
+
 constexpr bool is_mpi_class(uint16_t time_class) { return time_class < kMpiClasses; }
+
+struct perfield_time_classes {
+  uint8_t of[PERFIELD_CALL_LIMIT] = {};
+  constexpr perfield_time_classes() {
+#define PERFIELD_CALL(number, name, time_class, message) of[number] = PERFIELD_CLASS_##time_class;
+#include "recorder/calls.def"
+#undef PERFIELD_CALL
+  }
+};
+inline constexpr perfield_time_classes kTimeClassOfCall;

@@ -64,7 +64,9 @@ void perfield_source_count(perfield_call call, uint64_t count, uint64_t ns, uint
   if (r.state() != Activity::active) return;
   Shard* s = r.shard();
   if (!s || s->own_work || (s->inside_call && count)) return;
-  s->count_call(call, r.clock.ticks_of_ns(ns), bytes_out, bytes_in, count);
+  const uint64_t ticks = r.clock.ticks_of_ns(ns);
+  s->count_call(call, ticks, bytes_out, bytes_in, count);
+  s->pass_inside(kTimeClassOfCall.of[call], ticks);
 }
 
 uint32_t perfield_source_region(const char* name, const char* file, int line) noexcept {

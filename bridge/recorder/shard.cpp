@@ -15,10 +15,6 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 
-uint64_t difference(uint64_t later, uint64_t earlier) noexcept {
-  return later > earlier ? later - earlier : 0;  // a torn read of another thread is no time
-}
-
 uint32_t power_of_two_above(uint32_t n) noexcept {
   uint32_t p = 16;
   while (p < n) p *= 2;
@@ -37,10 +33,13 @@ Shard* Shard::create(const Activity& activity, uint32_t max_regions, uint32_t ma
   size_t values = aligned(max_regions * sizeof(RegionValues));
   size_t messages = aligned(max_messages * sizeof(Message));
   size_t sites = aligned(kMostSites * sizeof(SiteCounters));
+  size_t inside = Inside::bytes(max_regions);
+  size_t times = kStackDepth * sizeof(InsideTimes);
   size_t total = aligned(sizeof(Shard)) + regions + counts + 2 * values + messages + sites +
-                 slots * sizeof(uint32_t);
+                 inside + times + slots * sizeof(uint32_t);
   // Fresh pages are zero and cost nothing until they are touched.
-  void* memory = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = mmap(nullptr, total, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   char* at = static_cast<char*>(memory);
   auto take = [&at](size_t bytes) {
@@ -58,6 +57,8 @@ Shard* Shard::create(const Activity& activity, uint32_t max_regions, uint32_t ma
   s->carry_regions = reinterpret_cast<RegionValues*>(take(values));
   s->messages = reinterpret_cast<Message*>(take(messages));
   s->sites = reinterpret_cast<SiteCounters*>(take(sites));
+  s->inside.place(take(inside), max_regions);
+  s->frame_times = reinterpret_cast<InsideTimes*>(take(times));
   s->message_slots = reinterpret_cast<uint32_t*>(take(slots * sizeof(uint32_t)));
   s->slot_mask = slots - 1;
   return s;
@@ -83,6 +84,7 @@ void Shard::enter_region(uint32_t handle, uint32_t id, bool counted, uint64_t no
   f.children_period.store(0, relaxed);
   f.parent.store(parent, relaxed);
   f.counted.store(counted, relaxed);
+  f.inside.store(0, relaxed);
   if (counted) {
     if (activity->state.load(relaxed) == Activity::active) regions[id].count.add(1);
     ++open_count[id];
@@ -118,10 +120,11 @@ void Shard::leave_top(uint64_t now) noexcept {
     if (activity->state.load(relaxed) == Activity::active) {
       uint64_t period = activity->period.load(relaxed);
       uint64_t begin = std::max(f.entered.load(relaxed), activity->since_ticks.load(relaxed));
-      uint64_t spent = difference(now, begin);
+      uint64_t spent = growth(now, begin);
       uint64_t inner = f.children_period.load(relaxed) == period ? f.children.load(relaxed) : 0;
       if (still_open == 0) regions[id].inclusive.add(spent);
-      regions[id].self.add(difference(spent, inner));
+      if (f.inside.load(relaxed) >> 8 == period) leave_inside(d, still_open == 0);
+      regions[id].self.add(growth(spent, inner));
       int32_t p = f.parent.load(relaxed);
       if (p >= 0) {
         Frame& outer = stack[p];
@@ -181,8 +184,8 @@ void Shard::fold(uint64_t now, uint32_t n_regions) noexcept {
     uint64_t count = regions[r].count.get();
     carry.count += count - closed.count;
     closed.count = count;
-    carry.inclusive += difference(regions[r].inclusive.get(), closed.inclusive);
-    carry.self += difference(regions[r].self.get(), closed.self);
+    carry.inclusive += growth(regions[r].inclusive.get(), closed.inclusive);
+    carry.self += growth(regions[r].self.get(), closed.self);
   }
   // The open part of regions that are entered now.
   int32_t d = std::min(depth.load(std::memory_order_acquire), kStackDepth);
@@ -193,18 +196,15 @@ void Shard::fold(uint64_t now, uint32_t n_regions) noexcept {
     if (id >= n_regions) continue;
     uint64_t begin = std::max(f.entered.load(relaxed), since);
     uint64_t until = now;  // own time ends where the next inner region that is counted begins
-    bool outermost = true;
     for (int32_t j = i + 1; j < d; ++j) {
       if (stack[j].counted.load(relaxed)) {
         until = std::max(stack[j].entered.load(relaxed), since);
         break;
       }
     }
-    for (int32_t j = 0; j < i && outermost; ++j)
-      outermost = !(stack[j].counted.load(relaxed) && stack[j].id.load(relaxed) == id);
     uint64_t inner = f.children_period.load(relaxed) == period ? f.children.load(relaxed) : 0;
-    if (outermost) carry_regions[id].inclusive += difference(now, begin);
-    carry_regions[id].self += difference(difference(until, begin), inner);
+    if (is_outermost(i)) carry_regions[id].inclusive += growth(now, begin);
+    carry_regions[id].self += growth(growth(until, begin), inner);
   }
 
   uint32_t n = n_messages.load(std::memory_order_acquire);
@@ -239,6 +239,9 @@ void Shard::fold(uint64_t now, uint32_t n_regions) noexcept {
   uint64_t begun = call_since.load(std::memory_order_acquire);
   if (begun && begun < now && call_since.compare_exchange_strong(begun, now, relaxed))
     carry_calls[open_call.load(relaxed)].ticks += now - begun;
+  else
+    begun = 0;
+  fold_inside(n_regions, now, begun);
 }
 
 void Shard::open(uint64_t now, uint32_t n_regions) noexcept {
@@ -248,6 +251,7 @@ void Shard::open(uint64_t now, uint32_t n_regions) noexcept {
     closed_regions[r].inclusive = regions[r].inclusive.get();
     closed_regions[r].self = regions[r].self.get();
   }
+  inside.open(n_regions);
 }
 
 }  // namespace perfield

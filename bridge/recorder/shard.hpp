@@ -6,27 +6,17 @@
 // what finds no place goes to `other` and is counted.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
 #include "recorder/call_sites.hpp"
 #include "recorder/calls.h"
+#include "recorder/counter.hpp"
 #include "recorder/events.h"
+#include "recorder/inside.hpp"
 
 namespace perfield {
-
-// One writer: a plain load and store, no locked instruction.
-class Counter {
- public:
-  void add(uint64_t n) noexcept {
-    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
-  void set(uint64_t n) noexcept { value_.store(n, std::memory_order_relaxed); }
-  uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<uint64_t> value_{0};
-};
 
 inline constexpr int kStackDepth = 256;
 inline constexpr uint32_t kOtherRegion = 0;   // id of `other regions`
@@ -90,6 +80,7 @@ struct Frame {
   std::atomic<uint64_t> entered;
   std::atomic<uint64_t> children, children_period;  // ticks of inner regions in that period
   std::atomic<int32_t> parent;                      // the next outer frame that is counted, or -1
+  std::atomic<uint64_t> inside;                     // marks what frame_times hold: see inside.hpp
   std::atomic<bool> counted;
 };
 
@@ -129,7 +120,17 @@ class Shard {
     if (since < entered) since = entered;
     bool passed =
         now > since && activity->state.load(std::memory_order_relaxed) == Activity::active;
-    count_call(call, passed ? now - since : 0, out, in);
+    const uint64_t spent = passed ? now - since : 0;
+    count_call(call, spent, out, in);
+    pass_inside(kTimeClassOfCall.of[call], spent);
+  }
+  // So much time of a class has passed inside the regions that the thread is in.
+  void pass_inside(uint16_t time_class, uint64_t ticks) noexcept {
+    const int32_t d = std::min(depth.load(std::memory_order_relaxed), kStackDepth) - 1;
+    if (d < 0 || time_class >= kOwnClasses) return;
+    const bool counted = stack[d].counted.load(std::memory_order_relaxed);
+    const int32_t f = counted ? d : stack[d].parent.load(std::memory_order_relaxed);
+    if (f >= 0) add_to_frame(f, time_class, ticks);
   }
   // The program runs again, though the call has never been left.
   void forget_call() noexcept {
@@ -153,6 +154,8 @@ class Shard {
   void fold(uint64_t now, uint32_t n_regions) noexcept;
   // Starts from here: what lies before `now` is not credited.
   void open(uint64_t now, uint32_t n_regions) noexcept;
+  // Whether a frame of the stack is counted and no other one further out is of the same region.
+  bool is_outermost(int32_t frame) const noexcept;
 
   // Index of the first message row in use: those of `other peers` only once something went there.
   uint32_t first_message() const noexcept { return overflowed.get() ? 1 : PERFIELD_CALL_LIMIT; }
@@ -188,6 +191,9 @@ class Shard {
   RegionValues* closed_regions;
   RegionValues* carry_regions;
 
+  Inside inside;             // time in calls inside regions
+  InsideTimes* frame_times;  // [kStackDepth], inside each frame
+
   CallCounters calls[PERFIELD_CALL_LIMIT];
   CallValues closed_calls[PERFIELD_CALL_LIMIT];
   CallValues carry_calls[PERFIELD_CALL_LIMIT];
@@ -206,6 +212,11 @@ class Shard {
   Shard() = default;
   uint32_t find_message(uint16_t call, int32_t peer) noexcept;
   void leave_top(uint64_t now) noexcept;
+
+  // inside.cpp
+  void add_to_frame(int32_t frame, uint16_t time_class, uint64_t ticks) noexcept;
+  void leave_inside(int32_t frame, bool outermost) noexcept;
+  void fold_inside(uint32_t n_regions, uint64_t now, uint64_t call_begun) noexcept;
 };
 
 }  // namespace perfield

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <numeric>
 
 #include "recorder/events.h"  // kPeerOther
 
@@ -15,16 +17,6 @@ namespace {
 constexpr uint32_t kMostWaits = 0xFFFE;  // their number has 16 bits, and `other peers` may follow
 constexpr size_t kKeptForMessages = PERFIELD_CALL_LIMIT * sizeof(MessageRow);
 constexpr size_t kKeptForWaits = sizeof(WaitRow);
-
-struct TimeClassTable {
-  uint16_t of[PERFIELD_CALL_LIMIT] = {};
-  constexpr TimeClassTable() {
-#define PERFIELD_CALL(number, name, time_class, message) of[number] = PERFIELD_CLASS_##time_class;
-#include "recorder/calls.def"
-#undef PERFIELD_CALL
-  }
-};
-constexpr TimeClassTable kTimeClass;
 
 class Rows {
  public:
@@ -116,7 +108,7 @@ uint32_t add_messages(Recorder& r, Rows& rows, bool waits, Carry carry,
 uint16_t add_calls(Recorder& r, Rows& rows, Carry carry, StepBody* body) noexcept {
   uint16_t n = 0;
   for (uint16_t c = 0; c < PERFIELD_CALL_LIMIT; ++c) {
-    CallRow row{c, kTimeClass.of[c], 0, 0, 0, 0, 0};
+    CallRow row{c, kTimeClassOfCall.of[c], 0, 0, 0, 0, 0};
     for (int i = 0; i < r.n_shards(); ++i) {
       CallValues& v = r.shard_at(i).carry_calls[c];
       row.count += v.count;
@@ -133,12 +125,46 @@ uint16_t add_calls(Recorder& r, Rows& rows, Carry carry, StepBody* body) noexcep
   return n;
 }
 
+// Rows of time in calls inside a region: those of the thread that spent most there in calls, so
+// that they fit together and into the region's time.
+uint32_t add_times_inside(Recorder& r, Rows& rows, uint32_t region, Carry carry) noexcept {
+  InsideValues longest = {};
+  uint64_t most = 0;
+  for (int i = 0; i < r.n_shards(); ++i) {
+    Inside& inside = r.shard_at(i).inside;
+    if (!inside.carries(region)) continue;
+    const InsideValues& own = inside.carry_of(region);
+    const uint64_t all = std::accumulate(std::begin(own.of), std::end(own.of), uint64_t{0});
+    if (all > most) longest = own;
+    most = std::max(most, all);
+    if (carry == Carry::emptied) inside.empty(region);
+  }
+  uint32_t n = 0;
+  for (uint16_t time_class = 0; most && time_class < kOwnClasses; ++time_class) {
+    const uint64_t ns = r.clock.span_ns(longest.of[time_class]);
+    if (ns && rows.add(InsideRow{region, time_class, 0, ns})) ++n;
+  }
+  return n;
+}
+
+uint32_t add_inside(Recorder& r, Rows& rows, Carry carry) noexcept {
+  uint32_t n = 0;
+  for (uint32_t region = 0; region < r.regions.size(); ++region)
+    n += add_times_inside(r, rows, region, carry);
+  return n;
+}
+
+// A region's rows: its times and at most sixteen counters.
+constexpr size_t room_for_inside(uint32_t max_regions) noexcept {
+  return size_t{max_regions} * (kOwnClasses + 16) * sizeof(InsideRow);
+}
+
 }  // namespace
 
 size_t largest_step_body(uint32_t max_regions, uint32_t max_peers) noexcept {
   constexpr size_t threads_with_full_tables = 4;  // more go to `overflowed`, with their counts
   return sizeof(StepBody) + PERFIELD_CALL_LIMIT * sizeof(CallRow) +
-         max_regions * sizeof(RegionRow) +
+         max_regions * sizeof(RegionRow) + room_for_inside(max_regions) +
          threads_with_full_tables * (max_peers + PERFIELD_CALL_LIMIT) * sizeof(MessageRow);
 }
 
@@ -153,16 +179,18 @@ size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room,
     s.closed_faults = faults;
     s.closed_overflowed = overflowed;
   }
-  // Calls first in the reckoning of room: they are few and always fit.
-  Rows rows(at + sizeof body, room - sizeof body - PERFIELD_CALL_LIMIT * sizeof(CallRow));
+  // Calls and what is inside regions first in the reckoning of room: they are few and always fit.
+  const size_t kept = PERFIELD_CALL_LIMIT * sizeof(CallRow) + room_for_inside(r.regions.size());
+  Rows rows(at + sizeof body, room - sizeof body - kept);
   rows.keep(kKeptForMessages + kKeptForWaits);
   body.n_regions = add_regions(r, rows, carry);
   body.n_messages = add_messages(r, rows, false, carry, &body.overflowed);
   body.n_waits = uint16_t(add_messages(r, rows, true, carry, &body.overflowed));
-  Rows calls(rows.at(), PERFIELD_CALL_LIMIT * sizeof(CallRow));
-  body.n_calls = add_calls(r, calls, carry, &body);
+  Rows last(rows.at(), kept);
+  body.n_calls = add_calls(r, last, carry, &body);
+  body.n_inside = add_inside(r, last, carry);
   memcpy(at, &body, sizeof body);
-  return size_t(calls.at() - at);
+  return size_t(last.at() - at);
 }
 
 }  // namespace perfield

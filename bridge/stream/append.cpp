@@ -77,7 +77,7 @@ EntryHeader Appender::header(EntryType type, uint64_t index, uint32_t body_bytes
   EntryHeader h;
   memcpy(h.marker, kMarker, sizeof kMarker);
   h.type = uint16_t(type);
-  h.version = kBodyVersion;
+  h.version = body_version(type);
   h.body_bytes = body_bytes;
   h.run_id = run_id_;
   h.rank = rank_;

@@ -32,7 +32,7 @@ struct Found {
 };
 
 bool known(const EntryHeader& header, EntryType type) {
-  return header.type == static_cast<uint16_t>(type) && header.version == kBodyVersion;
+  return header.type == static_cast<uint16_t>(type) && header.version == body_version(type);
 }
 
 void look_at(StreamFile& file, uint64_t offset, uint64_t end, Found* found) {
@@ -72,11 +72,13 @@ bool view_step(const unsigned char* body, size_t bytes, StepView* view) noexcept
   const uint64_t messages = uint64_t{view->fixed.n_messages} * sizeof(MessageRow);
   const uint64_t waits = uint64_t{view->fixed.n_waits} * sizeof(WaitRow);
   const uint64_t calls = uint64_t{view->fixed.n_calls} * sizeof(CallRow);
-  if (sizeof(StepBody) + regions + messages + waits + calls != bytes) return false;
+  const uint64_t inside = uint64_t{view->fixed.n_inside} * sizeof(InsideRow);
+  if (sizeof(StepBody) + regions + messages + waits + calls + inside != bytes) return false;
   view->regions = body + sizeof(StepBody);
   view->messages = view->regions + regions;
   view->waits = view->messages + messages;
   view->calls = view->waits + waits;
+  view->inside = view->calls + calls;
   return true;
 }
 

@@ -42,7 +42,7 @@ struct Damage {
 // The parts of a step entry's body. Rows lie unaligned: take them with row_at.
 struct StepView {
   StepBody fixed;
-  const unsigned char *regions, *messages, *waits, *calls;
+  const unsigned char *regions, *messages, *waits, *calls, *inside;
 };
 
 // False if the tables do not fill the body exactly.

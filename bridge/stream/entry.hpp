@@ -10,7 +10,6 @@
 namespace perfield {
 
 inline constexpr unsigned char kMarker[8] = {0xF1, 'p', 'f', 'e', 'n', 't', 'r', '\n'};
-inline constexpr uint16_t kBodyVersion = 1;
 
 enum class EntryType : uint16_t {
   rank = 1,
@@ -23,6 +22,9 @@ enum class EntryType : uint16_t {
   field = 8,
   sites = 9
 };
+
+// The version of a type's body that this perfield writes and reads.
+constexpr uint16_t body_version(EntryType type) { return type == EntryType::step ? 2 : 1; }
 
 enum class StepKind : uint16_t { step = 0, setup = 1, teardown = 2 };
 enum StepFlags : uint16_t { kStepPaused = 1, kStepLabelFell = 2, kStepNotMeasured = 4 };
@@ -70,8 +72,10 @@ struct StepBody {
   uint32_t n_messages;
   uint16_t n_waits;
   uint16_t n_calls;
+  uint32_t n_inside;
+  uint32_t zero;
 };
-static_assert(sizeof(StepBody) == 176);
+static_assert(sizeof(StepBody) == 184);
 
 struct RegionRow {
   uint32_t id;
@@ -104,6 +108,18 @@ struct CallRow {
   uint64_t count, ns, bytes_out, bytes_in;
 };
 static_assert(sizeof(CallRow) == 40);
+
+// What passed inside a region: 0..7 ns in calls of that class, kInsideCounter + n what counter n of
+// the rank entry's list `counters` has counted.
+struct InsideRow {
+  uint32_t region;
+  uint16_t what;
+  uint16_t zero;
+  uint64_t value;
+};
+static_assert(sizeof(InsideRow) == 16);
+inline constexpr uint16_t kInsideCounter = 16;
+inline constexpr int kInsideKinds = 32;  // numbers of `what` stay below
 
 // CRC-32C (Castagnoli) of a buffer; hardware instruction where the CPU has it.
 uint32_t crc32c(const void* data, size_t bytes, uint32_t seed = 0) noexcept;

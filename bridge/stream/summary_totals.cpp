@@ -107,8 +107,8 @@ uint64_t RunTotals::n_blind() const {
 }
 
 void RunTotals::add(const EntryHeader& header, const unsigned char* body, const StepView* step) {
-  if (header.version != kBodyVersion || header.rank < 0 || !body) return;
   const auto type = static_cast<EntryType>(header.type);
+  if (header.version != body_version(type) || header.rank < 0 || !body) return;
   if (type == EntryType::rank) {
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
     size = std::max(size, json_integer(text, "size", 0));

@@ -34,6 +34,13 @@ _COPIED = {  # field -> (column of the step entry, factor)
     "io_write_bytes": ("io_write_bytes", 1),
     "pu_id": ("pu", 1),
 }
+_TABLES = {  # of a step entry -> where an entry's rows begin
+    "regions": "region_start",
+    "messages": "message_start",
+    "waits": "wait_start",
+    "calls": "call_start",
+    "inside": "inside_start",
+}
 _STATES = ("resident_bytes", "pu_id")  # of the moment; all others add up
 
 
@@ -130,13 +137,13 @@ def build_frame(
 def _joined(parts):
     """Ranks and fixed parts of the whole entries, and for each table the (rank of each row, rows)."""
     all_ranks, all_steps = [np.zeros(0, dtype=np.int64)], []
-    tables = {name: ([], []) for name in ("regions", "messages", "waits", "calls")}
+    tables = {name: ([], []) for name in _TABLES}
     for ranks, read in parts:
         whole = read["whole"]
         all_ranks.append(ranks[whole].astype(np.int64))
         all_steps.append(read["steps"][whole])
         for name, (rank_of_row, rows) in tables.items():
-            rank_of_row.append(np.repeat(ranks, np.diff(read[f"{name[:-1]}_start"])).astype(np.int64))
+            rank_of_row.append(np.repeat(ranks, np.diff(read[_TABLES[name]])).astype(np.int64))
             rows.append(read[name])
     if not all_steps:
         from perfield import _bridge

@@ -13,7 +13,7 @@ from perfield import _bridge
 
 NAMES = ("rank", "region", "place", "clock", "step", "mesh", "end", "field", "sites")
 TYPES = {name: number for number, name in enumerate(NAMES, 1)}
-VERSION = 1  # of all bodies that this perfield knows
+VERSIONS = {name: 2 if name == "step" else 1 for name in NAMES}  # of the bodies that this perfield knows
 
 
 class Streams:
@@ -55,7 +55,7 @@ class Streams:
 
     def of_type(self, name: str) -> np.ndarray:
         """Row numbers in `places` of the entries of a type that this version knows."""
-        return np.flatnonzero((self.places["type"] == TYPES[name]) & (self.places["version"] == VERSION))
+        return np.flatnonzero((self.places["type"] == TYPES[name]) & (self.places["version"] == VERSIONS[name]))
 
     def json(self, name: str) -> Iterator[tuple[np.void, dict]]:
         """(place, body) of the entries of a type whose body is JSON; each is read and parsed once."""
@@ -97,6 +97,10 @@ class Streams:
         """Numbers of the calls that stand in any step's messages."""
         return {call for index in self._indexes for call in index.message_calls}
 
+    def inside_kinds(self) -> set[int]:
+        """Numbers of `what` that stand in any step's table `inside`."""
+        return {what for index in self._indexes for what in index.inside_kinds}
+
     def other_regions(self) -> bool:
         """Whether any step has time of `other regions`."""
         return any(index.other_regions for index in self._indexes)
@@ -117,8 +121,15 @@ class Streams:
             for run_id, count in sorted(index.strangers.items()):
                 sentences.append(f"{name}: {count} entries of another run ({run_id:016x}) were ignored.")
             sentences += [f"{name}: {gap}" for gap in _gaps(self.places[self.file == number])]
-        unknown = (self.places["version"] > VERSION) | (self.places["type"] > max(TYPES.values()))
-        too_new = int(np.count_nonzero(unknown))
+        type, version = self.places["type"], self.places["version"]
+        known = np.array([0, *VERSIONS.values()])[np.where(type <= len(NAMES), type, 0)]
+        too_new = int(np.count_nonzero((version > known) | (type > len(NAMES))))
+        too_old = int(np.count_nonzero((version < known) & (type <= len(NAMES))))
+        if too_old:
+            sentences.append(
+                f"{self.folder.name}: {too_old} entries of an older perfield, whose layout was another, were "
+                "passed over; look at this run with the perfield that wrote it."
+            )
         if too_new:
             sentences.append(
                 f"{self.folder.name}: {too_new} entries of a newer version were passed over; "

@@ -138,7 +138,7 @@ def test_lengths_that_lie_are_not_believed(stream):
 
 def test_unknown_type_and_version_are_passed_over_by_their_length(stream):
     data = stream.read_bytes()
-    newer = twin.entry(5, b"x" * 24, rank=0, sequence=0, version=2) + twin.entry(99, b"", rank=0, sequence=1)
+    newer = twin.entry(5, b"x" * 24, rank=0, sequence=0, version=3) + twin.entry(99, b"", rank=0, sequence=1)
     stream.write_bytes(newer + data)
     index = scanned(stream)
     assert index.damage == []
