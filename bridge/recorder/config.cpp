@@ -13,6 +13,7 @@
 #include <map>
 #include <sstream>
 
+#include "recorder/config_counters.hpp"
 #include "recorder/config_names.hpp"
 #include "recorder/config_step_call.hpp"
 #include "recorder/config_toml.hpp"
@@ -126,6 +127,7 @@ std::string complaint(const Key& key, const TomlValue& value) {
     read_step_call(value.spelling, &wrong);
     return wrong;
   }
+  if (key.name == std::string("counters")) return wrong_with_counters(value.items);
   if (key.name == std::string("run_directory") && value.spelling.empty())
     return "expected the name of a directory";
   return "";

@@ -82,6 +82,13 @@ uint32_t perfield_source_region(const char* name, const char* file, int line) no
   return regions.define(name, file, line) + 1;
 }
 
+int perfield_source_counter(const char* name) noexcept { return recorder().counters.define(name); }
+
+void perfield_source_counter_stands(int counter, uint64_t value) noexcept {
+  auto& r = recorder();
+  if (Shard* s = r.shard()) r.counter_stands(*s, counter, value);
+}
+
 int perfield_source_armed() noexcept {
   const Shard* s = this_shard;
   return s && s->pipeline_armed;

@@ -76,6 +76,16 @@ void perfield_received(int32_t peer, uint64_t bytes) noexcept;
 // Time from `entered` till now was spent waiting for `peer`.
 void perfield_waited(int32_t peer, uint64_t entered) noexcept;
 
+// --- counters that a source reads by itself -----------------------------------------------------
+// The number of the counter of that name, defined if it is new; -1 if there is no room for one more
+// (16 in all), or if perfield reads it from the kernel already. To be asked once, best before
+// waking. Locks.
+int perfield_source_counter(const char* name) noexcept;
+// What that counter of this thread stands at; it only grows. To be told right before the begin or
+// end of a region that it was read at: the region gets the difference. Not told, the last value
+// holds.
+void perfield_source_counter_stands(int counter, uint64_t value) noexcept;
+
 // --- regions and steps: see perfield.h; a source may use those too ------------------------------
 // --- perfield's or Catalyst's own work inside the program: nothing below is counted -------------
 void perfield_own_begin() noexcept;

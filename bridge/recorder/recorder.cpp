@@ -5,6 +5,8 @@
 
 #include <new>
 
+#include "recorder/region_counts.hpp"
+
 namespace perfield {
 namespace {
 thread_local bool this_thread_refused = false;  // asked once is enough
@@ -29,6 +31,7 @@ void Recorder::start(uint32_t max_peers, bool messages, const std::string& choic
 void Recorder::thread_ended(void* memory) noexcept {
   auto* shard = static_cast<Shard*>(memory);
   this_shard = nullptr;
+  recorder().read_at_leave(*shard);
   while (shard->depth.load(std::memory_order_relaxed) > 0) {  // regions that were never left
     int32_t top = shard->depth.load(std::memory_order_relaxed) - 1;
     if (top >= kStackDepth) {
@@ -39,6 +42,7 @@ void Recorder::thread_ended(void* memory) noexcept {
     shard->leave_region(shard->stack[top].handle.load(std::memory_order_relaxed),
                         recorder().clock.ticks());
   }
+  if (RegionCounts* counts = shard->counts.load(std::memory_order_relaxed)) counts->thread_ended();
   shard->inside_call = shard->own_work = 0;
   shard->call_since.store(0, std::memory_order_relaxed);
   shard->pipeline_armed = false;
@@ -79,6 +83,7 @@ void Recorder::enter_region(uint32_t handle, uint32_t id) noexcept {
   Shard* s = shard();
   if (!s || s->own_work) return;
   bool counted = id != Regions::kNone;
+  if (__builtin_expect(counters.any(), 0) && counted) read_at_enter(*s);
   uint64_t now = counted && state() == Activity::active ? clock.ticks() : 0;
   s->enter_region(handle, id, counted, now);
 }
@@ -87,7 +92,35 @@ void Recorder::leave_region(uint32_t handle) noexcept {
   Shard* s = shard();
   if (!s || s->own_work) return;
   bool needs_time = state() == Activity::active && !s->leaves_uncounted(handle);
-  s->leave_region(handle, needs_time ? clock.ticks() : 0);
+  uint64_t now = needs_time ? clock.ticks() : 0;
+  if (__builtin_expect(counters.any(), 0) && needs_time) read_at_leave(*s);
+  s->leave_region(handle, now);
+}
+
+void Recorder::read_at_enter(Shard& s) noexcept {
+  RegionCounts* counts = s.counts.load(std::memory_order_relaxed);
+  if (!counts) {
+    counts = RegionCounts::create(regions.capacity());
+    s.counts.store(counts, std::memory_order_release);
+  }
+  if (!counts) return;
+  counts->start(counters);
+  if (state() == Activity::active)
+    counts->enter(s.depth.load(std::memory_order_relaxed),
+                  activity_.period.load(std::memory_order_relaxed));
+}
+
+void Recorder::read_at_leave(Shard& s) noexcept {
+  if (RegionCounts* counts = s.counts.load(std::memory_order_relaxed)) counts->look();
+}
+
+void Recorder::counter_stands(Shard& s, int counter, uint64_t value) noexcept {
+  RegionCounts* counts = s.counts.load(std::memory_order_relaxed);
+  if (!counts) {
+    counts = RegionCounts::create(regions.capacity());
+    s.counts.store(counts, std::memory_order_release);
+  }
+  if (counts) counts->stands(counter, value);
 }
 
 uint64_t Recorder::hit_site(Shard& s, uint16_t call, const void* caller, const void* frame,

@@ -14,6 +14,7 @@
 
 #include "recorder/call_sites.hpp"
 #include "recorder/clock.hpp"
+#include "recorder/counters.hpp"
 #include "recorder/regions.hpp"
 #include "recorder/shard.hpp"
 
@@ -40,6 +41,8 @@ class Recorder {
 
   void enter_region(uint32_t id, uint32_t counted_as) noexcept;
   void leave_region(uint32_t id) noexcept;
+  // What a counter of this thread stands at, which a source has read.
+  void counter_stands(Shard& s, int counter, uint64_t value) noexcept;
   // Counts a hit of the site of a call; returns what is to be done after it (AfterCall). now: set
   // anew where that took its time.
   uint64_t hit_site(Shard& s, uint16_t call, const void* caller, const void* frame,
@@ -64,9 +67,13 @@ class Recorder {
   Clock clock;
   Regions regions;
   CallSites sites;
+  Counters counters;
 
  private:
   Shard* new_shard() noexcept;
+  // Reads the counters of a thread that is about to enter or to leave a region.
+  void read_at_enter(Shard& s) noexcept;
+  void read_at_leave(Shard& s) noexcept;
   static void thread_ended(void* shard) noexcept;
 
   Activity activity_;

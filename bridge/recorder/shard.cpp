@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <new>
 
+#include "recorder/region_counts.hpp"
+
 namespace perfield {
 namespace {
 
@@ -122,7 +124,10 @@ void Shard::leave_top(uint64_t now) noexcept {
       uint64_t begin = std::max(f.entered.load(relaxed), activity->since_ticks.load(relaxed));
       uint64_t spent = growth(now, begin);
       uint64_t inner = f.children_period.load(relaxed) == period ? f.children.load(relaxed) : 0;
-      if (still_open == 0) regions[id].inclusive.add(spent);
+      if (still_open == 0) {
+        regions[id].inclusive.add(spent);
+        if (RegionCounts* c = counts.load(relaxed)) c->leave(d, id, period);
+      }
       if (f.inside.load(relaxed) >> 8 == period) leave_inside(d, still_open == 0);
       regions[id].self.add(growth(spent, inner));
       int32_t p = f.parent.load(relaxed);
@@ -187,6 +192,7 @@ void Shard::fold(uint64_t now, uint32_t n_regions) noexcept {
     carry.inclusive += growth(regions[r].inclusive.get(), closed.inclusive);
     carry.self += growth(regions[r].self.get(), closed.self);
   }
+  if (RegionCounts* c = counts.load(std::memory_order_acquire)) c->fold(*this, n_regions, period);
   // The open part of regions that are entered now.
   int32_t d = std::min(depth.load(std::memory_order_acquire), kStackDepth);
   for (int32_t i = 0; i < d; ++i) {
@@ -245,6 +251,8 @@ void Shard::fold(uint64_t now, uint32_t n_regions) noexcept {
 }
 
 void Shard::open(uint64_t now, uint32_t n_regions) noexcept {
+  if (RegionCounts* c = counts.load(std::memory_order_acquire))
+    c->open(*this, n_regions, activity->period.load(relaxed));
   uint64_t begun = call_since.load(relaxed);
   if (begun) call_since.compare_exchange_strong(begun, now, relaxed);
   for (uint32_t r = 0; r < n_regions; ++r) {

@@ -84,6 +84,8 @@ struct Frame {
   std::atomic<bool> counted;
 };
 
+class RegionCounts;
+
 class Shard {
  public:
   // Memory for tables of these sizes; nullptr if there is none. Never given back: shards of ended
@@ -190,6 +192,7 @@ class Shard {
   uint16_t* open_count;     // [max_regions], own thread only
   RegionValues* closed_regions;
   RegionValues* carry_regions;
+  std::atomic<RegionCounts*> counts{nullptr};  // where counters are followed
 
   Inside inside;             // time in calls inside regions
   InsideTimes* frame_times;  // [kStackDepth], inside each frame

@@ -87,6 +87,7 @@ void Session::start_run(int rank, int size, const std::string& mpi) {
   if (!trouble.empty()) tell("stage", trouble);
   Recorder& r = recorder();
   r.regions.configure(max_regions, Selection(config_.regions, config_.step_region));
+  choose_counters();
   size_t buffer = largest_step_body(r.regions.capacity(), max_peers) + 2 * kGatherBytes;
   if (!stream_.open(files_.stream, run_.run_id, rank, buffer, files_.stream_instead)) {
     phase_ = Phase::ended;
@@ -140,6 +141,7 @@ void Session::write_rank_entry(int size, const std::string& mpi) {
   json.integer("realtime_ns", realtime_ns()).text("mpi", mpi);
   json.text("perfield", PERFIELD_VERSION)
       .texts("sources", sources_)
+      .texts("counters", recorder().counters.names())
       .natural("sum_every", sum_every_);
   stream_.json(EntryType::rank, 0, json.str());
 }
@@ -173,6 +175,7 @@ void Session::end(const std::string& reason) noexcept {
     if (!trouble.empty()) tell("stage-end", trouble);
     stop_measuring();
     tell_of_sites();
+    tell_of_counters();
     for (const auto& [name, hook] : hooks_)
       if (!hook.hits && !hook.sentence.empty()) tell("hook-" + name, hook.sentence);
     summary_due_ = rank_ == 0 && config_.summary && reason != "abort";

@@ -92,6 +92,9 @@ class Session {
   void close(int64_t label, double time, uint64_t now) noexcept;
   void count_step(int64_t label, double time, uint64_t now);
   void define_regions();
+  void choose_counters();
+  void note_counters();
+  void tell_of_counters();
   void note_placement();
 
   // Takes what was counted into carry and stops the step's clock.
@@ -147,6 +150,7 @@ class Session {
   ProcessFigures figures_;
   std::string cpu_set_;
   std::vector<std::string> sources_;
+  int counters_written_ = 0;  // of which the stream tells
   struct Hook {
     std::string sentence;
     uint64_t hits = 0;

@@ -148,6 +148,7 @@ void Session::write_step(StepKind kind, uint64_t index, int64_t label, double ti
   r.clock.calibrate();
   note_placement();
   define_regions();
+  note_counters();
 
   ProcessFigures figures = process_figures();
   StepBody b = body_of(kind, label, time, now, figures);

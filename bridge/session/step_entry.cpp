@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "recorder/events.h"  // kPeerOther
+#include "recorder/region_counts.hpp"
 
 namespace perfield {
 namespace {
@@ -147,10 +148,27 @@ uint32_t add_times_inside(Recorder& r, Rows& rows, uint32_t region, Carry carry)
   return n;
 }
 
+// Rows of what counters came to inside a region, in all threads.
+uint32_t add_counts_inside(Recorder& r, Rows& rows, uint32_t region, Carry carry) noexcept {
+  RegionCounts::Values sums = {};
+  for (int i = 0; i < r.n_shards(); ++i) {
+    RegionCounts* counts = r.shard_at(i).counts.load(std::memory_order_acquire);
+    const RegionCounts::Values* own = counts ? counts->carry_of(region) : nullptr;
+    for (int c = 0; own && c < kMostFollowed; ++c) sums[c] += (*own)[c];
+    if (own && carry == Carry::emptied) counts->empty(region);
+  }
+  uint32_t n = 0;
+  for (uint16_t c = 0; c < kMostFollowed; ++c)
+    if (sums[c] && rows.add(InsideRow{region, uint16_t(kInsideCounter + c), 0, sums[c]})) ++n;
+  return n;
+}
+
 uint32_t add_inside(Recorder& r, Rows& rows, Carry carry) noexcept {
+  const bool has_counters = r.counters.any();
   uint32_t n = 0;
   for (uint32_t region = 0; region < r.regions.size(); ++region)
-    n += add_times_inside(r, rows, region, carry);
+    n += add_times_inside(r, rows, region, carry) +
+         (has_counters ? add_counts_inside(r, rows, region, carry) : 0);
   return n;
 }
 

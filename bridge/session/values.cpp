@@ -141,6 +141,7 @@ std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int
     add(names[1], of.count);
     add(names[2], of.self);
   }
+  add_counters(recorder, step, &rows);
 
   double time_of[kMpiClasses] = {}, mpi_time = 0;
   for (size_t n = 0; n < b.n_calls; ++n) {

@@ -19,6 +19,8 @@
 
 namespace perfield {
 
+struct StepView;
+
 class StepValues {
  public:
   // Keeps a step that has just been closed.
@@ -36,6 +38,8 @@ class StepValues {
     double time = 0, count = 0, self = 0;
   };
   void name_regions(Recorder& recorder);
+  // Adds the fields of counters of each region: values_counters.cpp.
+  void add_counters(Recorder& recorder, const StepView& step, std::vector<perfield_value>* rows);
   const char* text(const std::string& name) { return texts_.insert(name).first->c_str(); }
 
   std::vector<unsigned char> last_;        // body of the step that was closed last

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// kernel_counters.hpp - the kernel's counters (perf_event_open) of one thread. Read by the thread
+// itself without a call of the system where the processor and the kernel allow that, else by one
+// read for all; by the thread that closes a step always so. Allocates nothing.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "recorder/config_counters.hpp"
+
+struct perf_event_mmap_page;
+
+namespace perfield {
+
+class Counters;
+
+class KernelCounters {
+ public:
+  // Whether this thread can count such events: 0, or the errno. user_mode_only: the kernel allows
+  // no more.
+  static int try_out(const KernelEvent& event, bool* user_mode_only) noexcept;
+
+  // --- by the thread itself -------------------------------------------------------------------
+  bool is_open() const noexcept { return is_open_; }
+  // Starts counting what `counters` holds of the kernel.
+  void open(const Counters& counters) noexcept;
+  void close() noexcept;
+  // Puts each at its counter's number. What cannot be read is left as it is.
+  void read(uint64_t* values) noexcept;
+
+  // --- by another thread ----------------------------------------------------------------------
+  void read_from_outside(uint64_t* values) noexcept;
+
+  // Counters had to share the processor's registers: values are estimates.
+  bool shared_registers() const noexcept { return shared_.load(std::memory_order_relaxed); }
+
+  // Threads whose counters were not opened: their descriptors would be too many for the process.
+  static uint64_t refused_threads() noexcept;
+
+ private:
+  struct Event {
+    int descriptor;
+    int number;  // of the counter
+    perf_event_mmap_page* page;
+  };
+  // Events that are counted together, and read by one call: [first, end) of events_.
+  struct Group {
+    int first, end;
+  };
+
+  bool add(const KernelEvent& event, bool user_mode_only, int number) noexcept;
+  void read_groups(uint64_t* values) noexcept;
+  bool read_registers(uint64_t* values) const noexcept;
+
+  Event events_[kMostChosenCounters] = {};
+  Group groups_[kMostChosenCounters] = {};
+  int n_events_ = 0, n_groups_ = 0;
+  bool is_open_ = false;
+  bool by_registers_ = false;
+  std::atomic<bool> shared_{false};
+};
+
+}  // namespace perfield

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// region_counts.cpp - see region_counts.hpp. A region that is open where a step closes is credited
+// with what its thread's counters stand at then: those of the kernel are read for it, of those that
+// a source hands over the last value holds.
+#include "recorder/region_counts.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace perfield {
+namespace {
+
+size_t words_of(uint32_t max_regions) noexcept { return (max_regions + 63) / 64; }
+
+}  // namespace
+
+size_t RegionCounts::bytes(uint32_t max_regions) noexcept {
+  return sizeof(RegionCounts) + max_regions * (sizeof(Row) + 2 * sizeof(Values)) +
+         2 * words_of(max_regions) * sizeof(uint64_t);
+}
+
+RegionCounts* RegionCounts::create(uint32_t max_regions) noexcept {
+  // Fresh pages are zero and cost nothing until they are touched.
+  void* memory = mmap(nullptr, bytes(max_regions), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* counts = new (memory) RegionCounts;
+  counts->totals_ = reinterpret_cast<Row*>(counts + 1);
+  counts->closed_ = reinterpret_cast<Values*>(counts->totals_ + max_regions);
+  counts->carry_ = counts->closed_ + max_regions;
+  counts->touched_ = reinterpret_cast<Counter*>(counts->carry_ + max_regions);
+  counts->carried_ = reinterpret_cast<uint64_t*>(counts->touched_ + words_of(max_regions));
+  return counts;
+}
+
+// --- by the thread that counts ------------------------------------------------------------------
+
+void RegionCounts::look() noexcept {
+  kernel_.read(now_);
+  for (int c = 0; c < kMostFollowed; ++c) last_[c].set(now_[c]);
+}
+
+void RegionCounts::enter(int32_t frame, uint64_t period) noexcept {
+  if (frame >= kStackDepth) return;
+  look();
+  frames_[frame].period.set(period);
+  for (int c = 0; c < kMostFollowed; ++c) frames_[frame].values[c].set(now_[c]);
+}
+
+const RegionCounts::Row* RegionCounts::beginning(int32_t frame, uint64_t period) const noexcept {
+  if (frames_[frame].period.get() == period) return &frames_[frame].values;
+  return base_.period.get() == period ? &base_.values : nullptr;
+}
+
+void RegionCounts::leave(int32_t frame, uint32_t region, uint64_t period) noexcept {
+  const Row* from = beginning(frame, period);
+  if (!from) return;
+  for (int c = 0; c < kMostFollowed; ++c) {
+    const uint64_t grown = growth(now_[c], (*from)[c].get());
+    if (grown) totals_[region][c].add(grown);
+  }
+  Counter& word = touched_[region / 64];
+  word.set(word.get() | uint64_t(1) << (region % 64));
+}
+
+void RegionCounts::stands(int counter, uint64_t value) noexcept {
+  if (counter < 0 || counter >= kMostFollowed) return;
+  if (!handed_over_[counter]) {  // what it counted before belongs to no region
+    handed_over_[counter] = true;
+    for (Snapshot& frame : frames_) frame.values[counter].set(value);
+    base_.values[counter].set(value);
+  }
+  now_[counter] = value;
+  last_[counter].set(value);
+}
+
+void RegionCounts::thread_ended() noexcept {
+  kernel_.close();
+  std::fill(std::begin(handed_over_), std::end(handed_over_), false);
+}
+
+// --- by the thread that closes a step -----------------------------------------------------------
+
+void RegionCounts::read_from_outside() noexcept {
+  for (int c = 0; c < kMostFollowed; ++c) outside_[c] = last_[c].get();
+  kernel_.read_from_outside(outside_);
+}
+
+RegionCounts::Values& RegionCounts::carry(uint32_t region) noexcept {
+  carried_[region / 64] |= uint64_t(1) << (region % 64);
+  return carry_[region];
+}
+
+void RegionCounts::empty(uint32_t region) noexcept {
+  carried_[region / 64] &= ~(uint64_t(1) << (region % 64));
+  memset(&carry_[region], 0, sizeof(Values));
+}
+
+void RegionCounts::fold(const Shard& shard, uint32_t n_regions, uint64_t period) noexcept {
+  for (uint32_t word = 0; word < words_of(n_regions); ++word) {
+    for (uint64_t bits = touched_[word].get(); bits; bits &= bits - 1) {
+      const uint32_t region = word * 64 + uint32_t(__builtin_ctzll(bits));
+      for (int c = 0; c < kMostFollowed; ++c) {
+        const uint64_t grown = growth(totals_[region][c].get(), closed_[region][c]);
+        if (grown) carry(region)[c] += grown;
+      }
+    }
+  }
+  const int32_t depth = std::min(shard.depth.load(std::memory_order_acquire), kStackDepth);
+  bool is_read = false;
+  for (int32_t i = 0; i < depth; ++i) {
+    const Row* from = beginning(i, period);
+    const uint32_t region = shard.stack[i].id.load(std::memory_order_relaxed);
+    if (!from || region >= n_regions || !shard.is_outermost(i)) continue;
+    if (!is_read) read_from_outside();
+    is_read = true;
+    for (int c = 0; c < kMostFollowed; ++c)
+      carry(region)[c] += growth(outside_[c], (*from)[c].get());
+  }
+}
+
+// What was counted since the fold belongs to no step, as with time.
+void RegionCounts::open(const Shard& shard, uint32_t n_regions, uint64_t period) noexcept {
+  for (uint32_t word = 0; word < words_of(n_regions); ++word) {
+    for (uint64_t bits = touched_[word].get(); bits; bits &= bits - 1) {
+      const uint32_t region = word * 64 + uint32_t(__builtin_ctzll(bits));
+      for (int c = 0; c < kMostFollowed; ++c) closed_[region][c] = totals_[region][c].get();
+    }
+  }
+  if (shard.depth.load(std::memory_order_acquire) == 0) return;
+  read_from_outside();
+  for (int c = 0; c < kMostFollowed; ++c) base_.values[c].set(outside_[c]);
+  base_.period.set(period);
+}
+
+}  // namespace perfield

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// values_counters.cpp - the counters of a step's regions as fields, by the names and the arithmetic
+// of perfield/run/counter_values.py, so that both give the same numbers to the last bit.
+#include <cmath>
+
+#include "session/values.hpp"
+#include "stream/counter_fields.hpp"
+#include "stream/decode.hpp"
+
+namespace perfield {
+namespace {
+
+int number_of(const Recorder& recorder, const char* name) {
+  for (int n = 0; n < recorder.counters.size(); ++n)
+    if (recorder.counters[n].name == name) return n;
+  return -1;
+}
+
+}  // namespace
+
+void StepValues::add_counters(Recorder& recorder, const StepView& step,
+                              std::vector<perfield_value>* rows) {
+  const int n_counters = recorder.counters.size();
+  if (!n_counters) return;
+  std::vector<CounterField> fields;
+  for (const std::string& name : recorder.counters.names()) fields.push_back(counter_field(name));
+  const int instructions = number_of(recorder, "instructions");
+  const int cycles = number_of(recorder, "cycles");
+
+  std::set<Place> entered;
+  for (size_t n = 0; n < step.fixed.n_regions; ++n) {
+    const RegionDefinition& d = recorder.regions[row_at<RegionRow>(step.regions, n).id];
+    entered.insert({d.name, d.place});
+  }
+  std::map<Place, std::vector<double>> sums;
+  for (size_t n = 0; n < step.fixed.n_inside; ++n) {
+    const auto row = row_at<InsideRow>(step.inside, n);
+    const int counter = int(row.what) - kInsideCounter;
+    if (counter < 0 || counter >= n_counters) continue;
+    const RegionDefinition& d = recorder.regions[row.region];
+    std::vector<double>& of = sums[{d.name, d.place}];
+    of.resize(size_t(n_counters));
+    of[size_t(counter)] += double(row.value) * fields[size_t(counter)].factor;
+  }
+  for (const Place& place : order_) {
+    const std::string& stem = stems_[place];
+    std::vector<double> of(size_t(n_counters), entered.count(place) ? 0.0 : NAN);
+    if (entered.count(place) && sums.count(place)) of = sums[place];
+    for (size_t n = 0; n < fields.size(); ++n)
+      rows->push_back({text(stem + fields[n].suffix), of[n]});
+    if (instructions < 0 || cycles < 0) continue;
+    const double in = of[size_t(cycles)];
+    rows->push_back({text(stem + kPerCycleSuffix), in > 0 ? of[size_t(instructions)] / in : NAN});
+  }
+}
+
+}  // namespace perfield
