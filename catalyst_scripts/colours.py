@@ -2,8 +2,8 @@
 """Colours and legends that all pipelines share; safe for colour-blind eyes.
 
 Continuous values take viridis, categories the palette of Okabe and Ito while they are few, else steps of
-viridis. What was not measured (NaN) is grey, and the legend says so; what is there for orientation only is
-an outline.
+viridis. What was not measured (NaN) is grey, unknown peers of messages are dark, and the legend says so; what
+is there for orientation only is an outline.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ PALETTE = (
     *((0.835, 0.369, 0.000), (0.337, 0.706, 0.914), (0.941, 0.894, 0.259)),
 )
 ABSENT = (0.72, 0.72, 0.72)
+UNKNOWN = (0.3, 0.3, 0.3)
 BEYOND = PALETTE[4]
 TEXT = (0.1, 0.1, 0.1)
 OUTLINE = (0.6, 0.6, 0.6)
@@ -47,17 +48,22 @@ def colour(
     low, most = about["range"]
     high = about.get("usual_peak", most)
     category = field in CATEGORIES
+    unknown = [round(low)] if category and low < 0 else []  # ranks are numbers from 0
+    if unknown:
+        low = 0
     numbers = sorted(names) if names else range(round(low), round(most) + 1)
     few = numbers if len(numbers) <= len(PALETTE) else _few(numbers)
     scale, unit = unit_for(about["unit"], max(abs(low), abs(high)))
     if category:
         high = most
         marks = {number: names[number] if names else str(number) for number in few}
+        marks |= {number: "peer unknown" for number in unknown}
     else:
         marks = ticks(low, high, scale, whole=about["unit"] == "1")
     table.InterpretValuesAsCategories = int(low == most or (category and few is numbers))
     if table.InterpretValuesAsCategories:
-        table.IndexedColors = [part for rgb in PALETTE[: len(marks)] for part in rgb]
+        indexed = [*PALETTE[: len(marks) - len(unknown)], *(UNKNOWN for _ in unknown)]
+        table.IndexedColors = [part for rgb in indexed for part in rgb]
     else:
         table.ApplyPreset(CONTINUOUS, True)
         edge = 0.5 if category else 0.0
@@ -66,6 +72,8 @@ def colour(
         table.NumberOfTableValues = min(256, len(numbers)) if category else 256
     table.UseAboveRangeColor = int(high < most)
     table.AboveRangeColor = BEYOND
+    table.UseBelowRangeColor = int(bool(unknown))
+    table.BelowRangeColor = UNKNOWN
     table.NanColor = ABSENT
     table.NanOpacity = 1.0
     table.AnnotationsInitialized = 1
@@ -74,6 +82,7 @@ def colour(
     legend = pv.GetScalarBar(table, view)
     title = about["title"] + (" magnitude" if vector else "") + (f" ({unit})" if unit else "")
     beyond = [f"orange: up to {most * scale:.3g}"] if high < most else []
+    beyond += ["dark: peer unknown"] if unknown and few is not numbers else []
     blank = " "  # keeps clear of the first number
     legend.Title = "\n".join([*_lines(title, view), *beyond, blank])
     legend.DrawNanAnnotation = int(about["absent"])

@@ -138,6 +138,9 @@ std::string messages_line(const Totals& totals) {
   if (!totals.messages.count) return "";
   std::string text = text_of_count(totals.messages.count) + " with " +
                      text_of_bytes(double(totals.messages.bytes));
+  if (totals.unknown.count)
+    text += " (peer unknown: " + text_of_count(totals.unknown.count) + " with " +
+            text_of_bytes(double(totals.unknown.bytes)) + ")";
   using Pair = std::pair<uint64_t, PairTotals>;
   const std::vector<Pair> pairs(totals.pairs.begin(), totals.pairs.end());
   if (pairs.empty()) return line("messages", text);

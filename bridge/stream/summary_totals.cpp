@@ -11,6 +11,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "recorder/events.h"
 #include "stream/decode_json.hpp"
 
 namespace perfield {
@@ -77,7 +78,7 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
   for (size_t n = 0; n < step.fixed.n_messages; ++n) {
     const auto row = row_at<MessageRow>(step.messages, n);
     if (row.call == PERFIELD_CALL_recv) continue;  // the sender counted it
-    PairTotals* sums[2] = {&messages, nullptr};
+    PairTotals* sums[2] = {&messages, row.peer == kPeerUnknown ? &unknown : nullptr};
     const uint64_t key = fetches(row.call) ? pair_key(row.peer, rank) : pair_key(rank, row.peer);
     if (row.peer >= 0 && (pairs.size() < kMostPairs || pairs.count(key))) sums[1] = &pairs[key];
     for (PairTotals* sum : sums) {

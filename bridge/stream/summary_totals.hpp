@@ -40,6 +40,7 @@ struct Totals {
   std::unordered_map<uint64_t, StepTotals> steps;
   std::unordered_map<uint64_t, PairTotals> pairs;
   PairTotals messages;        // all that was sent, to whomever
+  PairTotals unknown;         // of them, where nobody knows to whom
   uint64_t n_steps = 0;       // most that one rank closed
   uint64_t n_unmeasured = 0;  // of them
 

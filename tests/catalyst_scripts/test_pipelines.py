@@ -146,6 +146,28 @@ for source, field, more in (
     assert vectors[:3] == [["POINTS", "U"], "'Magnitude'", ["name", "magnitude", "(ms)"]]
 
 
+def test_unknown_peers_are_a_category_of_their_own(pictures):
+    script = """
+from colours import UNKNOWN, colour
+from scene import new_view
+view = new_view()
+result = []
+about = {"title": "peer", "unit": "", "absent": False, "association": "POINTS", "components": 1}
+for last in (1, 99, -3):
+    source = pv.Calculator(Input=pv.Wavelet(), ResultArrayName="target", Function="RTData")
+    legend = colour(pv.Show(source, view), view, "target", {**about, "range": [-3, last]})
+    table = pv.GetColorTransferFunction("target")
+    below = table.UseBelowRangeColor and list(table.BelowRangeColor) == list(UNKNOWN)
+    marked = list(table.IndexedColors)[-3:] == list(UNKNOWN) if table.InterpretValuesAsCategories else below
+    result.append([list(table.Annotations)[:2], list(table.Annotations)[-2:], marked, legend.Title.split()])
+"""
+    few, many, none = in_paraview(script, pictures)
+    unknown = ["-3.0", "  peer unknown"]
+    assert few == [["0.0", "  0"], unknown, True, ["peer"]]
+    assert none == [unknown, unknown, True, ["peer"]]
+    assert (many[0], many[2:]) == (["0.0", "  0"], [True, ["peer", "dark:", "peer", "unknown"]])
+
+
 def test_a_legends_title_breaks_between_words_only(pictures):
     script = """
 from colours import _lines

@@ -110,12 +110,15 @@ def test_messages_are_the_heaviest_pairs(run, printed):
     ]
 
 
-def test_messages_to_peers_without_a_rank_keep_their_numbers(tmp_path, printed):
+@pytest.mark.parametrize(("peer", "word"), [(-1, "others"), (-2, "outside"), (-3, "unknown")])
+def test_messages_to_peers_without_a_rank_say_why(tmp_path, printed, peer, word):
     def elsewhere(rank, step, values):
-        values["messages"] = [{"peer": -2, "call": twin.ISEND, "count": 1, "bytes": 8}]
+        values["messages"] = [{"peer": peer, "call": twin.ISEND, "count": 1, "bytes": 8}]
 
     path = twin.write_run(tmp_path / "run", ranks=1, steps=2, change_step=elsewhere)
-    assert printed(path, "--messages").splitlines()[1].split() == ["0", "-2", "2", "16", "B", "0"]
+    assert printed(path, "--messages").splitlines()[1].split() == ["0", word, "2", "16", "B", "0"]
+    assert json.loads(printed(path, "--messages", "--json"))["messages"][0]["target"] == peer
+    assert ("(peer unknown: 2 with 16 bytes)" in printed(path)) == (peer == -3)
 
 
 def test_tables_say_below_what_they_hold(run, printed):

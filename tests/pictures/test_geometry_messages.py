@@ -62,6 +62,18 @@ def test_messages_of_ranks_without_a_mesh_or_outside_the_world_draw_no_line(tmp_
     assert column(message_lines(frame, centres, np.ones(3)), "target") == [1]
 
 
+def test_messages_with_unknown_peers_are_one_short_stub_per_rank(tmp_path):
+    rows = [(0, 1, "isend", 1, 1), (0, -3, "isend", 2, 20), (-3, 0, "put", 1, 5), (2, -3, "put", 1, 1)]
+    centres = CENTRES.copy()
+    centres[2] = np.nan
+    lines = message_lines(frame_with(tmp_path, *rows), centres, np.ones(3))
+    assert (column(lines, "source"), column(lines, "target")) == ([0, 0], [1, -3])
+    assert column(lines, "sent_bytes") == [1, 25]
+    stub = lines.GetCell(1).GetPoints()
+    assert stub.GetPoint(0) == pytest.approx(centres[0])
+    assert 0.05 < np.linalg.norm(stub.GetPoint(POINTS_PER_LINE - 1)) < 0.2
+
+
 def test_a_frame_without_messages_has_no_lines_but_the_same_arrays(tmp_path):
     some = message_lines(frame_with(tmp_path, (0, 1, "isend", 1, 1)), CENTRES, np.ones(3)).GetCellData()
     none = message_lines(frame_with(tmp_path), CENTRES, np.ones(3)).GetCellData()

@@ -187,6 +187,27 @@ def test_messages_without_both_ends_in_the_picture_are_counted_but_not_drawn(tmp
     assert left_out.tolist() == [6, 18]
 
 
+def test_messages_with_unknown_peers_are_one_stub_per_rank(tmp_path):
+    run = fake_run(tmp_path, [("n", "0"), ("n", "1"), None])
+    messages = [
+        *((0, 1, "isend", 1, 5, 0, 5), (0, -3, "isend", 2, 7, 0, 4), (-3, 0, "put", 4, 11, 1, 9)),
+        *((1, -3, "put", 1, 3, 0, 3), (2, -3, "put", 1, 2, 0, 2)),
+    ]
+    picture = topology(run, fake_frame(3, messages)).messages
+    lines = lines_by_pair(picture)
+    assert list(lines) == [(0, 1), (0, -3), (1, -3)]
+    assert column(picture, "sent_count").tolist() == [1, 6, 1]
+    assert column(picture, "sent_bytes").tolist() == [5, 18, 3]
+    assert column(picture, "inside_node").tolist() == [1, 2, 2]
+    np.testing.assert_array_equal(column(picture, "put_bytes"), [np.nan, 11, 3])
+    cell = corners(topology(run, fake_frame(3)).measurements)[0]
+    top, end = lines[0, -3]
+    assert top[0] == end[0] and cell[:, 0].min() < top[0] < cell[:, 0].max()
+    assert -5 < end[1] < top[1] <= cell[:, 1].min()
+    left_out = vtk_to_numpy(picture.GetFieldData().GetArray("messages_not_drawn"))
+    assert left_out.tolist() == [1, 2]
+
+
 def test_a_frame_without_messages_has_all_arrays_and_no_lines(tmp_path):
     run = fake_run(tmp_path, [("n", "0")])
     empty = topology(run, fake_frame(1)).messages

@@ -21,6 +21,9 @@ Repeats the closing lines of a run; finished, killed or still running.
   perfield info perfield-run --ranks --messages 10
   perfield info perfield-run --steps 50 --json"""
 
+# What stands in place of a rank at an end of messages.
+NO_RANKS = {-1: "others", -2: "outside", -3: "unknown"}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run and the tables that can be asked for."""
@@ -134,6 +137,8 @@ def _text(value: Any, column: str) -> str:
         return "-"
     if column == "bytes":
         return _bytes(value)
+    if column in ("source", "target") and value in NO_RANKS:
+        return NO_RANKS[value]
     if isinstance(value, float):
         return f"{value:.4g}"
     text = str(value)

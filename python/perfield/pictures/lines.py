@@ -10,6 +10,9 @@ import numpy as np
 
 from perfield.topology import Cells
 
+UNKNOWN = -3  # in place of the world rank that a message went to or came from, where nobody knows it
+STUB = 0.3  # length of a stub in parts of comm_offset, and its distance from the cell's middle in widths
+
 
 @dataclass(frozen=True)
 class Pairs:
@@ -42,9 +45,22 @@ def pairs_of(frame: Any) -> Pairs:
     """The messages of a frame between ranks of its world, added up by pair; others are left out."""
     messages = frame.messages
     known = (messages["source"] >= 0) & (messages["target"] >= 0)
-    if not known.all():
-        messages = messages[known]
-    key = messages["source"].astype(np.int64) << 32 | messages["target"].astype(np.int64)
+    return _added_up(messages if known.all() else messages[known], calls_of(frame))
+
+
+def unknown_of(frame: Any) -> Pairs:
+    """The messages of a frame whose other end is not known, added up by the rank that sent or fetched them:
+    it is the source, and the target is UNKNOWN.
+    """
+    unknown = (frame.messages["source"] == UNKNOWN) | (frame.messages["target"] == UNKNOWN)
+    messages = frame.messages[unknown]
+    messages["source"] = np.maximum(messages["source"], messages["target"])
+    messages["target"] = UNKNOWN
+    return _added_up(messages, calls_of(frame))
+
+
+def _added_up(messages: np.ndarray, calls: list[str]) -> Pairs:
+    key = messages["source"].astype(np.int64) << 32 | messages["target"].astype(np.int64) & 0xFFFFFFFF
     if np.any(key[1:] < key[:-1]):
         order = np.argsort(key, kind="stable")
         key, messages = key[order], messages[order]
@@ -60,7 +76,7 @@ def pairs_of(frame: Any) -> Pairs:
     ):
         values[name] = add.reduceat(messages[column].astype(float), begin) if len(begin) else np.zeros(0)
     pair = np.cumsum(opens) - 1
-    for call in calls_of(frame):
+    for call in calls:
         rows = np.flatnonzero(messages["call"] == call)
         seen = np.zeros(len(begin), bool)
         seen[pair[rows]] = True
@@ -68,7 +84,17 @@ def pairs_of(frame: Any) -> Pairs:
             total = np.bincount(pair[rows], messages[quantity][rows], len(begin))
             values[f"{call}_{quantity}"] = np.where(seen, total, np.nan)
     ends = key[begin]
-    return Pairs((ends >> 32).astype(np.int32), (ends & 0xFFFFFFFF).astype(np.int32), values)
+    # The lower halves as they are, negative numbers too.
+    return Pairs((ends >> 32).astype(np.int32), ends.astype(np.uint32).view(np.int32), values)
+
+
+def joined(first: Pairs, second: Pairs) -> Pairs:
+    """The rows of both, of the same frame."""
+    values = {name: np.concatenate((column, second.values[name])) for name, column in first.values.items()}
+    source, target = (
+        np.concatenate((getattr(first, end), getattr(second, end))) for end in ("source", "target")
+    )
+    return Pairs(source, target, values)
 
 
 def line_ends(
@@ -81,8 +107,7 @@ def line_ends(
     periodic_BC a line between the first and the last of more than two nodes leaves the picture on the
     near side instead. All ranks must have a place.
     """
-    cell_of = np.full(cells.n_ranks, -1)
-    cell_of[cells.rank] = np.arange(cells.measurements.start, cells.measurements.stop)
+    cell_of = _cell_of_rank(cells)
     sender, receiver = cell_of[pairs.source], cell_of[pairs.target]
     target_z = cells.z[receiver]
     last = len(cells.node_z) - 1
@@ -97,10 +122,33 @@ def line_ends(
     return ends, cells.node[sender] == cells.node[receiver]
 
 
+def stub_ends(pairs: Pairs, cells: Cells, comm_offset: float) -> np.ndarray:
+    """Both ends of the stub of each rank whose peers are not known, float32 (n_pairs, 2, 3).
+
+    A short upright below the sender's column of cells, beside the middle, where lines begin. All senders
+    must have a place.
+    """
+    cell = _cell_of_rank(cells)[pairs.source]
+    ends = np.empty((len(cell), 2, 3), np.float32)
+    ends[:, :, 0] = (cells.x[cell] + STUB * cells.width[cell])[:, None]
+    ends[:, 0, 1], ends[:, 1, 1] = 0, -STUB * comm_offset
+    ends[:, :, 2] = cells.z[cell][:, None]
+    return ends
+
+
 def placed(pairs: Pairs, cells: Cells) -> np.ndarray:
-    """For each pair whether both of its ranks have a place, bool (n_pairs,)."""
+    """For each pair whether both of its ranks have a place, bool (n_pairs,); an UNKNOWN one needs none."""
     has_place = np.zeros(cells.n_ranks, bool)
     has_place[cells.rank] = True
     known = (pairs.source < cells.n_ranks) & (pairs.target < cells.n_ranks)
-    known[known] = has_place[pairs.source[known]] & has_place[pairs.target[known]]
+    known[known] = has_place[pairs.source[known]]
+    among = known & (pairs.target != UNKNOWN)
+    known[among] = has_place[pairs.target[among]]
     return known
+
+
+def _cell_of_rank(cells: Cells) -> np.ndarray:
+    """Place of each rank's cell of measurements in the table; -1 for ranks without a place."""
+    cell_of = np.full(cells.n_ranks, -1)
+    cell_of[cells.rank] = np.arange(cells.measurements.start, cells.measurements.stop)
+    return cell_of

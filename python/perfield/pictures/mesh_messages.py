@@ -15,11 +15,11 @@ from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonCore import vtkPoints
 from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
 
-from perfield.pictures.lines import calls_of, pairs_of
+from perfield.pictures.lines import calls_of, joined, pairs_of, unknown_of
 
 POINTS_PER_LINE = 13
 BEND = 0.12  # how far a line leaves the straight way, in parts of its length
-LOOP = 0.15  # radius of a message to oneself, in parts of the piece's diagonal
+LOOP = 0.15  # radius of a message to oneself, in parts of the piece's diagonal; a stub is as long
 
 
 def message_lines(frame: Any, centres: np.ndarray, sizes: np.ndarray) -> vtkPolyData:
@@ -27,14 +27,18 @@ def message_lines(frame: Any, centres: np.ndarray, sizes: np.ndarray) -> vtkPoly
 
     centres : (n_ranks, 3), NaN where a rank has no mesh: its messages are left out; sizes : (n_ranks,)
     length of a piece's diagonal. Lines A to B and B to A bend to opposite sides; a message to oneself is a
-    loop. Cell arrays: source, target and the values of `lines.Pairs`.
+    loop. Messages whose other end is not known are one short straight stub per rank, with the target -3.
+    Cell arrays: source, target and the values of `lines.Pairs`.
     """
-    pairs = pairs_of(frame)
+    pairs, unknown = pairs_of(frame), unknown_of(frame)
     has_mesh = np.isfinite(centres[:, 0])
     pairs = pairs.chosen(has_mesh[pairs.source] & has_mesh[pairs.target])
+    unknown = unknown.chosen(has_mesh[unknown.source])
     lines = vtkPolyData()
     points = vtkPoints()
-    coordinates = _bent(centres[pairs.source], centres[pairs.target], sizes[pairs.source])
+    arcs = _bent(centres[pairs.source], centres[pairs.target], sizes[pairs.source])
+    coordinates = np.concatenate((arcs, _stubs(centres[unknown.source], sizes[unknown.source])))
+    pairs = joined(pairs, unknown)
     points.SetData(numpy_to_vtk(coordinates.reshape(-1, 3).astype(np.float32), deep=True))
     lines.SetPoints(points)
     cells = vtkCellArray()
@@ -74,6 +78,12 @@ def focus_values(frame: Any, focus: Iterable[int], n_ranks: int) -> dict[str, np
                 of_rank[own[other == chosen]] = pairs.values[name][other == chosen]
                 values[f"{name}_{direction}_{chosen}"] = of_rank
     return values
+
+
+def _stubs(start: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Points (n, POINTS_PER_LINE, 3) of short lines from start, (n, 3): down and aside, to be seen anyhow."""
+    way = np.linspace(0.0, 1.0, POINTS_PER_LINE)[None, :, None]
+    return start[:, None] - LOOP * size[:, None, None] * way * np.full(3, 3**-0.5)
 
 
 def _bent(start: np.ndarray, end: np.ndarray, size: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from vtkmodules.vtkCommonDataModel import vtkPolyData
 
 from perfield.topology import LEVELS, Cells, Placement, layout, place, read_machines, table
 
-from .lines import line_ends, pairs_of, placed
+from .lines import joined, line_ends, pairs_of, placed, stub_ends, unknown_of
 from .topology_polydata import attach, attach_names, attach_numbers, rectangles, segments
 
 
@@ -48,8 +48,9 @@ class TopologyPicture:
     measurements : rectangles: every value of the frame, and the arrays of `ranks`; pu_id is where the rank
         ran in this step.
     messages : lines: source, target, inside_node, sent_count, sent_bytes, empty_count, largest_bytes, and
-        `<call>_count`, `<call>_bytes` for each call of the run. In the field data: messages_not_drawn,
-        count and bytes of the messages to or from where no rank has a place.
+        `<call>_count`, `<call>_bytes` for each call of the run. Messages whose other end is not known are one
+        short stub per rank: the rank is the source, target is -3 and inside_node 2. In the field data:
+        messages_not_drawn, count and bytes of the messages to or from where no rank has a place.
     """
 
     machine: vtkPolyData
@@ -145,6 +146,12 @@ def _messages(scene: TopologyScene, frame: Any) -> vtkPolyData:
     pairs = pairs_of(frame)
     drawn = pairs.chosen(placed(pairs, scene.cells))
     ends, inside_node = line_ends(drawn, scene.cells, scene.comm_offset, scene.periodic_BC)
+    unknown = unknown_of(frame)
+    if len(unknown.source):
+        unknown = unknown.chosen(placed(unknown, scene.cells))
+        drawn = joined(drawn, unknown)
+        ends = np.concatenate((ends, stub_ends(unknown, scene.cells, scene.comm_offset)))
+        inside_node = np.concatenate((inside_node, np.full(len(unknown.source), 2)))
     arrays = {"source": drawn.source, "target": drawn.target, "inside_node": inside_node.astype(np.uint8)}
     dataset = attach(segments(ends), {**arrays, **drawn.values})
     left_out = [
