@@ -93,6 +93,7 @@ bool prepare(const std::string& program, bool score_p, const std::vector<std::st
                   {"PERFIELD_PRELOADED", added},
                   {"PERFIELD_RUN", run.path},
                   {"PERFIELD_RUN_ID", perfield::hex16(run.run_id)}};
+  for (const auto& variable : perfield::tool_variables()) environment->push_back(variable);
   const std::string file = configuration_file();
   if (!file.empty()) environment->emplace_back("PERFIELD_CONFIG", file);
   const std::string plugin = perfield::find_library("libscorep_substrate_perfield.so");

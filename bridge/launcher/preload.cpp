@@ -141,6 +141,25 @@ Preload choose_preload(const std::string& program, const std::string& mpi) {
   return preload;
 }
 
+std::vector<std::pair<std::string, std::string>> tool_variables() {
+  struct Tool {
+    const char *variable, *earlier_name, *library;
+  };
+  // Kokkos ends a program in which both of its variables are set and differ.
+  constexpr Tool kTools[] = {
+      {"KOKKOS_TOOLS_LIBS", "KOKKOS_PROFILE_LIBRARY", "libperfield_kokkos.so"},
+      {"CUDA_INJECTION64_PATH", nullptr, "libperfield_cupti.so"},  // built where CUPTI is
+  };
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (const Tool& tool : kTools) {
+    if (std::getenv(tool.variable) || (tool.earlier_name && std::getenv(tool.earlier_name)))
+      continue;
+    const std::string path = find_library(tool.library);
+    if (!path.empty()) variables.emplace_back(tool.variable, path);
+  }
+  return variables;
+}
+
 std::string preload_list(const Preload& preload, std::string* added) {
   added->clear();
   for (const std::string& path : preload.libraries) *added += (added->empty() ? "" : ":") + path;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace perfield {
@@ -25,5 +26,9 @@ Preload choose_preload(const std::string& program, const std::string& mpi);
 // What stands in LD_PRELOAD: ours first, then what was there; `added` is ours alone. A list that
 // an earlier perfield-exec has put there is replaced.
 std::string preload_list(const Preload& preload, std::string* added);
+
+// Variables by which libraries that tell tools what they do load ours, by themselves: (name, value).
+// Those that the user has set, for another tool, are left out.
+std::vector<std::pair<std::string, std::string>> tool_variables();
 
 }  // namespace perfield

@@ -239,6 +239,8 @@ void Session::present(const char* source) noexcept {
     for (const std::string& s : sources_)
       if (s == source) return;
     sources_.push_back(source);
+    if (phase_ == Phase::setup || phase_ == Phase::steps)  // the rank's entry is written already
+      stream_.json(EntryType::place, 0, JsonObject().texts("sources", sources_).str());
   });
 }
 

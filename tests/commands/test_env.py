@@ -7,7 +7,7 @@ import shlex
 
 from conftest import run_command
 
-SHOW = ["sh", "-c", "env | grep -E '^(LD_PRELOAD|PERFIELD_)' | sort"]
+SHOW = ["sh", "-c", "env | grep -E '^(LD_PRELOAD|PERFIELD_|KOKKOS_|CUDA_INJECTION)' | sort"]
 
 
 def test_the_lines_are_what_perfield_exec_sets(perfield_cli, bin_dir, tmp_path):

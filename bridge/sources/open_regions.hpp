@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// open_regions.hpp - the regions that one thread is inside of, for tools whose "end" tells no name.
+// One per thread (thread_local, all zeros at first). Nothing allocates or fails: what is nested
+// deeper than the table is matched by its depth, but not measured.
+#pragma once
+
+#include "include/perfield.h"
+
+namespace perfield {
+
+class OpenRegions {
+ public:
+  void begin(perfield_region region) noexcept {
+    if (depth_ < kDeepest) {
+      stack_[depth_] = region;
+      perfield_region_begin(region);
+    }
+    ++depth_;
+  }
+
+  // Ends the innermost one.
+  void end() noexcept {
+    if (depth_ == 0) return;
+    if (--depth_ < kDeepest) perfield_region_end(stack_[depth_]);
+  }
+
+  // Ends this one, of those that are open. Regions that began inside it and go on begin anew, so
+  // that their time is whole; each is counted once more by that.
+  void end(perfield_region region) noexcept {
+    int at = depth_ < kDeepest ? depth_ : kDeepest;
+    while (at > 0 && stack_[at - 1] != region) --at;
+    if (at == 0) return;
+    if (depth_ > kDeepest) return end();  // its place is not known any more, its depth is
+    for (int i = depth_; i-- > at - 1;) perfield_region_end(stack_[i]);
+    --depth_;
+    for (int i = at - 1; i < depth_; ++i) perfield_region_begin(stack_[i] = stack_[i + 1]);
+  }
+
+ private:
+  static constexpr int kDeepest = 128;
+  perfield_region stack_[kDeepest];
+  int depth_;
+};
+
+}  // namespace perfield

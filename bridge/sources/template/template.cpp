@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// template.cpp - the smallest source, to be copied for a new one: docs/sources.md says how. It
+// stands for a library that tells tools what it does by three hooks of its own, and turns them into
+// regions and copies to a device.
+#define PERFIELD_BUILDING_LIBRARY  // calls libperfield.so itself, which this library needs
+#include "include/perfield.h"
+#include "recorder/events.h"
+#include "sources/open_regions.hpp"
+
+namespace {
+
+constexpr const char* kSource = "template";
+
+thread_local perfield::OpenRegions open_regions;
+
+// Before the program's own code runs. Nothing is measured yet.
+__attribute__((constructor)) void announce() { perfield_source_present(kSource); }
+
+}  // namespace
+
+// --- what the library calls ---------------------------------------------------------------------
+#define TEMPLATE_HOOK extern "C" __attribute__((visibility("default")))
+
+// Something that has a name begins on this thread, ...
+TEMPLATE_HOOK void template_begin(const char* name) {
+  open_regions.begin(perfield_region_define(name, nullptr, 0));
+}
+
+// ... and what began last ends.
+TEMPLATE_HOOK void template_end() { open_regions.end(); }
+
+// So many bytes were copied to the device, in so many nanoseconds.
+TEMPLATE_HOOK void template_copied(uint64_t bytes, uint64_t ns) {
+  perfield_source_count(PERFIELD_CALL_device_copy_to, 1, ns, bytes, 0);
+}

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Kokkos Tools as a source, by a stand-in that calls the hooks as Kokkos does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+MS = 1e-3
+HOST = (Path(__file__).parent / "programs/kokkos_host.h").read_text()
+
+
+@pytest.fixture
+def kokkos(measured):
+    """kokkos(body, **options): runs the body measured, with the stand-in started first; (Run, process)."""
+
+    def run(body: str, before: str = "", **options):
+        return measured("kokkos_start();\n" + body, before=HOST + before, **options)
+
+    return run
+
+
+def values(run, *names: str) -> list[float]:
+    """Fields of rank 0 in the first frame."""
+    frame = run.frame(0)
+    return [float(frame.values[name][0]) for name in names]
+
+
+def test_kernels_and_regions_are_measured_by_their_names(kokkos):
+    run, result = kokkos(
+        """
+      perfield_initialize();
+      tool.push_profile_region("advance");
+      for (int i = 0; i < 3; ++i) parallel_for("flux edge", 2);
+      uint64_t reduce, scan;
+      tool.begin_parallel_reduce("residual", 0, &reduce);
+      tool.begin_parallel_scan("offsets", 0, &scan); work(1); tool.end_parallel_scan(scan);
+      work(4);
+      tool.end_parallel_reduce(reduce);
+      tool.pop_profile_region();
+      perfield_run(0, 0.0);
+    """
+    )
+    assert {region.name for region in run.regions} == {"advance", "flux edge", "residual", "offsets"}
+    assert values(run, "advance_count", "flux_edge_count", "residual_count", "offsets_count") == [1, 3, 1, 1]
+    times = values(run, "advance_time_s", "flux_edge_time_s", "residual_time_s", "residual_self_time_s")
+    assert times == pytest.approx([11 * MS, 6 * MS, 5 * MS, 4 * MS])
+    assert "could not be right" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [
+        ("Z4mainEUlRKiE_", "main::lambda#1"),
+        ("ZN4flow6SolverIdE7advanceEiEUliE0_", "flow::Solver::advance::lambda#2"),
+        ("ZNK4flow6SolverIdE7advanceEiEUliE_", "flow::Solver::advance::lambda#1"),
+        ("N12_GLOBAL__N_14FluxIdLi3EEE", "Flux"),
+        ("N4flow4FluxIdEE/N4flow4EdgeE", "flow::Flux/flow::Edge"),
+        ("main(int, char**)::<lambda(int)>", "main::lambda(int)"),
+        ("flow::Solver<double>::step()::<lambda(int, double&)>", "flow::Solver::step::lambda(int, double&)"),
+        ("(lambda at cases/main.cpp:3:7)", "lambda at main.cpp:3:7"),
+        ("3D advection", "3D advection"),
+        ("i", "i"),
+        ("N", "N"),
+        ("Zone/4", "Zone/4"),
+        ("", "unnamed"),
+    ],
+)
+def test_a_kernel_without_a_label_is_called_after_its_functor(kokkos, told, name):
+    run, _ = kokkos(f'perfield_initialize(); parallel_for("{told}", 1); perfield_run(0, 0.0);')
+    assert [region.name for region in run.regions] == [name]
+
+
+def test_all_fences_are_one_region(kokkos):
+    run, _ = kokkos(
+        """
+      perfield_initialize();
+      uint64_t fence;
+      for (int i = 0; i < 2; ++i) {
+        tool.begin_fence(i ? "copy: after" : "copy: before", 0, &fence); work(3); tool.end_fence(fence);
+      }
+      perfield_run(0, 0.0);
+    """
+    )
+    assert values(run, "Kokkos_fence_count", "Kokkos_fence_time_s") == pytest.approx([2, 6 * MS])
+
+
+def test_sections_that_overlap_have_their_whole_times(kokkos):
+    run, result = kokkos(
+        """
+      uint32_t first, second, never;
+      tool.create_profile_section("first", &first);
+      tool.create_profile_section("second", &second);
+      tool.create_profile_section("never", &never);
+      perfield_initialize();
+      tool.start_profile_section(first); work(1);
+      tool.start_profile_section(second); work(2);
+      tool.stop_profile_section(first); work(4);
+      tool.stop_profile_section(second); work(8);
+      tool.stop_profile_section(never);
+      tool.destroy_profile_section(first);
+      perfield_run(0, 0.0);
+    """
+    )
+    assert values(run, "first_time_s", "second_time_s") == pytest.approx([3 * MS, 6 * MS])
+    assert values(run, "first_count") == [1]
+    assert "could not be right" not in result.stderr
+
+
+def test_kernels_on_all_threads_are_counted(kokkos):
+    run, result = kokkos(
+        """
+      perfield_initialize();
+      pthread_t team[8];
+      for (int t = 0; t < 8; ++t) pthread_create(&team[t], NULL, member, NULL);
+      for (int t = 0; t < 8; ++t) pthread_join(team[t], NULL);
+      perfield_run(0, 0.0);
+    """,
+        before="""
+      static void* member(void* nothing) {
+        char name[20];
+        for (int i = 0; i < 1000; ++i) {
+          tool.push_profile_region("outer");
+          sprintf(name, "kernel %d", i % 50); parallel_for(name, 0);
+          tool.pop_profile_region();
+        }
+        return nothing;
+      }
+    """,
+        flags=["-pthread"],
+    )
+    frame = run.frame(0)
+    assert frame.values["outer_count"] == [8000]
+    assert [frame.values[f"kernel_{i}_count"][0] for i in range(50)] == [160] * 50
+    assert "could not be right" not in result.stderr
+
+
+def test_what_does_not_match_does_no_harm(kokkos):
+    run, _ = kokkos(
+        """
+      uint64_t early;
+      tool.begin_parallel_for("early", 0, &early);
+      tool.pop_profile_region();
+      tool.end_deep_copy();
+      perfield_initialize();
+      tool.end_parallel_for(early);
+      tool.end_parallel_for(early);
+      tool.end_parallel_for(12345);
+      for (int i = 0; i < 300; ++i) tool.push_profile_region("deep");
+      for (int i = 0; i < 299; ++i) tool.pop_profile_region();
+      work(1);
+      tool.pop_profile_region();
+      parallel_for("after", 1);
+      perfield_run(0, 0.0);
+    """
+    )
+    assert values(run, "deep_time_s", "after_count", "after_time_s") == pytest.approx([MS, 1, MS])
+
+
+def test_a_region_of_kokkos_closes_steps_in_a_program_that_knows_nothing_of_perfield(kokkos):
+    run, _ = kokkos(
+        """
+      for (int step = 0; step < 4; ++step) {
+        tool.push_profile_region("time step");
+        parallel_for("flux", 1); parallel_for("limit", 1);
+        tool.pop_profile_region();
+      }
+    """,
+        env={"PERFIELD_STEP_REGION": "time step", "PERFIELD_REGIONS": "fl*"},
+    )
+    assert len(run) == 4
+    assert [frame.values["flux_count"][0] for frame in run.frames()] == [1] * 4
+    assert not [region for region in run.regions if region.name == "limit"]
+
+
+def test_kokkos_is_not_made_to_wait_around_its_kernels(measured):
+    body = 'perfield_initialize(); printf("%d\\n", kokkos_start().requires_global_fencing);'
+    _, result = measured(body, before=HOST)
+    assert result.stdout == "0\n"
+
+
+@pytest.mark.parametrize("variable", ["KOKKOS_TOOLS_LIBS", "KOKKOS_PROFILE_LIBRARY"])
+def test_another_tool_of_the_users_stays(execute, variable):
+    printed = execute("perfield-exec", "--print", "true", env={variable: "libother.so"})
+    assert printed.returncode == 0, printed.stderr
+    assert "KOKKOS_TOOLS_LIBS" not in printed.stdout
+
+
+def test_the_tool_is_named_by_its_whole_path(execute):
+    (line,) = [
+        line
+        for line in execute("perfield-exec", "--print", "true").stdout.splitlines()
+        if "KOKKOS_TOOLS_LIBS" in line
+    ]
+    path = line.partition("=")[2].strip("'")
+    assert Path(path).is_absolute() and Path(path).name == "libperfield_kokkos.so" and Path(path).is_file()

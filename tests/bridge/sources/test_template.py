@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The template of a source: built as its copy would be, loaded, and its three hooks called."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BRIDGE = Path(__file__).resolve().parents[3] / "bridge"
+MS = 1e-3
+
+# A program of the library that the template stands for: it calls the hooks where there are any.
+HOOKS = """
+#include <dlfcn.h>
+static void (*begin)(const char*); static void (*end)(void); static void (*copied)(uint64_t, uint64_t);
+static void find_hooks(void) {
+  *(void**)&begin = dlsym(RTLD_DEFAULT, "template_begin");
+  *(void**)&end = dlsym(RTLD_DEFAULT, "template_end");
+  *(void**)&copied = dlsym(RTLD_DEFAULT, "template_copied");
+  if (!begin || !end || !copied) exit(3);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def library(perfield_flags, tmp_path_factory) -> Path:
+    """The template as a library; nothing but perfield's own library and headers is needed."""
+    path = tmp_path_factory.mktemp("template") / "libperfield_template.so"
+    source = BRIDGE / "sources/template"
+    words = ["g++", "-std=c++17", "-Wall", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-exceptions"]
+    words += ["-fno-rtti", f"-I{BRIDGE}", source / "template.cpp", *perfield_flags("--libs"), "-Wl,-z,defs"]
+    words += [f"-Wl,--version-script={source / 'exports.map'}", "-o", path]
+    subprocess.run(words, check=True)
+    return path
+
+
+def test_what_it_is_told_becomes_regions_and_copies(measured, library):
+    run, result = measured(
+        """
+      find_hooks();
+      perfield_initialize();
+      for (int step = 0; step < 2; ++step) {
+        begin("outer"); work(1);
+        for (int i = 0; i <= step; ++i) { begin("inner"); work(2); end(); }
+        end();
+        copied(1000, 500000); copied(24, 0);
+        perfield_run(step, step);
+      }
+    """,
+        before=HOOKS,
+        env={"LD_PRELOAD": str(library)},
+    )
+    inner = [(f.values["inner_count"][0], f.values["inner_time_s"][0]) for f in run.frames()]
+    assert inner == [(1, pytest.approx(2 * MS)), (2, pytest.approx(4 * MS))]
+    outer = [f.values["outer_time_s"][0] for f in run.frames()]
+    assert outer == pytest.approx([3 * MS, 5 * MS])
+    assert "template" in run.ranks[0]["sources"]
+    assert "could not be right" not in result.stderr
+
+
+def test_copies_stand_in_the_stream_of_a_run(measured, library, counted_in):
+    run, _ = measured(
+        "find_hooks(); perfield_initialize(); copied(1000, 500000); copied(24, 0); perfield_run(0, 0.0);",
+        before=HOOKS,
+        env={"LD_PRELOAD": str(library)},
+    )
+    counted = counted_in(run.path)
+    assert counted.calls[0, "device_copy_to"] == 2
+    assert counted.moved_by(0) == {"device_copy_to": (1024, 0)}
+    assert counted.class_s[0, "device"] == pytest.approx(0.5 * MS)
+
+
+def test_its_hooks_are_all_that_it_shows(library):
+    words = ["nm", "-D", "--defined-only", library]
+    lines = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert {line.split()[-1] for line in lines} == {"template_begin", "template_end", "template_copied"}
+
+
+def test_what_does_not_match_does_no_harm(measured, library):
+    run, _ = measured(
+        """
+      find_hooks();
+      begin("early"); end(); end(); copied(1, 1);
+      perfield_initialize();
+      begin("open"); work(1);
+      perfield_run(0, 0.0);
+    """,
+        before=HOOKS,
+        env={"LD_PRELOAD": str(library)},
+    )
+    assert run.frame(0).values["open_time_s"] == pytest.approx([MS])
+    assert "early_count" not in run.frame(0).values
