@@ -7,6 +7,7 @@
  *   enter H, exit H, enter_context C, exit_context C
  *   off, on              recording                    work MS
  *   arm                  perfield_pipeline_next from one place
+ *   send, isend, receive, ... NUMBERS   an event of `other_events` with these arguments
  *   repeat N H           enters and leaves H N times  threads T N H  on T threads at once
  * Built with -DWITH_MPI it is an MPI program, whose MPI_Init is at init_mpp; each rank then sends
  * one message to the next. Says on stdout what the plugin handed over, and the nanoseconds per pair
@@ -77,6 +78,32 @@ static void context_event(int event, uint32_t context) {
   if (found) ((context_function)found)(names, ticks(), context, 0, 1, NULL);
 }
 
+/* Events without a region, all of whose arguments are numbers: whole registers or places on the
+ * stack each, whatever their width. Collectives: communicator, root, type, bytes sent, received.
+ * Operations on files: handle, mode (0 read, 1 write), then as in Score-P. */
+static const struct {
+  const char* word;
+  int event;
+} other_events[] = {{"send", 11},     {"receive", 12},     {"end_collective", 14},
+                    {"isend", 19},    {"ireceive", 20},    {"put", 31},
+                    {"get", 32},      {"atomic", 33},      {"begin_io", 71},
+                    {"issue_io", 72}, {"complete_io", 74}, {"end_icollective", 80}};
+
+/* Whether the line is such an event. */
+static int other_event(const char* word, const char* line) {
+  long long n[6] = {0};
+  sscanf(line, "%*s %lli %lli %lli %lli %lli %lli", n, n + 1, n + 2, n + 3, n + 4, n + 5);
+  for (size_t i = 0; i < sizeof other_events / sizeof *other_events; ++i) {
+    if (strcmp(word, other_events[i].word) != 0) continue;
+    function found = events[mode][other_events[i].event];
+    typedef void (*event_function)(void*, uint64_t, long long, long long, long long, long long,
+                                   long long, long long);
+    if (found) ((event_function)found)(names, ticks(), n[0], n[1], n[2], n[3], n[4], n[5]);
+    return 1;
+  }
+  return 0;
+}
+
 struct repeated {
   long count;
   uint32_t region;
@@ -141,7 +168,7 @@ static void play(char* line, struct info* plugin, void* library) {
     struct repeated of = {b, c};
     for (long i = 0; i < a; ++i) pthread_create(&threads[i], NULL, repeat, &of);
     for (long i = 0; i < a; ++i) pthread_join(threads[i], NULL);
-  } else {
+  } else if (!other_event(word, line)) {
     fprintf(stderr, "host: no such line: %s", line);
     exit(2);
   }

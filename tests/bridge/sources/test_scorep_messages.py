@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Score-P's plugin without perfield's wrappers: messages, collectives, transfers and files from its events.
+
+A stand-in for Score-P plays them to it, with ranks as they are numbered in each communicator.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import perfield
+
+HOST = Path(__file__).resolve().parent / "scorep_host/host.c"
+LIBRARIES = Path(perfield.__file__).parent / "lib"
+RANK, SIZE = 2, 4
+UNKNOWN = -3
+WORLD, REVERSED, WINDOW = 700, 800, 900  # handles
+
+NAMES = """
+    MPI_Init MPI_Send MPI_Isend MPI_Sendrecv MPI_Recv MPI_Waitall MPI_Put MPI_Get MPI_Fetch_and_op
+    MPI_Allreduce MPI_Iallreduce MPI_Comm_split MPI_File_open MPI_File_write_at MPI_File_read_all
+    MPI_Comm_rank MPI_Startall
+"""
+FUNCTIONS = {name: 4 * number for number, name in enumerate(NAMES.split(), 1)}
+DEFINITIONS = "".join(f"region {handle} {name}\n" for name, handle in FUNCTIONS.items())
+
+
+def call(name: str, *events: str) -> str:
+    """Lines of a call of MPI, and of what happens inside it."""
+    handle = FUNCTIONS[name]
+    return "".join(f"{line}\n" for line in (f"enter {handle}", *events, f"exit {handle}"))
+
+
+START = DEFINITIONS + call("MPI_Init", "init_mpp", f"end_collective {WORLD} -1 17 0 0")
+
+
+@pytest.fixture
+def play(build_c, plain_environment, counted_in, tmp_path):
+    """play(script): what rank 2 of 4 counts when the host plays it; (Counted, what stands on stderr)."""
+    host = build_c(HOST, "-ldl", "-lpthread", mpi=False)
+
+    def run(script: str):
+        places = {"RANK": str(RANK), "SIZE": str(SIZE), "LD_LIBRARY_PATH": os.fspath(LIBRARIES)}
+        result = subprocess.run(
+            [host],
+            env={**plain_environment, **places},
+            input=script,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert result.returncode == 0, result.stderr
+        return counted_in(tmp_path / "perfield-run"), result.stderr
+
+    return run
+
+
+def test_messages_on_the_world_communicator_name_their_peers(play):
+    counted, errors = play(
+        START
+        + call("MPI_Send", f"send 0 {WORLD} 7 24")
+        + call("MPI_Isend", f"isend 3 {WORLD} 7 80 1")
+        + call("MPI_Isend", f"isend 3 {WORLD} 7 0 2")
+        + call("MPI_Sendrecv", f"send 1 {WORLD} 7 8", f"receive 1 {WORLD} 7 16")
+        + call("MPI_Startall", f"isend 0 {WORLD} 7 5 3", f"isend 1 {WORLD} 7 6 4")
+        + call("MPI_Recv", f"receive 3 {WORLD} 7 100")
+        + call("MPI_Waitall", f"ireceive 0 {WORLD} 7 40 5", f"ireceive 0 {WORLD} 7 2 6")
+    )
+    assert counted.sent_by(RANK) == {
+        **{("send", 0): (1, 24), ("isend", 3): (2, 80), ("sendrecv", 1): (1, 8)},
+        **{("start", 0): (1, 5), ("start", 1): (1, 6)},
+    }
+    assert counted.received_by(RANK) == {1: (1, 16), 3: (1, 100), 0: (2, 42)}
+    assert counted.empty[RANK, "isend", 3] == 1
+    assert "LD_PRELOAD" not in errors
+
+
+def test_peers_on_other_communicators_and_windows_are_unknown_and_the_cure_is_told_once(play):
+    counted, errors = play(
+        START
+        + call("MPI_Comm_split", f"end_collective {WORLD} -1 17 0 0")
+        + 3 * call("MPI_Send", f"send 0 {REVERSED} 7 24")
+        + call("MPI_Recv", f"receive 3 {REVERSED} 7 100")
+        + 2 * call("MPI_Put", f"put {WINDOW} 0 400 1")
+        + call("MPI_Get", f"get {WINDOW} 0 30 2")
+        + call("MPI_Fetch_and_op", f"atomic {WINDOW} 1 5 8 16 3")
+        + call("MPI_Send", f"send 1 {WORLD} 7 9")
+    )
+    assert counted.sent_by(RANK) == {
+        **{("send", UNKNOWN): (3, 72), ("put", UNKNOWN): (2, 800), ("get", UNKNOWN): (1, 30)},
+        **{("fetch_and_op", UNKNOWN): (1, 8), ("send", 1): (1, 9)},
+    }
+    assert counted.received_by(RANK) == {UNKNOWN: (1, 100)}
+    exports = [line for line in errors.splitlines() if line.startswith("export ")]
+    assert exports[1:] == ["export SCOREP_SUBSTRATE_PLUGINS=perfield"]
+    name, library = exports[0].removeprefix("export ").split("=")
+    assert name == "LD_PRELOAD"
+    assert Path(library).exists()
+
+
+@pytest.mark.parametrize("beginning", ["", call("MPI_Allreduce", f"end_collective {REVERSED} -1 11 8 8")])
+def test_without_the_collective_of_mpi_init_no_communicator_is_taken_for_the_world(play, beginning):
+    script = DEFINITIONS + call("MPI_Init", "init_mpp") + beginning
+    counted, _ = play(script + call("MPI_Send", f"send 0 {REVERSED} 7 24"))
+    assert counted.sent_by(RANK) == {("send", UNKNOWN): (1, 24)}
+
+
+def test_calls_and_their_time_are_counted_by_class(play):
+    counted, _ = play(START + 2 * call("MPI_Waitall", "work 10") + call("MPI_Send") + call("MPI_Comm_rank"))
+    assert counted.calls == {(RANK, "waitall"): 2, (RANK, "send"): 1}
+    assert counted.class_s[RANK, "wait"] >= 0.02
+    assert counted.class_s[RANK, "p2p"] < 0.01
+
+
+def test_collectives_count_their_bytes_and_non_blocking_ones_when_they_are_complete(play):
+    counted, _ = play(
+        START
+        + call("MPI_Allreduce", f"end_collective {REVERSED} -1 11 16 32")
+        + call("MPI_Iallreduce")
+        + call(
+            "MPI_Waitall", f"end_icollective {REVERSED} -1 11 5 6 1", f"end_icollective {WORLD} -1 99 1 1 2"
+        )
+    )
+    assert counted.calls == {(RANK, name): 1 for name in ("allreduce", "iallreduce", "waitall")}
+    assert counted.moved_by(RANK) == {"allreduce": (16, 32), "iallreduce": (5, 6)}
+
+
+def test_call_whose_end_is_lost_ends_with_the_next_one(play):
+    lost = f"enter {FUNCTIONS['MPI_Send']}\nsend 0 {WORLD} 7 24\n"
+    counted, _ = play(START + lost + call("MPI_Recv", f"receive 3 {WORLD} 7 100") + call("MPI_Waitall"))
+    assert counted.calls == {(RANK, name): 1 for name in ("send", "recv", "waitall")}
+    assert counted.sent_by(RANK) == {("send", 0): (1, 24)}
+
+
+def test_nothing_is_counted_while_recording_is_off(play):
+    quiet = call("MPI_Send", f"send 0 {WORLD} 7 24") + "begin_io 5 1 0 8 1 0\ncomplete_io 5 1 8 1\n"
+    counted, _ = play(START + "off\n" + quiet + "on\n" + call("MPI_Send", f"send 1 {WORLD} 7 1"))
+    assert counted.sent_by(RANK) == {("send", 1): (1, 1)}
+    assert counted.calls == {(RANK, "send"): 1}
+
+
+def test_files_of_the_program_are_counted_with_the_bytes_that_are_known(play):
+    counted, _ = play(
+        START
+        + "begin_io 5 1 0 512 2 -1\nwork 5\ncomplete_io 5 1 512 2\n"
+        + "begin_io 6 0 0 4096 3 -1\nbegin_io 7 0 0 9 4 -1\ncomplete_io 7 0 9 4\ncomplete_io 6 0 9 3\n"
+        + "begin_io 6 0 0 -1 3 -1\ncomplete_io 6 0 -1 3\n"
+        + "begin_io 5 2 0 0 2 -1\ncomplete_io 5 2 0 2\n"
+    )
+    assert counted.calls == {(RANK, "posix_write"): 1, (RANK, "posix_read"): 2}
+    assert counted.moved_by(RANK) == {"posix_write": (512, 0), "posix_read": (0, 9)}
+    assert counted.class_s[RANK, "file"] >= 0.005
+
+
+def test_files_that_mpi_opens_for_itself_are_not_the_programs(play):
+    inner = ("begin_io 9 1 0 40 1 -1", "complete_io 9 1 40 1")
+    outer = ("begin_io 8 1 0 8 2 0", *inner, "complete_io 8 1 8 2")
+    read = ("begin_io 8 0 0 -1 2 0", "complete_io 8 0 24 2")
+    counted, _ = play(
+        START
+        + call("MPI_File_open", *inner)
+        + call("MPI_File_write_at", *outer)
+        + call("MPI_File_read_all", *read)
+    )
+    assert counted.calls == {(RANK, name): 1 for name in ("file_open", "file_write", "file_read_all")}
+    assert counted.moved_by(RANK) == {"file_write": (8, 0), "file_read_all": (0, 24)}
+
+
+def test_operation_that_goes_on_without_the_program_counts_its_bytes_when_complete(play):
+    begun = "begin_io 5 1 0 512 2 0\nissue_io 5 1 2\n"
+    counted, _ = play(START + begun + call("MPI_Send") + "complete_io 5 1 512 2\n")
+    assert counted.calls == {(RANK, "posix_write"): 1, (RANK, "send"): 1}
+    assert counted.moved_by(RANK) == {"posix_write": (512, 0)}
+
+
+def test_operation_whose_end_is_lost_does_not_hide_the_calls_of_mpi(play):
+    counted, _ = play(START + "begin_io 5 1 0 512 2 0\n" + call("MPI_Send", f"send 0 {WORLD} 7 24"))
+    assert counted.sent_by(RANK) == {("send", 0): (1, 24)}
+
+
+def test_events_of_mpi_are_left_to_the_wrappers_where_they_are(build_c, mpi, bin_dir, counted_in, tmp_path):
+    host = build_c(HOST, "-ldl", "-lpthread", "-DWITH_MPI", by=mpi)
+    script = DEFINITIONS + "init_mpp\n" + call("MPI_Send", f"send 0 {REVERSED} 7 24")
+    (tmp_path / "script").write_text(script + call("MPI_Put", f"put {WINDOW} 0 400 1"))
+    command = f"exec {bin_dir}/perfield-exec {host} < script"
+    result = mpi.run(3, "sh", "-c", command, env={"LD_LIBRARY_PATH": os.fspath(LIBRARIES)}, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    counted = counted_in(tmp_path / "perfield-run")
+    assert set(counted.calls) == {(rank, "sendrecv") for rank in range(3)}
+    assert set(counted.messages) == {(0, "sendrecv", 1), (1, "sendrecv", 2), (2, "sendrecv", 0)}
+    assert "LD_PRELOAD" not in result.stderr
