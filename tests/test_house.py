@@ -39,7 +39,7 @@ EXPORTED = {
     "libperfield_mpich.so": r"P?MPI_\w+|mpi_\w+|perfield_behind_mpich",
     "libperfield_mpich_mpi3.so": r"P?MPI_\w+|mpi_\w+|perfield_behind_mpich",
     "libperfield_catalyst.so": r"perfield_catalyst_\w+",
-    "libperfield_functions.so": r"__cyg_profile_func_(enter|exit)",
+    "libperfield_functions.so": r"__cyg_profile_func_(enter|exit)|dlclose",
     "libperfield_kokkos.so": r"kokkosp_\w+",
     "libperfield_openfoam.so": r"_ZNK4Foam4Time3runEv|_ZN4Foam16profilingTrigger\w+",
     "libscorep_substrate_Catalyst.so": r"SCOREP_SubstratePlugin_Catalyst_get_info",

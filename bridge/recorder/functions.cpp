@@ -28,6 +28,14 @@ const perfield::Selection* selection() {
 
 }  // namespace
 
+int perfield_source_follows_functions() noexcept {
+  try {
+    return selection() != nullptr;
+  } catch (...) {
+    return 0;  // no memory
+  }
+}
+
 char* perfield_source_function(const char* symbol) noexcept {
   try {
     const std::string name =

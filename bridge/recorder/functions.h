@@ -9,6 +9,8 @@
 #pragma GCC visibility push(default)
 extern "C" {
 
+// 1 if the configuration may choose any function at all, else 0.
+int perfield_source_follows_functions() noexcept;
 // The region that a function is, given its symbol: its name as the configuration's `regions` or
 // `step_region` have it, or NULL. The text is the caller's to free.
 char* perfield_source_function(const char* symbol) noexcept;

@@ -134,6 +134,67 @@ def test_functions_of_the_programs_own_library_are_found(build_c, follow, tmp_pa
     assert counts(run, "relax_count") == [CALLS + 1] * STEPS
 
 
+OPENER = """
+#include <dlfcn.h>
+#include <cstdlib>
+__attribute__((no_instrument_function)) static void use(const char* file, const char* function) {
+  void* library = dlopen(file, RTLD_NOW);
+  if (!library) std::abort();
+  for (int i = 0; i < 5; ++i) reinterpret_cast<void (*)()>(dlsym(library, function))();
+  dlclose(library);
+}
+extern "C" void time_step() {
+  use("./libone.so", "one");
+  use("./libtwo.so", "two");
+}
+"""
+
+
+def build_plugin(folder, name: str, *flags: str):
+    """folder/lib<name>.so, whose function of that name calls `helper`."""
+    source = folder / f"{name}.c"
+    source.write_text(
+        f"volatile int sink; static void helper(void) {{ sink = 1; }} void {name}(void) {{ helper(); }}"
+    )
+    library = folder / f"lib{name}.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", HOOKS, *flags, source, "-o", library], check=True)
+    return library
+
+
+def test_libraries_that_the_program_opens_and_closes_are_followed(build_c, follow, tmp_path):
+    # Each lies where the one before was: what is known of that one is forgotten when it is closed.
+    for name in ("one", "two"):
+        build_plugin(tmp_path, name)
+    program = build_c(OPENER + MAIN, HOOKS, name="opener.cpp", mpi=False)
+    run, _ = follow(program, "one,two,helper")
+    assert names(run) == {"one", "two", "helper"}
+    assert counts(run, "one_count") == counts(run, "two_count") == [CALLS] * STEPS
+    assert counts(run, "helper_count") == [2 * CALLS] * STEPS
+
+
+def test_threads_that_open_libraries_at_once_lose_no_call(build_c, follow, tmp_path):
+    body = """
+    #include <dlfcn.h>
+    int main() {
+      time_step();
+      std::vector<std::thread> team;
+      for (int t = 0; t < 8; ++t)
+        team.emplace_back([t] {
+          void* library = dlopen(t % 2 ? "./libone.so" : "./libtwo.so", RTLD_NOW);
+          auto run = reinterpret_cast<void (*)()>(dlsym(library, t % 2 ? "one" : "two"));
+          for (int n = 0; n < 1000; ++n) run();
+        });
+      for (std::thread& member : team) member.join();
+      time_step();
+    }
+    """
+    for name in ("one", "two"):
+        build_plugin(tmp_path, name)
+    program = build_c(FLOW + body, HOOKS, "-pthread", name="openers.cpp", mpi=False)
+    run, _ = follow(program, "one,two,helper")
+    assert [counts(run, f"{name}_count")[1] for name in ("one", "two", "helper")] == [4000, 4000, 8000]
+
+
 def test_a_stripped_program_shows_what_it_exports(build_c, follow):
     program = build_c(FLOW + MAIN, HOOKS, "-rdynamic", "-s", name="stripped.cpp", mpi=False)
     run, _ = follow(program, "relax,recover")

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// function_choice.cpp - see function_choice.hpp. Files are read, and names compared, without a lock
+// of ours, so that nobody who holds one of the loader's or of the program's waits for it.
+#include "sources/function_choice.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "recorder/events.h"
+#include "recorder/functions.h"
+#include "sources/function_symbols.hpp"
+
+namespace perfield {
+namespace {
+
+constexpr const char* kHook = "__cyg_profile_func_enter";
+
+std::mutex adding;   // what is known
+std::mutex closing;  // one thread at a time forgets
+
+}  // namespace
+
+// The functions of one file that the configuration chooses.
+struct FunctionChoice::Chosen {
+  struct Row {
+    uintptr_t address;
+    Function* function;  // nullptr: given away
+  };
+  Row* rows = nullptr;
+  size_t count = 0, capacity = 0;
+
+  ~Chosen() {
+    for (size_t i = 0; i < count; ++i) {
+      if (!rows[i].function) continue;
+      std::free(const_cast<char*>(rows[i].function->name));
+      std::free(rows[i].function);
+    }
+    std::free(rows);
+  }
+
+  static void add_if_chosen(void* argument, uintptr_t address, const char* symbol) {
+    auto& chosen = *static_cast<Chosen*>(argument);
+    char* name = perfield_source_function(symbol);
+    if (!name) return;
+    if (chosen.count == chosen.capacity) {
+      const size_t capacity = chosen.capacity ? 2 * chosen.capacity : 64;
+      void* larger = std::realloc(chosen.rows, capacity * sizeof(Row));
+      if (!larger) return std::free(name);
+      chosen.rows = static_cast<Row*>(larger);
+      chosen.capacity = capacity;
+    }
+    auto* function = static_cast<Function*>(std::calloc(1, sizeof(Function)));
+    if (!function) return std::free(name);
+    function->name = name;
+    chosen.rows[chosen.count++] = {address, function};
+  }
+};
+
+struct FunctionChoice::LaterFile {
+  LoadedFile file;
+  LaterFile* next;
+};
+
+void FunctionChoice::begin() noexcept {
+  if (!perfield_source_follows_functions()) return;
+  visit_files(
+      [](void* self, const LoadedFile& file) {
+        if (asks_for(file, kHook)) static_cast<FunctionChoice*>(self)->add(file, false);
+      },
+      this);
+  follows_.store(true, std::memory_order_release);
+}
+
+Function* FunctionChoice::find(uintptr_t address) noexcept {
+  if (pages_.find(address >> kPageBits) == kUnknown) look_at(address);
+  const uintptr_t word = functions_.find(address);
+  return word & 1 ? nullptr : reinterpret_cast<Function*>(word);
+}
+
+void FunctionChoice::look_at(uintptr_t address) noexcept {
+  const int error = errno;  // the program's: this is no call that it makes
+  LoadedFile file;
+  if (find_loaded_file(address, &file)) add(file, true);
+  if (pages_.find(address >> kPageBits) == kUnknown) {  // code that came from no file
+    std::lock_guard<std::mutex> lock(adding);
+    if (!pages_.set(address >> kPageBits, kPlain)) end();
+  }
+  errno = error;
+}
+
+void FunctionChoice::add(const LoadedFile& file, bool later) noexcept {
+  perfield_source_present("functions");
+  Chosen chosen;
+  visit_functions(file, Chosen::add_if_chosen, &chosen);
+  auto* listed = later ? static_cast<LaterFile*>(std::malloc(sizeof(LaterFile))) : nullptr;
+  bool room = !later || listed;
+  if (listed) {
+    listed->file = file;
+    list(listed);
+  }
+  if (room) {
+    std::lock_guard<std::mutex> lock(adding);
+    room = note(file, chosen);
+  }
+  if (room) return;
+  end();
+  perfield_source_tell("functions-memory",
+                       "there is no memory to tell functions apart, so they are no regions any "
+                       "more");
+}
+
+void FunctionChoice::list(LaterFile* file) noexcept {
+  file->next = later_.load(std::memory_order_relaxed);
+  while (!later_.compare_exchange_weak(file->next, file, std::memory_order_acq_rel)) continue;
+}
+
+bool FunctionChoice::note(const LoadedFile& file, Chosen& chosen) noexcept {
+  const uintptr_t first = file.codes ? file.code[0][0] >> kPageBits : 0;
+  if (pages_.find(first) != kUnknown) return true;  // another thread was faster
+  for (size_t i = 0; i < chosen.count; ++i) {
+    Chosen::Row& row = chosen.rows[i];
+    const uintptr_t word = functions_.find(row.address);
+    auto* before = reinterpret_cast<Function*>(word & ~uintptr_t(1));
+    Function* function = row.function;
+    if (before && std::strcmp(before->name, function->name) == 0)
+      function = before;  // loaded again
+    else if (before && !(word & 1))
+      continue;  // a function of several names has the first
+    else
+      row.function = nullptr;
+    if (!functions_.set(row.address, reinterpret_cast<uintptr_t>(function))) return false;
+    if (!pages_.set(row.address >> kPageBits, kHasChosen)) return false;
+  }
+  for (int i = 0; i < file.codes; ++i)
+    for (uintptr_t page = file.code[i][0] >> kPageBits; page <= (file.code[i][1] - 1) >> kPageBits;
+         ++page)
+      if (pages_.find(page) == kUnknown && !pages_.set(page, kPlain)) return false;
+  return true;
+}
+
+void FunctionChoice::forget_unloaded() noexcept {
+  if (!follows_.load(std::memory_order_relaxed) || !later_.load(std::memory_order_acquire)) return;
+  std::lock_guard<std::mutex> lock(closing);
+  LaterFile* next = nullptr;
+  for (LaterFile* later = later_.exchange(nullptr); later; later = next) {
+    next = later->next;
+    if (is_loaded(later->file)) {
+      list(later);
+      continue;
+    }
+    const LoadedFile& file = later->file;
+    std::lock_guard<std::mutex> change(adding);
+    pages_.change(file.begin >> kPageBits, (file.end >> kPageBits) + 1,
+                  [](uintptr_t) { return uintptr_t(kUnknown); });
+    functions_.change(file.begin, file.end, [](uintptr_t word) { return word | 1; });
+    std::free(later);
+  }
+}
+
+}  // namespace perfield
