@@ -74,7 +74,7 @@ bool prepare(const std::string& program, bool score_p, const std::vector<std::st
   }
   if (!configuration.config.enabled) return false;
 
-  const perfield::Preload preload = perfield::choose_preload(program, configuration.config.mpi);
+  const perfield::Preload preload = perfield::choose_preload(program, configuration.config);
   tell_once_per_node(preload.refusal);
   if (!preload.refusal.empty()) return false;
 

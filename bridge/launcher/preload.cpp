@@ -95,7 +95,7 @@ std::string find_library(const std::string& name) {
   return "";
 }
 
-Preload choose_preload(const std::string& program, const std::string& mpi) {
+Preload choose_preload(const std::string& program, const Config& config) {
   const ElfFile elf = read_elf(program);
   Preload preload;
   const auto refuse = [&](const std::string& reason) {
@@ -114,12 +114,13 @@ Preload choose_preload(const std::string& program, const std::string& mpi) {
 
   bool hooks = false;
   const std::vector<std::string> needed = needed_libraries(program, &hooks);
-  std::vector<std::string> wanted = choose_wrappers(program, needed, mpi);
+  std::vector<std::string> wanted = choose_wrappers(program, needed, config.mpi);
   for (const std::string& name : needed)
     if (name == "libOpenFOAM.so") wanted.push_back("libperfield_openfoam.so");
   preload.score_p = brings_score_p(needed);
   if (hooks && !preload.score_p)  // else Score-P has the functions of these names, and calls us
     wanted.push_back("libperfield_functions.so");
+  if (config.io) wanted.push_back("libperfield_io.so");
   for (const std::string& name : wanted) {
     const std::string path = find_library(name);
     const bool mpich = name == "libperfield_mpich.so";

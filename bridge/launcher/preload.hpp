@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "recorder/config.hpp"
+
 namespace perfield {
 
 struct Preload {
@@ -20,8 +22,8 @@ struct Preload {
 // The whole path of one of our libraries; "" if it is nowhere.
 std::string find_library(const std::string& name);
 
-// mpi: "openmpi" or "mpich" for programs whose file does not tell; "auto": found out.
-Preload choose_preload(const std::string& program, const std::string& mpi);
+// config: `mpi` says whose calls to wrap in programs whose file does not tell.
+Preload choose_preload(const std::string& program, const Config& config);
 
 // What stands in LD_PRELOAD: ours first, then what was there; `added` is ours alone. A list that
 // an earlier perfield-exec has put there is replaced.

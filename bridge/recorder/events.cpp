@@ -24,8 +24,9 @@ perfield_entered perfield_call_enter(perfield_call call, const void* caller,
   Shard* s = r.shard();
   if (!s || s->own_work) return {0, 0};
   if (s->inside_call) {
-    if (!follow || frame < s->call_frame) return {0, 0};
-    s->forget_call();  // an error handler left it by an exception or longjmp: its frame is gone
+    const bool of_files = s->open_call.load(std::memory_order_relaxed) >= PERFIELD_CALL_posix_read;
+    if (!(follow || of_files) || frame < s->call_frame) return {0, 0};
+    s->forget_call();  // a handler left it by an exception or longjmp: its frame is gone
     s->faults.add(1);
   }
   uint64_t now = r.clock.ticks();

@@ -53,6 +53,7 @@ void Session::close_step_of_call() noexcept {
 void Session::close_window(uint64_t number) noexcept {
   if (!awake()) return;
   const uint64_t now = recorder().clock.ticks();
+  OwnWork own;
   Gate::Pass pass(gate_);
   if (!pass || phase_ == Phase::asleep || phase_ == Phase::ended) return;
   if (number < step_) return;  // somebody has set the clock back

@@ -36,8 +36,10 @@ std::vector<Row> Session::look_at_step(F rows_of) noexcept {
 
 std::vector<perfield_value> Session::field_values() noexcept {
   return look_at_step<perfield_value>([this] {
-    const bool has_mpi = std::find(sources_.begin(), sources_.end(), "pmpi") != sources_.end();
-    return values_.fields(recorder(), rank_, size_, has_mpi);
+    const auto has = [this](const char* source) {
+      return std::find(sources_.begin(), sources_.end(), source) != sources_.end();
+    };
+    return values_.fields(recorder(), rank_, size_, has("pmpi"), has("io"));
   });
 }
 

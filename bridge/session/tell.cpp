@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "recorder/events.h"
 #include "stream/quietly.hpp"
 #include "stream/run_directory.hpp"
 
@@ -41,7 +42,9 @@ bool may_speak(const std::string& topic) {
 void set_tell_directory(const std::string& run_directory) { directory = run_directory; }
 
 void speak(const std::string& text) noexcept {
+  perfield_own_begin();
   if (has_stderr) say(text);
+  perfield_own_end();
 }
 
 void tell(const std::string& topic, const std::string& sentence) noexcept {

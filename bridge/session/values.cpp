@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "session/step_entry.hpp"
+#include "session/values_io.hpp"
 #include "stream/decode.hpp"
 #include "stream/field_names.hpp"
 
@@ -46,7 +47,9 @@ bool counts_mpi(const StepView& step) {
 bool counts_something(const StepView& step) {
   for (size_t n = 0; n < step.fixed.n_regions; ++n)
     if (row_at<RegionRow>(step.regions, n).count) return true;
-  return step.fixed.n_messages || step.fixed.n_waits || step.fixed.n_calls;
+  for (size_t n = 0; n < step.fixed.n_calls; ++n)  // a line on the screen begins no step
+    if (row_at<CallRow>(step.calls, n).time_class != PERFIELD_CLASS_file) return true;
+  return step.fixed.n_messages || step.fixed.n_waits;
 }
 
 // The kinds of call by which this rank has ever sent: fields that stay, once they are there.
@@ -99,7 +102,7 @@ void StepValues::name_regions(Recorder& recorder) {
 }
 
 std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int size,
-                                               bool has_mpi) {
+                                               bool has_mpi, bool has_io) {
   std::vector<perfield_value> rows;
   StepView step;
   if (!view_step(body_, bytes_, &step)) return rows;
@@ -119,8 +122,14 @@ std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int
   add("involuntary_switches", double(b.involuntary_switches));
   add("minor_faults", double(b.minor_faults));
   add("major_faults", double(b.major_faults));
-  add_mpi("io_read_bytes", double(b.io_read_bytes));
-  add_mpi("io_write_bytes", double(b.io_write_bytes));
+  const IoValues io = io_values(step);
+  has_io = has_io || has_mpi || io.is_seen;
+  auto add_io = [&](const char* name, double value) { add(name, has_io ? value : NAN); };
+  add_io("io_read_bytes", double(b.io_read_bytes));
+  add_io("io_write_bytes", double(b.io_write_bytes));
+  add_io("io_read_count", io.read_count);
+  add_io("io_write_count", io.write_count);
+  add_io("io_time_s", io.time_s);
   add("pu_id", b.pu < 0 ? NAN : double(b.pu));
 
   name_regions(recorder);
@@ -154,7 +163,8 @@ std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int
     add_mpi(std::string("mpi_") + kMpiClassNames[c] + "_time_s", time);
   }
   add_mpi("mpi_time_s", mpi_time);
-  add("compute_time_s", has_mpi || size == 1 ? std::max(step_time - mpi_time, 0.0) : NAN);
+  const double computed = std::max(step_time - mpi_time - io.file_time_s, 0.0);
+  add("compute_time_s", has_mpi || size == 1 ? computed : NAN);
 
   struct Messages {
     double count = 0, bytes = 0;

@@ -28,8 +28,9 @@ class StepValues {
   // Looks at the step that is open; at the one closed last if nothing was counted since.
   void look(Recorder& recorder, const StepBody& so_far, size_t room);
 
-  // has_mpi: MPI is measured in this process. The texts live as long as the process.
-  std::vector<perfield_value> fields(Recorder& recorder, int rank, int size, bool has_mpi);
+  // has_mpi, has_io: MPI, and files, are measured in this process. The texts live as long as the process.
+  std::vector<perfield_value> fields(Recorder& recorder, int rank, int size, bool has_mpi,
+                                     bool has_io);
   std::vector<perfield_region_value> regions(Recorder& recorder) const;
   std::vector<perfield_message_value> messages() const;
 

@@ -33,7 +33,7 @@ class Adaptor:
         leads = world.rank == 0 or group_of[world.rank] != group_of[world.rank - 1]
         self._group = world.comm.Split(int(group_of[world.rank]), world.rank)
         leaders = world.comm.Split(0 if leads else MPI.UNDEFINED, world.rank)
-        counts_mpi = world.comm.allgather("pmpi" in settings["sources"])
+        sources = world.comm.allgather(settings["sources"])
         self._news = News([], set(), False)
         self._known_calls: set[int] = set()
         self._blocks_version, self._blocks = 0, list[bytes]()
@@ -47,7 +47,7 @@ class Adaptor:
             world.together("finding ParaView", check_paraview, leaders)
             from perfield.catalyst.leader import Leader  # loads VTK
 
-            return Leader(settings, world, leaders, counts_mpi, tell)
+            return Leader(settings, world, leaders, sources, tell)
 
         self._leader = world.together("starting ParaView", lead)
 

@@ -21,6 +21,7 @@ from perfield.run.fields import SENDING_CALLS
 from perfield.run.frame import Frame, build_frame
 from perfield.run.mesh import TYPES, Block, FieldArray, read_block
 from perfield.run.regions import Region, RegionTable
+from perfield.run.sources import Sources
 
 _TYPE_OF = dict(enumerate(TYPES.values(), 1))  # enum perfield_type -> of NumPy
 _OTHER_REGIONS = 0  # local id
@@ -53,11 +54,11 @@ class News:
 class GatheredRun:
     """The pieces of some ranks of a run in its newest step; see `perfield.run.Run` for what it answers."""
 
-    def __init__(self, path: Path, n_ranks: int, counts_mpi: Sequence[bool]):
+    def __init__(self, path: Path, sources: Sequence[Iterable[str]]):
         self.path = path
         self.info = read_info(path)
-        self.n_ranks = n_ranks
-        self._mpi_ranks = np.array(counts_mpi, dtype=bool)
+        self.n_ranks = len(sources)
+        self._sources = Sources(sources)
         self._definitions: list[tuple[int, dict[str, Any]]] = []
         self._table = RegionTable()
         self._calls: set[int] = set()
@@ -91,7 +92,7 @@ class GatheredRun:
         tables = _bridge.decode_steps([piece.entry for piece in self._pieces.values()])
         calls = [SENDING_CALLS[number] for number in sorted(self._calls) if number in SENDING_CALLS]
         place = {"kind": "step", "index": index, "partial": False}
-        self._frame = build_frame(place, [(ranks, tables)], self.n_ranks, self._table, calls, self._mpi_ranks)
+        self._frame = build_frame(place, [(ranks, tables)], self.n_ranks, self._table, calls, self._sources)
         return changed
 
     @property

@@ -21,8 +21,8 @@ from perfield.output.description import step_title
 class Leader:
     """One of the ranks that have ParaView.
 
-    given : what `perfield.catalyst.start` is given. comm : of these ranks. counts_mpi : by rank of the
-    program, whether its MPI calls are counted. tell : says a sentence on a topic.
+    given : what `perfield.catalyst.start` is given. comm : of these ranks. sources : by rank of the
+    program, the names of its sources. tell : says a sentence on a topic.
     """
 
     def __init__(
@@ -30,12 +30,12 @@ class Leader:
         given: dict[str, Any],
         world: World,
         comm: MPI.Comm,
-        counts_mpi: list[bool],
+        sources: list[list[str]],
         tell: Callable[[str, str], None],
     ):
         path = Path(given["run"])
         self._comm = comm
-        self._run = GatheredRun(path, world.size, counts_mpi)
+        self._run = GatheredRun(path, sources)
         self._geometry = GeometryChannel(self._run)
         self._topology = TopologyChannel(path if comm.rank == 0 else None)
         self._description = LiveDescription(path.name)

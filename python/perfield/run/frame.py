@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from perfield.run.fields import CALL_NAMES, FETCHING_CALLS, SENDING_CALLS, TIME_CLASSES, region_fields
+from perfield.run.io_values import add_io, file_times
 from perfield.run.regions import RegionTable
+from perfield.run.sources import Sources
 
 MESSAGES = np.dtype(
     [("source", "i4"), ("target", "i4"), ("call", "U22")]
@@ -81,13 +83,13 @@ def build_frame(
     n_ranks: int,
     regions: RegionTable,
     calls: list[str],
-    mpi_ranks: np.ndarray,
+    sources: Sources,
 ) -> Frame:
     """Puts a frame together from step entries.
 
     place : kind, index and partial of the Frame. parts : (rank of each entry, tables as _bridge.read_steps
     gives them); where a rank has several entries, they are added up. calls : names of the sending calls
-    that the run's frames have fields of. mpi_ranks : (n_ranks,) bool, whether MPI was measured there.
+    that the run's frames have fields of. sources : of the ranks, in their order.
     """
     ranks, steps, tables = _joined(parts)
     present = np.zeros(n_ranks, dtype=bool)
@@ -100,11 +102,10 @@ def build_frame(
         values[name][ranks] = numbers if name in _STATES else _summed(n_ranks, ranks, numbers)[ranks]
     values["pu_id"][values["pu_id"] < 0] = np.nan
     block_values = _region_values(values, n_ranks, regions, *tables["regions"])
-    has_mpi = present & mpi_ranks
+    has_mpi = present & sources["pmpi"]
     of_mpi = tables["calls"][1]["time_class"] < len(TIME_CLASSES)
     has_mpi[tables["calls"][0][of_mpi]] = has_mpi[tables["messages"][0]] = True
-    for name in ("io_read_bytes", "io_write_bytes"):  # 0 only where somebody watched
-        values[name][~has_mpi] = np.nan
+    add_io(values, has_mpi | (present & sources["io"]), *tables["calls"])
     _mpi_times(values, has_mpi, *tables["calls"])
     messages, received = _message_values(values, has_mpi, calls, *tables["messages"])
 
@@ -186,7 +187,7 @@ def _region_values(values, n_ranks, regions, ranks, rows):
 
 
 def _mpi_times(values, has_mpi, ranks, rows):
-    """Adds MPI time by class, its sum, and what is left of the step."""
+    """Adds MPI time by class, its sum, and what is left of the step without it and without files."""
     total = np.zeros(len(has_mpi))
     for number, name in enumerate(TIME_CLASSES):
         here = rows["time_class"] == number
@@ -195,7 +196,7 @@ def _mpi_times(values, has_mpi, ranks, rows):
         total += times
     values["mpi_time_s"] = np.where(has_mpi, total, np.nan)
     is_known = has_mpi | (len(has_mpi) == 1)  # a rank alone may well do without MPI
-    computed = np.maximum(values["step_time_s"] - total, 0)
+    computed = np.maximum(values["step_time_s"] - total - file_times(len(has_mpi), ranks, rows), 0)
     values["compute_time_s"] = np.where(is_known, computed, np.nan)
 
 

@@ -16,6 +16,7 @@ from perfield.run.fields import SENDING_CALLS
 from perfield.run.frame import Frame, build_frame
 from perfield.run.mesh import Block, FieldArray
 from perfield.run.regions import Region, RegionTable
+from perfield.run.sources import Sources
 from perfield.run.state import run_state
 from perfield.run.stored_meshes import StoredMeshes
 from perfield.run.streams import Streams, whole
@@ -184,11 +185,11 @@ class Run:
         names = list(self.groups)
         self._group = np.array([names.index(_group(r)) if r else -1 for r in self.ranks], dtype=np.int64)
         self._has_ended = np.isin(np.arange(size), list(self.ends))
-        self._mpi_ranks = np.array([self._measures_mpi(rank) for rank in range(size)], dtype=bool)
+        self._sources = Sources([self._sources_of(rank) for rank in range(size)])
 
-    def _measures_mpi(self, rank: int) -> bool:
+    def _sources_of(self, rank: int) -> set[str]:
         bodies = (self.ranks[rank] or {}, self.ends.get(rank, {}))
-        return any("pmpi" in (body.get("sources") or ()) for body in bodies)
+        return {name for body in bodies for name in body.get("sources") or ()}
 
     @property
     def _is_whole(self) -> bool:  # its one frame is all of it
@@ -200,7 +201,7 @@ class Run:
         parts = [(streams.places["rank"][here], tables) for here, tables in streams.steps(rows)]
         partial = self._is_partial(index, streams.places["rank"][rows])
         place = {"kind": kind, "index": index, "partial": partial}
-        return build_frame(place, parts, self.n_ranks, self._regions, self._calls, self._mpi_ranks)
+        return build_frame(place, parts, self.n_ranks, self._regions, self._calls, self._sources)
 
     def _is_partial(self, index: int, ranks: np.ndarray) -> bool:
         """Whether a rank of a group that got here has neither this step, nor a later one, nor ended."""

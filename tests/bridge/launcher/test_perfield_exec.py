@@ -51,9 +51,11 @@ def exports(text: str) -> dict[str, str]:
 
 
 def preloaded(result: subprocess.CompletedProcess) -> list[str]:
-    """Names of the libraries that `perfield-exec --print` would preload."""
+    """Names of the libraries that `perfield-exec --print` would preload before that of files, the last."""
     assert result.returncode == 0, result.stderr
-    return [Path(path).name for path in exports(result.stdout)["LD_PRELOAD"].split(":")]
+    *others, last = [Path(path).name for path in exports(result.stdout)["LD_PRELOAD"].split(":")]
+    assert last == "libperfield_io.so"
+    return others
 
 
 def test_a_program_gets_the_libraries_and_the_run_directory(execute, here):
@@ -61,11 +63,17 @@ def test_a_program_gets_the_libraries_and_the_run_directory(execute, here):
     assert (result.returncode, result.stderr) == (0, "")
     variables = dict(line.split("=", 1) for line in result.stdout.splitlines())
     libraries = [Path(path) for path in variables["LD_PRELOAD"].split(":")]
-    assert [path.name for path in libraries] == BOTH
+    assert [path.name for path in libraries] == [*BOTH, "libperfield_io.so"]
     assert all(path.is_file() for path in libraries)
     assert variables["PERFIELD_PRELOADED"] == variables["LD_PRELOAD"]
     assert variables["PERFIELD_RUN"] == str(here.resolve() / "perfield-run")
     assert variables["PERFIELD_RUN_ID"] in (here / "perfield-run/run.json").read_text()
+
+
+def test_the_library_of_files_stays_away_if_the_configuration_says_so(execute, here):
+    result = execute("perfield-exec", "--print", "true", env={"PERFIELD_IO": "false"}, cwd=here)
+    libraries = exports(result.stdout)["LD_PRELOAD"].split(":")
+    assert [Path(path).name for path in libraries] == BOTH
 
 
 def test_what_was_preloaded_before_is_kept_behind_ours(execute, here):

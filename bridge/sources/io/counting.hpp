@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// counting.hpp - one call of the C library that reads or writes: found behind this library, made,
+// and counted around it. Nothing here allocates or locks, and nothing needs a destructor while the
+// real call runs, so that a thread may be cancelled in it or leave it by longjmp.
+#pragma once
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <sys/types.h>
+
+#include <atomic>
+
+#include "recorder/events.h"
+#include "sources/io/file_kinds.hpp"
+
+// A function of the C library that this library stands in front of.
+#define PERFIELD_IN_FRONT_OF(result, name, ...)                                                 \
+  result in_front_of_##name(__VA_ARGS__) __asm__(#name) __attribute__((visibility("default"))); \
+  result in_front_of_##name(__VA_ARGS__)
+
+// The one that would have been called without this library. type: of the pointer to it.
+#define PERFIELD_NEXT(type, name)                       \
+  ([] {                                                 \
+    static ::perfield::io::Next next{#name, {nullptr}}; \
+    return reinterpret_cast<type>(next.get());          \
+  }())
+
+namespace perfield::io {
+
+struct Next {
+  const char* symbol;
+  std::atomic<void*> found;
+
+  void* get() noexcept {
+    void* function = found.load(std::memory_order_relaxed);
+    if (__builtin_expect(!function, 0)) {
+      function = dlsym(RTLD_NEXT, symbol);
+      found.store(function, std::memory_order_relaxed);
+    }
+    return function;
+  }
+};
+
+enum class Way { in, out };
+
+// Stamp of a call that begins here; 0: it is not to be counted.
+__attribute__((always_inline)) inline uint64_t enter(perfield_call kind) noexcept {
+  const int error = errno;
+  const uint64_t stamp = perfield_call_enter(kind, nullptr, __builtin_frame_address(0)).stamp;
+  errno = error;
+  return stamp;
+}
+
+template <Way way>
+void leave(perfield_call kind, uint64_t stamp, uint64_t bytes) noexcept {
+  perfield_call_leave(kind, stamp, way == Way::out ? bytes : 0, way == Way::in ? bytes : 0);
+}
+
+// A call on a descriptor, which returns the bytes that it moved, or -1.
+template <Way way, class Call>
+__attribute__((always_inline)) inline auto on_descriptor(int descriptor, Call call) {
+  constexpr perfield_call kind =
+      way == Way::out ? PERFIELD_CALL_posix_write : PERFIELD_CALL_posix_read;
+  const uint64_t stamp = is_file(descriptor) ? enter(kind) : 0;
+  const auto moved = call();
+  if (stamp) leave<way>(kind, stamp, moved > 0 ? static_cast<uint64_t>(moved) : 0);
+  return moved;
+}
+
+}  // namespace perfield::io

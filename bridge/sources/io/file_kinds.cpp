@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// file_kinds.cpp - see file_kinds.hpp; and the start of libperfield_io.so. What is called before
+// its constructor runs (by allocators, by other libraries' constructors) goes straight through.
+#include "sources/io/file_kinds.hpp"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "recorder/events.h"
+
+namespace perfield::io {
+
+std::atomic<Kind> kinds[kRemembered];
+std::atomic<bool> ready{false};
+
+bool ask(int descriptor) noexcept {
+  if (descriptor < 0 || !ready.load(std::memory_order_relaxed)) return false;
+  const int error = errno;
+  struct stat facts;
+  const bool is_open = fstat(descriptor, &facts) == 0;
+  errno = error;
+  if (!is_open) return false;
+  const bool is_file = S_ISREG(facts.st_mode) || S_ISBLK(facts.st_mode);
+  if (static_cast<unsigned>(descriptor) < kRemembered)
+    kinds[descriptor].store(is_file ? Kind::file : Kind::other, std::memory_order_relaxed);
+  return is_file;
+}
+
+namespace {
+
+__attribute__((constructor)) void start() {
+  perfield_source_present("io");
+  ready.store(true, std::memory_order_relaxed);
+}
+
+}  // namespace
+}  // namespace perfield::io

@@ -1,0 +1,420 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reading and writing of files by the program itself: what is counted, and that it runs as without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+# What every program here may use; `check` ends it with the number of a line that is not true.
+BEFORE = """
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#define check(what) do { if (!(what)) { fprintf(stderr, "%d: %s\\n", __LINE__, #what); exit(99); } } while (0)
+static char data[8192];
+static volatile size_t n = 64; /* not known to the compiler */
+"""
+OPEN = """
+perfield_initialize();
+memset(data, 'x', sizeof data);
+for (int i = 0; i < 8192; i += 32) memcpy(data + i, "123 56 89\\n", 10);
+int fd = open("data", O_RDWR | O_CREAT | O_TRUNC, 0600);
+check(write(fd, data, sizeof data) == sizeof data);
+check(lseek(fd, 0, SEEK_SET) == 0);
+perfield_run(0, 0.0);
+"""
+IO = ("io_read_count", "io_read_bytes", "io_write_count", "io_write_bytes")
+
+
+@pytest.fixture
+def counted(measured):
+    """counted(body, before="", flags=(), **more): `measured`, with the functions of GNU's C library."""
+
+    def run(body: str, before: str = "", flags=(), **more):
+        return measured(body, before=BEFORE + before, flags=["-D_GNU_SOURCE", *flags], **more)
+
+    return run
+
+
+def of_steps(run) -> list[tuple[int, ...]]:
+    """Events and bytes read, events and bytes written, in each step."""
+    return [tuple(int(frame.values[name][0]) for name in IO) for frame in run.frames()]
+
+
+def sources_of(run) -> list[str]:
+    """The sources that rank 0 had."""
+    return run.ranks[0]["sources"]
+
+
+# Of each way the statement, and what it reads and writes: events, bytes.
+DESCRIPTORS = [
+    ("check(read(fd, data, n) == 64);", 1, 64, 0, 0),
+    ("check(write(fd, data, n) == 64);", 0, 0, 1, 64),
+    ("check(pread(fd, data, n, 8) == 64);", 1, 64, 0, 0),
+    ("check(pread64(fd, data, n, 8) == 64);", 1, 64, 0, 0),
+    ("check(pwrite(fd, data, n, 8) == 64);", 0, 0, 1, 64),
+    ("check(pwrite64(fd, data, n, 8) == 64);", 0, 0, 1, 64),
+    ("check(readv(fd, both, 2) == 30);", 1, 30, 0, 0),
+    ("check(writev(fd, both, 2) == 30);", 0, 0, 1, 30),
+    ("check(preadv(fd, both, 2, 8) == 30);", 1, 30, 0, 0),
+    ("check(preadv64(fd, both, 2, 8) == 30);", 1, 30, 0, 0),
+    ("check(pwritev(fd, both, 2, 8) == 30);", 0, 0, 1, 30),
+    ("check(pwritev64(fd, both, 2, 8) == 30);", 0, 0, 1, 30),
+    ("check(preadv2(fd, both, 2, 8, 0) == 30);", 1, 30, 0, 0),
+    ("check(preadv64v2(fd, both, 2, 8, 0) == 30);", 1, 30, 0, 0),
+    ("check(pwritev2(fd, both, 2, 8, 0) == 30);", 0, 0, 1, 30),
+    ("check(pwritev64v2(fd, both, 2, 8, 0) == 30);", 0, 0, 1, 30),
+    ("check(fsync(fd) == 0);", 0, 0, 1, 0),
+    ("check(fdatasync(fd) == 0);", 0, 0, 1, 0),
+    ("check(pread(fd, data, n, 1 << 20) == 0);", 1, 0, 0, 0),  # behind its end
+    ("check(pread(fd, data, n, 8192 - 10) == 10);", 1, 10, 0, 0),  # less than was asked for
+]
+STREAMS = [
+    ("check(fwrite(data, 8, n, out) == 64);", 0, 0, 1, 512),
+    ("check(fwrite_unlocked(data, 1, n, out) == 64);", 0, 0, 1, 64),
+    ("check(fputs(text, out) >= 0);", 0, 0, 1, 9),
+    ("check(fputs_unlocked(text, out) >= 0);", 0, 0, 1, 9),
+    ("check(fputc('x', out) == 'x');", 0, 0, 1, 1),
+    ("check(putc('x', out) == 'x');", 0, 0, 1, 1),
+    ('check(fprintf(out, "%d %s", 12, text) == 12);', 0, 0, 1, 12),
+    ('check(formatted(out, "%d %s", 12, text) == 12);', 0, 0, 1, 12),
+    ("check(fflush(out) == 0);", 0, 0, 1, 0),
+    ("check(fflush(out) == 0);", 0, 0, 0, 0),  # nothing left
+    ("check(fread(data, 8, n, in) == 64);", 1, 512, 0, 0),
+    ("check(fread_unlocked(data, 1, n, in) == 64);", 1, 64, 0, 0),
+    ("check(fgetc(in) != EOF);", 1, 1, 0, 0),
+    ("check(getc(in) != EOF);", 1, 1, 0, 0),
+    ("rewind(in); check(fgets(data, (int)n, in));", 1, 10, 0, 0),
+    ("rewind(in); check(fgets_unlocked(data, (int)n, in));", 1, 10, 0, 0),
+    ("rewind(in); check(getline(&line, &room, in) == 10);", 1, 10, 0, 0),
+    ("rewind(in); check(getdelim(&line, &room, ' ', in) == 4);", 1, 4, 0, 0),
+    ('rewind(in); check(fscanf(in, "%d %d", &a, &b) == 2 && a == 123 && b == 56);', 1, 6, 0, 0),
+    ('rewind(in); check(scanned(in, "%d %d", &a, &b) == 2 && b == 56);', 1, 6, 0, 0),
+    # Its buffer ends within the number, and is filled again.
+    ("fseek(in, 4092, SEEK_SET); check(fread(data, 1, 3, in) == 3);", 1, 3, 0, 0),
+    ('check(fscanf(in, "%9s", data) == 1);', 1, 4, 0, 0),
+    ("fseek(in, 0, SEEK_END); check(fread(data, 1, n, in) == 0 && feof(in));", 1, 0, 0, 0),
+    ("check(fputs(text, out) >= 0); check(fclose(out) == 0);", 0, 0, 2, 9),
+]
+STREAMS_OPEN = """
+FILE *in = fopen("data", "r"), *out = fopen("out", "w");
+const char* text = "some text"; char* line = NULL; size_t room = 0; int a, b;
+check(in && out);
+"""
+VALUES = """
+static int formatted(FILE* f, const char* format, ...) {
+  va_list values; va_start(values, format); int r = vfprintf(f, format, values); va_end(values); return r;
+}
+static int scanned(FILE* f, const char* format, ...) {
+  va_list values; va_start(values, format); int r = vfscanf(f, format, values); va_end(values); return r;
+}
+"""
+
+
+@pytest.mark.parametrize("fortified", [False, True])
+def test_every_way_of_reading_and_writing_is_counted_with_its_bytes(counted, fortified):
+    flags = ["-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2", "-O2"] if fortified else ["-fno-builtin"]
+    ways = [*DESCRIPTORS, *STREAMS]
+    body = OPEN + "struct iovec both[2] = {{data, 10}, {data + 100, 20}};" + STREAMS_OPEN
+    body += "".join(f"{way[0]} perfield_run(1, 1.0);\n" for way in ways)
+    run, _ = counted(body, before=VALUES, flags=flags)
+    found = of_steps(run)[1:]
+    for way, step in zip(ways, found):
+        assert step == way[1:], way[0]
+    assert len(found) == len(ways)
+    assert "io" in sources_of(run)
+
+
+def test_standard_output_and_error_are_files_whatever_they_are(counted):
+    run, result = counted(
+        OPEN
+        + """
+      check(write(1, "one\\n", 4) == 4); perfield_run(1, 1.0);
+      check(printf("%s\\n", "words") == 6); perfield_run(2, 2.0);
+      check(puts("line") >= 0); perfield_run(3, 3.0);
+      check(putchar('!') == '!'); perfield_run(4, 4.0);
+      check(fprintf(stderr, "%d", 12) == 2); perfield_run(5, 5.0);
+      """,
+        flags=["-fno-builtin"],
+    )
+    assert result.stdout == "one\nwords\nline\n!"
+    assert [step[2:] for step in of_steps(run)[1:]] == [(1, 4), (1, 6), (1, 5), (1, 1), (1, 2)]
+
+
+def test_sockets_pipes_and_streams_in_memory_are_no_files(counted):
+    run, _ = counted(
+        OPEN
+        + """
+      int ends[2], pair[2]; char got[64];
+      check(pipe(ends) == 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+      check(write(ends[1], data, 64) == 64 && read(ends[0], got, 64) == 64);
+      check(write(pair[1], data, 64) == 64 && read(pair[0], got, 64) == 64);
+      int null = open("/dev/null", O_WRONLY);
+      check(write(null, data, 64) == 64);
+      FILE* memory = fmemopen(got, sizeof got, "w");
+      check(fprintf(memory, "some words") == 10 && fclose(memory) == 0);
+      char* text; size_t size; memory = open_memstream(&text, &size);
+      check(fprintf(memory, "some words") == 10 && fclose(memory) == 0 && size == 10);
+      FILE* child = popen("cat", "w");
+      check(fputs("", child) >= 0 && pclose(child) == 0);
+      perfield_run(1, 1.0);
+      """,
+    )
+    assert of_steps(run)[1:] == [(0, 0, 0, 0)]
+
+
+def test_a_descriptor_is_asked_again_when_its_number_stands_for_something_else(counted):
+    run, _ = counted(
+        OPEN
+        + """
+      int ends[2]; char got[8];
+      check(pipe(ends) == 0);
+      int other = dup(ends[1]);
+      check(write(other, data, 8) == 8); /* a pipe */
+      check(dup2(fd, other) == other && pwrite(other, data, 8, 0) == 8); /* a file */
+      check(dup3(ends[1], other, 0) == other && write(other, data, 8) == 8); /* a pipe */
+      close(other);
+      FILE* file = fopen("second", "w+"); /* the same number */
+      check(fileno(file) == other && fputs("12345", file) >= 0 && fflush(file) == 0);
+      fclose(file);
+      check(dup(ends[1]) == other && write(other, data, 8) == 8); /* a pipe */
+      perfield_run(1, 1.0);
+      /* Numbers beyond those that are remembered are asked each time. */
+      check(fcntl(fd, F_DUPFD, 70000) >= 0 || errno == EINVAL);
+      """,
+    )
+    assert of_steps(run)[1] == (0, 0, 3, 13)
+
+
+def test_what_a_stream_with_functions_of_its_own_writes_is_counted_once(counted):
+    run, _ = counted(
+        OPEN
+        + """
+      cookie_io_functions_t functions = {.write = put};
+      FILE* stream = fopencookie(&fd, "w", functions);
+      check(fwrite(data, 1, 100, stream) == 100 && fflush(stream) == 0);
+      perfield_run(1, 1.0);
+      """,
+        before="static ssize_t put(void* fd, const char* d, size_t n) { return write(*(int*)fd, d, n); }",
+    )
+    assert of_steps(run)[1] == (0, 0, 1, 100)
+
+
+def test_failed_calls_are_events_without_bytes_and_keep_errno(counted):
+    run, _ = counted(
+        OPEN
+        + """
+      int only = open("data", O_RDONLY);
+      errno = 7777;
+      check(read(only, data, 8) == 8 && errno == 7777); /* asked for the first time */
+      perfield_run(1, 1.0);
+      check(write(only, data, 8) == -1 && errno == EBADF);
+      check(pread(fd, data, 8, -1) == -1 && errno == EINVAL);
+      check(write(fd, (void*)8, 8) == -1 && errno == EFAULT);
+      perfield_run(2, 2.0);
+      errno = 0;
+      check(write(-1, data, 8) == -1 && errno == EBADF);
+      check(read(77, data, 8) == -1 && errno == EBADF);
+      check(close(77) == -1 && errno == EBADF);
+      check(dup2(77, 78) == -1 && errno == EBADF);
+      FILE* file = fopen("data", "r");
+      errno = 0;
+      check(fputs("x", file) == EOF && errno == EBADF);
+      perfield_run(3, 3.0);
+      """,
+        flags=["-Wno-nonnull", "-Wno-stringop-overread"],
+    )
+    assert of_steps(run)[1:] == [(1, 8, 0, 0), (1, 0, 2, 0), (0, 0, 1, 0)]
+
+
+def test_threads_count_all_that_they_write(counted):
+    run, _ = counted(
+        OPEN
+        + """
+      pthread_t thread[4];
+      for (int i = 0; i < 4; ++i) pthread_create(&thread[i], NULL, writes, &fd);
+      for (int i = 0; i < 4; ++i) pthread_join(thread[i], NULL);
+      perfield_run(1, 1.0);
+      """,
+        before="""
+      static void* writes(void* fd) {
+        FILE* shared = fdopen(dup(*(int*)fd), "a");
+        for (int i = 0; i < 1000; ++i) {
+          check(pwrite(*(int*)fd, data, 10, 0) == 10);
+          check(fputs("12345", shared) >= 0);
+        }
+        fclose(shared);
+        return NULL;
+      }""",
+        flags=["-lpthread"],
+    )
+    # Each stream's end, too, has something to write.
+    assert of_steps(run)[1] == (0, 0, 4 * (1000 + 1000 + 1), 4 * 1000 * 15)
+
+
+def test_a_child_counts_for_nobody_and_the_parent_goes_on(counted):
+    run, _ = counted(
+        OPEN
+        + """
+      pid_t child = fork();
+      if (child == 0) {
+        for (int i = 0; i < 100; ++i) check(pwrite(fd, data, 64, 0) == 64);
+        _exit(0);
+      }
+      int status; check(waitpid(child, &status, 0) == child && status == 0);
+      check(pwrite(fd, data, 64, 0) == 64);
+      perfield_run(1, 1.0);
+      """,
+    )
+    assert of_steps(run)[1] == (0, 0, 1, 64)
+
+
+def test_signal_handlers_may_write_and_leave_a_call_by_a_jump(counted):
+    run, _ = counted(
+        OPEN
+        + """
+      to = fd;
+      signal(SIGUSR1, handler);
+      raise(SIGUSR1);
+      perfield_run(1, 1.0);
+      /* A read of standard input that never returns. */
+      int ends[2]; check(pipe(ends) == 0 && dup2(ends[0], 0) == 0);
+      signal(SIGALRM, leave);
+      if (sigsetjmp(place, 1) == 0) { ualarm(20000, 0); check(read(0, data, 1) == 0); }
+      check(pwrite(fd, data, 7, 0) == 7); /* on a frame that is not inside the abandoned call */
+      perfield_run(2, 2.0);
+      """,
+        before="""
+      static int to; static sigjmp_buf place;
+      static void handler(int s) { (void)s; check(pwrite(to, data, 5, 0) == 5); }
+      static void leave(int s) { (void)s; siglongjmp(place, 1); }
+      """,
+    )
+    assert [step[2:] for step in of_steps(run)[1:]] == [(1, 5), (1, 7)]
+
+
+def test_a_thread_may_be_cancelled_while_it_reads(counted):
+    run, _ = counted(
+        OPEN
+        + """
+      int ends[2]; check(pipe(ends) == 0 && dup2(ends[0], 0) == 0);
+      pthread_t thread; void* result;
+      pthread_create(&thread, NULL, reads, NULL);
+      usleep(20000);
+      pthread_cancel(thread);
+      check(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED && cleaned);
+      pthread_create(&thread, NULL, writes, &fd); /* may get what the other one has left behind */
+      pthread_join(thread, NULL);
+      perfield_run(1, 1.0);
+      """,
+        before="""
+      static int cleaned;
+      static void clean(void* p) { (void)p; cleaned = 1; }
+      static void* reads(void* p) {
+        pthread_cleanup_push(clean, NULL);
+        (void)!read(0, data, 1);
+        pthread_cleanup_pop(0);
+        return p;
+      }
+      static void* writes(void* fd) { check(pwrite(*(int*)fd, data, 3, 0) == 3); return NULL; }
+      """,
+        flags=["-lpthread"],
+    )
+    assert of_steps(run)[1][2:] == (1, 3)
+
+
+def test_time_is_that_of_calls_that_reach_the_system_and_no_time_of_computing(counted):
+    run, _ = counted(
+        OPEN
+        + """
+      int ends[2]; check(pipe(ends) == 0 && dup2(ends[0], 0) == 0);
+      if (fork() == 0) { usleep(150000); check(write(ends[1], "x", 1) == 1); _exit(0); }
+      check(read(0, data, 1) == 1);
+      perfield_run(1, 1.0);
+      work(30);
+      FILE* out = fopen("out", "w");
+      check(setvbuf(out, NULL, _IOFBF, 4096) == 0);
+      check(fputc('x', out) == 'x' && fputc('x', out) == 'x'); /* the second goes into the buffer */
+      perfield_run(2, 2.0);
+      """,
+        real_time=True,
+    )
+    waits, works = run.frame(1).values, run.frame(2).values
+    assert 0.14 < waits["io_time_s"][0] <= waits["step_time_s"][0]
+    assert waits["compute_time_s"][0] == pytest.approx(waits["step_time_s"][0] - waits["io_time_s"][0])
+    assert works["io_time_s"][0] < 0.01 < 0.03 <= works["compute_time_s"][0]
+
+
+def test_what_perfield_writes_itself_is_not_the_programs(counted):
+    run, _ = counted(
+        """
+      perfield_initialize();
+      double origin[3] = {0}, spacing[3] = {1, 1, 1}; int extent[6] = {0, 9, 0, 9, 0, 9};
+      for (int step = 0; step < 50; ++step) {
+        if (step == 1) perfield_mesh_image(0, extent, origin, spacing);
+        perfield_begin("solve"); work(1); perfield_end("solve");
+        perfield_run(step, step);
+      }
+      """,
+        env={"PERFIELD_STEP_SECONDS": "0"},
+    )
+    assert set(of_steps(run)) == {(0, 0, 0, 0)}
+    frames = [run.setup, *run.frames(), run.teardown]
+    assert all(frame.values["io_time_s"][0] == 0 for frame in frames if frame is not None)
+
+
+def test_windows_of_the_clock_count_files_and_not_what_closes_them(counted):
+    run, _ = counted(
+        """
+      perfield_initialize();
+      int fd = open("data", O_RDWR | O_CREAT, 0600);
+      for (int i = 0; i < 40; ++i) { check(write(fd, data, 10) == 10); usleep(5000); }
+      """,
+        real_time=True,
+        env={"PERFIELD_STEP_SECONDS": "0.02"},
+    )
+    frames = [run.setup, *run.frames(), run.teardown]
+    written = sum(frame.values["io_write_bytes"][0] for frame in frames if frame is not None)
+    assert (written, len(run) > 3) == (400, True)
+
+
+def test_io_is_absent_where_nobody_watched(counted):
+    run, _ = counted(OPEN + 'perfield_begin("x"); perfield_end("x");', env={"PERFIELD_IO": "false"})
+    assert "io" not in sources_of(run)
+    for name in (*IO, "io_time_s"):
+        assert np.isnan(run.frame(0).values[name]).all(), name
+
+
+def test_the_program_is_told_the_numbers_of_its_frames_and_a_line_begins_no_step(counted, tmp_path):
+    run, _ = counted(
+        OPEN
+        + """
+      perfield_value values[100];
+      FILE* told = fopen("told", "w");
+      for (int step = 1; step < 4; ++step) {
+        perfield_begin("solve"); work(1); perfield_end("solve");
+        check(pwrite(fd, data, n + step, 0) > 0 && pread(fd, data, n, 0) == 64);
+        perfield_run(step, step);
+        printf("step %d\\n", step); /* belongs to the next */
+        int found = perfield_values(100, values);
+        for (int i = 0; i < found; ++i)
+          if (strstr(values[i].name, "io_") == values[i].name || !strcmp(values[i].name, "compute_time_s"))
+            fprintf(told, "%d %s %.17g\\n", step, values[i].name, values[i].value);
+      }
+      fclose(told);
+      """,
+    )
+    rows = [line.split() for line in (tmp_path / "told").read_text().splitlines()]
+    assert len(rows) == 3 * 6
+    for step, name, value in rows:
+        assert run.frame(int(step)).values[name][0] == float(value), name
+    assert run.frame(3).values["io_write_count"][0] == 1 + 1 + 6  # the file, the line, the lines of `told`
