@@ -8,6 +8,7 @@
 #include "recorder/events.h"
 #include "sources/scorep/files.hpp"
 #include "sources/scorep/messages.hpp"
+#include "sources/scorep/metrics.hpp"
 #include "sources/scorep/regions.hpp"
 #include "sources/scorep/score_p.hpp"
 #include "sources/scorep/substrate_interface.hpp"
@@ -65,6 +66,7 @@ SCOREP_SubstratePlugin_perfield_get_info() {
   info.init = init;
   info.init_mpp = init_mpp;
   info.finalize = finalize;
+  info.new_definition = note_definition;
   info.get_event_functions = get_event_functions;
   info.set_callbacks = set_callbacks;
   return info;

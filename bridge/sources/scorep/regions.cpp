@@ -11,6 +11,7 @@
 #include "recorder/events.h"
 #include "recorder/functions.h"
 #include "sources/scorep/calls.hpp"
+#include "sources/scorep/metrics.hpp"
 #include "sources/scorep/region_table.hpp"
 #include "sources/scorep/score_p.hpp"
 
@@ -47,24 +48,23 @@ uint32_t look_up(Handle handle) noexcept {
 
 // Only while measuring is it known what the configuration selects. So a region that was entered
 // before, main say, is not known when it is left, and passed over.
-void enter(Handle handle) noexcept {
+void enter(Handle handle, const uint64_t* metrics) noexcept {
   if (!handle || !perfield_source_awake()) return;
   uint32_t region = known.find(handle);
   if (region == RegionTable::kUnknown || (region == kNotSelected && perfield_source_armed()))
     region = look_up(handle);
-  if (region >= kCalls)
-    enter_call(perfield_call(region - kCalls));
-  else if (region != kNotSelected)
-    perfield_region_begin(region);
+  if (region >= kCalls) return enter_call(perfield_call(region - kCalls));
+  if (region == kNotSelected) return;
+  metrics_stand(metrics);
+  perfield_region_begin(region);
 }
 
-void leave(Handle handle) noexcept {
+void leave(Handle handle, const uint64_t* metrics) noexcept {
   uint32_t region = known.find(handle);
   if (region == RegionTable::kUnknown || region == kNotSelected) return;
-  if (region >= kCalls)
-    leave_call();
-  else
-    perfield_region_end(region);
+  if (region >= kCalls) return leave_call();
+  metrics_stand(metrics);
+  perfield_region_end(region);
 }
 
 // --- recording off for a while -----------------------------------------------------------------
@@ -82,12 +82,12 @@ void enable_recording(Location*, uint64_t, Handle, uint64_t*) {
 // With recording off they are followed too, so that begins and ends stay matched, but not counted:
 // also where perfield woke only after recording went off.
 template <Mode mode>
-void enter_region(Location*, uint64_t, Handle region, uint64_t*) {
+void enter_region(Location*, uint64_t, Handle region, uint64_t* metrics) {
   if (mode == kNotRecording) pause();
-  enter(region);
+  enter(region, metrics);
 }
 
-void exit_region(Location*, uint64_t, Handle region, uint64_t*) { leave(region); }
+void exit_region(Location*, uint64_t, Handle region, uint64_t* metrics) { leave(region, metrics); }
 
 // With unwinding on, Score-P tells where in the tree of calls the region was entered.
 Handle region_of(Handle context) noexcept {
@@ -95,13 +95,13 @@ Handle region_of(Handle context) noexcept {
 }
 
 template <Mode mode>
-void enter_context(Location*, uint64_t, Handle context, Handle, uint32_t, uint64_t*) {
+void enter_context(Location*, uint64_t, Handle context, Handle, uint32_t, uint64_t* metrics) {
   if (mode == kNotRecording) pause();
-  enter(region_of(context));
+  enter(region_of(context), metrics);
 }
 
-void exit_context(Location*, uint64_t, Handle context, Handle, uint32_t, uint64_t*) {
-  leave(region_of(context));
+void exit_context(Location*, uint64_t, Handle context, Handle, uint32_t, uint64_t* metrics) {
+  leave(region_of(context), metrics);
 }
 
 template <Mode mode>

@@ -28,7 +28,7 @@ struct Info {
   void (*pre_unify)();
   void (*write_data)();
   void (*of_tasks[2])();
-  void (*new_definition)();
+  void (*new_definition)(Handle handle, int type);
   uint32_t (*get_event_functions)(int mode, Event** events);
   void (*set_callbacks)(const Callback* callbacks, size_t bytes);
   void (*get_requirement)();
@@ -66,9 +66,17 @@ enum CallbackPlace {
   kIpcGetSize = 1,
   kIpcGetRank = 2,
   kCallingContextGetRegion = 20,
+  kMetricGetValueType = 22,
+  kMetricGetName = 23,
+  kMetricGetMode = 25,
   kRegionGetName = 33,
   kRegionGetFileName = 35,
   kRegionGetBeginLine = 36,
+  kSamplingSetGetSize = 40,
+  kSamplingSetGetMetrics = 41,
+  kSamplingSetGetOccurrence = 42,
+  kSamplingSetIsScoped = 43,
+  kSamplingSetGetClass = 45,
   kCallbacks = 53
 };
 

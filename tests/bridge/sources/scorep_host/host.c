@@ -3,8 +3,10 @@
  *
  * host NAME [version=3] [callbacks=53] < script. Lines of the script:
  *   region H NAME        defines a region            context C H   ... a calling context of it
+ *   metric H NAME [TYPE=0]   a metric of whole numbers, or (type 2) real ones
+ *   metrics M ...        whose values come with begins and ends of regions, in this order
  *   init_mpp             rank and size from RANK and SIZE of the environment
- *   enter H, exit H, enter_context C, exit_context C
+ *   enter H [VALUES], exit H [VALUES], enter_context C, exit_context C
  *   off, on              recording                    work MS
  *   arm                  perfield_pipeline_next from one place
  *   send, isend, receive, ... NUMBERS   an event of `other_events` with these arguments
@@ -35,7 +37,8 @@ struct info {
   void (*create_location)(const void*, const void*);
   function activate, deactivate;
   void (*delete_location)(const void*);
-  function pre_unify, write_data, task_create, task_complete, new_definition;
+  function pre_unify, write_data, task_create, task_complete;
+  void (*new_definition)(uint32_t, int);
   uint32_t (*get_event_functions)(int, function**);
   void (*set_callbacks)(const function*, size_t);
   function requirement, manifest, reserved[99];
@@ -58,6 +61,21 @@ static const char* file_of(uint32_t region) {
   (void)region;
   return "solver.f90";
 }
+static uint32_t metrics[4];
+static int n_metrics;
+static int types_of_metrics[REGIONS];
+static int type_of_metric(uint32_t metric) { return types_of_metrics[metric]; }
+static uint8_t size_of_set(uint32_t set) { return set ? n_metrics : 0; }
+static const uint32_t* metrics_of_set(uint32_t set) { return set ? metrics : NULL; }
+/* Of all metrics alike: they grow, are read at each event, for the thread, on CPUs. */
+static int zero(uint32_t handle) {
+  (void)handle;
+  return 0;
+}
+static int one(uint32_t handle) {
+  (void)handle;
+  return 1;
+}
 static uint32_t line_of(uint32_t region) { return region; }
 static void not_to_be_called(void) { abort(); }
 
@@ -67,9 +85,9 @@ static uint64_t ticks(void) {
   return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-static void region_event(int event, uint32_t region, uint64_t stamp) {
+static void region_event(int event, uint32_t region, uint64_t stamp, uint64_t* values) {
   function found = events[mode][event];
-  if (found) ((void (*)(void*, uint64_t, uint32_t, uint64_t*))found)(names, stamp, region, NULL);
+  if (found) ((void (*)(void*, uint64_t, uint32_t, uint64_t*))found)(names, stamp, region, values);
 }
 
 static void context_event(int event, uint32_t context) {
@@ -113,10 +131,18 @@ static void* repeat(void* argument) {
   struct repeated* of = argument;
   const uint64_t stamp = ticks(); /* the same for all: so the plugin's time is not lost in ours */
   for (long i = 0; i < of->count; ++i) {
-    region_event(4, of->region, stamp);
-    region_event(5, of->region, stamp);
+    region_event(4, of->region, stamp, NULL);
+    region_event(5, of->region, stamp, NULL);
   }
   return NULL;
+}
+
+/* The values of metrics behind a region's number; NULL if there are none. */
+static uint64_t* values_in(const char* line) {
+  static uint64_t values[4];
+  const int n = sscanf(line, "%*s %*d %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, values,
+                       values + 1, values + 2, values + 3);
+  return n > 0 ? values : NULL;
 }
 
 static void play(char* line, struct info* plugin, void* library) {
@@ -128,6 +154,13 @@ static void play(char* line, struct info* plugin, void* library) {
     names[a] = strdup(text);
   } else if (!strcmp(word, "context")) {
     regions_of_contexts[a] = b;
+  } else if (!strcmp(word, "metric")) {
+    sscanf(line, "%*s %*d %19999s %d", text, &types_of_metrics[a]);
+    names[a] = strdup(text);
+    if (plugin->new_definition) plugin->new_definition(a, 8);
+  } else if (!strcmp(word, "metrics")) {
+    n_metrics = sscanf(line, "%*s %u %u %u %u", metrics, metrics + 1, metrics + 2, metrics + 3);
+    if (plugin->new_definition) plugin->new_definition(1, 13);
   } else if (!strcmp(word, "init_mpp")) {
     plugin->init_mpp(); /* Score-P does so inside MPI_Init */
 #ifdef WITH_MPI
@@ -139,19 +172,19 @@ static void play(char* line, struct info* plugin, void* library) {
                  (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 #endif
   } else if (!strcmp(word, "enter")) {
-    region_event(4, a, ticks());
+    region_event(4, a, ticks(), values_in(line));
   } else if (!strcmp(word, "exit")) {
-    region_event(5, a, ticks());
+    region_event(5, a, ticks(), values_in(line));
   } else if (!strcmp(word, "enter_context")) {
     context_event(7, a);
   } else if (!strcmp(word, "exit_context")) {
     context_event(8, a);
   } else if (!strcmp(word, "off")) {
-    region_event(1, 0, ticks());
+    region_event(1, 0, ticks(), NULL);
     mode = 1;
   } else if (!strcmp(word, "on")) {
     mode = 0;
-    region_event(0, 0, ticks());
+    region_event(0, 0, ticks(), NULL);
   } else if (!strcmp(word, "arm")) {
     void (*arm)(uintptr_t) = (void (*)(uintptr_t))dlsym(library, "perfield_pipeline_next_at");
     arm(77);
@@ -199,9 +232,16 @@ int main(int argc, char** argv) {
   callbacks[1] = (function)get_size;
   callbacks[2] = (function)get_rank;
   callbacks[20] = (function)region_of;
+  callbacks[22] = (function)type_of_metric;
+  callbacks[23] = (function)name_of;
+  callbacks[25] = (function)zero;
   callbacks[33] = (function)name_of;
   callbacks[35] = (function)file_of;
   callbacks[36] = (function)line_of;
+  callbacks[40] = (function)size_of_set;
+  callbacks[41] = (function)metrics_of_set;
+  callbacks[42] = callbacks[43] = (function)zero;
+  callbacks[45] = (function)one;
   plugin.set_callbacks(callbacks, n_callbacks * sizeof(function));
 
   const uint32_t known = version == 2 ? 63 : EVENTS;

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// metrics.hpp - metrics that Score-P reads at each begin and end of a region (SCOREP_METRIC_PAPI,
+// SCOREP_METRIC_PERF, SCOREP_METRIC_RUSAGE), handed on to the recorder as counters of the thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "recorder/events.h"
+#include "sources/scorep/substrate_interface.hpp"
+
+namespace perfield::scorep {
+
+// A metric's place among the values that come with an event, and its number as a counter.
+struct FollowedMetric {
+  uint8_t place;
+  int counter;
+};
+inline constexpr int kMostMetrics = 16;
+extern FollowedMetric followed_metrics[kMostMetrics];
+extern std::atomic<int> n_followed_metrics;
+
+// Score-P has defined something; only the set of metrics that comes with events is looked at.
+void note_definition(Handle handle, int type) noexcept;
+
+// What the metrics stand at, right before the region begins or ends that they came with.
+inline void metrics_stand(const uint64_t* values) noexcept {
+  const int n = n_followed_metrics.load(std::memory_order_acquire);
+  if (!values) return;
+  for (int i = 0; i < n; ++i)
+    perfield_source_counter_stands(followed_metrics[i].counter, values[followed_metrics[i].place]);
+}
+
+}  // namespace perfield::scorep

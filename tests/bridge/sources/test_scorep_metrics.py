@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Metrics that Score-P reads at begins and ends of regions: counters of the regions of perfield."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import perfield
+import twin
+
+HERE = Path(__file__).resolve().parent
+LIBRARIES = Path(perfield.__file__).parent / "lib"
+FIRST_COUNTER = 16  # of what stands in a step entry's table of what passed inside regions
+
+METRICS = "metric 1 cycles\nmetric 2 load 2\nmetric 3 misses\nmetrics 1 2 3\n"
+REGIONS = "region 8 outer\nregion 16 inner\n"
+
+
+def counters_in(run: Path) -> dict[tuple[str, str], int]:
+    """(region, counter) -> what the stream of a run's one rank holds."""
+    (path,) = (run / "stream").glob("*.pf")
+    entries, damage = twin.decode(path.read_bytes())
+    assert not damage
+    names = next(entry["body"].get("counters", []) for entry in entries if entry["type"] == "rank")
+    regions = {entry["body"]["id"]: entry["body"]["name"] for entry in entries if entry["type"] == "region"}
+    found: dict[tuple[str, str], int] = {}
+    for row in (row for entry in entries if entry["type"] == "step" for row in entry["body"]["inside"]):
+        if row["what"] >= FIRST_COUNTER:
+            key = regions[row["region"]], names[row["what"] - FIRST_COUNTER]
+            found[key] = found.get(key, 0) + row["value"]
+    return found
+
+
+@pytest.fixture
+def play(build_c, plain_environment, tmp_path):
+    """play(script, *arguments): (region, counter) -> value, of what the host plays to the plugin."""
+    host = build_c(HERE / "scorep_host/host.c", "-ldl", "-lpthread", mpi=False)
+
+    def run(script: str, *arguments: object) -> dict[tuple[str, str], int]:
+        environment = {**plain_environment, "LD_LIBRARY_PATH": os.fspath(LIBRARIES)}
+        command = [host, *map(str, arguments)]
+        subprocess.run(
+            command, env=environment, input=script, cwd=tmp_path, check=True, text=True, timeout=60
+        )
+        return counters_in(tmp_path / "perfield-run")
+
+    return run
+
+
+EVENTS = "enter 8 100 7 1000\nenter 16 130 7 1000\nexit 16 180 7 1005\nexit 8 200 7 1007\n"
+
+
+def test_regions_get_what_their_metrics_grew_by(play):
+    assert play(f"{REGIONS}{METRICS}init_mpp\n{EVENTS}") == {
+        **{("outer", "cycles"): 100, ("outer", "misses"): 7},
+        **{("inner", "cycles"): 50, ("inner", "misses"): 5},
+    }
+
+
+def test_events_without_values_leave_the_counters_as_they_stand(play):
+    script = f"{REGIONS}{METRICS}init_mpp\n{EVENTS}enter 8\nexit 8\n"
+    assert play(script)["outer", "cycles"] == 100
+
+
+def test_without_metrics_there_are_no_counters(play):
+    assert play(f"{REGIONS}init_mpp\n{EVENTS}") == {}
+
+
+def test_an_older_score_p_is_not_asked_for_metrics(play):
+    assert play(f"{REGIONS}{METRICS}init_mpp\n{EVENTS}", "perfield", 2, 48) == {}
+
+
+@pytest.mark.skipif(shutil.which("scorep") is None, reason="there is no scorep on PATH")
+def test_page_faults_that_a_real_score_p_reads_become_a_counter(mpirun, bin_dir, tmp_path):
+    (tmp_path / "touch.c").write_text("""
+#include <mpi.h>
+#include <stdlib.h>
+__attribute__((noinline)) void touch(char *memory) {
+  for (int page = 0; page < 500; ++page) ((volatile char *)memory)[page * 4096L] = 1;
+}
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  char *memory = aligned_alloc(4096, 500 * 4096L);
+  touch(memory);
+  MPI_Finalize();
+}
+""")
+    subprocess.run(["scorep", "mpicc", "-O1", "touch.c", "-o", "touch"], cwd=tmp_path, check=True)
+    env = {
+        "SCOREP_METRIC_RUSAGE": "ru_minflt",
+        "SCOREP_ENABLE_PROFILING": "false",
+        "PERFIELD_REGIONS": "touch",
+    }
+    result = mpirun(1, bin_dir / "perfield-exec", "./touch", env=env, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    counters = counters_in(tmp_path / "perfield-run")
+    assert set(counters) == {("touch", "ru_minflt")}
+    assert 500 <= counters["touch", "ru_minflt"] < 1000
