@@ -15,6 +15,8 @@ namespace py = pybind11;
 void bind_reading(py::module_& module);
 void bind_config(py::module_& module);
 void bind_constant(py::module_& module);
+void bind_traces(py::module_& module);
+void bind_writing(py::module_& module);
 
 namespace {
 
@@ -60,6 +62,8 @@ PYBIND11_MODULE(_bridge, module) {
   bind_reading(module);
   bind_config(module);
   bind_constant(module);
+  bind_traces(module);
+  bind_writing(module);
   bind_names(module);
   module.def("calls", &all_calls,
              "Every kind of MPI call as (number, name, class of time, message).\n\n"

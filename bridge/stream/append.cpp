@@ -72,6 +72,12 @@ bool Appender::open(const std::string& path, uint64_t run_id, int32_t rank, size
   return true;
 }
 
+void Appender::close() noexcept {
+  if (is_open() && flush()) ::close(descriptor_);
+  if (buffer_) munmap(buffer_, capacity_);
+  *this = Appender();
+}
+
 EntryHeader Appender::header(EntryType type, uint64_t index, uint32_t body_bytes,
                              uint32_t body_crc) noexcept {
   EntryHeader h;

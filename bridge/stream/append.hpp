@@ -24,6 +24,8 @@ class Appender {
   // this is where to go on when it fails.
   bool open(const std::string& path, uint64_t run_id, int32_t rank, size_t buffer_bytes,
             const std::string& instead = "") noexcept;
+  // Hands over what is gathered, and is as if never opened; for who writes for many ranks in turn.
+  void close() noexcept;
   // Gives up the share in a staged file. True: this was the last, and has the file alone now.
   bool last_writer() noexcept;
   int moved() const noexcept { return moved_; }  // errno for which it goes on elsewhere, else 0

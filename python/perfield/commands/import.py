@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield import: turns a trace that Score-P wrote into a run directory."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perfield.traces import Imported
+
+HELP = "turn a Score-P trace (OTF2) into a run directory"
+DESCRIPTION = """\
+Reads a trace in the format OTF2, as Score-P writes it, and makes a run directory
+that all other commands read: regions, messages between world ranks, MPI time,
+waiting and files, step by step.
+
+  perfield import scorep-traces/traces.otf2 --step-region time_step_loop_body
+  perfield import traces.otf2 --step-region advance --regions 'flux_*,solve' -o old-run
+  perfield info perfield-run
+
+Without --step-region the run is one frame, and regions that could close steps
+are named. Needs the Python module otf2 (Debian: python3-otf2)."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the trace, what of it is wanted, and where to put it."""
+    add = parser.add_argument
+    add("trace", metavar="TRACE", help="the trace's anchor file, traces.otf2")
+    add("--step-region", metavar="NAME", help="a step closes when this region is left; else as configured")
+    add("--regions", metavar="NAMES", help="names or globs of the regions to keep: 'flux_*,solve'; else all")
+    add("-o", "--output", metavar="DIR", help="the run directory; else as configured: perfield-run")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Imports, and says what came of it."""
+    from perfield.traces import import_trace
+
+    regions = arguments.regions
+    with _progress() as progress:
+        imported = import_trace(
+            arguments.trace,
+            arguments.output,
+            step_region=arguments.step_region,
+            regions=None
+            if regions is None
+            else [name.strip() for name in regions.split(",") if name.strip()],
+            progress=progress,
+        )
+    _tell(imported)
+    return 0
+
+
+def _tell(imported: Imported) -> None:
+    from perfield.commands.paths import own_command
+
+    for note in imported.notes:
+        print(f"perfield import: {note}", file=sys.stderr)
+    speed = imported.n_events / max(imported.seconds, 1e-9)
+    ranks = f"{imported.n_ranks} rank{'s' if imported.n_ranks != 1 else ''}"
+    steps = (
+        f"{imported.n_steps} step{'s' if imported.n_steps != 1 else ''}" if imported.n_steps else "no steps"
+    )
+    print(
+        f"{imported.path}: {steps} on {ranks}, from {imported.n_events} events in {imported.seconds:.1f} s "
+        f"({speed:.0f} per s)"
+    )
+    if not imported.n_steps:
+        print("no step was closed: the one frame is all of the trace, from start to end")
+        likely = ", ".join(f"{name} ({count} times)" for name, count in imported.candidates)
+        if likely:
+            print(f"regions that could close steps (--step-region), longest first: {likely}")
+    print(f"look at it: {own_command()} open {imported.path}    (in words: info in place of open)")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr if that is a terminal; gives what is to be told of the events read."""
+    if not sys.stderr.isatty():
+        yield lambda read, all_events: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading events", total=None)
+        yield lambda read, all_events: bar.update(task, completed=read, total=all_events)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run directory that Python writes, of what others have measured; docs/stream.md is its layout.
+
+It grows under a name of its own beside the wanted one, and gets that when it is whole: nobody ever sees half
+of it, and an import that fails leaves nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+import secrets
+import shutil
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from perfield import _bridge
+from perfield.run.streams import TYPES
+
+_EMPTY = _bridge.decode_steps([])
+_MOST_NAMES = 10_000
+
+
+class NewRun:
+    """A run directory in the making; a context manager: left by an exception it leaves nothing behind.
+
+    Raises OSError where it cannot be written.
+    """
+
+    def __init__(self, wanted: Path):
+        """wanted : its name, or the start of it where that is taken: NAME-2, NAME-3, ..."""
+        self.run_id = secrets.randbits(63) + 1
+        self._wanted = wanted
+        wanted.parent.mkdir(parents=True, exist_ok=True)
+        self._path = wanted.parent / f".perfield-{self.run_id:016x}"
+        for room in ("stream", "mesh", "machine"):
+            (self._path / room).mkdir(parents=True)
+
+    def __enter__(self) -> NewRun:
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        shutil.rmtree(self._path, ignore_errors=True)
+
+    def stream(self, host: str, boot_id: str, rank: int) -> RankStream:
+        """The stream of a rank, which is to be closed before that of the next one is opened."""
+        stem = re.sub(r"[^\w.-]", "_", f"{host or 'host'}-{boot_id}")
+        return RankStream(self._path / "stream" / f"{stem}.pf", self.run_id, rank)
+
+    def finish(self, info: Mapping[str, Any], start_ns: int) -> Path:
+        """Writes run.json and gives the run its name; returns that.
+
+        info : what run.json says beside the run's id, start (CLOCK_REALTIME) and perfield's version.
+        """
+        seconds, rest = divmod(start_ns, 1_000_000_000)
+        start = f"{datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
+        own = {"run_id": f"{self.run_id:016x}", "token": "", "perfield": _bridge.version}
+        own |= {"start": start, "start_ns": start_ns}
+        text = json.dumps({**own, **info}, indent=2)
+        (self._path / "run.json").write_text(text + "\n", encoding="utf-8")
+        for number in range(1, _MOST_NAMES + 1):
+            path = self._wanted if number == 1 else self._wanted.with_name(f"{self._wanted.name}-{number}")
+            if path.exists() or path.is_symlink():
+                continue
+            try:
+                return self._path.rename(path)
+            except OSError as error:
+                if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
+                    raise  # else it was taken in this moment
+        raise OSError(
+            f"{self._wanted} and {_MOST_NAMES} names behind it are taken; remove old runs, or give another "
+            "name."
+        )
+
+
+class RankStream:
+    """What one rank has to say, as entries of a stream. Raises OSError where writing fails."""
+
+    def __init__(self, path: Path, run_id: int, rank: int):
+        self._writer = _bridge.StreamWriter(str(path), run_id, rank)
+
+    def add(self, kind: str, body: Mapping[str, Any], index: int = 0) -> None:
+        """Adds a `rank`, `region`, `place` or `end` entry."""
+        self._writer.json(TYPES[kind], index, json.dumps(body))
+
+    def add_step(self, index: int, fixed: Mapping[str, Any], tables: Mapping[str, Sequence[tuple]]) -> None:
+        """Adds a step: the columns of its fixed part (others are 0) and the rows of its tables, by name."""
+        step = np.zeros(1, dtype=_EMPTY["steps"].dtype)
+        for name, value in fixed.items():
+            step[name] = value
+        names = ("regions", "messages", "waits", "calls", "inside")
+        rows = (np.array(list(tables.get(name, ())), dtype=_EMPTY[name].dtype) for name in names)
+        self._writer.step(index, step, *rows)
+
+    def close(self) -> None:
+        """Writes what is gathered."""
+        self._writer.close()

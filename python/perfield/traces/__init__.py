@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Traces of other tools, replayed as if perfield had measured: `import_trace(path)` makes a run directory.
+
+Reads OTF2, which Score-P writes. Events are streamed rank by rank; docs/import.md says how each is counted.
+"""
+
+from perfield.traces.errors import TraceError
+from perfield.traces.importing import Imported, import_trace
+
+__all__ = ["Imported", "TraceError", "import_trace"]

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a trace says before its events: its ranks and where they ran, regions, communicators, clock.
+
+A rank is a process of the trace, numbered by its place in MPI_COMM_WORLD; its locations are the threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from perfield import _bridge
+from perfield.traces.errors import TraceError
+from perfield.traces.library import otf2_modules
+from perfield.traces.peers import Peers
+
+UNDEFINED = 2**64 - 1
+
+
+@dataclass(frozen=True)
+class TraceRank:
+    """One rank. locations : the trace's numbers of its threads, the first one's first."""
+
+    rank: int
+    host: str
+    node: int
+    locations: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TraceRegion:
+    """A region of the trace.
+
+    call : the number of the call (of calls.def) that a function of MPI counts as, else 0. is_code : it is a
+    piece of the program, and no call of MPI or of files and nothing that the recording tool made up.
+    """
+
+    name: str
+    file: str
+    line: int
+    call: int
+    is_code: bool
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The trace's clock. resolution : ticks per second. start, length : of the trace, in ticks.
+
+    start_ns : CLOCK_REALTIME at `start`.
+    """
+
+    resolution: int
+    start: int
+    length: int
+    start_ns: int
+
+    def ns(self, ticks: int) -> int:
+        """A span of ticks in ns."""
+        return (ticks * 1_000_000_000 + self.resolution // 2) // self.resolution
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The definitions of a trace, by the trace's own numbers.
+
+    windows : of one-sided communication -> its communicator. files : I/O handle -> "POSIX", "ISOC", "MPI-IO".
+    contexts : calling context -> region. notes : sentences on what is left out.
+    """
+
+    path: Path
+    ranks: list[TraceRank]
+    regions: dict[int, TraceRegion]
+    peers: Peers
+    windows: dict[int, int]
+    files: dict[int, str]
+    contexts: dict[int, int]
+    strings: dict[int, str]
+    clock: Clock
+    n_events: int
+    has_mpi: bool
+    notes: list[str]
+
+
+def read_definitions(path: Path) -> Trace:
+    """The definitions of the trace whose anchor file (traces.otf2) is `path`; raises TraceError."""
+    otf2, library = otf2_modules()
+    _check_anchor(path)
+    try:
+        with otf2.reader.open(str(path)) as reader:
+            return _Definitions(otf2, path, reader.definitions).trace()
+    except (library.Error, otf2.error.Error, LookupError, TypeError, UnicodeDecodeError) as error:
+        raise TraceError(
+            f"{path} cannot be read as a trace: {error}. It should be the anchor file of an OTF2 trace "
+            "(Score-P writes traces.otf2), with traces.def and the folder traces beside it."
+        ) from error
+
+
+def _check_anchor(path: Path) -> None:
+    advice = "give the anchor file of an OTF2 trace, which Score-P calls traces.otf2"
+    if not path.exists():
+        raise TraceError(f"{path} does not exist; {advice}.")
+    if path.is_dir():
+        found = sorted(path.glob("*.otf2"))
+        hint = f"perhaps {found[0]}" if found else "there is none in it"
+        raise TraceError(f"{path} is a folder; {advice}: {hint}.")
+
+
+class _Definitions:
+    """Turns the library's definitions into tables."""
+
+    def __init__(self, otf2: Any, path: Path, definitions: Any):
+        self.otf2, self.path, self.definitions = otf2, path, definitions
+        self.notes: list[str] = []
+
+    def trace(self) -> Trace:
+        """All of it."""
+        definitions = self.definitions
+        processes = self._processes()
+        rank_of = {group: rank for rank, group in enumerate(processes)}
+        ranks, rank_of_location, n_events = self._ranks(processes, rank_of)
+        return Trace(
+            path=self.path,
+            ranks=ranks,
+            regions={region._ref: self._region(region) for region in definitions.regions},
+            peers=Peers(self.otf2, definitions.comms, rank_of_location),
+            windows={window._ref: window.comm._ref for window in definitions.rma_wins if window.comm},
+            files={handle._ref: handle.io_paradigm.identification for handle in definitions.io_handles},
+            contexts={context._ref: context.region._ref for context in definitions.calling_contexts},
+            strings={string._ref: string.name for string in definitions.strings},
+            clock=self._clock(),
+            n_events=n_events,
+            has_mpi=self._world() is not None,
+            notes=self.notes,
+        )
+
+    def _world(self) -> Any:
+        named = [comm for comm in self.definitions.comms if comm.name == "MPI_COMM_WORLD"]
+        return max(named, key=lambda comm: len(comm.group.members), default=None)
+
+    def _processes(self) -> list[int]:
+        """Numbers of the location groups that are ranks, by rank."""
+        is_process = self.otf2.LocationGroupType.PROCESS
+        groups = [g for g in self.definitions.location_groups if g.location_group_type == is_process]
+        world = self._world()
+        if world is None:
+            found = [group._ref for group in groups]
+        else:
+            found = list(dict.fromkeys(location.group._ref for location in world.group.members if location))
+            others = len({group._ref for group in groups} - set(found))
+            if others:
+                self.notes.append(f"{others} processes that are not in MPI_COMM_WORLD are left out")
+        if not found:
+            raise TraceError(f"{self.path} has no processes, so there is nothing to import from it.")
+        return found
+
+    def _ranks(self, processes: list[int], rank_of: dict[int, int]):
+        """Ranks, the rank of each location, and the number of events of their threads."""
+        threads: list[list[int]] = [[] for _ in processes]
+        groups: dict[int, Any] = {}
+        n_events, n_others, rank_of_location = 0, 0, {}
+        for location in self.definitions.locations:
+            rank = rank_of.get(location.group._ref)
+            if rank is None:
+                continue
+            rank_of_location[location._ref] = rank
+            groups[rank] = location.group
+            if location.type == self.otf2.LocationType.CPU_THREAD:
+                threads[rank].append(location._ref)
+                n_events += location.number_of_events
+            elif location.number_of_events:
+                n_others += 1
+        if n_others:
+            self.notes.append(
+                f"{n_others} locations that are no threads of a CPU (devices, metrics) are left out"
+            )
+        ranks = []
+        for rank, locations in enumerate(threads):
+            node = self._node(groups[rank].system_tree_parent)
+            ranks.append(TraceRank(rank, node.name or "", node._ref, tuple(locations)))
+        return ranks, rank_of_location, n_events
+
+    def _node(self, tree: Any) -> Any:
+        """The computer that a process ran on: the nearest node of the tree that shares memory."""
+        shared = {
+            domain.system_tree_node._ref
+            for domain in self.definitions.system_tree_node_domains
+            if domain.system_tree_node_domain == self.otf2.SystemTreeDomain.SHARED_MEMORY
+        }
+        node = tree
+        while node is not None and node._ref not in shared and node.class_name != "node":
+            node = node.parent
+        return node or tree
+
+    def _region(self, region: Any) -> TraceRegion:
+        roles = self.otf2.RegionRole
+        name = region.name or ""
+        file = region.source_file or ""
+        is_mpi = name.startswith("MPI_") and region.paradigm == self.otf2.Paradigm.MPI
+        made_up = region.region_role in (roles.ARTIFICIAL, roles.FILE_IO, roles.FILE_IO_METADATA)
+        call = _MPI_FUNCTIONS.get(name, 0) if is_mpi else 0
+        return TraceRegion(name, file, region.begin_line_number or 0, call, not is_mpi and not made_up)
+
+    def _clock(self) -> Clock:
+        properties = self.definitions.clock_properties
+        resolution, length = properties.timer_resolution, properties.trace_length
+        start_ns = properties.realtime_timestamp
+        if start_ns in (0, UNDEFINED):  # not told: the anchor file was written at the end
+            start_ns = self.path.stat().st_mtime_ns - length * 1_000_000_000 // resolution
+        return Clock(resolution, properties.global_offset, length, start_ns)
+
+
+_MPI_FUNCTIONS = _bridge.mpi_functions()

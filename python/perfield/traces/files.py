@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files that one rank of a trace read and wrote. What MPI itself reads and writes is not the program's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from perfield import _bridge
+from perfield.traces.definitions import UNDEFINED, Trace
+from perfield.traces.messages import CALLS
+from perfield.traces.thread import Thread
+
+READ, WRITE = 0, 1  # modes of an operation
+_MPI_IO = frozenset(number for number, _, kind, _ in _bridge.calls() if kind == "io")
+_KINDS = {"ISOC": "stdio", "MPI-IO": "file"}  # else POSIX's
+
+
+@dataclass
+class _Operation:
+    """An operation under way. owns_call : it is itself the call that its thread is inside."""
+
+    call: int
+    is_write: bool
+    owns_call: bool
+
+
+class Files:
+    """Follows operations on files; bytes go to `bytes` (call -> [out, in]), which Messages has, too."""
+
+    def __init__(self, trace: Trace, bytes: dict[int, list[int]], thread_of: Callable[[int, int], Thread]):
+        self.handlers: dict[str, Callable[..., None]] = {
+            f"{what}_file": getattr(self, f"_{what}") for what in ("begin", "issue", "end", "cancel")
+        }
+        self._files, self._bytes, self._thread_of = trace.files, bytes, thread_of
+        self._operations: dict[tuple[int, int], _Operation] = {}  # by handle and matching id
+
+    def _begin(self, location, time, handle, mode, flags, asked, matching) -> None:
+        if mode not in (READ, WRITE):
+            return
+        thread = self._thread_of(location, time)
+        paradigm = self._files.get(handle, "POSIX")
+        call = thread.call
+        if call:  # of MPI, or of another operation that this one is part of
+            if paradigm == "MPI-IO" and call in _MPI_IO:
+                self._operations[handle, matching] = _Operation(call, mode == WRITE, False)
+            return
+        call = CALLS[f"{_KINDS.get(paradigm, 'posix')}_{'write' if mode == WRITE else 'read'}"]
+        thread.begin_call(time, call, depth=1)
+        self._operations[handle, matching] = _Operation(call, mode == WRITE, True)
+
+    def _end_call(self, location, time, operation: _Operation) -> None:
+        thread = self._thread_of(location, time)
+        if operation.owns_call and thread.call == operation.call:
+            thread.end_call(time)
+        operation.owns_call = False
+
+    def _issue(self, location, time, handle, matching) -> None:
+        """The operation goes on beside the program."""
+        operation = self._operations.get((handle, matching))
+        if operation:
+            self._end_call(location, time, operation)
+
+    def _end(self, location, time, handle, done, matching) -> None:
+        operation = self._operations.pop((handle, matching), None)
+        if not operation:
+            return
+        self._end_call(location, time, operation)
+        if done != UNDEFINED:
+            self._bytes[operation.call][0 if operation.is_write else 1] += done
+
+    def _cancel(self, location, time, handle, matching) -> None:
+        self._end(location, time, handle, 0, matching)

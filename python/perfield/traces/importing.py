@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Makes a run directory of a trace, one rank after another, so that little is in memory at any time."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path, PurePath
+from typing import Any
+
+from perfield import _bridge
+from perfield.run.new_run import NewRun, RankStream
+from perfield.traces.definitions import Trace, TraceRank, read_definitions
+from perfield.traces.errors import TraceError
+from perfield.traces.events import events
+from perfield.traces.replay import Replay, Step
+from perfield.traces.selection import RegionChoice
+
+_NOT_TOLD = 8  # flag of an entry: figures of the process are not known
+_MOST_CANDIDATES = 8
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A run that was made of a trace.
+
+    path : its directory. n_steps : that some rank closed. n_events : that were read. seconds : it took.
+    candidates : names of regions that could close steps, with how often rank 0 entered them, the one in
+    which most time was spent first. notes : sentences on what is missing or was left out.
+    """
+
+    path: Path
+    n_ranks: int
+    n_steps: int
+    n_events: int
+    seconds: float
+    candidates: list[tuple[str, int]]
+    notes: list[str]
+
+
+def import_trace(
+    anchor: str | PathLike[str],
+    run_directory: str | PathLike[str] | None = None,
+    *,
+    step_region: str | None = None,
+    regions: Iterable[str] | None = None,
+    progress: Callable[[int, int], None] = lambda read, all_events: None,
+) -> Imported:
+    """Makes a run directory of an OTF2 trace.
+
+    anchor : its anchor file, traces.otf2. run_directory, step_region, regions : instead of what the
+    configuration says. progress : told how many of how many events have been read.
+    Raises TraceError if the trace cannot be read or has no such region, ValueError if the configuration is
+    wrong, OSError if the run cannot be written.
+    """
+    began = time.monotonic()
+    configuration = _configuration(run_directory, step_region, regions)
+    trace = read_definitions(Path(anchor))
+    choice = RegionChoice(
+        trace, configuration["regions"], configuration["step_region"], configuration["max_regions"]
+    )
+    if configuration["step_region"] and not choice.step_regions:
+        raise TraceError(_no_such_region(trace, configuration["step_region"]))
+    with NewRun(Path(configuration["run_directory"])) as run:
+        job = _Import(trace, choice, run, progress)
+        for rank in trace.ranks:
+            job.add(rank)
+        if not job.n_events:
+            raise TraceError(f"no event of {trace.path} can be read. {' '.join(job.notes)}".rstrip())
+        path = run.finish(job.info(configuration), trace.clock.start_ns)
+    seconds = time.monotonic() - began
+    return Imported(
+        path, len(trace.ranks), job.n_steps, job.n_events, seconds, job.candidates, trace.notes + job.notes
+    )
+
+
+class _Import:
+    """An import under way."""
+
+    def __init__(self, trace: Trace, choice: RegionChoice, run: NewRun, progress: Callable[[int, int], None]):
+        self.trace, self.choice, self.run, self.progress = trace, choice, run, progress
+        self.n_events = self.n_steps = 0
+        self.command: list[str] = []
+        self.candidates: list[tuple[str, int]] = []
+        self.notes: list[str] = []
+        self._without_steps: list[int] = []
+
+    def add(self, rank: TraceRank) -> None:
+        """Replays a rank and writes its stream; what is damaged is told in `notes`."""
+        replay = Replay(self.trace, rank.rank, self.choice)
+        stream, damage, n_before = None, "", self.n_events
+        try:
+            for step in replay.steps(events(self.trace.path, rank.locations)):
+                stream = stream or self._begin(rank, replay)
+                self._write(stream, replay, step)
+                self._tell(n_before, replay)
+        except TraceError as error:
+            damage = str(error)
+        self.n_events = n_before + replay.n_events
+        if damage:
+            self.notes.append(_damage(rank.rank, replay, damage))
+        if not replay.n_events:
+            return
+        stream = stream or self._begin(rank, replay)
+        self._write(stream, replay, replay.end())
+        stream.add("end", self._end(replay, "abort" if damage else "finalize"))
+        stream.close()
+        self.n_steps = max(self.n_steps, replay.n_steps)
+        if not replay.n_steps:
+            self._without_steps.append(rank.rank)
+        if rank.rank == 0:
+            self.command = [replay.program, *replay.arguments] if replay.program else []
+            self.candidates = candidates(replay)
+
+    def info(self, configuration: dict[str, Any]) -> dict[str, Any]:
+        """What run.json says of the run, once all ranks are read."""
+        ranks = self.trace.ranks
+        if self.n_steps and self._without_steps:
+            shown = ", ".join(map(str, self._without_steps[:8]))
+            more = ", ..." if len(self._without_steps) > 8 else ""
+            self.notes.append(
+                f"{len(self._without_steps)} of {len(ranks)} ranks never leave '{self.choice.step_region}', "
+                f"so they have no steps: {shown}{more}"
+            )
+        return {
+            "host": ranks[0].host,
+            "size": len(ranks),
+            "command": self.command,
+            "working_directory": "",
+            "imported_from": str(self.trace.path.resolve()),
+            "configuration": configuration,
+        }
+
+    def _tell(self, n_before: int, replay: Replay) -> None:
+        self.progress(n_before + replay.n_events, self.trace.n_events)
+
+    def _begin(self, rank: TraceRank, replay: Replay) -> RankStream:
+        boot_id = f"trace-{rank.node}"
+        stream = self.run.stream(rank.host, boot_id, rank.rank)
+        body = {"rank": rank.rank, "size": len(self.trace.ranks), "pid": 0, "pid_namespace": ""}
+        body |= {"program": replay.program, "arguments": replay.arguments}
+        body |= {"group": PurePath(replay.program).name, "host": rank.host, "host_long": rank.host}
+        body |= {"boot_id": boot_id, "cpuset": "", "clock": "otf2", "realtime_ns": self.trace.clock.start_ns}
+        body |= {"sources": self._sources(), "mpi": "", "perfield": _bridge.version, "sum_every": 1}
+        stream.add("rank", body)
+        return stream
+
+    def _sources(self) -> list[str]:
+        return ["otf2", "pmpi"] if self.trace.has_mpi else ["otf2"]
+
+    def _end(self, replay: Replay, reason: str) -> dict[str, Any]:
+        end_ns = self.trace.clock.start_ns + self.trace.clock.ns(self.trace.clock.length)
+        body = {"reason": reason, "steps": replay.n_steps, "sources": self._sources(), "hooks": {}}
+        body |= {"faults": {}, "dropped_messages": 0, "dropped_regions": 0, "bytes_written": 0}
+        return body | {"perfield_ns": 0, "perfield_bytes": 0, "realtime_ns": end_ns}
+
+    def _write(self, stream: RankStream, replay: Replay, step: Step) -> None:
+        for definition in replay.names.take_new():
+            stream.add("region", definition, definition["id"])
+        fixed = {"label": step.index, "time": float("nan"), "span": 1, "kind": step.kind}
+        fixed |= {"flags": step.flags | _NOT_TOLD, "begin_ns": step.begin_ns, "end_ns": step.end_ns}
+        fixed |= {"realtime_ns": self.trace.clock.start_ns + step.end_ns, "measured_ns": step.measured_ns}
+        fixed |= {"faults": step.faults, "overflowed": step.overflowed, "pu": -1}
+        fixed |= {"io_read_bytes": step.read_bytes, "io_write_bytes": step.written_bytes}
+        stream.add_step(step.index, fixed, vars(step))
+
+
+def candidates(replay: Replay) -> list[tuple[str, int]]:
+    """Regions that a rank entered more than once, the one in which it spent most time first."""
+    name_of = {number: name for name, number in replay.names.numbers.items()}
+    found = [number for number, count in replay.entered.items() if count > 1 and number in name_of]
+    found.sort(key=lambda number: -replay.spent[number])
+    return [(name_of[number], replay.entered[number]) for number in found[:_MOST_CANDIDATES]]
+
+
+def _configuration(run_directory, step_region, regions) -> dict[str, Any]:
+    """The configuration in force here, with what was given instead; raises ValueError if it is wrong."""
+    keys, errors = _bridge.load_config()
+    if errors:
+        raise ValueError(" ".join(errors))
+    values = {key["key"]: json.loads(key["value"]) for key in keys}
+    given: dict[str, Any] = {
+        "run_directory": run_directory and str(run_directory),
+        "step_region": step_region,
+    }
+    given["regions"] = None if regions is None else list(regions)
+    return values | {key: value for key, value in given.items() if value is not None}
+
+
+def _no_such_region(trace: Trace, step_region: str) -> str:
+    """A sentence that names near names, and regions of the first rank that could close steps."""
+    names = sorted({region.name for region in trace.regions.values() if region.is_code})
+    near = difflib.get_close_matches(step_region, names, 3, 0.5)
+    text = f"{trace.path} has no region '{step_region}', which is to close the steps."
+    if near:
+        text += f" Did you mean {' or '.join(near)}?"
+    replay = Replay(trace, 0, RegionChoice(trace, ["*"], ""))
+    try:
+        Counter(replay.steps(events(trace.path, trace.ranks[0].locations)))
+        replay.end()
+    except TraceError:
+        return text
+    likely = ", ".join(f"{name} ({count} times)" for name, count in candidates(replay))
+    return f"{text} Rank 0 enters more than once, longest first: {likely or 'no region'}."
+
+
+def _damage(rank: int, replay: Replay, reason: str) -> str:
+    if not replay.n_events:
+        return f"the events of rank {rank} cannot be read ({reason}): it is missing in the run."
+    return (
+        f"the events of rank {rank} break off after {replay.n_events} ({reason}): it has "
+        f"{replay.n_steps} steps, and what follows is missing."
+    )

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The library that reads OTF2: found where it is installed, and kept from printing."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from types import ModuleType
+
+from perfield.traces.errors import TraceError
+
+_kept: list[Callable] = []  # the library calls it as long as the process lives
+
+
+@cache
+def otf2_modules() -> tuple[ModuleType, ModuleType]:
+    """The modules `otf2` (definitions) and `_otf2` (the library's own functions).
+
+    Raises TraceError if they are not installed.
+    """
+    try:
+        import _otf2
+        import otf2
+    except (ImportError, OSError) as error:
+        raise TraceError(
+            f"reading a trace needs the Python module otf2, which cannot be loaded here ({error}). Install "
+            "Debian's package python3-otf2 for Debian's Python, or `pip install otf2` for another one."
+        ) from error
+    _silence(_otf2)
+    return otf2, _otf2
+
+
+def _silence(library: ModuleType) -> None:
+    """Errors come back as exceptions: the library need not print them, too."""
+    arguments = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_int)
+    handler = ctypes.CFUNCTYPE(ctypes.c_int, *arguments, ctypes.c_char_p, ctypes.c_void_p)
+    try:
+        register = library.Config.conf.lib.OTF2_Error_RegisterCallback
+    except AttributeError:  # another version: it prints
+        return
+    _kept.append(handler(lambda data, file, line, function, code, form, words: code))
+    register.restype = ctypes.c_void_p
+    register(_kept[-1], None)
