@@ -2,7 +2,7 @@
 //
 // summary.cpp - words the closing lines. One function per line; a line that has nothing to say is
 // left out. Waiting is time in MPI calls that may wait for others, see RankTotals::waiting_ns();
-// compute time is a step's measured time minus all MPI.
+// compute time is a step's measured time minus all MPI and all reading and writing of files.
 #include "stream/summary.hpp"
 
 #include <algorithm>
@@ -134,6 +134,28 @@ std::string waiting_line(const Totals& totals, bool is_blind) {
   return line("waiting", text);
 }
 
+// Reading and writing of files, where it takes long enough to be worth a line.
+std::string files_line(const Totals& totals) {
+  constexpr double kShare = 0.01;
+  RankTotals all;
+  double worst = -1;
+  int32_t worst_rank = 0;
+  for (const auto& [rank, own] : totals.ranks) {
+    all.step_ns += own.step_ns;
+    all.io_ns += own.io_ns;
+    all.io_read_bytes += own.io_read_bytes;
+    all.io_write_bytes += own.io_write_bytes;
+    const double share = own.step_ns ? double(own.io_ns) / double(own.step_ns) : 0;
+    if (share > worst) worst = share, worst_rank = rank;
+  }
+  if (!all.step_ns || worst < kShare) return "";
+  std::string text = text_of_share(double(all.io_ns) / double(all.step_ns)) + " of the time";
+  if (totals.ranks.size() > 1)
+    text += ", most on rank " + std::to_string(worst_rank) + " (" + text_of_share(worst) + ")";
+  return line("files", text + "; " + text_of_bytes(double(all.io_read_bytes)) + " read, " +
+                           text_of_bytes(double(all.io_write_bytes)) + " written");
+}
+
 std::string messages_line(const Totals& totals) {
   if (!totals.messages.count) return "";
   std::string text = text_of_count(totals.messages.count) + " with " +
@@ -240,7 +262,8 @@ std::vector<std::string> closing_lines(const std::string& run_path, uint64_t max
     const std::string path = text_of_path(run_path);
     for (const std::string& text :
          {steps_line(run), run.steps.n_steps ? imbalance_line(totals) : std::string(),
-          waiting_line(totals, run.n_blind() > 0), messages_line(totals), written_line(run),
+          waiting_line(totals, run.n_blind() > 0), messages_line(totals), files_line(totals),
+          written_line(run),
           own_line(run), notice_line(run),
           line("look",
                "perfield open " + path + "    (files and images: render in place of open)")})

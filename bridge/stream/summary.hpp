@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// summary.hpp - the closing lines: what a run was like, in at most eight lines. Computed from the
+// summary.hpp - the closing lines: what a run was like, in at most nine lines. Computed from the
 // streams, finished or not, by rank 0 after MPI_Finalize and by `perfield info`. Never throws.
 #pragma once
 

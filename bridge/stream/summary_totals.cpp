@@ -62,10 +62,13 @@ uint64_t RankTotals::waiting_ns() const {
 void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
                  const StepView& step) {
   RankTotals& own = ranks[rank];
-  uint64_t mpi_ns = 0;
+  uint64_t mpi_ns = 0, file_ns = 0;
   bool has_mpi = step.fixed.n_messages > 0;
   for (size_t n = 0; n < step.fixed.n_calls; ++n) {
     const auto row = row_at<CallRow>(step.calls, n);
+    if (row.time_class == PERFIELD_CLASS_io || row.time_class == PERFIELD_CLASS_file)
+      own.io_ns += row.ns;
+    if (row.time_class == PERFIELD_CLASS_file) file_ns += row.ns;
     if (!is_mpi_class(row.time_class)) continue;
     has_mpi = true;
     mpi_ns += row.ns;
@@ -73,6 +76,7 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
   }
   own.step_ns += step.fixed.measured_ns;
   own.own_ns += step.fixed.perfield_ns;
+  own.io_read_bytes += step.fixed.io_read_bytes;
   own.io_write_bytes += step.fixed.io_write_bytes;
 
   for (size_t n = 0; n < step.fixed.n_messages; ++n) {
@@ -93,7 +97,7 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
   const double span = std::max(1u, step.fixed.span);
   all.longest_ns = std::max(all.longest_ns, double(step.fixed.measured_ns) / span);
   if (is_blind && !has_mpi) return;
-  const double compute = std::max(0.0, double(step.fixed.measured_ns) - double(mpi_ns));
+  const double compute = std::max(0.0, double(step.fixed.measured_ns) - double(mpi_ns + file_ns));
   if (all.ranks++ == 0 || compute > all.most_compute_ns) {
     all.most_compute_ns = compute;
     all.slowest = rank;

@@ -15,8 +15,9 @@
 namespace perfield {
 
 struct RankTotals {
-  uint64_t step_ns = 0, io_write_bytes = 0, own_ns = 0;
-  uint64_t mpi_ns[kMpiClasses] = {};  // by class
+  uint64_t step_ns = 0, own_ns = 0;
+  uint64_t io_ns = 0, io_read_bytes = 0, io_write_bytes = 0;  // MPI-IO and files
+  uint64_t mpi_ns[kMpiClasses] = {};                          // by class
 
   uint64_t all_mpi_ns() const;
   // Time in calls that may wait for others: all but MPI-IO and the class `other`.

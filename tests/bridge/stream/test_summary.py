@@ -12,7 +12,7 @@ from perfield import _bridge
 def lines_of(path, **options) -> dict[str, str]:
     """Closing lines by their label."""
     lines = _bridge.closing_lines(str(path), **options)
-    assert len(lines) <= 8
+    assert len(lines) <= 9
     assert all(len(line) <= 140 and "\n" not in line for line in lines if "perfield open" not in line), lines
     return {line[:11].strip(): line[11:] for line in lines}
 
@@ -37,6 +37,21 @@ def test_lines_hold_what_the_run_was(run):
     assert "emptiest 0 -> 1: 5 of 15 empty" in lines["messages"]
     assert "20.5 kB by the program, most by rank 0 (100 %)" in lines["written"]
     assert lines["perfield"].startswith("0.08 % of the time; memory 1.50 MB per rank")
+
+
+def test_files_have_a_line_where_they_take_time_and_their_time_is_no_computing(tmp_path):
+    def read_and_write(rank, step, values):
+        values |= {"io_read_bytes": 2000, "io_write_bytes": 1000 * rank, "measured_ns": 10_000_000}
+        write = {"call": 102, "time_class": 6, "count": 1, "ns": 1_000_000 * rank}
+        values["calls"] = [write, {"call": 94, "time_class": 4, "count": 1, "ns": 500_000}]
+
+    def write_little(rank, step, values):
+        values["calls"].append({"call": 102, "time_class": 6, "count": 1, "ns": 20_000})
+
+    lines = lines_of(twin.write_run(tmp_path / "run", ranks=4, steps=5, change_step=read_and_write))
+    assert lines["files"] == "20 % of the time, most on rank 3 (35 %); 40.0 kB read, 30.0 kB written"
+    assert lines["imbalance"].startswith("1.19 ")  # 9.5 / mean(9.5, 8.5, 7.5, 6.5)
+    assert "files" not in lines_of(twin.write_run(tmp_path / "other", change_step=write_little))
 
 
 def test_bytes_written_are_those_of_the_files(run):

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a call for a file costs beside the bare one: through descriptors, through the buffer of a stream."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from pathlib import Path
+
+import programs
+from report import figure
+
+import perfield
+
+CALL_NS = 30  # beside two reads of the clock
+CALLS = {
+    "write": "pwrite of 64 bytes",
+    "read": "pread of 64 bytes",
+    "pipe": "write and read of a pipe, which are not counted",
+    "fwrite": "fwrite of 64 bytes into the buffer",
+    "fread": "fread of 64 bytes from the buffer",
+    "printf": "fprintf of a line into the buffer",
+    "putc": "putc into the buffer",
+}
+
+
+def main() -> None:
+    """Prints all figures."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        events, io = programs.build("events.c", folder), programs.build("io.c", folder)
+
+        def numbers(program: Path, what: str, measured: bool) -> list[float]:
+            return [float(line) for line in programs.run(1, program, what, measured=measured).split()]
+
+        programs.run(1, io, "putc", measured=True, cwd=folder)
+        clock = perfield.open(folder / "perfield-run").ranks[0]["clock"]
+        two_reads = statistics.median(numbers(events, f"clock-{clock}", measured=False))
+        for what, label in CALLS.items():
+            target = two_reads + CALL_NS if what in ("write", "read") else None
+            figure(f"{label}, added", numbers(io, what, measured=True), "ns", target=target)
+
+
+if __name__ == "__main__":
+    main()
