@@ -51,6 +51,12 @@ def program(build_c) -> Callable[..., Path]:
     return build
 
 
+@pytest.fixture
+def program_text() -> str:
+    """The C text of that program with steps that do nothing of their own."""
+    return PROGRAM % {"body": "", "setup": "", "before": ""}
+
+
 PROGRAM = """
 #define _GNU_SOURCE
 #include <mpi.h>

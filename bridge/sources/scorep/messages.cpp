@@ -3,13 +3,10 @@
 // messages.cpp - see messages.hpp. Everything counts as the call of MPI that the thread is inside.
 #include "sources/scorep/messages.hpp"
 
-#include <dlfcn.h>
-
 #include <atomic>
-#include <cstdio>
-#include <cstring>
 
 #include "recorder/events.h"
+#include "sources/scorep/advice.hpp"
 #include "sources/scorep/calls.hpp"
 
 namespace perfield::scorep {
@@ -20,37 +17,15 @@ constexpr auto relaxed = std::memory_order_relaxed;
 // --- peers --------------------------------------------------------------------------------------
 std::atomic<Handle> world{0};  // 0: not known
 std::atomic<bool> is_initializing{false};
-std::atomic<bool> told{false};
-
-// What the wrappers need to be loaded above Score-P's.
-void tell_of_unknown_peers() noexcept {
-  if (told.exchange(true)) return;
-  Dl_info self{};
-  dladdr(reinterpret_cast<const void*>(&tell_of_unknown_peers), &self);
-  const char* path = self.dli_fname ? self.dli_fname : "";
-  const char* slash = strrchr(path, '/');
-  const bool is_openmpi = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
-  char sentence[1500];
-  snprintf(sentence, sizeof sentence,
-           "Score-P does not tell who belongs to a communicator or window, so the peers of "
-           "messages outside MPI_COMM_WORLD are not known; they are counted, and drawn as a stub "
-           "below their rank. With perfield's MPI wrappers above those of Score-P all peers are "
-           "known: start the program by perfield run, or with\n"
-           "export LD_PRELOAD=%.*slibperfield_%s.so\n"
-           "export SCOREP_SUBSTRATE_PLUGINS=perfield",
-           slash ? int(slash - path + 1) : 0, path, is_openmpi ? "openmpi" : "mpich");
-  perfield_source_tell("scorep-peers", sentence);
-}
 
 int32_t peer_of(int rank, Handle communicator) noexcept {
   const Handle known = world.load(relaxed);
   if (known && communicator == known) return rank;
-  tell_of_unknown_peers();
+  advise_wrappers();
   return kPeerUnknown;
 }
 
-// --- what the call that the thread is inside has brought about
-// ------------------------------------
+// --- what the call that the thread is inside has brought about ----------------------------------
 bool counts() noexcept { return open_call.is_open && open_call.stamp; }
 
 void count_sent(perfield_call otherwise, int32_t peer, uint64_t bytes) noexcept {
@@ -78,7 +53,7 @@ void ireceive(Location*, uint64_t, int source, Handle communicator, uint32_t, ui
 
 void transfer(perfield_call otherwise, uint64_t bytes) noexcept {
   if (!counts()) return;
-  tell_of_unknown_peers();
+  advise_wrappers();
   count_sent(otherwise, kPeerUnknown, bytes);
 }
 

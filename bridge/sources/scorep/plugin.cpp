@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 
 #include "recorder/events.h"
+#include "sources/scorep/advice.hpp"
 #include "sources/scorep/files.hpp"
 #include "sources/scorep/messages.hpp"
 #include "sources/scorep/metrics.hpp"
@@ -51,6 +52,7 @@ void init_mpp() {
   if (perfield_source_awake() || wrappers_will_wake()) return;
   initializing();
   perfield_source_wake(ask<int>(kIpcGetRank, 0), ask<int>(kIpcGetSize, 1), "");
+  look_for_calls_in_vain();
 }
 
 void finalize() { perfield_source_end("finalize"); }

@@ -192,6 +192,6 @@ def test_events_of_mpi_are_left_to_the_wrappers_where_they_are(build_c, mpi, bin
     result = mpi.run(3, "sh", "-c", command, env={"LD_LIBRARY_PATH": os.fspath(LIBRARIES)}, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     counted = counted_in(tmp_path / "perfield-run")
-    assert set(counted.calls) == {(rank, "sendrecv") for rank in range(3)}
+    assert {key for key in counted.calls if key[1] != "stdio_read"} == {(n, "sendrecv") for n in range(3)}
     assert set(counted.messages) == {(0, "sendrecv", 1), (1, "sendrecv", 2), (2, "sendrecv", 0)}
     assert "LD_PRELOAD" not in result.stderr

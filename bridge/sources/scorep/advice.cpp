@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// advice.cpp - see advice.hpp.
+#include "sources/scorep/advice.hpp"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+
+#include "recorder/elf_symbols.hpp"
+#include "recorder/events.h"
+
+namespace perfield::scorep {
+namespace {
+
+constexpr size_t kLongest = 5000;  // of a sentence with a path in it
+
+// The wrappers for the program's MPI as they lie beside this library; LD_PRELOAD's value.
+void path_of_wrappers(char* path, size_t bytes) noexcept {
+  Dl_info self{};
+  dladdr(reinterpret_cast<const void*>(&path_of_wrappers), &self);
+  const char* own = self.dli_fname ? self.dli_fname : "";
+  const char* slash = strrchr(own, '/');
+  const bool is_openmpi = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
+  snprintf(path, bytes, "%.*slibperfield_%s.so", slash ? int(slash - own + 1) : 0, own,
+           is_openmpi ? "openmpi" : "mpich");
+}
+
+void tell_with_lines(const char* topic, const char* sentence) noexcept {
+  char path[4096], text[kLongest];
+  path_of_wrappers(path, sizeof path);
+  snprintf(text, sizeof text,
+           "%s start the program by perfield run, or with\n"
+           "export LD_PRELOAD=%s\n"
+           "export SCOREP_SUBSTRATE_PLUGINS=perfield",
+           sentence, path);
+  perfield_source_tell(topic, text);
+}
+
+// Whether the program's file uses names of perfield that it does not have.
+bool program_calls_perfield() noexcept {
+  const MappedFile program("/proc/self/exe");
+  const ElfSymbols symbols(program, SHT_DYNSYM);
+  ElfW(Sym) symbol{};
+  for (uint64_t i = 0; i < symbols.count && symbols.read(i, &symbol); ++i)
+    if (symbol.st_shndx == SHN_UNDEF && strncmp(symbols.name(symbol), "perfield_", 9) == 0)
+      return true;
+  return false;
+}
+
+}  // namespace
+
+void advise_wrappers() noexcept {
+  static std::atomic<bool> told{false};
+  if (told.load(std::memory_order_relaxed) || told.exchange(true)) return;
+  tell_with_lines("scorep-peers",
+                  "Score-P does not tell who belongs to a communicator or window, so the peers of "
+                  "messages outside MPI_COMM_WORLD are not known; they are counted, and drawn as a "
+                  "stub below their rank. With perfield's MPI wrappers above those of Score-P all "
+                  "peers are known:");
+}
+
+void look_for_calls_in_vain() noexcept {
+  void* program = dlopen(nullptr, RTLD_LAZY);  // and what was loaded with it
+  const bool is_seen = program && dlsym(program, "perfield_run");
+  if (program) dlclose(program);
+  if (!is_seen && program_calls_perfield())
+    tell_with_lines("scorep-calls",
+                    "this program calls functions of perfield.h, which it cannot find: Score-P "
+                    "keeps its plugins to itself. For these calls to be heard,");
+}
+
+}  // namespace perfield::scorep

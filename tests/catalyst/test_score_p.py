@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pictures inside programs that were built with Score-P, where one is on PATH."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import extracts_of_run as extracts
+import pytest
+
+pytestmark = pytest.mark.skipif(shutil.which("scorep") is None, reason="there is no scorep on PATH")
+
+
+def test_a_program_of_score_p_has_the_same_arrays_inside_and_afterwards(
+    in_process, perfield_flags, program_text, tmp_path
+):
+    (tmp_path / "program.c").write_text(program_text)
+    flags = perfield_flags("--cflags")
+    subprocess.run(["scorep", "mpicc", *flags, "program.c", "-o", "program"], cwd=tmp_path, check=True)
+    quiet = {"SCOREP_ENABLE_PROFILING": "false", "PERFIELD_FIELDS_EVERY": "1"}
+    result = in_process("./program", env=quiet)
+    assert result.returncode == 0, result.stderr
+    assert "perfield: " not in result.stderr
+    extracts.assert_as_afterwards(result.cwd / "perfield-run", range(3))
