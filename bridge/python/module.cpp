@@ -31,6 +31,7 @@ py::list all_calls() {
 
 void bind_names(py::module_& module) {
   using perfield::identifier;
+  using perfield::inside_fields;
   using perfield::region_fields;
   using perfield::region_stem;
   using perfield::unique_stem;
@@ -42,6 +43,8 @@ void bind_names(py::module_& module) {
   module.def(
       "region_stem", [](const std::string& name) { return region_stem(name); }, py::arg("name"),
       "What the fields of a region of that name begin with.");
+  module.def("inside_fields", &inside_fields, py::arg("stem"),
+             "Names of the fields of what passed inside a region, from its own.");
   module.def("region_fields", &region_fields, py::arg("stem"),
              "Names of a region's fields: time, number of entries, own time.");
   module.def(

@@ -67,6 +67,7 @@ class Recorder {
   Clock clock;
   Regions regions;
   CallSites sites;
+  uint32_t classes_inside = 0;  // of time inside regions that step entries have held, as bits
   Counters counters;
 
  private:

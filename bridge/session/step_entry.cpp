@@ -143,7 +143,9 @@ uint32_t add_times_inside(Recorder& r, Rows& rows, uint32_t region, Carry carry)
   uint32_t n = 0;
   for (uint16_t time_class = 0; most && time_class < kOwnClasses; ++time_class) {
     const uint64_t ns = r.clock.span_ns(longest.of[time_class]);
-    if (ns && rows.add(InsideRow{region, time_class, 0, ns})) ++n;
+    if (!ns || !rows.add(InsideRow{region, time_class, 0, ns})) continue;
+    r.classes_inside |= uint32_t{1} << time_class;
+    ++n;
   }
   return n;
 }

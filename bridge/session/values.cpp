@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "session/step_entry.hpp"
+#include "session/values_inside.hpp"
 #include "session/values_io.hpp"
 #include "stream/decode.hpp"
 #include "stream/field_names.hpp"
@@ -96,13 +97,14 @@ void StepValues::name_regions(Recorder& recorder) {
     const std::string stem = unique_stem(
         place.first, [this](const std::string& name) { return taken_.count(name) > 0; });
     for (const std::string& field : region_fields(stem)) taken_.insert(field);
+    for (const std::string& field : inside_fields(stem)) taken_.insert(field);
     stems_[place] = stem;
     order_.push_back(place);
   }
 }
 
-std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int size,
-                                               bool has_mpi, bool has_io) {
+std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int size, bool has_mpi,
+                                               bool has_io) {
   std::vector<perfield_value> rows;
   StepView step;
   if (!view_step(body_, bytes_, &step)) return rows;
@@ -123,6 +125,7 @@ std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int
   add("minor_faults", double(b.minor_faults));
   add("major_faults", double(b.major_faults));
   const IoValues io = io_values(step);
+  const Watched watched{has_mpi, has_io || io.file_time_s > 0, size == 1};
   has_io = has_io || has_mpi || io.is_seen;
   auto add_io = [&](const char* name, double value) { add(name, has_io ? value : NAN); };
   add_io("io_read_bytes", double(b.io_read_bytes));
@@ -142,6 +145,12 @@ std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int
     of.count += double(row.count);
     of.self += double(row.self_max_ns) * 1e-9;
   }
+  std::map<Place, SecondsInside> seconds;
+  for (size_t n = 0; n < b.n_inside; ++n) {
+    const auto row = row_at<InsideRow>(step.inside, n);
+    const RegionDefinition& d = recorder.regions[row.region];
+    if (row.what < kOwnClasses) seconds[{d.name, d.place}].of[row.what] += double(row.value) * 1e-9;
+  }
   for (const Place& place : order_) {
     const auto names = region_fields(stems_[place]);
     auto found = sums.find(place);
@@ -149,6 +158,10 @@ std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int
     add(names[0], of.time);
     add(names[1], of.count);
     add(names[2], of.self);
+    const auto inside = inside_fields(stems_[place]);
+    for (const auto& [n, value] :
+         values_inside(recorder.classes_inside, of.time, seconds[place], watched))
+      add(inside[n], value);
   }
   add_counters(recorder, step, &rows);
 

@@ -21,6 +21,7 @@ constexpr const char* kFixed[] = {"sent_count",
                                   "mpi_collective_time_s",
                                   "mpi_onesided_time_s",
                                   "mpi_other_time_s",
+                                  "waited_for_time_s",
                                   "step_time_s",
                                   "compute_time_s",
                                   "perfield_time_s",
@@ -58,6 +59,13 @@ bool is_call(const std::string& name) {
   return std::find(std::begin(kCalls), std::end(kCalls), name) != std::end(kCalls);
 }
 
+bool any_field(const std::string& stem, const std::function<bool(const std::string&)>& is_one) {
+  const auto own = region_fields(stem);
+  const auto inside = inside_fields(stem);
+  return std::any_of(own.begin(), own.end(), is_one) ||
+         std::any_of(inside.begin(), inside.end(), is_one);
+}
+
 bool is_plain(unsigned char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
@@ -93,11 +101,15 @@ std::array<std::string, 3> region_fields(const std::string& stem) {
   return fields;
 }
 
+std::array<std::string, kInsideSuffixes.size()> inside_fields(const std::string& stem) {
+  std::array<std::string, kInsideSuffixes.size()> fields;
+  for (size_t n = 0; n < fields.size(); ++n) fields[n] = stem + kInsideSuffixes[n];
+  return fields;
+}
+
 std::string region_stem(std::string_view name) {
   const std::string stem = identifier(name);
-  const auto fields = region_fields(stem);
-  const bool clashes =
-      is_reserved(stem) || is_call(stem) || std::any_of(fields.begin(), fields.end(), is_reserved);
+  const bool clashes = is_reserved(stem) || is_call(stem) || any_field(stem, is_reserved);
   return clashes ? "region_" + stem : stem;
 }
 
@@ -106,8 +118,7 @@ std::string unique_stem(std::string_view name,
   const std::string first = region_stem(name);
   std::string stem = first;
   for (int number = 2;; ++number) {
-    const auto fields = region_fields(stem);
-    if (std::none_of(fields.begin(), fields.end(), is_taken)) return stem;
+    if (!any_field(stem, is_taken)) return stem;
     stem = first + "_" + std::to_string(number);
   }
 }

@@ -14,6 +14,12 @@
 namespace perfield {
 
 inline constexpr std::array<const char*, 3> kRegionSuffixes = {"_time_s", "_count", "_self_time_s"};
+// Of what passed inside it: time in MPI, in its classes in the order of perfield_time_class, in
+// files, and without them.
+inline constexpr std::array<const char*, 9> kInsideSuffixes = {
+    "_mpi_time_s",          "_mpi_p2p_time_s", "_mpi_wait_time_s",  "_mpi_collective_time_s",
+    "_mpi_onesided_time_s", "_mpi_io_time_s",  "_mpi_other_time_s", "_file_time_s",
+    "_compute_time_s"};
 inline constexpr std::array<const char*, 2> kCallSuffixes = {"_count", "_bytes"};
 
 // Every name that no region's field may have.
@@ -29,6 +35,10 @@ std::string region_stem(std::string_view name);
 
 // The names of a region's fields, in the order of kRegionSuffixes.
 std::array<std::string, 3> region_fields(const std::string& stem);
+
+// The names of the fields of what passed inside it, in the order of kInsideSuffixes. A run has
+// those only that occurred in some region; their names are taken all the same.
+std::array<std::string, kInsideSuffixes.size()> inside_fields(const std::string& stem);
 
 // The region's stem, with `_2`, `_3`, ... if one of its fields has a name that is taken.
 std::string unique_stem(std::string_view name,

@@ -34,8 +34,7 @@ class Adaptor:
         self._group = world.comm.Split(int(group_of[world.rank]), world.rank)
         leaders = world.comm.Split(0 if leads else MPI.UNDEFINED, world.rank)
         sources = world.comm.allgather(settings["sources"])
-        self._news = News([], set(), False)
-        self._known_calls: set[int] = set()
+        self._news, self._known = News(), News()
         self._blocks_version, self._blocks = 0, list[bytes]()
         self._last_time = -math.inf
 
@@ -90,20 +89,18 @@ class Adaptor:
         """Tells the ranks that have ParaView what is new; returns whether all ranks have this step."""
         world, news = self._world, self._news
         if entry:
-            new = news_of(world.rank, entry, regions, self._known_calls)
-            self._known_calls |= new.calls
-            news.definitions += new.definitions
-            news.calls |= new.calls
-            news.others |= new.others
-        has_news = bool(news.definitions or news.calls or news.others)
-        all_measure, all_have_it, no_news = world.agree(measuring, int(bool(entry)), int(not has_news))
+            new = news_of(world.rank, entry, regions, self._known)
+            self._known.calls |= new.calls
+            self._known.inside |= new.inside
+            news.add(new)
+        all_measure, all_have_it, no_news = world.agree(measuring, int(bool(entry)), int(not news))
         if not all_measure:
             raise PicturesEnded("measuring has ended on a rank")
         if not all_have_it:  # near record_limit, ranks may differ for a step
             return False
         if not no_news:
             news_of_all = world.comm.allgather(news)
-            self._news = News([], set(), False)
+            self._news = News()
             if self._leader is not None:
                 self._leader.learn(news_of_all)
         return True

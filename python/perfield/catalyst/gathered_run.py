@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +43,23 @@ class Piece:
 @dataclass
 class News:
     """What ranks tell each other when it is new: definitions of regions as (rank, body), numbers of calls in
-    their messages, whether there is time of `other regions`, and which ranks' MPI calls are counted.
+    their messages, of `what` in their tables `inside`, and whether there is time of `other regions`.
     """
 
-    definitions: list[tuple[int, dict[str, Any]]]
-    calls: set[int]
-    others: bool
+    definitions: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+    calls: set[int] = field(default_factory=set)
+    inside: set[int] = field(default_factory=set)
+    others: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.definitions or self.calls or self.inside or self.others)
+
+    def add(self, new: News) -> None:
+        """Takes in more."""
+        self.definitions += new.definitions
+        self.calls |= new.calls
+        self.inside |= new.inside
+        self.others |= new.others
 
 
 class GatheredRun:
@@ -59,10 +70,8 @@ class GatheredRun:
         self.info = read_info(path)
         self.n_ranks = len(sources)
         self._sources = Sources(sources)
-        self._definitions: list[tuple[int, dict[str, Any]]] = []
+        self._known = News()
         self._table = RegionTable()
-        self._calls: set[int] = set()
-        self._others = False
         self._pieces: dict[int, Piece] = {}
         self._blocks: dict[int, tuple[int, dict[int, Block]]] = {}
         self._frame: Frame | None = None
@@ -70,10 +79,8 @@ class GatheredRun:
     def learn(self, news: Iterable[News]) -> None:
         """Takes in what is new on all ranks of the program."""
         for new in news:
-            self._definitions += new.definitions
-            self._calls |= new.calls
-            self._others |= new.others
-        self._table.update(self._definitions, self.n_ranks, self._others)
+            self._known.add(new)
+        self._table.update(self._known.definitions, self.n_ranks, self._known.others)
 
     def take(self, index: int, pieces: Iterable[Piece]) -> bool:
         """Makes these the newest step; returns whether a mesh changed."""
@@ -90,9 +97,13 @@ class GatheredRun:
             self._blocks[piece.rank] = piece.mesh_version, blocks
         ranks = np.array(list(self._pieces), dtype=np.int64)
         tables = _bridge.decode_steps([piece.entry for piece in self._pieces.values()])
-        calls = [SENDING_CALLS[number] for number in sorted(self._calls) if number in SENDING_CALLS]
+        known = self._known
+        calls = [SENDING_CALLS[number] for number in sorted(known.calls) if number in SENDING_CALLS]
         place = {"kind": "step", "index": index, "partial": False}
-        self._frame = build_frame(place, [(ranks, tables)], self.n_ranks, self._table, calls, self._sources)
+        facts = self.n_ranks, self._table, calls, self._sources, known.inside
+        self._frame = build_frame(place, [(ranks, tables)], *facts)
+        if len(ranks) < self.n_ranks:  # who waits for a rank may be elsewhere
+            self._frame.values["waited_for_time_s"][:] = np.nan
         return changed
 
     @property
@@ -125,12 +136,13 @@ class GatheredRun:
         return {(block, field.name): field for block, field in piece.fields} if piece else {}
 
 
-def news_of(rank: int, entry: bytes, definitions: Iterable[bytes], known: set[int]) -> News:
-    """What a rank has to tell. definitions : bodies of region entries; known : calls that it told before."""
+def news_of(rank: int, entry: bytes, definitions: Iterable[bytes], known: News) -> News:
+    """What a rank has to tell. definitions : bodies of region entries; known : what it told before."""
     tables = _bridge.decode_steps([entry])
-    calls = set(tables["messages"]["call"].tolist()) - known
+    calls = set(tables["messages"]["call"].tolist()) - known.calls
+    inside = set(tables["inside"]["what"].tolist()) - known.inside
     others = bool((tables["regions"]["id"] == _OTHER_REGIONS).any())
-    return News([(rank, json.loads(body)) for body in definitions], calls, others)
+    return News([(rank, json.loads(body)) for body in definitions], calls, inside, others)
 
 
 def own_field(

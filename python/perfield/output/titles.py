@@ -17,6 +17,7 @@ WORDS = {
     "received_bytes": "bytes received",
     "empty_count": "empty messages",
     "largest_bytes": "largest message",
+    "waited_for_time_s": "time that others waited for the rank",
     "peer_count": "ranks with messages from or to it",
     "resident_bytes": "resident memory",
     "perfield_time_s": "time of perfield itself",
@@ -38,6 +39,15 @@ WORDS = {
 REGION_ENDINGS = {
     "_time_per_cell_s": "time per cell",
     "_self_time_s": "self time",
+    "_mpi_time_s": "time in MPI",
+    "_mpi_p2p_time_s": "point-to-point time in MPI",
+    "_mpi_wait_time_s": "wait time in MPI",
+    "_mpi_collective_time_s": "collective time in MPI",
+    "_mpi_onesided_time_s": "one-sided time in MPI",
+    "_mpi_io_time_s": "time in MPI-IO",
+    "_mpi_other_time_s": "other time in MPI",
+    "_file_time_s": "time in files",
+    "_compute_time_s": "compute time",
     "_time_s": "time",
     "_count": "entries",
 }

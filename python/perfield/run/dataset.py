@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from perfield.run.fields import description, region_fields
+from perfield.run.fields import description, inside_fields, region_fields
 
 if TYPE_CHECKING:
     from perfield.run.run import Run
 
-_REGION_VARIABLES = {"region_time_s": 0, "region_count": 1, "region_self_time_s": 2}
 _TABLES = {
     "message": ("messages", ("source", "target", "call", "count", "bytes", "empty", "largest")),
     "arrival": ("received", ("source", "target", "call", "count", "bytes", "empty", "largest")),
@@ -25,14 +24,16 @@ _UNITS = {"bytes": "B", "largest": "B", "time_s": "s", "count": "1", "empty": "1
 def dataset(run: Run) -> xr.Dataset:
     """The run as a Dataset with dimensions step, rank and region; NaN where absent.
 
-    Fields are (step, rank); `region_time_s`, `region_count`, `region_self_time_s` are (step, rank, region),
-    region being the name that the region's fields begin with (`region_name`: its own). Messages are sparse
-    tables with dimensions message, arrival (as the receivers counted) and waited: `message_step`,
-    `message_source`, ...; steps are positions in `step`.
+    Fields are (step, rank); `region_time_s`, `region_count`, `region_self_time_s` and, where there were calls
+    inside regions, `region_mpi_time_s`, ..., `region_compute_time_s` are (step, rank, region), region being
+    the name that the region's fields begin with (`region_name`: its own). Messages are sparse tables with
+    dimensions message, arrival (as the receivers counted) and waited: `message_step`, `message_source`, ...;
+    steps are positions in `step`.
     """
     frames = list(run.frames())
     stems = list(dict.fromkeys(region.field for region in run.regions))
-    of_region = {name for stem in stems for name in region_fields(stem)}
+    of_region = {name for stem in stems for name in region_fields(stem) + inside_fields(stem)}
+    known = set(frames[0].values if frames else {})
     own = of_region | {"rank"}
     names = [name for name in (frames[0].values if frames else {}) if name not in own]
     variables: dict[str, tuple] = {}
@@ -42,12 +43,15 @@ def dataset(run: Run) -> xr.Dataset:
         if field.direction:
             attributes["better"] = field.direction
         variables[name] = (("step", "rank"), np.stack([frame.values[name] for frame in frames]), attributes)
-    for variable, kind in _REGION_VARIABLES.items():
+    for kind, variable in enumerate(region_fields("region") + inside_fields("region")):
+        of_stems = [(region_fields(stem) + inside_fields(stem))[kind] for stem in stems]
+        if kind >= len(region_fields("region")) and not known.intersection(of_stems):
+            continue
         values = np.full((len(frames), run.n_ranks, len(stems)), np.nan)
-        for column, stem in enumerate(stems):
+        for column, name in enumerate(of_stems):
             for row, frame in enumerate(frames):
-                values[row, :, column] = frame.values[region_fields(stem)[kind]]
-        unit = "1" if kind == 1 else "s"
+                values[row, :, column] = frame.values[name]
+        unit = "1" if variable.endswith("_count") else "s"
         variables[variable] = (("step", "rank", "region"), values, {"units": unit})
     for prefix, (attribute, columns) in _TABLES.items():
         tables = [getattr(frame, attribute) for frame in frames]

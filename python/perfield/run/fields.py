@@ -6,6 +6,7 @@ All fields are one number per rank of the measured world, NaN where absent; the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container
 from dataclasses import dataclass
 from functools import cache
@@ -56,6 +57,27 @@ FIELDS: tuple[Field, ...] = (
     Field("<region>_time_s", "s", "time inside the region, of the thread that spent longest in it", "lower"),
     Field("<region>_count", "1", "times that the region was entered, over all threads"),
     Field("<region>_self_time_s", "s", "the region's time without the regions inside it", "lower"),
+    Field(
+        "<region>_mpi_time_s",
+        "s",
+        "time in MPI calls inside the region, of the thread that spent most in calls there",
+        "lower",
+        "computed",
+    ),
+    *(
+        Field(
+            f"<region>_mpi_{name}_time_s", "s", f"time inside the region in {_CLASS_MEANINGS[name]}", "lower"
+        )
+        for name in TIME_CLASSES
+    ),
+    Field("<region>_file_time_s", "s", "time inside the region of reading and writing files", "lower"),
+    Field(
+        "<region>_compute_time_s",
+        "s",
+        "the region's time without that in MPI and in files, at least 0",
+        "lower",
+        "computed",
+    ),
     Field("<call>_count", "1", "messages that the rank sent, put or fetched by this MPI call"),
     Field("<call>_bytes", "B", "their bytes"),
     Field("sent_count", "1", "messages that the rank sent, put or fetched, by any call"),
@@ -65,6 +87,13 @@ FIELDS: tuple[Field, ...] = (
     Field("peer_count", "1", "different ranks that it exchanged messages with", "", "computed"),
     Field("mpi_time_s", "s", "time in MPI calls of any class", "lower", "computed"),
     *(Field(f"mpi_{name}_time_s", "s", f"time in {_CLASS_MEANINGS[name]}", "lower") for name in TIME_CLASSES),
+    Field(
+        "waited_for_time_s",
+        "s",
+        "time that all other ranks together waited for this one, where a wait tells for whom it was",
+        "lower",
+        "computed",
+    ),
     Field("step_time_s", "s", f"measured time between the step's begin and end; {_PER_STEP}", "lower"),
     Field(
         "compute_time_s",
@@ -103,6 +132,15 @@ def region_fields(stem: str) -> tuple[str, ...]:
     return tuple(_bridge.region_fields(stem))
 
 
+@cache
+def inside_fields(stem: str) -> tuple[str, ...]:
+    """Names of the fields of what passed inside a region: time in MPI (`<stem>_mpi_time_s`), in each class of
+    MPI (`<stem>_mpi_<class>_time_s`, in the order of TIME_CLASSES), in files (`<stem>_file_time_s`), and
+    without them (`<stem>_compute_time_s`). A run has those only that occurred in some region.
+    """
+    return tuple(_bridge.inside_fields(stem))
+
+
 def identifier(name: str) -> str:
     """A name that any expression takes: what is no ASCII letter, digit or underscore becomes `_`; a leading
     digit gets `_` before it.
@@ -139,10 +177,17 @@ def description(name: str, region: str | None = None) -> Field:
             return field
     for field in FIELDS:
         kind, _, suffix = field.name.partition(">")
-        if kind == "<region" and region is not None and name.endswith(suffix):
+        if kind == "<region" and region is not None and _is_of(region, name, suffix):
             return Field(
                 name, field.unit, f"region '{region}': {field.meaning}", field.direction, field.source
             )
         if kind == "<call" and name.removesuffix(suffix) in SENDING_CALLS.values():
             return Field(name, field.unit, field.meaning, field.direction, field.source)
     raise KeyError(f"'{name}' is no field; perfield.run.fields.FIELDS lists them")
+
+
+def _is_of(region: str, name: str, suffix: str) -> bool:
+    """Whether a field's name is that of the region, numbered or not, and the suffix."""
+    return name.endswith(suffix) and bool(
+        re.fullmatch(re.escape(sanitised(region)) + r"(_\d+)?", name.removesuffix(suffix))
+    )

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from perfield.run.fields import CALL_NAMES, FETCHING_CALLS, SENDING_CALLS, TIME_CLASSES, region_fields
+from perfield.run.inside_values import add_inside
 from perfield.run.io_values import add_io, file_times
 from perfield.run.regions import RegionTable
 from perfield.run.sources import Sources
@@ -84,12 +85,14 @@ def build_frame(
     regions: RegionTable,
     calls: list[str],
     sources: Sources,
+    inside: Collection[int] = (),
 ) -> Frame:
     """Puts a frame together from step entries.
 
     place : kind, index and partial of the Frame. parts : (rank of each entry, tables as _bridge.read_steps
     gives them); where a rank has several entries, they are added up. calls : names of the sending calls
-    that the run's frames have fields of. sources : of the ranks, in their order.
+    that the run's frames have fields of. sources : of the ranks, in their order. inside :
+    numbers of `what` in the tables `inside` of the run.
     """
     ranks, steps, tables = _joined(parts)
     present = np.zeros(n_ranks, dtype=bool)
@@ -107,6 +110,8 @@ def build_frame(
     has_mpi[tables["calls"][0][of_mpi]] = has_mpi[tables["messages"][0]] = True
     add_io(values, has_mpi | (present & sources["io"]), *tables["calls"])
     _mpi_times(values, has_mpi, *tables["calls"])
+    has_files = (present & sources["io"]) | (file_times(n_ranks, *tables["calls"]) > 0)
+    add_inside(values, block_values, regions, inside, has_mpi, has_files, *tables["inside"])
     messages, received = _message_values(values, has_mpi, calls, *tables["messages"])
 
     rank, rows = tables["waits"]
@@ -117,6 +122,9 @@ def build_frame(
         rows["count"],
         rows["ns"] / 1e9,
     )
+    known = (waits["peer"] >= 0) & (waits["peer"] < n_ranks) & (waits["peer"] != rank)
+    others = _summed(n_ranks, waits["peer"][known], waits["time_s"][known])
+    values["waited_for_time_s"] = np.where(has_mpi, others, np.nan)
     mesh_version = np.zeros(n_ranks, dtype=np.int64)
     mesh_version[ranks] = steps["mesh_version"]
     times = steps["time"][np.isfinite(steps["time"])]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perfield.run.fields import OTHER_REGIONS, region_fields, unique_stem
+from perfield.run.fields import OTHER_REGIONS, inside_fields, region_fields, unique_stem
 from perfield.run.streams import whole
 
 
@@ -92,7 +92,7 @@ class RegionTable:
     def _add(self, name: str, block: int, site: int, file: str, line: int) -> None:
         if (name, site) not in self._stem_of:
             stem = unique_stem(name, self._taken)
-            self._taken.update(dict.fromkeys(region_fields(stem)))
+            self._taken.update(dict.fromkeys(region_fields(stem) + inside_fields(stem)))
             self._stem_of[name, site] = len(self.stems)
             self.stems.append(stem)
         self._number_of[name, block, site] = len(self.regions)

@@ -182,6 +182,7 @@ class Run:
         self._calls = [
             SENDING_CALLS[number] for number in sorted(streams.message_calls()) if number in SENDING_CALLS
         ]
+        self._inside = streams.inside_kinds()
         names = list(self.groups)
         self._group = np.array([names.index(_group(r)) if r else -1 for r in self.ranks], dtype=np.int64)
         self._has_ended = np.isin(np.arange(size), list(self.ends))
@@ -201,7 +202,8 @@ class Run:
         parts = [(streams.places["rank"][here], tables) for here, tables in streams.steps(rows)]
         partial = self._is_partial(index, streams.places["rank"][rows])
         place = {"kind": kind, "index": index, "partial": partial}
-        return build_frame(place, parts, self.n_ranks, self._regions, self._calls, self._sources)
+        facts = (self.n_ranks, self._regions, self._calls, self._sources, self._inside)
+        return build_frame(place, parts, *facts)
 
     def _is_partial(self, index: int, ranks: np.ndarray) -> bool:
         """Whether a rank of a group that got here has neither this step, nor a later one, nor ended."""

@@ -55,7 +55,9 @@ class Streams:
 
     def of_type(self, name: str) -> np.ndarray:
         """Row numbers in `places` of the entries of a type that this version knows."""
-        return np.flatnonzero((self.places["type"] == TYPES[name]) & (self.places["version"] == VERSIONS[name]))
+        return np.flatnonzero(
+            (self.places["type"] == TYPES[name]) & (self.places["version"] == VERSIONS[name])
+        )
 
     def json(self, name: str) -> Iterator[tuple[np.void, dict]]:
         """(place, body) of the entries of a type whose body is JSON; each is read and parsed once."""

@@ -87,7 +87,7 @@ def test_after_a_step_the_values_are_those_of_its_frame_to_the_last_bit(measured
         n=2,
         before=TELL,
     )
-    computed_later = {"node_id", "package_id", "core_id"}
+    computed_later = {"node_id", "package_id", "core_id", "waited_for_time_s"}
     for step in range(3):
         frame = run.frame(step)
         for rank in range(2):
@@ -106,6 +106,7 @@ def test_after_a_step_the_values_are_those_of_its_frame_to_the_last_bit(measured
             assert told("size", str(step), rank) == [["2"]]
     assert told_fields("1", 1)["region_isend_count"] == 1
     assert "_2nd__flux__time_s" in told_fields("0", 0)
+    assert told_fields("0", 0)["region_step_mpi_onesided_time_s"] > 0
     assert told("size", "after") == [["0"]]
     assert told("field", "after") == []
 
