@@ -27,7 +27,9 @@ bool fetches(uint16_t call) { return call == PERFIELD_CALL_get || call == PERFIE
 
 // Whether a `rank` or `end` entry names MPI among its sources.
 bool names_mpi(const std::string& text) {
-  return json_value(text, "sources").find("\"pmpi\"") != std::string::npos;
+  const std::string sources = json_value(text, "sources");
+  return sources.find("\"pmpi\"") != std::string::npos ||
+         sources.find("\"scorep-mpi\"") != std::string::npos;
 }
 
 // Names and sizes of the stream files in a folder, by name.

@@ -40,14 +40,14 @@ START = DEFINITIONS + call("MPI_Init", "init_mpp", f"end_collective {WORLD} -1 1
 
 @pytest.fixture
 def play(build_c, plain_environment, counted_in, tmp_path):
-    """play(script): what rank 2 of 4 counts when the host plays it; (Counted, what stands on stderr)."""
+    """play(script, **environment): what rank 2 of 4 counts of it; (Counted, what it says)."""
     host = build_c(HOST, "-ldl", "-lpthread", mpi=False)
 
-    def run(script: str):
+    def run(script: str, **environment: str):
         places = {"RANK": str(RANK), "SIZE": str(SIZE), "LD_LIBRARY_PATH": os.fspath(LIBRARIES)}
         result = subprocess.run(
             [host],
-            env={**plain_environment, **places},
+            env={**plain_environment, **places, **environment},
             input=script,
             cwd=tmp_path,
             capture_output=True,
@@ -116,6 +116,15 @@ def test_calls_and_their_time_are_counted_by_class(play):
     assert counted.calls == {(RANK, "waitall"): 2, (RANK, "send"): 1}
     assert counted.class_s[RANK, "wait"] >= 0.02
     assert counted.class_s[RANK, "p2p"] < 0.01
+
+
+def test_step_without_calls_of_mpi_has_no_time_in_it_rather_than_an_unknown_one(play, tmp_path):
+    steps = "".join(f"enter 400\n{inside}exit 400\n" for inside in (call("MPI_Send"), ""))
+    counted, _ = play(f"{START}region 400 step\n{steps}", PERFIELD_STEP_REGION="step")
+    run = perfield.open(tmp_path / "perfield-run")
+    assert [frame.values["mpi_time_s"][RANK] > 0 for frame in run.frames()] == [True, False]
+    assert run.frame(1).values["mpi_time_s"][RANK] == run.frame(1).values["sent_count"][RANK] == 0
+    assert counted.ends[RANK]["sources"] == ["scorep", "scorep-mpi"]
 
 
 def test_collectives_count_their_bytes_and_non_blocking_ones_when_they_are_complete(play):
