@@ -64,6 +64,16 @@ struct FunctionChoice::LaterFile {
   LaterFile* next;
 };
 
+bool FunctionChoice::program_has_hooks() noexcept {
+  bool found = false;
+  visit_files(
+      [](void* answer, const LoadedFile& file) {
+        if (asks_for(file, kHook)) *static_cast<bool*>(answer) = true;
+      },
+      &found);
+  return found;
+}
+
 void FunctionChoice::begin() noexcept {
   if (!perfield_source_follows_functions()) return;
   visit_files(

@@ -23,6 +23,9 @@ struct Function {
 
 class FunctionChoice {
  public:
+  // Whether any file that is loaded now calls the hooks.
+  static bool program_has_hooks() noexcept;
+
   // Looks at the files that are loaded now, if the configuration may choose any function.
   void begin() noexcept;
   // For good: in a child, say, which is no rank.

@@ -8,9 +8,11 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 
 #define PERFIELD_BUILDING_LIBRARY  // calls libperfield.so itself, which this library needs
 #include "include/perfield.h"
+#include "recorder/events.h"
 #include "recorder/functions.h"
 #include "sources/function_choice.hpp"
 
@@ -48,9 +50,27 @@ __attribute__((noinline)) void leave(uintptr_t address) noexcept {
   inside = false;
 }
 
+bool in_child = false;  // which is no rank
+
 __attribute__((constructor)) void begin() {
   choice.begin();
-  pthread_atfork(nullptr, nullptr, [] { choice.end(); });
+  pthread_atfork(nullptr, nullptr, [] {
+    choice.end();
+    in_child = true;
+  });
+}
+
+// A program without MPI is measured from its first region on: it may end with an empty run
+// directory, whose name leaves the environment when measuring starts.
+__attribute__((destructor)) void say_if_nothing_was_measured() {
+  if (in_child || !std::getenv("PERFIELD_RUN") || dlsym(RTLD_DEFAULT, "PMPI_Init") ||
+      !perfield::FunctionChoice::program_has_hooks())
+    return;
+  perfield_source_tell(
+      "functions-none",
+      "nothing was measured: this program does not use MPI, and it entered no function that "
+      "`regions` or `step_region` names (a lone * names none); name some, as in "
+      "PERFIELD_REGIONS='solve*,flow::*' PERFIELD_STEP_REGION=time_step");
 }
 
 }  // namespace

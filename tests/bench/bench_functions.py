@@ -12,7 +12,9 @@ import programs
 from report import figure
 
 HOOK_NS = 5  # above the empty hooks of the C library
-SOURCE = Path(__file__).resolve().parent / "programs/functions.c"
+HERE = Path(__file__).resolve().parent
+SOURCE = HERE / "programs/functions.c"
+MANY = HERE.parent / "bridge/sources/programs/many_functions.c"
 
 
 def main() -> None:
@@ -31,6 +33,21 @@ def main() -> None:
         for regions, label in (("chosen", "another function is a region"), ("*", "no function is a region")):
             added = [value - bare for value in hooks(measured=True, regions=regions)]
             figure(f"a hook of a function that is not chosen, added ({label})", added, "ns", target=HOOK_NS)
+        many_functions(Path(name) / "many")
+
+
+def many_functions(program: Path) -> None:
+    """Hooks of the 90,000 functions of a program that are not chosen, one after the other: out of cache."""
+    subprocess.run(["gcc", "-O2", MANY, "-o", program], check=True)
+
+    def hooks(measured: bool) -> list[float]:
+        printed = programs.run(1, program, 41, 7, measured=measured, PERFIELD_REGIONS="f*7")
+        return [float(line) for line in printed.split()]
+
+    bare = statistics.median(hooks(measured=False))
+    added = [value - bare for value in hooks(measured=True)]
+    what = "a hook of one of 90,000 functions that are not chosen, added (10,000 others are regions)"
+    figure(what, added, "ns", target=HOOK_NS)
 
 
 if __name__ == "__main__":

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 import perfield
 
+PROGRAMS = Path(__file__).resolve().parent / "programs"
 HOOKS = "-finstrument-functions"
 STEPS, CALLS = 3, 5
 
@@ -45,11 +48,11 @@ MAIN = "int main() { for (int i = 0; i < 3; ++i) time_step(); }\n"
 
 @pytest.fixture
 def follow(execute, tmp_path):
-    """follow(program, regions, step_region="time_step"): runs it; the Run and the finished process."""
+    """follow(program, regions, step_region="time_step", *arguments, **environment): Run and process."""
 
-    def run(program, regions: str, step_region: str = "time_step"):
-        env = {"PERFIELD_REGIONS": regions, "PERFIELD_STEP_REGION": step_region}
-        result = execute("perfield-exec", program, env=env)
+    def run(program, regions: str, step_region: str = "time_step", *arguments, **environment):
+        env = {"PERFIELD_REGIONS": regions, "PERFIELD_STEP_REGION": step_region, **environment}
+        result = execute("perfield-exec", program, *arguments, env=env)
         assert result.returncode == 0, result.stderr
         return perfield.open(tmp_path / "perfield-run"), result
 
@@ -101,6 +104,66 @@ def test_functions_that_are_left_by_an_exception_or_a_jump_keep_the_counts_right
     assert len(run) == STEPS
     for function in ("fail", "recover", "leap", "dive"):
         assert counts(run, f"{function}_count") == [1] * STEPS
+
+
+@pytest.mark.parametrize("option", [HOOKS, f"{HOOKS}-after-inlining"])
+def test_clang_s_functions_are_counted_as_those_of_gcc(follow, tmp_path, option):
+    if not shutil.which("clang++"):
+        pytest.skip("clang++ is not installed")
+    (tmp_path / "flow.cpp").write_text(FLOW + MAIN)
+    words = ["clang++", "-O1", "-std=c++17", "-fno-inline", option, "flow.cpp", "-o", "flow", "-pthread"]
+    subprocess.run(words, cwd=tmp_path, check=True)
+    run, _ = follow(tmp_path / "flow", "advance,relax,fail,dive")
+    expected = {"advance": CALLS + 1, "relax": CALLS + 1, "fail": 1, "dive": 1}
+    assert {name: counts(run, f"{name}_count") for name in expected} == {
+        name: [calls] * STEPS for name, calls in expected.items()
+    }
+
+
+RECURSION = """
+#include <sys/wait.h>
+#include <unistd.h>
+extern "C" int deep(int n) { return n ? 1 + deep(n - 1) : 0; }
+extern "C" void relax() {}
+extern "C" void time_step() {
+  deep(999);
+  relax();
+  if (fork() == 0) {
+    for (int i = 0; i < 50; ++i) relax();
+    _exit(0);
+  }
+  int status = 1;
+  wait(&status);
+  if (status == 0) relax();
+}
+"""
+
+
+def test_each_level_of_a_deep_recursion_is_counted(build_c, follow):
+    program = build_c(RECURSION + MAIN, HOOKS, name="recursion.cpp", mpi=False)
+    run, _ = follow(program, "deep")
+    assert counts(run, "deep_count") == [1000] * STEPS
+
+
+def test_functions_of_a_forked_child_are_not_this_rank_s(build_c, follow):
+    program = build_c(RECURSION + MAIN, HOOKS, name="recursion.cpp", mpi=False)
+    run, _ = follow(program, "relax")
+    assert counts(run, "relax_count") == [2] * STEPS
+
+
+def test_10000_of_100000_functions_are_told_apart(build_c, follow):
+    program = build_c(PROGRAMS / "many_functions.c", mpi=False)
+    run, _ = follow(program, "f*7", "f0", STEPS, PERFIELD_MAX_REGIONS="12000")
+    assert len(run.regions) == 10000
+    for region in run.regions:
+        later = counts(run, f"{region.field}_count")[1:]  # what comes before the first step is setup
+        assert later == [1] * (STEPS - 1), region.name
+
+
+@pytest.mark.parametrize("regions", ["*", "no_such_function"])
+def test_program_in_which_no_chosen_function_is_entered_says_so(execute, flow, regions):
+    result = execute("perfield-exec", flow, env={"PERFIELD_REGIONS": regions})
+    assert (result.returncode, result.stderr.count("nothing was measured")) == (0, 1), result.stderr
 
 
 def test_calls_on_all_threads_are_counted(build_c, follow):
