@@ -51,23 +51,22 @@ void ireceive(Location*, uint64_t, int source, Handle communicator, uint32_t, ui
   if (counts()) perfield_received(peer_of(source, communicator), bytes);
 }
 
-void transfer(perfield_call otherwise, uint64_t bytes) noexcept {
-  if (!counts()) return;
+// Score-P tells of copies to and from devices by the same events, at times of its own choosing.
+void transfer(uint64_t bytes) noexcept {
+  if (!counts() || !kSends[open_call.kind] ||
+      kTimeClassOfCall.of[open_call.kind] != PERFIELD_CLASS_onesided)
+    return;
   advise_wrappers();
-  count_sent(otherwise, kPeerUnknown, bytes);
+  perfield_message(open_call.kind, kPeerUnknown, bytes);
 }
 
-void put(Location*, uint64_t, Handle, uint32_t, uint64_t bytes, uint64_t) {
-  transfer(PERFIELD_CALL_put, bytes);
-}
+void put(Location*, uint64_t, Handle, uint32_t, uint64_t bytes, uint64_t) { transfer(bytes); }
 
-void get(Location*, uint64_t, Handle, uint32_t, uint64_t bytes, uint64_t) {
-  transfer(PERFIELD_CALL_get, bytes);
-}
+void get(Location*, uint64_t, Handle, uint32_t, uint64_t bytes, uint64_t) { transfer(bytes); }
 
 void change(Location*, uint64_t, Handle, uint32_t, uint32_t, uint64_t bytes_sent, uint64_t,
             uint64_t) {
-  transfer(PERFIELD_CALL_accumulate, bytes_sent);
+  transfer(bytes_sent);
 }
 
 // --- collectives --------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ WORLD, REVERSED, WINDOW = 700, 800, 900  # handles
 NAMES = """
     MPI_Init MPI_Send MPI_Isend MPI_Sendrecv MPI_Recv MPI_Waitall MPI_Put MPI_Get MPI_Fetch_and_op
     MPI_Allreduce MPI_Iallreduce MPI_Comm_split MPI_File_open MPI_File_write_at MPI_File_read_all
-    MPI_Comm_rank MPI_Startall
+    MPI_Comm_rank MPI_Startall MPI_Barrier
 """
 FUNCTIONS = {name: 4 * number for number, name in enumerate(NAMES.split(), 1)}
 DEFINITIONS = "".join(f"region {handle} {name}\n" for name, handle in FUNCTIONS.items())
@@ -109,6 +109,13 @@ def test_without_the_collective_of_mpi_init_no_communicator_is_taken_for_the_wor
     script = DEFINITIONS + call("MPI_Init", "init_mpp") + beginning
     counted, _ = play(script + call("MPI_Send", f"send 0 {REVERSED} 7 24"))
     assert counted.sent_by(RANK) == {("send", UNKNOWN): (1, 24)}
+
+
+def test_copies_to_devices_are_no_transfers_between_ranks(play):
+    copies = (f"put {WINDOW} 0 400 1", f"get {WINDOW} 0 400 2")
+    counted, errors = play(START + call("MPI_Barrier", *copies) + "".join(f"{line}\n" for line in copies))
+    assert not counted.messages
+    assert "LD_PRELOAD" not in errors
 
 
 def test_calls_and_their_time_are_counted_by_class(play):

@@ -6,9 +6,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import subprocess
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,22 +26,6 @@ pytestmark = pytest.mark.skipif(shutil.which("scorep") is None, reason="there is
 AROUND = {(rank, "isend", (rank + 1) % RANKS): (1, 80) for rank in range(RANKS)}
 BACKWARDS = {(RANKS - 1, "send", RANKS - 2): (1, 800), (RANKS - 1, "put", 0): (1, 400)}
 STUBS = {(rank, call, UNKNOWN): moved for (rank, call, _), moved in BACKWARDS.items()}
-
-
-@pytest.fixture(scope="session")
-def with_scorep(tmp_path_factory) -> Callable[..., Path]:
-    """with_scorep(source, *flags, options=()): the program, built by its MPI compiler behind scorep."""
-    folder = tmp_path_factory.mktemp("scorep")
-
-    def build(source: Path, *flags: str, options: tuple[str, ...] = ()) -> Path:
-        program = folder / f"{source.stem}-{source.suffix[1:]}{''.join(options).replace('/', '-')}"
-        compiler = "mpicc" if source.suffix == ".c" else "mpif90"
-        words = ["scorep", *options, compiler, "-O1", *flags, source, "-o", program]
-        if not program.exists():
-            subprocess.run(list(map(str, words)), cwd=folder, check=True, timeout=300)
-        return program
-
-    return build
 
 
 def sent(counted) -> dict[tuple[int, str, int], tuple[int, int]]:
@@ -72,6 +54,19 @@ def test_alone_it_counts_unknown_peers_exactly_and_its_two_lines_cure_that(with_
     result = mpirun(RANKS, program, env={**ALONE, **cure})
     assert result.returncode == 0, result.stderr
     assert sent(counted_in(result.cwd / "perfield-run")) == AROUND | BACKWARDS
+
+
+def test_export_lines_of_perfield_env_do_what_perfield_run_does(
+    with_scorep, perfield_cli, mpirun, counted_in, tmp_path
+):
+    program = with_scorep(PROGRAMS / "reversed_ranks.c")
+    lines = perfield_cli("env", "--scorep", program, cwd=tmp_path).stdout.splitlines()
+    env = dict(shlex.split(line)[1].split("=", 1) for line in lines)
+    result = mpirun(RANKS, program, env={**QUIET, **env}, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    counted = counted_in(tmp_path / "perfield-run")
+    assert sent(counted) == AROUND | BACKWARDS
+    assert {"scorep", "pmpi"} <= set(counted.ends[0]["sources"])
 
 
 def test_alone_it_counts_the_same_calls_as_the_wrappers(with_scorep, mpirun, bin_dir, counted_in):
