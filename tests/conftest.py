@@ -242,6 +242,22 @@ def build_c(
 
 
 @pytest.fixture(scope="session")
+def with_scorep(tmp_path_factory) -> Callable[..., Path]:
+    """with_scorep(source, *flags, options=()): the program, built by its MPI compiler behind scorep."""
+    folder = tmp_path_factory.mktemp("scorep")
+
+    def build(source: Path, *flags: str, options: tuple[str, ...] = ()) -> Path:
+        program = folder / f"{source.stem}-{source.suffix[1:]}{''.join(options).replace('/', '-')}"
+        compiler = "mpicc" if source.suffix == ".c" else "mpif90"
+        words = ["scorep", *options, compiler, "-O1", *flags, source, "-o", program]
+        if not program.exists():
+            subprocess.run(list(map(str, words)), cwd=folder, check=True, timeout=300)
+        return program
+
+    return build
+
+
+@pytest.fixture(scope="session")
 def heat3d(perfield_flags: Callable[[str], list[str]], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The heat case, built as its users build it, against the installed package."""
     build = tmp_path_factory.mktemp("heat3d")

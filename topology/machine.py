@@ -63,10 +63,11 @@ class Machine:
 
 
 def flat_machine(pus: set[int]) -> Machine:
-    """A machine of which only some PUs are known: a row of PUs, marked as not described."""
-    numbers = tuple(sorted(pus)) or (0,)
+    """A machine of which only some PUs are known: a row of PUs, marked as not described. Where none is known,
+    it has one position that is no PU."""
+    numbers = tuple(sorted(pus))
     parts = tuple(Part("pu", pu, position, position + 1) for position, pu in enumerate(numbers))
-    return Machine(numbers, parts, described=False)
+    return Machine(numbers or (0,), parts, described=False)
 
 
 def parse_cpuset(text: str) -> tuple[int, ...]:

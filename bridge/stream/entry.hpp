@@ -27,7 +27,12 @@ enum class EntryType : uint16_t {
 constexpr uint16_t body_version(EntryType type) { return type == EntryType::step ? 2 : 1; }
 
 enum class StepKind : uint16_t { step = 0, setup = 1, teardown = 2 };
-enum StepFlags : uint16_t { kStepPaused = 1, kStepLabelFell = 2, kStepNotMeasured = 4 };
+enum StepFlags : uint16_t {
+  kStepPaused = 1,
+  kStepLabelFell = 2,
+  kStepNotMeasured = 4,
+  kStepNoProcess = 8  // of a trace: figures of the process and of perfield are not known
+};
 
 struct EntryHeader {
   unsigned char marker[8];

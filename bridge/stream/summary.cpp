@@ -225,6 +225,7 @@ std::string own_line(const RunTotals& run) {
       std::max_element(run.memory.begin(), run.memory.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   for (const auto& own : run.memory) bytes += own.second;
+  if (!bytes) return "";  // the run was measured by others
   std::string text;
   // Its own time lies in no step, so both together are the run's.
   if (all_ns) text = text_of_share(double(own_ns) / double(all_ns + own_ns)) + " of the time; ";

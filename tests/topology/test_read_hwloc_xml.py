@@ -115,6 +115,10 @@ def test_no_directory_of_machines_is_no_error(tmp_path):
     assert read_machines(tmp_path / "absent") == ({}, [])
 
 
+def test_a_flat_machine_of_which_no_pu_is_known_has_none():
+    assert flat_machine(set()).parts == ()
+
+
 def test_a_flat_machine_has_its_pus_only_and_says_so():
     machine = flat_machine({8, 3})
     assert machine.pus == (3, 8)

@@ -44,6 +44,8 @@ _TABLES = {  # of a step entry -> where an entry's rows begin
     "calls": "call_start",
     "inside": "inside_start",
 }
+NO_PROCESS = 8  # flag of an entry: figures of the process and of perfield are not known
+_OF_PROCESS = tuple(n for n in _COPIED if n not in ("step_time_s", "io_read_bytes", "io_write_bytes"))
 _STATES = ("resident_bytes", "pu_id")  # of the moment; all others add up
 
 
@@ -104,6 +106,8 @@ def build_frame(
         values[name] = np.full(n_ranks, np.nan)
         values[name][ranks] = numbers if name in _STATES else _summed(n_ranks, ranks, numbers)[ranks]
     values["pu_id"][values["pu_id"] < 0] = np.nan
+    for name in _OF_PROCESS:
+        values[name][ranks[steps["flags"] & NO_PROCESS != 0]] = np.nan
     block_values = _region_values(values, n_ranks, regions, *tables["regions"])
     has_mpi = present & sources["pmpi"]
     of_mpi = tables["calls"][1]["time_class"] < len(TIME_CLASSES)

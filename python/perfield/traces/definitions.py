@@ -13,7 +13,7 @@ from typing import Any
 from perfield import _bridge
 from perfield.traces.errors import TraceError
 from perfield.traces.library import otf2_modules
-from perfield.traces.peers import Peers
+from perfield.traces.peers import Peers, read_peers
 
 UNDEFINED = 2**64 - 1
 
@@ -65,7 +65,8 @@ class Trace:
     """The definitions of a trace, by the trace's own numbers.
 
     windows : of one-sided communication -> its communicator. files : I/O handle -> "POSIX", "ISOC", "MPI-IO".
-    contexts : calling context -> region. notes : sentences on what is left out.
+    contexts : calling context -> region. sources : as a rank entry has them, by the names
+    of those that would know the same in a measured program. notes : sentences on what is left out.
     """
 
     path: Path
@@ -78,7 +79,7 @@ class Trace:
     strings: dict[int, str]
     clock: Clock
     n_events: int
-    has_mpi: bool
+    sources: list[str]
     notes: list[str]
 
 
@@ -123,14 +124,14 @@ class _Definitions:
             path=self.path,
             ranks=ranks,
             regions={region._ref: self._region(region) for region in definitions.regions},
-            peers=Peers(self.otf2, definitions.comms, rank_of_location),
+            peers=read_peers(self.otf2, definitions.comms, rank_of_location),
             windows={window._ref: window.comm._ref for window in definitions.rma_wins if window.comm},
             files={handle._ref: handle.io_paradigm.identification for handle in definitions.io_handles},
             contexts={context._ref: context.region._ref for context in definitions.calling_contexts},
             strings={string._ref: string.name for string in definitions.strings},
             clock=self._clock(),
             n_events=n_events,
-            has_mpi=self._world() is not None,
+            sources=self._sources(),
             notes=self.notes,
         )
 
@@ -200,6 +201,11 @@ class _Definitions:
         made_up = region.region_role in (roles.ARTIFICIAL, roles.FILE_IO, roles.FILE_IO_METADATA)
         call = _MPI_FUNCTIONS.get(name, 0) if is_mpi else 0
         return TraceRegion(name, file, region.begin_line_number or 0, call, not is_mpi and not made_up)
+
+    def _sources(self) -> list[str]:
+        paradigms = {paradigm.identification for paradigm in self.definitions.io_paradigms}
+        has_files = bool(paradigms & {"POSIX", "ISOC"})
+        return ["otf2", *["scorep-mpi"] * (self._world() is not None), *["io"] * has_files]
 
     def _clock(self) -> Clock:
         properties = self.definitions.clock_properties

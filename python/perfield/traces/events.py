@@ -39,11 +39,14 @@ EVENTS = {  # kind -> the library's name; what follows location and time
 BATCH = 10_000
 
 
-def events(path: Path, locations: tuple[int, ...]) -> Iterator[list[tuple]]:
-    """Yields batches of events; raises TraceError behind the last good one where the trace is damaged."""
+def events(path: Path, locations: tuple[int, ...]) -> Iterator[tuple[int, list[tuple]]]:
+    """Yields batches: how many events were read, and those that are counted.
+
+    Raises TraceError behind the last good one where the trace is damaged.
+    """
     _, library = otf2_modules()
     batch: list[tuple] = []
-    reader = None
+    reader = merged = None
     try:
         reader = library.Reader_Open(str(path))
         merged = _open(library, reader, locations)
@@ -56,13 +59,16 @@ def events(path: Path, locations: tuple[int, ...]) -> Iterator[list[tuple]]:
         n_read = BATCH
         while n_read == BATCH:
             n_read = library.GlobalEvtReader_ReadEvents(merged, BATCH)
-            yield batch[:]
+            yield n_read, batch[:]
             batch.clear()
     except library.Error as error:
         if batch:
-            yield batch[:]
+            yield len(batch), batch[:]
         raise TraceError(f"the library says: {error}") from error
     finally:
+        if merged is not None:
+            library.Reader_CloseGlobalEvtReader(reader, merged)
+            library.Reader_CloseEvtFiles(reader)
         if reader is not None:
             library.Reader_Close(reader)
 

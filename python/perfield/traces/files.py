@@ -11,7 +11,7 @@ from perfield.traces.definitions import UNDEFINED, Trace
 from perfield.traces.messages import CALLS
 from perfield.traces.thread import Thread
 
-READ, WRITE = 0, 1  # modes of an operation
+READ, WRITE, FLUSH = 0, 1, 2  # modes of an operation; a flush counts as writing, without bytes
 _MPI_IO = frozenset(number for number, _, kind, _ in _bridge.calls() if kind == "io")
 _KINDS = {"ISOC": "stdio", "MPI-IO": "file"}  # else POSIX's
 
@@ -21,7 +21,7 @@ class _Operation:
     """An operation under way. owns_call : it is itself the call that its thread is inside."""
 
     call: int
-    is_write: bool
+    mode: int
     owns_call: bool
 
 
@@ -36,18 +36,18 @@ class Files:
         self._operations: dict[tuple[int, int], _Operation] = {}  # by handle and matching id
 
     def _begin(self, location, time, handle, mode, flags, asked, matching) -> None:
-        if mode not in (READ, WRITE):
+        if mode not in (READ, WRITE, FLUSH):
             return
         thread = self._thread_of(location, time)
         paradigm = self._files.get(handle, "POSIX")
         call = thread.call
         if call:  # of MPI, or of another operation that this one is part of
             if paradigm == "MPI-IO" and call in _MPI_IO:
-                self._operations[handle, matching] = _Operation(call, mode == WRITE, False)
+                self._operations[handle, matching] = _Operation(call, mode, False)
             return
-        call = CALLS[f"{_KINDS.get(paradigm, 'posix')}_{'write' if mode == WRITE else 'read'}"]
+        call = CALLS[f"{_KINDS.get(paradigm, 'posix')}_{'read' if mode == READ else 'write'}"]
         thread.begin_call(time, call, depth=1)
-        self._operations[handle, matching] = _Operation(call, mode == WRITE, True)
+        self._operations[handle, matching] = _Operation(call, mode, True)
 
     def _end_call(self, location, time, operation: _Operation) -> None:
         thread = self._thread_of(location, time)
@@ -66,8 +66,8 @@ class Files:
         if not operation:
             return
         self._end_call(location, time, operation)
-        if done != UNDEFINED:
-            self._bytes[operation.call][0 if operation.is_write else 1] += done
+        if done != UNDEFINED and operation.mode != FLUSH:
+            self._bytes[operation.call][1 if operation.mode == READ else 0] += done
 
     def _cancel(self, location, time, handle, matching) -> None:
         self._end(location, time, handle, 0, matching)

@@ -6,14 +6,14 @@ from __future__ import annotations
 import difflib
 import json
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path, PurePath
 from typing import Any
 
 from perfield import _bridge
+from perfield.run.frame import NO_PROCESS
 from perfield.run.new_run import NewRun, RankStream
 from perfield.traces.definitions import Trace, TraceRank, read_definitions
 from perfield.traces.errors import TraceError
@@ -21,7 +21,6 @@ from perfield.traces.events import events
 from perfield.traces.replay import Replay, Step
 from perfield.traces.selection import RegionChoice
 
-_NOT_TOLD = 8  # flag of an entry: figures of the process are not known
 _MOST_CANDIDATES = 8
 
 
@@ -93,15 +92,13 @@ class _Import:
     def add(self, rank: TraceRank) -> None:
         """Replays a rank and writes its stream; what is damaged is told in `notes`."""
         replay = Replay(self.trace, rank.rank, self.choice)
-        stream, damage, n_before = None, "", self.n_events
+        stream, damage = None, ""
         try:
-            for step in replay.steps(events(self.trace.path, rank.locations)):
+            for step in replay.steps(self._events(rank)):
                 stream = stream or self._begin(rank, replay)
                 self._write(stream, replay, step)
-                self._tell(n_before, replay)
         except TraceError as error:
             damage = str(error)
-        self.n_events = n_before + replay.n_events
         if damage:
             self.notes.append(_damage(rank.rank, replay, damage))
         if not replay.n_events:
@@ -136,8 +133,11 @@ class _Import:
             "configuration": configuration,
         }
 
-    def _tell(self, n_before: int, replay: Replay) -> None:
-        self.progress(n_before + replay.n_events, self.trace.n_events)
+    def _events(self, rank: TraceRank) -> Iterator[list[tuple]]:
+        for n_read, batch in events(self.trace.path, rank.locations):
+            self.n_events += n_read
+            yield batch
+            self.progress(self.n_events, self.trace.n_events)
 
     def _begin(self, rank: TraceRank, replay: Replay) -> RankStream:
         boot_id = f"trace-{rank.node}"
@@ -146,16 +146,13 @@ class _Import:
         body |= {"program": replay.program, "arguments": replay.arguments}
         body |= {"group": PurePath(replay.program).name, "host": rank.host, "host_long": rank.host}
         body |= {"boot_id": boot_id, "cpuset": "", "clock": "otf2", "realtime_ns": self.trace.clock.start_ns}
-        body |= {"sources": self._sources(), "mpi": "", "perfield": _bridge.version, "sum_every": 1}
+        body |= {"sources": self.trace.sources, "mpi": "", "perfield": _bridge.version, "sum_every": 1}
         stream.add("rank", body)
         return stream
 
-    def _sources(self) -> list[str]:
-        return ["otf2", "pmpi"] if self.trace.has_mpi else ["otf2"]
-
     def _end(self, replay: Replay, reason: str) -> dict[str, Any]:
         end_ns = self.trace.clock.start_ns + self.trace.clock.ns(self.trace.clock.length)
-        body = {"reason": reason, "steps": replay.n_steps, "sources": self._sources(), "hooks": {}}
+        body = {"reason": reason, "steps": replay.n_steps, "sources": self.trace.sources, "hooks": {}}
         body |= {"faults": {}, "dropped_messages": 0, "dropped_regions": 0, "bytes_written": 0}
         return body | {"perfield_ns": 0, "perfield_bytes": 0, "realtime_ns": end_ns}
 
@@ -163,7 +160,7 @@ class _Import:
         for definition in replay.names.take_new():
             stream.add("region", definition, definition["id"])
         fixed = {"label": step.index, "time": float("nan"), "span": 1, "kind": step.kind}
-        fixed |= {"flags": step.flags | _NOT_TOLD, "begin_ns": step.begin_ns, "end_ns": step.end_ns}
+        fixed |= {"flags": step.flags | NO_PROCESS, "begin_ns": step.begin_ns, "end_ns": step.end_ns}
         fixed |= {"realtime_ns": self.trace.clock.start_ns + step.end_ns, "measured_ns": step.measured_ns}
         fixed |= {"faults": step.faults, "overflowed": step.overflowed, "pu": -1}
         fixed |= {"io_read_bytes": step.read_bytes, "io_write_bytes": step.written_bytes}
@@ -201,7 +198,9 @@ def _no_such_region(trace: Trace, step_region: str) -> str:
         text += f" Did you mean {' or '.join(near)}?"
     replay = Replay(trace, 0, RegionChoice(trace, ["*"], ""))
     try:
-        Counter(replay.steps(events(trace.path, trace.ranks[0].locations)))
+        batches = (batch for _, batch in events(trace.path, trace.ranks[0].locations))
+        for _ in replay.steps(batches):
+            pass
         replay.end()
     except TraceError:
         return text
