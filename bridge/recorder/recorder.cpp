@@ -51,6 +51,7 @@ void Recorder::thread_ended(void* memory) noexcept {
 
 Shard* Recorder::new_shard() noexcept {
   if (this_thread_refused) return nullptr;
+  this_thread_refused = true;  // until it has one: a handler of a signal would wait for the lock
   std::lock_guard<std::mutex> lock(shards_mutex_);
   int n = n_shards();
   Shard* mine = nullptr;
@@ -70,11 +71,11 @@ Shard* Recorder::new_shard() noexcept {
     }
   }
   if (!mine) {
-    this_thread_refused = true;
     refused_threads_.fetch_add(1);
     return nullptr;
   }
   this_shard = mine;
+  this_thread_refused = false;
   if (has_key_) pthread_setspecific(thread_key_, mine);
   return mine;
 }

@@ -20,14 +20,17 @@
   result in_front_of_##name(__VA_ARGS__)
 
 // The one that would have been called without this library. type: of the pointer to it.
-#define PERFIELD_NEXT(type, name)                       \
-  ([] {                                                 \
-    static ::perfield::io::Next next{#name, {nullptr}}; \
-    return reinterpret_cast<type>(next.get());          \
+#define PERFIELD_NEXT(type, name)                                                                \
+  ([] {                                                                                          \
+    __attribute__((section("perfield_next"), used)) static ::perfield::io::Next next{#name,      \
+                                                                                     {nullptr}}; \
+    return reinterpret_cast<type>(next.get());                                                   \
   }())
 
 namespace perfield::io {
 
+// All of them lie side by side, and are found when this library is loaded, since looking for them
+// is nothing for a handler of a signal; one that is called even before that, at its first call.
 struct Next {
   const char* symbol;
   std::atomic<void*> found;

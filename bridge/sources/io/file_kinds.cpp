@@ -8,6 +8,11 @@
 #include <sys/stat.h>
 
 #include "recorder/events.h"
+#include "sources/io/counting.hpp"
+
+// The first of all functions to be found, and what lies behind the last: defined by the linker.
+extern "C" perfield::io::Next __start_perfield_next[] __attribute__((visibility("hidden")));
+extern "C" perfield::io::Next __stop_perfield_next[] __attribute__((visibility("hidden")));
 
 namespace perfield::io {
 
@@ -30,6 +35,8 @@ bool ask(int descriptor) noexcept {
 namespace {
 
 __attribute__((constructor)) void start() {
+  for (Next* next = __start_perfield_next; next < __stop_perfield_next; ++next) next->get();
+  dlerror();  // those that this C library does not have are no error of the program's
   perfield_source_present("io");
   ready.store(true, std::memory_order_relaxed);
 }

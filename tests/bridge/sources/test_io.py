@@ -8,6 +8,7 @@ import pytest
 
 # What every program here may use; `check` ends it with the number of a line that is not true.
 BEFORE = """
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -221,6 +222,7 @@ def test_failed_calls_are_events_without_bytes_and_keep_errno(counted):
       check(pread(fd, data, 8, -1) == -1 && errno == EINVAL);
       check(write(fd, (void*)8, 8) == -1 && errno == EFAULT);
       perfield_run(2, 2.0);
+      check(dlerror() == NULL); /* of functions that were looked for */
       errno = 0;
       check(write(-1, data, 8) == -1 && errno == EBADF);
       check(read(77, data, 8) == -1 && errno == EBADF);
@@ -231,7 +233,7 @@ def test_failed_calls_are_events_without_bytes_and_keep_errno(counted):
       check(fputs("x", file) == EOF && errno == EBADF);
       perfield_run(3, 3.0);
       """,
-        flags=["-Wno-nonnull", "-Wno-stringop-overread"],
+        flags=["-Wno-nonnull", "-Wno-stringop-overread", "-ldl"],
     )
     assert of_steps(run)[1:] == [(1, 8, 0, 0), (1, 0, 2, 0), (0, 0, 1, 0)]
 
