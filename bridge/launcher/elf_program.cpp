@@ -145,7 +145,7 @@ bool gains_rights(const std::string& path) {
   return geteuid() != 0 && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
-std::vector<std::string> needed_libraries(const std::string& path, bool* hooks) {
+std::vector<std::string> needed_libraries(const std::string& path, Hooks* hooks) {
   constexpr size_t kMost = 400;  // libraries; a bound for damaged files, not for programs
   std::vector<std::string> names;
   std::set<std::string> seen = {"libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1"};
@@ -169,7 +169,7 @@ std::vector<std::string> needed_libraries(const std::string& path, bool* hooks) 
         }
     }
   }
-  if (hooks) *hooks = asked && !offered;
+  if (hooks) *hooks = offered ? Hooks::offered : asked ? Hooks::asked : Hooks::none;
   return names;
 }
 

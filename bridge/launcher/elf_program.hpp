@@ -28,8 +28,9 @@ std::string find_program(const std::string& name);
 bool gains_rights(const std::string& path);
 
 // Names of all libraries that loading this file brings, as far as their files can be found.
-// hooks, if given: set to whether the file or one of them asks_for_hooks, and none has them.
-std::vector<std::string> needed_libraries(const std::string& path, bool* hooks = nullptr);
+// hooks, if given: whether the file or one of them asks_for_hooks, or has_hooks for another tool.
+enum class Hooks { none, asked, offered };
+std::vector<std::string> needed_libraries(const std::string& path, Hooks* hooks = nullptr);
 
 // Whether the loader would find a library of that name for this program.
 bool finds_library(const std::string& program, const std::string& name);

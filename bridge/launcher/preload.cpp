@@ -12,6 +12,7 @@
 
 #include "launcher/elf_program.hpp"
 #include "launcher/score_p.hpp"
+#include "recorder/config_selection.hpp"
 
 namespace perfield {
 namespace {
@@ -112,13 +113,16 @@ Preload choose_preload(const std::string& program, const Config& config) {
   if (elf.is_elf && !elf.asks_for_loader)
     return refuse("it is linked statically, so nothing can be preloaded; link it dynamically");
 
-  bool hooks = false;
+  Hooks hooks = Hooks::none;
   const std::vector<std::string> needed = needed_libraries(program, &hooks);
   std::vector<std::string> wanted = choose_wrappers(program, needed, config.mpi);
   for (const std::string& name : needed)
     if (name == "libOpenFOAM.so") wanted.push_back("libperfield_openfoam.so");
   preload.score_p = brings_score_p(needed);
-  if (hooks && !preload.score_p)  // else Score-P has the functions of these names, and calls us
+  // What the program loads later may call the hooks, too: as far as a function is chosen by name.
+  const bool later =
+      hooks == Hooks::none && Selection(config.regions, config.step_region).any_function();
+  if ((hooks == Hooks::asked || later) && !preload.score_p)  // else Score-P has them, and calls us
     wanted.push_back("libperfield_functions.so");
   if (config.io) wanted.push_back("libperfield_io.so");
   for (const std::string& name : wanted) {

@@ -85,9 +85,13 @@ void FunctionChoice::begin() noexcept {
 }
 
 Function* FunctionChoice::find(uintptr_t address) noexcept {
-  if (pages_.find(address >> kPageBits) == kUnknown) look_at(address);
-  const uintptr_t word = functions_.find(address);
-  return word & 1 ? nullptr : reinterpret_cast<Function*>(word);
+  for (int look = 0; look < 2; ++look) {
+    if (pages_.find(address >> kPageBits) == kUnknown) look_at(address);
+    const uintptr_t word = functions_.find(address);
+    if (!(word & 1)) return reinterpret_cast<Function*>(word);
+    // Another thread may just have forgotten what lay here: then the page is unknown by now.
+  }
+  return nullptr;
 }
 
 void FunctionChoice::look_at(uintptr_t address) noexcept {

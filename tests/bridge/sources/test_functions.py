@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -237,6 +238,16 @@ def test_libraries_that_the_program_opens_and_closes_are_followed(build_c, follo
     assert counts(run, "helper_count") == [2 * CALLS] * STEPS
 
 
+def test_functions_of_a_library_that_python_loads_are_regions(execute, tmp_path):
+    build_plugin(tmp_path, "one")
+    script = "import ctypes; one = ctypes.CDLL('./libone.so').one\nfor i in range(5): one()"
+    env = {"PERFIELD_REGIONS": "one,helper"}
+    result = execute("perfield-exec", sys.executable, "-c", script, env=env)
+    assert result.returncode == 0, result.stderr
+    run = perfield.open(tmp_path / "perfield-run")
+    assert counts(run, "one_count") == counts(run, "helper_count") == [CALLS]
+
+
 def test_threads_that_open_libraries_at_once_lose_no_call(build_c, follow, tmp_path):
     body = """
     #include <dlfcn.h>
@@ -343,6 +354,8 @@ def test_only_programs_that_call_the_hooks_get_the_library(execute, build_c, flo
     plain = build_c(FLOW + MAIN, name="flow.cpp", mpi=False)
     assert preloads_functions(execute("perfield-exec", "--print", flow))
     assert not preloads_functions(execute("perfield-exec", "--print", plain))
+    chosen = {"PERFIELD_REGIONS": "relax"}  # perhaps in what it loads later
+    assert preloads_functions(execute("perfield-exec", "--print", plain, env=chosen))
 
 
 def test_a_program_with_hooks_of_its_own_keeps_them(execute, build_c):
