@@ -68,6 +68,10 @@ void perfield_call_after(uint64_t after) noexcept;
 // another call, but with count 0: then they are the bytes of one that was counted before.
 void perfield_source_count(perfield_call call, uint64_t count, uint64_t ns, uint64_t bytes_out,
                            uint64_t bytes_in) noexcept;
+// `function` is called on the thread that closes a step, before it closes: what a source has
+// gathered, and counts there, belongs to that step. It is also called when measuring pauses and
+// goes on; what it counts while nothing is measured is dropped. It must not block.
+void perfield_source_before_close(void (*function)()) noexcept;
 // A message to (calls that send) or from (calls that receive, get) world rank `peer`; `bytes` 0
 // counts as an empty message. To be called between enter and leave, if enter gave a stamp.
 void perfield_message(perfield_call call, int32_t peer, uint64_t bytes) noexcept;

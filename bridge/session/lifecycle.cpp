@@ -22,6 +22,7 @@ void perfield_source_hook_expected(const char* name, const char* sentence) noexc
   session().hook_expected(name, sentence);
 }
 void perfield_source_hook_hit(const char* name) noexcept { session().hook_hit(name); }
+void perfield_source_before_close(void (*function)()) noexcept { session().before_close(function); }
 void perfield_source_tell(const char* topic, const char* sentence) noexcept {
   perfield::tell(topic, sentence);
 }

@@ -250,6 +250,10 @@ bool Session::has_source(const char* name) noexcept {
   return found;
 }
 
+void Session::before_close(void (*function)()) noexcept {
+  through_gate([&] { before_close_.push_back(function); });
+}
+
 void Session::hook_expected(const char* name, const char* sentence) noexcept {
   through_gate([&] { hooks_[name].sentence = sentence; });
 }

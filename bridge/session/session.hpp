@@ -55,6 +55,7 @@ class Session {
 
   void present(const char* source) noexcept;
   bool has_source(const char* name) noexcept;
+  void before_close(void (*function)()) noexcept;
   void hook_expected(const char* name, const char* sentence) noexcept;
   void hook_hit(const char* name) noexcept;
   void fault(const char* kind) noexcept;  // counted, told at the end
@@ -99,6 +100,7 @@ class Session {
 
   // Takes what was counted into carry and stops the step's clock.
   void stop_clock(uint64_t now) noexcept;
+  void hand_in() noexcept;
   void cut_clock(uint64_t now) noexcept;
   void stop_measuring() noexcept;  // for good
   void give_up(const char* what) noexcept;
@@ -150,6 +152,7 @@ class Session {
   ProcessFigures figures_;
   std::string cpu_set_;
   std::vector<std::string> sources_;
+  std::vector<void (*)()> before_close_;
   int counters_written_ = 0;  // of which the stream tells
   struct Hook {
     std::string sentence;

@@ -2,6 +2,8 @@
 //
 // session_clock.cpp - when the recorder counts: from a step's begin to its end, in measured steps,
 // and not while it is paused.
+#include <utility>
+
 #include "session/session.hpp"
 
 namespace perfield {
@@ -25,7 +27,17 @@ void Session::start_clock() noexcept {
   r.open(counting_since_);
 }
 
+// What sources have gathered is the program's, though it is counted amid perfield's own work.
+void Session::hand_in() noexcept {
+  Shard* s = before_close_.empty() ? nullptr : recorder().shard();
+  if (!s) return;
+  const uint32_t own_work = std::exchange(s->own_work, 0);
+  for (auto* function : before_close_) function();
+  s->own_work = own_work;
+}
+
 void Session::stop_clock(uint64_t now) noexcept {
+  hand_in();
   Recorder& r = recorder();
   if (r.state() != Activity::active) return;
   r.fold(now);
@@ -36,6 +48,7 @@ void Session::stop_clock(uint64_t now) noexcept {
 // Between two steps. Other threads go on, and what they do meanwhile counts for the next one; so
 // does their time where the clock closes steps, and the program knows nothing of it.
 void Session::cut_clock(uint64_t now) noexcept {
+  hand_in();
   Recorder& r = recorder();
   if (r.state() != Activity::active) return;
   r.fold(now);
@@ -58,7 +71,9 @@ void Session::resume() noexcept {
   Gate::Pass pass(gate_);
   if (!pass) return;
   if (paused_ == 0) return;
-  if (--paused_ == 0) start_clock();
+  if (--paused_ > 0) return;
+  hand_in();  // of the pause: dropped
+  start_clock();
 }
 
 }  // namespace perfield

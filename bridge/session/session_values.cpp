@@ -39,7 +39,8 @@ std::vector<perfield_value> Session::field_values() noexcept {
     const auto has = [this](const char* source) {
       return std::find(sources_.begin(), sources_.end(), source) != sources_.end();
     };
-    return values_.fields(recorder(), rank_, size_, has("pmpi") || has("scorep-mpi"), has("io"));
+    return values_.fields(recorder(), rank_, size_, has("pmpi") || has("scorep-mpi"), has("io"),
+                          devices_told(sources_));
   });
 }
 

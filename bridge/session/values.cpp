@@ -104,7 +104,7 @@ void StepValues::name_regions(Recorder& recorder) {
 }
 
 std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int size, bool has_mpi,
-                                               bool has_io) {
+                                               bool has_io, DevicesTold devices) {
   std::vector<perfield_value> rows;
   StepView step;
   if (!view_step(body_, bytes_, &step)) return rows;
@@ -203,6 +203,7 @@ std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int
   for (uint16_t call = 0; call < PERFIELD_CALL_LIMIT; ++call)
     if (seen[call] && facts_of(call).sends) add_messages(facts_of(call).name, by_call[call]);
   add_mpi("peer_count", double(peers.size()));
+  add_device_values(step, devices, add);
   return rows;
 }
 

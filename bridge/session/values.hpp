@@ -15,6 +15,7 @@
 
 #include "perfield.h"
 #include "recorder/recorder.hpp"
+#include "session/values_devices.hpp"
 #include "stream/entry.hpp"
 
 namespace perfield {
@@ -30,7 +31,7 @@ class StepValues {
 
   // has_mpi, has_io: MPI, and files, are measured in this process. The texts live as long as the process.
   std::vector<perfield_value> fields(Recorder& recorder, int rank, int size, bool has_mpi,
-                                     bool has_io);
+                                     bool has_io, DevicesTold devices);
   std::vector<perfield_region_value> regions(Recorder& recorder) const;
   std::vector<perfield_message_value> messages() const;
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from perfield.run.device_values import add_devices
 from perfield.run.fields import CALL_NAMES, FETCHING_CALLS, SENDING_CALLS, TIME_CLASSES, region_fields
 from perfield.run.inside_values import add_inside
 from perfield.run.io_values import add_io, file_times
@@ -113,6 +114,7 @@ def build_frame(
     of_mpi = tables["calls"][1]["time_class"] < len(TIME_CLASSES)
     has_mpi[tables["calls"][0][of_mpi]] = has_mpi[tables["messages"][0]] = True
     add_io(values, has_mpi | (present & sources["io"]), *tables["calls"])
+    add_devices(values, present, sources, *tables["calls"])
     _mpi_times(values, has_mpi, *tables["calls"])
     has_files = (present & sources["io"]) | (file_times(n_ranks, *tables["calls"]) > 0)
     add_inside(values, block_values, regions, inside, has_mpi, has_files, *tables["inside"])

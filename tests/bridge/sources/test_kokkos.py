@@ -108,6 +108,70 @@ def test_sections_that_overlap_have_their_whole_times(kokkos):
     assert "could not be right" not in result.stderr
 
 
+COPIES = """
+      perfield_initialize();
+      deep_copy("Cuda", "Host", 1000, 2);
+      deep_copy("HIP", "CudaHostPinned", 500, 1);
+      deep_copy("Host", "Cuda", 70, 4);
+      deep_copy("Cuda", "CudaUVM", 6, 8);
+      deep_copy("Host", "HBW", 5, 16);
+      perfield_run(0, 0.0);
+      perfield_run(1, 1.0);
+"""
+
+
+def test_copies_are_counted_by_where_their_arrays_lie(kokkos):
+    run, _ = kokkos(COPIES)
+    names = [f"device_copy_{what}" for what in ("to_bytes", "from_bytes", "within_bytes", "count", "time_s")]
+    assert values(run, *names) == pytest.approx([1500, 70, 11, 5, 31 * MS])
+    assert [run.frame(1).values[name][0] for name in names] == [0] * 5
+    assert not run.regions
+
+
+def test_kernels_of_a_device_are_no_fields_where_only_the_host_is_asked(kokkos):
+    run, _ = kokkos(COPIES)
+    assert not [name for name in run.frame(0).values if name.startswith("device_kernel")]
+
+
+def test_a_run_without_a_device_has_no_such_fields(measured):
+    run, _ = measured("perfield_initialize(); work(1); perfield_run(0, 0.0);")
+    assert not [name for name in run.frame(0).values if name.startswith("device_")]
+
+
+def test_all_frames_have_the_fields_from_the_start_of_a_run_that_is_killed(kokkos):
+    run, result = kokkos(
+        """
+      perfield_initialize();
+      perfield_run(0, 0.0);
+      deep_copy("Cuda", "Host", 1000, 2);
+      perfield_run(1, 1.0);
+      kill(getpid(), SIGKILL);
+    """,
+        before="#include <signal.h>\n",
+        check=False,
+    )
+    assert result.returncode
+    assert [frame.values["device_copy_to_bytes"][0] for frame in run.frames()] == [0, 1000]
+
+
+def test_the_program_is_told_the_numbers_of_its_frames(kokkos):
+    run, result = kokkos(
+        """
+      perfield_initialize();
+      deep_copy("Cuda", "Host", 1000, 0.3); deep_copy("Host", "Cuda", 33, 0.7);
+      perfield_run(0, 0.0);
+      static perfield_value v[200];
+      int n = perfield_values(200, v);
+      for (int i = 0; i < n; ++i)
+        if (!strncmp(v[i].name, "device_", 7)) printf("%s %.17g\\n", v[i].name, v[i].value);
+    """
+    )
+    told = dict(line.split() for line in result.stdout.splitlines())
+    of_frame = {name: float(v[0]) for name, v in run.frame(0).values.items() if name.startswith("device_")}
+    assert {name: float(value) for name, value in told.items()} == of_frame
+    assert len(of_frame) == 5
+
+
 def test_kernels_on_all_threads_are_counted(kokkos):
     run, result = kokkos(
         """

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// cupti.cpp - libperfield_cupti.so: kernels and copies of NVIDIA devices, as CUPTI reports them.
+// CUDA's driver loads it for CUDA_INJECTION64_PATH, in programs that use a device and in no others.
+// A device works beside the program: what it has finished is asked for when a step closes.
+#include <cupti.h>
+#include <dlfcn.h>
+#include <time.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+
+#include "recorder/events.h"
+#include "sources/cupti/activity.hpp"
+
+namespace {
+
+constexpr const char* kSource = "cupti";
+
+perfield::cupti::Activity activity;
+
+// --- libcupti, opened and not linked: it need not be there ---------------------------------------
+struct Cupti {
+  decltype(&cuptiActivityRegisterCallbacks) register_callbacks;
+  decltype(&cuptiActivityEnable) enable;
+  decltype(&cuptiActivityFlushAll) flush_all;
+  decltype(&cuptiActivityGetNextRecord) next_record;
+  decltype(&cuptiActivityGetNumDroppedRecords) dropped_records;
+  decltype(&cuptiGetResultString) result_string;
+};
+Cupti cupti;
+
+template <class Function>
+bool find(void* library, const char* name, Function* function) noexcept {
+  *function = reinterpret_cast<Function>(dlsym(library, name));
+  return *function;
+}
+
+bool open_cupti() noexcept {
+  char versioned[24];  // CUDA_VERSION is 12090 for 12.9
+  snprintf(versioned, sizeof versioned, "libcupti.so.%d", CUDA_VERSION / 1000);
+  for (const char* name : {static_cast<const char*>(versioned), "libcupti.so",
+                           static_cast<const char*>(PERFIELD_CUPTI_LIBRARY)}) {
+    void* library = *name ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : nullptr;
+    if (library && find(library, "cuptiActivityRegisterCallbacks", &cupti.register_callbacks) &&
+        find(library, "cuptiActivityEnable", &cupti.enable) &&
+        find(library, "cuptiActivityFlushAll", &cupti.flush_all) &&
+        find(library, "cuptiActivityGetNextRecord", &cupti.next_record) &&
+        find(library, "cuptiActivityGetNumDroppedRecords", &cupti.dropped_records) &&
+        find(library, "cuptiGetResultString", &cupti.result_string))
+      return true;
+  }
+  return false;
+}
+
+// --- buffers of records -------------------------------------------------------------------------
+constexpr size_t kBufferBytes = 512 * 1024;  // thousands of records
+constexpr int kSpares = 4;
+std::atomic<uint8_t*> spares[kSpares];
+std::atomic<uint64_t> dropped{0};
+
+void CUPTIAPI hand_out_buffer(uint8_t** buffer, size_t* bytes, size_t* most_records) {
+  *buffer = nullptr;
+  for (auto& spare : spares)
+    if (!*buffer) *buffer = spare.exchange(nullptr, std::memory_order_acquire);
+  if (!*buffer) *buffer = static_cast<uint8_t*>(malloc(kBufferBytes));
+  *bytes = *buffer ? kBufferBytes : 0;  // none: CUPTI drops records, and tells how many
+  *most_records = 0;                    // as many as fit
+}
+
+void CUPTIAPI take_back_buffer(CUcontext context, uint32_t stream, uint8_t* buffer, size_t,
+                               size_t valid_bytes) {
+  CUpti_Activity* record = nullptr;
+  while (buffer && cupti.next_record(buffer, valid_bytes, &record) == CUPTI_SUCCESS)
+    activity.add(record);
+  size_t lost = 0;
+  if (cupti.dropped_records(context, stream, &lost) == CUPTI_SUCCESS && lost)
+    dropped.fetch_add(lost, std::memory_order_relaxed);
+  for (auto& spare : spares) {
+    uint8_t* none = nullptr;
+    if (!buffer || spare.compare_exchange_strong(none, buffer, std::memory_order_release)) return;
+  }
+  free(buffer);
+}
+
+// --- handing in ---------------------------------------------------------------------------------
+constexpr uint64_t kFlushEvery_ns = 10'000'000;  // asking takes its time, too
+uint64_t flushed_ns = 0;                         // by who closes steps, one at a time
+std::atomic<bool> over{false};
+
+uint64_t now_ns() noexcept {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return uint64_t(now.tv_sec) * 1000000000u + uint64_t(now.tv_nsec);
+}
+
+void flush(uint32_t flag) noexcept {
+  perfield_own_begin();
+  cupti.flush_all(flag);
+  perfield_own_end();
+}
+
+void before_close() {
+  const uint64_t now = now_ns();
+  if (!over.load(std::memory_order_acquire) && now - flushed_ns >= kFlushEvery_ns) {
+    flush(0);
+    flushed_ns = now;
+  }
+  activity.hand_in();
+}
+
+// At the program's end, before CUPTI's own: what is left, finished or not, is for the last step.
+void finish() {
+  if (over.exchange(true)) return;
+  flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  const uint64_t lost = dropped.load();
+  if (!lost) return;
+  char sentence[200];
+  snprintf(sentence, sizeof sentence,
+           "CUPTI dropped %llu records of kernels and copies for want of memory; the device_ "
+           "fields of this run are too low by them",
+           static_cast<unsigned long long>(lost));
+  perfield_source_tell("cupti-dropped", sentence);
+}
+
+// --- starting -----------------------------------------------------------------------------------
+void leave_out(const char* what, const char* reason) noexcept {
+  char sentence[400];
+  snprintf(sentence, sizeof sentence,
+           "kernels and copies of the device are not measured: %s (%s); the program runs on", what,
+           reason);
+  perfield_source_tell("cupti", sentence);
+}
+
+bool start() noexcept {
+  const auto worked = [](const char* what, CUptiResult result) {
+    if (result == CUPTI_SUCCESS) return true;
+    const char* reason = nullptr;
+    cupti.result_string(result, &reason);
+    leave_out(what, reason ? reason : "unknown error");
+    return false;
+  };
+  return worked("CUPTI takes no buffers",
+                cupti.register_callbacks(hand_out_buffer, take_back_buffer)) &&
+         worked("CUPTI reports no kernels", cupti.enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) &&
+         worked("CUPTI reports no copies", cupti.enable(CUPTI_ACTIVITY_KIND_MEMCPY)) &&
+         worked("CUPTI reports no copies between devices",
+                cupti.enable(CUPTI_ACTIVITY_KIND_MEMCPY2)) &&
+         worked("CUPTI reports no setting of memory", cupti.enable(CUPTI_ACTIVITY_KIND_MEMSET));
+}
+
+// A child of a rank inherits the variable, and is not to be measured.
+bool is_switched_off() noexcept {
+  const char* enabled = getenv("PERFIELD_ENABLED");
+  return !perfield_source_awake() && enabled && strcmp(enabled, "false") == 0;
+}
+
+}  // namespace
+
+// 1: whatever happened here, CUDA is to go on.
+extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
+  static std::atomic<bool> called{false};
+  if (called.exchange(true) || is_switched_off()) return 1;
+  if (!open_cupti()) {
+    const char* reason = dlerror();
+    leave_out("libcupti, which belongs to CUDA, cannot be opened", reason ? reason : "too old");
+  } else if (start()) {
+    perfield_source_present(kSource);
+    atexit(finish);
+    perfield_source_before_close(before_close);
+  }
+  return 1;
+}

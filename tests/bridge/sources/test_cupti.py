@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""CUPTI as a source: records of a device in CUPTI's own types, told by a stand-in for libcupti."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import perfield
+
+STAND_IN = Path(__file__).parent / "programs/cupti_host.c"
+LIBRARY = Path(perfield.__file__).parent / "lib/libperfield_cupti.so"
+
+# CUDA's driver, which loads the library when it starts, and the device of the stand-in.
+DRIVER = """
+#include <dlfcn.h>
+#include <string.h>
+static void (*device_kernel)(uint64_t, uint64_t), (*device_something_else)(void);
+static void (*device_copy)(int, uint64_t, uint64_t, uint64_t);
+static void (*device_copy_to_other)(uint64_t, uint64_t, uint64_t);
+static void (*device_set)(uint64_t, uint64_t, uint64_t);
+static int *flushes, *watchers;
+static void start_driver(void) {
+  void* library = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW);
+  int (*initialize)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") : NULL;
+  if (!initialize || initialize() != 1) exit(3);
+  void* cupti = dlopen("libcupti.so", RTLD_NOW);
+#define FIND(name) *(void**)&name = dlsym(cupti, #name)
+  FIND(device_kernel), FIND(device_something_else), FIND(device_copy), FIND(device_copy_to_other);
+  FIND(device_set), FIND(flushes), FIND(watchers);
+}
+enum { HTOD = 1, DTOH, HTOA, ATOH, ATOA, ATOD, DTOA, DTOD, HTOH };
+"""
+
+
+def cuda_folders() -> list[str]:
+    """Words for the compiler by which it finds CUPTI's headers, where they are."""
+    roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
+    places = [Path(root) / place for root in roots if root for place in ("include", "extras/CUPTI/include")]
+    return [f"-I{place}" for place in places if place.is_dir()]
+
+
+@pytest.fixture(scope="module")
+def stand_in(tmp_path_factory) -> Path:
+    """A folder with the stand-in under each name that libcupti may have."""
+    if not LIBRARY.exists():
+        pytest.skip("perfield was built where the headers of CUPTI are not, so without this source")
+    folder = tmp_path_factory.mktemp("cupti")
+    words = ["gcc", "-shared", "-fPIC", "-w", *cuda_folders(), STAND_IN, "-o", folder / "libcupti.so"]
+    built = subprocess.run(words, capture_output=True, text=True, check=False)
+    if built.returncode:
+        pytest.skip(f"the headers of CUPTI are not found below CUDA_HOME or /usr/local/cuda:\n{built.stderr}")
+    for number in range(10, 20):
+        (folder / f"libcupti.so.{number}").symlink_to("libcupti.so")
+    return folder
+
+
+@pytest.fixture
+def device(measured, stand_in):
+    """device(body, env={}): runs the body measured, CUDA's driver having started; (Run, process)."""
+
+    def run(body: str, env: dict[str, str] | None = None, **options):
+        given = {"LD_LIBRARY_PATH": str(stand_in), **(env or {})}
+        return measured("start_driver();\n" + body, before=DRIVER, env=given, **options)
+
+    return run
+
+
+def fields(run, name: str) -> list[float]:
+    """A field of rank 0, frame by frame."""
+    return [float(frame.values[f"device_{name}"][0]) for frame in run.frames()]
+
+
+def test_kernels_and_copies_are_counted_in_the_step_in_which_they_end(device):
+    run, result = device(
+        """
+      device_kernel(0, 5000);
+      perfield_initialize();
+      device_kernel(1000, 3000); device_kernel(10, 11); device_something_else();
+      work(20); perfield_run(0, 0.0);
+      work(20); perfield_run(1, 1.0);
+      device_kernel(5000, 5500);
+      device_copy(HTOD, 100, 0, 1); device_copy(HTOA, 20, 0, 2);
+      device_copy(DTOH, 7, 0, 4); device_copy(ATOH, 3, 0, 8);
+      device_copy(DTOD, 1000, 0, 16); device_copy(HTOH, 500, 0, 32);
+      device_copy_to_other(90, 0, 64); device_set(4, 0, 128);
+      work(20); perfield_run(2, 2.0);
+    """
+    )
+    assert fields(run, "kernel_count") == [2, 0, 1]
+    assert fields(run, "kernel_time_s") == pytest.approx([2001e-9, 0, 500e-9])
+    assert fields(run, "copy_count") == [0, 0, 8]
+    assert fields(run, "copy_time_s") == pytest.approx([0, 0, 255e-9])
+    assert fields(run, "copy_to_bytes") == [0, 0, 120]
+    assert fields(run, "copy_from_bytes") == [0, 0, 10]
+    assert fields(run, "copy_within_bytes") == [0, 0, 1594]
+    assert run.setup.values["device_kernel_count"] == [1]
+    assert "device" not in result.stderr
+
+
+def test_short_steps_do_not_ask_the_device_each_time_and_lose_nothing(device):
+    run, result = device(
+        """
+      perfield_initialize();
+      for (int step = 0; step < 100; ++step) {
+        device_kernel(0, 10);
+        work(1); perfield_run(step, step);
+      }
+      work(20);
+      perfield_finalize();
+      printf("%d\\n", *flushes);
+    """
+    )
+    counts = fields(run, "kernel_count")
+    assert sum(counts) + run.teardown.values["device_kernel_count"][0] == 100
+    assert set(counts) == {0, 10} or set(counts) <= {0, 9, 10, 11}
+    assert 10 <= int(result.stdout) <= 14
+
+
+def test_what_the_device_does_while_nothing_is_measured_is_not_counted(device):
+    run, _ = device(
+        """
+      perfield_initialize();
+      device_kernel(0, 1); work(20); perfield_pause();
+      device_kernel(0, 1); device_kernel(0, 1); work(20); perfield_resume();
+      device_kernel(0, 1); work(20); perfield_run(0, 0.0);
+      for (int i = 0; i < 50; ++i) device_kernel(0, 1);
+      work(20); perfield_run(1, 1.0);
+      device_kernel(0, 1); work(20); perfield_run(2, 2.0);
+    """,
+        env={"PERFIELD_MEASURE_EVERY": "2"},
+    )
+    assert fields(run, "kernel_count") == [2, 1]
+
+
+def test_the_program_is_told_the_numbers_of_its_frames(device):
+    run, result = device(
+        """
+      perfield_initialize();
+      device_kernel(0, 333); device_copy(HTOD, 100, 0, 7); device_copy(DTOH, 33, 0, 9);
+      work(20); perfield_run(0, 0.0);
+      static perfield_value v[200];
+      int n = perfield_values(200, v);
+      for (int i = 0; i < n; ++i)
+        if (!strncmp(v[i].name, "device_", 7)) printf("%s %.17g\\n", v[i].name, v[i].value);
+    """
+    )
+    told = {name: float(value) for name, value in (line.split() for line in result.stdout.splitlines())}
+    frame = run.frame(0)
+    assert told == {name: v[0] for name, v in frame.values.items() if name.startswith("device_")}
+    assert len(told) == 7
+
+
+def test_a_device_that_may_not_be_watched_is_told_in_one_line(device):
+    body = 'perfield_initialize(); work(1); perfield_run(0, 0.0); puts("done");'
+    run, result = device(body, env={"FAILING": "1"}, n=2)
+    assert result.stdout.splitlines() == ["done"] * 2
+    (line,) = [line for line in result.stderr.splitlines() if "device" in line]
+    assert "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES" in line and "runs on" in line
+    assert not [name for name in run.frame(0).values if name.startswith("device_")]
+
+
+def test_records_that_cupti_dropped_are_told(device):
+    _, result = device(
+        "perfield_initialize(); device_kernel(0, 1); work(20); perfield_run(0, 0.0);", env={"DROPPING": "1"}
+    )
+    assert "CUPTI dropped 7 records" in result.stderr
+
+
+def test_a_child_of_a_rank_leaves_the_device_alone(execute, build_c, stand_in):
+    body = '\nint main(void) { start_driver(); printf("%d\\n", *watchers); return 0; }\n'
+    headers = "#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+    program = build_c(headers + DRIVER + body, mpi=False)
+    env = {"CUDA_INJECTION64_PATH": str(LIBRARY), "LD_LIBRARY_PATH": str(stand_in)}
+    assert execute(program, env=env).stdout == "1\n"
+    assert execute(program, env={**env, "PERFIELD_ENABLED": "false"}).stdout == "0\n"
+
+
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has a device")
+def test_without_a_device_the_real_library_is_told_in_one_line_if_it_is_there(measured, stand_in):
+    _, result = measured('perfield_initialize(); start_driver(); puts("done");', before=DRIVER)
+    assert result.stdout == "done\n"
+    assert len([line for line in result.stderr.splitlines() if "are not measured" in line]) == 1
+
+
+def test_the_drivers_variable_names_the_library_unless_the_user_has_set_it(execute, stand_in):
+    printed = execute("perfield-exec", "--print", "true")
+    assert f"export CUDA_INJECTION64_PATH='{LIBRARY.resolve()}'" in printed.stdout.splitlines()
+    other = execute("perfield-exec", "--print", "true", env={"CUDA_INJECTION64_PATH": "/opt/nsight.so"})
+    assert "CUDA_INJECTION64_PATH" not in other.stdout
