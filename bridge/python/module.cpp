@@ -15,6 +15,7 @@ namespace py = pybind11;
 void bind_reading(py::module_& module);
 void bind_config(py::module_& module);
 void bind_constant(py::module_& module);
+void bind_counters(py::module_& module);
 void bind_traces(py::module_& module);
 void bind_writing(py::module_& module);
 
@@ -65,6 +66,7 @@ PYBIND11_MODULE(_bridge, module) {
   bind_reading(module);
   bind_config(module);
   bind_constant(module);
+  bind_counters(module);
   bind_traces(module);
   bind_writing(module);
   bind_names(module);

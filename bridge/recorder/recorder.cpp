@@ -84,7 +84,7 @@ void Recorder::enter_region(uint32_t handle, uint32_t id) noexcept {
   Shard* s = shard();
   if (!s || s->own_work) return;
   bool counted = id != Regions::kNone;
-  if (__builtin_expect(counters.any(), 0) && counted) read_at_enter(*s);
+  if (__builtin_expect(counters.any(), 0) && counted) read_at_enter(*s, id);
   uint64_t now = counted && state() == Activity::active ? clock.ticks() : 0;
   s->enter_region(handle, id, counted, now);
 }
@@ -98,17 +98,23 @@ void Recorder::leave_region(uint32_t handle) noexcept {
   s->leave_region(handle, now);
 }
 
-void Recorder::read_at_enter(Shard& s) noexcept {
+RegionCounts* Recorder::counts_of(Shard& s) noexcept {
   RegionCounts* counts = s.counts.load(std::memory_order_relaxed);
-  if (!counts) {
-    counts = RegionCounts::create(regions.capacity());
-    s.counts.store(counts, std::memory_order_release);
-  }
+  if (counts) return counts;
+  counts =
+      RegionCounts::create(regions.capacity(), activity_.period.load(std::memory_order_relaxed));
+  s.counts.store(counts, std::memory_order_release);
+  return counts;
+}
+
+void Recorder::read_at_enter(Shard& s, uint32_t region) noexcept {
+  RegionCounts* counts = counts_of(s);
   if (!counts) return;
   counts->start(counters);
-  if (state() == Activity::active)
-    counts->enter(s.depth.load(std::memory_order_relaxed),
-                  activity_.period.load(std::memory_order_relaxed));
+  if (state() != Activity::active) return;
+  const int32_t frame = s.depth.load(std::memory_order_relaxed);
+  s.touch(frame, region);
+  counts->enter(frame, activity_.period.load(std::memory_order_relaxed));
 }
 
 void Recorder::read_at_leave(Shard& s) noexcept {
@@ -116,12 +122,7 @@ void Recorder::read_at_leave(Shard& s) noexcept {
 }
 
 void Recorder::counter_stands(Shard& s, int counter, uint64_t value) noexcept {
-  RegionCounts* counts = s.counts.load(std::memory_order_relaxed);
-  if (!counts) {
-    counts = RegionCounts::create(regions.capacity());
-    s.counts.store(counts, std::memory_order_release);
-  }
-  if (counts) counts->stands(counter, value);
+  if (RegionCounts* counts = counts_of(s)) counts->stands(counter, value);
 }
 
 uint64_t Recorder::hit_site(Shard& s, uint16_t call, const void* caller, const void* frame,

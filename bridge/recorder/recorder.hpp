@@ -72,8 +72,10 @@ class Recorder {
 
  private:
   Shard* new_shard() noexcept;
+  // Of a thread, made now if it had none; nullptr without memory.
+  RegionCounts* counts_of(Shard& s) noexcept;
   // Reads the counters of a thread that is about to enter or to leave a region.
-  void read_at_enter(Shard& s) noexcept;
+  void read_at_enter(Shard& s, uint32_t region) noexcept;
   void read_at_leave(Shard& s) noexcept;
   static void thread_ended(void* shard) noexcept;
 

@@ -23,12 +23,13 @@ size_t RegionCounts::bytes(uint32_t max_regions) noexcept {
          2 * words_of(max_regions) * sizeof(uint64_t);
 }
 
-RegionCounts* RegionCounts::create(uint32_t max_regions) noexcept {
+RegionCounts* RegionCounts::create(uint32_t max_regions, uint64_t period) noexcept {
   // Fresh pages are zero and cost nothing until they are touched.
   void* memory = mmap(nullptr, bytes(max_regions), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   auto* counts = new (memory) RegionCounts;
+  counts->base_.period.set(period);
   counts->totals_ = reinterpret_cast<Row*>(counts + 1);
   counts->closed_ = reinterpret_cast<Values*>(counts->totals_ + max_regions);
   counts->carry_ = counts->closed_ + max_regions;

@@ -19,8 +19,9 @@ class RegionCounts {
  public:
   using Values = uint64_t[kMostFollowed];
 
-  // nullptr without memory. Never given back, as the shard that it belongs to.
-  static RegionCounts* create(uint32_t max_regions) noexcept;
+  // nullptr without memory. Never given back, as the shard that it belongs to. Regions that are
+  // open already count from here on.
+  static RegionCounts* create(uint32_t max_regions, uint64_t period) noexcept;
 
   // --- by the thread that counts ----------------------------------------------------------------
   // Before anything else; does nothing from the second time on.

@@ -95,6 +95,13 @@ class Shard {
   // --- by the shard's own thread ----------------------------------------------------------------
   void enter_region(uint32_t handle, uint32_t id, bool counted, uint64_t now) noexcept;
   void leave_region(uint32_t handle, uint64_t now) noexcept;
+  // Has the pages faulted in that entering a region as that frame is going to write to.
+  void touch(int32_t frame, uint32_t region) noexcept {
+    regions[region].count.add(0);
+    volatile uint16_t& open = open_count[region];
+    open = open;
+    if (frame < kStackDepth) stack[frame].id.store(region, std::memory_order_relaxed);
+  }
 
   void count_call(perfield_call call, uint64_t ticks, uint64_t out, uint64_t in,
                   uint64_t count = 1) noexcept {

@@ -44,11 +44,12 @@ void InProcess::configure(const Config& config) {
 }
 
 void InProcess::describe_run(const std::string& path, int rank, int size, const std::string& mpi,
-                             const std::vector<std::string>& sources) {
+                             const std::vector<std::string>& sources,
+                             const std::vector<std::string>& counters) {
   JsonObject json;
   is_first_rank_ = rank == 0;
   json.text("run", path).integer("rank", rank).integer("size", size).text("mpi", mpi);
-  json.texts("sources", sources);
+  json.texts("sources", sources).texts("counters", counters);
   json.texts("scripts", config_.catalyst_scripts).integer("ranks", config_.catalyst_ranks);
   json.raw("extracts", config_.catalyst_extracts ? "true" : "false");
   json.raw("images", config_.catalyst_images ? "true" : "false");

@@ -23,7 +23,8 @@ class InProcess {
   bool wanted() const noexcept { return wanted_; }
   // What the pictures need to know of this run, as JSON; without it this rank cannot take part.
   void describe_run(const std::string& path, int rank, int size, const std::string& mpi,
-                    const std::vector<std::string>& sources);
+                    const std::vector<std::string>& sources,
+                    const std::vector<std::string>& counters);
 
   // What is written to the run is kept here, too, until it is shown.
   void keep_region(const std::string& json);

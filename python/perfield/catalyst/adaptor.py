@@ -33,7 +33,7 @@ class Adaptor:
         leads = world.rank == 0 or group_of[world.rank] != group_of[world.rank - 1]
         self._group = world.comm.Split(int(group_of[world.rank]), world.rank)
         leaders = world.comm.Split(0 if leads else MPI.UNDEFINED, world.rank)
-        sources = world.comm.allgather(settings["sources"])
+        sources, counters = zip(*world.comm.allgather((settings["sources"], settings["counters"])))
         self._news, self._known = News(), News()
         self._blocks_version, self._blocks = 0, list[bytes]()
         self._last_time = -math.inf
@@ -46,7 +46,7 @@ class Adaptor:
             world.together("finding ParaView", check_paraview, leaders)
             from perfield.catalyst.leader import Leader  # loads VTK
 
-            return Leader(settings, world, leaders, sources, tell)
+            return Leader(settings, world, leaders, sources, counters, tell)
 
         self._leader = world.together("starting ParaView", lead)
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from perfield import _bridge
+from perfield.run.counter_values import Counters
 from perfield.run.directory import read_info
 from perfield.run.fields import SENDING_CALLS
 from perfield.run.frame import Frame, build_frame
@@ -65,11 +66,12 @@ class News:
 class GatheredRun:
     """The pieces of some ranks of a run in its newest step; see `perfield.run.Run` for what it answers."""
 
-    def __init__(self, path: Path, sources: Sequence[Iterable[str]]):
+    def __init__(self, path: Path, sources: Sequence[Iterable[str]], counters: Sequence[Iterable[str]]):
         self.path = path
         self.info = read_info(path)
         self.n_ranks = len(sources)
         self._sources = Sources(sources)
+        self._counters = Counters(counters)
         self._known = News()
         self._table = RegionTable()
         self._pieces: dict[int, Piece] = {}
@@ -100,7 +102,7 @@ class GatheredRun:
         known = self._known
         calls = [SENDING_CALLS[number] for number in sorted(known.calls) if number in SENDING_CALLS]
         place = {"kind": "step", "index": index, "partial": False}
-        facts = self.n_ranks, self._table, calls, self._sources, known.inside
+        facts = self.n_ranks, self._table, calls, self._sources, known.inside, self._counters
         self._frame = build_frame(place, [(ranks, tables)], *facts)
         if len(ranks) < self.n_ranks:  # who waits for a rank may be elsewhere
             self._frame.values["waited_for_time_s"][:] = np.nan

@@ -78,6 +78,17 @@ FIELDS: tuple[Field, ...] = (
         "lower",
         "computed",
     ),
+    *(
+        Field(f"<region>{suffix}", unit, f"{meaning}, inside the region, in all threads")
+        for suffix, _, unit, meaning in map(_bridge.counter_field, _bridge.known_counters())
+    ),
+    Field(
+        f"<region>{_bridge.per_cycle_suffix}",
+        "1",
+        "instructions inside the region for each cycle of its threads",
+        "higher",
+        "computed",
+    ),
     Field("<call>_count", "1", "messages that the rank sent, put or fetched by this MPI call"),
     Field("<call>_bytes", "B", "their bytes"),
     Field("sent_count", "1", "messages that the rank sent, put or fetched, by any call"),
@@ -190,6 +201,8 @@ def description(name: str, region: str | None = None) -> Field:
             )
         if kind == "<call" and name.removesuffix(suffix) in SENDING_CALLS.values():
             return Field(name, field.unit, field.meaning, field.direction, field.source)
+    if region is not None and name.startswith(sanitised(region) + "_"):
+        return Field(name, "1", f"region '{region}': what another counter counted inside, in all threads")
     raise KeyError(f"'{name}' is no field; perfield.run.fields.FIELDS lists them")
 
 

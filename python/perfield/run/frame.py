@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from perfield.run.device_values import add_devices
+from perfield.run.counter_values import Counters, add_counters
 from perfield.run.fields import CALL_NAMES, FETCHING_CALLS, SENDING_CALLS, TIME_CLASSES, region_fields
 from perfield.run.inside_values import add_inside
 from perfield.run.io_values import add_io, file_times
@@ -89,6 +90,7 @@ def build_frame(
     calls: list[str],
     sources: Sources,
     inside: Collection[int] = (),
+    counters: Counters | None = None,
 ) -> Frame:
     """Puts a frame together from step entries.
 
@@ -96,6 +98,7 @@ def build_frame(
     gives them); where a rank has several entries, they are added up. calls : names of the sending calls
     that the run's frames have fields of. sources : of the ranks, in their order. inside :
     numbers of `what` in the tables `inside` of the run.
+    counters : of the run, if it has any.
     """
     ranks, steps, tables = _joined(parts)
     present = np.zeros(n_ranks, dtype=bool)
@@ -118,6 +121,8 @@ def build_frame(
     _mpi_times(values, has_mpi, *tables["calls"])
     has_files = (present & sources["io"]) | (file_times(n_ranks, *tables["calls"]) > 0)
     add_inside(values, block_values, regions, inside, has_mpi, has_files, *tables["inside"])
+    if counters is not None:
+        add_counters(values, block_values, regions, counters, *tables["inside"])
     messages, received = _message_values(values, has_mpi, calls, *tables["messages"])
 
     rank, rows = tables["waits"]

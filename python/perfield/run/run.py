@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.run.counter_values import Counters
 from perfield.run.directory import read_info, run_id_of, staged, why_empty
 from perfield.run.errors import RunError
 from perfield.run.fields import SENDING_CALLS
@@ -185,6 +186,7 @@ class Run:
         self._inside = streams.inside_kinds()
         names = list(self.groups)
         self._group = np.array([names.index(_group(r)) if r else -1 for r in self.ranks], dtype=np.int64)
+        self._counters = Counters([_counters(body) for body in self.ranks])
         self._has_ended = np.isin(np.arange(size), list(self.ends))
         self._sources = Sources([self._sources_of(rank) for rank in range(size)])
 
@@ -202,7 +204,7 @@ class Run:
         parts = [(streams.places["rank"][here], tables) for here, tables in streams.steps(rows)]
         partial = self._is_partial(index, streams.places["rank"][rows])
         place = {"kind": kind, "index": index, "partial": partial}
-        facts = (self.n_ranks, self._regions, self._calls, self._sources, self._inside)
+        facts = (self.n_ranks, self._regions, self._calls, self._sources, self._inside, self._counters)
         return build_frame(place, parts, *facts)
 
     def _is_partial(self, index: int, ranks: np.ndarray) -> bool:
@@ -238,6 +240,11 @@ class Run:
 
 def _group(entry: dict) -> str:
     return str(entry.get("group") or entry.get("program") or "")
+
+
+def _counters(entry: dict | None) -> list[str]:
+    names = (entry or {}).get("counters")
+    return [str(name) for name in names] if isinstance(names, list) else []
 
 
 def _is_rank(place: np.ndarray) -> np.ndarray:
