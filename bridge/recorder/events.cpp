@@ -95,6 +95,10 @@ int perfield_source_armed() noexcept {
   return s && s->pipeline_armed;
 }
 
+uint64_t perfield_source_ticks() noexcept { return recorder().clock.ticks(); }
+
+const std::atomic<uint32_t>* perfield_source_state() noexcept { return &recorder().state_word(); }
+
 void perfield_own_begin() noexcept {
   if (Shard* s = recorder().shard()) ++s->own_work;
 }

@@ -6,6 +6,7 @@
 // call site is hit first) or throws.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -27,6 +28,8 @@ void perfield_source_end(const char* reason) noexcept;
 void perfield_source_summary() noexcept;
 // 1 from waking to the end of the measurement, also while nothing is counted; else 0.
 int perfield_source_awake() noexcept;
+// The same for sources that look at each event: 0 asleep, 1 awake, 2 counting.
+const std::atomic<uint32_t>* perfield_source_state() noexcept;
 // Names a source ("pmpi", "openfoam") in this rank's `rank` or `end` entry. name: a literal.
 void perfield_source_present(const char* name) noexcept;
 // 1 if a source of that name is there, so that another one leaves this kind of fact to it.
@@ -35,6 +38,10 @@ int perfield_source_is_present(const char* name) noexcept;
 void perfield_source_hook_expected(const char* name, const char* sentence) noexcept;
 // A code hook was hit. name: as above.
 void perfield_source_hook_hit(const char* name) noexcept;
+// Where the source counts events that it must leave out. If there are any at the end, they stand in
+// the `end` entry as `kind`, and "<count> <sentence>" is told. Literals.
+void perfield_source_counts_dropped(const char* kind, const char* sentence,
+                                    const std::atomic<uint64_t>* count) noexcept;
 // One line on stderr, at most once per node for each `topic`; prefixed with "perfield: ".
 void perfield_source_tell(const char* topic, const char* sentence) noexcept;
 
@@ -45,6 +52,12 @@ void perfield_source_tell(const char* topic, const char* sentence) noexcept;
 uint32_t perfield_source_region(const char* name, const char* file, int line) noexcept;
 // 1 if this thread has armed its next region (perfield_pipeline_next), else 0.
 int perfield_source_armed() noexcept;
+// perfield_region_begin and perfield_region_end of events whose time is known, in ticks of
+// perfield's clock. 0: not known, so the clock is read.
+void perfield_region_begin_at(uint32_t region, uint64_t ticks) noexcept;
+void perfield_region_end_at(uint32_t region, uint64_t ticks) noexcept;
+// That clock. While awake.
+uint64_t perfield_source_ticks() noexcept;
 
 // --- calls of MPI and of files ------------------------------------------------------------------
 // Enters a call that the program makes at `caller` (a return address; NULL: not known), its

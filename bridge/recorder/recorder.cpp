@@ -12,11 +12,13 @@ namespace {
 thread_local bool this_thread_refused = false;  // asked once is enough
 }
 
-thread_local Shard* this_shard __attribute__((tls_model("initial-exec"))) = nullptr;
+__thread Shard* this_shard __attribute__((tls_model("initial-exec"))) = nullptr;
+Recorder* the_recorder = nullptr;
 
-Recorder& recorder() noexcept {
+Recorder& make_recorder() noexcept {
   alignas(Recorder) static char memory[sizeof(Recorder)];
   static Recorder* r = new (memory) Recorder;
+  __atomic_store_n(&the_recorder, r, __ATOMIC_RELEASE);
   return *r;
 }
 
@@ -78,24 +80,6 @@ Shard* Recorder::new_shard() noexcept {
   this_thread_refused = false;
   if (has_key_) pthread_setspecific(thread_key_, mine);
   return mine;
-}
-
-void Recorder::enter_region(uint32_t handle, uint32_t id) noexcept {
-  Shard* s = shard();
-  if (!s || s->own_work) return;
-  bool counted = id != Regions::kNone;
-  if (__builtin_expect(counters.any(), 0) && counted) read_at_enter(*s, id);
-  uint64_t now = counted && state() == Activity::active ? clock.ticks() : 0;
-  s->enter_region(handle, id, counted, now);
-}
-
-void Recorder::leave_region(uint32_t handle) noexcept {
-  Shard* s = shard();
-  if (!s || s->own_work) return;
-  bool needs_time = state() == Activity::active && !s->leaves_uncounted(handle);
-  uint64_t now = needs_time ? clock.ticks() : 0;
-  if (__builtin_expect(counters.any(), 0) && needs_time) read_at_leave(*s);
-  s->leave_region(handle, now);
 }
 
 RegionCounts* Recorder::counts_of(Shard& s) noexcept {

@@ -20,7 +20,7 @@
 
 namespace perfield {
 
-extern thread_local Shard* this_shard __attribute__((tls_model("initial-exec")));
+extern __thread Shard* this_shard __attribute__((tls_model("initial-exec")));  // a plain load
 
 // What perfield_call_after is to do.
 enum AfterCall : uint64_t { kCloseStep = 1, kNoteSites = 2 };
@@ -32,6 +32,7 @@ class Recorder {
   // --- events
   // -------------------------------------------------------------------------------------
   uint32_t state() const noexcept { return activity_.state.load(std::memory_order_relaxed); }
+  const std::atomic<uint32_t>& state_word() const noexcept { return activity_.state; }
 
   // This thread's shard; nullptr while asleep, or when there is no memory for one more.
   Shard* shard() noexcept {
@@ -39,8 +40,9 @@ class Recorder {
     return this_shard ? this_shard : new_shard();
   }
 
-  void enter_region(uint32_t id, uint32_t counted_as) noexcept;
-  void leave_region(uint32_t id) noexcept;
+  // On the thread of that shard. ticks: of the event; 0: the clock is read where it is needed.
+  void enter_region(Shard& s, uint32_t id, uint32_t counted_as, uint64_t ticks) noexcept;
+  void leave_region(Shard& s, uint32_t id, uint64_t ticks) noexcept;
   // What a counter of this thread stands at, which a source has read.
   void counter_stands(Shard& s, int counter, uint64_t value) noexcept;
   // Counts a hit of the site of a call; returns what is to be done after it (AfterCall). now: set
@@ -90,7 +92,30 @@ class Recorder {
   std::atomic<uint64_t> refused_threads_{0};
 };
 
+// --- on the hot path of all sources of regions --------------------------------------------------
+inline void Recorder::enter_region(Shard& s, uint32_t handle, uint32_t id,
+                                   uint64_t ticks) noexcept {
+  if (s.own_work) return;
+  const bool counted = id != Regions::kNone;
+  if (__builtin_expect(counters.any(), 0) && counted) read_at_enter(s, id);
+  const bool timed = counted && state() == Activity::active;
+  s.enter_region(handle, id, counted, !timed ? 0 : ticks ? ticks : clock.ticks());
+}
+
+inline void Recorder::leave_region(Shard& s, uint32_t handle, uint64_t ticks) noexcept {
+  if (s.own_work) return;
+  const bool timed = state() == Activity::active && !s.leaves_uncounted(handle);
+  const uint64_t now = !timed ? 0 : ticks ? ticks : clock.ticks();
+  if (__builtin_expect(counters.any(), 0) && timed) read_at_leave(s);
+  s.leave_region(handle, now);
+}
+
 // The recorder of this process. Never destroyed: events may come as late as the program likes.
-Recorder& recorder() noexcept;
+extern Recorder* the_recorder;  // nullptr before it is asked for first
+Recorder& make_recorder() noexcept;
+inline Recorder& recorder() noexcept {
+  Recorder* made = __atomic_load_n(&the_recorder, __ATOMIC_ACQUIRE);
+  return __builtin_expect(made != nullptr, 1) ? *made : make_recorder();
+}
 
 }  // namespace perfield

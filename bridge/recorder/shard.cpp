@@ -81,14 +81,16 @@ void Shard::enter_region(uint32_t handle, uint32_t id, bool counted, uint64_t no
     parent = stack[d - 1].counted.load(relaxed) ? d - 1 : stack[d - 1].parent.load(relaxed);
   f.id.store(id, relaxed);
   f.handle.store(handle, relaxed);
-  f.entered.store(now, relaxed);
-  f.children.store(0, relaxed);
-  f.children_period.store(0, relaxed);
   f.parent.store(parent, relaxed);
   f.counted.store(counted, relaxed);
-  f.inside.store(0, relaxed);
   if (counted) {
-    if (activity->state.load(relaxed) == Activity::active) regions[id].count.add(1);
+    if (activity->state.load(relaxed) == Activity::active) {
+      // Else what stands there is of an earlier period, and is taken for nothing.
+      f.entered.store(now, relaxed);
+      f.children_period.store(0, relaxed);
+      f.inside.store(0, relaxed);
+      regions[id].count.add(1);
+    }
     ++open_count[id];
   }
   depth.store(d + 1, std::memory_order_release);

@@ -23,6 +23,10 @@ void perfield_source_hook_expected(const char* name, const char* sentence) noexc
 }
 void perfield_source_hook_hit(const char* name) noexcept { session().hook_hit(name); }
 void perfield_source_before_close(void (*function)()) noexcept { session().before_close(function); }
+void perfield_source_counts_dropped(const char* kind, const char* sentence,
+                                    const std::atomic<uint64_t>* count) noexcept {
+  session().counts_dropped(kind, sentence, count);
+}
 void perfield_source_tell(const char* topic, const char* sentence) noexcept {
   perfield::tell(topic, sentence);
 }

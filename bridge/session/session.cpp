@@ -160,6 +160,12 @@ void Session::end(const std::string& reason) noexcept {
     stop_clock(now);
     if (phase_ == Phase::setup) {
       write_step(StepKind::setup, 0, 0, NAN, now);
+      if (!config_.step_region.empty() && reason != "abort")
+        tell("step-region", "the region " + config_.step_region +
+                                " (step_region) never ended, so no step was closed and the whole "
+                                "run is one frame; expected is the name of a region that the "
+                                "program enters and leaves (without it, every perfield_run closes "
+                                "a step)");
     } else {
       if (span_ > 0) {  // the last, shorter sum of steps
         write_step(StepKind::step, step_ - 1, last_label_, NAN, now);
@@ -194,12 +200,18 @@ void Session::write_end_entry(const std::string& reason) {
   Recorder& r = recorder();
   uint64_t refused = r.refused_threads();
   if (refused) faults_["threads_without_room"] = refused;
-  JsonObject hooks, faults;
+  JsonObject hooks, faults, dropped;
   for (const auto& [name, hook] : hooks_) hooks.natural(name.c_str(), hook.hits);
   for (const auto& [kind, count] : faults_) faults.natural(kind.c_str(), count);
+  for (const auto& [kind, events] : dropped_)
+    if (uint64_t count = *events.count) {
+      dropped.natural(kind.c_str(), count);
+      tell("dropped-" + kind, std::to_string(count) + " " + events.sentence);
+    }
   JsonObject json;
   json.text("reason", reason).natural("steps", step_);
   json.raw("hooks", hooks.str()).raw("faults", faults.str()).texts("sources", sources_);
+  json.raw("dropped_events", dropped.str());
   json.natural("dropped_messages", overflowed_).natural("dropped_regions", r.regions.overflowed());
   json.natural("bytes_written", stream_.bytes_written() + mesh_.file().bytes_written());
   json.natural("perfield_ns", r.clock.span_ns(total_own_ticks_));
@@ -260,6 +272,11 @@ void Session::hook_expected(const char* name, const char* sentence) noexcept {
 
 void Session::hook_hit(const char* name) noexcept {
   through_gate([&] { ++hooks_[name].hits; });
+}
+
+void Session::counts_dropped(const char* kind, const char* sentence,
+                             const std::atomic<uint64_t>* count) noexcept {
+  through_gate([&] { dropped_[kind] = {sentence, count}; });
 }
 
 void Session::fault(const char* kind) noexcept {

@@ -59,6 +59,8 @@ class Session {
   void hook_expected(const char* name, const char* sentence) noexcept;
   void hook_hit(const char* name) noexcept;
   void fault(const char* kind) noexcept;  // counted, told at the end
+  void counts_dropped(const char* kind, const char* sentence,
+                      const std::atomic<uint64_t>* count) noexcept;
 
   // What perfield.h tells the program of its step; nothing while nothing is measured.
   std::vector<perfield_value> field_values() noexcept;
@@ -159,6 +161,11 @@ class Session {
     uint64_t hits = 0;
   };
   std::map<std::string, Hook> hooks_;
+  struct Dropped {
+    std::string sentence;
+    const std::atomic<uint64_t>* count;
+  };
+  std::map<std::string, Dropped> dropped_;  // by sources, which count them
   std::map<std::string, uint64_t> faults_;
   uint64_t stream_faults_ = 0, overflowed_ = 0;
   bool summary_due_ = false;

@@ -14,6 +14,7 @@
 #include "session/environment.hpp"
 #include "session/session.hpp"
 
+using perfield::Recorder;
 using perfield::recorder;
 using perfield::RegionDefinition;
 using perfield::Regions;
@@ -22,26 +23,38 @@ using perfield::Shard;
 
 namespace {
 
+__attribute__((noinline)) uint32_t armed(Regions& regions, Shard& s, uint32_t id,
+                                         int block) noexcept {
+  s.pipeline_armed = false;
+  regions[id].armed_only.store(true, std::memory_order_relaxed);
+  return regions.part_of(id, block, s.pipeline_site);
+}
+
 // The region that an entry counts for: itself, its share for a block, the armed one, or none.
-uint32_t counted_as(Shard& s, uint32_t id, int block) noexcept {
-  Regions& regions = recorder().regions;
-  RegionDefinition& d = regions[id];
-  if (s.pipeline_armed) {
-    s.pipeline_armed = false;
-    d.armed_only.store(true, std::memory_order_relaxed);
-    return regions.part_of(id, block, s.pipeline_site);
-  }
+inline uint32_t counted_as(Regions& regions, Shard& s, uint32_t id, int block) noexcept {
+  if (__builtin_expect(s.pipeline_armed, 0)) return armed(regions, s, id, block);
+  const RegionDefinition& d = regions[id];
   if (!d.selected || d.armed_only.load(std::memory_order_relaxed)) return Regions::kNone;
   if (block < 0) return id;
   return regions.part_of(id, block, 0);
 }
 
-void enter(perfield_region region, int block) noexcept {
-  Shard* s = recorder().shard();
-  if (!s || region == 0 || region > recorder().regions.size()) return;
+// ticks: of the event, if they are known. Finding the recorder is a call: once for each event.
+inline void enter(perfield_region region, int block, uint64_t ticks = 0) noexcept {
+  Recorder& r = recorder();
+  Shard* s = r.shard();
+  if (!s || region == 0 || region > r.regions.size()) return;
   uint32_t id = region - 1;
-  if (id == recorder().regions.step_region()) session().setup_done();
-  recorder().enter_region(id, counted_as(*s, id, block));
+  if (__builtin_expect(id == r.regions.step_region(), 0)) session().setup_done();
+  r.enter_region(*s, id, counted_as(r.regions, *s, id, block), ticks);
+}
+
+inline void leave(perfield_region region, uint64_t ticks = 0) noexcept {
+  Recorder& r = recorder();
+  Shard* s = r.shard();
+  if (!s || region == 0) return;
+  r.leave_region(*s, region - 1, ticks);
+  if (__builtin_expect(region - 1 == r.regions.step_region(), 0)) session().close_step_of_region();
 }
 
 // Starts measuring as the rank that the launcher's environment tells of.
@@ -103,11 +116,12 @@ PERFIELD_EXPORT void perfield_region_begin_on(perfield_region region, int block)
   enter(region, block < 0 ? -1 : block);
 }
 
-PERFIELD_EXPORT void perfield_region_end(perfield_region region) {
-  if (region == 0) return;
-  recorder().leave_region(region - 1);
-  if (region - 1 == recorder().regions.step_region()) session().close_step_of_region();
+PERFIELD_EXPORT void perfield_region_end(perfield_region region) { leave(region); }
+
+void perfield_region_begin_at(uint32_t region, uint64_t ticks) noexcept {
+  enter(region, -1, ticks);
 }
+void perfield_region_end_at(uint32_t region, uint64_t ticks) noexcept { leave(region, ticks); }
 
 PERFIELD_EXPORT void perfield_begin(const char* name) {
   if (recorder().shard()) enter(recorder().regions.define(name, nullptr, 0) + 1, -1);

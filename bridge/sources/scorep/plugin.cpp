@@ -13,6 +13,7 @@
 #include "sources/scorep/regions.hpp"
 #include "sources/scorep/score_p.hpp"
 #include "sources/scorep/substrate_interface.hpp"
+#include "sources/scorep/thread.hpp"
 
 namespace perfield::scorep {
 namespace {
@@ -39,6 +40,7 @@ uint32_t get_event_functions(int mode, Event** given) {
 // --- waking and ending --------------------------------------------------------------------------
 int init() {
   perfield_source_present(kSource);
+  start_looking();
   return 0;
 }
 

@@ -14,16 +14,20 @@
 #include "sources/scorep/metrics.hpp"
 #include "sources/scorep/region_table.hpp"
 #include "sources/scorep/score_p.hpp"
+#include "sources/scorep/thread.hpp"
 
 namespace perfield::scorep {
 namespace {
 
-// --- regions ------------------------------------------------------------------------------------
 // The region of perfield for each handle; kNotSelected where the configuration leaves it out,
 // unless it is armed; for calls of MPI kCalls and their kind.
 RegionTable known;
 constexpr uint32_t kNotSelected = 0;
 constexpr uint32_t kCalls = RegionTable::kUnknown - PERFIELD_CALL_LIMIT;
+constexpr bool is_measured(uint32_t region) { return region - 1 < kCalls - 1; }
+constexpr bool is_call(uint32_t region) {
+  return region >= kCalls && region != RegionTable::kUnknown;
+}
 
 std::atomic<bool> out_of_room{false};
 
@@ -35,7 +39,8 @@ uint32_t look_up(Handle handle) noexcept {
   else if (name) {
     const char* file = ask<const char*>(kRegionGetFileName, nullptr, handle);
     const int line = int(ask<uint32_t>(kRegionGetBeginLine, 0, handle));
-    region = perfield_source_function_region(name, nullptr, file, line);
+    const char* symbol = ask<const char*>(kRegionGetCanonicalName, nullptr, handle);
+    region = perfield_source_function_region(name, symbol, file, line);
     if (region == kNotSelected) region = perfield_source_region(name, file, line);
   }
   if (known.set(handle, region)) return region;
@@ -46,31 +51,59 @@ uint32_t look_up(Handle handle) noexcept {
   return kNotSelected;
 }
 
-// Only while measuring is it known what the configuration selects. So a region that was entered
-// before, main say, is not known when it is left, and passed over.
-void enter(Handle handle, const uint64_t* metrics) noexcept {
-  if (!handle || !perfield_source_awake()) return;
-  uint32_t region = known.find(handle);
-  if (region == RegionTable::kUnknown || (region == kNotSelected && perfield_source_armed()))
-    region = look_up(handle);
-  if (region >= kCalls) return enter_call(perfield_call(region - kCalls));
-  if (region == kNotSelected) return;
-  metrics_stand(metrics);
-  perfield_region_begin(region);
+// Only while perfield is awake is it known what the configuration selects.
+inline uint32_t region_to_enter(Handle handle) noexcept {
+  const uint32_t region = known.find(handle);
+  if (is_measured(region) || is_call(region)) return region;
+  if (region == kNotSelected && !perfield_source_armed()) return region;
+  return look_up(handle);
 }
 
-void leave(Handle handle, const uint64_t* metrics) noexcept {
-  uint32_t region = known.find(handle);
-  if (region == RegionTable::kUnknown || region == kNotSelected) return;
-  if (region >= kCalls) return leave_call();
+// The time of an event, where it is needed.
+inline uint64_t ticks_of(uint64_t stamp) noexcept {
+  return is_counting() ? this_thread.stamps.ticks(stamp) : 0;
+}
+
+__attribute__((noinline)) void enter_asleep(Location* location, Handle handle) noexcept {
+  EarlyRegions& early = this_thread.early;
+  if (!handle || has_woken.load(std::memory_order_relaxed)) return;  // measuring is over
+  if (!early.is_followed())
+    early.count_only();
+  else if (is_cpu_thread(location))
+    early.enter(handle);
+}
+__attribute__((noinline)) void leave_asleep(Location* location, Handle handle) noexcept {
+  EarlyRegions& early = this_thread.early;
+  if (!handle || has_woken.load(std::memory_order_relaxed)) return;
+  if (early.is_followed() && is_cpu_thread(location)) early.leave(handle);
+}
+
+inline void enter(Location* location, uint64_t stamp, Handle handle,
+                  const uint64_t* metrics) noexcept {
+  if (!is_awake()) return enter_asleep(location, handle);
+  if (!is_own(location) || !handle) return;
+  const uint32_t region = region_to_enter(handle);
+  if (is_call(region)) return enter_call(perfield_call(region - kCalls));
+  if (!is_measured(region)) return;
   metrics_stand(metrics);
-  perfield_region_end(region);
+  perfield_region_begin_at(region, ticks_of(stamp));
+}
+
+inline void leave(Location* location, uint64_t stamp, Handle handle,
+                  const uint64_t* metrics) noexcept {
+  if (!is_awake()) return leave_asleep(location, handle);
+  if (!is_own(location)) return;
+  const uint32_t region = known.find(handle);
+  if (is_call(region)) return leave_call();
+  if (!is_measured(region)) return;
+  metrics_stand(metrics);
+  perfield_region_end_at(region, ticks_of(stamp));
 }
 
 // --- recording off for a while -----------------------------------------------------------------
 std::atomic<bool> paused{false};
 void pause() noexcept {
-  if (!paused.load(std::memory_order_relaxed) && perfield_source_awake() && !paused.exchange(true))
+  if (!paused.load(std::memory_order_relaxed) && is_awake() && !paused.exchange(true))
     perfield_pause();
 }
 void disable_recording(Location*, uint64_t, Handle, uint64_t*) { pause(); }
@@ -82,12 +115,14 @@ void enable_recording(Location*, uint64_t, Handle, uint64_t*) {
 // With recording off they are followed too, so that begins and ends stay matched, but not counted:
 // also where perfield woke only after recording went off.
 template <Mode mode>
-void enter_region(Location*, uint64_t, Handle region, uint64_t* metrics) {
+void enter_region(Location* location, uint64_t stamp, Handle region, uint64_t* metrics) {
   if (mode == kNotRecording) pause();
-  enter(region, metrics);
+  enter(location, stamp, region, metrics);
 }
 
-void exit_region(Location*, uint64_t, Handle region, uint64_t* metrics) { leave(region, metrics); }
+void exit_region(Location* location, uint64_t stamp, Handle region, uint64_t* metrics) {
+  leave(location, stamp, region, metrics);
+}
 
 // With unwinding on, Score-P tells where in the tree of calls the region was entered.
 Handle region_of(Handle context) noexcept {
@@ -95,13 +130,15 @@ Handle region_of(Handle context) noexcept {
 }
 
 template <Mode mode>
-void enter_context(Location*, uint64_t, Handle context, Handle, uint32_t, uint64_t* metrics) {
+void enter_context(Location* location, uint64_t stamp, Handle context, Handle, uint32_t,
+                   uint64_t* metrics) {
   if (mode == kNotRecording) pause();
-  enter(region_of(context), metrics);
+  enter(location, stamp, region_of(context), metrics);
 }
 
-void exit_context(Location*, uint64_t, Handle context, Handle, uint32_t, uint64_t* metrics) {
-  leave(region_of(context), metrics);
+void exit_context(Location* location, uint64_t stamp, Handle context, Handle, uint32_t,
+                  uint64_t* metrics) {
+  leave(location, stamp, region_of(context), metrics);
 }
 
 template <Mode mode>
@@ -121,6 +158,13 @@ void set_events(Event* events) noexcept {
 
 void set_region_events(Event* events, Mode mode) noexcept {
   mode == kNotRecording ? set_events<kNotRecording>(events) : set_events<kRecording>(events);
+}
+
+void enter_early_regions() noexcept {
+  this_thread.early.take([](Handle handle) {
+    const uint32_t region = region_to_enter(handle);
+    if (is_measured(region)) perfield_region_begin_at(region, 0);
+  });
 }
 
 }  // namespace perfield::scorep

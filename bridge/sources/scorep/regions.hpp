@@ -14,4 +14,7 @@ enum Mode { kRecording = 0, kNotRecording = 1 };
 // Puts the functions of this file into their places in a table of events.
 void set_region_events(Event* events, Mode mode) noexcept;
 
+// Begins what this thread was inside when perfield woke, at its first event after that.
+void enter_early_regions() noexcept;
+
 }  // namespace perfield::scorep

@@ -65,11 +65,13 @@ enum EventPlace {
 enum CallbackPlace {
   kIpcGetSize = 1,
   kIpcGetRank = 2,
+  kLocationGetType = 14,
   kCallingContextGetRegion = 20,
   kMetricGetValueType = 22,
   kMetricGetName = 23,
   kMetricGetMode = 25,
   kRegionGetName = 33,
+  kRegionGetCanonicalName = 34,
   kRegionGetFileName = 35,
   kRegionGetBeginLine = 36,
   kSamplingSetGetSize = 40,
@@ -79,5 +81,8 @@ enum CallbackPlace {
   kSamplingSetGetClass = 45,
   kCallbacks = 53
 };
+
+// The type of a location that is a thread of the program.
+inline constexpr int kCpuThread = 0;
 
 }  // namespace perfield::scorep

@@ -18,6 +18,7 @@ LIBRARIES = Path(perfield.__file__).parent / "lib"
 STEP = "enter 40\nenter 88\nenter 120\nexit 120\nexit 88\nenter 120\nexit 120\nexit 40\n"
 REGIONS = "region 8 main\nregion 40 time_step\nregion 88 flux_edge\nregion 120 flux\n"
 SOLVER = f"{REGIONS}enter 8\ninit_mpp\n{10 * STEP}exit 8\n"
+EXPECTED = {"main_count": 1, "time_step_count": 10, "flux_edge_count": 10, "flux_count": 20}
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def test_plugin_hands_over_version_3_and_nothing_reserved(play):
 
 def test_regions_are_measured_under_their_names(play):
     run, _ = play(SOLVER)
-    assert counts(run) == {"time_step_count": 10, "flux_edge_count": 10, "flux_count": 20}
+    assert counts(run) == EXPECTED
     places = {region.name: (region.file, region.line) for region in run.regions}
     assert places["flux"] == ("solver.f90", 120)
     assert run.ends[0]["reason"] == "finalize"
@@ -123,7 +124,7 @@ def test_recording_that_was_off_before_waking_stays_off(play):
 def test_older_and_newer_hosts_get_the_same(play, host):
     run, _ = play(SOLVER, *host, step_region="time_step")
     assert len(run) == 10
-    assert counts(run) == {"time_step_count": 10, "flux_edge_count": 10, "flux_count": 20}
+    assert counts(run) == EXPECTED
 
 
 def test_host_without_names_of_regions_is_told(play):
@@ -190,3 +191,108 @@ def test_messages_come_from_the_mpi_wrappers_above_scorep(build_c, mpi, bin_dir,
     assert (run.n_ranks, len(run)) == (3, 10)
     assert sorted(run.setup.messages[["source", "target"]].tolist()) == [(0, 1), (1, 2), (2, 0)]
     assert {end["reason"] for end in run.ends.values()} == {"finalize"}
+
+
+def time_of(run: perfield.Run, region: str) -> float:
+    """Seconds inside a region, in all frames together."""
+    return sum(frame.values[f"{region}_time_s"][0] for frame in frames_of(run))
+
+
+@pytest.mark.parametrize("clock", ["auto", "monotonic"])
+@pytest.mark.parametrize("timer", ["tsc", "raw", "gettimeofday", "none"])
+def test_times_are_right_whatever_clock_the_stamps_are_of(play, timer, clock):
+    step = "enter 40\nwork 3\nenter 120\nwork 6\nexit 120\nexit 40\n"
+    run, _ = play(f"timer {timer}\n{REGIONS}init_mpp\n{20 * step}", clock=clock)
+    measured = sum(frame.values["step_time_s"][0] for frame in frames_of(run))
+    assert 0.12 <= time_of(run, "flux") <= time_of(run, "time_step") - 0.0599 <= measured - 0.0599
+
+
+def test_stamps_are_used_where_their_clock_is_known(play):
+    run, _ = play(f"{REGIONS}timer tsc\ninit_mpp\nwork 20\nenter 40\nexit 40\nrepeat 20000 120\n")
+    # Stamps of `repeat` are all the same: no time passes for who uses them.
+    assert counts(run)["flux_count"] == 20000
+    assert time_of(run, "flux") < 1e-6
+
+
+def test_regions_that_were_open_at_waking_are_measured_from_there(play):
+    run, _ = play(
+        f"{REGIONS}enter 8\nenter 40\nwork 50\ninit_mpp\nenter 120\nwork 5\nexit 120\nexit 40\nexit 8\n"
+    )
+    assert counts(run) == {"main_count": 1, "time_step_count": 1, "flux_count": 1}
+    assert 0.005 <= time_of(run, "time_step") <= time_of(run, "main") < 0.05
+    assert run.ends[0]["faults"] == {}
+
+
+def test_regions_that_were_over_at_waking_are_counted_as_left_out_and_told(play):
+    run, result = play(f"{REGIONS}enter 8\n{4 * STEP}init_mpp\n{STEP}exit 8\n")
+    assert counts(run) == {"main_count": 1, "time_step_count": 1, "flux_edge_count": 1, "flux_count": 2}
+    assert run.ends[0]["dropped_events"] == {"before_waking": 16}
+    assert result.stderr.count("16 regions were over before MPI_Init") == 1
+
+
+def test_events_of_devices_are_left_out_and_told(play):
+    device = "device_enter 120\nenter 120\ndevice_exit 120\nwork 1\nexit 120\n"
+    run, result = play(f"{REGIONS}device_enter 8\ninit_mpp\n{5 * device}")
+    assert counts(run) == {"flux_count": 5}
+    assert run.ends[0]["dropped_events"] == {"of_no_thread": 10}
+    assert result.stderr.count("10 events of devices or metrics are not measured") == 1
+
+
+def test_nothing_is_left_out_of_a_usual_run_and_nothing_told(play):
+    run, result = play(SOLVER, summary="false")
+    assert run.ends[0]["dropped_events"] == {}
+    assert result.stderr == ""
+
+
+def test_region_entered_in_a_step_left_out_is_credited_in_the_measured_one(play):
+    step = "enter 40\nexit 40\n"
+    crossing = f"enter 88\nwork 10\n{step}work 20\n{step}exit 88\n{step}"
+    run, _ = play(f"{REGIONS}init_mpp\n{step}{crossing}", step_region="time_step", measure_every="2")
+    assert [frame.index for frame in run.frames()] == [0, 2]
+    measured = run.frame(1)
+    assert 0.02 <= measured.values["flux_edge_time_s"][0] <= measured.values["step_time_s"][0]
+    assert run.ends[0]["faults"] == {}
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "advance",
+        "flow::Solver::advance",
+        "flow::Solver::advance(double)",
+        "_ZN4flow6Solver7advanceEd",
+        "adv*",
+    ],
+)
+def test_function_is_chosen_by_any_of_its_names(play, chosen):
+    region = "region 16 flow::Solver::advance(double) _ZN4flow6Solver7advanceEd\nregion 24 other\n"
+    run, _ = play(region + "init_mpp\n" + 3 * "enter 16\nexit 16\nenter 24\nexit 24\n", regions=chosen)
+    assert sum(counts(run).values()) == 3
+
+
+def test_step_region_that_never_occurs_is_told_and_the_run_is_one_frame(play):
+    run, result = play(SOLVER, step_region="time_stepp")
+    assert result.stderr.count("the region time_stepp (step_region) never ended") == 1
+    assert [frame.kind for frame in run.frames()] == ["whole"]
+    assert run.frame(0).values["flux_count"][0] == 20
+
+
+def test_several_armed_regions_are_open_at_once_and_only_they(play):
+    # As in the thesis: each is armed right before the call that enters it, one inside the other.
+    armed = "arm\nenter 40\narm\nenter 88\narm\nenter 120\nexit 120\nexit 88\nexit 40\n"
+    run, _ = play(f"{REGIONS}init_mpp\n{STEP}{4 * armed}{STEP}", regions="")
+    assert counts(run) == {"time_step_count": 4, "flux_edge_count": 4, "flux_count": 4}
+
+
+def test_child_of_the_program_is_not_measured_and_ends_well(play):
+    run, result = play(f"{REGIONS}init_mpp\n{STEP}fork\n{STEP}", step_region="time_step")
+    assert len(run) == 2
+    assert counts(run) == {"time_step_count": 2, "flux_edge_count": 2, "flux_count": 4}
+    assert result.stdout.count("child 0") == 1
+
+
+def test_unbalanced_events_are_counted_as_faults_and_told(play):
+    run, result = play(f"{REGIONS}init_mpp\nenter 40\nenter 88\nexit 40\nexit 88\n{STEP}enter 40\n")
+    assert counts(run)["time_step_count"] == 3
+    assert sum(run.ends[0]["faults"].values()) == 2
+    assert "events that could not be right" in result.stderr

@@ -2,25 +2,34 @@
  * SPDX-License-Identifier: BSD-3-Clause
  *
  * host NAME [version=3] [callbacks=53] < script. Lines of the script:
- *   region H NAME        defines a region            context C H   ... a calling context of it
+ *   region H NAME [SYMBOL]   defines a region        context C H   ... a calling context of it
  *   metric H NAME [TYPE=0]   a metric of whole numbers, or (type 2) real ones
  *   metrics M ...        whose values come with begins and ends of regions, in this order
  *   init_mpp             rank and size from RANK and SIZE of the environment
  *   enter H [VALUES], exit H [VALUES], enter_context C, exit_context C
  *   off, on              recording                    work MS
+ *   timer NAME           clock of the stamps: raw (at first), tsc, gettimeofday, none (all 0)
+ *   device_enter H, device_exit H                     events of a device, not of this thread
  *   arm                  perfield_pipeline_next from one place
  *   send, isend, receive, ... NUMBERS   an event of `other_events` with these arguments
+ *   fork                 a child does what is left of the script, too, and says how it ended
  *   repeat N H           enters and leaves H N times  threads T N H  on T threads at once
+ *   threads T N H S      ... while this one enters and leaves S, a hundred times
  * Built with -DWITH_MPI it is an MPI program, whose MPI_Init is at init_mpp; each rank then sends
- * one message to the next. Says on stdout what the plugin handed over, and the nanoseconds per pair
- * of `repeat`. */
+ * one message to the next. Says on stdout what the plugin handed over, and the nanoseconds of
+ * CPU time per pair of `repeat`. */
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
+#ifdef __x86_64__
+#include <x86intrin.h>
+#endif
 #ifdef WITH_MPI
 #include <mpi.h>
 #endif
@@ -45,7 +54,7 @@ struct info {
 };
 _Static_assert(sizeof(struct info) == 936, "as in Score-P");
 
-static char* names[REGIONS];
+static char *names[REGIONS], *symbols[REGIONS];
 static uint32_t regions_of_contexts[1000];
 static function* events[2];
 static int mode = 0;
@@ -57,6 +66,7 @@ static int get_rank(void) { return number("RANK", 0); }
 static int get_size(void) { return number("SIZE", 1); }
 static uint32_t region_of(uint32_t context) { return regions_of_contexts[context]; }
 static const char* name_of(uint32_t region) { return names[region]; }
+static const char* symbol_of(uint32_t region) { return symbols[region]; }
 static const char* file_of(uint32_t region) {
   (void)region;
   return "solver.f90";
@@ -77,23 +87,44 @@ static int one(uint32_t handle) {
   return 1;
 }
 static uint32_t line_of(uint32_t region) { return region; }
+static int location_type(const void* location) { return location == &mode; }
 static void not_to_be_called(void) { abort(); }
 
-static uint64_t ticks(void) {
+static uint64_t read_ns(clockid_t clock) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+  clock_gettime(clock, &t);
   return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-static void region_event(int event, uint32_t region, uint64_t stamp, uint64_t* values) {
+static char timer[32] = "raw";
+static uint64_t ticks(void) {
+  if (!strcmp(timer, "none")) return 0;
+#ifdef __x86_64__
+  if (!strcmp(timer, "tsc")) return __rdtsc();
+#endif
+  if (!strcmp(timer, "gettimeofday")) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return t.tv_sec * 1000000ull + t.tv_nsec / 1000;
+  }
+  return read_ns(CLOCK_MONOTONIC_RAW);
+}
+
+static __thread char location; /* each thread's own */
+
+static void event_at(void* where, int event, uint32_t region, uint64_t stamp, uint64_t* values) {
   function found = events[mode][event];
-  if (found) ((void (*)(void*, uint64_t, uint32_t, uint64_t*))found)(names, stamp, region, values);
+  if (found) ((void (*)(void*, uint64_t, uint32_t, uint64_t*))found)(where, stamp, region, values);
+}
+
+static void region_event(int event, uint32_t region, uint64_t stamp, uint64_t* values) {
+  event_at(&location, event, region, stamp, values);
 }
 
 static void context_event(int event, uint32_t context) {
   typedef void (*context_function)(void*, uint64_t, uint32_t, uint32_t, uint32_t, uint64_t*);
   function found = events[mode][event];
-  if (found) ((context_function)found)(names, ticks(), context, 0, 1, NULL);
+  if (found) ((context_function)found)(&location, ticks(), context, 0, 1, NULL);
 }
 
 /* Events without a region, all of whose arguments are numbers: whole registers or places on the
@@ -116,7 +147,7 @@ static int other_event(const char* word, const char* line) {
     function found = events[mode][other_events[i].event];
     typedef void (*event_function)(void*, uint64_t, long long, long long, long long, long long,
                                    long long, long long);
-    if (found) ((event_function)found)(names, ticks(), n[0], n[1], n[2], n[3], n[4], n[5]);
+    if (found) ((event_function)found)(&location, ticks(), n[0], n[1], n[2], n[3], n[4], n[5]);
     return 1;
   }
   return 0;
@@ -147,11 +178,13 @@ static uint64_t* values_in(const char* line) {
 
 static void play(char* line, struct info* plugin, void* library) {
   static char word[32], text[LONGEST];
-  long a = 0, b = 0, c = 0;
-  if (sscanf(line, "%31s %ld %ld %ld", word, &a, &b, &c) < 1) return;
+  long a = 0, b = 0, c = 0, d = 0;
+  if (sscanf(line, "%31s %ld %ld %ld %ld", word, &a, &b, &c, &d) < 1) return;
   if (!strcmp(word, "region")) {
-    sscanf(line, "%*s %*d %19999s", text);
+    static char symbol[LONGEST];
+    const int words = sscanf(line, "%*s %*d %19999s %19999s", text, symbol);
     names[a] = strdup(text);
+    symbols[a] = strdup(words == 2 ? symbol : text);
   } else if (!strcmp(word, "context")) {
     regions_of_contexts[a] = b;
   } else if (!strcmp(word, "metric")) {
@@ -179,6 +212,17 @@ static void play(char* line, struct info* plugin, void* library) {
     context_event(7, a);
   } else if (!strcmp(word, "exit_context")) {
     context_event(8, a);
+  } else if (!strcmp(word, "device_enter")) {
+    event_at(&mode, 4, a, ticks(), NULL);
+  } else if (!strcmp(word, "device_exit")) {
+    event_at(&mode, 5, a, ticks(), NULL);
+  } else if (!strcmp(word, "fork")) {
+    fflush(stdout);
+    const pid_t child = fork();
+    int status = 0;
+    if (child > 0 && waitpid(child, &status, 0) == child) printf("child %d\n", status);
+  } else if (!strcmp(word, "timer")) {
+    sscanf(line, "%*s %31s", timer);
   } else if (!strcmp(word, "off")) {
     region_event(1, 0, ticks(), NULL);
     mode = 1;
@@ -189,17 +233,21 @@ static void play(char* line, struct info* plugin, void* library) {
     void (*arm)(uintptr_t) = (void (*)(uintptr_t))dlsym(library, "perfield_pipeline_next_at");
     arm(77);
   } else if (!strcmp(word, "work")) {
-    const uint64_t end = ticks() + a * 1000000;
-    while (ticks() < end) continue;
+    const uint64_t end = read_ns(CLOCK_MONOTONIC_RAW) + a * 1000000;
+    while (read_ns(CLOCK_MONOTONIC_RAW) < end) continue;
   } else if (!strcmp(word, "repeat")) {
     struct repeated of = {a, b};
-    const uint64_t begin = ticks();
+    const uint64_t begin = read_ns(CLOCK_THREAD_CPUTIME_ID);
     repeat(&of);
-    printf("pair_ns %.1f\n", (double)(ticks() - begin) / a);
+    printf("pair_ns %.1f\n", (double)(read_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / a);
   } else if (!strcmp(word, "threads")) {
     pthread_t threads[256];
     struct repeated of = {b, c};
     for (long i = 0; i < a; ++i) pthread_create(&threads[i], NULL, repeat, &of);
+    for (long i = 0; d && i < 100; ++i) {
+      region_event(4, d, ticks(), NULL);
+      region_event(5, d, ticks(), NULL);
+    }
     for (long i = 0; i < a; ++i) pthread_join(threads[i], NULL);
   } else if (!other_event(word, line)) {
     fprintf(stderr, "host: no such line: %s", line);
@@ -231,11 +279,13 @@ int main(int argc, char** argv) {
   for (int i = 0; i < MOST_CALLBACKS; ++i) callbacks[i] = not_to_be_called;
   callbacks[1] = (function)get_size;
   callbacks[2] = (function)get_rank;
+  callbacks[14] = (function)location_type;
   callbacks[20] = (function)region_of;
   callbacks[22] = (function)type_of_metric;
   callbacks[23] = (function)name_of;
   callbacks[25] = (function)zero;
   callbacks[33] = (function)name_of;
+  callbacks[34] = (function)symbol_of;
   callbacks[35] = (function)file_of;
   callbacks[36] = (function)line_of;
   callbacks[40] = (function)size_of_set;
@@ -256,12 +306,12 @@ int main(int argc, char** argv) {
   printf("version %" PRIu32 " reserved %d\n", plugin.version, n_reserved);
 
   if (plugin.assign_id) plugin.assign_id(0);
-  if (plugin.create_location) plugin.create_location(names, NULL);
+  if (plugin.create_location) plugin.create_location(&location, NULL);
   while (fgets(text, sizeof text, stdin)) play(text, &plugin, library);
 #ifdef WITH_MPI
   MPI_Finalize();
 #endif
-  if (plugin.delete_location) plugin.delete_location(names);
+  if (plugin.delete_location) plugin.delete_location(&location);
   if (plugin.pre_unify) plugin.pre_unify();
   if (plugin.write_data) plugin.write_data();
   if (plugin.finalize) plugin.finalize();

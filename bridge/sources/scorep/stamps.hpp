@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// stamps.hpp - Score-P's time stamps in ticks of perfield's clock, so that no clock is read for an
+// event. Score-P tells neither its clock nor its rate: both are found by comparison with the clocks
+// that it may have, on each thread by itself. Stamps that fit none of them are not used.
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#include "recorder/events.h"
+
+namespace perfield::scorep {
+
+class Stamps {
+ public:
+  // Of an event that is happening now. 0: perfield's clock is to be read.
+  uint64_t ticks(uint64_t stamp) noexcept {
+    return kind_ == Kind::own ? stamp : kind_ == Kind::none ? 0 : compared(stamp);
+  }
+
+ private:
+  enum class Kind : uint8_t { unknown, own, raw, counter, none };
+
+  struct Pair {
+    uint64_t stamp, ticks;
+  };
+
+  static constexpr uint64_t kLatest = 20'000'000;  // an event's age: some milliseconds
+  static constexpr uint64_t kAgain = 20'000'000;   // between two comparisons
+  static constexpr int kMostTries = 16;
+
+  static uint64_t raw() noexcept {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+    return uint64_t(t.tv_sec) * 1000000000u + uint64_t(t.tv_nsec);
+  }
+  static uint64_t counter() noexcept {
+#if defined(__x86_64__)
+    return __rdtsc();
+#else
+    return 0;
+#endif
+  }
+  static bool is_just_before(uint64_t stamp, uint64_t now) noexcept {
+    return now - stamp < kLatest;
+  }
+
+  uint64_t compared(uint64_t stamp) noexcept {
+    if (kind_ == Kind::unknown) return find_kind(stamp);
+    if (stamp - anchor_.stamp >= kAgain) anchor();
+    if (rate_ == 0) return 0;
+    return anchor_.ticks + uint64_t(int64_t(double(int64_t(stamp - anchor_.stamp)) * rate_));
+  }
+
+  uint64_t find_kind(uint64_t stamp) noexcept {
+    if (is_just_before(stamp, perfield_source_ticks())) {
+      kind_ = Kind::own;
+      return stamp;
+    }
+    if (is_just_before(stamp, raw()))
+      kind_ = Kind::raw;
+    else if (is_just_before(stamp, counter()))
+      kind_ = Kind::counter;
+    else if (++tries_ ==
+             kMostTries)  // the thread may have been interrupted in between, but not so often
+      kind_ = Kind::none;
+    else
+      return 0;
+    if (kind_ != Kind::none) first_ = anchor_ = both();
+    return 0;
+  }
+
+  Pair both() const noexcept {
+    const uint64_t before = perfield_source_ticks();
+    const uint64_t stamp = kind_ == Kind::raw ? raw() : counter();
+    return {stamp, before + (perfield_source_ticks() - before) / 2};
+  }
+
+  // Clocks that are not the same drift apart: so the two are read together now and then.
+  void anchor() noexcept {
+    anchor_ = both();
+    rate_ = double(anchor_.ticks - first_.ticks) / double(anchor_.stamp - first_.stamp);
+  }
+
+  Kind kind_ = Kind::unknown;
+  int tries_ = 0;
+  Pair first_{}, anchor_{};
+  double rate_ = 0;  // ticks per unit of the stamp; 0: not known yet
+};
+
+}  // namespace perfield::scorep
