@@ -198,6 +198,8 @@ def test_operation_that_goes_on_without_the_program_counts_its_bytes_when_comple
 def test_operation_whose_end_is_lost_does_not_hide_the_calls_of_mpi(play):
     counted, _ = play(START + "begin_io 5 1 0 512 2 0\n" + call("MPI_Send", f"send 0 {WORLD} 7 24"))
     assert counted.sent_by(RANK) == {("send", 0): (1, 24)}
+    assert counted.calls == {(RANK, "posix_write"): 1, (RANK, "send"): 1}
+    assert counted.ends[RANK]["faults"] == {}
 
 
 def test_events_of_mpi_are_left_to_the_wrappers_where_they_are(build_c, mpi, bin_dir, counted_in, tmp_path):

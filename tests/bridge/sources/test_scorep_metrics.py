@@ -52,7 +52,7 @@ def play(build_c, plain_environment, tmp_path):
     return run
 
 
-EVENTS = "enter 8 100 7 1000\nenter 16 130 7 1000\nexit 16 180 7 1005\nexit 8 200 7 1007\n"
+EVENTS = "enter 8 100 7 1000\nenter 16 130 8 1000\nexit 16 180 20 1005\nexit 8 200 21 1007\n"
 
 
 def test_regions_get_what_their_metrics_grew_by(play):
