@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // summary.cpp - words the closing lines. One function per line; a line that has nothing to say is
-// left out. Waiting is time in MPI calls that may wait for others, see RankTotals::waiting_ns();
-// compute time is a step's measured time minus all MPI and all reading and writing of files.
+// left out. Compute time is a step's measured time minus all MPI and all reading and writing of
+// files.
 #include "stream/summary.hpp"
 
 #include <algorithm>
@@ -10,19 +10,10 @@
 
 #include "stream/summary_text.hpp"
 #include "stream/summary_totals.hpp"
+#include "stream/summary_waiting.hpp"
 
 namespace perfield {
 namespace {
-
-std::string plural(uint64_t count, const std::string& word) {
-  return text_of_count(count) + " " + word + (count == 1 ? "" : "s");
-}
-
-std::string line(const char* label, const std::string& text) {
-  std::string padded = label;
-  padded.resize(11, ' ');
-  return padded + text;
-}
 
 std::string pair_text(uint64_t key) {
   return std::to_string(static_cast<int32_t>(key >> 32)) + " -> " +
@@ -98,40 +89,6 @@ std::string imbalance_line(const Totals& totals) {
   std::snprintf(number, sizeof(number), "%.2f", slowest_ns / mean_ns);
   return line("imbalance", std::string(number) + " (compute time, slowest rank / mean)" +
                                slowest_text(order, counted, most));
-}
-
-std::string waiting_line(const Totals& totals, bool is_blind) {
-  RankTotals all;
-  double worst = -1;
-  int32_t worst_rank = 0;
-  for (const auto& [rank, own] : totals.ranks) {
-    all.step_ns += own.step_ns;
-    for (int time_class = 0; time_class < kMpiClasses; ++time_class)
-      all.mpi_ns[time_class] += own.mpi_ns[time_class];
-    if (!own.step_ns) continue;
-    const double share = double(own.waiting_ns()) / double(own.step_ns);
-    if (share > worst) worst = share, worst_rank = rank;
-  }
-  if (is_blind && !all.all_mpi_ns())
-    return line(
-        "waiting",
-        "not known: MPI was not seen; start the program with perfield-exec, and let it call "
-        "MPI_Init");
-  if (!all.step_ns || !all.all_mpi_ns()) return "";
-  const auto share = [&](uint64_t ns) { return text_of_share(double(ns) / double(all.step_ns)); };
-  std::string parts;
-  const std::pair<int, const char*> kinds[] = {{PERFIELD_CLASS_p2p, "point-to-point "},
-                                               {PERFIELD_CLASS_wait, "wait "},
-                                               {PERFIELD_CLASS_collective, "collective "},
-                                               {PERFIELD_CLASS_onesided, "one-sided "}};
-  for (const auto& [time_class, name] : kinds)
-    if (all.mpi_ns[time_class])
-      parts += (parts.empty() ? " (" : ", ") + (name + share(all.mpi_ns[time_class]));
-  std::string text = share(all.waiting_ns()) + " of the time" + parts + (parts.empty() ? "" : ")") +
-                     "; all MPI " + share(all.all_mpi_ns());
-  if (totals.ranks.size() > 1 && worst > 0)
-    text += "; most on rank " + std::to_string(worst_rank) + " (" + text_of_share(worst) + ")";
-  return line("waiting", text);
 }
 
 // Reading and writing of files, where it takes long enough to be worth a line.
@@ -263,9 +220,9 @@ std::vector<std::string> closing_lines(const std::string& run_path, uint64_t max
     const std::string path = text_of_path(run_path);
     for (const std::string& text :
          {steps_line(run), run.steps.n_steps ? imbalance_line(totals) : std::string(),
-          waiting_line(totals, run.n_blind() > 0), messages_line(totals), files_line(totals),
-          written_line(run),
-          own_line(run), notice_line(run),
+          waiting_line(totals, run.n_blind() > 0), waited_for_line(totals),
+          waiting_region_line(run, totals), messages_line(totals), files_line(totals),
+          written_line(run), own_line(run), notice_line(run),
           line("look",
                "perfield open " + path + "    (files and images: render in place of open)")})
       if (!text.empty()) lines.push_back(text);

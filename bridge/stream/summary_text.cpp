@@ -52,6 +52,26 @@ std::string text_of_share(double share) {
   return text;
 }
 
+std::string plural(uint64_t count, const std::string& word) {
+  return text_of_count(count) + " " + word + (count == 1 ? "" : "s");
+}
+
+std::string line(const char* label, const std::string& text) {
+  std::string padded = label;
+  padded.resize(11, ' ');
+  return padded + text;
+}
+
+std::string text_of_name(const std::string& name) {
+  constexpr size_t longest = 60;
+  std::string shown;
+  for (const char c : name) shown += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  if (shown.size() <= longest) return shown;
+  size_t end = longest - 3;
+  while (end > 0 && (static_cast<unsigned char>(shown[end]) & 0xC0) == 0x80) --end;
+  return shown.substr(0, end) + "...";
+}
+
 std::string text_of_path(const std::string& path) {
   char working[PATH_MAX];
   std::string shown = path;

@@ -23,6 +23,11 @@ uint64_t pair_key(int32_t source, int32_t target) {
   return uint64_t{static_cast<uint32_t>(source)} << 32 | static_cast<uint32_t>(target);
 }
 
+bool may_wait(uint16_t time_class) {
+  return is_mpi_class(time_class) && time_class != PERFIELD_CLASS_io &&
+         time_class != PERFIELD_CLASS_other;
+}
+
 bool fetches(uint16_t call) { return call == PERFIELD_CALL_get || call == PERFIELD_CALL_rget; }
 
 // Whether a `rank` or `end` entry names MPI among its sources.
@@ -57,8 +62,10 @@ uint64_t RankTotals::all_mpi_ns() const {
 }
 
 uint64_t RankTotals::waiting_ns() const {
-  return mpi_ns[PERFIELD_CLASS_p2p] + mpi_ns[PERFIELD_CLASS_wait] +
-         mpi_ns[PERFIELD_CLASS_collective] + mpi_ns[PERFIELD_CLASS_onesided];
+  uint64_t sum = 0;
+  for (uint16_t time_class = 0; time_class < kMpiClasses; ++time_class)
+    if (may_wait(time_class)) sum += mpi_ns[time_class];
+  return sum;
 }
 
 void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
@@ -95,6 +102,21 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
     }
   }
 
+  for (size_t n = 0; n < step.fixed.n_waits; ++n) {
+    const auto row = row_at<WaitRow>(step.waits, n);
+    const uint64_t key = pair_key(rank, row.peer);
+    if (row.peer < 0 || row.peer == rank) continue;
+    if (waits.size() < kMostPairs || waits.count(key)) waits[key] += row.ns;
+  }
+  for (size_t n = 0; n < step.fixed.n_regions; ++n) {
+    const auto row = row_at<RegionRow>(step.regions, n);
+    regions[pair_key(rank, int32_t(row.id))].time_ns += row.inclusive_max_ns;
+  }
+  for (size_t n = 0; n < step.fixed.n_inside; ++n) {
+    const auto row = row_at<InsideRow>(step.inside, n);
+    if (may_wait(row.what)) regions[pair_key(rank, int32_t(row.region))].waiting_ns += row.value;
+  }
+
   StepTotals& all = steps[index ^ group << 48];
   const double span = std::max(1u, step.fixed.span);
   all.longest_ns = std::max(all.longest_ns, double(step.fixed.measured_ns) / span);
@@ -122,6 +144,9 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     hosts[json_text(text, "host")] = true;
     group[header.rank] = groups.emplace(json_text(text, "group"), groups.size()).first->second;
     blind[header.rank] = !names_mpi(text);
+  } else if (type == EntryType::region) {
+    const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
+    region_names[pair_key(header.rank, int32_t(header.index))] = json_text(text, "name");
   } else if (type == EntryType::end) {
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
     if (names_mpi(text)) blind[header.rank] = false;
@@ -158,7 +183,8 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
                                      const StepView* step) { totals->add(header, body, step); };
   const EntryVisitor take_ranks = [totals](const EntryHeader& header, uint64_t,
                                            const unsigned char* body, const StepView*) {
-    if (header.type == static_cast<uint16_t>(EntryType::rank)) totals->add(header, body, nullptr);
+    const auto type = static_cast<EntryType>(header.type);
+    if (type == EntryType::rank || type == EntryType::region) totals->add(header, body, nullptr);
   };
   const double share = std::min(1.0, double(max_bytes) / double(totals->stream_bytes + 1));
   for (const auto& [path, bytes] : streams) {

@@ -24,6 +24,10 @@ struct RankTotals {
   uint64_t waiting_ns() const;
 };
 
+struct RegionTotals {
+  uint64_t time_ns = 0, waiting_ns = 0;
+};
+
 struct StepTotals {    // of one index in one group
   uint32_t ranks = 0;  // whose compute time is known
   int32_t slowest = -1;
@@ -40,10 +44,12 @@ struct Totals {
   std::map<int32_t, RankTotals> ranks;
   std::unordered_map<uint64_t, StepTotals> steps;
   std::unordered_map<uint64_t, PairTotals> pairs;
-  PairTotals messages;        // all that was sent, to whomever
-  PairTotals unknown;         // of them, where nobody knows to whom
-  uint64_t n_steps = 0;       // most that one rank closed
-  uint64_t n_unmeasured = 0;  // of them
+  PairTotals messages;                                 // all that was sent, to whomever
+  PairTotals unknown;                                  // of them, where nobody knows to whom
+  std::unordered_map<uint64_t, uint64_t> waits;        // ns, by who waits and for whom
+  std::unordered_map<uint64_t, RegionTotals> regions;  // by rank and its id of the region
+  uint64_t n_steps = 0;                                // most that one rank closed
+  uint64_t n_unmeasured = 0;                           // of them
 
   // is_blind: MPI was not seen there, so compute time is not known either.
   void add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, const StepView& step);
@@ -51,11 +57,12 @@ struct Totals {
 
 struct RunTotals {
   Totals steps, outside;
-  std::map<int32_t, uint64_t> memory;      // perfield's own, by rank, newest
-  std::map<int32_t, uint64_t> group;       // by rank: number of its group
-  std::map<int32_t, uint64_t> closed;      // by rank: steps closed
-  std::map<int32_t, bool> blind;           // by rank: MPI is none of its sources
-  std::map<std::string, uint64_t> groups;  // name -> number
+  std::map<int32_t, uint64_t> memory;                      // perfield's own, by rank, newest
+  std::map<int32_t, uint64_t> group;                       // by rank: number of its group
+  std::map<int32_t, uint64_t> closed;                      // by rank: steps closed
+  std::map<int32_t, bool> blind;                           // by rank: MPI is none of its sources
+  std::map<std::string, uint64_t> groups;                  // name -> number
+  std::unordered_map<uint64_t, std::string> region_names;  // as Totals::regions
   std::map<std::string, bool> hosts;
   int64_t size = 0;  // of the world
   uint64_t faults = 0, overflowed = 0, n_damaged = 0, n_strangers = 0;

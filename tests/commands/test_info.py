@@ -169,3 +169,13 @@ def test_rows_asked_for_must_be_at_least_one(run, words, capsys):
     with pytest.raises(SystemExit):
         commands.main(["info", str(run), *words])
     assert "at least 1 row must be asked for" in capsys.readouterr().err
+
+
+def test_waits_are_the_longest_pairs(run, printed):
+    rows = json.loads(printed(run, "--waits", 2, "--json"))["waits"]
+    assert [(row["rank"], row["waits_for"]) for row in rows] == [(0, 3), (1, 0)]
+    n_steps = json.loads(printed(run, "--json"))["n_frames"]
+    assert rows[0]["count"] == n_steps and rows[0]["time_s"] == pytest.approx(n_steps * 60e-6)
+    text = printed(run, "--waits").splitlines()
+    assert text[0].split() == ["rank", "waits_for", "count", "time_s", "share"]
+    assert text[-1].startswith("(4 of 4 pairs, by time; share: of the rank's time")

@@ -21,7 +21,7 @@ Repeats the closing lines of a run; finished, killed or still running.
   perfield info perfield-run --ranks --messages 10
   perfield info perfield-run --steps 50 --json"""
 
-# What stands in place of a rank at an end of messages.
+# What stands in place of a rank that messages go to or that is waited for.
 NO_RANKS = {-1: "others", -2: "outside", -3: "unknown"}
 
 
@@ -33,6 +33,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--regions", action="store_true", help="each region: time and where it was slowest")
     add("--steps", metavar="N", nargs="?", const=20, type=_number, help="the last N steps (20)")
     add("--messages", metavar="N", nargs="?", const=10, type=_number, help="the N heaviest pairs (10)")
+    add(
+        "--waits",
+        metavar="N",
+        nargs="?",
+        const=10,
+        type=_number,
+        help="who waits longest for whom: N pairs (10)",
+    )
     add(
         "--picture", action="store_true", help="the cells of the topology picture: level, id, x, y, z, parent"
     )
@@ -62,7 +70,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def closing_lines(path: str | PathLike[str]) -> list[str]:
-    """At most eight lines on a run: steps, imbalance, waiting, messages, bytes, own cost, how to look."""
+    """A few lines on a run: steps, imbalance, waiting and for whom, messages, files, own cost, look."""
     from perfield import _bridge
     from perfield.commands.paths import own_command
 
@@ -113,6 +121,10 @@ def _tables(run: Run, arguments: argparse.Namespace) -> tuple[dict[str, list[dic
         found["messages"], n_pairs = tables.messages(run, arguments.messages)
         shown = len(found["messages"])
         notes["messages"] = f"{shown} of {n_pairs} pairs, by bytes; added up over {frames}"
+    if arguments.waits is not None:
+        found["waits"], n_pairs = tables.waits(run, arguments.waits)
+        shown = len(found["waits"])
+        notes["waits"] = f"{shown} of {n_pairs} pairs, by time; share: of the rank's time, over {frames}"
     if arguments.picture:
         from perfield.pictures import topology_table
 
@@ -137,7 +149,7 @@ def _text(value: Any, column: str) -> str:
         return "-"
     if column == "bytes":
         return _bytes(value)
-    if column in ("source", "target") and value in NO_RANKS:
+    if column in ("source", "target", "waits_for") and value in NO_RANKS:
         return NO_RANKS[value]
     if isinstance(value, float):
         return f"{value:.4g}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks, regions, steps and messages of a run as rows to print; None where a value is absent."""
+"""Ranks, regions, steps, messages and waits of a run as rows to print; None where a value is absent."""
 
 from __future__ import annotations
 
@@ -107,6 +107,27 @@ def messages(run: Run, most: int) -> tuple[list[dict], int]:
         pair_of_ranks = {"source": source, "target": target}
         rows.append({**pair_of_ranks, "count": count, "bytes": size, "empty": empty})
     return rows, len(keys)
+
+
+def waits(run: Run, most: int) -> tuple[list[dict], int]:
+    """A row for each of the pairs in which one rank waited longest for another, over the newest 1000 frames:
+    who waits for whom, how often and how long, and its share of the waiting rank's steps; and how many pairs
+    there are. For whom is known where a wait's status tells it.
+    """
+    sums: dict[tuple[int, int], list[float]] = {}
+    lengths = np.zeros(run.n_ranks)
+    for number in _newest(run):
+        frame = run.frame(number)
+        lengths += np.nan_to_num(frame.values["step_time_s"])
+        for rank, peer, count, time in frame.waits.tolist():
+            of_pair = sums.setdefault((rank, peer), [0, 0.0])
+            of_pair[0] += count
+            of_pair[1] += time
+    rows = []
+    for (rank, peer), (count, time) in sorted(sums.items(), key=lambda pair: (-pair[1][1], pair[0]))[:most]:
+        share = time / lengths[rank] if lengths[rank] > 0 else None
+        rows.append({"rank": rank, "waits_for": peer, "count": count, "time_s": time, "share": share})
+    return rows, len(sums)
 
 
 def _step_number(frame: Frame) -> int | None:

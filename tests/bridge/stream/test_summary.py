@@ -12,7 +12,7 @@ from perfield import _bridge
 def lines_of(path, **options) -> dict[str, str]:
     """Closing lines by their label."""
     lines = _bridge.closing_lines(str(path), **options)
-    assert len(lines) <= 9
+    assert len(lines) <= 11
     assert all(len(line) <= 140 and "\n" not in line for line in lines if "perfield open" not in line), lines
     return {line[:11].strip(): line[11:] for line in lines}
 
@@ -25,7 +25,16 @@ def run(tmp_path):
 
 def test_lines_hold_what_the_run_was(run):
     lines = lines_of(run)
-    assert list(lines) == ["steps", "imbalance", "waiting", "messages", "written", "perfield", "look"]
+    assert list(lines) == [
+        "steps",
+        "imbalance",
+        "waiting",
+        "region",
+        "messages",
+        "written",
+        "perfield",
+        "look",
+    ]
     assert lines["steps"] == "5 on 4 ranks and 2 hosts, median 4.20 ms"
     # compute = solve + 0.1 ms: 4.102 / mean(1.102, 2.102, 3.102, 4.102) in the middle step
     assert lines["imbalance"].startswith("1.58 (compute time, slowest rank / mean)")
@@ -33,6 +42,7 @@ def test_lines_hold_what_the_run_was(run):
     # wait = step - solve - 0.15 ms: mean 1.55 of 4.202 ms; with isend 0.05 ms more
     assert lines["waiting"].startswith("38 % of the time (point-to-point 1.2 %, wait 37 %); all MPI 38 %")
     assert "most on rank 0 (74 %)" in lines["waiting"]
+    assert lines["region"] == "exchange: 45 % of it is waiting, 1.80 ms of 4.00 ms over all ranks"
     assert lines["messages"].startswith("60 with 100 kB; heaviest 3 -> 0: 40.0 kB in 15")
     assert "emptiest 0 -> 1: 5 of 15 empty" in lines["messages"]
     assert "20.5 kB by the program, most by rank 0 (100 %)" in lines["written"]
@@ -119,6 +129,60 @@ def test_waiting_names_the_classes_that_wait(tmp_path):
 
     text = lines_of(twin.write_run(tmp_path / "run", ranks=1, steps=2, change_step=shares))["waiting"]
     assert text == "60 % of the time (point-to-point 10 %, collective 20 %, one-sided 30 %); all MPI 68 %"
+
+
+def all_wait_for(peer, ns):
+    def change(rank, step, values):
+        values["waits"] = [{"peer": peer, "count": 1, "ns": ns}] if rank != peer else []
+
+    return change
+
+
+def test_the_rank_that_all_wait_for_is_named(tmp_path):
+    """Five steps, three ranks that wait 0.5 ms in each."""
+    path = twin.write_run(tmp_path / "run", ranks=4, steps=5, change_step=all_wait_for(2, 500_000))
+    assert lines_of(path)["waits"] == (
+        "3 ranks wait 7.50 ms in all for rank 2: 100 % of the waiting of which it is known for whom"
+    )
+
+
+@pytest.mark.parametrize("peer, ns", [(2, 20_000), (-3, 900_000)])
+def test_short_waits_and_those_for_nobody_known_have_no_line(tmp_path, peer, ns):
+    path = twin.write_run(tmp_path / "run", ranks=4, steps=5, change_step=all_wait_for(peer, ns))
+    assert "waits" not in lines_of(path)
+
+
+def test_one_rank_that_waits_for_another_is_one_rank(tmp_path):
+    def one(rank, step, values):
+        values["waits"] = [{"peer": 0, "count": 1, "ns": 1_000_000}] if rank == 1 else []
+
+    text = lines_of(twin.write_run(tmp_path / "run", ranks=2, steps=2, change_step=one))["waits"]
+    assert text.startswith("1 rank waits 2.00 ms for rank 0: 100 %")
+
+
+def test_waits_in_a_ring_name_nobody(run):
+    assert "waits" not in lines_of(run)
+
+
+def test_of_regions_inside_each_other_the_innermost_is_said_to_wait(tmp_path):
+    """Region 1 is around region 2, and the waiting is in both."""
+
+    def nested(rank, step, values):
+        values["regions"] = [twin.region_row(1, 4_000_000), twin.region_row(2, 1_000_000)]
+        values["inside"] = [
+            {"region": 1, "what": twin.WAIT, "value": 820_000},
+            {"region": 2, "what": twin.WAIT, "value": 800_000},
+        ]
+
+    path = twin.write_run(tmp_path / "run", ranks=1, steps=2, regions=("all", "flux"), change_step=nested)
+    assert lines_of(path)["region"] == "flux: 80 % of it is waiting, 1.60 ms of 2.00 ms"
+
+
+def test_regions_that_hardly_wait_have_no_line(tmp_path):
+    def little(rank, step, values):
+        values["inside"] = [{"region": 2, "what": twin.WAIT, "value": 1_000}]
+
+    assert "region" not in lines_of(twin.write_run(tmp_path / "run", ranks=2, change_step=little))
 
 
 def test_where_mpi_was_not_seen_waiting_and_imbalance_are_not_known(tmp_path):

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Waiting and computing apart, from a program to its fields and its closing lines, with both MPIs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import perfield
+
+# Rank 0 computes 200 ms in `flux`; the others have done so in 20 ms, and wait for what it sends.
+LATE_SENDER = """
+#include <mpi.h>
+#include <perfield.h>
+#include <time.h>
+static void work(double ms) {
+  struct timespec a, b;
+  clock_gettime(CLOCK_MONOTONIC, &a);
+  do clock_gettime(CLOCK_MONOTONIC, &b);
+  while ((b.tv_sec - a.tv_sec) * 1e3 + (b.tv_nsec - a.tv_nsec) * 1e-6 < ms);
+}
+int main(int argc, char** argv) {
+  int rank, size, word = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  perfield_region flux = perfield_region_define("flux", __FILE__, __LINE__);
+  perfield_initialize();
+  for (int step = 0; step < 2; step++) {
+    perfield_region_begin(flux);
+    work(rank == 0 ? 200 : 20);
+    if (rank == 0) {
+      for (int peer = 1; peer < size; peer++) MPI_Send(&word, 1, MPI_INT, peer, 0, MPI_COMM_WORLD);
+    } else {
+      MPI_Recv(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    perfield_region_end(flux);
+    perfield_run(step, step);
+    MPI_Barrier(MPI_COMM_WORLD); /* the next step begins together */
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+@pytest.fixture
+def late_sender(mpi, build_c, perfield_flags, bin_dir, tmp_path):
+    """The run of LATE_SENDER on three ranks, and what it said at its end."""
+    program = build_c(LATE_SENDER, *perfield_flags("--cflags"), by=mpi)
+    result = mpi.run(3, bin_dir / "perfield-exec", program, cwd=tmp_path, timeout=120)
+    assert result.returncode == 0, result.stderr
+    return perfield.open(tmp_path / "perfield-run"), result.stderr
+
+
+def test_a_region_that_waits_for_a_late_sender_is_told_from_one_that_works(late_sender):
+    run, said = late_sender
+    values = run.frame(0).values  # its barrier belongs to the next step
+    time, mpi, own = (values[f"flux_{name}time_s"] for name in ("", "mpi_", "compute_"))
+    np.testing.assert_allclose(mpi + own, time, atol=1e-9)
+    assert own[0] > 0.19 and mpi[0] < 0.5 * own[0]
+    assert (mpi[1:] > 0.08).all() and (mpi[1:] > own[1:]).all()
+    assert values["waited_for_time_s"][0] > 0.16
+    assert (values["waited_for_time_s"][1:] == 0).all()
+    assert "waits      2 ranks wait " in said and " in all for rank 0: 100 % of the waiting" in said
+    assert "region     flux: " in said and " of it is waiting" in said
