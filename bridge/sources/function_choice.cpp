@@ -146,8 +146,10 @@ bool FunctionChoice::note(const LoadedFile& file, Chosen& chosen) noexcept {
     else
       row.function = nullptr;
     if (!functions_.set(row.address, reinterpret_cast<uintptr_t>(function))) return false;
-    if (!pages_.set(row.address >> kPageBits, kHasChosen)) return false;
   }
+  // Only now: another thread may take a page for known as soon as it is.
+  for (size_t i = 0; i < chosen.count; ++i)
+    if (!pages_.set(chosen.rows[i].address >> kPageBits, kHasChosen)) return false;
   for (int i = 0; i < file.codes; ++i)
     for (uintptr_t page = file.code[i][0] >> kPageBits; page <= (file.code[i][1] - 1) >> kPageBits;
          ++page)
