@@ -57,7 +57,7 @@ def test_an_mpi_that_was_loaded_out_of_sight_is_found(mpi, build_c, bin_dir, pro
         counted = counted_in(result.cwd / "perfield-run")
         for rank in range(N):
             assert counted.sent_by(rank) == {("sendrecv", (rank - 1) % N): (1, 3 * INT)}
-            assert counted.ranks[rank]["sources"] == ["pmpi"]
+            assert counted.ranks[rank]["sources"] == ["io", "pmpi"]
 
 
 @pytest.mark.parametrize("order", ["openmpi:mpich", "mpich:openmpi"])
@@ -168,7 +168,7 @@ def test_where_the_mpi_cannot_be_known_functions_that_it_may_lack_are_left_alone
         assert_script(result, counted)
     else:
         assert (result.returncode, result.stdout) == (0, f"total {7 * N}\n"), result.stderr
-        assert counted.ranks[0]["sources"] == ["pmpi"]
+        assert counted.ranks[0]["sources"] == ["io", "pmpi"]
         assert result.stderr.count("calls that are new in MPI 4 (MPI_Send_c, ...) are not measured") == 1
     told = mpi.run(N, *command, env={**mpi4py_wheel[mpi.name], "PERFIELD_MPI": mpi.name})
     assert_script(told, counted_in(told.cwd / "perfield-run"))
