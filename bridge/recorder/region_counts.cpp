@@ -42,14 +42,14 @@ RegionCounts* RegionCounts::create(uint32_t max_regions, uint64_t period) noexce
 
 void RegionCounts::look() noexcept {
   kernel_.read(now_);
-  for (int c = 0; c < kMostFollowed; ++c) last_[c].set(now_[c]);
+  for (int c = 0; c < n_; ++c) last_[c].set(now_[c]);
 }
 
 void RegionCounts::enter(int32_t frame, uint64_t period) noexcept {
   if (frame >= kStackDepth) return;
   look();
   frames_[frame].period.set(period);
-  for (int c = 0; c < kMostFollowed; ++c) frames_[frame].values[c].set(now_[c]);
+  for (int c = 0; c < n_; ++c) frames_[frame].values[c].set(now_[c]);
 }
 
 const RegionCounts::Row* RegionCounts::beginning(int32_t frame, uint64_t period) const noexcept {
@@ -60,7 +60,7 @@ const RegionCounts::Row* RegionCounts::beginning(int32_t frame, uint64_t period)
 void RegionCounts::leave(int32_t frame, uint32_t region, uint64_t period) noexcept {
   const Row* from = beginning(frame, period);
   if (!from) return;
-  for (int c = 0; c < kMostFollowed; ++c) {
+  for (int c = 0; c < n_; ++c) {
     const uint64_t grown = growth(now_[c], (*from)[c].get());
     if (grown) totals_[region][c].add(grown);
   }
@@ -75,6 +75,7 @@ void RegionCounts::stands(int counter, uint64_t value) noexcept {
     for (Snapshot& frame : frames_) frame.values[counter].set(value);
     base_.values[counter].set(value);
   }
+  n_ = std::max(n_, counter + 1);
   now_[counter] = value;
   last_[counter].set(value);
 }

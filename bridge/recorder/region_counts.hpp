@@ -24,11 +24,12 @@ class RegionCounts {
   static RegionCounts* create(uint32_t max_regions, uint64_t period) noexcept;
 
   // --- by the thread that counts ----------------------------------------------------------------
-  // Before anything else; does nothing from the second time on.
+  // Before a region is entered; the first time the counters begin.
   void start(const Counters& counters) noexcept {
     if (!kernel_.is_open()) kernel_.open(counters);
+    n_ = counters.size();
   }
-  // Before a region is entered, as that frame of the stack.
+  // Then, as which frame of the stack.
   void enter(int32_t frame, uint64_t period) noexcept;
   // Before a region is left.
   void look() noexcept;
@@ -66,6 +67,7 @@ class RegionCounts {
   const Row* beginning(int32_t frame, uint64_t period) const noexcept;
 
   KernelCounters kernel_;
+  int n_ = 0;                             // of the counters, as far as this thread knows
   Values now_ = {};                       // as read last by the thread itself
   Row last_;                              // the same, for others
   Values outside_ = {};                   // as read last by the closing thread

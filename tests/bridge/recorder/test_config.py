@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[3]
+COUNTERS = REPOSITORY / "bridge/recorder/counters.def"
 PROGRAM = "import json; from perfield._bridge import load_config; print(json.dumps(load_config()))"
 
 
@@ -227,3 +228,37 @@ def test_an_empty_file_is_as_good_as_none(load):
     keys, errors = load("")
     assert errors == []
     assert all(key["origin"] == "default" for key in keys.values())
+
+
+def test_an_unknown_counter_names_the_nearest_one(load):
+    _, errors = load('counters = ["cycles", "instrutions"]\n')
+    assert errors == [
+        "perfield.toml:1: counters: found a list, expected names of counters, and there is no 'instrutions': "
+        "did you mean instructions?; the default is []"
+    ]
+
+
+def test_counters_that_cannot_be_chosen_together_are_errors(load):
+    for names, words in {
+        "r1,r2,r3,r4,r5,r6,r7,r8,r9": "expected at most 8 counters, not 9",
+        "cycles,r1a8,cycles": "expected each counter once, and 'cycles' stands there twice",
+        "rxyz": "there is no 'rxyz'",
+        "r11223344556677889": "there is no 'r11223344556677889'",
+    }.items():
+        _, errors = load(PERFIELD_COUNTERS=names)
+        assert len(errors) == 1
+        assert words in errors[0]
+        assert errors[0].startswith("PERFIELD_COUNTERS: found")
+
+
+def test_no_counter_could_be_mistaken_for_another_one_of_a_longer_region():
+    names = re.findall(r"^PERFIELD_COUNTER\((\w+),", COUNTERS.read_text(), re.M)
+    assert "instructions" in names
+    assert not [(a, b) for a in names for b in names if a.endswith(f"_{b}")]
+
+
+def test_every_counter_that_can_be_chosen_is_documented(load):
+    text = (REPOSITORY / "docs/counters.md").read_text()
+    for name in re.findall(r"^PERFIELD_COUNTER\((\w+),", COUNTERS.read_text(), re.M):
+        assert f"`{name}`" in text
+        assert load(PERFIELD_COUNTERS=name)[1] == []
