@@ -56,9 +56,9 @@ class Writer:
             self.archive.event_writer("OMP thread 1", group=group) for group in self.groups * (threads - 1)
         ]
         self.locations = [location for location in definitions.locations if "Master" in location.name]
+        definitions.group("", otf2.GroupType.COMM_LOCATIONS, otf2.Paradigm.MPI, members=self.locations)
         if not mpi:
             return
-        definitions.group("", otf2.GroupType.COMM_LOCATIONS, otf2.Paradigm.MPI, members=self.locations)
         self.world = self.comm("MPI_COMM_WORLD", self.locations)
         self.reversed = self.comm("", self.locations[::-1])
 

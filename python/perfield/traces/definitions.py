@@ -6,13 +6,15 @@ A rank is a process of the trace, numbered by its place in MPI_COMM_WORLD; its l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import io
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from perfield import _bridge
 from perfield.traces.errors import TraceError
-from perfield.traces.library import otf2_modules
+from perfield.traces.library import otf2_modules, quiet_callbacks, reason
+from perfield.traces.metrics import MOST, Metrics, read_metrics
 from perfield.traces.peers import Peers, read_peers
 
 UNDEFINED = 2**64 - 1
@@ -81,19 +83,21 @@ class Trace:
     n_events: int
     sources: list[str]
     notes: list[str]
+    metrics: Metrics = field(default_factory=Metrics)
 
 
 def read_definitions(path: Path) -> Trace:
     """The definitions of the trace whose anchor file (traces.otf2) is `path`; raises TraceError."""
     otf2, library = otf2_modules()
     _check_anchor(path)
+    told = io.StringIO()
     try:
-        with otf2.reader.open(str(path)) as reader:
+        with quiet_callbacks() as told, otf2.reader.open(str(path)) as reader:
             return _Definitions(otf2, path, reader.definitions).trace()
     except (library.Error, otf2.error.Error, LookupError, TypeError, UnicodeDecodeError) as error:
         raise TraceError(
-            f"{path} cannot be read as a trace: {error}. It should be the anchor file of an OTF2 trace "
-            "(Score-P writes traces.otf2), with traces.def and the folder traces beside it."
+            f"{path} cannot be read as a trace: {reason(error, told)}. It should be the anchor file of an "
+            "OTF2 trace (Score-P writes traces.otf2), with traces.def and the folder traces beside it."
         ) from error
 
 
@@ -133,6 +137,7 @@ class _Definitions:
             n_events=n_events,
             sources=self._sources(),
             notes=self.notes,
+            metrics=self._metrics(),
         )
 
     def _world(self) -> Any:
@@ -206,6 +211,12 @@ class _Definitions:
         paradigms = {paradigm.identification for paradigm in self.definitions.io_paradigms}
         has_files = bool(paradigms & {"POSIX", "ISOC"})
         return ["otf2", *["scorep-mpi"] * (self._world() is not None), *["io"] * has_files]
+
+    def _metrics(self) -> Metrics:
+        metrics, n_left_out = read_metrics(self.otf2, self.definitions)
+        if n_left_out:
+            self.notes.append(f"{n_left_out} counters are left out: a run has room for {MOST}")
+        return metrics
 
     def _clock(self) -> Clock:
         properties = self.definitions.clock_properties

@@ -7,11 +7,12 @@ that nobody counts are passed over in the library itself.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from perfield.traces.errors import TraceError
-from perfield.traces.library import otf2_modules
+from perfield.traces.library import otf2_modules, quiet_callbacks, reason
 
 EVENTS = {  # kind -> the library's name; what follows location and time
     "enter": "Enter",  # region
@@ -34,6 +35,7 @@ EVENTS = {  # kind -> the library's name; what follows location and time
     "cancel_file": "IoOperationCancelled",  # handle, matching id
     "switch": "MeasurementOnOff",  # mode: 1 on, 2 off
     "flush": "BufferFlush",  # until when
+    "metrics": "Metric",  # metric, values
     "program": "ProgramBegin",  # name, arguments
 }
 BATCH = 10_000
@@ -47,6 +49,7 @@ def events(path: Path, locations: tuple[int, ...]) -> Iterator[tuple[int, list[t
     _, library = otf2_modules()
     batch: list[tuple] = []
     reader = merged = None
+    told = io.StringIO()
     try:
         reader = library.Reader_Open(str(path))
         merged = _open(library, reader, locations)
@@ -58,13 +61,14 @@ def events(path: Path, locations: tuple[int, ...]) -> Iterator[tuple[int, list[t
         library.GlobalEvtReaderCallbacks_Delete(callbacks)
         n_read = BATCH
         while n_read == BATCH:
-            n_read = library.GlobalEvtReader_ReadEvents(merged, BATCH)
+            with quiet_callbacks() as told:
+                n_read = library.GlobalEvtReader_ReadEvents(merged, BATCH)
             yield n_read, batch[:]
             batch.clear()
     except library.Error as error:
         if batch:
             yield len(batch), batch[:]
-        raise TraceError(f"the library says: {error}") from error
+        raise TraceError(f"the library says: {reason(error, told)}") from error
     finally:
         if merged is not None:
             library.Reader_CloseGlobalEvtReader(reader, merged)
@@ -102,6 +106,10 @@ def _recorder(kind: str, batch: list[tuple]) -> Callable:
 
         def record(location, time, data, attributes, *arguments):
             batch.append((kind, location, time, *(getattr(word, "value", word) for word in arguments)))
+    elif kind == "metrics":  # these lie in the library's memory
+
+        def record(location, time, data, attributes, metric, types, values):
+            batch.append((kind, location, time, metric, [value.unsigned_int for value in values]))
     else:
 
         def record(location, time, data, attributes, *arguments):

@@ -18,8 +18,9 @@ from perfield.run.new_run import NewRun, RankStream
 from perfield.traces.definitions import Trace, TraceRank, read_definitions
 from perfield.traces.errors import TraceError
 from perfield.traces.events import events
-from perfield.traces.replay import Replay, Step
+from perfield.traces.replay import Replay
 from perfield.traces.selection import RegionChoice
+from perfield.traces.step import Step
 
 _MOST_CANDIDATES = 8
 
@@ -147,6 +148,8 @@ class _Import:
         body |= {"group": PurePath(replay.program).name, "host": rank.host, "host_long": rank.host}
         body |= {"boot_id": boot_id, "cpuset": "", "clock": "otf2", "realtime_ns": self.trace.clock.start_ns}
         body |= {"sources": self.trace.sources, "mpi": "", "perfield": _bridge.version, "sum_every": 1}
+        if self.trace.metrics.names:
+            body["counters"] = self.trace.metrics.names
         stream.add("rank", body)
         return stream
 

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr
 from functools import cache
 from types import ModuleType
 
@@ -28,7 +30,36 @@ def otf2_modules() -> tuple[ModuleType, ModuleType]:
             "Debian's package python3-otf2 for Debian's Python, or `pip install otf2` for another one."
         ) from error
     _silence(_otf2)
+    _mend_inter_communicators(otf2)
     return otf2, _otf2
+
+
+def _mend_inter_communicators(otf2: ModuleType) -> None:
+    """Up to 3.2 the module reads no trace that has one: it expects a communicator's fields before its own."""
+    kind = otf2.definitions.InterComm
+    fields = {field.name: field for field in kind._fields}
+    if "group" in fields:
+        kind._fields = tuple(fields[name] for name in ("name", "groupA", "groupB", "parent", "flags"))
+
+
+@contextmanager
+def quiet_callbacks() -> Iterator[io.StringIO]:
+    """Keeps what the module otf2 prints of exceptions in its callbacks, which it does not hand on.
+
+    Raises KeyboardInterrupt if one of them was that.
+    """
+    with redirect_stderr(io.StringIO()) as told:
+        try:
+            yield told
+        finally:
+            if "\nKeyboardInterrupt" in told.getvalue():
+                raise KeyboardInterrupt
+
+
+def reason(error: Exception, told: io.StringIO) -> str:
+    """Why the library gave up: the last exception in a callback if there was one."""
+    lines = [line for line in told.getvalue().splitlines() if line and not line[0].isspace()]
+    return lines[-1] if lines else str(error)
 
 
 def _silence(library: ModuleType) -> None:

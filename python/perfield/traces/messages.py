@@ -31,8 +31,8 @@ class Messages:
         self.waits: dict[int, list[int]] = defaultdict(lambda: [0, 0])
         self.handlers: dict[str, Callable[..., None]] = {
             name: getattr(self, f"_{name}")
-            for name in ("send", "isend", "receive", "put", "get", "change", *_COLLECTIVES)
-        } | {"ireceive": self._receive}
+            for name in ("send", "isend", "receive", "put", "change", *_COLLECTIVES)
+        } | {"ireceive": self._receive, "get": self._put}
         self._peers, self._windows, self._rank, self._thread_of = trace.peers, trace.windows, rank, thread_of
         self._started: dict[int, int] = {}  # request -> its non-blocking collective
 
@@ -75,13 +75,14 @@ class Messages:
     # --- one-sided -----------------------------------------------------------------------------------
 
     def _put(self, location, time, window, remote, n_bytes, matching) -> None:
-        self._sent(location, time, self._windows.get(window, -1), remote, n_bytes, "put")
-
-    def _get(self, location, time, window, remote, n_bytes, matching) -> None:
-        self._sent(location, time, self._windows.get(window, -1), remote, n_bytes, "get")
+        call = self._thread_of(location, time).call
+        if call in _SENDING:  # the trace tells of copies to devices by the same events
+            self._count(
+                self._peers.world_rank(self._windows.get(window, -1), remote, self._rank), call, n_bytes
+            )
 
     def _change(self, location, time, window, remote, kind, n_sent, n_received, matching) -> None:
-        self._sent(location, time, self._windows.get(window, -1), remote, n_sent, "accumulate")
+        self._put(location, time, window, remote, n_sent, matching)
 
     # --- collectives ---------------------------------------------------------------------------------
 

@@ -9,46 +9,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 
-from perfield import _bridge
-from perfield.run.fields import TIME_CLASSES
 from perfield.traces.definitions import Trace
 from perfield.traces.files import Files
 from perfield.traces.messages import Messages
 from perfield.traces.selection import RegionChoice
+from perfield.traces.step import Step, add_calls, add_regions
 from perfield.traces.thread import CALL, NEVER, NOTHING, REGION, Thread
 
 STEP, SETUP, TEARDOWN = 0, 1, 2  # kinds of entry, as in a stream
 PAUSED = 1  # flag of an entry, likewise
 _OFF = 2  # mode of recording
-_CLASS_OF_CALL = {number: kind for number, _, kind, _ in _bridge.calls()}
-_NUMBER_OF_CLASS = {name: number for number, name in enumerate((*TIME_CLASSES, "file", "device"))}
-_FILE_CLASSES = ("io", "file")
-
-
-@dataclass
-class Step:
-    """What a rank did in one step; times in ns, begin and end since the trace's start.
-
-    The tables are lists of rows, columns as in docs/stream.md.
-    """
-
-    kind: int
-    index: int
-    begin_ns: int
-    end_ns: int
-    measured_ns: int
-    flags: int
-    faults: int
-    overflowed: int
-    read_bytes: int
-    written_bytes: int
-    regions: list[tuple] = field(default_factory=list)
-    messages: list[tuple] = field(default_factory=list)
-    waits: list[tuple] = field(default_factory=list)
-    calls: list[tuple] = field(default_factory=list)
-    inside: list[tuple] = field(default_factory=list)
 
 
 class Replay:
@@ -80,6 +51,7 @@ class Replay:
             ),
             "switch": self._switch,
             "flush": self._flush,
+            "metrics": self._count,
             "program": self._program,
             **self._messages.handlers,
             **files.handlers,
@@ -148,6 +120,12 @@ class Replay:
             self._done.append(self._close(STEP, self.n_steps, time))
             self.n_steps += 1
 
+    def _count(self, location: int, time: int, metric: int, values: list[int]) -> None:
+        thread = self._thread(location, time)
+        for place, counter in self._trace.metrics.places.get(metric, ()):
+            if place < len(values):
+                thread.count(counter, values[place])
+
     # --- where nothing was recorded --------------------------------------------------------------------
 
     def _switch(self, location: int, time: int, mode: int) -> None:
@@ -202,8 +180,12 @@ class Replay:
         step = Step(
             kind, index, begin, end, measured, self._flags, faults, self.names.take_overflowed(), 0, 0
         )
-        self._add_regions(step)
-        self._add_calls(step)
+        threads = list(self._threads.values())
+        add_regions(step, threads, clock)
+        add_calls(step, threads, self._messages.bytes, clock)
+        for number, _, count, _, _, longest, *_ in step.regions:
+            self.entered[number] += count
+            self.spent[number] += longest
         step.messages = [(peer, call, 0, *row) for (peer, call), row in self._messages.messages.items()]
         step.waits = [
             (peer, 0, count, clock.ns(ticks)) for peer, (count, ticks) in self._messages.waits.items()
@@ -213,45 +195,3 @@ class Replay:
         self._messages.take()
         self._begin, self._unmeasured, self._flags = now, 0, 0
         return step
-
-    def _add_regions(self, step: Step) -> None:
-        ns = self._clock.ns
-        numbers = sorted({number for thread in self._threads.values() for number in thread.regions})
-        for number in numbers:
-            parts = [thread.regions[number] for thread in self._threads.values() if number in thread.regions]
-            parts = [(count, ns(whole), ns(own)) for count, whole, own in parts if count or whole or own]
-            if not parts:
-                continue
-            counts, wholes, owns = zip(*parts)
-            sums = [figure for times in (wholes, owns) for figure in (sum(times), min(times), max(times))]
-            step.regions.append((number, len(parts), sum(counts), *sums))
-            self.entered[number] += sum(counts)
-            self.spent[number] += max(wholes)
-            step.inside += self._inside(number)
-
-    def _inside(self, number: int) -> list[tuple]:
-        """Time in calls inside a region, by class, of the thread that spent most there."""
-        longest: Counter[int] = Counter()
-        for thread in self._threads.values():
-            times: Counter[int] = Counter()
-            for call, ticks in thread.inside.get(number, {}).items():
-                times[_NUMBER_OF_CLASS[_CLASS_OF_CALL[call]]] += ticks
-            if sum(times.values()) > sum(longest.values()):
-                longest = times
-        return [(number, kind, 0, self._clock.ns(ticks)) for kind, ticks in sorted(longest.items()) if ticks]
-
-    def _add_calls(self, step: Step) -> None:
-        totals: dict[int, list[int]] = {}
-        for thread in self._threads.values():
-            for call, (count, ticks) in thread.calls.items():
-                row = totals.setdefault(call, [0, 0, 0, 0])
-                row[0] += count
-                row[1] += ticks
-        for call, n_bytes in self._messages.bytes.items():
-            totals.setdefault(call, [0, 0, 0, 0])[2:] = n_bytes
-        for call, (count, ticks, n_out, n_in) in sorted(totals.items()):
-            kind = _CLASS_OF_CALL[call]
-            step.calls.append((call, _NUMBER_OF_CLASS[kind], 0, count, self._clock.ns(ticks), n_out, n_in))
-            if kind in _FILE_CLASSES:
-                step.read_bytes += n_in
-                step.written_bytes += n_out

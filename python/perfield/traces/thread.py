@@ -6,7 +6,7 @@ Time is given to regions as it passes: a region that is open when a step closes 
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 
 NOTHING, REGION, CALL = 0, 1, 2  # what a region of the trace is here
@@ -17,7 +17,8 @@ class Thread:
     """One location of a rank.
 
     regions : number of a region -> [count, inclusive, own] ticks. calls : number of a call -> [count, ticks].
-    inside : number of a region -> {call: ticks in such calls inside it}. call : the call that the thread is
+    inside : number of a region -> {call: ticks in such calls inside it}. counted : number of a region ->
+    {counter: how much}. call : the call that the thread is
     inside, 0 if none: what happens inside it is no further call.
     """
 
@@ -26,10 +27,12 @@ class Thread:
         self.regions: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
         self.calls: dict[int, list[int]] = defaultdict(lambda: [0, 0])
         self.inside: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+        self.counted: dict[int, Counter[int]] = defaultdict(Counter)
         self.faults = 0
         self.call = 0
         self.peers: list[int] = []  # that messages came from in this call
         self._returned = returned
+        self._counters: dict[int, int] = {}  # counter -> its last value
         self._stack: list[tuple[int, int, int]] = []  # (region of the trace, what it is, number)
         self._nest: list[int] = []  # numbers of the open regions that are counted
         self._since: dict[int, int] = {}  # ... and from when on their time is not counted yet
@@ -101,7 +104,16 @@ class Thread:
         self.regions.clear()
         self.calls.clear()
         self.inside.clear()
+        self.counted.clear()
         self.faults = 0
+
+    def count(self, counter: int, value: int) -> None:
+        """A counter stands at that value: what it grew by was counted in all regions that are open."""
+        passed = value - self._counters.get(counter, value)
+        self._counters[counter] = value
+        if passed > 0:
+            for number in dict.fromkeys(self._nest):
+                self.counted[number][counter] += passed
 
     def _leave_region(self, now: int, number: int) -> None:
         self._own(now)

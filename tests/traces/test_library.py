@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The module otf2 swallows exceptions in its callbacks; what it prints of them is used."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+
+import pytest
+
+from perfield.traces.library import quiet_callbacks, reason
+
+
+def swallow(error: BaseException) -> None:
+    """As the module otf2 does with an exception in a callback."""
+    try:
+        raise error
+    except BaseException:
+        sys.stderr.write("An unhandled python exception has occurred in a callback:\n")
+        sys.stderr.write(traceback.format_exc())
+
+
+def test_an_interruption_by_the_user_is_not_lost_in_a_callback():
+    with pytest.raises(KeyboardInterrupt), quiet_callbacks():
+        swallow(KeyboardInterrupt())
+
+
+def test_the_reason_is_the_exception_in_the_callback_and_nothing_is_printed(capsys):
+    with quiet_callbacks() as told:
+        swallow(ValueError("no such string"))
+    assert reason(RuntimeError("interrupted"), told) == "ValueError: no such string"
+    assert capsys.readouterr().err == ""
+
+
+def test_without_one_the_reason_is_the_librarys():
+    with quiet_callbacks() as told:
+        pass
+    assert reason(RuntimeError("file too short"), told) == "file too short"

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Calls of one rank of a trace: time in MPI, messages between world ranks, waiting, and files."""
+
+from __future__ import annotations
+
+import pytest
+from replays import (
+    ADVANCE,
+    BRIDGE,
+    CALL,
+    CLASS,
+    DISK,
+    FLUX,
+    FWRITE,
+    MASTER,
+    MPI,
+    OTHER,
+    REVERSED,
+    SELF,
+    SHARED,
+    STREAM,
+    WINDOW,
+    WORLD,
+    inside,
+    of_calls,
+    of_regions,
+    replayed,
+)
+
+from perfield.traces.definitions import UNDEFINED
+
+
+def test_time_in_mpi_is_that_of_its_functions_and_known_inside_each_region():
+    events = [
+        ("enter", MASTER, 100, FLUX),
+        *inside(MPI["MPI_Allreduce"], 110, 150),
+        ("leave", MASTER, 200, FLUX),
+    ]
+    _, whole = replayed(*events, *inside(MPI["MPI_Comm_rank"], 210, 220), step_region="")
+    assert of_calls(whole) == {CALL["allreduce"]: (CLASS["collective"], 1, 40, 0, 0)}
+    named = {(replayed.names[row[0]], row[1]): row[3] for row in whole.inside}
+    assert named == {("flow::flux", CLASS["collective"]): 40, ("main", CLASS["collective"]): 40}
+    assert of_regions(whole)["flow::flux"] == (1, 1, 100, 100)
+
+
+def test_a_call_that_is_open_when_a_step_closes_gives_each_step_its_share():
+    recv = MPI["MPI_Recv"]
+    (_, step), behind = replayed(
+        ("enter", MASTER, 100, ADVANCE), ("enter", OTHER, 150, recv), ("leave", MASTER, 300, ADVANCE),
+        ("leave", OTHER, 450, recv),
+    )  # fmt: skip
+    assert of_calls(step) == {CALL["recv"]: (CLASS["p2p"], 0, 150, 0, 0)}
+    assert of_calls(behind) == {CALL["recv"]: (CLASS["p2p"], 1, 150, 0, 0)}
+
+
+def test_messages_go_to_world_ranks_whatever_the_communicator():
+    sent = [
+        ("isend", 0, comm, 0, n, n)
+        for comm, n in ((WORLD, 8), (REVERSED, 0), (SELF, 16), (BRIDGE, 4), (77, 2))
+    ]
+    _, whole = replayed(*inside(MPI["MPI_Isend"], 10, 20, *sent), step_region="")
+    isend = CALL["isend"]
+    assert sorted(whole.messages) == [
+        (-3, isend, 0, 1, 2, 0, 2), (0, isend, 0, 1, 8, 0, 8), (1, isend, 0, 1, 16, 0, 16),
+        (2, isend, 0, 1, 4, 0, 4), (3, isend, 0, 1, 0, 1, 0),
+    ]  # fmt: skip
+
+
+def test_messages_are_added_up_by_peer_and_call_and_the_largest_is_kept():
+    many = [("isend", 2, WORLD, 0, n, n) for n in (10, 0, 30, 20)]
+    _, whole = replayed(*inside(MPI["MPI_Isend"], 10, 20, *many), step_region="")
+    assert whole.messages == [(2, CALL["isend"], 0, 4, 60, 1, 30)]
+
+
+def test_a_put_goes_to_the_windows_own_rank():
+    _, whole = replayed(*inside(MPI["MPI_Put"], 10, 20, ("put", WINDOW, 0, 64, 1)), step_region="")
+    assert whole.messages == [(3, CALL["put"], 0, 1, 64, 0, 64)]
+
+
+def test_a_copy_to_a_device_is_no_message():
+    _, whole = replayed(
+        ("put", MASTER, 15, WINDOW, 0, 64, 1), ("get", MASTER, 16, WINDOW, 0, 64, 2), step_region=""
+    )
+    assert whole.messages == []
+
+
+def test_a_call_that_received_from_one_rank_waited_for_it():
+    one, two = ("ireceive", 2, WORLD, 0, 5, 1), ("ireceive", 3, WORLD, 0, 5, 2)
+    _, whole = replayed(
+        *inside(MPI["MPI_Recv"], 10, 30, ("receive", 0, WORLD, 0, 5)),
+        *inside(MPI["MPI_Wait"], 40, 45, one), *inside(MPI["MPI_Waitall"], 50, 90, one, two), step_region="",
+    )  # fmt: skip
+    assert sorted(whole.waits) == [(0, 0, 1, 20), (2, 0, 1, 5)]
+    assert sorted((row[0], row[3]) for row in whole.messages) == [(0, 1), (2, 2), (3, 1)]
+
+
+def test_bytes_of_collectives_go_to_their_call_also_when_they_are_complete_later():
+    _, whole = replayed(
+        *inside(MPI["MPI_Allreduce"], 10, 20, ("collective", 0, WORLD, 0, 8, 24)),
+        *inside(MPI["MPI_Ibcast"], 30, 35, ("start_collective", 5)),
+        *inside(MPI["MPI_Wait"], 40, 45, ("end_collective", 0, WORLD, 0, 16, 0, 5)), step_region="",
+    )  # fmt: skip
+    calls = of_calls(whole)
+    assert calls[CALL["allreduce"]][1:] == (1, 10, 8, 24)
+    assert calls[CALL["ibcast"]][1:] == (1, 5, 16, 0)
+
+
+@pytest.mark.parametrize(("handle", "call"), [(DISK, "posix_write"), (STREAM, "stdio_write")])
+def test_files_are_counted_with_bytes_and_time_by_the_way_they_are_written(handle, call):
+    _, whole = replayed(
+        ("enter", MASTER, 10, FWRITE), ("begin_file", MASTER, 12, handle, 1, 0, 512, 7),
+        ("end_file", MASTER, 20, handle, 512, 7), ("leave", MASTER, 22, FWRITE), step_region="",
+    )  # fmt: skip
+    assert of_calls(whole) == {CALL[call]: (CLASS["file"], 1, 8, 512, 0)}
+    assert (whole.read_bytes, whole.written_bytes) == (0, 512)
+    assert set(of_regions(whole)) == {"main"}
+
+
+def test_a_flush_is_a_call_that_writes_without_bytes():
+    _, whole = replayed(
+        ("begin_file", MASTER, 12, STREAM, 2, 0, 0, 7),
+        ("end_file", MASTER, 20, STREAM, 64, 7),
+        step_region="",
+    )
+    assert of_calls(whole) == {CALL["stdio_write"]: (CLASS["file"], 1, 8, 0, 0)}
+
+
+def test_an_unknown_number_of_bytes_is_not_added():
+    _, whole = replayed(
+        ("begin_file", MASTER, 12, DISK, 0, 0, 9, 7),
+        ("end_file", MASTER, 20, DISK, UNDEFINED, 7),
+        step_region="",
+    )
+    assert of_calls(whole) == {CALL["posix_read"]: (CLASS["file"], 1, 8, 0, 0)}
+
+
+def test_an_operation_whose_end_is_lost_ends_with_its_function():
+    _, whole = replayed(
+        *inside(FWRITE, 10, 20, ("begin_file", STREAM, 1, 0, 9, 7)), *inside(MPI["MPI_Allreduce"], 30, 40),
+        step_region="",
+    )  # fmt: skip
+    assert of_calls(whole)[CALL["stdio_write"]] == (CLASS["file"], 1, 5, 0, 0)
+    assert of_calls(whole)[CALL["allreduce"]][1] == 1
+
+
+def test_an_operation_that_goes_on_beside_the_program_takes_no_more_of_its_time():
+    _, whole = replayed(
+        ("begin_file", MASTER, 10, DISK, 1, 1, 64, 7), ("issue_file", MASTER, 12, DISK, 7),
+        *inside(MPI["MPI_Allreduce"], 30, 40), ("end_file", MASTER, 50, DISK, 64, 7), step_region="",
+    )  # fmt: skip
+    assert of_calls(whole)[CALL["posix_write"]] == (CLASS["file"], 1, 2, 64, 0)
+
+
+def test_what_mpi_reads_for_itself_is_not_the_programs_and_mpi_io_is_counted_once():
+    own = [("begin_file", DISK, 0, 0, 100, 1), ("end_file", DISK, 100, 1)]
+    both = [("begin_file", SHARED, 1, 0, 64, 2), ("begin_file", DISK, 1, 0, 64, 3), ("end_file", DISK, 64, 3)]
+    both.append(("end_file", SHARED, 64, 2))
+    _, whole = replayed(
+        *inside(MPI["MPI_Init"], 10, 20, *own),
+        *inside(MPI["MPI_File_write_at"], 30, 40, *both),
+        step_region="",
+    )
+    calls = of_calls(whole)
+    assert set(calls) == {CALL["other"], CALL["file_write"]}
+    assert calls[CALL["file_write"]] == (CLASS["io"], 1, 10, 64, 0)
+    assert (whole.read_bytes, whole.written_bytes) == (0, 64)
