@@ -44,19 +44,19 @@ void InProcess::configure(const Config& config) {
 }
 
 void InProcess::describe_run(const std::string& path, int rank, int size, const std::string& mpi,
-                             const std::vector<std::string>& sources,
                              const std::vector<std::string>& counters) {
   JsonObject json;
   is_first_rank_ = rank == 0;
   json.text("run", path).integer("rank", rank).integer("size", size).text("mpi", mpi);
-  json.texts("sources", sources).texts("counters", counters);
+  json.texts("counters", counters);
   json.texts("scripts", config_.catalyst_scripts).integer("ranks", config_.catalyst_ranks);
   json.raw("extracts", config_.catalyst_extracts ? "true" : "false");
   json.raw("images", config_.catalyst_images ? "true" : "false");
   json.text("live", config_.catalyst_live).text("mesh_path", config_.mesh_path);
   const double patience[] = {config_.catalyst_patience};
   json.numbers("patience", patience, 1);
-  settings_ = json.str();
+  settings_ = json;
+  is_described_ = true;
 }
 
 void InProcess::keep_region(const std::string& json) {
@@ -101,7 +101,7 @@ bool InProcess::is_due() noexcept {
 bool InProcess::load() noexcept {
   if (library_ != Library::not_loaded) return library_ == Library::ready;
   library_ = Library::unusable;
-  if (settings_.empty()) return false;  // this rank never began to measure, which was told
+  if (!is_described_) return false;  // this rank never began to measure, which was told
   const std::string path = path_of_library();
   void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (!library || !find(library, "perfield_catalyst_start", &start_) ||
@@ -113,7 +113,8 @@ bool InProcess::load() noexcept {
                          "); install perfield with pip, for a Python with a shared libpython");
     return false;
   }
-  if (start_(config_.catalyst_python.c_str(), settings_.c_str())) library_ = Library::ready;
+  const std::string settings = settings_.texts("sources", sources_).str();
+  if (start_(config_.catalyst_python.c_str(), settings.c_str())) library_ = Library::ready;
   return library_ == Library::ready;
 }
 

@@ -14,6 +14,7 @@
 #include "catalyst/catalyst.h"
 #include "recorder/config.hpp"
 #include "session/mesh.hpp"
+#include "stream/json.hpp"
 
 namespace perfield {
 
@@ -23,8 +24,9 @@ class InProcess {
   bool wanted() const noexcept { return wanted_; }
   // What the pictures need to know of this run, as JSON; without it this rank cannot take part.
   void describe_run(const std::string& path, int rank, int size, const std::string& mpi,
-                    const std::vector<std::string>& sources,
                     const std::vector<std::string>& counters);
+  // Which sources there are, as known when the pictures begin.
+  void describe_sources(const std::vector<std::string>& sources) { sources_ = sources; }
 
   // What is written to the run is kept here, too, until it is shown.
   void keep_region(const std::string& json);
@@ -50,7 +52,9 @@ class InProcess {
   uint64_t skip_ = 0, measure_every_ = 1, sum_every_ = 1, every_ = 1;
   uint64_t step_ = 0, next_shown_ = 0;
   Config config_;
-  std::string settings_;
+  JsonObject settings_;
+  bool is_described_ = false;
+  std::vector<std::string> sources_;
   perfield_catalyst_step shown_{};
   std::string entry_;
   uint64_t blocks_version_ = 0;

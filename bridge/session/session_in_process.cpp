@@ -15,6 +15,7 @@ void Session::between_steps(F action) noexcept {
     if (phase_ == Phase::asleep || phase_ == Phase::ended) return;
     stop_clock(before);
     stream_.flush();  // for whoever looks at all ranks
+    in_process_.describe_sources(sources_);
   });
   action();
   through_gate([&] {

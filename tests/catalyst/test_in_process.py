@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import extracts_of_run as extracts
 import numpy as np
@@ -66,6 +67,17 @@ def test_fields_are_those_of_the_moment_though_the_run_stores_them_rarely(in_pro
     for index in range(3):
         for rank, piece in enumerate(extracts.pieces(result.cwd / "perfield-run", index)):
             assert set(extracts.arrays(piece)["point heat"]) == {100 * (index + 1) + rank}
+
+
+def test_copies_of_a_source_that_shows_itself_after_mpi_init_are_seen_in_all_steps(in_process, program):
+    host = Path(__file__).parents[1] / "bridge/sources/programs/kokkos_host.h"
+    before = "static void work(double ms) { (void)ms; }\n" + host.read_text()
+    copies = 'if (step == 2) deep_copy("Cuda", "Host", 1000, 0);'
+    result = in_process(program(copies, "kokkos_start();", before))
+    assert result.returncode == 0, result.stderr
+    for index, n_bytes in enumerate((0, 1000, 0)):
+        for piece in extracts.pieces(result.cwd / "perfield-run", index):
+            assert set(extracts.arrays(piece)["point device_copy_to_bytes"]) == {n_bytes}
 
 
 def test_only_some_steps_are_shown_where_that_is_wanted(in_process, program):
