@@ -14,12 +14,15 @@
 #include "session/environment.hpp"
 #include "session/session.hpp"
 
+using perfield::Activity;
 using perfield::Recorder;
 using perfield::recorder;
 using perfield::RegionDefinition;
 using perfield::Regions;
 using perfield::session;
 using perfield::Shard;
+using perfield::the_recorder;
+using perfield::this_shard;
 
 namespace {
 
@@ -40,7 +43,8 @@ inline uint32_t counted_as(Regions& regions, Shard& s, uint32_t id, int block) n
 }
 
 // ticks: of the event, if they are known. Finding the recorder is a call: once for each event.
-inline void enter(perfield_region region, int block, uint64_t ticks = 0) noexcept {
+__attribute__((noinline)) void enter(perfield_region region, int block,
+                                     uint64_t ticks = 0) noexcept {
   Recorder& r = recorder();
   Shard* s = r.shard();
   if (!s || region == 0 || region > r.regions.size()) return;
@@ -49,12 +53,22 @@ inline void enter(perfield_region region, int block, uint64_t ticks = 0) noexcep
   r.enter_region(*s, id, counted_as(r.regions, *s, id, block), ticks);
 }
 
-inline void leave(perfield_region region, uint64_t ticks = 0) noexcept {
+__attribute__((noinline)) void leave(perfield_region region, uint64_t ticks = 0) noexcept {
   Recorder& r = recorder();
   Shard* s = r.shard();
   if (!s || region == 0) return;
   r.leave_region(*s, region - 1, ticks);
   if (__builtin_expect(region - 1 == r.regions.step_region(), 0)) session().close_step_of_region();
+}
+
+// Whether an event only has to be noted on the thread's stack, with the time that came with it.
+inline bool is_usual(const Shard* s, perfield_region region, uint64_t ticks) noexcept {
+  const Recorder* r = the_recorder;
+  if (!s || !r || s->own_work || s->pipeline_armed) return false;
+  const uint32_t state = r->state();
+  return (state == Activity::inactive || (state == Activity::active && ticks)) &&
+         region - 1 < r->regions.size() && region - 1 != r->regions.step_region() &&
+         !r->counters.any();
 }
 
 // Starts measuring as the rank that the launcher's environment tells of.
@@ -118,10 +132,20 @@ PERFIELD_EXPORT void perfield_region_begin_on(perfield_region region, int block)
 
 PERFIELD_EXPORT void perfield_region_end(perfield_region region) { leave(region); }
 
+// Events that come with their time: in the usual case a few looks, without a stack frame.
 void perfield_region_begin_at(uint32_t region, uint64_t ticks) noexcept {
-  enter(region, -1, ticks);
+  Shard* const s = this_shard;
+  if (!is_usual(s, region, ticks)) return enter(region, -1, ticks);
+  const RegionDefinition& d = the_recorder->regions[region - 1];
+  const bool counted = d.selected && !d.armed_only.load(std::memory_order_relaxed);
+  s->enter_region(region - 1, region - 1, counted, ticks);
 }
-void perfield_region_end_at(uint32_t region, uint64_t ticks) noexcept { leave(region, ticks); }
+
+void perfield_region_end_at(uint32_t region, uint64_t ticks) noexcept {
+  Shard* const s = this_shard;
+  if (!is_usual(s, region, ticks)) return leave(region, ticks);
+  s->leave_region(region - 1, ticks);
+}
 
 PERFIELD_EXPORT void perfield_begin(const char* name) {
   if (recorder().shard()) enter(recorder().regions.define(name, nullptr, 0) + 1, -1);

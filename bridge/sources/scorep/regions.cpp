@@ -64,18 +64,24 @@ inline uint64_t ticks_of(uint64_t stamp) noexcept {
   return is_counting() ? this_thread.stamps.ticks(stamp) : 0;
 }
 
+// Whether a region that begins or ends while perfield sleeps may be one to be measured later on.
+bool is_followed_asleep(Location* location, Handle handle) noexcept {
+  if (!handle || !is_cpu_thread(location)) return false;
+  const char* name = ask<const char*>(kRegionGetName, nullptr, handle);
+  return name && !is_of_mpi(name);
+}
 __attribute__((noinline)) void enter_asleep(Location* location, Handle handle) noexcept {
+  if (has_woken.load(std::memory_order_relaxed)) return;  // measuring is over
   EarlyRegions& early = this_thread.early;
-  if (!handle || has_woken.load(std::memory_order_relaxed)) return;  // measuring is over
   if (!early.is_followed())
     early.count_only();
-  else if (is_cpu_thread(location))
+  else if (is_followed_asleep(location, handle))
     early.enter(handle);
 }
 __attribute__((noinline)) void leave_asleep(Location* location, Handle handle) noexcept {
+  if (has_woken.load(std::memory_order_relaxed)) return;
   EarlyRegions& early = this_thread.early;
-  if (!handle || has_woken.load(std::memory_order_relaxed)) return;
-  if (early.is_followed() && is_cpu_thread(location)) early.leave(handle);
+  if (early.is_followed() && is_followed_asleep(location, handle)) early.leave(handle);
 }
 
 inline void enter(Location* location, uint64_t stamp, Handle handle,

@@ -224,7 +224,8 @@ def test_regions_that_were_open_at_waking_are_measured_from_there(play):
 
 
 def test_regions_that_were_over_at_waking_are_counted_as_left_out_and_told(play):
-    run, result = play(f"{REGIONS}enter 8\n{4 * STEP}init_mpp\n{STEP}exit 8\n")
+    early = f"region 48 MPI_Initialized\nenter 48\nexit 48\nenter 8\n{4 * STEP}"
+    run, result = play(f"{REGIONS}{early}init_mpp\n{STEP}exit 8\n")
     assert counts(run) == {"main_count": 1, "time_step_count": 1, "flux_edge_count": 1, "flux_count": 2}
     assert run.ends[0]["dropped_events"] == {"before_waking": 16}
     assert result.stderr.count("16 regions were over before MPI_Init") == 1

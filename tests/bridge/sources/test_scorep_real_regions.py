@@ -19,11 +19,11 @@ pytestmark = pytest.mark.skipif(shutil.which("scorep") is None, reason="there is
 
 @pytest.fixture
 def nested(with_scorep, perfield_flags, mpirun, bin_dir):
-    """nested(**environment): the run of programs/nested_regions.c below perfield's wrappers."""
+    """nested(*arguments, **environment): a run of programs/nested_regions.c below perfield's wrappers."""
     program = with_scorep(PROGRAM, *perfield_flags("--cflags"))
 
-    def run(**environment: str) -> perfield.Run:
-        result = mpirun(RANKS, bin_dir / "perfield-exec", program, env={**QUIET, **environment})
+    def run(*arguments: str, **environment: str) -> perfield.Run:
+        result = mpirun(RANKS, bin_dir / "perfield-exec", program, *arguments, env={**QUIET, **environment})
         assert result.returncode == 0, result.stderr
         return perfield.open(result.cwd / "perfield-run")
 
@@ -53,7 +53,7 @@ def test_main_is_measured_from_where_measuring_begins(nested):
 
 
 def test_armed_calls_are_measured_and_the_same_functions_elsewhere_are_not(nested):
-    run = nested(PERFIELD_REGIONS="", PERFIELD_STEP_REGION="time_step")
+    run = nested("arms", PERFIELD_REGIONS="", PERFIELD_STEP_REGION="time_step")
     for frame in run.frames():
         # flux_edge at its second place, and each time flux at the second place inside it.
         assert frame.values["flux_edge_count"].tolist() == RANKS * [1]
