@@ -198,6 +198,33 @@ def test_a_rank_whose_events_are_missing_never_checked_in(copy, perfield_cli):
     assert run.frame(0).present.tolist() == [True, False, True, True]
 
 
+def test_ranks_without_events_are_told(tmp_path, perfield_cli):
+    with small_traces.Writer(tmp_path / "trace", ranks=3) as trace:
+        trace.inside(0, "main", 0, 5000)
+    result = perfield_cli("import", trace.anchor)
+    assert "2 of 3 ranks have no events: they are missing in the run (rank 1, 2)" in result.stderr
+    assert perfield.open(result.cwd / "perfield-run").ranks[1:] == [None, None]
+
+
+def test_ranks_that_never_enter_the_step_are_told_and_have_none(tmp_path, perfield_cli):
+    with small_traces.Writer(tmp_path / "trace", ranks=2) as trace:
+        for rank, name in enumerate(("advance", "serve")):
+            trace.inside(rank, name, 0, 5000)
+    result = perfield_cli("import", trace.anchor, "--step-region", "advance")
+    assert "1 of 2 ranks never leave 'advance', so they have no steps (rank 1)" in result.stderr
+    run = perfield.open(result.cwd / "perfield-run")
+    assert run.frame(0).present.tolist() == [True, False]
+
+
+def test_a_step_region_that_is_known_but_never_left_gives_one_frame(tmp_path, perfield_cli):
+    with small_traces.Writer(tmp_path / "trace", ranks=1) as trace:
+        trace.region("advance")
+        trace.inside(0, "main", 0, 5000)
+    result = perfield_cli("import", trace.anchor, "--step-region", "advance")
+    assert "no step was closed" in result.stdout
+    assert [frame.kind for frame in perfield.open(result.cwd / "perfield-run").frames()] == ["whole"]
+
+
 def test_a_trace_without_mpi_is_rank_0_of_1(tmp_path, perfield_cli):
     with small_traces.Writer(tmp_path / "alone", ranks=1, mpi=False) as trace:
         trace.inside(0, "main", 0, 5000)

@@ -25,6 +25,8 @@ waiting and files, step by step.
 Without --step-region the run is one frame, and regions that could close steps
 are named. Needs the Python module otf2 (Debian: python3-otf2)."""
 
+_MOST_NOTES = 10
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the trace, what of it is wanted, and where to put it."""
@@ -57,7 +59,9 @@ def execute(arguments: argparse.Namespace) -> int:
 def _tell(imported: Imported) -> None:
     from perfield.commands.paths import own_command
 
-    for note in imported.notes:
+    shown = imported.notes[:_MOST_NOTES]
+    more = len(imported.notes) - len(shown)
+    for note in shown + [f"and {more} more such notes"] * bool(more):
         print(f"perfield import: {note}", file=sys.stderr)
     speed = imported.n_events / max(imported.seconds, 1e-9)
     ranks = f"{imported.n_ranks} rank{'s' if imported.n_ranks != 1 else ''}"

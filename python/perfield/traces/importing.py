@@ -89,6 +89,7 @@ class _Import:
         self.candidates: list[tuple[str, int]] = []
         self.notes: list[str] = []
         self._without_steps: list[int] = []
+        self._without_events: list[int] = []
 
     def add(self, rank: TraceRank) -> None:
         """Replays a rank and writes its stream; what is damaged is told in `notes`."""
@@ -103,6 +104,7 @@ class _Import:
         if damage:
             self.notes.append(_damage(rank.rank, replay, damage))
         if not replay.n_events:
+            self._without_events += [] if damage else [rank.rank]
             return
         stream = stream or self._begin(rank, replay)
         self._write(stream, replay, replay.end())
@@ -119,11 +121,11 @@ class _Import:
         """What run.json says of the run, once all ranks are read."""
         ranks = self.trace.ranks
         if self.n_steps and self._without_steps:
-            shown = ", ".join(map(str, self._without_steps[:8]))
-            more = ", ..." if len(self._without_steps) > 8 else ""
+            what = f"never leave '{self.choice.step_region}', so they have no steps"
+            self.notes.append(_some(self._without_steps, len(ranks), what))
+        if self._without_events:
             self.notes.append(
-                f"{len(self._without_steps)} of {len(ranks)} ranks never leave '{self.choice.step_region}', "
-                f"so they have no steps: {shown}{more}"
+                _some(self._without_events, len(ranks), "have no events: they are missing in the run")
             )
         return {
             "host": ranks[0].host,
@@ -209,6 +211,11 @@ def _no_such_region(trace: Trace, step_region: str) -> str:
         return text
     likely = ", ".join(f"{name} ({count} times)" for name, count in candidates(replay))
     return f"{text} Rank 0 enters more than once, longest first: {likely or 'no region'}."
+
+
+def _some(ranks: list[int], n_ranks: int, what: str) -> str:
+    shown = ", ".join(map(str, ranks[:8])) + (", ..." if len(ranks) > 8 else "")
+    return f"{len(ranks)} of {n_ranks} ranks {what} (rank {shown})"
 
 
 def _damage(rank: int, replay: Replay, reason: str) -> str:
