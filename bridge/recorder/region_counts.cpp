@@ -18,9 +18,9 @@ size_t words_of(uint32_t max_regions) noexcept { return (max_regions + 63) / 64;
 
 }  // namespace
 
-size_t RegionCounts::bytes(uint32_t max_regions) noexcept {
-  return sizeof(RegionCounts) + max_regions * (sizeof(Row) + 2 * sizeof(Values)) +
-         2 * words_of(max_regions) * sizeof(uint64_t);
+size_t RegionCounts::bytes(uint32_t regions) noexcept {
+  return sizeof(RegionCounts) + regions * (sizeof(Row) + 2 * sizeof(Values)) +
+         2 * words_of(regions) * sizeof(uint64_t);
 }
 
 RegionCounts* RegionCounts::create(uint32_t max_regions, uint64_t period) noexcept {

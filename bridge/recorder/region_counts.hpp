@@ -23,6 +23,9 @@ class RegionCounts {
   // open already count from here on.
   static RegionCounts* create(uint32_t max_regions, uint64_t period) noexcept;
 
+  // What it takes of memory with so many regions.
+  static size_t bytes(uint32_t regions) noexcept;
+
   // --- by the thread that counts ----------------------------------------------------------------
   // Before a region is entered; the first time the counters begin.
   void start(const Counters& counters) noexcept {
@@ -60,7 +63,6 @@ class RegionCounts {
   };
 
   RegionCounts() = default;
-  static size_t bytes(uint32_t max_regions) noexcept;
   void read_from_outside() noexcept;
   Values& carry(uint32_t region) noexcept;
   // Where the part of a frame that belongs to this period begins; nullptr: not known.

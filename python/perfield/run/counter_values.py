@@ -12,13 +12,13 @@ from perfield.run.fields import region_fields
 from perfield.run.regions import RegionTable
 
 _FIRST = _bridge.first_counter  # number of `what` of a rank's first counter
-_PER_CYCLE = _bridge.per_cycle_suffix
 
 
 class Counters:
     """The counters of a run: `names` of all, and which of them each rank means by a number.
 
-    fields : for each name the (suffix of the field's name, factor to its unit).
+    fields : for each name the (suffix of the field's name, factor to its unit). suffixes : those of all
+    fields that each region of the run has of them.
     """
 
     def __init__(self, of_ranks: Sequence[Iterable[str]] = ()):
@@ -26,6 +26,9 @@ class Counters:
         lists = [list(names) for names in of_ranks]
         self.names: list[str] = sorted({name for names in lists for name in names})
         self.fields = [_bridge.counter_field(name)[:2] for name in self.names]
+        self.suffixes = [suffix for suffix, _ in self.fields]
+        if {"instructions", "cycles"} <= set(self.names):
+            self.suffixes.append(_bridge.per_cycle_suffix)
         place = {name: at for at, name in enumerate(self.names)}
         longest = max(map(len, lists), default=0)
         self._place = np.full((len(lists), longest), -1, dtype=np.int64)
@@ -86,9 +89,9 @@ def add_counters(
 
 def _named(stem: str, counters: Counters, columns: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     """(name of the field, values) of a region, from those of each counter."""
-    for (suffix, _), column in zip(counters.fields, columns):
-        yield stem + suffix, column
-    if {"instructions", "cycles"} <= set(counters.names):
+    names = [stem + suffix for suffix in counters.suffixes]
+    yield from zip(names, columns)
+    if len(names) > len(columns):
         instructions, cycles = (columns[counters.names.index(name)] for name in ("instructions", "cycles"))
         with np.errstate(divide="ignore", invalid="ignore"):
-            yield stem + _PER_CYCLE, np.where(cycles > 0, instructions / cycles, np.nan)
+            yield names[-1], np.where(cycles > 0, instructions / cycles, np.nan)

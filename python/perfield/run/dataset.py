@@ -25,14 +25,20 @@ def dataset(run: Run) -> xr.Dataset:
     """The run as a Dataset with dimensions step, rank and region; NaN where absent.
 
     Fields are (step, rank); `region_time_s`, `region_count`, `region_self_time_s` and, where there were calls
-    inside regions, `region_mpi_time_s`, ..., `region_compute_time_s` are (step, rank, region), region being
-    the name that the region's fields begin with (`region_name`: its own). Messages are sparse tables with
+    inside regions, `region_mpi_time_s`, ..., `region_compute_time_s` are (step, rank, region), as are
+    those of counters (`region_instructions`), region being the name that the region's fields begin with
+    (`region_name`: its own). Messages are sparse tables with
     dimensions message, arrival (as the receivers counted) and waited: `message_step`, `message_source`, ...;
     steps are positions in `step`.
     """
     frames = list(run.frames())
     stems = list(dict.fromkeys(region.field for region in run.regions))
-    of_region = {name for stem in stems for name in region_fields(stem) + inside_fields(stem)}
+
+    def fields_of(stem: str) -> list[str]:
+        of_counters = (stem + suffix for suffix in run.counters.suffixes)
+        return [*region_fields(stem), *inside_fields(stem), *of_counters]
+
+    of_region = {name for stem in stems for name in fields_of(stem)}
     known = set(frames[0].values if frames else {})
     own = of_region | {"rank"}
     names = [name for name in (frames[0].values if frames else {}) if name not in own]
@@ -43,16 +49,16 @@ def dataset(run: Run) -> xr.Dataset:
         if field.direction:
             attributes["better"] = field.direction
         variables[name] = (("step", "rank"), np.stack([frame.values[name] for frame in frames]), attributes)
-    for kind, variable in enumerate(region_fields("region") + inside_fields("region")):
-        of_stems = [(region_fields(stem) + inside_fields(stem))[kind] for stem in stems]
+    for kind, variable in enumerate(fields_of("region")):
+        of_stems = [fields_of(stem)[kind] for stem in stems]
         if kind >= len(region_fields("region")) and not known.intersection(of_stems):
             continue
         values = np.full((len(frames), run.n_ranks, len(stems)), np.nan)
         for column, name in enumerate(of_stems):
             for row, frame in enumerate(frames):
                 values[row, :, column] = frame.values[name]
-        unit = "1" if variable.endswith("_count") else "s"
-        variables[variable] = (("step", "rank", "region"), values, {"units": unit})
+        attributes = {"units": description(variable, "region").unit}
+        variables[variable] = (("step", "rank", "region"), values, attributes)
     for prefix, (attribute, columns) in _TABLES.items():
         tables = [getattr(frame, attribute) for frame in frames]
         steps = np.repeat(np.arange(len(tables)), [len(table) for table in tables])

@@ -68,6 +68,11 @@ class Run:
         return list(self._regions.regions)
 
     @property
+    def counters(self) -> Counters:
+        """The counters that ranks of the run had for its regions."""
+        return self._counters
+
+    @property
     def damage(self) -> list[str]:
         """Sentences on all that is damaged, lost, still staged, of another run, or from a newer perfield."""
         running = self.state == "running"

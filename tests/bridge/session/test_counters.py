@@ -270,6 +270,25 @@ def test_instructions_and_cycles_give_instructions_per_cycle(measured):
     assert series(run, "solve_instructions_per_cycle") == [2]
 
 
+def test_the_dataset_of_a_run_has_its_counters_by_region(measured):
+    run, _ = measured(
+        """
+      perfield_initialize();
+      for (int i = 0; i < 3; ++i) { perfield_begin("solve"); perfield_end("solve"); }
+      perfield_begin("halo"); perfield_end("halo");
+      perfield_run(0, 0);
+    """,
+        before="#define SHARING 1\n" + KERNEL,
+        env={"PERFIELD_COUNTERS": "instructions,cycles,task_clock"},
+    )
+    dataset = run.dataset()
+    by_region = dataset["region_instructions"].isel(step=0, rank=0)
+    assert by_region.sel(region="solve") == 3000
+    assert by_region.sel(region="halo") == 1000
+    assert (dataset["region_instructions_per_cycle"] == 2).all()
+    assert dataset["region_task_clock_time_s"].attrs["units"] == "s"
+
+
 def test_counters_that_do_not_fit_into_one_group_are_counted_in_several(measured):
     run, _ = measured(
         'perfield_initialize(); perfield_begin("solve"); perfield_end("solve"); perfield_run(0, 0);',
