@@ -51,6 +51,7 @@ def races(tmp_path_factory) -> Path:
 def test_threads_count_define_and_pause_while_steps_close_without_a_data_race(races, execute, tables):
     sizes = {"small": ("20", "200"), "large": ("4096", "4096")}[tables]
     environment = dict(zip(("PERFIELD_MAX_PEERS", "PERFIELD_MAX_REGIONS"), sizes))
+    environment["PERFIELD_COUNTERS"] = "page_faults,task_clock"
     result = execute(races, env={**environment, "TSAN_OPTIONS": "exitcode=66 die_after_fork=0"})
     assert "WARNING: ThreadSanitizer" not in result.stderr, result.stderr[:8000]
     assert (result.returncode, result.stdout) == (0, "done\n")
