@@ -11,9 +11,10 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from mpi4py import MPI
 
-from perfield.catalyst.gathered_run import News, Piece, news_of, own_field
+from perfield.catalyst.gathered_run import News, Piece, news_of, own_field, waited_for_in
 from perfield.catalyst.world import PicturesEnded, World, groups
 
 if TYPE_CHECKING:
@@ -73,14 +74,18 @@ class Adaptor:
         if not self._exchange(measuring, entry, regions):
             return
 
-        def own_piece() -> Piece:
+        def own_piece() -> tuple[Piece, np.ndarray]:
             own = [own_field(index, *row) for row in fields]
-            return Piece(world.rank, mesh_version, entry, self._blocks, own)
+            waited_for = waited_for_in(world.rank, world.size, entry)
+            return Piece(world.rank, mesh_version, entry, self._blocks, own), waited_for
 
-        piece = world.together("reading the simulation's fields", own_piece)
+        piece, waited_for = world.together("reading the simulation's fields", own_piece)
+        waited_for = world.comm.allreduce(waited_for)
         self._blocks = []
         pieces = [piece] if self._group.size == 1 else self._group.gather(piece)
-        made = world.together("making the datasets", lambda: leader and leader.datasets(index, pieces))
+        made = world.together(
+            "making the datasets", lambda: leader and leader.datasets(index, pieces, waited_for)
+        )
         is_later = math.isfinite(time) and time > self._last_time
         self._last_time = at = time if is_later else max(float(index), self._last_time + 1)
         world.together("a pipeline", lambda: leader and leader.show(index, at, *made))

@@ -19,7 +19,7 @@ from perfield import _bridge
 from perfield.run.counter_values import Counters
 from perfield.run.directory import read_info
 from perfield.run.fields import SENDING_CALLS
-from perfield.run.frame import Frame, build_frame
+from perfield.run.frame import Frame, build_frame, waited_for_ns
 from perfield.run.mesh import TYPES, Block, FieldArray, read_block
 from perfield.run.regions import Region, RegionTable
 from perfield.run.sources import Sources
@@ -84,8 +84,9 @@ class GatheredRun:
             self._known.add(new)
         self._table.update(self._known.definitions, self.n_ranks, self._known.others)
 
-    def take(self, index: int, pieces: Iterable[Piece]) -> bool:
-        """Makes these the newest step; returns whether a mesh changed."""
+    def take(self, index: int, pieces: Iterable[Piece], waited_for: np.ndarray) -> bool:
+        """Makes these the newest step; returns whether a mesh changed. waited_for : ns that all ranks of the
+        program waited for each, which the pieces here do not tell."""
         self._pieces = {piece.rank: piece for piece in pieces}
         changed = False
         for piece in self._pieces.values():
@@ -104,8 +105,8 @@ class GatheredRun:
         place = {"kind": "step", "index": index, "partial": False}
         facts = self.n_ranks, self._table, calls, self._sources, known.inside, self._counters
         self._frame = build_frame(place, [(ranks, tables)], *facts)
-        if len(ranks) < self.n_ranks:  # who waits for a rank may be elsewhere
-            self._frame.values["waited_for_time_s"][:] = np.nan
+        here = self._frame.values["waited_for_time_s"]
+        here[:] = np.where(np.isnan(here), np.nan, waited_for * 1e-9)
         return changed
 
     @property
@@ -145,6 +146,12 @@ def news_of(rank: int, entry: bytes, definitions: Iterable[bytes], known: News) 
     inside = set(tables["inside"]["what"].tolist()) - known.inside
     others = bool((tables["regions"]["id"] == _OTHER_REGIONS).any())
     return News([(rank, json.loads(body)) for body in definitions], calls, inside, others)
+
+
+def waited_for_in(rank: int, n_ranks: int, entry: bytes) -> np.ndarray:
+    """Nanoseconds that a rank waited for each rank in a step."""
+    rows = _bridge.decode_steps([entry])["waits"]
+    return waited_for_ns(n_ranks, np.full(len(rows), rank), rows)
 
 
 def own_field(

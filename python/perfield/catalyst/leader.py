@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from mpi4py import MPI
 from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkMultiBlockDataSet
 
@@ -47,10 +48,10 @@ class Leader:
         self._run.learn(news)
 
     def datasets(
-        self, index: int, pieces: Iterable[Piece]
+        self, index: int, pieces: Iterable[Piece], waited_for: np.ndarray
     ) -> tuple[list[tuple[str, vtkDataSet]], vtkMultiBlockDataSet]:
         """Blocks of the geometry, with their names, and the topology; of the step of this index."""
-        if self._run.take(index, pieces):
+        if self._run.take(index, pieces, waited_for):
             self._geometry.mesh_changed()
         blocks, machine = self._geometry.blocks(), self._topology.dataset(index)
         if settings["images"]:

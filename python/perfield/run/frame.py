@@ -133,9 +133,7 @@ def build_frame(
         rows["count"],
         rows["ns"] / 1e9,
     )
-    known = (waits["peer"] >= 0) & (waits["peer"] < n_ranks) & (waits["peer"] != rank)
-    others = _summed(n_ranks, waits["peer"][known], waits["time_s"][known])
-    values["waited_for_time_s"] = np.where(has_mpi, others, np.nan)
+    values["waited_for_time_s"] = np.where(has_mpi, waited_for_ns(n_ranks, rank, rows) * 1e-9, np.nan)
     mesh_version = np.zeros(n_ranks, dtype=np.int64)
     mesh_version[ranks] = steps["mesh_version"]
     times = steps["time"][np.isfinite(steps["time"])]
@@ -152,6 +150,15 @@ def build_frame(
         received=received,
         waits=waits,
     )
+
+
+def waited_for_ns(n_ranks: int, ranks: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Nanoseconds that others waited for each rank, whole numbers as float64, so that parts add up exactly.
+
+    ranks, rows : the rank of each row of the table of waits, and these rows.
+    """
+    known = (rows["peer"] >= 0) & (rows["peer"] < n_ranks) & (rows["peer"] != ranks)
+    return _summed(n_ranks, rows["peer"][known], rows["ns"][known])
 
 
 def _joined(parts):
