@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perfield.run.device_values import add_devices
 from perfield.run.counter_values import Counters, add_counters
+from perfield.run.device_values import add_devices
 from perfield.run.fields import CALL_NAMES, FETCHING_CALLS, SENDING_CALLS, TIME_CLASSES, region_fields
 from perfield.run.inside_values import add_inside
 from perfield.run.io_values import add_io, file_times
