@@ -4,10 +4,11 @@
 // of ours, so that nobody who holds one of the loader's or of the program's waits for it.
 #include "sources/function_choice.hpp"
 
+#include <pthread.h>
+
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 
 #include "recorder/events.h"
 #include "recorder/functions.h"
@@ -18,8 +19,20 @@ namespace {
 
 constexpr const char* kHook = "__cyg_profile_func_enter";
 
-std::mutex adding;   // what is known
-std::mutex closing;  // one thread at a time forgets
+pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;   // what is known
+pthread_mutex_t closing = PTHREAD_MUTEX_INITIALIZER;  // one thread at a time forgets
+
+// That of the C++ library may throw, with which all of that library would come into this one.
+class Lock {
+ public:
+  explicit Lock(pthread_mutex_t& mutex) noexcept : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
+  ~Lock() { pthread_mutex_unlock(&mutex_); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  pthread_mutex_t& mutex_;
+};
 
 }  // namespace
 
@@ -99,7 +112,7 @@ void FunctionChoice::look_at(uintptr_t address) noexcept {
   LoadedFile file;
   if (find_loaded_file(address, &file)) add(file, true);
   if (pages_.find(address >> kPageBits) == kUnknown) {  // code that came from no file
-    std::lock_guard<std::mutex> lock(adding);
+    Lock lock(adding);
     if (!pages_.set(address >> kPageBits, kPlain)) end();
   }
   errno = error;
@@ -116,7 +129,7 @@ void FunctionChoice::add(const LoadedFile& file, bool later) noexcept {
     list(listed);
   }
   if (room) {
-    std::lock_guard<std::mutex> lock(adding);
+    Lock lock(adding);
     room = note(file, chosen);
   }
   if (room) return;
@@ -159,7 +172,7 @@ bool FunctionChoice::note(const LoadedFile& file, Chosen& chosen) noexcept {
 
 void FunctionChoice::forget_unloaded() noexcept {
   if (!follows_.load(std::memory_order_relaxed) || !later_.load(std::memory_order_acquire)) return;
-  std::lock_guard<std::mutex> lock(closing);
+  Lock lock(closing);
   LaterFile* next = nullptr;
   for (LaterFile* later = later_.exchange(nullptr); later; later = next) {
     next = later->next;
@@ -168,7 +181,7 @@ void FunctionChoice::forget_unloaded() noexcept {
       continue;
     }
     const LoadedFile& file = later->file;
-    std::lock_guard<std::mutex> change(adding);
+    Lock change(adding);
     pages_.change(file.begin >> kPageBits, (file.end >> kPageBits) + 1,
                   [](uintptr_t) { return uintptr_t(kUnknown); });
     functions_.change(file.begin, file.end, [](uintptr_t word) { return word | 1; });
