@@ -160,12 +160,6 @@ void Session::end(const std::string& reason) noexcept {
     stop_clock(now);
     if (phase_ == Phase::setup) {
       write_step(StepKind::setup, 0, 0, NAN, now);
-      if (!config_.step_region.empty() && reason != "abort")
-        tell("step-region", "the region " + config_.step_region +
-                                " (step_region) never ended, so no step was closed and the whole "
-                                "run is one frame; expected is the name of a region that the "
-                                "program enters and leaves (without it, every perfield_run closes "
-                                "a step)");
     } else {
       if (span_ > 0) {  // the last, shorter sum of steps
         write_step(StepKind::step, step_ - 1, last_label_, NAN, now);
@@ -173,6 +167,11 @@ void Session::end(const std::string& reason) noexcept {
       }
       write_step(StepKind::teardown, step_, last_label_, NAN, now);
     }
+    if (step_ == 0 && !config_.step_region.empty() && reason != "abort")
+      tell("step-region", "the region " + config_.step_region +
+                              " (step_region) never ended, so no step was closed and the whole "
+                              "run is one frame; expected is the name of a region that the "
+                              "program enters and leaves");
     write_sites();
     write_end_entry(reason);
     stream_.flush();

@@ -17,7 +17,7 @@ from report import figure
 import perfield
 
 PAIR_NS = 40  # on top of what Score-P itself costs
-LEFT_OUT_NS = 5  # a callback in a step that is not measured
+LEFT_OUT_NS = 5  # a callback in a step that is not measured, above an empty one
 TIMES, PAIRS = 15, 200_000  # as in programs/pairs.c
 REAL_RUNS = 5  # with and without the plugin in turn
 FOLDER = Path(__file__).resolve().parent
@@ -29,24 +29,28 @@ STEPS = "enter 8\nexit 8\n" * 2  # the first two, so that a third one is open
 REGIONS = f"region 8 time_step\nregion {CHOSEN} chosen\nregion {OTHER} other\n"
 
 
-def in_host(host: Path, folder: Path, handle: int, **configuration: str) -> list[float]:
-    """Nanoseconds per pair of the region with that handle. Their stamps come with them."""
-    repeated = f"repeat {PAIRS} {handle}\n" * TIMES
-    printed = subprocess.run(
-        [host],
-        env={
-            **programs.ENVIRONMENT,
-            "LD_LIBRARY_PATH": LIBRARIES,
-            "PERFIELD_STEP_REGION": "time_step",
-            "PERFIELD_REGIONS": "chosen",
-            **configuration,
-        },
-        input=f"{REGIONS}timer tsc\ninit_mpp\n{STEPS}{repeated}",
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    ).stdout
+def in_host(host: Path, folder: Path, handle: int, before: str = "", **configuration: str) -> list[float]:
+    """Nanoseconds per pair of the region with that handle. Their stamps come with them.
+
+    before : a line for the host.
+    """
+    repeated = f"{before}\n" + f"repeat {PAIRS} {handle}\n" * TIMES
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        printed = subprocess.run(
+            [host],
+            env={
+                **programs.ENVIRONMENT,
+                "LD_LIBRARY_PATH": LIBRARIES,
+                "PERFIELD_STEP_REGION": "time_step",
+                "PERFIELD_REGIONS": "chosen",
+                **configuration,
+            },
+            input=f"{REGIONS}timer tsc\ninit_mpp\n{STEPS}{repeated}",
+            cwd=place,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        ).stdout
     return [float(line.split()[1]) for line in printed.splitlines() if line.startswith("pair_ns")]
 
 
@@ -87,14 +91,15 @@ def main() -> None:
             "ns",
             target=PAIR_NS,
         )
+        empty = statistics.median(in_host(host, folder, CHOSEN, before="empty_events"))
         for handle, skip, label in (
             (CHOSEN, "1000000", "in a step that is left out"),
             (OTHER, "1000000", "in a step that is left out, of a region that is not chosen"),
             (OTHER, "0", "of a region that is not chosen"),
         ):
             pairs = in_host(host, folder, handle, PERFIELD_SKIP_STEPS=skip)
-            callbacks = [value / 2 for value in pairs]
-            figure(f"a callback of Score-P's plugin {label}", callbacks, "ns", target=LEFT_OUT_NS)
+            callbacks = [(value - empty) / 2 for value in pairs]
+            figure(f"a callback of Score-P's plugin {label}, added", callbacks, "ns", target=LEFT_OUT_NS)
 
         if shutil.which("scorep") is None:
             print("perfield bench: there is no scorep on PATH, so it is not compared", file=sys.stderr)

@@ -383,3 +383,14 @@ def test_time_of_a_region_is_kept_where_an_inner_one_that_is_left_out_was_not_en
         env={"PERFIELD_REGIONS": "A"},
     )
     assert about(run.frame(0).values["A_time_s"][0], 10 * MS)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end"), [("perfield_initialize();", ""), ("MPI_Init(NULL, NULL);", "MPI_Finalize();")]
+)
+def test_step_region_that_never_occurs_is_told(measured, begin, end):
+    body = f'{begin} perfield_region r = REGION("work"); perfield_region_begin(r); perfield_region_end(r);'
+    run, result = measured(f"{body} perfield_finalize(); {end}", env={"PERFIELD_STEP_REGION": "wrok"})
+    assert result.stderr.count("the region wrok (step_region) never ended") == 1
+    assert run.steps_closed.tolist() == [0]
+    assert [frame.kind for frame in run.frames()] == ["whole"]
