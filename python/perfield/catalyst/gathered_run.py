@@ -19,10 +19,11 @@ from perfield import _bridge
 from perfield.run.counter_values import Counters
 from perfield.run.directory import read_info
 from perfield.run.fields import SENDING_CALLS
-from perfield.run.frame import Frame, build_frame, waited_for_ns
+from perfield.run.frame import Frame, build_frame
 from perfield.run.mesh import TYPES, Block, FieldArray, read_block
 from perfield.run.regions import Region, RegionTable
 from perfield.run.sources import Sources
+from perfield.run.wait_values import waited_for_ns
 
 _TYPE_OF = dict(enumerate(TYPES.values(), 1))  # enum perfield_type -> of NumPy
 _OTHER_REGIONS = 0  # local id

@@ -9,6 +9,7 @@ import numpy as np
 
 from perfield.run.fields import CALL_NAMES
 from perfield.run.sources import Sources
+from perfield.run.sums import by_rank
 
 _NUMBERS = {name: number for number, name in CALL_NAMES.items()}
 _KERNEL = _NUMBERS["device_kernel"]
@@ -26,8 +27,8 @@ def add_devices(
 
     def add(name: str, told: np.ndarray, columns: Collection[str], calls: Collection[int]) -> None:
         here = np.isin(rows["call"], list(calls))
-        numbers = sum(rows[column][here].astype(np.float64) for column in columns)
-        sums = np.bincount(ranks[here], weights=numbers, minlength=len(present))
+        numbers = sum(rows[column][here] for column in columns)
+        sums = by_rank(len(present), ranks[here], numbers)
         factor = 1e-9 if name.endswith("_s") else 1.0
         values[name] = np.where(told & present, sums * factor, np.nan)
 

@@ -10,21 +10,16 @@ import numpy as np
 
 from perfield.run.counter_values import Counters, add_counters
 from perfield.run.device_values import add_devices
-from perfield.run.fields import CALL_NAMES, FETCHING_CALLS, SENDING_CALLS, TIME_CLASSES, region_fields
+from perfield.run.fields import TIME_CLASSES
 from perfield.run.inside_values import add_inside
 from perfield.run.io_values import add_io, file_times
+from perfield.run.mpi_values import add_messages, add_times
+from perfield.run.region_values import add_regions
 from perfield.run.regions import RegionTable
 from perfield.run.sources import Sources
+from perfield.run.sums import by_rank
+from perfield.run.wait_values import add_waits
 
-MESSAGES = np.dtype(
-    [("source", "i4"), ("target", "i4"), ("call", "U22")]
-    + [(name, "u8") for name in ("count", "bytes", "empty", "largest")]
-)
-WAITS = np.dtype([("rank", "i4"), ("peer", "i4"), ("count", "u8"), ("time_s", "f8")])
-
-_NAME_OF_CALL = np.array([CALL_NAMES.get(number, f"call_{number}") for number in range(128)], dtype="U22")
-_SENDS = np.array([number in SENDING_CALLS for number in range(128)])
-_FETCHES = np.array([number in FETCHING_CALLS for number in range(128)])
 _COPIED = {  # field -> (column of the step entry, factor)
     "step_time_s": ("measured_ns", 1e-9),
     "perfield_time_s": ("perfield_ns", 1e-9),
@@ -108,32 +103,25 @@ def build_frame(
     for name, (column, factor) in _COPIED.items():
         numbers = steps[column] * float(factor)
         values[name] = np.full(n_ranks, np.nan)
-        values[name][ranks] = numbers if name in _STATES else _summed(n_ranks, ranks, numbers)[ranks]
+        values[name][ranks] = numbers if name in _STATES else by_rank(n_ranks, ranks, numbers)[ranks]
     values["pu_id"][values["pu_id"] < 0] = np.nan
     for name in _OF_PROCESS:
         values[name][ranks[steps["flags"] & NO_PROCESS != 0]] = np.nan
-    block_values = _region_values(values, n_ranks, regions, *tables["regions"])
+    block_values = add_regions(values, n_ranks, regions, *tables["regions"])
     has_mpi = present & sources["pmpi"]
     of_mpi = tables["calls"][1]["time_class"] < len(TIME_CLASSES)
     has_mpi[tables["calls"][0][of_mpi]] = has_mpi[tables["messages"][0]] = True
     add_io(values, has_mpi | (present & sources["io"]), *tables["calls"])
     add_devices(values, present, sources, *tables["calls"])
-    _mpi_times(values, has_mpi, *tables["calls"])
-    has_files = (present & sources["io"]) | (file_times(n_ranks, *tables["calls"]) > 0)
+    file_time = file_times(n_ranks, *tables["calls"])
+    add_times(values, has_mpi, file_time, *tables["calls"])
+    has_files = (present & sources["io"]) | (file_time > 0)
     add_inside(values, block_values, regions, inside, has_mpi, has_files, *tables["inside"])
     if counters is not None:
         add_counters(values, block_values, regions, counters, *tables["inside"])
-    messages, received = _message_values(values, has_mpi, calls, *tables["messages"])
+    messages, received = add_messages(values, has_mpi, calls, *tables["messages"])
+    waits = add_waits(values, has_mpi, *tables["waits"])
 
-    rank, rows = tables["waits"]
-    waits = np.zeros(len(rows), dtype=WAITS)
-    waits["rank"], waits["peer"], waits["count"], waits["time_s"] = (
-        rank,
-        rows["peer"],
-        rows["count"],
-        rows["ns"] / 1e9,
-    )
-    values["waited_for_time_s"] = np.where(has_mpi, waited_for_ns(n_ranks, rank, rows) * 1e-9, np.nan)
     mesh_version = np.zeros(n_ranks, dtype=np.int64)
     mesh_version[ranks] = steps["mesh_version"]
     times = steps["time"][np.isfinite(steps["time"])]
@@ -150,15 +138,6 @@ def build_frame(
         received=received,
         waits=waits,
     )
-
-
-def waited_for_ns(n_ranks: int, ranks: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Nanoseconds that others waited for each rank, whole numbers as float64, so that parts add up exactly.
-
-    ranks, rows : the rank of each row of the table of waits, and these rows.
-    """
-    known = (rows["peer"] >= 0) & (rows["peer"] < n_ranks) & (rows["peer"] != ranks)
-    return _summed(n_ranks, rows["peer"][known], rows["ns"][known])
 
 
 def _joined(parts):
@@ -182,76 +161,3 @@ def _joined(parts):
         order = np.argsort(ranks, kind="stable")  # by rank, whatever the order of the files
         joined[name] = (ranks[order], np.concatenate(rows)[order])
     return np.concatenate(all_ranks), np.concatenate(all_steps), joined
-
-
-def _summed(n: int, keys: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    return np.bincount(keys, weights=numbers.astype(np.float64), minlength=n)
-
-
-def _region_values(values, n_ranks, regions, ranks, rows):
-    """Adds the fields of all regions; returns those by block."""
-    numbers = regions.numbers(ranks, rows["id"].astype(np.int64))
-    ranks, rows, numbers = ranks[numbers >= 0], rows[numbers >= 0], numbers[numbers >= 0]
-    columns = (rows["inclusive_max_ns"] * 1e-9, rows["count"].astype(np.float64), rows["self_max_ns"] * 1e-9)
-
-    shape = (len(regions.stems), n_ranks)
-    keys = regions.stem_numbers(numbers) * n_ranks + ranks
-    seen = np.bincount(keys, minlength=shape[0] * shape[1]) > 0
-    for kind, column in enumerate(columns):
-        matrix = np.where(seen, _summed(len(seen), keys, column), np.nan).reshape(shape)
-        for stem, row in zip(regions.stems, matrix):
-            values[region_fields(stem)[kind]] = row
-
-    block_values: dict[str, dict[tuple[int, int], float]] = {}
-    blocks = regions.blocks(numbers)
-    for at in np.flatnonzero(blocks >= 0):
-        names = region_fields(regions.regions[numbers[at]].field)
-        for name, column in zip(names, columns):
-            of_block, key = block_values.setdefault(name, {}), (int(ranks[at]), int(blocks[at]))
-            of_block[key] = of_block.get(key, 0.0) + float(column[at])
-    return block_values
-
-
-def _mpi_times(values, has_mpi, ranks, rows):
-    """Adds MPI time by class, its sum, and what is left of the step without it and without files."""
-    total = np.zeros(len(has_mpi))
-    for number, name in enumerate(TIME_CLASSES):
-        here = rows["time_class"] == number
-        times = _summed(len(has_mpi), ranks[here], rows["ns"][here]) * 1e-9
-        values[f"mpi_{name}_time_s"] = np.where(has_mpi, times, np.nan)
-        total += times
-    values["mpi_time_s"] = np.where(has_mpi, total, np.nan)
-    is_known = has_mpi | (len(has_mpi) == 1)  # a rank alone may well do without MPI
-    computed = np.maximum(values["step_time_s"] - total - file_times(len(has_mpi), ranks, rows), 0)
-    values["compute_time_s"] = np.where(is_known, computed, np.nan)
-
-
-def _message_values(values, has_mpi, calls, ranks, rows):
-    """Adds counts and bytes of messages; returns the lists of those sent and those received."""
-    n_ranks = len(has_mpi)
-    call = np.minimum(rows["call"], 127)
-    sends = _SENDS[call]
-
-    def add(name, here):
-        for what in ("count", "bytes"):
-            sums = _summed(n_ranks, ranks[here], rows[what][here])
-            values[f"{name}_{what}"] = np.where(has_mpi, sums, np.nan)
-
-    add("sent", sends)
-    add("received", ~sends)
-    names = _NAME_OF_CALL[call]
-    for name in calls:
-        add(name, sends & (names == name))
-    known = rows["peer"] >= 0
-    pairs = np.unique(ranks[known] << 32 | rows["peer"][known].astype(np.int64))
-    peers = np.bincount(pairs >> 32, minlength=n_ranks).astype(np.float64)
-    values["peer_count"] = np.where(has_mpi, peers, np.nan)
-
-    table = np.zeros(len(rows), dtype=MESSAGES)
-    outward = sends & ~_FETCHES[call]
-    table["source"] = np.where(outward, ranks, rows["peer"])
-    table["target"] = np.where(outward, rows["peer"], ranks)
-    table["call"] = names
-    for name in ("count", "bytes", "empty", "largest"):
-        table[name] = rows[name]
-    return table[sends], table[~sends]

@@ -6,15 +6,16 @@ from __future__ import annotations
 import numpy as np
 
 from perfield import _bridge
+from perfield.run.sums import by_rank
 
 _OF_IO = ("io", "file")  # classes of time
-_CLASS = {number: time_class for number, _, time_class, _ in _bridge.calls()}
-_NAME = {number: name for number, name, _, _ in _bridge.calls()}
 
 
 def _calls(of_class: tuple[str, ...], word: str = "") -> np.ndarray:
     """Whether a call is of one of these classes and has the word in its name, by its number."""
-    known = {n for n, name in _NAME.items() if _CLASS[n] in of_class and word in name}
+    known = {
+        number for number, name, time_class, _ in _bridge.calls() if time_class in of_class and word in name
+    }
     return np.array([number in known for number in range(128)])
 
 
@@ -47,4 +48,4 @@ def add_io(values: dict[str, np.ndarray], watched: np.ndarray, ranks: np.ndarray
 
 def _summed(n_ranks, ranks, rows, column, here):
     of_these = here[np.minimum(rows["call"], 127)]
-    return np.bincount(ranks[of_these], weights=rows[column][of_these].astype(np.float64), minlength=n_ranks)
+    return by_rank(n_ranks, ranks[of_these], rows[column][of_these])
