@@ -28,6 +28,13 @@ WORDS = {
     "io_read_count": "calls that read files",
     "io_write_count": "calls that write files",
     "io_time_s": "time of reading and writing files",
+    "device_kernel_count": "kernels on devices",
+    "device_kernel_time_s": "time of kernels on devices",
+    "device_copy_count": "copies to, from and within devices",
+    "device_copy_time_s": "time of copies to, from and within devices",
+    "device_copy_to_bytes": "bytes copied to devices",
+    "device_copy_from_bytes": "bytes copied from devices",
+    "device_copy_within_bytes": "bytes copied within devices",
     "topology_type": "parts of the machine",
     "host_name": "host",
     "node_id": "node",
@@ -81,6 +88,11 @@ def title(array: str, regions: Mapping[str, str], own: Mapping[str, str]) -> tup
     for ending, words in REGION_ENDINGS.items():
         if array.removesuffix(ending) != array and array.removesuffix(ending) in regions:
             return f"{regions[array.removesuffix(ending)]} {words}", unit
+    of_counter = [stem for stem in regions if array.startswith(f"{stem}_")]
+    if of_counter:
+        stem = max(of_counter, key=len)
+        words = array.removeprefix(stem).removesuffix("_s").replace("_", " ")
+        return f"{regions[stem]}{words}", unit or "1"
     for ending, words in {"_count": "messages", "_bytes": "bytes"}.items():
         if array.endswith(ending):
             return f"{array.removesuffix(ending)} {words}", unit
