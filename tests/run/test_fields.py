@@ -90,3 +90,12 @@ def test_the_names_that_regions_may_not_have_are_those_of_the_table():
 
 def test_a_name_that_was_damaged_is_one_too():
     assert fields.sanitised("a\udc80b") == "a_b"
+
+
+def test_each_field_of_a_counter_says_what_it_is():
+    assert fields.description("solve_cache_misses", "solve").meaning.startswith(
+        "region 'solve': accesses that missed"
+    )
+    assert fields.description("solve_task_clock_time_s", "solve").unit == "s"
+    assert fields.description("solve_instructions_per_cycle", "solve").direction == "higher"
+    assert "counted" in fields.description("solve_r1a8", "solve").meaning

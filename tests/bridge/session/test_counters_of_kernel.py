@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Counters of regions with a kernel that counts as the test likes, or refuses: fields, and what is said."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from counting import KERNEL, series
+
+
+def test_the_program_and_python_are_told_the_same_counts_to_the_last_bit(measured, tmp_path):
+    run, result = measured(
+        """
+      perfield_initialize();
+      for (int s = 0; s < 3; ++s) {
+        for (int i = 0; i < 3 + s; ++i) { perfield_begin("solve"); perfield_end("solve"); }
+        if (s) { perfield_begin("late"); perfield_end("late"); }
+        perfield_run(s, s);
+      }
+      perfield_value values[200];
+      int n = perfield_values(200, values);
+      for (int i = 0; i < n; ++i) printf("%s %a\\n", values[i].name, values[i].value);
+    """,
+        before=KERNEL,
+        env={"PERFIELD_COUNTERS": "instructions,cycles,task_clock,r1a8"},
+    )
+    told = {name: float.fromhex(value) for name, value in map(str.split, result.stdout.splitlines())}
+    frame = run.frame(2)
+    names = [name for name in told if re.match(r"(solve|late)_", name)]
+    wanted = {"solve_instructions", "solve_cycles", "solve_task_clock_time_s", "solve_r1a8"}
+    assert wanted | {"solve_instructions_per_cycle", "late_cycles"} <= set(names)
+    for name in names:
+        assert np.array_equal(frame.values[name][0], told[name], equal_nan=True), name
+    assert np.isnan(run.frame(0).values["late_instructions"][0])
+    assert set(run.frame(0).values) == set(frame.values)
+
+
+def test_instructions_and_cycles_give_instructions_per_cycle(measured):
+    run, _ = measured(
+        """
+      perfield_initialize();
+      for (int i = 0; i < 5; ++i) { perfield_begin("solve"); perfield_end("solve"); }
+      perfield_run(0, 0);
+    """,
+        before=KERNEL,
+        env={"PERFIELD_COUNTERS": "instructions,cycles"},
+    )
+    assert series(run, "solve_instructions") == [5000]
+    assert series(run, "solve_cycles") == [2500]
+    assert series(run, "solve_instructions_per_cycle") == [2]
+
+
+def test_the_dataset_of_a_run_has_its_counters_by_region(measured):
+    run, _ = measured(
+        """
+      perfield_initialize();
+      for (int i = 0; i < 3; ++i) { perfield_begin("solve"); perfield_end("solve"); }
+      perfield_begin("halo"); perfield_end("halo");
+      perfield_run(0, 0);
+    """,
+        before=KERNEL,
+        env={"PERFIELD_COUNTERS": "instructions,cycles,task_clock"},
+    )
+    dataset = run.dataset()
+    by_region = dataset["region_instructions"].isel(step=0, rank=0)
+    assert by_region.sel(region="solve") == 3000
+    assert by_region.sel(region="halo") == 1000
+    assert (dataset["region_instructions_per_cycle"] == 2).all()
+    assert dataset["region_task_clock_time_s"].attrs["units"] == "s"
+
+
+def test_counters_that_do_not_fit_into_one_group_are_counted_in_several(measured):
+    run, _ = measured(
+        'perfield_initialize(); perfield_begin("solve"); perfield_end("solve"); perfield_run(0, 0);',
+        before="#define ROOM 2\n" + KERNEL,
+        env={"PERFIELD_COUNTERS": "branches,instructions,branch_misses,cycles,cache_misses"},
+    )
+    assert series(run, "solve_instructions") == [1000]
+    assert series(run, "solve_cycles") == [500]
+    for name in ("branches", "branch_misses", "cache_misses"):
+        assert series(run, f"solve_{name}") == [7]
+
+
+def test_counters_that_share_the_registers_are_scaled_and_told_to_be_estimates(measured):
+    run, result = measured(
+        'perfield_initialize(); perfield_begin("solve"); perfield_end("solve"); perfield_run(0, 0);',
+        before="#define SHARING 4\n" + KERNEL,
+        env={"PERFIELD_COUNTERS": "instructions"},
+    )
+    assert series(run, "solve_instructions") == [1000]
+    assert result.stderr.count("their fields are estimates") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("ENOENT", "the kernel offers no such counter on this machine"),
+        ("EACCES", "the kernel or the container forbids it (kernel.perf_event_paranoid is "),
+        ("EPERM", "the kernel or the container forbids it"),
+        ("ENOSYS", "this kernel has no perf_event_open"),
+        ("EINVAL", "the processor does not know this event"),
+    ],
+)
+def test_counters_that_a_machine_refuses_have_no_fields_and_are_told_with_the_reason(measured, error, words):
+    run, result = measured(
+        'perfield_initialize(); perfield_begin("solve"); perfield_end("solve"); perfield_run(0, 0);',
+        before=f"#define KERNEL_REFUSES PERF_TYPE_HARDWARE\n#define KERNEL_ERRNO {error}\n" + KERNEL,
+        n=2,
+        env={"PERFIELD_COUNTERS": "instructions,page_faults,cycles"},
+    )
+    sentences = [line for line in result.stderr.splitlines() if "not all `counters`" in line]
+    assert len(sentences) == 1, result.stderr  # of both ranks
+    assert "instructions and cycles: " + words in sentences[0]
+    assert run.ranks[1]["counters"] == ["page_faults"]
+    assert series(run, "solve_page_faults") == [7]
+    assert not [name for name in run.frame(0).values if "instructions" in name or "cycles" in name]

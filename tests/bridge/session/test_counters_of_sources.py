@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Counters of regions that a source of events reads by itself and hands over."""
+
+from __future__ import annotations
+
+from counting import series
+
+SOURCE = """
+#include <stdint.h>
+int perfield_source_counter(const char* name);
+void perfield_source_counter_stands(int counter, uint64_t value);
+"""
+
+
+def test_a_source_hands_over_counters_that_it_reads_by_itself(measured, perfield_flags):
+    run, _ = measured(
+        """
+      int faults = perfield_source_counter("page-faults"), other = perfield_source_counter("PAPI_TOT_INS");
+      if (faults < 0 || other < 0 || perfield_source_counter("page-faults") != faults) return 8;
+      perfield_initialize();
+      for (int s = 0; s < 2; ++s) {
+        perfield_source_counter_stands(faults, 100000 + 50 * s);
+        perfield_begin("solve");
+        perfield_source_counter_stands(faults, 100007 + 50 * s);
+        perfield_end("solve");
+        perfield_run(s, s);
+      }
+    """,
+        before=SOURCE,
+        flags=perfield_flags("--libs"),
+    )
+    assert run.ranks[0]["counters"] == ["page-faults", "PAPI_TOT_INS"]
+    assert series(run, "solve_page_faults") == [7, 7]
+    assert series(run, "solve_PAPI_TOT_INS") == [0, 0]
+
+
+def test_a_counter_that_a_source_finds_late_is_there_from_then_on(measured, perfield_flags):
+    run, _ = measured(
+        """
+      perfield_initialize();
+      perfield_begin("solve"); perfield_end("solve");
+      perfield_run(0, 0);
+      perfield_begin("solve");
+      work(1);
+      int late = perfield_source_counter("energy");
+      perfield_source_counter_stands(late, 5000);
+      perfield_begin("inner");
+      perfield_source_counter_stands(late, 5002);
+      perfield_end("inner");
+      perfield_run(1, 1);
+      work(1);
+      perfield_source_counter_stands(late, 5005);
+      perfield_end("solve");
+      perfield_run(2, 2);
+    """,
+        before=SOURCE,
+        flags=perfield_flags("--libs"),
+    )
+    assert run.ranks[0]["counters"] == ["energy"]
+    assert series(run, "solve_energy") == [0, 2, 3]
+    assert series(run, "inner_energy")[1] == 2
+
+
+def test_there_is_room_for_sixteen_counters_of_other_sources(measured, perfield_flags):
+    _, result = measured(
+        """
+      for (int i = 0; i < 18; ++i) {
+        char name[20];
+        sprintf(name, "metric %d", i);
+        printf("%d ", perfield_source_counter(name));
+      }
+      perfield_initialize();
+      perfield_source_counter_stands(-1, 5);
+      perfield_source_counter_stands(99, 5);
+      perfield_run(0, 0);
+    """,
+        before=SOURCE,
+        flags=perfield_flags("--libs"),
+    )
+    assert result.stdout.split() == [str(i) for i in range(16)] + ["-1", "-1"]
