@@ -25,6 +25,12 @@ void StepValues::add_counters(Recorder& recorder, const StepView& step,
   if (!n_counters) return;
   std::vector<CounterField> fields;
   for (const std::string& name : recorder.counters.names()) fields.push_back(counter_field(name));
+  std::map<std::string, size_t> in_order;  // of names
+  for (size_t n = 0; n < fields.size(); ++n) in_order.emplace(fields[n].counter, n);
+  std::vector<size_t> shown;  // of those whose fields would be called alike the first
+  std::set<std::string> suffixes;
+  for (const auto& [name, n] : in_order)
+    if (suffixes.insert(fields[n].suffix).second) shown.push_back(n);
   const int instructions = number_of(recorder, "instructions");
   const int cycles = number_of(recorder, "cycles");
 
@@ -43,15 +49,17 @@ void StepValues::add_counters(Recorder& recorder, const StepView& step,
     of.resize(size_t(n_counters));
     of[size_t(counter)] += double(row.value) * fields[size_t(counter)].factor;
   }
+  const auto add = [&](const std::string& name, double value) {
+    if (!taken_.count(name)) rows->push_back({text(name), value});  // a region's own go before
+  };
   for (const Place& place : order_) {
     const std::string& stem = stems_[place];
     std::vector<double> of(size_t(n_counters), entered.count(place) ? 0.0 : NAN);
     if (entered.count(place) && sums.count(place)) of = sums[place];
-    for (size_t n = 0; n < fields.size(); ++n)
-      rows->push_back({text(stem + fields[n].suffix), of[n]});
+    for (const size_t n : shown) add(stem + fields[n].suffix, of[n]);
     if (instructions < 0 || cycles < 0) continue;
     const double in = of[size_t(cycles)];
-    rows->push_back({text(stem + kPerCycleSuffix), in > 0 ? of[size_t(instructions)] / in : NAN});
+    add(stem + kPerCycleSuffix, in > 0 ? of[size_t(instructions)] / in : NAN);
   }
 }
 

@@ -32,9 +32,9 @@ CounterField counter_field(const std::string& counter) {
     if (known.counter == counter) return known;
   CounterField field = described(counter, "1", "what the counter " + counter + " counted");
   field.suffix = "_" + identifier(counter);
-  const auto own = region_fields("");
-  if (std::find(own.begin(), own.end(), field.suffix) != own.end() ||
-      field.suffix == kPerCycleSuffix)
+  const auto is_it = [&](const char* suffix) { return field.suffix == suffix; };
+  if (std::any_of(kRegionSuffixes.begin(), kRegionSuffixes.end(), is_it) ||
+      std::any_of(kInsideSuffixes.begin(), kInsideSuffixes.end(), is_it) || is_it(kPerCycleSuffix))
     field.suffix = "_counter" + field.suffix;
   return field;
 }

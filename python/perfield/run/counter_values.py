@@ -15,7 +15,8 @@ _FIRST = _bridge.first_counter  # number of `what` of a rank's first counter
 
 
 class Counters:
-    """The counters of a run: `names` of all, and which of them each rank means by a number.
+    """The counters of a run: `names` of all, and which of them each rank means by a number. Of counters whose
+    fields would be called alike only the first is there.
 
     fields : for each name the (suffix of the field's name, factor to its unit). suffixes : those of all
     fields that each region of the run has of them.
@@ -24,8 +25,13 @@ class Counters:
     def __init__(self, of_ranks: Sequence[Iterable[str]] = ()):
         """of_ranks : the names of each rank's counters by number, in the order of the ranks."""
         lists = [list(names) for names in of_ranks]
-        self.names: list[str] = sorted({name for names in lists for name in names})
-        self.fields = [_bridge.counter_field(name)[:2] for name in self.names]
+        self.names: list[str] = []
+        self.fields: list[tuple[str, float]] = []
+        for name in sorted({name for names in lists for name in names}):
+            suffix, factor = _bridge.counter_field(name)[:2]
+            if suffix not in (taken for taken, _ in self.fields):
+                self.names.append(name)
+                self.fields.append((suffix, factor))
         self.suffixes = [suffix for suffix, _ in self.fields]
         if {"instructions", "cycles"} <= set(self.names):
             self.suffixes.append(_bridge.per_cycle_suffix)
@@ -35,8 +41,9 @@ class Counters:
         self.has = np.zeros((len(self.names), len(lists)), dtype=bool)
         for rank, names in enumerate(lists):
             for number, name in enumerate(names):
-                self._place[rank, number] = place[name]
-                self.has[place[name], rank] = True
+                if name in place:
+                    self._place[rank, number] = place[name]
+                    self.has[place[name], rank] = True
 
     def places(self, ranks: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         """Places in `names` of these ranks' counters, -1 where there is no such counter."""

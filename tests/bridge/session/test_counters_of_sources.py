@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from counting import series
 
 SOURCE = """
@@ -59,6 +60,40 @@ def test_a_counter_that_a_source_finds_late_is_there_from_then_on(measured, perf
     assert run.ranks[0]["counters"] == ["energy"]
     assert series(run, "solve_energy") == [0, 2, 3]
     assert series(run, "inner_energy")[1] == 2
+
+
+def test_no_two_fields_are_called_alike_whatever_counters_and_regions_are_called(measured, perfield_flags):
+    run, result = measured(
+        """
+      const char* names[] = {"page_faults", "page-faults", "mpi_time_s", "self_time_s"};
+      int counters[4];
+      for (int i = 0; i < 4; ++i) counters[i] = perfield_source_counter(names[i]);
+      perfield_initialize();
+      perfield_begin("solve");
+      for (int i = 0; i < 4; ++i) perfield_source_counter_stands(counters[i], 10 + i);
+      perfield_begin("solve_page"); work(2); perfield_end("solve_page");
+      for (int i = 0; i < 4; ++i) perfield_source_counter_stands(counters[i], 100 * (i + 1));
+      perfield_end("solve");
+      perfield_begin("solve_page_faults"); work(3); perfield_end("solve_page_faults");
+      perfield_run(0, 0);
+      perfield_value values[300];
+      int n = perfield_values(300, values);
+      for (int i = 0; i < n; ++i) printf("%s %a\\n", values[i].name, values[i].value);
+    """,
+        before=SOURCE,
+        flags=perfield_flags("--libs"),
+    )
+    rows = [line.split() for line in result.stdout.splitlines()]
+    told = {name: float.fromhex(value) for name, value in rows if name.startswith("solve")}
+    frame = run.frame(0)
+    assert len({name for name, _ in rows}) == len(rows)
+    assert told.keys() == {name for name in frame.values if name.startswith("solve")}
+    for name, value in told.items():
+        assert np.array_equal(frame.values[name][0], value, equal_nan=True), name
+    assert told["solve_page_faults"] == 200 - 11  # of page-faults
+    assert told["solve_counter_mpi_time_s"] == 300 - 12
+    assert told["solve_counter_self_time_s"] == 400 - 13
+    assert told["solve_self_time_s"] == 0
 
 
 def test_there_is_room_for_sixteen_counters_of_other_sources(measured, perfield_flags):
