@@ -80,7 +80,7 @@ class Adaptor:
             return Piece(world.rank, mesh_version, entry, self._blocks, own), waited_for
 
         piece, waited_for = world.together("reading the simulation's fields", own_piece)
-        waited_for = world.comm.allreduce(waited_for)
+        world.comm.Allreduce(MPI.IN_PLACE, waited_for)
         self._blocks = []
         pieces = [piece] if self._group.size == 1 else self._group.gather(piece)
         made = world.together(
