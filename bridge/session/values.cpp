@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // values.cpp - see values.hpp. Sums are formed in the order and with the factors of
-// perfield/run/frame.py, so that both give the same numbers to the last bit.
+// perfield/run/frame.py and its neighbours, so that both give the same numbers to the last bit.
 #include "session/values.hpp"
 
 #include <algorithm>
