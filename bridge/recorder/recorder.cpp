@@ -133,6 +133,12 @@ void Recorder::open(uint64_t now) noexcept {
   activity_.state.store(Activity::active, std::memory_order_release);
 }
 
+uint64_t Recorder::untimed_regions() noexcept {
+  uint64_t all = 0;
+  for (int i = 0; i < n_shards(); ++i) all += shard_at(i).untimed.get();
+  return all;
+}
+
 void Recorder::fold(uint64_t now) noexcept {
   for (int i = 0; i < n_shards(); ++i) shard_at(i).fold(now, regions.size());
 }

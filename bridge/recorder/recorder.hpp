@@ -65,6 +65,8 @@ class Recorder {
   int n_shards() const noexcept { return n_shards_.load(std::memory_order_acquire); }
   Shard& shard_at(int i) noexcept { return *shards_[i].load(std::memory_order_acquire); }
   uint64_t refused_threads() const noexcept { return refused_threads_.load(); }
+  // Entries of regions whose time is not known: see Shard::untimed.
+  uint64_t untimed_regions() noexcept;
 
   Clock clock;
   Regions regions;

@@ -37,8 +37,9 @@ Shard* Shard::create(const Activity& activity, uint32_t max_regions, uint32_t ma
   size_t sites = aligned(kMostSites * sizeof(SiteCounters));
   size_t inside = Inside::bytes(max_regions);
   size_t times = kStackDepth * sizeof(InsideTimes);
+  size_t deep = kDeepLevels * sizeof(uint32_t);
   size_t total = aligned(sizeof(Shard)) + regions + counts + 2 * values + messages + sites +
-                 inside + times + slots * sizeof(uint32_t);
+                 inside + times + deep + slots * sizeof(uint32_t);
   // Fresh pages are zero and cost nothing until they are touched.
   void* memory = mmap(nullptr, total, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -61,6 +62,7 @@ Shard* Shard::create(const Activity& activity, uint32_t max_regions, uint32_t ma
   s->sites = reinterpret_cast<SiteCounters*>(take(sites));
   s->inside.place(take(inside), max_regions);
   s->frame_times = reinterpret_cast<InsideTimes*>(take(times));
+  s->deep_handles = reinterpret_cast<uint32_t*>(take(deep));
   s->message_slots = reinterpret_cast<uint32_t*>(take(slots * sizeof(uint32_t)));
   s->slot_mask = slots - 1;
   return s;
@@ -68,13 +70,7 @@ Shard* Shard::create(const Activity& activity, uint32_t max_regions, uint32_t ma
 
 void Shard::enter_region(uint32_t handle, uint32_t id, bool counted, uint64_t now) noexcept {
   int32_t d = depth.load(relaxed);
-  if (d >= kStackDepth) {
-    // Too deep to time: still counted as an entry, and its end is matched by depth alone.
-    faults.add(1);
-    depth.store(d + 1, relaxed);
-    if (counted) regions[id].count.add(1);
-    return;
-  }
+  if (__builtin_expect(d >= kStackDepth, 0)) return enter_deep(handle, id, counted);
   Frame& f = stack[d];
   int32_t parent = -1;
   if (d > 0)
@@ -96,14 +92,24 @@ void Shard::enter_region(uint32_t handle, uint32_t id, bool counted, uint64_t no
   depth.store(d + 1, std::memory_order_release);
 }
 
+// Too deep to time. What is open further out, in a recursion, has that time.
+void Shard::enter_deep(uint32_t handle, uint32_t id, bool counted) noexcept {
+  const int32_t d = depth.load(relaxed);
+  if (d < kStackDepth + kDeepLevels) deep_handles[d - kStackDepth] = handle;
+  depth.store(d + 1, relaxed);
+  if (!counted || activity->state.load(relaxed) != Activity::active) return;
+  regions[id].count.add(1);
+  if (open_count[id] == 0) untimed.add(1);
+}
+
 void Shard::leave_region(uint32_t handle, uint64_t now) noexcept {
   int32_t d = depth.load(relaxed);
-  if (d > kStackDepth) {  // beyond the table: see enter_region
+  if (__builtin_expect(d > kStackDepth + kDeepLevels, 0)) {  // matched by depth alone
     depth.store(d - 1, relaxed);
     return;
   }
   int32_t match = d - 1;
-  while (match >= 0 && stack[match].handle.load(relaxed) != handle) --match;
+  while (match >= 0 && handle_at(match) != handle) --match;
   if (match < 0) {  // an end without a begin
     if (d == 0 || activity->state.load(relaxed) == Activity::active) faults.add(1);
     return;
@@ -117,6 +123,7 @@ void Shard::leave_region(uint32_t handle, uint64_t now) noexcept {
 
 void Shard::leave_top(uint64_t now) noexcept {
   int32_t d = depth.load(relaxed) - 1;
+  if (__builtin_expect(d >= kStackDepth, 0)) return depth.store(d, relaxed);
   Frame& f = stack[d];
   if (f.counted.load(relaxed)) {
     uint32_t id = f.id.load(relaxed);

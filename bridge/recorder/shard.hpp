@@ -19,6 +19,7 @@
 namespace perfield {
 
 inline constexpr int kStackDepth = 256;
+inline constexpr int kDeepLevels = 1 << 16;   // beyond those, of which only handles are known
 inline constexpr uint32_t kOtherRegion = 0;   // id of `other regions`
 inline constexpr uint16_t kWaitedCall = 127;  // kind of the message rows that hold waits by peer
 
@@ -188,12 +189,14 @@ class Shard {
   uintptr_t pipeline_site = 0;
   std::atomic<bool> in_use{true};
 
-  Counter faults;      // ends without begin, too deep
+  Counter faults;      // ends without begin, begins without end
   Counter overflowed;  // events that went to `other`
   uint64_t closed_faults = 0, closed_overflowed = 0;
 
   std::atomic<int32_t> depth{0};
   Frame stack[kStackDepth];
+  uint32_t* deep_handles;  // [kDeepLevels], of regions beyond the stack
+  Counter untimed;         // those of them that were entered without being open further out
 
   RegionCounters* regions;  // [max_regions]
   uint16_t* open_count;     // [max_regions], own thread only
@@ -221,7 +224,12 @@ class Shard {
  private:
   Shard() = default;
   uint32_t find_message(uint16_t call, int32_t peer) noexcept;
+  void enter_deep(uint32_t handle, uint32_t id, bool counted) noexcept;
   void leave_top(uint64_t now) noexcept;
+  uint32_t handle_at(int32_t level) const noexcept {
+    return level < kStackDepth ? stack[level].handle.load(std::memory_order_relaxed)
+                               : deep_handles[level - kStackDepth];
+  }
 
   // inside.cpp
   void add_to_frame(int32_t frame, uint16_t time_class, uint64_t ticks) noexcept;

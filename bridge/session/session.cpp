@@ -207,6 +207,12 @@ void Session::write_end_entry(const std::string& reason) {
       dropped.natural(kind.c_str(), count);
       tell("dropped-" + kind, std::to_string(count) + " " + events.sentence);
     }
+  if (const uint64_t untimed = r.untimed_regions()) {
+    dropped.natural("too_deep", untimed);
+    tell("dropped-too_deep", std::to_string(untimed) + " regions were entered more than " +
+                                 std::to_string(kStackDepth) +
+                                 " levels deep: they are counted, but their time is not known");
+  }
   JsonObject json;
   json.text("reason", reason).natural("steps", step_);
   json.raw("hooks", hooks.str()).raw("faults", faults.str()).texts("sources", sources_);

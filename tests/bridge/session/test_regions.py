@@ -265,14 +265,60 @@ def test_100000_regions_are_bounded_and_their_sums_exact(measured):
 
 
 def test_very_deep_recursion_is_survived(measured):
-    run, _ = measured("""
+    run, result = measured("""
       perfield_region r = REGION("deep");
       perfield_initialize();
       for (int i = 0; i < 1000; ++i) perfield_region_begin(r);
+      work(7);
       for (int i = 0; i < 1000; ++i) perfield_region_end(r);
+      for (int i = 0; i < 70000; ++i) perfield_region_begin(r);
+      for (int i = 0; i < 70000; ++i) perfield_region_end(r);
       perfield_run(0, 0.0);
     """)
-    assert run.frame(0).values["deep_count"][0] == 1000
+    values = run.frame(0).values
+    assert values["deep_count"][0] == 71000
+    assert values["deep_time_s"][0] == values["deep_self_time_s"][0] == 0.007
+    assert run.ends[0]["faults"] == run.ends[0]["dropped_events"] == {}
+    assert "perfield: " not in result.stderr
+
+
+def test_regions_too_deep_to_be_timed_are_counted_and_told(measured):
+    run, result = measured("""
+      perfield_region outer = REGION("outer"), inner = REGION("inner");
+      perfield_initialize();
+      for (int i = 0; i < 300; ++i) perfield_region_begin(outer);
+      for (int i = 0; i < 5; ++i) { perfield_region_begin(inner); work(1); perfield_region_end(inner); }
+      perfield_pause();
+      perfield_region_begin(inner); perfield_region_end(inner);
+      perfield_resume();
+      for (int i = 0; i < 300; ++i) perfield_region_end(outer);
+      perfield_run(0, 0.0);
+    """)
+    values = run.frame(0).values
+    assert values["outer_count"][0] == 300
+    assert values["inner_count"][0] == 5
+    assert values["outer_time_s"][0] == 0.005
+    assert run.ends[0]["faults"] == {}
+    assert run.ends[0]["dropped_events"] == {"too_deep": 5}
+    assert result.stderr.count("5 regions were entered more than 256 levels deep") == 1
+
+
+def test_what_is_left_from_deep_inside_without_its_ends_leaves_the_outer_regions_right(measured):
+    run, _ = measured("""
+      perfield_region outer = REGION("outer"), deep = REGION("deep"), next = REGION("next");
+      perfield_initialize();
+      perfield_region_begin(outer);
+      for (int i = 0; i < 400; ++i) perfield_region_begin(deep);
+      work(3);
+      perfield_region_end(outer);  /* as after a longjmp */
+      work(50);
+      perfield_region_begin(next); work(2); perfield_region_end(next);
+      perfield_run(0, 0.0);
+    """)
+    values = run.frame(0).values
+    assert values["outer_time_s"][0] == 0.003
+    assert values["next_time_s"][0] == values["next_self_time_s"][0] == 0.002
+    assert sum(run.ends[0]["faults"].values()) == 400
 
 
 def test_threads_beyond_the_limit_are_told_and_do_no_harm(measured):
