@@ -29,11 +29,13 @@ constexpr Kind kKinds[] = {
 
 }  // namespace
 
+void watch_mpi() noexcept { perfield_source_present("scorep-mpi"); }
+
 bool is_of_mpi(const char* region) noexcept { return strncmp(region, "MPI_", 4) == 0; }
 
 perfield_call kind_of(const char* region) noexcept {
   if (perfield_source_is_present("pmpi")) return kNotCounted;
-  perfield_source_present("scorep-mpi");
+  watch_mpi();
   const Kind* found = std::lower_bound(
       std::begin(kKinds), std::end(kKinds), region,
       [](const Kind& kind, const char* name) { return strcmp(kind.function, name) < 0; });

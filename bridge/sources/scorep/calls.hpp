@@ -4,6 +4,7 @@
 // of call that perfield's own wrappers count it as. Where the wrappers are there, all is theirs.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "recorder/events.h"
@@ -33,6 +34,11 @@ inline constexpr bool kSends[PERFIELD_CALL_LIMIT] = {
 #undef sends
 #undef fetches
 };
+
+// Whether Score-P has told of a function of MPI while perfield slept: MPI_Init, before any other.
+inline std::atomic<bool> mpi_is_told{false};
+// All that Score-P tells of MPI is counted from here on.
+void watch_mpi() noexcept;
 
 // Whether a region of that name is a function of MPI.
 bool is_of_mpi(const char* region) noexcept;

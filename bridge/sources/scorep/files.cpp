@@ -9,6 +9,7 @@
 
 #include "recorder/events.h"
 #include "sources/scorep/calls.hpp"
+#include "sources/scorep/thread.hpp"
 
 namespace perfield::scorep {
 namespace {
@@ -60,9 +61,14 @@ void leave(Moved bytes) noexcept {
   if (operation.stamp) perfield_call_leave(operation.kind, operation.stamp, bytes.out, bytes.in);
 }
 
-void begin(Location*, uint64_t, Handle file, uint32_t mode, uint32_t, uint64_t, uint64_t,
+// Whether it is this thread that reads or writes.
+bool is_followed(Location* location, uint32_t mode) noexcept {
+  return mode <= kWrite && is_awake() && is_own(location);
+}
+
+void begin(Location* location, uint64_t, Handle file, uint32_t mode, uint32_t, uint64_t, uint64_t,
            uint64_t) {
-  if (mode > kWrite) return;
+  if (!is_followed(location, mode)) return;
   if (open_call.is_open) {
     ++open_call.operations;
     return;
@@ -75,12 +81,12 @@ void begin(Location*, uint64_t, Handle file, uint32_t mode, uint32_t, uint64_t, 
 }
 
 // An operation that goes on without the program: its bytes are counted when it is complete.
-void issue(Location*, uint64_t, Handle, uint32_t mode, uint64_t) {
-  if (mode <= kWrite && operation.depth && --operation.depth == 0) leave({0, 0});
+void issue(Location* location, uint64_t, Handle, uint32_t mode, uint64_t) {
+  if (is_followed(location, mode) && operation.depth && --operation.depth == 0) leave({0, 0});
 }
 
-void complete(Location*, uint64_t, Handle, uint32_t mode, uint64_t bytes, uint64_t) {
-  if (mode > kWrite) return;
+void complete(Location* location, uint64_t, Handle, uint32_t mode, uint64_t bytes, uint64_t) {
+  if (!is_followed(location, mode)) return;
   const Moved done = moved(mode, bytes);
   if (open_call.is_open) {
     const bool is_outermost = open_call.operations && --open_call.operations == 0;
@@ -96,7 +102,24 @@ void complete(Location*, uint64_t, Handle, uint32_t mode, uint64_t bytes, uint64
     leave(done);
 }
 
-void cancel(Location*, uint64_t, Handle, uint32_t mode, uint64_t) { issue(nullptr, 0, 0, mode, 0); }
+void cancel(Location* location, uint64_t, Handle, uint32_t mode, uint64_t) {
+  issue(location, 0, 0, mode, 0);
+}
+
+// --- Score-P's own trace, where its memory does not hold it until the end ------------------------
+__thread bool is_writing_trace __attribute__((tls_model("initial-exec"))) = false;
+
+void begin_flush(Location*, uint64_t, Handle, uint64_t*) {
+  if (is_writing_trace) return;
+  is_writing_trace = true;
+  perfield_own_begin();
+}
+
+void end_flush(Location*, uint64_t, Handle, uint64_t*) {
+  if (!is_writing_trace) return;
+  is_writing_trace = false;
+  perfield_own_end();
+}
 
 }  // namespace
 
@@ -108,6 +131,8 @@ void set_file_events(Event* events) noexcept {
   const auto set = [events](EventPlace place, auto* function) {
     events[place] = reinterpret_cast<Event>(function);
   };
+  set(kFlushBegin, begin_flush);
+  set(kFlushEnd, end_flush);
   set(kIoBegin, begin);
   set(kIoIssued, issue);
   set(kIoComplete, complete);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // files.hpp - the plugin's events of the program's own reading and writing of files (a program
-// built with scorep --io=...). What MPI reads and writes for itself is not the program's.
+// built with scorep --io=...). What MPI reads and writes for itself is not the program's,
+// nor is what Score-P writes of its trace.
 #pragma once
 
 #include "sources/scorep/substrate_interface.hpp"

@@ -26,6 +26,8 @@ static_assert(offsetof(Theirs, set_callbacks) == offsetof(Info, set_callbacks));
 // --- events -------------------------------------------------------------------------------------
 static_assert(int(SCOREP_EVENT_ENABLE_RECORDING) == kEnableRecording);
 static_assert(int(SCOREP_EVENT_DISABLE_RECORDING) == kDisableRecording);
+static_assert(int(SCOREP_EVENT_ON_TRACING_BUFFER_FLUSH_BEGIN) == kFlushBegin);
+static_assert(int(SCOREP_EVENT_ON_TRACING_BUFFER_FLUSH_END) == kFlushEnd);
 static_assert(int(SCOREP_EVENT_ENTER_REGION) == kEnterRegion);
 static_assert(int(SCOREP_EVENT_EXIT_REGION) == kExitRegion);
 static_assert(int(SCOREP_EVENT_CALLING_CONTEXT_ENTER) == kCallingContextEnter);

@@ -8,6 +8,7 @@
 #include "recorder/events.h"
 #include "sources/scorep/advice.hpp"
 #include "sources/scorep/calls.hpp"
+#include "sources/scorep/thread.hpp"
 
 namespace perfield::scorep {
 namespace {
@@ -26,55 +27,62 @@ int32_t peer_of(int rank, Handle communicator) noexcept {
 }
 
 // --- what the call that the thread is inside has brought about ----------------------------------
-bool counts() noexcept { return open_call.is_open && open_call.stamp; }
+bool counts(Location* location) noexcept {
+  return open_call.is_open && open_call.stamp && is_own(location);
+}
 
 void count_sent(perfield_call otherwise, int32_t peer, uint64_t bytes) noexcept {
   perfield_message(kSends[open_call.kind] ? open_call.kind : otherwise, peer, bytes);
 }
 
-void send(Location*, uint64_t, int target, Handle communicator, uint32_t, uint64_t bytes) {
-  if (counts()) count_sent(PERFIELD_CALL_send, peer_of(target, communicator), bytes);
+void send(Location* location, uint64_t, int target, Handle communicator, uint32_t, uint64_t bytes) {
+  if (counts(location)) count_sent(PERFIELD_CALL_send, peer_of(target, communicator), bytes);
 }
 
-void isend(Location*, uint64_t, int target, Handle communicator, uint32_t, uint64_t bytes,
+void isend(Location* location, uint64_t, int target, Handle communicator, uint32_t, uint64_t bytes,
            uint64_t) {
-  if (counts()) count_sent(PERFIELD_CALL_isend, peer_of(target, communicator), bytes);
+  if (counts(location)) count_sent(PERFIELD_CALL_isend, peer_of(target, communicator), bytes);
 }
 
-void receive(Location*, uint64_t, int source, Handle communicator, uint32_t, uint64_t bytes) {
-  if (counts()) perfield_received(peer_of(source, communicator), bytes);
+void receive(Location* location, uint64_t, int source, Handle communicator, uint32_t,
+             uint64_t bytes) {
+  if (counts(location)) perfield_received(peer_of(source, communicator), bytes);
 }
 
 // When it is complete, inside a call that waits or tests.
-void ireceive(Location*, uint64_t, int source, Handle communicator, uint32_t, uint64_t bytes,
-              uint64_t) {
-  if (counts()) perfield_received(peer_of(source, communicator), bytes);
+void ireceive(Location* location, uint64_t, int source, Handle communicator, uint32_t,
+              uint64_t bytes, uint64_t) {
+  if (counts(location)) perfield_received(peer_of(source, communicator), bytes);
 }
 
 // Score-P tells of copies to and from devices by the same events, at times of its own choosing.
-void transfer(uint64_t bytes) noexcept {
-  if (!counts() || !kSends[open_call.kind] ||
+void transfer(Location* location, uint64_t bytes) noexcept {
+  if (!counts(location) || !kSends[open_call.kind] ||
       kTimeClassOfCall.of[open_call.kind] != PERFIELD_CLASS_onesided)
     return;
   advise_wrappers();
   perfield_message(open_call.kind, kPeerUnknown, bytes);
 }
 
-void put(Location*, uint64_t, Handle, uint32_t, uint64_t bytes, uint64_t) { transfer(bytes); }
+void put(Location* location, uint64_t, Handle, uint32_t, uint64_t bytes, uint64_t) {
+  transfer(location, bytes);
+}
 
-void get(Location*, uint64_t, Handle, uint32_t, uint64_t bytes, uint64_t) { transfer(bytes); }
+void get(Location* location, uint64_t, Handle, uint32_t, uint64_t bytes, uint64_t) {
+  transfer(location, bytes);
+}
 
-void change(Location*, uint64_t, Handle, uint32_t, uint32_t, uint64_t bytes_sent, uint64_t,
+void change(Location* location, uint64_t, Handle, uint32_t, uint32_t, uint64_t bytes_sent, uint64_t,
             uint64_t) {
-  transfer(bytes_sent);
+  transfer(location, bytes_sent);
 }
 
 // --- collectives --------------------------------------------------------------------------------
-void end_collective(Location*, uint64_t, Handle communicator, int, uint32_t, uint64_t bytes_sent,
-                    uint64_t bytes_received) {
+void end_collective(Location* location, uint64_t, Handle communicator, int, uint32_t,
+                    uint64_t bytes_sent, uint64_t bytes_received) {
   if (is_initializing.load(relaxed) && is_initializing.exchange(false))
     world.store(communicator, relaxed);
-  if (!counts()) return;
+  if (!counts(location)) return;
   open_call.bytes_out += bytes_sent;
   open_call.bytes_in += bytes_received;
 }
@@ -89,9 +97,9 @@ constexpr perfield_call kNonBlocking[] = {
     PERFIELD_CALL_iscan,      PERFIELD_CALL_iexscan};
 
 // Told inside a call that waits or tests; the call itself was counted when it was made.
-void complete_collective(Location*, uint64_t, Handle, int, uint32_t type, uint64_t bytes_sent,
-                         uint64_t bytes_received, uint64_t) {
-  if (counts() && type < sizeof kNonBlocking / sizeof *kNonBlocking)
+void complete_collective(Location* location, uint64_t, Handle, int, uint32_t type,
+                         uint64_t bytes_sent, uint64_t bytes_received, uint64_t) {
+  if (counts(location) && type < sizeof kNonBlocking / sizeof *kNonBlocking)
     perfield_source_count(kNonBlocking[type], 0, 0, bytes_sent, bytes_received);
 }
 

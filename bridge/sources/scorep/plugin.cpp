@@ -7,6 +7,7 @@
 
 #include "recorder/events.h"
 #include "sources/scorep/advice.hpp"
+#include "sources/scorep/calls.hpp"
 #include "sources/scorep/files.hpp"
 #include "sources/scorep/messages.hpp"
 #include "sources/scorep/metrics.hpp"
@@ -53,6 +54,7 @@ bool wrappers_will_wake() noexcept {
 void init_mpp() {
   if (perfield_source_awake() || wrappers_will_wake()) return;
   initializing();
+  if (mpi_is_told) watch_mpi();
   perfield_source_wake(ask<int>(kIpcGetRank, 0), ask<int>(kIpcGetSize, 1), "");
   look_for_calls_in_vain();
 }

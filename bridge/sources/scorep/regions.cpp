@@ -68,7 +68,9 @@ inline uint64_t ticks_of(uint64_t stamp) noexcept {
 bool is_followed_asleep(Location* location, Handle handle) noexcept {
   if (!handle || !is_cpu_thread(location)) return false;
   const char* name = ask<const char*>(kRegionGetName, nullptr, handle);
-  return name && !is_of_mpi(name);
+  if (!name || !is_of_mpi(name)) return name != nullptr;
+  mpi_is_told.store(true, std::memory_order_relaxed);
+  return false;
 }
 __attribute__((noinline)) void enter_asleep(Location* location, Handle handle) noexcept {
   if (has_woken.load(std::memory_order_relaxed)) return;  // measuring is over

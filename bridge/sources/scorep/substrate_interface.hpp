@@ -41,6 +41,8 @@ static_assert(sizeof(void*) != 8 || sizeof(Info) == 936, "Score-P copies 936 byt
 enum EventPlace {
   kEnableRecording = 0,
   kDisableRecording = 1,
+  kFlushBegin = 2,
+  kFlushEnd = 3,
   kEnterRegion = 4,
   kExitRegion = 5,
   kCallingContextEnter = 7,

@@ -10,6 +10,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import perfield
@@ -118,6 +119,17 @@ def test_copies_to_devices_are_no_transfers_between_ranks(play):
     assert "LD_PRELOAD" not in errors
 
 
+def test_events_of_a_device_inside_a_call_are_left_out(play):
+    events = (f"send 3 {WORLD} 7 24", "begin_io 8 0 0 -1 2 0", "complete_io 8 0 24 2")
+    of_device = tuple(f"device_{event}" for event in events)
+    script = call("MPI_Send", *of_device, events[0]) + "\n".join((*of_device, *events[1:], ""))
+    counted, _ = play(START + script)
+    assert counted.sent_by(RANK) == {("send", 3): (1, 24)}
+    assert counted.calls == {(RANK, "send"): 1, (RANK, "posix_read"): 1}
+    assert counted.moved_by(RANK) == {"posix_read": (0, 24)}
+    assert counted.ends[RANK]["dropped_events"]["of_no_thread"] > 0
+
+
 def test_calls_and_their_time_are_counted_by_class(play):
     counted, _ = play(START + 2 * call("MPI_Waitall", "work 10") + call("MPI_Send") + call("MPI_Comm_rank"))
     assert counted.calls == {(RANK, "waitall"): 2, (RANK, "send"): 1}
@@ -132,6 +144,19 @@ def test_step_without_calls_of_mpi_has_no_time_in_it_rather_than_an_unknown_one(
     assert [frame.values["mpi_time_s"][RANK] > 0 for frame in run.frames()] == [True, False]
     assert run.frame(1).values["mpi_time_s"][RANK] == run.frame(1).values["sent_count"][RANK] == 0
     assert counted.ends[RANK]["sources"] == ["scorep", "scorep-mpi"]
+
+
+def test_program_that_only_calls_mpi_init_has_no_time_in_mpi_rather_than_an_unknown_one(play, tmp_path):
+    counted, _ = play(f"{START}region 400 step\n" + 2 * "enter 400\nexit 400\n", PERFIELD_STEP_REGION="step")
+    run = perfield.open(tmp_path / "perfield-run")
+    assert [frame.values["mpi_time_s"][RANK] for frame in run.frames()] == [0, 0]
+    assert counted.ranks[RANK]["sources"] == ["scorep", "scorep-mpi"]
+
+
+def test_program_without_mpi_has_no_time_in_mpi_that_is_known(play, tmp_path):
+    play("region 400 step\ninit_mpp\n" + 2 * "enter 400\nexit 400\n", PERFIELD_STEP_REGION="step")
+    run = perfield.open(tmp_path / "perfield-run")
+    assert all(np.isnan(frame.values["mpi_time_s"][RANK]) for frame in run.frames())
 
 
 def test_collectives_count_their_bytes_and_non_blocking_ones_when_they_are_complete(play):
@@ -172,6 +197,12 @@ def test_files_of_the_program_are_counted_with_the_bytes_that_are_known(play):
     assert counted.calls == {(RANK, "posix_write"): 1, (RANK, "posix_read"): 2}
     assert counted.moved_by(RANK) == {"posix_write": (512, 0), "posix_read": (0, 9)}
     assert counted.class_s[RANK, "file"] >= 0.005
+
+
+def test_what_score_p_writes_of_its_trace_is_not_the_programs(play):
+    write = "begin_io 5 1 0 512 2 -1\ncomplete_io 5 1 512 2\n"
+    counted, _ = play(f"{START}begin_flush 4\n{write}end_flush 4\nend_flush 4\n{write}")
+    assert counted.moved_by(RANK) == {"posix_write": (512, 0)}
 
 
 def test_files_that_mpi_opens_for_itself_are_not_the_programs(play):

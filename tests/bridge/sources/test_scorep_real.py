@@ -9,6 +9,7 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import perfield
@@ -118,6 +119,82 @@ def test_files_of_the_program_are_counted_once_and_not_those_of_mpi(
         moved = [both for call, both in counted.moved_by(rank).items() if call.startswith(("posix", "stdio"))]
         assert moved == [(512, 0)]
         assert counted.calls[rank, "posix_write"] == (way == "alone")  # else perfield's wrappers of files
+
+
+def test_what_score_p_writes_of_its_trace_before_the_end_is_not_the_programs(
+    with_scorep, mpirun, bin_dir, counted_in, tmp_path
+):
+    source = tmp_path / "long.c"
+    source.write_text("""
+#include <mpi.h>
+#include <stdio.h>
+__attribute__((noinline)) static void little(void) { __asm__ volatile(""); }
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  for (int n = 0; n < 1000000; ++n) little();
+  fputs("done", stdout);
+  MPI_Finalize();
+}
+""")
+    tracing = {"SCOREP_ENABLE_TRACING": "true", "SCOREP_TOTAL_MEMORY": "4M", "PERFIELD_REGIONS": "main"}
+    result = mpirun(1, bin_dir / "perfield-exec", with_scorep(source), env={**QUIET, **tracing})
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.count("Trace buffer flush on rank 0") > 1
+    moved = counted_in(result.cwd / "perfield-run").moved_by(0)
+    assert sum(written for written, _ in moved.values()) == len("done")
+
+
+def test_alone_it_tells_the_time_in_calls_inside_each_region(with_scorep, perfield_flags, mpirun):
+    program = with_scorep(PROGRAMS / "nested_regions.c", *perfield_flags("--cflags"))
+    chosen = {"PERFIELD_REGIONS": "flux,time_step", "PERFIELD_STEP_REGION": "time_step"}
+    result = mpirun(2, program, env={**ALONE, **chosen})
+    assert result.returncode == 0, result.stderr
+    run = perfield.open(result.cwd / "perfield-run")
+    assert len(run) == 5
+    for frame in run.frames():  # all of a step's time in MPI is in its barrier, none of it in flux
+        values = frame.values
+        assert (values["mpi_collective_time_s"] > 0).all()
+        np.testing.assert_allclose(values["time_step_mpi_time_s"], values["mpi_time_s"], rtol=1e-6)
+        assert (values["flux_mpi_time_s"] == 0).all()
+        np.testing.assert_allclose(values["flux_compute_time_s"], values["flux_time_s"])
+
+
+def test_fortran_calls_of_the_original_plugin_close_steps(
+    with_scorep, perfield_flags, mpirun, bin_dir, tmp_path
+):
+    source = tmp_path / "asks.f90"
+    source.write_text("""
+module flow
+contains
+  subroutine flux_edge()
+  end subroutine flux_edge
+end module flow
+program asks
+  use mpi
+  use flow
+  implicit none
+  external :: cat_sco_initialize_, cat_sco_run_, cat_sco_pipeline_next_, cat_sco_finalize_
+  integer :: step, error
+  call MPI_Init(error)
+  call cat_sco_initialize_()
+  do step = 1, 3
+    call flux_edge()
+    call cat_sco_pipeline_next_()
+    call flux_edge()
+    call MPI_Barrier(MPI_COMM_WORLD, error)
+    call cat_sco_run_(step, 0.5d0 * step)
+  end do
+  call cat_sco_finalize_()
+  call MPI_Finalize(error)
+end program asks
+""")
+    program = with_scorep(source, *perfield_flags("--libs"))
+    result = mpirun(2, bin_dir / "perfield-exec", program, env={**QUIET, "PERFIELD_REGIONS": ""})
+    assert result.returncode == 0, result.stderr
+    run = perfield.open(result.cwd / "perfield-run")
+    assert [(frame.label, frame.time) for frame in run.frames()] == [(1, 0.5), (2, 1), (3, 1.5)]
+    counts = [frame.values["flow__flux_edge_count"].tolist() for frame in run.frames()]
+    assert counts == 3 * [[1, 1]]  # at the armed place only
 
 
 def sent_in_trace(path: Path) -> dict[tuple[int, int], tuple[int, int]]:

@@ -12,6 +12,7 @@
  *   device_enter H, device_exit H                     events of a device, not of this thread
  *   arm                  perfield_pipeline_next from one place
  *   send, isend, receive, ... NUMBERS   an event of `other_events` with these arguments
+ *   device_send, ... NUMBERS            the same of a device
  *   empty_events         from here on no begin or end reaches the plugin
  *   fork                 a child does what is left of the script, too, and says how it ended
  *   repeat N H           enters and leaves H N times  threads T N H  on T threads at once
@@ -135,21 +136,34 @@ static void context_event(int event, uint32_t context) {
 static const struct {
   const char* word;
   int event;
-} other_events[] = {{"send", 11},     {"receive", 12},     {"end_collective", 14},
-                    {"isend", 19},    {"ireceive", 20},    {"put", 31},
-                    {"get", 32},      {"atomic", 33},      {"begin_io", 71},
-                    {"issue_io", 72}, {"complete_io", 74}, {"end_icollective", 80}};
+} other_events[] = {{"begin_flush", 2},
+                    {"end_flush", 3},
+                    {"send", 11},
+                    {"receive", 12},
+                    {"end_collective", 14},
+                    {"isend", 19},
+                    {"ireceive", 20},
+                    {"put", 31},
+                    {"get", 32},
+                    {"atomic", 33},
+                    {"begin_io", 71},
+                    {"issue_io", 72},
+                    {"complete_io", 74},
+                    {"end_icollective", 80}};
 
 /* Whether the line is such an event. */
 static int other_event(const char* word, const char* line) {
   long long n[6] = {0};
   sscanf(line, "%*s %lli %lli %lli %lli %lli %lli", n, n + 1, n + 2, n + 3, n + 4, n + 5);
+  const int of_device = strncmp(word, "device_", 7) == 0;
+  void* where = of_device ? (void*)&mode : (void*)&location;
+  if (of_device) word += 7;
   for (size_t i = 0; i < sizeof other_events / sizeof *other_events; ++i) {
     if (strcmp(word, other_events[i].word) != 0) continue;
     function found = events[mode][other_events[i].event];
     typedef void (*event_function)(void*, uint64_t, long long, long long, long long, long long,
                                    long long, long long);
-    if (found) ((event_function)found)(&location, ticks(), n[0], n[1], n[2], n[3], n[4], n[5]);
+    if (found) ((event_function)found)(where, ticks(), n[0], n[1], n[2], n[3], n[4], n[5]);
     return 1;
   }
   return 0;
