@@ -21,6 +21,14 @@ def closings(run) -> dict[int, list[tuple[int, int]]]:
     return found
 
 
+def spans(run) -> list[tuple[int, int]]:
+    """When each step of rank 0 began and ended, in ns from the start of measuring."""
+    rows = run._streams.of_type("step")
+    rows = rows[run._streams.places["kind"][rows] == 0]
+    tables = [tables["steps"] for _, tables in run._streams.steps(rows)]
+    return [(int(b), int(e)) for steps in tables for b, e in zip(steps["begin_ns"], steps["end_ns"])]
+
+
 def test_windows_are_closed_on_one_grid_in_all_ranks_also_without_mpi_calls(measured):
     run, _ = measured(
         """
@@ -46,6 +54,40 @@ def test_windows_are_closed_on_one_grid_in_all_ranks_also_without_mpi_calls(meas
     frame = run.frame(1)
     assert frame.label == frame.index
     assert 0 < frame.time - WINDOW_S * frame.index <= WINDOW_S * 1.0001
+
+
+def test_windows_in_which_the_rank_does_not_run_are_part_of_the_one_before(measured):
+    run, _ = measured(
+        """
+      perfield_initialize();
+      perfield_begin("all");
+      usleep(150000);
+      pid_t child = fork();
+      if (child == 0) {
+        kill(getppid(), SIGSTOP);
+        usleep(450000);
+        kill(getppid(), SIGCONT);
+        _exit(0);
+      }
+      usleep(150000);
+      waitpid(child, 0, 0);
+      usleep(250000);
+      perfield_end("all");
+    """,
+        before="#include <signal.h>\n#include <sys/wait.h>",
+        env=EVERY,
+        real_time=True,
+    )
+    labels = [frame.label for frame in run.frames()]
+    assert labels == sorted(set(labels))
+    assert labels[-1] - labels[0] + 1 >= len(labels) + 3
+    longest = max(run.frames(), key=lambda frame: frame.values["step_time_s"][0])
+    assert longest.values["step_time_s"][0] >= 0.4
+    assert longest.label + 1 not in labels
+    shares = [float(f.values["all_time_s"][0] / f.values["step_time_s"][0]) for f in run.frames()]
+    np.testing.assert_allclose(shares[1:], 1, rtol=0.05)
+    begins, ends = np.transpose(spans(run))
+    assert (abs(begins[1:] - ends[:-1]) < 1000).all(), "time between two windows is lost"
 
 
 def test_a_call_of_mpi_that_outlasts_windows_is_credited_to_each(measured):

@@ -151,9 +151,11 @@ def test_region_after_100000_left_out_ones_is_measured(play):
 
 def test_100000_measured_regions_are_added_up_beyond_the_table(play):
     names = "".join(f"region {n} f{n}\nenter {n}\nexit {n}\n" for n in range(1000, 101000))
-    run, _ = play(f"{REGIONS}init_mpp\n{names}")
+    run, result = play(f"{REGIONS}init_mpp\n{names}")
     assert sum(counts(run).values()) == 100000
     assert counts(run)["other_regions_count"] > 90000
+    assert result.stderr.count("raise max_regions (now 4096) or choose fewer by `regions`") == 1
+    assert run.ends[0]["dropped_regions"] > 90000
 
 
 def test_armed_region_is_measured_although_left_out(play):
