@@ -51,6 +51,12 @@ void Recorder::thread_ended(void* memory) noexcept {
   shard->in_use.store(false, std::memory_order_release);
 }
 
+void Recorder::stop_in_child() noexcept {
+  stop();
+  this_shard = nullptr;
+  if (has_key_) pthread_setspecific(thread_key_, nullptr);
+}
+
 Shard* Recorder::new_shard() noexcept {
   if (this_thread_refused) return nullptr;
   this_thread_refused = true;  // until it has one: a handler of a signal would wait for the lock

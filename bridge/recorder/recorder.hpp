@@ -61,6 +61,9 @@ class Recorder {
   void close() noexcept { activity_.state.store(Activity::inactive, std::memory_order_release); }
   // For good.
   void stop() noexcept { activity_.state.store(Activity::asleep, std::memory_order_release); }
+  // The same in a forked child, whose thread has nothing to hand on when it ends: its counters, and
+  // perhaps a lock on them, are its parent's.
+  void stop_in_child() noexcept;
 
   int n_shards() const noexcept { return n_shards_.load(std::memory_order_acquire); }
   Shard& shard_at(int i) noexcept { return *shards_[i].load(std::memory_order_acquire); }

@@ -115,7 +115,7 @@ void Session::start_run(int rank, int size, const std::string& mpi) {
   stream_.flush();
   forget_preload_in_environment();
   pthread_atfork(nullptr, nullptr, [] {  // a child is not this rank
-    recorder().stop();
+    recorder().stop_in_child();
     Gate::close_for_this_thread();
   });
   phase_ = Phase::setup;

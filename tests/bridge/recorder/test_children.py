@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A measured program that forks: what belongs to the rank stays with it."""
+
+from __future__ import annotations
+
+# A kernel of the test's own, whose counters belong to the process that opened them.
+KERNEL = """
+#include <errno.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+static pid_t rank;
+long syscall(long number, ...) {
+  if (rank && getpid() != rank) _exit(7);
+  if (number == SYS_perf_event_open) return 900;
+  if (number == SYS_close) return 0;
+  errno = ENOSYS;
+  return -1;
+}
+static int status = -1;
+static void* forks(void* nothing) {
+  perfield_begin("solve");
+  const pid_t child = fork();
+  if (child == 0) return nothing; /* ends the thread, and with it the child */
+  waitpid(child, &status, 0);
+  perfield_end("solve");
+  return nothing;
+}
+"""
+
+
+def test_a_child_whose_thread_ends_leaves_the_counters_of_its_parent_alone(measured):
+    _, result = measured(
+        """
+      rank = getpid();
+      perfield_initialize();
+      pthread_t thread;
+      pthread_create(&thread, NULL, forks, NULL);
+      pthread_join(thread, NULL);
+      perfield_run(0, 0);
+      printf("%d\\n", status);
+    """,
+        before=KERNEL,
+        flags=("-pthread",),
+        env={"PERFIELD_COUNTERS": "page_faults"},
+    )
+    assert result.stdout == "0\n"
