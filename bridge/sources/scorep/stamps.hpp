@@ -7,7 +7,9 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
@@ -46,32 +48,35 @@ class Stamps {
     return 0;
 #endif
   }
-  static bool is_just_before(uint64_t stamp, uint64_t now) noexcept {
-    return now - stamp < kLatest;
-  }
 
   uint64_t compared(uint64_t stamp) noexcept {
     if (kind_ == Kind::unknown) return find_kind(stamp);
-    if (stamp - anchor_.stamp >= kAgain) anchor();
+    // Less than 0 where a stamp is older than the last comparison.
+    const auto since = [&] { return int64_t(stamp - anchor_.stamp); };
+    if (since() >= int64_t(kAgain)) anchor();
     if (rate_ == 0) return 0;
-    return anchor_.ticks + uint64_t(int64_t(double(int64_t(stamp - anchor_.stamp)) * rate_));
+    return anchor_.ticks + uint64_t(int64_t(double(since()) * rate_));
   }
 
+  // Of the clocks that are just behind the stamp, the nearest: CLOCK_MONOTONIC may be but little
+  // ahead of CLOCK_MONOTONIC_RAW.
   uint64_t find_kind(uint64_t stamp) noexcept {
-    if (is_just_before(stamp, perfield_source_ticks())) {
-      kind_ = Kind::own;
-      return stamp;
-    }
-    if (is_just_before(stamp, raw()))
-      kind_ = Kind::raw;
-    else if (is_just_before(stamp, counter()))
-      kind_ = Kind::counter;
-    else if (++tries_ ==
-             kMostTries)  // the thread may have been interrupted in between, but not so often
+    const struct {
+      Kind kind;
+      uint64_t age;
+    } clocks[] = {{Kind::own, perfield_source_ticks() - stamp},
+                  {Kind::raw, raw() - stamp},
+                  {Kind::counter, counter() - stamp}};
+    const auto nearest =
+        *std::min_element(std::begin(clocks), std::end(clocks),
+                          [](const auto& a, const auto& b) { return a.age < b.age; });
+    if (nearest.age < kLatest) {
+      kind_ = nearest.kind;
+      if (kind_ == Kind::own) return stamp;
+      first_ = anchor_ = both();
+    } else if (++tries_ == kMostTries) {  // a thread may be interrupted in between, not so often
       kind_ = Kind::none;
-    else
-      return 0;
-    if (kind_ != Kind::none) first_ = anchor_ = both();
+    }
     return 0;
   }
 
