@@ -24,8 +24,8 @@ perfield_entered perfield_call_enter(perfield_call call, const void* caller,
   Shard* s = r.shard();
   if (!s || s->own_work) return {0, 0};
   if (s->inside_call) {
-    const bool of_files = s->open_call.load(std::memory_order_relaxed) >= PERFIELD_CALL_posix_read;
-    if (!(follow || of_files) || frame < s->call_frame) return {0, 0};
+    const uint8_t open_class = kTimeClassOfCall.of[s->open_call.load(std::memory_order_relaxed)];
+    if (!(follow || !is_mpi_class(open_class)) || frame < s->call_frame) return {0, 0};
     s->forget_call();  // a handler left it by an exception or longjmp: its frame is gone
     s->faults.add(1);
   }
@@ -65,9 +65,9 @@ void perfield_source_count(perfield_call call, uint64_t count, uint64_t ns, uint
   if (r.state() != Activity::active) return;
   Shard* s = r.shard();
   if (!s || s->own_work || (s->inside_call && count)) return;
-  const uint64_t ticks = r.clock.ticks_of_ns(ns);
+  const uint64_t ticks = ns ? r.clock.ticks_of_ns(ns) : 0;
   s->count_call(call, ticks, bytes_out, bytes_in, count);
-  s->pass_inside(kTimeClassOfCall.of[call], ticks);
+  if (ticks) s->pass_inside(kTimeClassOfCall.of[call], ticks);
 }
 
 uint32_t perfield_source_region(const char* name, const char* file, int line) noexcept {

@@ -174,9 +174,9 @@ uint32_t add_inside(Recorder& r, Rows& rows, Carry carry) noexcept {
   return n;
 }
 
-// A region's rows: its times and at most sixteen counters.
+// A region's rows: its times and counters.
 constexpr size_t room_for_inside(uint32_t max_regions) noexcept {
-  return size_t{max_regions} * (kOwnClasses + 16) * sizeof(InsideRow);
+  return size_t{max_regions} * (kOwnClasses + kMostFollowed) * sizeof(InsideRow);
 }
 
 }  // namespace
