@@ -13,7 +13,8 @@ namespace {
 
 constexpr double kWorthTelling = 0.01;  // of the time
 constexpr double kNearlyAll = 0.9;
-constexpr double kStandsOut = 1.5;  // times the share that each rank would have
+constexpr double kWholeStep = 0.95;  // of the time: such a region does not say where it is
+constexpr double kStandsOut = 1.5;   // times the share that each rank would have
 
 double time_of_all(const Totals& totals) {
   double all = 0;
@@ -91,12 +92,18 @@ std::string waiting_region_line(const RunTotals& run, const Totals& totals) {
     sum.time_ns += own.time_ns;
     sum.waiting_ns += own.waiting_ns;
   }
-  double most = 0;
-  for (const auto& region : by_name) most = std::max(most, double(region.second.waiting_ns));
-  if (most <= 0 || most < kWorthTelling * time_of_all(totals)) return "";
+  const double all_time = time_of_all(totals);
+  double most = 0, most_of_parts = 0;
+  for (const auto& [name, region] : by_name) {
+    most = std::max(most, double(region.waiting_ns));
+    if (double(region.time_ns) < kWholeStep * all_time)
+      most_of_parts = std::max(most_of_parts, double(region.waiting_ns));
+  }
+  if (most <= 0 || most < kWorthTelling * all_time) return "";
+  const double enough = kNearlyAll * (most_of_parts >= most / 2 ? most_of_parts : most);
   const std::pair<const std::string, RegionTotals>* shortest = nullptr;
   for (const auto& region : by_name)
-    if (double(region.second.waiting_ns) >= kNearlyAll * most &&
+    if (double(region.second.waiting_ns) >= enough &&
         (!shortest || region.second.time_ns < shortest->second.time_ns))
       shortest = &region;
   const double time = double(shortest->second.time_ns),

@@ -17,6 +17,7 @@ std::string waiting_line(const Totals& totals, bool is_blind);
 std::string waited_for_line(const Totals& totals);
 
 // The region that the waiting is in: of those that hold nearly all that any holds, the shortest.
+// One that is as long as the steps counts only where no part of it holds half of the waiting.
 std::string waiting_region_line(const RunTotals& run, const Totals& totals);
 
 }  // namespace perfield

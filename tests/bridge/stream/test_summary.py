@@ -178,6 +178,22 @@ def test_of_regions_inside_each_other_the_innermost_is_said_to_wait(tmp_path):
     assert lines_of(path)["region"] == "flux: 80 % of it is waiting, 1.60 ms of 2.00 ms"
 
 
+@pytest.mark.parametrize("in_flux_ns, told", [(2_000_000, "flux: 80 %"), (1_000_000, "step: 75 %")])
+def test_a_region_as_long_as_the_step_is_said_to_wait_only_where_no_part_of_it_is(tmp_path, in_flux_ns, told):
+    """Region 1 is the step, with 3 ms of waiting, and region 2 a part of it."""
+
+    def nested(rank, step, values):
+        values["measured_ns"] = 4_000_000
+        values["regions"] = [twin.region_row(1, 4_000_000), twin.region_row(2, 2_500_000)]
+        values["inside"] = [
+            {"region": 1, "what": twin.WAIT, "value": 3_000_000},
+            {"region": 2, "what": twin.WAIT, "value": in_flux_ns},
+        ]
+
+    path = twin.write_run(tmp_path / "run", ranks=1, steps=2, regions=("step", "flux"), change_step=nested)
+    assert lines_of(path)["region"].startswith(told)
+
+
 def test_regions_that_hardly_wait_have_no_line(tmp_path):
     def little(rank, step, values):
         values["inside"] = [{"region": 2, "what": twin.WAIT, "value": 1_000}]
