@@ -35,6 +35,16 @@ def test_ranks_are_numbered_by_mpi_comm_world_whatever_the_order_of_processes(tm
     assert [rank.host for rank in found.ranks] == ["c", "b", "a"]
 
 
+def test_the_only_rank_is_found_though_score_p_lists_no_members_of_its_world(tmp_path):
+    def alone(trace):
+        group = trace.definitions.group("", otf2.GroupType.COMM_SELF, otf2.Paradigm.MPI, members=())
+        trace.definitions.comm("MPI_COMM_WORLD", group)
+
+    found = written(tmp_path / "t", alone, ranks=1, mpi=False)
+    assert [(rank.rank, rank.host) for rank in found.ranks] == [(0, "node0")]
+    assert "scorep-mpi" in found.sources
+
+
 def test_threads_of_a_process_are_one_rank(tmp_path):
     found = written(tmp_path / "t", ranks=2, threads=2)
     assert [len(rank.locations) for rank in found.ranks] == [2, 2]

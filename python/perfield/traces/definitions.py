@@ -149,7 +149,7 @@ class _Definitions:
         is_process = self.otf2.LocationGroupType.PROCESS
         groups = [g for g in self.definitions.location_groups if g.location_group_type == is_process]
         world = self._world()
-        if world is None:
+        if world is None or not world.group.members:  # Score-P lists none where a rank is alone
             found = [group._ref for group in groups]
         else:
             found = list(dict.fromkeys(location.group._ref for location in world.group.members if location))
