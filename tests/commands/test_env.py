@@ -39,6 +39,13 @@ def test_a_program_that_is_missing_gives_no_lines(perfield_cli, tmp_path):
     assert "cannot start ./nowhere" in result.stderr
 
 
+def test_without_a_program_one_is_asked_for(perfield_cli):
+    result = perfield_cli("env", "--scorep")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "perfield env [-h] [--scorep] PROGRAM [ARGS ...]" in result.stderr
+    assert result.stderr.endswith("the following arguments are required: PROGRAM\n")
+
+
 def test_a_configuration_with_errors_gives_no_lines(perfield_cli):
     result = perfield_cli("env", "true", env={"PERFIELD_SKIP_STEPS": "x"})
     assert (result.returncode, result.stdout) == (1, "")

@@ -158,6 +158,14 @@ def test_run_without_a_step_yet_has_empty_tables(tmp_path, printed):
     assert text.count("(none)") == 3
 
 
+def test_no_waits_by_peer_are_not_taken_for_no_waiting(tmp_path, printed):
+    def none(rank, step, values):
+        values["waits"] = []
+
+    lines = printed(twin.write_run(tmp_path / "run", change_step=none), "--waits").splitlines()
+    assert lines[0] == "(none)" and "not of MPI_Waitall or collective calls" in lines[1]
+
+
 def test_what_is_no_run_ends_with_a_sentence(tmp_path, capsys):
     assert commands.main(["info", str(tmp_path / "nothing")]) == 2
     error = capsys.readouterr().err

@@ -25,9 +25,11 @@ A program that was built with Score-P gets perfield's plugin for it, too;
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the program and its arguments."""
+    parser.usage = "perfield env [-h] [--scorep] PROGRAM [ARGS ...]"
     parser.add_argument("--scorep", action="store_true", help="the program was built with Score-P")
     parser.add_argument("program", metavar="PROGRAM", help="the program that will be started")
-    parser.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="and its arguments")
+    add = parser.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="and its arguments")
+    add.required = False  # so that an error asks for PROGRAM alone
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -24,6 +24,12 @@ Repeats the closing lines of a run; finished, killed or still running.
 # What stands in place of a rank that messages go to or that is waited for.
 NO_RANKS = {-1: "others", -2: "outside", -3: "unknown"}
 
+# What an empty table does not mean.
+NOTHING = {
+    "waits": "for whom a rank waits is known of MPI_Recv, MPI_Wait and the like, not of MPI_Waitall or "
+    "collective calls; how long it waits is told by the fields mpi_*_time_s"
+}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run and the tables that can be asked for."""
@@ -64,8 +70,8 @@ def execute(arguments: argparse.Namespace) -> int:
         if number or len(tables) > 1:
             print(("\n" if number else "") + name)
         print(format_table(rows))
-        if rows and name in notes:
-            print(f"({notes[name]})")
+        if name in (notes if rows else NOTHING):
+            print(f"({(notes if rows else NOTHING)[name]})")
     return 0
 
 
