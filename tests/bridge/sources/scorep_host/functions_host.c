@@ -14,23 +14,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { REGIONS = 1000, CALLBACKS = 53, ENTER = 4, EXIT = 5 };
+#include "plugin_info.h"
 
-typedef void (*function)(void);
-struct info {
-  uint32_t version;
-  int (*init)(void);
-  void (*assign_id)(size_t);
-  void (*init_mpp)(void);
-  void (*finalize)(void);
-  void (*create_location)(const void*, const void*);
-  function activate, deactivate;
-  void (*delete_location)(const void*);
-  function pre_unify, write_data, task_create, task_complete, new_definition;
-  uint32_t (*get_event_functions)(int, function**);
-  void (*set_callbacks)(const function*, size_t);
-  function requirement, manifest, reserved[99];
-};
+enum { REGIONS = 1000, CALLBACKS = 53, ENTER = 4, EXIT = 5 };
 
 static struct info plugin;
 static function* events;
