@@ -202,17 +202,16 @@ void Session::write_end_entry(const std::string& reason) {
   JsonObject hooks, faults, dropped;
   for (const auto& [name, hook] : hooks_) hooks.natural(name.c_str(), hook.hits);
   for (const auto& [kind, count] : faults_) faults.natural(kind.c_str(), count);
-  for (const auto& [kind, events] : dropped_)
-    if (uint64_t count = *events.count) {
-      dropped.natural(kind.c_str(), count);
-      tell("dropped-" + kind, std::to_string(count) + " " + events.sentence);
-    }
-  if (const uint64_t untimed = r.untimed_regions()) {
-    dropped.natural("too_deep", untimed);
-    tell("dropped-too_deep", std::to_string(untimed) + " regions were entered more than " +
-                                 std::to_string(kStackDepth) +
-                                 " levels deep: they are counted, but their time is not known");
-  }
+  const auto drop = [&](const std::string& kind, uint64_t count, const std::string& sentence) {
+    if (!count) return;
+    dropped.natural(kind.c_str(), count);
+    tell("dropped-" + kind, std::to_string(count) + " " + sentence +
+                                (size_ > 1 ? "; so many on rank " + std::to_string(rank_) : ""));
+  };
+  for (const auto& [kind, events] : dropped_) drop(kind, *events.count, events.sentence);
+  drop("too_deep", r.untimed_regions(),
+       "regions were entered more than " + std::to_string(kStackDepth) +
+           " levels deep: they are counted, but their time is not known");
   JsonObject json;
   json.text("reason", reason).natural("steps", step_);
   json.raw("hooks", hooks.str()).raw("faults", faults.str()).texts("sources", sources_);

@@ -36,3 +36,5 @@ def test_without_one_the_reason_is_the_librarys():
     with quiet_callbacks() as told:
         pass
     assert reason(RuntimeError("file too short"), told) == "file too short"
+    unknown = RuntimeError("INVALID (1): Unknown error code")
+    assert reason(unknown, told) == "the library otf2 does not say why"

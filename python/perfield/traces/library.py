@@ -59,7 +59,10 @@ def quiet_callbacks() -> Iterator[io.StringIO]:
 def reason(error: Exception, told: io.StringIO) -> str:
     """Why the library gave up: the last exception in a callback if there was one."""
     lines = [line for line in told.getvalue().splitlines() if line and not line[0].isspace()]
-    return lines[-1] if lines else str(error)
+    if lines:
+        return lines[-1]
+    words = str(error)
+    return "the library otf2 does not say why" if "Unknown error code" in words else words
 
 
 def _silence(library: ModuleType) -> None:
