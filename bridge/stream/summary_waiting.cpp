@@ -77,11 +77,14 @@ std::string waited_for_line(const Totals& totals) {
   const double n_ranks = double(totals.ranks.size());
   const double of_those = time_of_all(totals) / n_ranks * double(most.ranks);
   if (most.ns < kWorthTelling * of_those || most.ns / all < kStandsOut / n_ranks) return "";
+  double all_waiting = 0;  // also that of which it is not known for whom
+  for (const auto& own : totals.ranks) all_waiting += double(own.second.waiting_ns());
   return line("waits", plural(most.ranks, "rank") + (most.ranks == 1 ? " waits " : " wait ") +
                            text_of_time(most.ns) + (most.ranks == 1 ? "" : " in all") +
                            " for rank " + std::to_string(rank) + ": " +
-                           text_of_share(most.ns / all) +
-                           " of the waiting of which it is known for whom");
+                           text_of_share(most.ns / std::max(all, all_waiting)) +
+                           " of all waiting, " + text_of_share(most.ns / all) +
+                           " of that of which it is known for whom");
 }
 
 std::string waiting_region_line(const RunTotals& run, const Totals& totals) {
