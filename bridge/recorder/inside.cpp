@@ -11,8 +11,6 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 
-uint32_t words_of(uint32_t n_regions) noexcept { return (n_regions + 63) / 64; }
-
 // The classes of which a frame holds times of this period, as bits.
 uint64_t classes_of(const Frame& frame, uint64_t period) noexcept {
   const uint64_t mark = frame.inside.load(relaxed);
@@ -23,39 +21,32 @@ uint64_t classes_of(const Frame& frame, uint64_t period) noexcept {
 
 size_t Inside::bytes(uint32_t max_regions) noexcept {
   return max_regions * (sizeof(InsideTimes) + 2 * sizeof(InsideValues)) +
-         (words_of(max_regions) * 2 * sizeof(uint64_t) + 63) / 64 * 64;
+         (2 * RegionBits::bytes(max_regions) + 63) / 64 * 64;
 }
 
 void Inside::place(char* memory, uint32_t max_regions) noexcept {
   sums_ = reinterpret_cast<InsideTimes*>(memory);
   closed_ = reinterpret_cast<InsideValues*>(sums_ + max_regions);
   carry_ = closed_ + max_regions;
-  touched_ = reinterpret_cast<Counter*>(carry_ + max_regions);
-  carried_ = reinterpret_cast<uint64_t*>(touched_ + words_of(max_regions));
+  char* const bits = touched_.place(reinterpret_cast<char*>(carry_ + max_regions), max_regions);
+  carried_.place(bits, max_regions);
 }
 
 void Inside::fold(uint32_t n_regions) noexcept {
-  for (uint32_t word = 0; word < words_of(n_regions); ++word) {
-    for (uint64_t bits = touched_[word].get(); bits; bits &= bits - 1) {
-      const uint32_t region = word * 64 + uint32_t(__builtin_ctzll(bits));
-      if (region >= n_regions) break;  // defined just now: at the next fold
-      for (int time_class = 0; time_class < kOwnClasses; ++time_class) {
-        const uint64_t sum = sums_[region].of[time_class].get();
-        const uint64_t passed = growth(sum, closed_[region].of[time_class]);
-        if (passed) carry(region).of[time_class] += passed;
-      }
+  touched_.for_each(n_regions, [this](uint32_t region) {
+    for (int time_class = 0; time_class < kOwnClasses; ++time_class) {
+      const uint64_t sum = sums_[region].of[time_class].get();
+      const uint64_t passed = growth(sum, closed_[region].of[time_class]);
+      if (passed) carry(region).of[time_class] += passed;
     }
-  }
+  });
 }
 
 void Inside::open(uint32_t n_regions) noexcept {
-  for (uint32_t word = 0; word < words_of(n_regions); ++word) {
-    for (uint64_t bits = touched_[word].get(); bits; bits &= bits - 1) {
-      const uint32_t region = word * 64 + uint32_t(__builtin_ctzll(bits));
-      for (int time_class = 0; time_class < kOwnClasses; ++time_class)
-        closed_[region].of[time_class] = sums_[region].of[time_class].get();
-    }
-  }
+  touched_.for_each(n_regions, [this](uint32_t region) {
+    for (int time_class = 0; time_class < kOwnClasses; ++time_class)
+      closed_[region].of[time_class] = sums_[region].of[time_class].get();
+  });
 }
 
 void Shard::add_to_frame(int32_t frame, uint16_t time_class, uint64_t ticks) noexcept {

@@ -15,6 +15,7 @@
 
 #include "recorder/calls.h"
 #include "recorder/counter.hpp"
+#include "recorder/region_bits.hpp"
 
 namespace perfield {
 
@@ -34,8 +35,7 @@ class Inside {
 
   // By the thread itself: the sums of a region to which something is to be added.
   InsideTimes& touch(uint32_t region) noexcept {
-    Counter& word = touched_[region >> 6];
-    word.set(word.get() | uint64_t(1) << (region & 63));
+    touched_.set(region);
     return sums_[region];
   }
 
@@ -44,23 +44,21 @@ class Inside {
   void open(uint32_t n_regions) noexcept;
   // What was folded and is not written yet, of a region to which something is to be added.
   InsideValues& carry(uint32_t region) noexcept {
-    carried_[region >> 6] |= uint64_t(1) << (region & 63);
+    carried_.set(region);
     return carry_[region];
   }
-  bool carries(uint32_t region) const noexcept {
-    return carried_[region >> 6] >> (region & 63) & 1;
-  }
+  bool carries(uint32_t region) const noexcept { return carried_.has(region); }
   const InsideValues& carry_of(uint32_t region) const noexcept { return carry_[region]; }
   void empty(uint32_t region) noexcept {
-    carried_[region >> 6] &= ~(uint64_t(1) << (region & 63));
+    carried_.clear(region);
     carry_[region] = {};
   }
 
  private:
   InsideTimes* sums_;
   InsideValues *closed_, *carry_;
-  Counter* touched_;   // a bit per region, set for good
-  uint64_t* carried_;  // ... the closing thread's
+  RegionBits touched_;  // set for good
+  RegionBits carried_;  // the closing thread's
 };
 
 }  // namespace perfield

@@ -12,15 +12,10 @@
 #include <new>
 
 namespace perfield {
-namespace {
-
-size_t words_of(uint32_t max_regions) noexcept { return (max_regions + 63) / 64; }
-
-}  // namespace
 
 size_t RegionCounts::bytes(uint32_t regions) noexcept {
   return sizeof(RegionCounts) + regions * (sizeof(Row) + 2 * sizeof(Values)) +
-         2 * words_of(regions) * sizeof(uint64_t);
+         2 * RegionBits::bytes(regions);
 }
 
 RegionCounts* RegionCounts::create(uint32_t max_regions, uint64_t period) noexcept {
@@ -33,8 +28,8 @@ RegionCounts* RegionCounts::create(uint32_t max_regions, uint64_t period) noexce
   counts->totals_ = reinterpret_cast<Row*>(counts + 1);
   counts->closed_ = reinterpret_cast<Values*>(counts->totals_ + max_regions);
   counts->carry_ = counts->closed_ + max_regions;
-  counts->touched_ = reinterpret_cast<Counter*>(counts->carry_ + max_regions);
-  counts->carried_ = reinterpret_cast<uint64_t*>(counts->touched_ + words_of(max_regions));
+  char* const bits = reinterpret_cast<char*>(counts->carry_ + max_regions);
+  counts->carried_.place(counts->touched_.place(bits, max_regions), max_regions);
   return counts;
 }
 
@@ -64,8 +59,7 @@ void RegionCounts::leave(int32_t frame, uint32_t region, uint64_t period) noexce
     const uint64_t grown = growth(now_[c], (*from)[c].get());
     if (grown) totals_[region][c].add(grown);
   }
-  Counter& word = touched_[region / 64];
-  word.set(word.get() | uint64_t(1) << (region % 64));
+  touched_.set(region);
 }
 
 void RegionCounts::stands(int counter, uint64_t value) noexcept {
@@ -93,25 +87,22 @@ void RegionCounts::read_from_outside() noexcept {
 }
 
 RegionCounts::Values& RegionCounts::carry(uint32_t region) noexcept {
-  carried_[region / 64] |= uint64_t(1) << (region % 64);
+  carried_.set(region);
   return carry_[region];
 }
 
 void RegionCounts::empty(uint32_t region) noexcept {
-  carried_[region / 64] &= ~(uint64_t(1) << (region % 64));
+  carried_.clear(region);
   memset(&carry_[region], 0, sizeof(Values));
 }
 
 void RegionCounts::fold(const Shard& shard, uint32_t n_regions, uint64_t period) noexcept {
-  for (uint32_t word = 0; word < words_of(n_regions); ++word) {
-    for (uint64_t bits = touched_[word].get(); bits; bits &= bits - 1) {
-      const uint32_t region = word * 64 + uint32_t(__builtin_ctzll(bits));
-      for (int c = 0; c < kMostFollowed; ++c) {
-        const uint64_t grown = growth(totals_[region][c].get(), closed_[region][c]);
-        if (grown) carry(region)[c] += grown;
-      }
+  touched_.for_each(n_regions, [this](uint32_t region) {
+    for (int c = 0; c < kMostFollowed; ++c) {
+      const uint64_t grown = growth(totals_[region][c].get(), closed_[region][c]);
+      if (grown) carry(region)[c] += grown;
     }
-  }
+  });
   const int32_t depth = std::min(shard.depth.load(std::memory_order_acquire), kStackDepth);
   bool is_read = false;
   for (int32_t i = 0; i < depth; ++i) {
@@ -127,12 +118,9 @@ void RegionCounts::fold(const Shard& shard, uint32_t n_regions, uint64_t period)
 
 // What was counted since the fold belongs to no step, as with time.
 void RegionCounts::open(const Shard& shard, uint32_t n_regions, uint64_t period) noexcept {
-  for (uint32_t word = 0; word < words_of(n_regions); ++word) {
-    for (uint64_t bits = touched_[word].get(); bits; bits &= bits - 1) {
-      const uint32_t region = word * 64 + uint32_t(__builtin_ctzll(bits));
-      for (int c = 0; c < kMostFollowed; ++c) closed_[region][c] = totals_[region][c].get();
-    }
-  }
+  touched_.for_each(n_regions, [this](uint32_t region) {
+    for (int c = 0; c < kMostFollowed; ++c) closed_[region][c] = totals_[region][c].get();
+  });
   if (shard.depth.load(std::memory_order_acquire) == 0) return;
   read_from_outside();
   for (int c = 0; c < kMostFollowed; ++c) base_.values[c].set(outside_[c]);

@@ -11,6 +11,7 @@
 #include "recorder/counter.hpp"
 #include "recorder/counters.hpp"
 #include "recorder/kernel_counters.hpp"
+#include "recorder/region_bits.hpp"
 #include "recorder/shard.hpp"
 
 namespace perfield {
@@ -49,7 +50,7 @@ class RegionCounts {
 
   // What was folded and is not yet written; nullptr: nothing of that region.
   const Values* carry_of(uint32_t region) const noexcept {
-    return carried_[region / 64] >> (region % 64) & 1 ? &carry_[region] : nullptr;
+    return carried_.has(region) ? &carry_[region] : nullptr;
   }
   void empty(uint32_t region) noexcept;
 
@@ -77,11 +78,11 @@ class RegionCounts {
   Snapshot frames_[kStackDepth];
   Snapshot base_;  // where this period began, for regions that were open then
 
-  Row* totals_ = nullptr;       // by region, only grow
-  Values* closed_ = nullptr;    // totals_ at the last closing
-  Values* carry_ = nullptr;     // folded, not yet written
-  Counter* touched_ = nullptr;  // a bit per region, set for good
-  uint64_t* carried_ = nullptr;
+  Row* totals_ = nullptr;     // by region, only grow
+  Values* closed_ = nullptr;  // totals_ at the last closing
+  Values* carry_ = nullptr;   // folded, not yet written
+  RegionBits touched_;        // set for good
+  RegionBits carried_;
 };
 
 }  // namespace perfield
