@@ -76,7 +76,7 @@ uint64_t private_bytes(Recorder& r) noexcept {
     bytes += pages(sizeof(Shard)) + pages(regions * sizeof(RegionCounters)) +
              2 * pages(regions * sizeof(RegionValues)) + pages(regions * sizeof(uint16_t)) +
              pages(uint64_t(s.n_messages.load()) * sizeof(Message)) +
-             pages((s.slot_mask + 1) * sizeof(uint32_t)) +
+             pages((s.slot_mask + 1) * sizeof(uint32_t)) + pages(Inside::bytes(uint32_t(regions))) +
              (s.counts.load() ? pages(RegionCounts::bytes(uint32_t(regions))) : 0);
   }
   return bytes + regions * sizeof(RegionDefinition) + pages(r.regions.capacity() * 16);
