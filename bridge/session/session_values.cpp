@@ -39,8 +39,8 @@ std::vector<perfield_value> Session::field_values() noexcept {
     const auto has = [this](const char* source) {
       return std::find(sources_.begin(), sources_.end(), source) != sources_.end();
     };
-    return values_.fields(recorder(), rank_, size_, has("pmpi") || has("scorep-mpi"), has("io"),
-                          devices_told(sources_));
+    const bool has_mpi = has("pmpi") || has("scorep-mpi"), has_io = has("io") || has("scorep-io");
+    return values_.fields(recorder(), rank_, size_, has_mpi, has_io, devices_told(sources_));
   });
 }
 

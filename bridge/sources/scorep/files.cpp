@@ -26,7 +26,8 @@ struct Operation {
 };
 __thread Operation operation __attribute__((tls_model("initial-exec"))) = {};
 
-// Whether the library that wraps these functions counts them. Known once perfield is awake.
+// Whether the library that wraps these functions counts them. Known once perfield is awake; else
+// they are watched here.
 bool are_wrapped() noexcept {
   enum : int { unknown, no, yes };
   static std::atomic<int> answer{unknown};
@@ -35,6 +36,7 @@ bool are_wrapped() noexcept {
     if (!perfield_source_awake()) return true;
     known = perfield_source_is_present("io") ? yes : no;
     answer.store(known, std::memory_order_relaxed);
+    if (known == no) perfield_source_present("scorep-io");
   }
   return known == yes;
 }

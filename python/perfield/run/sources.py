@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-SAME = {"scorep-mpi": "pmpi"}  # Score-P's own wrappers watch what those of perfield do
+SAME = {"scorep-mpi": "pmpi", "scorep-io": "io"}  # Score-P's own wrappers watch what those of perfield do
 
 
 class Sources:

@@ -199,6 +199,17 @@ def test_files_of_the_program_are_counted_with_the_bytes_that_are_known(play):
     assert counted.class_s[RANK, "file"] >= 0.005
 
 
+def test_step_without_files_has_no_time_in_them_rather_than_an_unknown_one(play, tmp_path):
+    write = "begin_io 5 1 0 512 2 -1\nwork 5\ncomplete_io 5 1 512 2\n"
+    steps = "".join(f"enter 400\n{inside}exit 400\n" for inside in (write, ""))
+    counted, _ = play(f"region 400 march\ninit_mpp\n{steps}", PERFIELD_STEP_REGION="march")
+    frames = list(perfield.open(tmp_path / "perfield-run").frames())
+    assert [frame.values["io_write_bytes"][RANK] for frame in frames] == [512, 0]
+    assert [frame.values["march_file_time_s"][RANK] > 0 for frame in frames] == [True, False]
+    assert frames[1].values["march_file_time_s"][RANK] == 0
+    assert counted.ends[RANK]["sources"] == ["scorep", "scorep-io"]
+
+
 def test_what_score_p_writes_of_its_trace_is_not_the_programs(play):
     write = "begin_io 5 1 0 512 2 -1\ncomplete_io 5 1 512 2\n"
     counted, _ = play(f"{START}begin_flush 4\n{write}end_flush 4\nend_flush 4\n{write}")
