@@ -21,9 +21,12 @@ py::dict mpi_functions() {
   return functions;
 }
 
-std::string region_of(const std::vector<std::string>& names,
+std::string region_of(const std::string& name, const std::string& symbol,
                       const std::vector<std::string>& regions, const std::string& step_region) {
-  return perfield::Selection(regions, step_region).region_of(names);
+  const perfield::Selection selection(regions, step_region);
+  const std::string chosen = selection.region_of(perfield::function_names(name, symbol));
+  const std::string readable = perfield::readable_name(name, symbol);
+  return !chosen.empty() || !selection.measures(readable) ? chosen : readable;
 }
 
 }  // namespace
@@ -31,9 +34,8 @@ std::string region_of(const std::vector<std::string>& names,
 void bind_traces(py::module_& module) {
   module.def("mpi_functions", &mpi_functions,
              "Name of each function of MPI that is counted -> number of the call it counts as.");
-  module.def("function_names", &perfield::function_names, py::arg("symbol"),
-             "All names of a compiled function in the configuration, shortest first.");
-  module.def(
-      "region_of", &region_of, py::arg("names"), py::arg("regions"), py::arg("step_region"),
-      "The region that a function of these names is, by the configuration's keys; '' if none.");
+  module.def("region_of", &region_of, py::arg("name"), py::arg("symbol"), py::arg("regions"),
+             py::arg("step_region"),
+             "The region that a compiled function is, by the configuration's keys; '' if none.\n\n"
+             "name: as it is read; symbol: as in the program file, or ''. A lone '*' chooses all.");
 }

@@ -94,4 +94,16 @@ std::vector<std::string> function_names(const std::string& symbol) {
   return names;
 }
 
+std::vector<std::string> function_names(const std::string& name, const std::string& symbol) {
+  std::vector<std::string> names = function_names(name);
+  for (const std::string& other : function_names(symbol))
+    if (!other.empty() && std::find(names.begin(), names.end(), other) == names.end())
+      names.push_back(other);
+  return names;
+}
+
+std::string readable_name(const std::string& name, const std::string& symbol) {
+  return starts_with(symbol, "_Z") ? without_arguments(name) : name;
+}
+
 }  // namespace perfield

@@ -13,5 +13,11 @@ namespace perfield {
 // "flow::Solver::advance(double)", and the symbol; of Fortran's module procedures "advance",
 // "flow::advance" and the symbol. Instead of the symbol it may be given as it is demangled.
 std::vector<std::string> function_names(const std::string& symbol);
+// The same where a tool tells both: the name as it is read, and the symbol or "".
+std::vector<std::string> function_names(const std::string& name, const std::string& symbol);
+
+// What a function is called that was chosen without being named: without the types that C++ adds,
+// "flow::Solver::advance".
+std::string readable_name(const std::string& name, const std::string& symbol);
 
 }  // namespace perfield

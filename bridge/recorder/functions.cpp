@@ -4,7 +4,6 @@
 // configuration chooses.
 #include "recorder/functions.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "recorder/config.hpp"
@@ -50,14 +49,16 @@ uint32_t perfield_source_function_region(const char* name, const char* symbol, c
                                          int line) noexcept {
   auto& regions = perfield::recorder().regions;
   try {
-    std::vector<std::string> names = perfield::function_names(name);
-    if (symbol)
-      for (const std::string& other : perfield::function_names(symbol))
-        if (std::find(names.begin(), names.end(), other) == names.end()) names.push_back(other);
-    const std::string chosen = regions.selection().region_of(names);
-    if (!chosen.empty()) return regions.define(chosen.c_str(), file, line) + 1;
+    const std::string whole(name, strnlen(name, perfield::Regions::kLongestName));
+    const std::string known = symbol ? symbol : "";
+    const perfield::Selection& selection = regions.selection();
+    std::string chosen = selection.region_of(perfield::function_names(whole, known));
+    if (chosen.empty()) {
+      chosen = perfield::readable_name(whole, known);
+      if (!selection.measures(chosen) && !perfield_source_armed()) return 0;
+    }
+    return regions.define(chosen.c_str(), file, line) + 1;
   } catch (...) {
     return 0;  // no memory: left out
   }
-  return perfield_source_armed() ? regions.define(name, file, line) + 1 : 0;
 }

@@ -17,8 +17,8 @@ char* perfield_source_function(const char* symbol) noexcept;
 // The handle of that region, at its first entry: this also starts measuring in a program in which
 // no wrapped MPI_Init is going to.
 uint32_t perfield_source_function_entered(const char* name) noexcept;
-// The same for a tool that tells of functions while they run: like perfield_source_region
-// (events.h), but the configuration may have any name of the function, and "*" does not choose it.
+// The same for a tool that tells of functions while they run, which its user has chosen already:
+// like perfield_source_region (events.h), but the configuration may have any name of the function.
 // name: as it is read, with or without arguments; symbol: as in the program file, or NULL.
 uint32_t perfield_source_function_region(const char* name, const char* symbol, const char* file,
                                          int line) noexcept;

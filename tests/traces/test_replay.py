@@ -66,6 +66,15 @@ def test_regions_are_chosen_by_their_names_with_or_without_the_module():
     assert of_regions(whole) == {"flux": (1, 1, 30, 30)}
 
 
+def test_functions_of_cpp_are_chosen_by_their_symbols_and_else_called_without_their_types():
+    name, symbol = "double flow::Solver::flux<2>(int) const", "_ZNK4flow6Solver4fluxILi2EEEdi"
+    assert _bridge.region_of(name, symbol, ["*"], "") == "flow::Solver::flux<2>"
+    assert _bridge.region_of(name, symbol, [symbol], "") == symbol
+    assert _bridge.region_of(name, symbol, ["flux"], "") == "flux"
+    assert _bridge.region_of("hand made (a)", "hand made (a)", ["*"], "") == "hand made (a)"
+    assert _bridge.region_of(name, symbol, ["other"], "") == ""
+
+
 def test_regions_beyond_the_table_are_added_up_as_other_regions():
     _, whole = replayed(*inside(FLUX, 10, 40), *inside(ADVANCE, 50, 60), step_region="", max_regions=2)
     assert {row[0]: row[2] for row in whole.regions} == {1: 1, 0: 2}

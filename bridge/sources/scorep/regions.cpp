@@ -41,7 +41,6 @@ uint32_t look_up(Handle handle) noexcept {
     const int line = int(ask<uint32_t>(kRegionGetBeginLine, 0, handle));
     const char* symbol = ask<const char*>(kRegionGetCanonicalName, nullptr, handle);
     region = perfield_source_function_region(name, symbol, file, line);
-    if (region == kNotSelected) region = perfield_source_region(name, file, line);
   }
   if (known.set(handle, region)) return region;
   if (!out_of_room.exchange(true))

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("trace", metavar="TRACE", help="the trace's anchor file, traces.otf2")
     add("--step-region", metavar="NAME", help="a step closes when this region is left; else as configured")
     add("--regions", metavar="NAMES", help="names or globs of the regions to keep: 'flux_*,solve'; else all")
-    add("-o", "--output", metavar="DIR", help="the run directory; else as configured: perfield-run")
+    add("-o", "--run-directory", metavar="DIR", help="where the run is kept (perfield-run)")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -45,7 +45,7 @@ def execute(arguments: argparse.Namespace) -> int:
     with _progress() as progress:
         imported = import_trace(
             arguments.trace,
-            arguments.output,
+            arguments.run_directory,
             step_region=arguments.step_region,
             regions=None
             if regions is None

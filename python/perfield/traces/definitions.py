@@ -34,11 +34,13 @@ class TraceRank:
 class TraceRegion:
     """A region of the trace.
 
+    symbol : its name in the program file, "" if not known.
     call : the number of the call (of calls.def) that a function of MPI counts as, else 0. is_code : it is a
     piece of the program, and no call of MPI or of files and nothing that the recording tool made up.
     """
 
     name: str
+    symbol: str
     file: str
     line: int
     call: int
@@ -205,7 +207,8 @@ class _Definitions:
         is_mpi = name.startswith("MPI_") and region.paradigm == self.otf2.Paradigm.MPI
         made_up = region.region_role in (roles.ARTIFICIAL, roles.FILE_IO, roles.FILE_IO_METADATA)
         call = _MPI_FUNCTIONS.get(name, 0) if is_mpi else 0
-        return TraceRegion(name, file, region.begin_line_number or 0, call, not is_mpi and not made_up)
+        line, is_code = region.begin_line_number or 0, not is_mpi and not made_up
+        return TraceRegion(name, region.canonical_name or "", file, line, call, is_code)
 
     def _sources(self) -> list[str]:
         paradigms = {paradigm.identification for paradigm in self.definitions.io_paradigms}

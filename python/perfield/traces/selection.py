@@ -21,12 +21,11 @@ class RegionChoice:
     def __init__(self, trace: Trace, regions: Sequence[str], step_region: str, max_regions: int = 4096):
         self.step_region, self.max_regions = step_region, max_regions
         self.name_of: dict[int, str] = {}
-        everything = "*" in regions
         for number, region in trace.regions.items():
             if region.is_code:
-                chosen = _bridge.region_of(_bridge.function_names(region.name), list(regions), step_region)
-                if chosen or everything:
-                    self.name_of[number] = chosen or region.name
+                chosen = _bridge.region_of(region.name, region.symbol, list(regions), step_region)
+                if chosen:
+                    self.name_of[number] = chosen
         self._definitions = trace.regions
         self.step_regions = frozenset(
             number for number, name in self.name_of.items() if step_region and name == step_region

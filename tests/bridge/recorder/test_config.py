@@ -259,6 +259,7 @@ def test_no_counter_could_be_mistaken_for_another_one_of_a_longer_region():
 
 def test_every_counter_that_can_be_chosen_is_documented(load):
     text = (REPOSITORY / "docs/counters.md").read_text()
-    for name in re.findall(r"^PERFIELD_COUNTER\((\w+),", COUNTERS.read_text(), re.M):
-        assert f"`{name}`" in text
-        assert load(PERFIELD_COUNTERS=name)[1] == []
+    names = re.findall(r"^PERFIELD_COUNTER\((\w+),", COUNTERS.read_text(), re.M)
+    assert [name for name in names if f"`{name}`" not in text] == []
+    for first in range(0, len(names), 8):
+        assert load(PERFIELD_COUNTERS=",".join(names[first : first + 8]))[1] == []

@@ -273,6 +273,17 @@ def test_function_is_chosen_by_any_of_its_names(play, chosen):
     assert sum(counts(run).values()) == 3
 
 
+def test_functions_that_nobody_named_are_called_without_their_types(play):
+    overloads = (
+        "region 16 flow::Solver::advance(double) _ZN4flow6Solver7advanceEd\n"
+        "region 24 flow::Solver::advance(int) _ZN4flow6Solver7advanceEi\n"
+        "region 32 hand_made(again)\n"
+    )
+    run, _ = play(f"{overloads}init_mpp\nenter 16\nexit 16\nenter 24\nexit 24\nenter 32\nexit 32\n")
+    assert {region.name for region in run.regions} == {"flow::Solver::advance", "hand_made(again)"}
+    assert counts(run)["flow__Solver__advance_count"] == 2
+
+
 def test_step_region_that_never_occurs_is_told_and_the_run_is_one_frame(play):
     run, result = play(SOLVER, step_region="time_stepp")
     assert result.stderr.count("the region time_stepp (step_region) never ended") == 1
