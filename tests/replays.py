@@ -41,7 +41,8 @@ def trace() -> Trace:
     regions = {number: TraceRegion(name, "", "flow.f90", 7, 0, True) for number, name in names.items()}
     regions[FWRITE] = TraceRegion("fwrite", "", "", 0, 0, False)
     calls = _bridge.mpi_functions()
-    regions |= {number: TraceRegion(name, "", "", 0, calls.get(name, 0), False) for name, number in MPI.items()}
+    for name, number in MPI.items():
+        regions[number] = TraceRegion(name, "", "", 0, calls.get(name, 0), False)
     peers = Peers({WORLD: (range(4),), REVERSED: ((3, 2, 1, 0),), SELF: (None,), BRIDGE: ((0, 1), (2, 3))})
     ranks = [TraceRank(rank, "node0", 0, (MASTER, OTHER)) for rank in range(4)]
     return Trace(

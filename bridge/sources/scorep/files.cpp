@@ -130,15 +130,12 @@ void end_operation() noexcept {
 }
 
 void set_file_events(Event* events) noexcept {
-  const auto set = [events](EventPlace place, auto* function) {
-    events[place] = reinterpret_cast<Event>(function);
-  };
-  set(kFlushBegin, begin_flush);
-  set(kFlushEnd, end_flush);
-  set(kIoBegin, begin);
-  set(kIoIssued, issue);
-  set(kIoComplete, complete);
-  set(kIoCancelled, cancel);
+  set(events, kFlushBegin, begin_flush);
+  set(events, kFlushEnd, end_flush);
+  set(events, kIoBegin, begin);
+  set(events, kIoIssued, issue);
+  set(events, kIoComplete, complete);
+  set(events, kIoCancelled, cancel);
 }
 
 }  // namespace perfield::scorep

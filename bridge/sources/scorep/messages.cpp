@@ -112,18 +112,15 @@ void initialized() noexcept {
 }
 
 void set_message_events(Event* events) noexcept {
-  const auto set = [events](EventPlace place, auto* function) {
-    events[place] = reinterpret_cast<Event>(function);
-  };
-  set(kMpiSend, send);
-  set(kMpiReceive, receive);
-  set(kMpiCollectiveEnd, end_collective);
-  set(kMpiIsend, isend);
-  set(kMpiIreceive, ireceive);
-  set(kRmaPut, put);
-  set(kRmaGet, get);
-  set(kRmaAtomic, change);
-  set(kMpiCollectiveComplete, complete_collective);
+  set(events, kMpiSend, send);
+  set(events, kMpiReceive, receive);
+  set(events, kMpiCollectiveEnd, end_collective);
+  set(events, kMpiIsend, isend);
+  set(events, kMpiIreceive, ireceive);
+  set(events, kRmaPut, put);
+  set(events, kRmaGet, get);
+  set(events, kRmaAtomic, change);
+  set(events, kMpiCollectiveComplete, complete_collective);
 }
 
 }  // namespace perfield::scorep

@@ -150,15 +150,12 @@ void exit_context(Location* location, uint64_t stamp, Handle context, Handle, ui
 
 template <Mode mode>
 void set_events(Event* events) noexcept {
-  const auto set = [events](EventPlace place, auto* function) {
-    events[place] = reinterpret_cast<Event>(function);
-  };
-  set(kEnableRecording, enable_recording);
-  set(kDisableRecording, disable_recording);
-  set(kEnterRegion, enter_region<mode>);
-  set(kExitRegion, exit_region);
-  set(kCallingContextEnter, enter_context<mode>);
-  set(kCallingContextExit, exit_context);
+  set(events, kEnableRecording, enable_recording);
+  set(events, kDisableRecording, disable_recording);
+  set(events, kEnterRegion, enter_region<mode>);
+  set(events, kExitRegion, exit_region);
+  set(events, kCallingContextEnter, enter_context<mode>);
+  set(events, kCallingContextExit, exit_context);
 }
 
 }  // namespace

@@ -63,6 +63,12 @@ enum EventPlace {
   kEvents = 83
 };
 
+// Enters a function into the array of events.
+template <class Function>
+void set(Event* events, EventPlace place, Function* function) noexcept {
+  events[place] = reinterpret_cast<Event>(function);
+}
+
 // Places in the struct of callbacks, which is one pointer after the other.
 enum CallbackPlace {
   kIpcGetSize = 1,

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// shard_fold.cpp - reading what a thread has counted from the one that closes a step. A region's
+// value at a moment is what it has completed plus the open part of those entered now; steps are
+// differences of such values, so errors never add up.
+#include <algorithm>
+
+#include "recorder/region_counts.hpp"
+#include "recorder/shard.hpp"
+
+namespace perfield {
+namespace {
+
+constexpr auto relaxed = std::memory_order_relaxed;
+
+}  // namespace
+
+void Shard::fold(uint64_t now, uint32_t n_regions) noexcept {
+  uint64_t since = activity->since_ticks.load(relaxed);
+  uint64_t period = activity->period.load(relaxed);
+
+  for (uint32_t r = 0; r < n_regions; ++r) {
+    RegionValues& closed = closed_regions[r];
+    RegionValues& carry = carry_regions[r];
+    uint64_t count = regions[r].count.get();
+    carry.count += count - closed.count;
+    closed.count = count;
+    carry.inclusive += growth(regions[r].inclusive.get(), closed.inclusive);
+    carry.self += growth(regions[r].self.get(), closed.self);
+  }
+  if (RegionCounts* c = counts.load(std::memory_order_acquire)) c->fold(*this, n_regions, period);
+  // The open part of regions that are entered now.
+  int32_t d = std::min(depth.load(std::memory_order_acquire), kStackDepth);
+  for (int32_t i = 0; i < d; ++i) {
+    const Frame& f = stack[i];
+    if (!f.counted.load(relaxed)) continue;
+    uint32_t id = f.id.load(relaxed);
+    if (id >= n_regions) continue;
+    uint64_t begin = std::max(f.entered.load(relaxed), since);
+    uint64_t until = now;  // own time ends where the next inner region that is counted begins
+    for (int32_t j = i + 1; j < d; ++j) {
+      if (stack[j].counted.load(relaxed)) {
+        until = std::max(stack[j].entered.load(relaxed), since);
+        break;
+      }
+    }
+    uint64_t inner = f.children_period.load(relaxed) == period ? f.children.load(relaxed) : 0;
+    if (is_outermost(i)) carry_regions[id].inclusive += growth(now, begin);
+    carry_regions[id].self += growth(growth(until, begin), inner);
+  }
+
+  uint32_t n = n_messages.load(std::memory_order_acquire);
+  for (uint32_t i = first_message(); i < n; ++i) {
+    Message& m = messages[i];
+    uint64_t count = m.count.get();
+    if (count == m.closed_count) continue;
+    uint64_t bytes = m.bytes.get(), empty = m.empty.get();
+    m.carry_count += count - m.closed_count;
+    m.carry_bytes += bytes - m.closed_bytes;
+    m.carry_empty += empty - m.closed_empty;
+    if (m.largest_period.get() == period)
+      m.carry_largest = std::max(m.carry_largest, m.largest.get());
+    m.closed_count = count;
+    m.closed_bytes = bytes;
+    m.closed_empty = empty;
+  }
+
+  for (uint32_t word = 0; word < PERFIELD_CALL_LIMIT / 64; ++word) {
+    for (uint64_t bits = touched_calls[word].load(relaxed); bits; bits &= bits - 1) {
+      uint32_t c = word * 64 + uint32_t(__builtin_ctzll(bits));
+      CallValues now_at = {calls[c].count.get(), calls[c].ticks.get(), calls[c].bytes_out.get(),
+                           calls[c].bytes_in.get()};
+      carry_calls[c].count += now_at.count - closed_calls[c].count;
+      carry_calls[c].ticks += now_at.ticks - closed_calls[c].ticks;
+      carry_calls[c].bytes_out += now_at.bytes_out - closed_calls[c].bytes_out;
+      carry_calls[c].bytes_in += now_at.bytes_in - closed_calls[c].bytes_in;
+      closed_calls[c] = now_at;
+    }
+  }
+  // The open part of a call that the thread is inside; what follows is credited by leaving it.
+  uint64_t begun = call_since.load(std::memory_order_acquire);
+  if (begun && begun < now && call_since.compare_exchange_strong(begun, now, relaxed))
+    carry_calls[open_call.load(relaxed)].ticks += now - begun;
+  else
+    begun = 0;
+  fold_inside(n_regions, now, begun);
+}
+
+void Shard::open(uint64_t now, uint32_t n_regions) noexcept {
+  if (RegionCounts* c = counts.load(std::memory_order_acquire))
+    c->open(*this, n_regions, activity->period.load(relaxed));
+  uint64_t begun = call_since.load(relaxed);
+  if (begun) call_since.compare_exchange_strong(begun, now, relaxed);
+  for (uint32_t r = 0; r < n_regions; ++r) {
+    closed_regions[r].inclusive = regions[r].inclusive.get();
+    closed_regions[r].self = regions[r].self.get();
+  }
+  inside.open(n_regions);
+}
+
+}  // namespace perfield
