@@ -29,8 +29,8 @@ Preload choose_preload(const std::string& program, const Config& config);
 // an earlier perfield-exec has put there is replaced.
 std::string preload_list(const Preload& preload, std::string* added);
 
-// Variables by which libraries that tell tools what they do load ours, by themselves: (name, value).
-// Those that the user has set, for another tool, are left out.
+// Variables by which libraries that tell tools what they do load ours, by themselves: (name,
+// value). Those that the user has set, for another tool, are left out.
 std::vector<std::pair<std::string, std::string>> tool_variables();
 
 }  // namespace perfield

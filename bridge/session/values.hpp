@@ -29,7 +29,8 @@ class StepValues {
   // Looks at the step that is open; at the one closed last if nothing was counted since.
   void look(Recorder& recorder, const StepBody& so_far, size_t room);
 
-  // has_mpi, has_io: MPI, and files, are measured in this process. The texts live as long as the process.
+  // has_mpi, has_io: MPI, and files, are measured in this process. The texts live as long as the
+  // process.
   std::vector<perfield_value> fields(Recorder& recorder, int rank, int size, bool has_mpi,
                                      bool has_io, DevicesTold devices);
   std::vector<perfield_region_value> regions(Recorder& recorder) const;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// cupti_host.c - a stand-in for libcupti in tests: hands over records that the test makes, in CUPTI's
-// own types, when its buffers are flushed. With FAILING in the environment nothing can be enabled.
+// cupti_host.c - a stand-in for libcupti in tests: hands over records that the test makes, in
+// CUPTI's own types, when its buffers are flushed. With FAILING in the environment nothing can be
+// enabled.
 #include <cupti.h>
 #include <stdlib.h>
 #include <string.h>

@@ -32,7 +32,8 @@ static struct {
   void (*start_profile_section)(uint32_t);
   void (*stop_profile_section)(uint32_t);
   void (*destroy_profile_section)(uint32_t);
-  void (*begin_deep_copy)(Space, const char*, const void*, Space, const char*, const void*, uint64_t);
+  void (*begin_deep_copy)(Space, const char*, const void*, Space, const char*, const void*,
+                          uint64_t);
   void (*end_deep_copy)(void);
 } tool;
 
