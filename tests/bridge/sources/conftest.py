@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
@@ -15,9 +16,13 @@ from pathlib import Path
 
 import pytest
 
+import perfield
+
 ROOT = Path(__file__).resolve().parents[3]
 PMPI = ROOT / "bridge/sources/pmpi"
 PROGRAMS = Path(__file__).resolve().parent / "programs"
+SCORE_P = Path(__file__).resolve().parent / "scorep_host/host.c"
+LIBRARIES = Path(perfield.__file__).parent / "lib"
 
 
 def load(path: Path):
@@ -170,5 +175,31 @@ def measure(mpi, build_c, bin_dir):
         result = mpi.run(n, bin_dir / "perfield-exec", program, *arguments, env=env)
         assert result.returncode == 0, f"{name} failed:\n{result.stdout}\n{result.stderr}"
         return read_counted(result.cwd / "perfield-run"), result
+
+    return run
+
+
+@pytest.fixture
+def score_p_plays(build_c, plain_environment, tmp_path):
+    """score_p_plays(script, *arguments, **environment): what the stand-in for Score-P says of a script.
+
+    arguments : the plugin's name, the interface's version and the number of callbacks that it has. The run
+    directory is tmp_path / "perfield-run".
+    """
+    host = build_c(SCORE_P, "-ldl", "-lpthread", mpi=False)
+
+    def run(script: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess:
+        result = subprocess.run(
+            [host, *map(str, arguments)],
+            env={**plain_environment, "LD_LIBRARY_PATH": os.fspath(LIBRARIES), **environment},
+            input=script,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert result.returncode == 0, result.stderr
+        return result
 
     return run

@@ -13,7 +13,7 @@ HERE = Path(__file__).resolve().parent
 BRIDGE = HERE.parents[2] / "bridge"
 SOURCES = [
     HERE / "programs/function_races.cpp",
-    *(BRIDGE / "sources" / name for name in ("functions.cpp", "function_choice.cpp", "function_symbols.cpp")),
+    *(BRIDGE / "sources/functions" / name for name in ("functions.cpp", "choice.cpp", "symbols.cpp")),
 ]
 WATCHED = ["g++", "-std=c++17", "-O1", "-g", "-fsanitize=thread"]
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -22,28 +21,15 @@ EXPECTED = {"main_count": 1, "time_step_count": 10, "flux_edge_count": 10, "flux
 
 
 @pytest.fixture
-def play(build_c, plain_environment, tmp_path):
+def play(score_p_plays, tmp_path):
     """play(script, *arguments, **configuration): what the plugin makes of a script for the host.
 
-    arguments : the plugin's name, the interface's version and the number of callbacks that the host
-    has. configuration : keys of perfield. Returns (perfield.Run, finished host).
+    arguments : see score_p_plays. configuration : keys of perfield. Returns (perfield.Run, finished host).
     """
-    host = build_c(HOST, "-ldl", "-lpthread", mpi=False)
 
     def run(script: str, *arguments: object, **configuration: str):
         environment = {f"PERFIELD_{key.upper()}": value for key, value in configuration.items()}
-        environment["LD_LIBRARY_PATH"] = os.fspath(LIBRARIES)
-        result = subprocess.run(
-            [host, *map(str, arguments)],
-            env={**plain_environment, **environment},
-            input=script,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert result.returncode == 0, result.stderr
+        result = score_p_plays(script, *arguments, **environment)
         return perfield.open(tmp_path / "perfield-run"), result
 
     return run

@@ -7,7 +7,6 @@ A stand-in for Score-P plays them to it, with ranks as they are numbered in each
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -40,23 +39,11 @@ START = DEFINITIONS + call("MPI_Init", "init_mpp", f"end_collective {WORLD} -1 1
 
 
 @pytest.fixture
-def play(build_c, plain_environment, counted_in, tmp_path):
+def play(score_p_plays, counted_in, tmp_path):
     """play(script, **environment): what rank 2 of 4 counts of it; (Counted, what it says)."""
-    host = build_c(HOST, "-ldl", "-lpthread", mpi=False)
 
     def run(script: str, **environment: str):
-        places = {"RANK": str(RANK), "SIZE": str(SIZE), "LD_LIBRARY_PATH": os.fspath(LIBRARIES)}
-        result = subprocess.run(
-            [host],
-            env={**plain_environment, **places, **environment},
-            input=script,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert result.returncode == 0, result.stderr
+        result = score_p_plays(script, RANK=str(RANK), SIZE=str(SIZE), **environment)
         return counted_in(tmp_path / "perfield-run"), result.stderr
 
     return run

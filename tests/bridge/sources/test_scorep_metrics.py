@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -37,16 +36,11 @@ def counters_in(run: Path) -> dict[tuple[str, str], int]:
 
 
 @pytest.fixture
-def play(build_c, plain_environment, tmp_path):
+def play(score_p_plays, tmp_path):
     """play(script, *arguments): (region, counter) -> value, of what the host plays to the plugin."""
-    host = build_c(HERE / "scorep_host/host.c", "-ldl", "-lpthread", mpi=False)
 
     def run(script: str, *arguments: object) -> dict[tuple[str, str], int]:
-        environment = {**plain_environment, "LD_LIBRARY_PATH": os.fspath(LIBRARIES)}
-        command = [host, *map(str, arguments)]
-        subprocess.run(
-            command, env=environment, input=script, cwd=tmp_path, check=True, text=True, timeout=60
-        )
+        score_p_plays(script, *arguments)
         return counters_in(tmp_path / "perfield-run")
 
     return run

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// function_choice.hpp - which functions of a running program are regions, by their addresses. Files
+// choice.hpp - which functions of a running program are regions, by their addresses. Files
 // are looked at when they are loaded with the program or, if it loads them later, when the first of
 // their functions is entered; so a function that is no region costs a look at its page,
 // and one more where others of that page are chosen.
@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "sources/address_map.hpp"
+#include "sources/functions/address_map.hpp"
 
 namespace perfield {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// function_symbols.hpp - the files that a running program consists of, where the loader has put
+// symbols.hpp - the files that a running program consists of, where the loader has put
 // them, and their functions by address, from the symbols in the files.
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// function_symbols.cpp - see function_symbols.hpp. The loader tells which files are loaded, and
+// symbols.cpp - see symbols.hpp. The loader tells which files are loaded, and
 // where.
-#include "sources/function_symbols.hpp"
+#include "sources/functions/symbols.hpp"
 
 #include <link.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// function_choice.cpp - see function_choice.hpp. Files are read, and names compared, without a lock
+// choice.cpp - see choice.hpp. Files are read, and names compared, without a lock
 // of ours, so that nobody who holds one of the loader's or of the program's waits for it.
-#include "sources/function_choice.hpp"
+#include "sources/functions/choice.hpp"
 
 #include <pthread.h>
 
@@ -12,7 +12,7 @@
 
 #include "recorder/events.h"
 #include "recorder/functions.h"
-#include "sources/function_symbols.hpp"
+#include "sources/functions/symbols.hpp"
 
 namespace perfield {
 namespace {

@@ -14,7 +14,7 @@
 #include "include/perfield.h"
 #include "recorder/events.h"
 #include "recorder/functions.h"
-#include "sources/function_choice.hpp"
+#include "sources/functions/choice.hpp"
 
 namespace {
 
