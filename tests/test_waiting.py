@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   perfield_region flux = perfield_region_define("flux", __FILE__, __LINE__);
+  MPI_Barrier(MPI_COMM_WORLD); /* the first step, too */
   perfield_initialize();
   for (int step = 0; step < 2; step++) {
     perfield_region_begin(flux);

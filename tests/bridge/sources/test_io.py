@@ -353,7 +353,7 @@ def test_time_is_that_of_calls_that_reach_the_system_and_no_time_of_computing(co
     waits, works = run.frame(1).values, run.frame(2).values
     assert 0.14 < waits["io_time_s"][0] <= waits["step_time_s"][0]
     assert waits["compute_time_s"][0] == pytest.approx(waits["step_time_s"][0] - waits["io_time_s"][0])
-    assert works["io_time_s"][0] < 0.01 < 0.03 <= works["compute_time_s"][0]
+    assert works["io_time_s"][0] < 0.03 <= works["compute_time_s"][0]
 
 
 def test_what_perfield_writes_itself_is_not_the_programs(counted):
