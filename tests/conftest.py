@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -97,6 +98,11 @@ def run_command(
     result = Completed(command, process.returncode, out, err)
     result.cwd = Path(cwd)
     return result
+
+
+def exports(text: str) -> dict[str, str]:
+    """The variables of `export NAME='value'` lines."""
+    return dict(shlex.split(line)[1].split("=", 1) for line in text.splitlines())
 
 
 @pytest.fixture(scope="session")

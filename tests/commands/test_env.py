@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import shlex
-
-from conftest import run_command
+from conftest import exports, run_command
 
 SHOW = ["sh", "-c", "env | grep -E '^(LD_PRELOAD|PERFIELD_|KOKKOS_|CUDA_INJECTION)' | sort"]
 
@@ -13,7 +11,7 @@ SHOW = ["sh", "-c", "env | grep -E '^(LD_PRELOAD|PERFIELD_|KOKKOS_|CUDA_INJECTIO
 def test_the_lines_are_what_perfield_exec_sets(perfield_cli, bin_dir, tmp_path):
     printed = perfield_cli("env", "sh", cwd=tmp_path)
     assert (printed.returncode, printed.stderr) == (0, "")
-    lines = dict(shlex.split(line)[1].split("=", 1) for line in printed.stdout.splitlines())
+    lines = exports(printed.stdout)
     run = {name: lines[name] for name in ("PERFIELD_RUN", "PERFIELD_RUN_ID")}
     given = run_command([bin_dir / "perfield-exec", *SHOW], run, tmp_path, 120)
     assert dict(line.split("=", 1) for line in given.stdout.splitlines()) == lines

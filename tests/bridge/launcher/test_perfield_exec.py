@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from conftest import exports
 
 HELLO = '#include <stdio.h>\nint main(void) { puts("hello"); return 3; }\n'
 BOTH = ["libperfield_openmpi_mpi3.so", "libperfield_mpich_mpi3.so"]  # where the MPI cannot be known
@@ -43,11 +43,6 @@ def here(tmp_path):
     folder = tmp_path / "here"
     folder.mkdir()
     return folder
-
-
-def exports(text: str) -> dict[str, str]:
-    """The variables of `export NAME='value'` lines."""
-    return dict(shlex.split(line)[1].split("=", 1) for line in text.splitlines())
 
 
 def preloaded(result: subprocess.CompletedProcess) -> list[str]:

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
+from conftest import exports
 
 import perfield
 
@@ -32,11 +32,6 @@ def program(tmp_path) -> Path:
         command = ["gcc", "-x", "c", *words[:at], "-", "-x", "none", *words[at:]]
         subprocess.run(list(map(str, command)), input=text, text=True, check=True)
     return program
-
-
-def exports(text: str) -> dict[str, str]:
-    """The variables of export lines."""
-    return dict(shlex.split(line)[1].split("=", 1) for line in text.splitlines())
 
 
 def test_program_of_score_p_gets_the_plugin(execute, program):

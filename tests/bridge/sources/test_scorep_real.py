@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import exports
 
 import perfield
 
@@ -51,7 +51,7 @@ def test_alone_it_counts_unknown_peers_exactly_and_its_two_lines_cure_that(with_
     assert sent(counted_in(result.cwd / "perfield-run")) == AROUND | STUBS
     lines = [line for line in result.stderr.splitlines() if line.startswith("export ")]
     assert len(lines) == 2
-    cure = dict(shlex.split(line)[1].split("=", 1) for line in lines)
+    cure = exports("\n".join(lines))
     result = mpirun(RANKS, program, env={**ALONE, **cure})
     assert result.returncode == 0, result.stderr
     assert sent(counted_in(result.cwd / "perfield-run")) == AROUND | BACKWARDS
@@ -61,8 +61,7 @@ def test_export_lines_of_perfield_env_do_what_perfield_run_does(
     with_scorep, perfield_cli, mpirun, counted_in, tmp_path
 ):
     program = with_scorep(PROGRAMS / "reversed_ranks.c")
-    lines = perfield_cli("env", "--scorep", program, cwd=tmp_path).stdout.splitlines()
-    env = dict(shlex.split(line)[1].split("=", 1) for line in lines)
+    env = exports(perfield_cli("env", "--scorep", program, cwd=tmp_path).stdout)
     result = mpirun(RANKS, program, env={**QUIET, **env}, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     counted = counted_in(tmp_path / "perfield-run")
@@ -100,7 +99,7 @@ int main(int argc, char **argv) {
     assert "calls functions of perfield.h, which it cannot find" in result.stderr
     assert len(perfield.open(result.cwd / "perfield-run")) == 1  # the whole run
     lines = [line for line in result.stderr.splitlines() if line.startswith("export ")]
-    cure = dict(shlex.split(line)[1].split("=", 1) for line in lines)
+    cure = exports("\n".join(lines))
     result = mpirun(1, program, env={**ALONE, **cure})
     assert "perfield: " not in result.stderr
     assert perfield.open(result.cwd / "perfield-run").frame(0).label == 7
