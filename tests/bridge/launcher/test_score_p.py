@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,22 +15,13 @@ PLUGIN_VARIABLES = ("SCOREP_SUBSTRATE_PLUGINS", "LD_LIBRARY_PATH")
 
 
 @pytest.fixture
-def program(tmp_path) -> Path:
+def program(build_c) -> Path:
     """A program that needs a library of Score-P's name, and asks for the hooks of compiled functions."""
-    library, program = tmp_path / "libscorep_measurement.so", tmp_path / "program"
-    source = "void __cyg_profile_func_enter(void *a, void *b);\n"
-    calls = (
-        "void __cyg_profile_func_enter(void *, void *);\nint main(void) { __cyg_profile_func_enter(0, 0); }\n"
-    )
-    hook = "void __cyg_profile_func_enter(void *a, void *b) {}\n"
-    for text, words in (
-        (source + hook, ["-shared", "-fPIC", "-o", library]),
-        (calls, ["-o", program, "-L", tmp_path, "-lscorep_measurement", f"-Wl,-rpath,{tmp_path}"]),
-    ):
-        at = words.index("-o") + 2
-        command = ["gcc", "-x", "c", *words[:at], "-", "-x", "none", *words[at:]]
-        subprocess.run(list(map(str, command)), input=text, text=True, check=True)
-    return program
+    hook = "void __cyg_profile_func_enter(void *a, void *b)"
+    library = build_c(hook + " {}\n", "-shared", "-fPIC", name="libscorep_measurement.so.c", mpi=False)
+    needed = f"-L{library.parent}", "-lscorep_measurement", f"-Wl,-rpath,{library.parent}"
+    calls = hook + ";\nint main(void) { __cyg_profile_func_enter(0, 0); }\n"
+    return build_c(calls, *needed, mpi=False)
 
 
 def test_program_of_score_p_gets_the_plugin(execute, program):
