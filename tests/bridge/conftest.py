@@ -57,16 +57,25 @@ def plain_environment(bin_dir: Path) -> dict[str, str]:
 
 @pytest.fixture
 def execute(plain_environment: dict[str, str], tmp_path: Path) -> Callable[..., subprocess.CompletedProcess]:
-    """execute(*argv, env={}, cwd=tmp_path): runs a command in that environment, output as text."""
+    """execute(*argv, env={}, cwd=tmp_path, input=None, timeout=120): runs a command in that environment,
+    input and output as text.
+    """
 
-    def run(*argv: object, env: dict[str, str] | None = None, cwd: Path = tmp_path):
+    def run(
+        *argv: object,
+        env: dict[str, str] | None = None,
+        cwd: Path = tmp_path,
+        input: str | None = None,
+        timeout: float = 120,
+    ):
         return subprocess.run(
             [str(word) for word in argv],
             env={**plain_environment, **(env or {})},
             cwd=cwd,
+            input=input,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=timeout,
             check=False,
         )
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import shutil
 import subprocess
@@ -22,7 +21,8 @@ ROOT = Path(__file__).resolve().parents[3]
 PMPI = ROOT / "bridge/sources/pmpi"
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 SCORE_P = Path(__file__).resolve().parent / "scorep_host/host.c"
-LIBRARIES = Path(perfield.__file__).parent / "lib"
+SCORE_P_LINKS = ("-ldl", "-lpthread")
+SCORE_P_FINDS = {"LD_LIBRARY_PATH": str(Path(perfield.__file__).parent / "lib")}  # the plugin
 
 
 def load(path: Path):
@@ -180,25 +180,37 @@ def measure(mpi, build_c, bin_dir):
 
 
 @pytest.fixture
-def score_p_plays(build_c, plain_environment, tmp_path):
+def score_p_plays(build_c, execute):
     """score_p_plays(script, *arguments, **environment): what the stand-in for Score-P says of a script.
 
     arguments : the plugin's name, the interface's version and the number of callbacks that it has. The run
     directory is tmp_path / "perfield-run".
     """
-    host = build_c(SCORE_P, "-ldl", "-lpthread", mpi=False)
+    host = build_c(SCORE_P, *SCORE_P_LINKS, mpi=False)
 
     def run(script: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess:
-        result = subprocess.run(
-            [host, *map(str, arguments)],
-            env={**plain_environment, "LD_LIBRARY_PATH": os.fspath(LIBRARIES), **environment},
-            input=script,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        result = execute(host, *arguments, env={**SCORE_P_FINDS, **environment}, input=script, timeout=60)
+        assert result.returncode == 0, result.stderr
+        return result
+
+    return run
+
+
+@pytest.fixture
+def score_p_ranks_play(build_c, mpirun, bin_dir, tmp_path):
+    """score_p_ranks_play(script, mpi=None, **environment): what three ranks below perfield-exec say of it.
+
+    mpi : the Mpi of whose programs the stand-in is one; else it knows rank and size alone, of Open MPI's
+    launcher. The run directory is tmp_path / "perfield-run".
+    """
+
+    def run(script: str, mpi=None, **environment: str) -> subprocess.CompletedProcess:
+        host = build_c(SCORE_P, *SCORE_P_LINKS, *(["-DWITH_MPI"] if mpi else []), mpi=bool(mpi), by=mpi)
+        (tmp_path / "script").write_text(script)
+        ranks = "" if mpi else "RANK=$OMPI_COMM_WORLD_RANK SIZE=$OMPI_COMM_WORLD_SIZE"
+        command = f"{ranks} exec {bin_dir}/perfield-exec {host} < script"
+        start = mpi.run if mpi else mpirun
+        result = start(3, "sh", "-c", command, env={**SCORE_P_FINDS, **environment}, cwd=tmp_path)
         assert result.returncode == 0, result.stderr
         return result
 

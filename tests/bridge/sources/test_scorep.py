@@ -3,15 +3,9 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
 import perfield
-
-HOST = Path(__file__).resolve().parent / "scorep_host/host.c"
-LIBRARIES = Path(perfield.__file__).parent / "lib"
 
 # Ten steps of a solver, in each of which `flux` is entered twice, once from within `flux_edge`.
 STEP = "enter 40\nenter 88\nenter 120\nexit 120\nexit 88\nenter 120\nexit 120\nexit 40\n"
@@ -155,26 +149,15 @@ def test_long_name_is_cut(play):
     assert "n" * 1000 in {region.name for region in run.regions}
 
 
-def test_rank_and_size_are_those_that_scorep_tells(build_c, mpirun, bin_dir, tmp_path):
-    host = build_c(HOST, "-ldl", "-lpthread", mpi=False)
-    (tmp_path / "script").write_text(SOLVER)
-    ranks = "RANK=$OMPI_COMM_WORLD_RANK SIZE=$OMPI_COMM_WORLD_SIZE"
-    command = f"{ranks} exec {bin_dir}/perfield-exec {host} < script"
-    environment = {"LD_LIBRARY_PATH": os.fspath(LIBRARIES), "PERFIELD_STEP_REGION": "time_step"}
-    result = mpirun(3, "sh", "-c", command, env=environment, cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
+def test_rank_and_size_are_those_that_scorep_tells(score_p_ranks_play, tmp_path):
+    score_p_ranks_play(SOLVER, PERFIELD_STEP_REGION="time_step")
     run = perfield.open(tmp_path / "perfield-run")
     assert (run.n_ranks, len(run)) == (3, 10)
     assert [frame.values["flux_count"].tolist() for frame in run.frames()] == 10 * [[2, 2, 2]]
 
 
-def test_messages_come_from_the_mpi_wrappers_above_scorep(build_c, mpi, bin_dir, tmp_path):
-    host = build_c(HOST, "-ldl", "-lpthread", "-DWITH_MPI", by=mpi)
-    (tmp_path / "script").write_text(SOLVER)
-    environment = {"LD_LIBRARY_PATH": os.fspath(LIBRARIES), "PERFIELD_STEP_REGION": "time_step"}
-    command = f"exec {bin_dir}/perfield-exec {host} < script"
-    result = mpi.run(3, "sh", "-c", command, env=environment, cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
+def test_messages_come_from_the_mpi_wrappers_above_scorep(score_p_ranks_play, mpi, tmp_path):
+    score_p_ranks_play(SOLVER, mpi, PERFIELD_STEP_REGION="time_step")
     run = perfield.open(tmp_path / "perfield-run")
     assert (run.n_ranks, len(run)) == (3, 10)
     assert sorted(run.setup.messages[["source", "target"]].tolist()) == [(0, 1), (1, 2), (2, 0)]

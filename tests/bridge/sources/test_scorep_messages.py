@@ -6,7 +6,6 @@ A stand-in for Score-P plays them to it, with ranks as they are numbered in each
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +13,6 @@ import pytest
 
 import perfield
 
-HOST = Path(__file__).resolve().parent / "scorep_host/host.c"
-LIBRARIES = Path(perfield.__file__).parent / "lib"
 RANK, SIZE = 2, 4
 UNKNOWN = -3
 WORLD, REVERSED, WINDOW = 700, 800, 900  # handles
@@ -231,13 +228,9 @@ def test_operation_whose_end_is_lost_does_not_hide_the_calls_of_mpi(play):
     assert counted.ends[RANK]["faults"] == {}
 
 
-def test_events_of_mpi_are_left_to_the_wrappers_where_they_are(build_c, mpi, bin_dir, counted_in, tmp_path):
-    host = build_c(HOST, "-ldl", "-lpthread", "-DWITH_MPI", by=mpi)
+def test_events_of_mpi_are_left_to_the_wrappers_where_they_are(score_p_ranks_play, mpi, counted_in, tmp_path):
     script = DEFINITIONS + "init_mpp\n" + call("MPI_Send", f"send 0 {REVERSED} 7 24")
-    (tmp_path / "script").write_text(script + call("MPI_Put", f"put {WINDOW} 0 400 1"))
-    command = f"exec {bin_dir}/perfield-exec {host} < script"
-    result = mpi.run(3, "sh", "-c", command, env={"LD_LIBRARY_PATH": os.fspath(LIBRARIES)}, cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
+    result = score_p_ranks_play(script + call("MPI_Put", f"put {WINDOW} 0 400 1"), mpi)
     counted = counted_in(tmp_path / "perfield-run")
     assert {key for key in counted.calls if key[1] != "stdio_read"} == {(n, "sendrecv") for n in range(3)}
     assert set(counted.messages) == {(0, "sendrecv", 1), (1, "sendrecv", 2), (2, "sendrecv", 0)}

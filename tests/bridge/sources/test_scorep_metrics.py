@@ -9,11 +9,8 @@ from pathlib import Path
 
 import pytest
 
-import perfield
 import twin
 
-HERE = Path(__file__).resolve().parent
-LIBRARIES = Path(perfield.__file__).parent / "lib"
 FIRST_COUNTER = 16  # of what stands in a step entry's table of what passed inside regions
 
 METRICS = "metric 1 cycles\nmetric 2 load 2\nmetric 3 misses\nmetrics 1 2 3\n"

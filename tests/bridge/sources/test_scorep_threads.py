@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ FLAGS = "-fsanitize=thread -g -O1"
 
 
 @pytest.mark.long
-def test_64_threads_race_for_nothing(plain_environment, tmp_path):
+def test_64_threads_race_for_nothing(execute, tmp_path):
     if shutil.which("cmake") is None or shutil.which("ninja") is None:
         pytest.skip("cmake or ninja is not there to build for ThreadSanitizer")
     build = tmp_path / "build"
@@ -28,7 +27,7 @@ def test_64_threads_race_for_nothing(plain_environment, tmp_path):
         ["cc", *FLAGS.split(), HOST, "-o", tmp_path / "host", "-ldl", "-lpthread"],
     )
     for command in commands:
-        result = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+        result = execute(*command, timeout=600)
         assert result.returncode == 0, result.stdout + result.stderr
 
     # All threads meet new regions at once, while the first one closes steps beside them.
@@ -38,16 +37,8 @@ def test_64_threads_race_for_nothing(plain_environment, tmp_path):
     script = f"region 8 time_step\n{regions}init_mpp\n{step}{crowd}{step}threads 64 2000 16 8\n{step}"
     libraries = ":".join(str(build / "bridge" / part) for part in ("session", "sources/scorep"))
     environment = {"LD_LIBRARY_PATH": libraries, "PERFIELD_STEP_REGION": "time_step"}
-    result = subprocess.run(
-        [tmp_path / "host"],
-        env={**plain_environment, **environment, "TSAN_OPTIONS": "exitcode=66"},
-        input=script,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    environment["TSAN_OPTIONS"] = "exitcode=66"
+    result = execute(tmp_path / "host", env=environment, input=script, timeout=300)
     assert "ThreadSanitizer" not in result.stderr, result.stderr[:20000]
     assert result.returncode == 0, result.stderr
     frames = [*(run := perfield.open(tmp_path / "perfield-run")).frames(), run.setup, run.teardown]
