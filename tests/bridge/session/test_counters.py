@@ -18,8 +18,22 @@ def counted(result, *counters: str) -> None:
     assert not found, result.stderr
 
 
-def test_a_region_counts_the_pages_that_it_touches_first(measured):
-    run, result = measured(
+@pytest.fixture
+def faults(measured):
+    """faults(body, before="", **more): run by `measured`, with pages to touch, whose faults are counted."""
+
+    def run(body: str, before: str = "", **more):
+        found, result = measured(
+            body, before=PAGES + before, env={"PERFIELD_COUNTERS": "page_faults"}, **more
+        )
+        counted(result, "page_faults")
+        return found
+
+    return run
+
+
+def test_a_region_counts_the_pages_that_it_touches_first(faults):
+    run = faults(
         """
       char* memory = pages(1000);
       perfield_initialize();
@@ -28,18 +42,15 @@ def test_a_region_counts_the_pages_that_it_touches_first(measured):
         perfield_begin("idle"); perfield_end("idle");
         perfield_run(s, s);
       }
-    """,
-        before=PAGES,
-        env={"PERFIELD_COUNTERS": "page_faults"},
+    """
     )
-    counted(result, "page_faults")
     assert run.ranks[0]["counters"] == ["page_faults"]
     assert series(run, "touching_page_faults") == [10, 20, 30]
     assert series(run, "idle_page_faults") == [0, 0, 0]
 
 
-def test_a_region_inside_another_counts_for_both_and_a_recursive_one_once(measured):
-    run, result = measured(
+def test_a_region_inside_another_counts_for_both_and_a_recursive_one_once(faults):
+    run = faults(
         """
       char* memory = pages(1000);
       perfield_initialize();
@@ -52,17 +63,14 @@ def test_a_region_inside_another_counts_for_both_and_a_recursive_one_once(measur
         perfield_end("outer");
         perfield_run(s, s);
       }
-    """,
-        before=PAGES,
-        env={"PERFIELD_COUNTERS": "page_faults"},
+    """
     )
-    counted(result, "page_faults")
     assert series(run, "outer_page_faults")[1] == 35
     assert series(run, "inner_page_faults")[1] == 30
 
 
-def test_a_region_that_is_open_where_a_step_closes_has_its_share_in_each(measured):
-    run, result = measured(
+def test_a_region_that_is_open_where_a_step_closes_has_its_share_in_each(faults):
+    run = faults(
         """
       char* memory = pages(1000);
       perfield_initialize();
@@ -72,16 +80,13 @@ def test_a_region_that_is_open_where_a_step_closes_has_its_share_in_each(measure
       touch(memory, 900, 940);
       perfield_end("long");
       perfield_run(4, 4);
-    """,
-        before=PAGES,
-        env={"PERFIELD_COUNTERS": "page_faults"},
+    """
     )
-    counted(result, "page_faults")
     assert series(run, "long_page_faults")[1:] == [60, 60, 60, 40]
 
 
-def test_a_region_that_was_entered_while_paused_counts_from_there_on(measured):
-    run, result = measured(
+def test_a_region_that_was_entered_while_paused_counts_from_there_on(faults):
+    run = faults(
         """
       char* memory = pages(1000);
       perfield_initialize();
@@ -94,16 +99,13 @@ def test_a_region_that_was_entered_while_paused_counts_from_there_on(measured):
       touch(memory, 180, 187);
       perfield_end("long");
       perfield_run(0, 0);
-    """,
-        before=PAGES,
-        env={"PERFIELD_COUNTERS": "page_faults"},
+    """
     )
-    counted(result, "page_faults")
     assert 37 <= series(run, "long_page_faults")[0] < 50  # and some pages of the code of pausing
 
 
-def test_what_threads_count_in_a_region_adds_up_also_where_another_closes_the_step(measured):
-    run, result = measured(
+def test_what_threads_count_in_a_region_adds_up_also_where_another_closes_the_step(faults):
+    run = faults(
         """
       pthread_t threads[3];
       char* memory = pages(1000);
@@ -120,8 +122,7 @@ def test_what_threads_count_in_a_region_adds_up_also_where_another_closes_the_st
       }
       perfield_run(3, 3);
     """,
-        before=PAGES
-        + """
+        before="""
 static pthread_barrier_t all;
 __attribute__((constructor)) static void prepare(void) { pthread_barrier_init(&all, NULL, 4); }
 static void* work_in_thread(void* memory) {
@@ -135,9 +136,7 @@ static void* work_in_thread(void* memory) {
 }
 """,
         flags=("-pthread",),
-        env={"PERFIELD_COUNTERS": "page_faults"},
     )
-    counted(result, "page_faults")
     found = series(run, "shared_page_faults")
     # Beside those pages a thread touches its stack, and perfield's tables.
     assert 60 <= found[0] < 90

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from counting import KERNEL, series
 
+SOLVE = 'perfield_initialize(); perfield_begin("solve"); perfield_end("solve"); perfield_run(0, 0);'
 
-def test_the_program_and_python_are_told_the_same_counts_to_the_last_bit(measured, tmp_path):
+
+def test_the_program_and_python_are_told_the_same_counts_to_the_last_bit(measured):
     run, result = measured(
         """
       perfield_initialize();
@@ -73,7 +75,7 @@ def test_the_dataset_of_a_run_has_its_counters_by_region(measured):
 
 def test_counters_that_do_not_fit_into_one_group_are_counted_in_several(measured):
     run, _ = measured(
-        'perfield_initialize(); perfield_begin("solve"); perfield_end("solve"); perfield_run(0, 0);',
+        SOLVE,
         before="#define ROOM 2\n" + KERNEL,
         env={"PERFIELD_COUNTERS": "branches,instructions,branch_misses,cycles,cache_misses"},
     )
@@ -85,7 +87,7 @@ def test_counters_that_do_not_fit_into_one_group_are_counted_in_several(measured
 
 def test_counters_that_share_the_registers_are_scaled_and_told_to_be_estimates(measured):
     run, result = measured(
-        'perfield_initialize(); perfield_begin("solve"); perfield_end("solve"); perfield_run(0, 0);',
+        SOLVE,
         before="#define SHARING 4\n" + KERNEL,
         env={"PERFIELD_COUNTERS": "instructions"},
     )
@@ -105,7 +107,7 @@ def test_counters_that_share_the_registers_are_scaled_and_told_to_be_estimates(m
 )
 def test_counters_that_a_machine_refuses_have_no_fields_and_are_told_with_the_reason(measured, error, words):
     run, result = measured(
-        'perfield_initialize(); perfield_begin("solve"); perfield_end("solve"); perfield_run(0, 0);',
+        SOLVE,
         before=f"#define KERNEL_REFUSES PERF_TYPE_HARDWARE\n#define KERNEL_ERRNO {error}\n" + KERNEL,
         n=2,
         env={"PERFIELD_COUNTERS": "instructions,page_faults,cycles"},
