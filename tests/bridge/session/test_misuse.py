@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
+from counting import series
+
 import perfield
 
 TWO_STEPS = """
   perfield_begin("work"); perfield_end("work"); perfield_run(0, 0.0);
   perfield_begin("work"); perfield_end("work"); perfield_run(1, 1.0);
 """
-
-
-def counts(run, name="work_count"):
-    """A field of rank 0 in all frames."""
-    return [frame.values[name][0] for frame in run.frames()]
 
 
 def test_calls_before_mpi_init_do_nothing_and_initialize_may_come_first(measured):
@@ -48,7 +45,7 @@ def test_calls_after_mpi_finalize_do_nothing(measured):
       printf("%d\\n", perfield_measuring());
     """)
     assert result.stdout == "0\n"
-    assert counts(run) == [1, 1]
+    assert series(run, "work_count") == [1, 1]
     assert run.state == "finished" and not run.damage
     assert result.stderr.count("perfield open") == 1
 
@@ -62,7 +59,7 @@ def test_initialize_twice_and_finalize_twice_are_as_once(measured):
       perfield_finalize(); perfield_finalize();
       perfield_initialize(); {TWO_STEPS} perfield_finalize();
     """)
-    assert counts(run) == [1, 1, 1, 1]
+    assert series(run, "work_count") == [1, 1, 1, 1]
     assert len([rank for rank in run.ranks if rank]) == 1
     assert result.stderr.count("perfield open") == 1
     assert not run.damage
@@ -77,7 +74,7 @@ def test_mpi_calls_after_perfield_finalize_are_the_programs_own(measured):
       MPI_Barrier(MPI_COMM_WORLD);
       MPI_Finalize();
     """)
-    assert counts(run) == [1, 1]
+    assert series(run, "work_count") == [1, 1]
     assert result.stderr.count("perfield open") == 1
 
 
@@ -125,7 +122,7 @@ def test_an_exception_that_jumps_over_ends_is_healed_at_the_outer_end(measured, 
     result = mpirun(1, bin_dir / "perfield-exec", program)
     assert (result.returncode, result.stdout) == (0, "left in a hurry\n" * 3)
     run = perfield.open(result.cwd / "perfield-run")
-    assert counts(run, "inner_count") == counts(run, "outer_count") == [1, 1, 1]
+    assert series(run, "inner_count") == series(run, "outer_count") == [1, 1, 1]
     for frame in run.frames():
         assert frame.values["inner_time_s"][0] <= frame.values["outer_time_s"][0]
     assert result.stderr.count("perfield: events that could not be right") == 1

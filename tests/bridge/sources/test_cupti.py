@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from counting import series
 
 import perfield
 
@@ -70,8 +71,8 @@ def device(measured, stand_in):
 
 
 def fields(run, name: str) -> list[float]:
-    """A field of rank 0, frame by frame."""
-    return [float(frame.values[f"device_{name}"][0]) for frame in run.frames()]
+    """A field of devices of rank 0 in all frames."""
+    return series(run, f"device_{name}")
 
 
 def test_kernels_and_copies_are_counted_in_the_step_in_which_they_end(device):

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from counting import series
 
 import perfield
 
@@ -71,11 +72,6 @@ def names(run) -> set[str]:
     return {region.name for region in run.regions}
 
 
-def counts(run, field: str) -> list[float]:
-    """A field of rank 0, step by step."""
-    return [float(run.frame(i).values[field][0]) for i in range(len(run))]
-
-
 @pytest.mark.parametrize(
     ("glob", "region", "calls"),
     [
@@ -91,7 +87,7 @@ def test_a_function_is_a_region_by_each_of_its_names(flow, follow, glob, region,
     run, _ = follow(flow, glob)
     assert names(run) == {region}
     (found,) = [known for known in run.regions if known.name == region]
-    assert counts(run, f"{found.field}_count") == [calls] * STEPS
+    assert series(run, f"{found.field}_count") == [calls] * STEPS
 
 
 def test_a_lone_star_chooses_no_function_but_the_step(flow, follow):
@@ -104,7 +100,7 @@ def test_functions_that_are_left_by_an_exception_or_a_jump_keep_the_counts_right
     run, _ = follow(flow, "fail,recover,leap,dive")
     assert len(run) == STEPS
     for function in ("fail", "recover", "leap", "dive"):
-        assert counts(run, f"{function}_count") == [1] * STEPS
+        assert series(run, f"{function}_count") == [1] * STEPS
 
 
 @pytest.mark.parametrize("option", [HOOKS, f"{HOOKS}-after-inlining"])
@@ -116,7 +112,7 @@ def test_clang_s_functions_are_counted_as_those_of_gcc(follow, tmp_path, option)
     subprocess.run(words, cwd=tmp_path, check=True)
     run, _ = follow(tmp_path / "flow", "advance,relax,fail,dive")
     expected = {"advance": CALLS + 1, "relax": CALLS + 1, "fail": 1, "dive": 1}
-    assert {name: counts(run, f"{name}_count") for name in expected} == {
+    assert {name: series(run, f"{name}_count") for name in expected} == {
         name: [calls] * STEPS for name, calls in expected.items()
     }
 
@@ -143,13 +139,13 @@ extern "C" void time_step() {
 def test_each_level_of_a_deep_recursion_is_counted(build_c, follow):
     program = build_c(RECURSION + MAIN, HOOKS, name="recursion.cpp", mpi=False)
     run, _ = follow(program, "deep")
-    assert counts(run, "deep_count") == [1000] * STEPS
+    assert series(run, "deep_count") == [1000] * STEPS
 
 
 def test_functions_of_a_forked_child_are_not_this_rank_s(build_c, follow):
     program = build_c(RECURSION + MAIN, HOOKS, name="recursion.cpp", mpi=False)
     run, _ = follow(program, "relax")
-    assert counts(run, "relax_count") == [2] * STEPS
+    assert series(run, "relax_count") == [2] * STEPS
 
 
 def test_10000_of_100000_functions_are_told_apart(build_c, follow):
@@ -183,7 +179,7 @@ def test_calls_on_all_threads_are_counted(build_c, follow):
     """
     program = build_c(FLOW + body, HOOKS, "-pthread", name="team.cpp", mpi=False)
     run, _ = follow(program, "relax")
-    first, *others = counts(run, "relax_count")
+    first, *others = series(run, "relax_count")
     assert first == CALLS + 1  # what comes before the first step is setup
     assert others == [8000 + CALLS + 1] * (STEPS - 1)
 
@@ -197,7 +193,7 @@ def test_functions_of_the_programs_own_library_are_found(build_c, follow, tmp_pa
     main = 'extern "C" void time_step();\n' + MAIN
     program = build_c(main, *link, name="uses_flow.cpp", mpi=False)
     run, _ = follow(program, "relax")
-    assert counts(run, "relax_count") == [CALLS + 1] * STEPS
+    assert series(run, "relax_count") == [CALLS + 1] * STEPS
 
 
 OPENER = """
@@ -234,8 +230,8 @@ def test_libraries_that_the_program_opens_and_closes_are_followed(build_c, follo
     program = build_c(OPENER + MAIN, HOOKS, name="opener.cpp", mpi=False)
     run, _ = follow(program, "one,two,helper")
     assert names(run) == {"one", "two", "helper"}
-    assert counts(run, "one_count") == counts(run, "two_count") == [CALLS] * STEPS
-    assert counts(run, "helper_count") == [2 * CALLS] * STEPS
+    assert series(run, "one_count") == series(run, "two_count") == [CALLS] * STEPS
+    assert series(run, "helper_count") == [2 * CALLS] * STEPS
 
 
 def test_functions_of_a_library_that_python_loads_are_regions(execute, tmp_path):
@@ -245,7 +241,7 @@ def test_functions_of_a_library_that_python_loads_are_regions(execute, tmp_path)
     result = execute("perfield-exec", sys.executable, "-c", script, env=env)
     assert result.returncode == 0, result.stderr
     run = perfield.open(tmp_path / "perfield-run")
-    assert counts(run, "one_count") == counts(run, "helper_count") == [CALLS]
+    assert series(run, "one_count") == series(run, "helper_count") == [CALLS]
 
 
 def test_threads_that_open_libraries_at_once_lose_no_call(build_c, follow, tmp_path):
@@ -268,14 +264,14 @@ def test_threads_that_open_libraries_at_once_lose_no_call(build_c, follow, tmp_p
         build_plugin(tmp_path, name)
     program = build_c(FLOW + body, HOOKS, "-pthread", name="openers.cpp", mpi=False)
     run, _ = follow(program, "one,two,helper")
-    assert [counts(run, f"{name}_count")[1] for name in ("one", "two", "helper")] == [4000, 4000, 8000]
+    assert [series(run, f"{name}_count")[1] for name in ("one", "two", "helper")] == [4000, 4000, 8000]
 
 
 def test_a_stripped_program_shows_what_it_exports(build_c, follow):
     program = build_c(FLOW + MAIN, HOOKS, "-rdynamic", "-s", name="stripped.cpp", mpi=False)
     run, _ = follow(program, "relax,recover")
     assert names(run) == {"recover"}  # relax is static
-    assert counts(run, "recover_count") == [1] * STEPS
+    assert series(run, "recover_count") == [1] * STEPS
 
 
 FORTRAN = """
@@ -317,8 +313,8 @@ def test_fortran_procedures_are_named_as_in_the_source_or_by_their_symbols(follo
     subprocess.run(argv, cwd=tmp_path, check=True)
     run, _ = follow(tmp_path / "flow", f"inner,{relax}", advance)
     assert names(run) == {relax, "inner"}
-    assert counts(run, f"{relax}_count") == [CALLS] * STEPS
-    assert counts(run, "inner_count") == [1] * STEPS
+    assert series(run, f"{relax}_count") == [CALLS] * STEPS
+    assert series(run, "inner_count") == [1] * STEPS
 
 
 def test_functions_of_an_mpi_program_are_counted_on_each_rank(build_c, mpi, bin_dir):
