@@ -9,6 +9,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -117,8 +118,10 @@ ElfFile read_elf(const std::string& path) {
   }
   read_dynamic(file, segments, directory_of(path), &elf);
   const ElfSymbols exported(file, SHT_DYNSYM);
-  elf.asks_for_hooks = asks_for(exported, "__cyg_profile_func_enter");
-  elf.has_hooks = offers(exported, "__cyg_profile_func_enter");
+  constexpr const char* kHook = "__cyg_profile_func_enter";
+  elf.hooks = offers(exported, kHook)     ? Hooks::offered
+              : asks_for(exported, kHook) ? Hooks::asked
+                                          : Hooks::none;
   return elf;
 }
 
@@ -151,13 +154,12 @@ std::vector<std::string> needed_libraries(const std::string& path, Hooks* hooks)
   std::set<std::string> seen = {"libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1"};
   std::vector<std::string> own_path;  // the program's RPATH also serves the libraries it loads
   std::deque<std::string> files = {path};
-  bool asked = false, offered = false;
+  *hooks = Hooks::none;
   while (!files.empty() && names.size() < kMost) {
     const ElfFile elf = read_elf(files.front());
     files.pop_front();
     if (own_path.empty()) own_path = elf.search_path;
-    asked = asked || elf.asks_for_hooks;
-    offered = offered || elf.has_hooks;
+    *hooks = std::max(*hooks, elf.hooks);
     for (const std::string& name : elf.needed) {
       if (!seen.insert(name).second) continue;
       names.push_back(name);
@@ -169,7 +171,6 @@ std::vector<std::string> needed_libraries(const std::string& path, Hooks* hooks)
         }
     }
   }
-  if (hooks) *hooks = offered ? Hooks::offered : asked ? Hooks::asked : Hooks::none;
   return names;
 }
 

@@ -9,12 +9,15 @@
 
 namespace perfield {
 
+// Whether __cyg_profile_func_enter is to come from elsewhere, or comes from here. Of several files
+// together the largest holds.
+enum class Hooks { none, asked, offered };
+
 struct ElfFile {
   bool is_elf = false;
   bool other_machine = false;    // of another word length or processor than this process
   bool asks_for_loader = false;  // PT_INTERP: without it a program is static
-  bool asks_for_hooks = false;   // __cyg_profile_func_enter is to come from elsewhere
-  bool has_hooks = false;        // it comes from here
+  Hooks hooks = Hooks::none;
   std::vector<std::string> needed;
   std::vector<std::string> search_path;  // RUNPATH or RPATH, with $ORIGIN replaced
 };
@@ -28,9 +31,8 @@ std::string find_program(const std::string& name);
 bool gains_rights(const std::string& path);
 
 // Names of all libraries that loading this file brings, as far as their files can be found.
-// hooks, if given: whether the file or one of them asks_for_hooks, or has_hooks for another tool.
-enum class Hooks { none, asked, offered };
-std::vector<std::string> needed_libraries(const std::string& path, Hooks* hooks = nullptr);
+// hooks: what holds for the file and all of them together.
+std::vector<std::string> needed_libraries(const std::string& path, Hooks* hooks);
 
 // Whether the loader would find a library of that name for this program.
 bool finds_library(const std::string& program, const std::string& name);

@@ -96,10 +96,12 @@ bool prepare(const std::string& program, bool score_p, const std::vector<std::st
   for (const auto& variable : perfield::tool_variables()) environment->push_back(variable);
   const std::string file = configuration_file();
   if (!file.empty()) environment->emplace_back("PERFIELD_CONFIG", file);
-  const std::string plugin = perfield::find_library("libscorep_substrate_perfield.so");
-  if ((score_p || preload.score_p) && !plugin.empty())
-    for (const auto& variable : perfield::score_p_environment(plugin))
-      environment->push_back(variable);
+  if (score_p || preload.score_p) {
+    const std::string plugin = perfield::find_library("libscorep_substrate_perfield.so");
+    if (!plugin.empty())
+      for (const auto& variable : perfield::score_p_environment(plugin))
+        environment->push_back(variable);
+  }
   return true;
 }
 

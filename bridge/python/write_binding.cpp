@@ -8,9 +8,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
-#include <vector>
+#include <string>
 
 #include "stream/append.hpp"
 
@@ -22,30 +23,17 @@ namespace {
 template <class Row>
 using Rows = py::array_t<Row, py::array::c_style>;
 
-// Rows of a step's tables, one after another behind its fixed part.
-class Body {
- public:
-  explicit Body(const perfield::StepBody& fixed) { add(&fixed, sizeof fixed); }
-  template <class Row, class Number>
-  Number add(const Rows<Row>& rows) {
-    const auto number = static_cast<uint64_t>(rows.size());
-    if (number > std::numeric_limits<Number>::max())
-      throw std::length_error("a step has " + std::to_string(number) +
-                              " rows in one table; it has room for " +
-                              std::to_string(std::numeric_limits<Number>::max()));
-    add(rows.data(), number * sizeof(Row));
-    return static_cast<Number>(number);
-  }
-  perfield::StepBody* fixed() { return reinterpret_cast<perfield::StepBody*>(bytes_.data()); }
-  std::vector<unsigned char>& bytes() { return bytes_; }
-
- private:
-  void add(const void* at, size_t bytes) {
-    const auto* from = static_cast<const unsigned char*>(at);
-    bytes_.insert(bytes_.end(), from, from + bytes);
-  }
-  std::vector<unsigned char> bytes_;
-};
+// One of a step's tables; how many rows it has is noted in `number`, of the step's fixed part.
+template <class Row, class Number>
+iovec table(const Rows<Row>& rows, Number* number) {
+  const auto found = static_cast<uint64_t>(rows.size());
+  if (found > std::numeric_limits<Number>::max())
+    throw std::length_error("a step has " + std::to_string(found) +
+                            " rows in one table; it has room for " +
+                            std::to_string(std::numeric_limits<Number>::max()));
+  *number = static_cast<Number>(found);
+  return {const_cast<Row*>(rows.data()), found * sizeof(Row)};
+}
 
 class StreamWriter {
  public:
@@ -67,23 +55,23 @@ class StreamWriter {
             const Rows<perfield::WaitRow>& waits, const Rows<perfield::CallRow>& calls,
             const Rows<perfield::InsideRow>& inside) {
     if (fixed.size() != 1) throw std::length_error("a step has one fixed part");
-    Body body(*fixed.data());
-    const auto n_regions = body.add<perfield::RegionRow, uint32_t>(regions);
-    const auto n_messages = body.add<perfield::MessageRow, uint32_t>(messages);
-    const auto n_waits = body.add<perfield::WaitRow, uint16_t>(waits);
-    const auto n_calls = body.add<perfield::CallRow, uint16_t>(calls);
-    const auto n_inside = body.add<perfield::InsideRow, uint32_t>(inside);
-    body.fixed()->n_regions = n_regions;
-    body.fixed()->n_messages = n_messages;
-    body.fixed()->n_waits = n_waits;
-    body.fixed()->n_calls = n_calls;
-    body.fixed()->n_inside = n_inside;
-    const iovec whole = {body.bytes().data(), body.bytes().size()};
-    if (unsigned char* at = out_.begin(EntryType::step, index, whole.iov_len)) {
-      std::memcpy(at, whole.iov_base, whole.iov_len);
-      out_.end(whole.iov_len);
+    perfield::StepBody step = *fixed.data();
+    const iovec parts[] = {{&step, sizeof step},
+                           table(regions, &step.n_regions),
+                           table(messages, &step.n_messages),
+                           table(waits, &step.n_waits),
+                           table(calls, &step.n_calls),
+                           table(inside, &step.n_inside)};
+    size_t bytes = 0;
+    for (const iovec& part : parts) bytes += part.iov_len;
+    if (unsigned char* at = out_.begin(EntryType::step, index, bytes)) {
+      for (const iovec& part : parts) {
+        std::memcpy(at, part.iov_base, part.iov_len);
+        at += part.iov_len;
+      }
+      out_.end(bytes);
     } else {
-      out_.write_parts(EntryType::step, index, &whole, 1);
+      out_.write_parts(EntryType::step, index, parts, int(std::size(parts)));
     }
     check();
   }

@@ -45,9 +45,10 @@ class Counters {
   const FollowedCounter& operator[](int number) const noexcept { return rows_[number]; }
   // Their names, by number.
   std::vector<std::string> names() const;
+  // The number of the one of that name, -1 if there is none.
+  int find(const std::string& name) const noexcept;
 
  private:
-  int find(const std::string& name) const noexcept;
   int add(FollowedCounter counter) noexcept;
 
   std::atomic<int> size_{0};

@@ -4,9 +4,6 @@
 // that makes the call; see events.h.
 #include "recorder/events.h"
 
-#include <cstring>
-#include <string>
-
 #include "recorder/recorder.hpp"
 
 using perfield::Activity;
@@ -68,19 +65,6 @@ void perfield_source_count(perfield_call call, uint64_t count, uint64_t ns, uint
   const uint64_t ticks = ns ? r.clock.ticks_of_ns(ns) : 0;
   s->count_call(call, ticks, bytes_out, bytes_in, count);
   if (ticks) s->pass_inside(kTimeClassOfCall.of[call], ticks);
-}
-
-uint32_t perfield_source_region(const char* name, const char* file, int line) noexcept {
-  auto& regions = recorder().regions;
-  if (perfield_source_armed()) return regions.define(name, file, line) + 1;
-  try {
-    const std::string text(name, strnlen(name, perfield::Regions::kLongestName));
-    const perfield::Selection& chosen = regions.selection();
-    if (!chosen.measures(text) && !chosen.closes_steps(text)) return 0;
-  } catch (...) {
-    return 0;  // no memory
-  }
-  return regions.define(name, file, line) + 1;
 }
 
 int perfield_source_counter(const char* name) noexcept { return recorder().counters.define(name); }

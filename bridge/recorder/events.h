@@ -45,11 +45,7 @@ void perfield_source_counts_dropped(const char* kind, const char* sentence,
 // One line on stderr, at most once per node for each `topic`; prefixed with "perfield: ".
 void perfield_source_tell(const char* topic, const char* sentence) noexcept;
 
-// --- regions by name (of sources that see more functions than are to be measured) ---------------
-// The region of that name for perfield_region_begin, defined if it is new; 0 if the configuration
-// names it neither in `regions` nor as `step_region`, and this thread has not armed its next one.
-// To be asked once per function, while awake. Locks; file may be NULL.
-uint32_t perfield_source_region(const char* name, const char* file, int line) noexcept;
+// --- regions of sources that see more functions than are to be measured (functions.h) -----------
 // 1 if this thread has armed its next region (perfield_pipeline_next), else 0.
 int perfield_source_armed() noexcept;
 // perfield_region_begin and perfield_region_end of events whose time is known, in ticks of

@@ -63,14 +63,16 @@ std::string last_part(const std::string& qualified) {
   return colons == std::string::npos ? name : name.substr(colons + 2);
 }
 
+void add_new(const std::string& name, std::vector<std::string>* names) {
+  if (!name.empty() && std::find(names->begin(), names->end(), name) == names->end())
+    names->push_back(name);
+}
+
 }  // namespace
 
 std::vector<std::string> function_names(const std::string& symbol) {
   std::vector<std::string> names;
-  const auto add = [&](const std::string& name) {
-    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
-      names.push_back(name);
-  };
+  const auto add = [&](const std::string& name) { add_new(name, &names); };
   const bool readable =
       symbol.find("::") != std::string::npos || symbol.find('(') != std::string::npos;
   const std::string whole = readable ? symbol : starts_with(symbol, "_Z") ? demangled(symbol) : "";
@@ -96,14 +98,12 @@ std::vector<std::string> function_names(const std::string& symbol) {
 
 std::vector<std::string> function_names(const std::string& name, const std::string& symbol) {
   std::vector<std::string> names = function_names(name);
-  for (const std::string& other : function_names(symbol))
-    if (!other.empty() && std::find(names.begin(), names.end(), other) == names.end())
-      names.push_back(other);
+  for (const std::string& other : function_names(symbol)) add_new(other, &names);
   return names;
 }
 
 std::string readable_name(const std::string& name, const std::string& symbol) {
-  return starts_with(symbol, "_Z") ? without_arguments(name) : name;
+  return symbol.empty() || symbol == name ? name : without_arguments(name);
 }
 
 }  // namespace perfield

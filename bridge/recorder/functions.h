@@ -17,9 +17,12 @@ char* perfield_source_function(const char* symbol) noexcept;
 // The handle of that region, at its first entry: this also starts measuring in a program in which
 // no wrapped MPI_Init is going to.
 uint32_t perfield_source_function_entered(const char* name) noexcept;
-// The same for a tool that tells of functions while they run, which its user has chosen already:
-// like perfield_source_region (events.h), but the configuration may have any name of the function.
-// name: as it is read, with or without arguments; symbol: as in the program file, or NULL.
+// The region of a function, for a tool that tells of functions while they run, which its user has
+// chosen already: for perfield_region_begin, defined if it is new. 0 if the configuration has no
+// name of it in `regions`, where a lone "*" chooses it, too, nor as `step_region`, and this thread
+// has not armed its next one. To be asked once per function, while awake. Locks.
+// name: as it is read, with or without arguments; symbol: as in the program file, or NULL; file may
+// be NULL.
 uint32_t perfield_source_function_region(const char* name, const char* symbol, const char* file,
                                          int line) noexcept;
 

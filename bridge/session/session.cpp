@@ -136,10 +136,13 @@ void Session::write_rank_entry(int size, const std::string& mpi) {
 
 // --- what sources say of themselves ----------------------------------------------------------
 
+bool Session::has(const char* source) const noexcept {
+  return std::find(sources_.begin(), sources_.end(), source) != sources_.end();
+}
+
 void Session::present(const char* source) noexcept {
   through_gate([&] {
-    for (const std::string& s : sources_)
-      if (s == source) return;
+    if (has(source)) return;
     sources_.push_back(source);
     if (phase_ == Phase::setup || phase_ == Phase::steps)  // the rank's entry is written already
       stream_.json(EntryType::place, 0, JsonObject().texts("sources", sources_).str());
@@ -148,7 +151,7 @@ void Session::present(const char* source) noexcept {
 
 bool Session::has_source(const char* name) noexcept {
   bool found = false;
-  through_gate([&] { found = std::count(sources_.begin(), sources_.end(), name) > 0; });
+  through_gate([&] { found = has(name); });
   return found;
 }
 

@@ -87,6 +87,7 @@ class Session {
 
   void start_run(int rank, int size, const std::string& mpi);
   void write_rank_entry(int size, const std::string& mpi);
+  bool has(const char* source) const noexcept;  // to be asked under the lock
   void write_end_entry(const std::string& reason);
   void follow_steps();
   bool steps_are_configured() noexcept;

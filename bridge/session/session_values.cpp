@@ -2,7 +2,6 @@
 //
 // session_values.cpp - the program asks what was measured: the clock stands still meanwhile, and
 // the step goes on as if nobody had looked.
-#include <algorithm>
 #include <cmath>
 
 #include "session/session.hpp"
@@ -36,11 +35,9 @@ std::vector<Row> Session::look_at_step(F rows_of) noexcept {
 
 std::vector<perfield_value> Session::field_values() noexcept {
   return look_at_step<perfield_value>([this] {
-    const auto has = [this](const char* source) {
-      return std::find(sources_.begin(), sources_.end(), source) != sources_.end();
-    };
     const bool has_mpi = has("pmpi") || has("scorep-mpi"), has_io = has("io") || has("scorep-io");
-    return values_.fields(recorder(), rank_, size_, has_mpi, has_io, devices_told(sources_));
+    const DevicesTold devices{has("cupti"), has("cupti") || has("kokkos")};
+    return values_.fields(recorder(), rank_, size_, has_mpi, has_io, devices);
   });
 }
 

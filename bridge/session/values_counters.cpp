@@ -9,15 +9,6 @@
 #include "stream/decode.hpp"
 
 namespace perfield {
-namespace {
-
-int number_of(const Recorder& recorder, const char* name) {
-  for (int n = 0; n < recorder.counters.size(); ++n)
-    if (recorder.counters[n].name == name) return n;
-  return -1;
-}
-
-}  // namespace
 
 void StepValues::add_counters(Recorder& recorder, const StepView& step,
                               std::vector<perfield_value>* rows) {
@@ -31,8 +22,8 @@ void StepValues::add_counters(Recorder& recorder, const StepView& step,
   std::set<std::string> suffixes;
   for (const auto& [name, n] : in_order)
     if (suffixes.insert(fields[n].suffix).second) shown.push_back(n);
-  const int instructions = number_of(recorder, "instructions");
-  const int cycles = number_of(recorder, "cycles");
+  const int instructions = recorder.counters.find("instructions");
+  const int cycles = recorder.counters.find("cycles");
 
   std::set<Place> entered;
   for (size_t n = 0; n < step.fixed.n_regions; ++n) {

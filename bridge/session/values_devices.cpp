@@ -29,13 +29,6 @@ Sums sums_of(const StepView& step, std::initializer_list<perfield_call> calls) {
 
 }  // namespace
 
-DevicesTold devices_told(const std::vector<std::string>& sources) {
-  const auto has = [&](const char* source) {
-    return std::find(sources.begin(), sources.end(), source) != sources.end();
-  };
-  return {has("cupti"), has("cupti") || has("kokkos")};
-}
-
 void add_device_values(const StepView& step, DevicesTold told,
                        const std::function<void(const std::string& name, double value)>& add) {
   if (told.kernels) {

@@ -6,7 +6,6 @@
 
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "stream/decode.hpp"
 
@@ -16,7 +15,6 @@ namespace perfield {
 struct DevicesTold {
   bool kernels = false, copies = false;
 };
-DevicesTold devices_told(const std::vector<std::string>& sources);
 
 // Calls add(name, value) for the fields that such a rank has.
 void add_device_values(const StepView& step, DevicesTold told,

@@ -94,21 +94,13 @@ std::string imbalance_line(const Totals& totals) {
 // Reading and writing of files, where it takes long enough to be worth a line.
 std::string files_line(const Totals& totals) {
   constexpr double kShare = 0.01;
-  RankTotals all;
-  double worst = -1;
-  int32_t worst_rank = 0;
-  for (const auto& [rank, own] : totals.ranks) {
-    all.step_ns += own.step_ns;
-    all.io_ns += own.io_ns;
-    all.io_read_bytes += own.io_read_bytes;
-    all.io_write_bytes += own.io_write_bytes;
-    const double share = own.step_ns ? double(own.io_ns) / double(own.step_ns) : 0;
-    if (share > worst) worst = share, worst_rank = rank;
-  }
-  if (!all.step_ns || worst < kShare) return "";
+  const RankTotals all = totals.of_all_ranks();
+  const LargestShare worst = totals.largest_share(&RankTotals::io_ns);
+  if (worst.share < kShare) return "";
   std::string text = text_of_share(double(all.io_ns) / double(all.step_ns)) + " of the time";
   if (totals.ranks.size() > 1)
-    text += ", most on rank " + std::to_string(worst_rank) + " (" + text_of_share(worst) + ")";
+    text +=
+        ", most on rank " + std::to_string(worst.rank) + " (" + text_of_share(worst.share) + ")";
   return line("files", text + "; " + text_of_bytes(double(all.io_read_bytes)) + " read, " +
                            text_of_bytes(double(all.io_write_bytes)) + " written");
 }
@@ -172,11 +164,11 @@ std::string written_line(const RunTotals& run) {
 
 std::string own_line(const RunTotals& run) {
   uint64_t own_ns = 0, all_ns = 0, bytes = 0;
-  for (const Totals* totals : {&run.steps, &run.outside})
-    for (const auto& entry : totals->ranks) {
-      own_ns += entry.second.own_ns;
-      all_ns += entry.second.step_ns;
-    }
+  for (const Totals* totals : {&run.steps, &run.outside}) {
+    const RankTotals all = totals->of_all_ranks();
+    own_ns += all.own_ns;
+    all_ns += all.step_ns;
+  }
   if (run.memory.empty()) return "";
   const auto most =
       std::max_element(run.memory.begin(), run.memory.end(),

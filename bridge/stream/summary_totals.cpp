@@ -129,6 +129,29 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
   all.compute_ns += compute;
 }
 
+RankTotals Totals::of_all_ranks() const {
+  RankTotals all;
+  for (const auto& [rank, own] : ranks) {
+    all.step_ns += own.step_ns;
+    all.own_ns += own.own_ns;
+    all.io_ns += own.io_ns;
+    all.io_read_bytes += own.io_read_bytes;
+    all.io_write_bytes += own.io_write_bytes;
+    for (int time_class = 0; time_class < kMpiClasses; ++time_class)
+      all.mpi_ns[time_class] += own.mpi_ns[time_class];
+  }
+  return all;
+}
+
+LargestShare Totals::largest_share(const std::function<uint64_t(const RankTotals&)>& ns) const {
+  LargestShare largest;
+  for (const auto& [rank, own] : ranks) {
+    const double share = own.step_ns ? double(ns(own)) / double(own.step_ns) : 0;
+    if (share > largest.share) largest = {rank, share};
+  }
+  return largest;
+}
+
 uint64_t RunTotals::n_blind() const {
   if (size < 2) return 0;
   return static_cast<uint64_t>(

@@ -4,6 +4,7 @@
 // entry by entry. Memory is bounded by the bytes read; of pairs the first kMostPairs are kept.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -22,6 +23,12 @@ struct RankTotals {
   uint64_t all_mpi_ns() const;
   // Time in calls that may wait for others: all but MPI-IO and the class `other`.
   uint64_t waiting_ns() const;
+};
+
+// The rank of whose time something takes the largest share; -1: none of anybody's.
+struct LargestShare {
+  int32_t rank = -1;
+  double share = 0;
 };
 
 struct RegionTotals {
@@ -53,6 +60,10 @@ struct Totals {
 
   // is_blind: MPI was not seen there, so compute time is not known either.
   void add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, const StepView& step);
+
+  RankTotals of_all_ranks() const;
+  // Of what takes so many nanoseconds of a rank's time.
+  LargestShare largest_share(const std::function<uint64_t(const RankTotals&)>& ns) const;
 };
 
 struct RunTotals {

@@ -16,26 +16,10 @@ constexpr double kNearlyAll = 0.9;
 constexpr double kWholeStep = 0.95;  // of the time: such a region does not say where it is
 constexpr double kStandsOut = 1.5;   // times the share that each rank would have
 
-double time_of_all(const Totals& totals) {
-  double all = 0;
-  for (const auto& entry : totals.ranks) all += double(entry.second.step_ns);
-  return all;
-}
-
 }  // namespace
 
 std::string waiting_line(const Totals& totals, bool is_blind) {
-  RankTotals all;
-  double worst = -1;
-  int32_t worst_rank = 0;
-  for (const auto& [rank, own] : totals.ranks) {
-    all.step_ns += own.step_ns;
-    for (int time_class = 0; time_class < kMpiClasses; ++time_class)
-      all.mpi_ns[time_class] += own.mpi_ns[time_class];
-    if (!own.step_ns) continue;
-    const double share = double(own.waiting_ns()) / double(own.step_ns);
-    if (share > worst) worst = share, worst_rank = rank;
-  }
+  const RankTotals all = totals.of_all_ranks();
   if (is_blind && !all.all_mpi_ns())
     return line(
         "waiting",
@@ -53,8 +37,10 @@ std::string waiting_line(const Totals& totals, bool is_blind) {
       parts += (parts.empty() ? " (" : ", ") + (name + share(all.mpi_ns[time_class]));
   std::string text = share(all.waiting_ns()) + " of the time" + parts + (parts.empty() ? "" : ")") +
                      "; all MPI " + share(all.all_mpi_ns());
-  if (totals.ranks.size() > 1 && worst > 0)
-    text += "; most on rank " + std::to_string(worst_rank) + " (" + text_of_share(worst) + ")";
+  const LargestShare worst = totals.largest_share(&RankTotals::waiting_ns);
+  if (totals.ranks.size() > 1 && worst.share > 0)
+    text +=
+        "; most on rank " + std::to_string(worst.rank) + " (" + text_of_share(worst.share) + ")";
   return line("waiting", text);
 }
 
@@ -64,26 +50,25 @@ std::string waited_for_line(const Totals& totals) {
     uint64_t ranks = 0;
   };
   std::map<int32_t, WaitedFor> by_peer;
-  double all = 0;
+  double known = 0;  // waiting of which it is known for whom
   for (const auto& [key, ns] : totals.waits) {
     WaitedFor& peer = by_peer[static_cast<int32_t>(key & 0xFFFFFFFFu)];
     peer.ns += double(ns);
     peer.ranks += ns > 0;
-    all += double(ns);
+    known += double(ns);
   }
-  if (all <= 0 || totals.ranks.size() < 2) return "";
+  if (known <= 0 || totals.ranks.size() < 2) return "";
   const auto& [rank, most] = *std::max_element(
       by_peer.begin(), by_peer.end(), [](auto& a, auto& b) { return a.second.ns < b.second.ns; });
   const double n_ranks = double(totals.ranks.size());
-  const double of_those = time_of_all(totals) / n_ranks * double(most.ranks);
-  if (most.ns < kWorthTelling * of_those || most.ns / all < kStandsOut / n_ranks) return "";
-  double all_waiting = 0;  // also that of which it is not known for whom
-  for (const auto& own : totals.ranks) all_waiting += double(own.second.waiting_ns());
+  const RankTotals all = totals.of_all_ranks();
+  const double of_those = double(all.step_ns) / n_ranks * double(most.ranks);
+  if (most.ns < kWorthTelling * of_those || most.ns / known < kStandsOut / n_ranks) return "";
   return line("waits", plural(most.ranks, "rank") + (most.ranks == 1 ? " waits " : " wait ") +
                            text_of_time(most.ns) + (most.ranks == 1 ? "" : " in all") +
                            " for rank " + std::to_string(rank) + ": " +
-                           text_of_share(most.ns / std::max(all, all_waiting)) +
-                           " of all waiting, " + text_of_share(most.ns / all) +
+                           text_of_share(most.ns / std::max(known, double(all.waiting_ns()))) +
+                           " of all waiting, " + text_of_share(most.ns / known) +
                            " of that of which it is known for whom");
 }
 
@@ -95,7 +80,7 @@ std::string waiting_region_line(const RunTotals& run, const Totals& totals) {
     sum.time_ns += own.time_ns;
     sum.waiting_ns += own.waiting_ns;
   }
-  const double all_time = time_of_all(totals);
+  const auto all_time = double(totals.of_all_ranks().step_ns);
   double most = 0, most_of_parts = 0;
   for (const auto& [name, region] : by_name) {
     most = std::max(most, double(region.waiting_ns));

@@ -36,10 +36,8 @@ def main() -> None:
             return [float(line) for line in printed.split()] if rank["counters"] == wanted else None
 
         none = pairs("")
-        clock = perfield.open(folder / "none/perfield-run").ranks[0]["clock"]
-        printed = programs.run(1, program, f"clock-{clock}", measured=False)
-        reads = statistics.median(float(line) for line in printed.split())
-        figure("a region's pair without counters", none, "ns", target=reads + EVENT_NS)
+        _, reads = programs.clock_reads(program)
+        figure("a region's pair without counters", none, "ns", target=statistics.median(reads) + EVENT_NS)
         for whose, choices in CHOICES.items():
             for counters in choices:
                 label = f"{counters.count(',') + 1} of {whose}"

@@ -10,8 +10,6 @@ from pathlib import Path
 import programs
 from report import figure
 
-import perfield
-
 EVENT_NS = 25  # beside two reads of the clock
 CALL_NS = 30
 STEP_US = 8
@@ -30,9 +28,7 @@ def main() -> None:
             printed = programs.run(n, built[mpi], what, measured=measured, mpi=mpi)
             return [float(line) for line in printed.split()]
 
-        programs.run(1, built["openmpi"], "regions", measured=True, cwd=folder)
-        clock = perfield.open(folder / "perfield-run").ranks[0]["clock"]
-        reads = numbers(1, f"clock-{clock}", measured=False)
+        clock, reads = programs.clock_reads(built["openmpi"])
         two_reads = statistics.median(reads)
         figure(f"two reads of the clock in use ({clock})", reads, "ns", target=None)
 

@@ -11,8 +11,6 @@ from pathlib import Path
 import programs
 from report import figure
 
-import perfield
-
 CALL_NS = 30  # beside two reads of the clock
 MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}
 BINDINGS = {"mpif.h": "-DMPIFH", "mpi_f08": "-DUSE_F08"}
@@ -31,10 +29,7 @@ def main() -> None:
     """Prints all figures."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        in_c = programs.build("events.c", folder)
-        programs.run(1, in_c, "regions", measured=True, cwd=folder)
-        clock = perfield.open(folder / "perfield-run").ranks[0]["clock"]
-        reads = [float(line) for line in programs.run(1, in_c, f"clock-{clock}", measured=False).split()]
+        _, reads = programs.clock_reads(programs.build("events.c", folder))
         target = statistics.median(reads) + CALL_NS
         for mpi, label_of_mpi in MPIS.items():
             for binding in BINDINGS:

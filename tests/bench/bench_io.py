@@ -10,8 +10,6 @@ from pathlib import Path
 import programs
 from report import figure
 
-import perfield
-
 CALL_NS = 30  # beside two reads of the clock
 CALLS = {
     "write": "pwrite of 64 bytes",
@@ -29,16 +27,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         events, io = programs.build("events.c", folder), programs.build("io.c", folder)
-
-        def numbers(program: Path, what: str, measured: bool) -> list[float]:
-            return [float(line) for line in programs.run(1, program, what, measured=measured).split()]
-
-        programs.run(1, io, "putc", measured=True, cwd=folder)
-        clock = perfield.open(folder / "perfield-run").ranks[0]["clock"]
-        two_reads = statistics.median(numbers(events, f"clock-{clock}", measured=False))
+        _, reads = programs.clock_reads(events)
         for what, label in CALLS.items():
-            target = two_reads + CALL_NS if what in ("write", "read") else None
-            figure(f"{label}, added", numbers(io, what, measured=True), "ns", target=target)
+            added = [float(line) for line in programs.run(1, io, what, measured=True).split()]
+            target = statistics.median(reads) + CALL_NS if what in ("write", "read") else None
+            figure(f"{label}, added", added, "ns", target=target)
 
 
 if __name__ == "__main__":

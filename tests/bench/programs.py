@@ -9,6 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import perfield
+
 BIN = Path(sys.executable).parent
 ENVIRONMENT = {
     **{name: value for name, value in os.environ.items() if not name.startswith("PERFIELD_")},
@@ -54,3 +56,14 @@ def run(
             text=True,
             check=True,
         ).stdout
+
+
+def clock_reads(events: Path) -> tuple[str, list[float]]:
+    """The clock that perfield uses here, and what two reads of it take in each repetition, in ns.
+
+    events : programs/events.c, built.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        run(1, events, "regions", measured=True, cwd=Path(name))
+        clock = perfield.open(Path(name) / "perfield-run").ranks[0]["clock"]
+    return clock, [float(line) for line in run(1, events, f"clock-{clock}", measured=False).split()]

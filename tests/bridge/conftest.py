@@ -42,6 +42,12 @@ int clock_gettime(clockid_t id, struct timespec* t) {
 static void work(double ms) { clock_ns += (long long)(ms * 1e6); }
 #endif
 #define REGION(name) perfield_region_define(name, __FILE__, __LINE__)
+/* Prints what perfield tells this rank of itself: a field and its value, with all its digits, per line. */
+static inline void print_values(void) {
+  perfield_value v[300];
+  int n = perfield_values(300, v);
+  for (int i = 0; i < n; ++i) printf("%s %a\\n", v[i].name, v[i].value);
+}
 """
 
 

@@ -71,6 +71,7 @@ def test_functions_of_cpp_are_chosen_by_their_symbols_and_else_called_without_th
     assert _bridge.region_of(name, symbol, ["*"], "") == "flow::Solver::flux<2>"
     assert _bridge.region_of(name, symbol, [symbol], "") == symbol
     assert _bridge.region_of(name, symbol, ["flux"], "") == "flux"
+    assert _bridge.region_of("int main(int, char**)", "main", ["*"], "") == "main"
     assert _bridge.region_of("hand made (a)", "hand made (a)", ["*"], "") == "hand made (a)"
     assert _bridge.region_of(name, symbol, ["other"], "") == ""
 

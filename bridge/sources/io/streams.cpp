@@ -95,11 +95,10 @@ PERFIELD_IN_FRONT_OF(int, fflush, FILE* stream) {
 
 PERFIELD_IN_FRONT_OF(int, fclose, FILE* stream) {
   const int descriptor = descriptor_of(stream);
-  const int result = emptying(stream, descriptor, [&] {
+  return emptying(stream, descriptor, [&] {
     forget(descriptor);
     return PERFIELD_NEXT(int (*)(FILE*), fclose)(stream);
   });
-  return result;
 }
 
 #define PERFIELD_OPENS_ANEW(name)                                                       \

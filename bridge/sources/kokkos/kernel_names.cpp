@@ -77,6 +77,26 @@ char* readable_part(const char* part) {
   return type ? type : strdup(part);
 }
 
+// What the region of that name is called: a label as it is; a type without its template arguments
+// and parameters ("main::lambda#1", "Solver::Flux"), its work tag behind "/". The text is the
+// caller's to free; nullptr: no memory.
+char* readable(const char* name) noexcept {
+  char* whole = readable_lambda(name);
+  if (!whole) whole = readable_type(name);
+  const char* tag = whole ? nullptr : strchr(name, '/');
+  if (!tag) return whole ? whole : strdup(name);
+  // A functor's type and that of its work tag; or a label with a slash in it.
+  char* functor = strndup(name, size_t(tag - name));
+  char* first = functor ? readable_part(functor) : nullptr;
+  char* second = readable_part(tag + 1);
+  char* both = nullptr;
+  if (!first || !second || asprintf(&both, "%s/%s", first, second) < 0) both = nullptr;
+  free(functor);
+  free(first);
+  free(second);
+  return both;
+}
+
 // --- the table of names seen --------------------------------------------------------------------
 struct Known {
   std::atomic<uint64_t> hash;  // 0: free
@@ -112,23 +132,6 @@ Known* place_of(uint64_t hash) noexcept {
 }
 
 }  // namespace
-
-char* readable(const char* name) noexcept {
-  char* whole = readable_lambda(name);
-  if (!whole) whole = readable_type(name);
-  const char* tag = whole ? nullptr : strchr(name, '/');
-  if (!tag) return whole ? whole : strdup(name);
-  // A functor's type and that of its work tag; or a label with a slash in it.
-  char* functor = strndup(name, size_t(tag - name));
-  char* first = functor ? readable_part(functor) : nullptr;
-  char* second = readable_part(tag + 1);
-  char* both = nullptr;
-  if (!first || !second || asprintf(&both, "%s/%s", first, second) < 0) both = nullptr;
-  free(functor);
-  free(first);
-  free(second);
-  return both;
-}
 
 perfield_region region_of(const char* name) noexcept {
   if (!name) name = "";

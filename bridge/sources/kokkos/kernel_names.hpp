@@ -5,18 +5,11 @@
 // once, and each name is found again by its hash alone, by all threads without a lock.
 #pragma once
 
-#include <cstddef>
-
 #include "include/perfield.h"
 
 namespace perfield::kokkos {
 
 // The region of that name. Allocates at a name's first time only.
 perfield_region region_of(const char* name) noexcept;
-
-// What the region of that name is called: a label as it is; a type without its template arguments
-// and parameters ("main::lambda#1", "Solver::Flux"), its work tag behind "/". The text is the
-// caller's to free; nullptr: no memory.
-char* readable(const char* name) noexcept;
 
 }  // namespace perfield::kokkos

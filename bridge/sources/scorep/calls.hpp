@@ -22,19 +22,6 @@ extern __thread OpenCall open_call __attribute__((tls_model("initial-exec")));
 
 inline constexpr perfield_call kNotCounted = perfield_call(0);
 
-inline constexpr bool kSends[PERFIELD_CALL_LIMIT] = {
-    false,
-#define fetches true
-#define sends true
-#define none false
-#define PERFIELD_CALL(number, name, time_class, message) message,
-#include "recorder/calls.def"
-#undef PERFIELD_CALL
-#undef none
-#undef sends
-#undef fetches
-};
-
 // Whether Score-P has told of a function of MPI while perfield slept: MPI_Init, before any other.
 inline std::atomic<bool> mpi_is_told{false};
 // All that Score-P tells of MPI is counted from here on.

@@ -27,12 +27,23 @@ int32_t peer_of(int rank, Handle communicator) noexcept {
 }
 
 // --- what the call that the thread is inside has brought about ----------------------------------
+// Whether messages count as sent by a call of that kind: `sends` or `fetches`, and not `none`.
+struct SendingCalls {
+  bool has[PERFIELD_CALL_LIMIT] = {};
+  constexpr SendingCalls() {
+#define PERFIELD_CALL(number, name, time_class, message) has[number] = #message[0] != 'n';
+#include "recorder/calls.def"
+#undef PERFIELD_CALL
+  }
+};
+constexpr SendingCalls kSendingCalls;
+
 bool counts(Location* location) noexcept {
   return open_call.is_open && open_call.stamp && is_own(location);
 }
 
 void count_sent(perfield_call otherwise, int32_t peer, uint64_t bytes) noexcept {
-  perfield_message(kSends[open_call.kind] ? open_call.kind : otherwise, peer, bytes);
+  perfield_message(kSendingCalls.has[open_call.kind] ? open_call.kind : otherwise, peer, bytes);
 }
 
 void send(Location* location, uint64_t, int target, Handle communicator, uint32_t, uint64_t bytes) {
@@ -57,18 +68,14 @@ void ireceive(Location* location, uint64_t, int source, Handle communicator, uin
 
 // Score-P tells of copies to and from devices by the same events, at times of its own choosing.
 void transfer(Location* location, uint64_t bytes) noexcept {
-  if (!counts(location) || !kSends[open_call.kind] ||
+  if (!counts(location) || !kSendingCalls.has[open_call.kind] ||
       kTimeClassOfCall.of[open_call.kind] != PERFIELD_CLASS_onesided)
     return;
   advise_wrappers();
   perfield_message(open_call.kind, kPeerUnknown, bytes);
 }
 
-void put(Location* location, uint64_t, Handle, uint32_t, uint64_t bytes, uint64_t) {
-  transfer(location, bytes);
-}
-
-void get(Location* location, uint64_t, Handle, uint32_t, uint64_t bytes, uint64_t) {
+void put_or_get(Location* location, uint64_t, Handle, uint32_t, uint64_t bytes, uint64_t) {
   transfer(location, bytes);
 }
 
@@ -117,8 +124,8 @@ void set_message_events(Event* events) noexcept {
   set(events, kMpiCollectiveEnd, end_collective);
   set(events, kMpiIsend, isend);
   set(events, kMpiIreceive, ireceive);
-  set(events, kRmaPut, put);
-  set(events, kRmaGet, get);
+  set(events, kRmaPut, put_or_get);
+  set(events, kRmaGet, put_or_get);
   set(events, kRmaAtomic, change);
   set(events, kMpiCollectiveComplete, complete_collective);
 }

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from mpi4py import MPI
 
+from perfield import _bridge
 from perfield.catalyst.gathered_run import News, Piece, news_of, own_field, waited_for_in
 from perfield.catalyst.world import PicturesEnded, World, groups
 
@@ -71,12 +72,13 @@ class Adaptor:
         if mesh_version != self._blocks_version:
             self._blocks_version, self._blocks = mesh_version, []
         self._blocks += blocks
-        if not self._exchange(measuring, entry, regions):
+        tables = _bridge.decode_steps([entry]) if entry else None
+        if not self._exchange(measuring, tables, regions):
             return
 
         def own_piece() -> tuple[Piece, np.ndarray]:
             own = [own_field(index, *row) for row in fields]
-            waited_for = waited_for_in(world.rank, world.size, entry)
+            waited_for = waited_for_in(world.rank, world.size, tables)
             return Piece(world.rank, mesh_version, entry, self._blocks, own), waited_for
 
         piece, waited_for = world.together("reading the simulation's fields", own_piece)
@@ -90,15 +92,15 @@ class Adaptor:
         self._last_time = at = time if is_later else max(float(index), self._last_time + 1)
         world.together("a pipeline", lambda: leader and leader.show(index, at, *made))
 
-    def _exchange(self, measuring: int, entry: bytes, regions: list[bytes]) -> bool:
+    def _exchange(self, measuring: int, tables: dict[str, np.ndarray] | None, regions: list[bytes]) -> bool:
         """Tells the ranks that have ParaView what is new; returns whether all ranks have this step."""
         world, news = self._world, self._news
-        if entry:
-            new = news_of(world.rank, entry, regions, self._known)
+        if tables:
+            new = news_of(world.rank, tables, regions, self._known)
             self._known.calls |= new.calls
             self._known.inside |= new.inside
             news.add(new)
-        all_measure, all_have_it, no_news = world.agree(measuring, int(bool(entry)), int(not news))
+        all_measure, all_have_it, no_news = world.agree(measuring, int(bool(tables)), int(not news))
         if not all_measure:
             raise PicturesEnded("measuring has ended on a rank")
         if not all_have_it:  # near record_limit, ranks may differ for a step

@@ -140,18 +140,19 @@ class GatheredRun:
         return {(block, field.name): field for block, field in piece.fields} if piece else {}
 
 
-def news_of(rank: int, entry: bytes, definitions: Iterable[bytes], known: News) -> News:
-    """What a rank has to tell. definitions : bodies of region entries; known : what it told before."""
-    tables = _bridge.decode_steps([entry])
+def news_of(rank: int, tables: dict[str, np.ndarray], definitions: Iterable[bytes], known: News) -> News:
+    """What a rank has to tell. tables : of its step entry, as _bridge.decode_steps gives them; definitions :
+    bodies of region entries; known : what it told before.
+    """
     calls = set(tables["messages"]["call"].tolist()) - known.calls
     inside = set(tables["inside"]["what"].tolist()) - known.inside
     others = bool((tables["regions"]["id"] == _OTHER_REGIONS).any())
     return News([(rank, json.loads(body)) for body in definitions], calls, inside, others)
 
 
-def waited_for_in(rank: int, n_ranks: int, entry: bytes) -> np.ndarray:
-    """Nanoseconds that a rank waited for each rank in a step."""
-    rows = _bridge.decode_steps([entry])["waits"]
+def waited_for_in(rank: int, n_ranks: int, tables: dict[str, np.ndarray]) -> np.ndarray:
+    """Nanoseconds that a rank waited for each rank in a step. tables : as for `news_of`."""
+    rows = tables["waits"]
     return waited_for_ns(n_ranks, np.full(len(rows), rank), rows)
 
 

@@ -70,8 +70,9 @@ def execute(arguments: argparse.Namespace) -> int:
         if number or len(tables) > 1:
             print(("\n" if number else "") + name)
         print(format_table(rows))
-        if name in (notes if rows else NOTHING):
-            print(f"({(notes if rows else NOTHING)[name]})")
+        below = notes if rows else NOTHING
+        if name in below:
+            print(f"({below[name]})")
     return 0
 
 

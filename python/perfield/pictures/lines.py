@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from perfield.run.mpi_values import UNKNOWN
 from perfield.topology import Cells
 
-UNKNOWN = -3  # in place of the world rank that a message went to or came from, where nobody knows it
 STUB = 0.3  # length of a stub in parts of comm_offset, and its distance from the cell's middle in widths
 
 
@@ -90,6 +90,8 @@ def _added_up(messages: np.ndarray, calls: list[str]) -> Pairs:
 
 def joined(first: Pairs, second: Pairs) -> Pairs:
     """The rows of both, of the same frame."""
+    if not len(second.source):
+        return first
     values = {name: np.concatenate((column, second.values[name])) for name, column in first.values.items()}
     source, target = (
         np.concatenate((getattr(first, end), getattr(second, end))) for end in ("source", "target")

@@ -147,11 +147,10 @@ def _messages(scene: TopologyScene, frame: Any) -> vtkPolyData:
     drawn = pairs.chosen(placed(pairs, scene.cells))
     ends, inside_node = line_ends(drawn, scene.cells, scene.comm_offset, scene.periodic_BC)
     unknown = unknown_of(frame)
-    if len(unknown.source):
-        unknown = unknown.chosen(placed(unknown, scene.cells))
-        drawn = joined(drawn, unknown)
-        ends = np.concatenate((ends, stub_ends(unknown, scene.cells, scene.comm_offset)))
-        inside_node = np.concatenate((inside_node, np.full(len(unknown.source), 2)))
+    unknown = unknown.chosen(placed(unknown, scene.cells))
+    drawn = joined(drawn, unknown)
+    ends = np.concatenate((ends, stub_ends(unknown, scene.cells, scene.comm_offset)))
+    inside_node = np.concatenate((inside_node, np.full(len(unknown.source), 2)))
     arrays = {"source": drawn.source, "target": drawn.target, "inside_node": inside_node.astype(np.uint8)}
     dataset = attach(segments(ends), {**arrays, **drawn.values})
     left_out = [

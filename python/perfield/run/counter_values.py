@@ -9,6 +9,7 @@ import numpy as np
 
 from perfield import _bridge
 from perfield.run.fields import region_fields
+from perfield.run.inside_sums import inside_sums
 from perfield.run.regions import RegionTable
 
 _FIRST = _bridge.first_counter  # number of `what` of a rank's first counter
@@ -66,32 +67,19 @@ def add_counters(
     """
     if not counters.names:
         return
-    place = counters.places(ranks, rows["what"].astype(np.int64) - _FIRST)
-    numbers = regions.numbers(ranks, rows["region"].astype(np.int64))
-    known = (place >= 0) & (numbers >= 0)
-    ranks, rows, place, numbers = ranks[known], rows[known], place[known], numbers[known]
-    counts = rows["value"] * np.array([factor for _, factor in counters.fields])[place]
-
-    shape = (len(counters.names), len(regions.stems), counters.has.shape[1])
-    keys = (place * shape[1] + regions.stem_numbers(numbers)) * shape[2] + ranks
-    sums = np.bincount(keys, weights=counts, minlength=int(np.prod(shape))).reshape(shape)
+    kinds = counters.places(ranks, rows["what"].astype(np.int64) - _FIRST)
+    factors = np.array([factor for _, factor in counters.fields])
+    n_ranks = counters.has.shape[1]
+    sums, of_blocks = inside_sums(block_values, regions, n_ranks, ranks, rows, kinds, factors)
     for number, stem in enumerate(regions.stems):
         entered = np.isfinite(values[region_fields(stem)[0]])
         columns = np.where(entered & counters.has, sums[:, number], np.nan)
         for name, column in _named(stem, counters, columns):
             values.setdefault(name, column)
-
-    blocks = regions.blocks(numbers)
-    of_block: dict[tuple[str, int, int], np.ndarray] = {}
-    for at in np.flatnonzero(blocks >= 0):
-        key = regions.regions[numbers[at]].field, int(ranks[at]), int(blocks[at])
-        of_block.setdefault(key, np.zeros(shape[0]))[place[at]] += counts[at]
-    for stem in {region.field for region in regions.regions if region.block >= 0}:
-        for rank, block in block_values.get(region_fields(stem)[0], {}):
-            found = of_block.get((stem, rank, block), np.zeros(shape[0]))
-            columns = np.where(counters.has[:, rank], found, np.nan)
-            for name, value in _named(stem, counters, columns):
-                block_values.setdefault(name, {})[rank, block] = float(value)
+    for stem, (rank, block), found in of_blocks:
+        columns = np.where(counters.has[:, rank], found, np.nan)
+        for name, value in _named(stem, counters, columns):
+            block_values.setdefault(name, {})[rank, block] = float(value)
 
 
 def _named(stem: str, counters: Counters, columns: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:

@@ -38,10 +38,10 @@ def dataset(run: Run) -> xr.Dataset:
         of_counters = (stem + suffix for suffix in run.counters.suffixes)
         return [*region_fields(stem), *inside_fields(stem), *of_counters]
 
-    of_region = {name for stem in stems for name in fields_of(stem)}
-    known = set(frames[0].values if frames else {})
-    own = of_region | {"rank"}
-    names = [name for name in (frames[0].values if frames else {}) if name not in own]
+    known = frames[0].values if frames else {}
+    kinds = list(zip(fields_of("region"), *map(fields_of, stems)))  # (variable, its field of each region)
+    own = {"rank", *(name for _, *of_stems in kinds for name in of_stems)}
+    names = [name for name in known if name not in own]
     variables: dict[str, tuple] = {}
     for name in names:
         field = description(name)
@@ -49,9 +49,8 @@ def dataset(run: Run) -> xr.Dataset:
         if field.direction:
             attributes["better"] = field.direction
         variables[name] = (("step", "rank"), np.stack([frame.values[name] for frame in frames]), attributes)
-    for kind, variable in enumerate(fields_of("region")):
-        of_stems = [fields_of(stem)[kind] for stem in stems]
-        if kind >= len(region_fields("region")) and not known.intersection(of_stems):
+    for kind, (variable, *of_stems) in enumerate(kinds):
+        if kind >= len(region_fields("region")) and known.keys().isdisjoint(of_stems):
             continue
         values = np.full((len(frames), run.n_ranks, len(stems)), np.nan)
         for column, name in enumerate(of_stems):

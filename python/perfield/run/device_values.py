@@ -7,13 +7,12 @@ from collections.abc import Collection
 
 import numpy as np
 
-from perfield.run.fields import CALL_NAMES
+from perfield.run.fields import CALL_NUMBERS
 from perfield.run.sources import Sources
 from perfield.run.sums import by_rank
 
-_NUMBERS = {name: number for number, name in CALL_NAMES.items()}
-_KERNEL = _NUMBERS["device_kernel"]
-_COPIES = {way: _NUMBERS[f"device_copy_{way}"] for way in ("to", "from", "within")}
+_KERNEL = CALL_NUMBERS["device_kernel"]
+_COPIES = {way: CALL_NUMBERS[f"device_copy_{way}"] for way in ("to", "from", "within")}
 
 
 def add_devices(

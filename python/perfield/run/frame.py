@@ -84,16 +84,15 @@ def build_frame(
     regions: RegionTable,
     calls: list[str],
     sources: Sources,
-    inside: Collection[int] = (),
-    counters: Counters | None = None,
+    inside: Collection[int],
+    counters: Counters,
 ) -> Frame:
     """Puts a frame together from step entries.
 
     place : kind, index and partial of the Frame. parts : (rank of each entry, tables as _bridge.read_steps
     gives them); where a rank has several entries, they are added up. calls : names of the sending calls
-    that the run's frames have fields of. sources : of the ranks, in their order. inside :
-    numbers of `what` in the tables `inside` of the run.
-    counters : of the run, if it has any.
+    that the run's frames have fields of. sources : of the ranks, in their order. inside : numbers of `what`
+    in the tables `inside` of the run. counters : of the run.
     """
     ranks, steps, tables = _joined(parts)
     present = np.zeros(n_ranks, dtype=bool)
@@ -117,8 +116,7 @@ def build_frame(
     add_times(values, has_mpi, file_time, *tables["calls"])
     has_files = (present & sources["io"]) | (file_time > 0)
     add_inside(values, block_values, regions, inside, has_mpi, has_files, *tables["inside"])
-    if counters is not None:
-        add_counters(values, block_values, regions, counters, *tables["inside"])
+    add_counters(values, block_values, regions, counters, *tables["inside"])
     messages, received = add_messages(values, has_mpi, calls, *tables["messages"])
     waits = add_waits(values, has_mpi, *tables["waits"])
 

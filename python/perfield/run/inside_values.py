@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 
 from perfield.run.fields import TIME_CLASSES, inside_fields, region_fields
+from perfield.run.inside_sums import inside_sums
 from perfield.run.regions import RegionTable
 
 _N_MPI = len(TIME_CLASSES)
@@ -35,31 +36,18 @@ def add_inside(
     kinds = [kind for kind in _KINDS if kind in kinds]
     if not kinds:
         return
-    n_ranks, n_stems = len(has_mpi), len(regions.stems)
-    here = rows["what"] < len(_KINDS)
-    ranks, rows = ranks[here], rows[here]
-    numbers = regions.numbers(ranks, rows["region"].astype(np.int64))
-    ranks, rows, numbers = ranks[numbers >= 0], rows[numbers >= 0], numbers[numbers >= 0]
-    seconds, what = rows["value"] * 1e-9, rows["what"].astype(np.int64)
-
-    keys = (what * n_stems + regions.stem_numbers(numbers)) * n_ranks + ranks
-    sums = np.bincount(keys, weights=seconds, minlength=len(_KINDS) * n_stems * n_ranks)
-    sums = sums.reshape(len(_KINDS), n_stems, n_ranks)
+    what = rows["what"].astype(np.int64)
+    told = np.where(what < len(_KINDS), what, -1)
+    factors = np.full(len(_KINDS), 1e-9)
+    sums, of_blocks = inside_sums(block_values, regions, len(has_mpi), ranks, rows, told, factors)
     for number, stem in enumerate(regions.stems):
         time = values[region_fields(stem)[0]]
         for name, is_known, column in _columns(stem, kinds, time, sums[:, number], has_mpi, has_files):
             values[name] = np.where(np.isfinite(time) & is_known, column, np.nan)
-
-    blocks = regions.blocks(numbers)
-    of_block: dict[tuple[str, int, int], np.ndarray] = {}
-    for at in np.flatnonzero(blocks >= 0):
-        key = regions.regions[numbers[at]].field, int(ranks[at]), int(blocks[at])
-        of_block.setdefault(key, np.zeros(len(_KINDS)))[what[at]] += seconds[at]
-    for stem in {region.field for region in regions.regions if region.block >= 0}:
-        for (rank, block), time in block_values.get(region_fields(stem)[0], {}).items():
-            columns = of_block.get((stem, rank, block), np.zeros(len(_KINDS)))
-            for name, is_known, value in _columns(stem, kinds, time, columns, has_mpi, has_files):
-                block_values.setdefault(name, {})[rank, block] = float(value if is_known[rank] else np.nan)
+    for stem, (rank, block), seconds in of_blocks:
+        time = block_values[region_fields(stem)[0]][rank, block]
+        for name, is_known, value in _columns(stem, kinds, time, seconds, has_mpi, has_files):
+            block_values.setdefault(name, {})[rank, block] = float(value if is_known[rank] else np.nan)
 
 
 def _columns(stem, kinds, time, seconds, has_mpi, has_files):

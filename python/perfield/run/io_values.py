@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perfield import _bridge
+from perfield.run.fields import CALL_CLASSES, CALL_NAMES
 from perfield.run.sums import by_rank
 
 _OF_IO = ("io", "file")  # classes of time
@@ -13,9 +13,7 @@ _OF_IO = ("io", "file")  # classes of time
 
 def _calls(of_class: tuple[str, ...], word: str = "") -> np.ndarray:
     """Whether a call is of one of these classes and has the word in its name, by its number."""
-    known = {
-        number for number, name, time_class, _ in _bridge.calls() if time_class in of_class and word in name
-    }
+    known = {n for n, name in CALL_NAMES.items() if CALL_CLASSES[n] in of_class and word in name}
     return np.array([number in known for number in range(128)])
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from perfield.run.fields import CALL_NAMES, FETCHING_CALLS, SENDING_CALLS, TIME_CLASSES
 from perfield.run.sums import by_rank
 
+OUTSIDE, UNKNOWN = -2, -3  # no world ranks: of another MPI_COMM_WORLD, and not known
 MESSAGES = np.dtype(
     [("source", "i4"), ("target", "i4"), ("call", "U22")]
     + [(name, "u8") for name in ("count", "bytes", "empty", "largest")]

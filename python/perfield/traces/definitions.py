@@ -7,6 +7,7 @@ A rank is a process of the trace, numbered by its place in MPI_COMM_WORLD; its l
 from __future__ import annotations
 
 import io
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -182,23 +183,16 @@ class _Definitions:
             self.notes.append(
                 f"{n_others} locations that are no threads of a CPU (devices, metrics) are left out"
             )
-        ranks = []
-        for rank, locations in enumerate(threads):
-            node = self._node(groups[rank].system_tree_parent)
-            ranks.append(TraceRank(rank, node.name or "", node._ref, tuple(locations)))
-        return ranks, rank_of_location, n_events
-
-    def _node(self, tree: Any) -> Any:
-        """The computer that a process ran on: the nearest node of the tree that shares memory."""
         shared = {
             domain.system_tree_node._ref
             for domain in self.definitions.system_tree_node_domains
             if domain.system_tree_node_domain == self.otf2.SystemTreeDomain.SHARED_MEMORY
         }
-        node = tree
-        while node is not None and node._ref not in shared and node.class_name != "node":
-            node = node.parent
-        return node or tree
+        ranks = []
+        for rank, locations in enumerate(threads):
+            node = _node(groups[rank].system_tree_parent, shared)
+            ranks.append(TraceRank(rank, node.name or "", node._ref, tuple(locations)))
+        return ranks, rank_of_location, n_events
 
     def _region(self, region: Any) -> TraceRegion:
         roles = self.otf2.RegionRole
@@ -228,6 +222,17 @@ class _Definitions:
         if start_ns in (0, UNDEFINED):  # not told: the anchor file was written at the end
             start_ns = self.path.stat().st_mtime_ns - length * 1_000_000_000 // resolution
         return Clock(resolution, properties.global_offset, length, start_ns)
+
+
+def _node(tree: Any, shared: Collection[int]) -> Any:
+    """The computer that a process ran on: the nearest node of the tree that shares memory.
+
+    shared : numbers of the nodes that do.
+    """
+    node = tree
+    while node is not None and node._ref not in shared and node.class_name != "node":
+        node = node.parent
+    return node or tree
 
 
 _MPI_FUNCTIONS = _bridge.mpi_functions()

@@ -6,13 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from perfield import _bridge
+from perfield.run.fields import CALL_CLASSES, CALL_NUMBERS
 from perfield.traces.definitions import UNDEFINED, Trace
-from perfield.traces.messages import CALLS
 from perfield.traces.thread import Thread
 
 READ, WRITE, FLUSH = 0, 1, 2  # modes of an operation; a flush counts as writing, without bytes
-_MPI_IO = frozenset(number for number, _, kind, _ in _bridge.calls() if kind == "io")
+_MPI_IO = frozenset(number for number, kind in CALL_CLASSES.items() if kind == "io")
 _KINDS = {"ISOC": "stdio", "MPI-IO": "file"}  # else POSIX's
 
 
@@ -45,7 +44,7 @@ class Files:
             if paradigm == "MPI-IO" and call in _MPI_IO:
                 self._operations[handle, matching] = _Operation(call, mode, False)
             return
-        call = CALLS[f"{_KINDS.get(paradigm, 'posix')}_{'read' if mode == READ else 'write'}"]
+        call = CALL_NUMBERS[f"{_KINDS.get(paradigm, 'posix')}_{'read' if mode == READ else 'write'}"]
         thread.begin_call(time, call, depth=1)
         self._operations[handle, matching] = _Operation(call, mode, True)
 

@@ -6,15 +6,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 
-from perfield import _bridge
+from perfield.run.fields import CALL_CLASSES, CALL_NUMBERS, SENDING_CALLS
 from perfield.traces.definitions import Trace
 from perfield.traces.thread import Thread
 
-CALLS = {name: number for number, name, _, _ in _bridge.calls()}
-_SENDING = frozenset(number for number, _, _, message in _bridge.calls() if message != "none")
-_COLLECTIVE = frozenset(number for number, _, kind, _ in _bridge.calls() if kind == "collective")
+_COLLECTIVE = frozenset(number for number, kind in CALL_CLASSES.items() if kind == "collective")
 _COLLECTIVES = ("collective", "start_collective", "end_collective")  # kinds of event
-_WAITING_FOR_ONE = frozenset(CALLS[name] for name in ("recv", "mrecv", "wait"))
+_WAITING_FOR_ONE = frozenset(CALL_NUMBERS[name] for name in ("recv", "mrecv", "wait"))
 
 
 class Messages:
@@ -59,7 +57,7 @@ class Messages:
     def _sent(self, location, time, comm, place, n_bytes, otherwise) -> None:
         call = self._thread_of(location, time).call
         peer = self._peers.world_rank(comm, place, self._rank)
-        self._count(peer, call if call in _SENDING else CALLS[otherwise], n_bytes)
+        self._count(peer, call if call in SENDING_CALLS else CALL_NUMBERS[otherwise], n_bytes)
 
     def _send(self, location, time, receiver, comm, tag, n_bytes) -> None:
         self._sent(location, time, comm, receiver, n_bytes, "send")
@@ -69,14 +67,14 @@ class Messages:
 
     def _receive(self, location, time, sender, comm, tag, n_bytes, request=0) -> None:
         peer = self._peers.world_rank(comm, sender, self._rank)
-        self._count(peer, CALLS["recv"], n_bytes)
+        self._count(peer, CALL_NUMBERS["recv"], n_bytes)
         self._thread_of(location, time).peers.append(peer)
 
     # --- one-sided -----------------------------------------------------------------------------------
 
     def _put(self, location, time, window, remote, n_bytes, matching) -> None:
         call = self._thread_of(location, time).call
-        if call in _SENDING:  # the trace tells of copies to devices by the same events
+        if call in SENDING_CALLS:  # the trace tells of copies to devices by the same events
             self._count(
                 self._peers.world_rank(self._windows.get(window, -1), remote, self._rank), call, n_bytes
             )

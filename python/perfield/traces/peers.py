@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-OUTSIDE, UNKNOWN = -2, -3  # peers that are no world rank, as in a stream
+from perfield.run.mpi_values import OUTSIDE, UNKNOWN
+
 Ranks = Sequence[int]
 
 

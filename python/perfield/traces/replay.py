@@ -57,7 +57,6 @@ class Replay:
             **files.handlers,
         }
         self._done: list[Step] = []
-        self._kind = SETUP
         self._stepping = -1  # the location that closes steps
         self._begin = self._last = -1
         self._off_since = -1
@@ -80,7 +79,7 @@ class Replay:
 
     def end(self) -> Step:
         """The entry of what is behind the last step, or of everything if no step was closed."""
-        kind = SETUP if self._kind == SETUP else TEARDOWN
+        kind = SETUP if self._stepping < 0 else TEARDOWN
         self._begin = max(self._begin, 0)
         return self._close(kind, self.n_steps, max(self._last, self._begin))
 
@@ -110,7 +109,6 @@ class Replay:
         if region in self._choice.step_regions and self._stepping < 0:
             self._stepping = location
             self._done.append(self._close(SETUP, 0, time))
-            self._kind = STEP
         what, number = self._planned(region)
         self._thread(location, time).enter(time, region, what, number)
 
@@ -168,19 +166,16 @@ class Replay:
     # --- closing a step --------------------------------------------------------------------------------
 
     def _close(self, kind: int, index: int, now: int) -> Step:
-        clock = self._clock
+        clock, threads = self._clock, list(self._threads.values())
         if self._off_since >= 0:
             self._end_pause(now)
             self._off_since = now
-        for thread in self._threads.values():
+        for thread in threads:
             thread.credit(now)
         begin, end = (clock.ns(max(time - clock.start, 0)) for time in (self._begin, now))
         measured = clock.ns(max(now - self._begin - self._unmeasured, 0))
-        faults = sum(thread.faults for thread in self._threads.values())
-        step = Step(
-            kind, index, begin, end, measured, self._flags, faults, self.names.take_overflowed(), 0, 0
-        )
-        threads = list(self._threads.values())
+        faults = sum(thread.faults for thread in threads)
+        step = Step(kind, index, begin, end, measured, self._flags, faults, self.names.take_overflowed())
         add_regions(step, threads, clock)
         add_calls(step, threads, self._messages.bytes, clock)
         for number, _, count, _, _, longest, *_ in step.regions:
@@ -190,7 +185,7 @@ class Replay:
         step.waits = [
             (peer, 0, count, clock.ns(ticks)) for peer, (count, ticks) in self._messages.waits.items()
         ]
-        for thread in self._threads.values():
+        for thread in threads:
             thread.take()
         self._messages.take()
         self._begin, self._unmeasured, self._flags = now, 0, 0

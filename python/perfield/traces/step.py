@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from perfield import _bridge
-from perfield.run.fields import TIME_CLASSES
+from perfield.run.fields import CALL_CLASSES, TIME_CLASSES
 from perfield.traces.definitions import Clock
 from perfield.traces.thread import Thread
 
 _CLASSES = (*TIME_CLASSES, "file", "device")  # by number
-_CLASS_OF_CALL = {number: _CLASSES.index(kind) for number, _, kind, _ in _bridge.calls()}
+_CLASS_OF_CALL = {number: _CLASSES.index(kind) for number, kind in CALL_CLASSES.items()}
 _FILE_CLASSES = (_CLASSES.index("io"), _CLASSES.index("file"))
 
 
@@ -32,8 +32,8 @@ class Step:
     flags: int
     faults: int
     overflowed: int
-    read_bytes: int
-    written_bytes: int
+    read_bytes: int = 0
+    written_bytes: int = 0
     regions: list[tuple] = field(default_factory=list)
     messages: list[tuple] = field(default_factory=list)
     waits: list[tuple] = field(default_factory=list)

@@ -21,9 +21,7 @@ def test_the_program_and_python_are_told_the_same_counts_to_the_last_bit(measure
         if (s) { perfield_begin("late"); perfield_end("late"); }
         perfield_run(s, s);
       }
-      perfield_value values[200];
-      int n = perfield_values(200, values);
-      for (int i = 0; i < n; ++i) printf("%s %a\\n", values[i].name, values[i].value);
+      print_values();
     """,
         before=KERNEL,
         env={"PERFIELD_COUNTERS": "instructions,cycles,task_clock,r1a8"},

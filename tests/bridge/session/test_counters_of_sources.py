@@ -76,9 +76,7 @@ def test_no_two_fields_are_called_alike_whatever_counters_and_regions_are_called
       perfield_end("solve");
       perfield_begin("solve_page_faults"); work(3); perfield_end("solve_page_faults");
       perfield_run(0, 0);
-      perfield_value values[300];
-      int n = perfield_values(300, values);
-      for (int i = 0; i < n; ++i) printf("%s %a\\n", values[i].name, values[i].value);
+      print_values();
     """,
         before=SOURCE,
         flags=perfield_flags("--libs"),

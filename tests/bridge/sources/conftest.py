@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from files_of_programs import BEFORE
 
 import perfield
 
@@ -175,6 +176,16 @@ def measure(mpi, build_c, bin_dir):
         result = mpi.run(n, bin_dir / "perfield-exec", program, *arguments, env=env)
         assert result.returncode == 0, f"{name} failed:\n{result.stdout}\n{result.stderr}"
         return read_counted(result.cwd / "perfield-run"), result
+
+    return run
+
+
+@pytest.fixture
+def counted(measured):
+    """counted(body, before="", flags=(), **more): `measured`, with the functions of GNU's C library."""
+
+    def run(body: str, before: str = "", flags=(), **more):
+        return measured(body, before=BEFORE + before, flags=["-D_GNU_SOURCE", *flags], **more)
 
     return run
 

@@ -143,13 +143,11 @@ def test_the_program_is_told_the_numbers_of_its_frames(device):
       perfield_initialize();
       device_kernel(0, 333); device_copy(HTOD, 100, 0, 7); device_copy(DTOH, 33, 0, 9);
       work(20); perfield_run(0, 0.0);
-      static perfield_value v[200];
-      int n = perfield_values(200, v);
-      for (int i = 0; i < n; ++i)
-        if (!strncmp(v[i].name, "device_", 7)) printf("%s %.17g\\n", v[i].name, v[i].value);
+      print_values();
     """
     )
-    told = {name: float(value) for name, value in (line.split() for line in result.stdout.splitlines())}
+    rows = [line.split() for line in result.stdout.splitlines()]
+    told = {name: float.fromhex(value) for name, value in rows if name.startswith("device_")}
     frame = run.frame(0)
     assert told == {name: v[0] for name, v in frame.values.items() if name.startswith("device_")}
     assert len(told) == 7

@@ -1,54 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading and writing of files by the program itself: what is counted, and that it runs as without."""
+"""Reading and writing of files by the program itself: what is counted, with which bytes and time."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-
-# What every program here may use; `check` ends it with the number of a line that is not true.
-BEFORE = """
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
-#include <sys/wait.h>
-#define check(what) do { if (!(what)) { fprintf(stderr, "%d: %s\\n", __LINE__, #what); exit(99); } } while (0)
-static char data[8192];
-static volatile size_t n = 64; /* not known to the compiler */
-"""
-OPEN = """
-perfield_initialize();
-memset(data, 'x', sizeof data);
-for (int i = 0; i < 8192; i += 32) memcpy(data + i, "123 56 89\\n", 10);
-int fd = open("data", O_RDWR | O_CREAT | O_TRUNC, 0600);
-check(write(fd, data, sizeof data) == sizeof data);
-check(lseek(fd, 0, SEEK_SET) == 0);
-perfield_run(0, 0.0);
-"""
-IO = ("io_read_count", "io_read_bytes", "io_write_count", "io_write_bytes")
-
-
-@pytest.fixture
-def counted(measured):
-    """counted(body, before="", flags=(), **more): `measured`, with the functions of GNU's C library."""
-
-    def run(body: str, before: str = "", flags=(), **more):
-        return measured(body, before=BEFORE + before, flags=["-D_GNU_SOURCE", *flags], **more)
-
-    return run
-
-
-def of_steps(run) -> list[tuple[int, ...]]:
-    """Events and bytes read, events and bytes written, in each step."""
-    return [tuple(int(frame.values[name][0]) for name in IO) for frame in run.frames()]
+from files_of_programs import IO, OPEN, of_steps
 
 
 def sources_of(run) -> list[str]:
@@ -208,130 +165,6 @@ def test_what_a_stream_with_functions_of_its_own_writes_is_counted_once(counted)
         before="static ssize_t put(void* fd, const char* d, size_t n) { return write(*(int*)fd, d, n); }",
     )
     assert of_steps(run)[1] == (0, 0, 1, 100)
-
-
-def test_failed_calls_are_events_without_bytes_and_keep_errno(counted):
-    run, _ = counted(
-        OPEN
-        + """
-      int only = open("data", O_RDONLY);
-      errno = 7777;
-      check(read(only, data, 8) == 8 && errno == 7777); /* asked for the first time */
-      perfield_run(1, 1.0);
-      check(write(only, data, 8) == -1 && errno == EBADF);
-      check(pread(fd, data, 8, -1) == -1 && errno == EINVAL);
-      check(write(fd, (void*)8, 8) == -1 && errno == EFAULT);
-      perfield_run(2, 2.0);
-      check(dlerror() == NULL); /* of functions that were looked for */
-      errno = 0;
-      check(write(-1, data, 8) == -1 && errno == EBADF);
-      check(read(77, data, 8) == -1 && errno == EBADF);
-      check(close(77) == -1 && errno == EBADF);
-      check(dup2(77, 78) == -1 && errno == EBADF);
-      FILE* file = fopen("data", "r");
-      errno = 0;
-      check(fputs("x", file) == EOF && errno == EBADF);
-      perfield_run(3, 3.0);
-      """,
-        flags=["-Wno-nonnull", "-Wno-stringop-overread", "-ldl"],
-    )
-    assert of_steps(run)[1:] == [(1, 8, 0, 0), (1, 0, 2, 0), (0, 0, 1, 0)]
-
-
-def test_threads_count_all_that_they_write(counted):
-    run, _ = counted(
-        OPEN
-        + """
-      pthread_t thread[4];
-      for (int i = 0; i < 4; ++i) pthread_create(&thread[i], NULL, writes, &fd);
-      for (int i = 0; i < 4; ++i) pthread_join(thread[i], NULL);
-      perfield_run(1, 1.0);
-      """,
-        before="""
-      static void* writes(void* fd) {
-        FILE* shared = fdopen(dup(*(int*)fd), "a");
-        for (int i = 0; i < 1000; ++i) {
-          check(pwrite(*(int*)fd, data, 10, 0) == 10);
-          check(fputs("12345", shared) >= 0);
-        }
-        fclose(shared);
-        return NULL;
-      }""",
-        flags=["-lpthread"],
-    )
-    # Each stream's end, too, has something to write.
-    assert of_steps(run)[1] == (0, 0, 4 * (1000 + 1000 + 1), 4 * 1000 * 15)
-
-
-def test_a_child_counts_for_nobody_and_the_parent_goes_on(counted):
-    run, _ = counted(
-        OPEN
-        + """
-      pid_t child = fork();
-      if (child == 0) {
-        for (int i = 0; i < 100; ++i) check(pwrite(fd, data, 64, 0) == 64);
-        _exit(0);
-      }
-      int status; check(waitpid(child, &status, 0) == child && status == 0);
-      check(pwrite(fd, data, 64, 0) == 64);
-      perfield_run(1, 1.0);
-      """,
-    )
-    assert of_steps(run)[1] == (0, 0, 1, 64)
-
-
-def test_signal_handlers_may_write_and_leave_a_call_by_a_jump(counted):
-    run, _ = counted(
-        OPEN
-        + """
-      to = fd;
-      signal(SIGUSR1, handler);
-      raise(SIGUSR1);
-      perfield_run(1, 1.0);
-      /* A read of standard input that never returns. */
-      int ends[2]; check(pipe(ends) == 0 && dup2(ends[0], 0) == 0);
-      signal(SIGALRM, leave);
-      if (sigsetjmp(place, 1) == 0) { ualarm(20000, 0); check(read(0, data, 1) == 0); }
-      check(pwrite(fd, data, 7, 0) == 7); /* on a frame that is not inside the abandoned call */
-      perfield_run(2, 2.0);
-      """,
-        before="""
-      static int to; static sigjmp_buf place;
-      static void handler(int s) { (void)s; check(pwrite(to, data, 5, 0) == 5); }
-      static void leave(int s) { (void)s; siglongjmp(place, 1); }
-      """,
-    )
-    assert [step[2:] for step in of_steps(run)[1:]] == [(1, 5), (1, 7)]
-
-
-def test_a_thread_may_be_cancelled_while_it_reads(counted):
-    run, _ = counted(
-        OPEN
-        + """
-      int ends[2]; check(pipe(ends) == 0 && dup2(ends[0], 0) == 0);
-      pthread_t thread; void* result;
-      pthread_create(&thread, NULL, reads, NULL);
-      usleep(20000);
-      pthread_cancel(thread);
-      check(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED && cleaned);
-      pthread_create(&thread, NULL, writes, &fd); /* may get what the other one has left behind */
-      pthread_join(thread, NULL);
-      perfield_run(1, 1.0);
-      """,
-        before="""
-      static int cleaned;
-      static void clean(void* p) { (void)p; cleaned = 1; }
-      static void* reads(void* p) {
-        pthread_cleanup_push(clean, NULL);
-        (void)!read(0, data, 1);
-        pthread_cleanup_pop(0);
-        return p;
-      }
-      static void* writes(void* fd) { check(pwrite(*(int*)fd, data, 3, 0) == 3); return NULL; }
-      """,
-        flags=["-lpthread"],
-    )
-    assert of_steps(run)[1][2:] == (1, 3)
 
 
 def test_time_is_that_of_calls_that_reach_the_system_and_no_time_of_computing(counted):

@@ -190,7 +190,7 @@ def test_what_mpi_does_within_its_calls_is_not_counted_again(mpi, build_c, bin_d
         assert own["compute_time_s"][rank] == pytest.approx(of_step)
 
 
-def test_a_program_that_prints_and_reads_is_the_same_with_and_without(build_c, bin_dir, mpirun, tmp_path):
+def test_a_program_that_prints_and_reads_is_the_same_with_and_without(bin_dir, mpirun, tmp_path):
     if not shutil.which("awk"):
         pytest.skip("awk is not installed")
     text = "".join(f"{i} {i * i}\n" for i in range(20_000))
