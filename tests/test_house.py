@@ -51,6 +51,26 @@ EXPORTED = {
     "libscorep_substrate_perfield.so": r"SCOREP_SubstratePlugin_perfield_get_info",
 }
 IF_HEADERS_ARE_THERE = {"libperfield_cupti.so"}
+# The rooms of the measured side, from the ground up: headers are included from the same room or a
+# lower one. Sources see the contract alone, catalyst and launcher what is named.
+ROOMS = (
+    "platform",
+    "format",
+    "configuration",
+    "fields",
+    "run_directory",
+    "summary",
+    "recorder",
+    "session",
+    "api",
+)
+CONTRACT = {
+    "recorder/source.h",
+    "format/calls.h",
+    "format/calls.def",
+    "format/peers.h",
+    "platform/elf_symbols.hpp",
+}
 
 
 def tracked_files() -> list[Path]:
@@ -120,6 +140,43 @@ def test_no_file_speaks_of_one_machine_or_of_work_to_be_done():
             if forbidden.search(line):
                 found.append(f"{path.relative_to(REPOSITORY)}:{number}: {line.strip()[:100]}")
     assert not found, "\n".join(found)
+
+
+def included(path: Path) -> list[str]:
+    """The headers of other rooms that a C++ file includes, as paths below bridge/."""
+    names = re.findall(r'^ *#include "([^"]+)"', path.read_text(), re.MULTILINE)
+    return [name for name in names if "/" in name and not name.startswith("include/")]
+
+
+def test_rooms_of_the_measured_side_include_downwards_only():
+    bridge = REPOSITORY / "bridge"
+    wrong = []
+    for path in tracked_files():
+        if bridge not in path.parents or path.suffix not in {".cpp", ".hpp", ".h", ".c"}:
+            continue
+        room = path.relative_to(bridge).parts[0]
+        for name in included(path):
+            other = name.split("/")[0]
+            if room in ROOMS and other in ROOMS:
+                good = ROOMS.index(other) <= ROOMS.index(room)
+            elif room == "sources":
+                good = other == "sources" or name in CONTRACT
+            elif room in ROOMS:  # session loads libperfield_catalyst.so, whose functions that header tells
+                good = (room, name) == ("session", "catalyst/catalyst.h")
+            else:
+                good = True
+            if not good:
+                wrong.append(f"{path.relative_to(REPOSITORY)} includes {name}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_room_of_the_build_lists_its_own_sources():
+    wrong = []
+    for path in (REPOSITORY / "bridge").rglob("CMakeLists.txt"):
+        text = path.read_text()
+        if re.search(r"GLOB[^)]*\.cpp|FILTER|\.\./[\w/]*\.cpp", text):
+            wrong.append(str(path.relative_to(REPOSITORY)))
+    assert not wrong, f"sources of another folder, or found by pattern: {wrong}"
 
 
 def installed_libraries() -> list[Path]:

@@ -12,7 +12,7 @@
 #include "catalyst/catalyst.h"
 #include "catalyst/interpreter.hpp"
 #include "catalyst/program_state.hpp"
-#include "recorder/events.h"
+#include "recorder/source.h"
 
 namespace {
 

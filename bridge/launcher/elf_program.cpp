@@ -17,7 +17,7 @@
 #include <set>
 #include <sstream>
 
-#include "recorder/elf_symbols.hpp"
+#include "platform/elf_symbols.hpp"
 
 namespace perfield {
 namespace {

@@ -19,12 +19,12 @@
 #include "launcher/elf_program.hpp"
 #include "launcher/preload.hpp"
 #include "launcher/score_p.hpp"
-#include "stream/job.hpp"
-#include "stream/machine_file.hpp"
-#include "stream/quietly.hpp"
-#include "stream/run_directory.hpp"
-#include "stream/run_json.hpp"
-#include "stream/staging.hpp"
+#include "platform/quietly.hpp"
+#include "run_directory/job.hpp"
+#include "run_directory/machine_file.hpp"
+#include "run_directory/run_directory.hpp"
+#include "run_directory/run_json.hpp"
+#include "run_directory/staging.hpp"
 
 namespace {
 

@@ -10,9 +10,9 @@
 #include <climits>
 #include <cstdlib>
 
+#include "configuration/selection.hpp"
 #include "launcher/elf_program.hpp"
 #include "launcher/score_p.hpp"
-#include "recorder/config_selection.hpp"
 
 namespace perfield {
 namespace {

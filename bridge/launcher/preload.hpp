@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "recorder/config.hpp"
+#include "configuration/config.hpp"
 
 namespace perfield {
 

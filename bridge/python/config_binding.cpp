@@ -5,7 +5,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "recorder/config.hpp"
+#include "configuration/config.hpp"
 
 namespace py = pybind11;
 

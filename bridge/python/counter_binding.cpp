@@ -5,8 +5,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "stream/counter_fields.hpp"
-#include "stream/entry.hpp"
+#include "fields/counter_fields.hpp"
+#include "format/entry.hpp"
 
 namespace py = pybind11;
 

@@ -6,9 +6,9 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "recorder/calls.h"
-#include "stream/field_names.hpp"
-#include "stream/summary.hpp"
+#include "fields/field_names.hpp"
+#include "format/calls.h"
+#include "summary/summary.hpp"
 
 namespace py = pybind11;
 
@@ -25,7 +25,7 @@ py::list all_calls() {
   py::list calls;
 #define PERFIELD_CALL(number, name, time_class, message) \
   calls.append(py::make_tuple(number, #name, #time_class, #message));
-#include "recorder/calls.def"
+#include "format/calls.def"
 #undef PERFIELD_CALL
   return calls;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // read_binding.cpp - hands the stream decoder to Python: rows become NumPy arrays whose columns
-// are named as in stream/entry.hpp. Files are read without the interpreter's lock.
+// are named as in format/entry.hpp. Files are read without the interpreter's lock.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "stream/decode.hpp"
-#include "stream/index.hpp"
+#include "format/decode.hpp"
+#include "format/index.hpp"
 
 namespace py = pybind11;
 using perfield::EntryHeader;

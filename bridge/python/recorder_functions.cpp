@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "recorder/config.hpp"
-#include "recorder/config_selection.hpp"
+#include "configuration/config.hpp"
+#include "configuration/selection.hpp"
 
 namespace perfield::python {
 namespace {

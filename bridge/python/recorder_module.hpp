@@ -11,7 +11,7 @@
 
 #include "perfield.h"
 
-// Of events.h; weak like perfield.h, because perfield-exec may have preloaded the
+// Of source.h; weak like perfield.h, because perfield-exec may have preloaded the
 // libperfield.so of another installation.
 extern "C" int perfield_source_awake() __attribute__((weak));
 extern "C" void perfield_source_present(const char* name) __attribute__((weak));

@@ -5,9 +5,9 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "recorder/calls.h"
-#include "recorder/config_selection.hpp"
-#include "recorder/function_names.hpp"
+#include "configuration/function_names.hpp"
+#include "configuration/selection.hpp"
+#include "format/calls.h"
 
 namespace py = pybind11;
 

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "stream/append.hpp"
+#include "format/append.hpp"
 
 namespace py = pybind11;
 using perfield::EntryType;

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "recorder/calls.h"
+#include "format/calls.h"
 
 namespace perfield {
 

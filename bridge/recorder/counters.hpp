@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "recorder/config_counters.hpp"
+#include "configuration/kernel_events.hpp"
 
 namespace perfield {
 

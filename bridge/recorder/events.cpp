@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // events.cpp - counting MPI calls and messages: the hot path of every source. Runs on the thread
-// that makes the call; see events.h.
-#include "recorder/events.h"
-
+// that makes the call; see source.h.
 #include "recorder/recorder.hpp"
+#include "recorder/source.h"
 
 using perfield::Activity;
 using perfield::recorder;

@@ -2,15 +2,14 @@
 //
 // functions.cpp - tells sources that see every function of a program which of them the
 // configuration chooses.
-#include "recorder/functions.h"
 
 #include <cstring>
 
-#include "recorder/config.hpp"
-#include "recorder/config_selection.hpp"
-#include "recorder/events.h"
-#include "recorder/function_names.hpp"
+#include "configuration/config.hpp"
+#include "configuration/function_names.hpp"
+#include "configuration/selection.hpp"
 #include "recorder/recorder.hpp"
+#include "recorder/source.h"
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "recorder/calls.h"
+#include "format/calls.h"
 #include "recorder/counter.hpp"
 #include "recorder/region_bits.hpp"
 

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "recorder/config_counters.hpp"
+#include "configuration/kernel_events.hpp"
 
 struct perf_event_mmap_page;
 

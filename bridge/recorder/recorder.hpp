@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "platform/clock.hpp"
 #include "recorder/call_sites.hpp"
-#include "recorder/clock.hpp"
 #include "recorder/counters.hpp"
 #include "recorder/regions.hpp"
 #include "recorder/shard.hpp"

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <string>
 
-#include "recorder/config_selection.hpp"
+#include "configuration/selection.hpp"
 
 namespace perfield {
 

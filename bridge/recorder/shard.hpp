@@ -10,11 +10,11 @@
 #include <atomic>
 #include <cstdint>
 
+#include "format/calls.h"
 #include "recorder/call_sites.hpp"
-#include "recorder/calls.h"
 #include "recorder/counter.hpp"
-#include "recorder/events.h"
 #include "recorder/inside.hpp"
+#include "recorder/source.h"
 
 namespace perfield {
 

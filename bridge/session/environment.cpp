@@ -10,7 +10,7 @@
 #include <string>
 
 #include "recorder/region_counts.hpp"
-#include "stream/run_directory.hpp"
+#include "run_directory/run_directory.hpp"
 
 namespace perfield {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <dlfcn.h>
 
+#include "format/json.hpp"
 #include "session/tell.hpp"
-#include "stream/json.hpp"
 
 namespace perfield {
 namespace {

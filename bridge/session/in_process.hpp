@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "catalyst/catalyst.h"
-#include "recorder/config.hpp"
+#include "configuration/config.hpp"
+#include "format/json.hpp"
 #include "session/mesh.hpp"
-#include "stream/json.hpp"
 
 namespace perfield {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// lifecycle.cpp - the part of events.h that starts and ends a session. Never on the hot path.
-#include "recorder/events.h"
+// lifecycle.cpp - the part of source.h that starts and ends a session. Never on the hot path.
+#include "recorder/source.h"
 #include "session/session.hpp"
 #include "session/tell.hpp"
 

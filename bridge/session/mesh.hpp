@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "format/append.hpp"
+#include "format/json.hpp"
 #include "perfield.h"
-#include "stream/append.hpp"
-#include "stream/json.hpp"
 
 namespace perfield {
 

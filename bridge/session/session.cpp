@@ -12,11 +12,11 @@
 #include <cstring>
 #include <new>
 
-#include "recorder/events.h"
+#include "recorder/source.h"
+#include "run_directory/machine_file.hpp"
 #include "session/environment.hpp"
 #include "session/step_entry.hpp"
 #include "session/tell.hpp"
-#include "stream/machine_file.hpp"
 
 namespace perfield {
 thread_local bool inside_gate __attribute__((tls_model("initial-exec"))) = false;

@@ -14,19 +14,19 @@
 #include <string>
 #include <vector>
 
-#include "recorder/config.hpp"
-#include "recorder/config_step_call.hpp"
-#include "recorder/events.h"
-#include "recorder/process.hpp"
+#include "configuration/config.hpp"
+#include "configuration/step_call.hpp"
+#include "format/append.hpp"
+#include "platform/process.hpp"
 #include "recorder/recorder.hpp"
+#include "recorder/source.h"
+#include "run_directory/run_directory.hpp"
+#include "run_directory/staging.hpp"
 #include "session/gate.hpp"
 #include "session/in_process.hpp"
 #include "session/mesh.hpp"
 #include "session/values.hpp"
 #include "session/windows.hpp"
-#include "stream/append.hpp"
-#include "stream/run_directory.hpp"
-#include "stream/staging.hpp"
 
 namespace perfield {
 

@@ -7,7 +7,7 @@
 #include "session/environment.hpp"
 #include "session/session.hpp"
 #include "session/tell.hpp"
-#include "stream/summary.hpp"
+#include "summary/summary.hpp"
 
 namespace perfield {
 namespace {

@@ -5,10 +5,10 @@
 // what the program says, so that all ranks agree from the first step on.
 #include <cmath>
 
+#include "run_directory/run_json.hpp"
 #include "session/session.hpp"
 #include "session/step_sites.hpp"
 #include "session/tell.hpp"
-#include "stream/run_json.hpp"
 
 namespace perfield {
 namespace {

@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <cstring>
 
+#include "run_directory/shared_note.hpp"
 #include "session/environment.hpp"
 #include "session/session.hpp"
 #include "session/tell.hpp"
-#include "stream/shared_note.hpp"
 
 namespace perfield {
 namespace {

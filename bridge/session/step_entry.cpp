@@ -9,8 +9,8 @@
 #include <iterator>
 #include <numeric>
 
-#include "recorder/events.h"  // kPeerOther
 #include "recorder/region_counts.hpp"
+#include "recorder/source.h"  // kPeerOther
 
 namespace perfield {
 namespace {

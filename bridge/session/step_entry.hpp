@@ -4,8 +4,8 @@
 // the thread that closes the step; allocates nothing.
 #pragma once
 
+#include "format/entry.hpp"
 #include "recorder/recorder.hpp"
-#include "stream/entry.hpp"
 
 namespace perfield {
 

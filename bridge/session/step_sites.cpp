@@ -9,8 +9,8 @@
 #include <climits>
 #include <vector>
 
-#include "recorder/config_step_call.hpp"
-#include "stream/json.hpp"
+#include "configuration/step_call.hpp"
+#include "format/json.hpp"
 
 namespace perfield {
 namespace {

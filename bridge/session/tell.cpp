@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "recorder/events.h"
-#include "stream/quietly.hpp"
-#include "stream/run_directory.hpp"
+#include "platform/quietly.hpp"
+#include "recorder/source.h"
+#include "run_directory/run_directory.hpp"
 
 namespace perfield {
 namespace {

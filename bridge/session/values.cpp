@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fields/field_names.hpp"
+#include "format/decode.hpp"
 #include "session/step_entry.hpp"
 #include "session/values_inside.hpp"
 #include "session/values_io.hpp"
-#include "stream/decode.hpp"
-#include "stream/field_names.hpp"
 
 namespace perfield {
 namespace {
@@ -26,7 +26,7 @@ struct CallTable {
   CallTable() {
 #define PERFIELD_CALL(number, name, time_class, message) \
   of[number] = {#name, #message[0] != 'n', #message[0] == 'f'};
-#include "recorder/calls.def"
+#include "format/calls.def"
 #undef PERFIELD_CALL
   }
 };

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "format/entry.hpp"
 #include "perfield.h"
 #include "recorder/recorder.hpp"
 #include "session/values_devices.hpp"
-#include "stream/entry.hpp"
 
 namespace perfield {
 

@@ -4,9 +4,9 @@
 // of perfield/run/counter_values.py, so that both give the same numbers to the last bit.
 #include <cmath>
 
+#include "fields/counter_fields.hpp"
+#include "format/decode.hpp"
 #include "session/values.hpp"
-#include "stream/counter_fields.hpp"
-#include "stream/decode.hpp"
 
 namespace perfield {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "recorder/calls.h"
+#include "format/calls.h"
 
 namespace perfield {
 namespace {

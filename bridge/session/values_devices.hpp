@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "stream/decode.hpp"
+#include "format/decode.hpp"
 
 namespace perfield {
 

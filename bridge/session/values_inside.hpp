@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "recorder/calls.h"
+#include "format/calls.h"
 
 namespace perfield {
 

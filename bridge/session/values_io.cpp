@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "recorder/calls.h"
+#include "format/calls.h"
 
 namespace perfield {
 namespace {
@@ -21,7 +21,7 @@ struct Ways {
   if (PERFIELD_CLASS_##time_class == PERFIELD_CLASS_io || \
       PERFIELD_CLASS_##time_class == PERFIELD_CLASS_file) \
     reads[number] = has(#name, "_read"), writes[number] = has(#name, "_write");
-#include "recorder/calls.def"
+#include "format/calls.def"
 #undef PERFIELD_CALL
   }
 };

@@ -4,7 +4,7 @@
 // itself. The arithmetic is that of perfield/run/io_values.py.
 #pragma once
 
-#include "stream/decode.hpp"
+#include "format/decode.hpp"
 
 namespace perfield {
 

@@ -10,7 +10,7 @@
 
 #include <cmath>
 
-#include "recorder/clock.hpp"
+#include "platform/clock.hpp"
 
 namespace perfield {
 

@@ -4,7 +4,7 @@
 // each is read as the oldest type of its kind that newer headers still have.
 #include "sources/cupti/activity.hpp"
 
-#include "recorder/events.h"
+#include "recorder/source.h"
 
 namespace perfield::cupti {
 namespace {

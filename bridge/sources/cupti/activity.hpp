@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "recorder/calls.h"
+#include "format/calls.h"
 
 namespace perfield::cupti {
 

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "recorder/events.h"
+#include "recorder/source.h"
 #include "sources/cupti/activity.hpp"
 
 namespace {

@@ -10,8 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "recorder/events.h"
-#include "recorder/functions.h"
+#include "recorder/source.h"
 #include "sources/functions/symbols.hpp"
 
 namespace perfield {

@@ -12,8 +12,7 @@
 
 #define PERFIELD_BUILDING_LIBRARY  // calls libperfield.so itself, which this library needs
 #include "include/perfield.h"
-#include "recorder/events.h"
-#include "recorder/functions.h"
+#include "recorder/source.h"
 #include "sources/functions/choice.hpp"
 
 namespace {

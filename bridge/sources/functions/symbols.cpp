@@ -8,7 +8,7 @@
 
 #include <cstdio>
 
-#include "recorder/elf_symbols.hpp"
+#include "platform/elf_symbols.hpp"
 
 namespace perfield {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <atomic>
 
-#include "recorder/events.h"
+#include "recorder/source.h"
 #include "sources/io/file_kinds.hpp"
 
 // A function of the C library that this library stands in front of.

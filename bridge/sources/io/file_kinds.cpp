@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "recorder/events.h"
+#include "recorder/source.h"
 #include "sources/io/counting.hpp"
 
 // The first of all functions to be found, and what lies behind the last: defined by the linker.

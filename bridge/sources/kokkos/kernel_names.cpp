@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "include/perfield.h"
-#include "recorder/functions.h"
+#include "recorder/source.h"
 
 namespace perfield::kokkos {
 namespace {

@@ -10,7 +10,7 @@
 
 #define PERFIELD_BUILDING_LIBRARY  // calls libperfield.so itself, which this library needs
 #include "include/perfield.h"
-#include "recorder/events.h"
+#include "recorder/source.h"
 #include "sources/kokkos/kernel_names.hpp"
 #include "sources/open_regions.hpp"
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "library.hpp"
-#include "recorder/events.h"
+#include "recorder/source.h"
 
 namespace perfield::pmpi {
 

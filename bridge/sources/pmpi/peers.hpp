@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "library.hpp"
-#include "recorder/events.h"
+#include "recorder/source.h"
 
 namespace perfield::pmpi {
 

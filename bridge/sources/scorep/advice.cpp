@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "recorder/elf_symbols.hpp"
-#include "recorder/events.h"
+#include "platform/elf_symbols.hpp"
+#include "recorder/source.h"
 
 namespace perfield::scorep {
 namespace {

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "recorder/events.h"
+#include "recorder/source.h"
 
 namespace perfield::scorep {
 

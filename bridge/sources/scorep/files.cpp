@@ -7,7 +7,7 @@
 
 #include <atomic>
 
-#include "recorder/events.h"
+#include "recorder/source.h"
 #include "sources/scorep/calls.hpp"
 #include "sources/scorep/thread.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "recorder/events.h"
+#include "recorder/source.h"
 #include "sources/scorep/advice.hpp"
 #include "sources/scorep/calls.hpp"
 #include "sources/scorep/thread.hpp"
@@ -32,7 +32,7 @@ struct SendingCalls {
   bool has[PERFIELD_CALL_LIMIT] = {};
   constexpr SendingCalls() {
 #define PERFIELD_CALL(number, name, time_class, message) has[number] = #message[0] != 'n';
-#include "recorder/calls.def"
+#include "format/calls.def"
 #undef PERFIELD_CALL
   }
 };

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "recorder/events.h"
+#include "recorder/source.h"
 #include "sources/scorep/substrate_interface.hpp"
 
 namespace perfield::scorep {

@@ -5,7 +5,7 @@
 // are followed in the files beside this one.
 #include <dlfcn.h>
 
-#include "recorder/events.h"
+#include "recorder/source.h"
 #include "sources/scorep/advice.hpp"
 #include "sources/scorep/calls.hpp"
 #include "sources/scorep/files.hpp"

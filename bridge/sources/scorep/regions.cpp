@@ -8,8 +8,7 @@
 
 #define PERFIELD_BUILDING_LIBRARY  // calls libperfield.so itself, which this library needs
 #include "include/perfield.h"
-#include "recorder/events.h"
-#include "recorder/functions.h"
+#include "recorder/source.h"
 #include "sources/scorep/calls.hpp"
 #include "sources/scorep/metrics.hpp"
 #include "sources/scorep/region_table.hpp"

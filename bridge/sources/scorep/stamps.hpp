@@ -14,7 +14,7 @@
 #include <x86intrin.h>
 #endif
 
-#include "recorder/events.h"
+#include "recorder/source.h"
 
 namespace perfield::scorep {
 

@@ -3,7 +3,7 @@
 // thread.cpp - which thread an event belongs to, asked of Score-P once per thread.
 #include "sources/scorep/thread.hpp"
 
-#include "recorder/events.h"
+#include "recorder/source.h"
 #include "sources/scorep/regions.hpp"
 #include "sources/scorep/score_p.hpp"
 

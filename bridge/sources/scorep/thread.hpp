@@ -23,7 +23,7 @@ struct Thread {
 // Beside the program's own data, so that no call is needed to find it.
 extern __thread Thread this_thread __attribute__((tls_model("initial-exec")));
 
-inline const std::atomic<uint32_t>* source_state = nullptr;  // see events.h; set by start_looking
+inline const std::atomic<uint32_t>* source_state = nullptr;  // see source.h; set by start_looking
 inline bool is_awake() noexcept {
   return __builtin_expect(source_state->load(std::memory_order_relaxed) != 0, 1);
 }

@@ -5,7 +5,7 @@
 // regions and copies to a device.
 #define PERFIELD_BUILDING_LIBRARY  // calls libperfield.so itself, which this library needs
 #include "include/perfield.h"
-#include "recorder/events.h"
+#include "recorder/source.h"
 #include "sources/open_regions.hpp"
 
 namespace {

@@ -23,7 +23,7 @@ def test_everything_public_is_documented():
 
 
 def test_calls_are_those_of_the_table():
-    text = (REPOSITORY / "bridge" / "recorder" / "calls.def").read_text()
+    text = (REPOSITORY / "bridge" / "format" / "calls.def").read_text()
     table = re.findall(r"^PERFIELD_CALL\((\d+), (\w+), (\w+), (\w+)\)", text, re.MULTILINE)
     assert _bridge.calls() == [(int(number), *words) for number, *words in table]
     assert len({number for number, *_ in _bridge.calls()}) == len(table) < 128

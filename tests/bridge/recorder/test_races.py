@@ -20,7 +20,7 @@ def sources():
     rooms = [
         file for room in ("recorder", "stream", "session") for file in sorted((BRIDGE / room).glob("*.cpp"))
     ]
-    return [file for file in rooms if file.name not in SKIPPED] + [BRIDGE / "sources/api.cpp", PROGRAM]
+    return [file for file in rooms if file.name not in SKIPPED] + [BRIDGE / "api/api.cpp", PROGRAM]
 
 
 @pytest.fixture(scope="module")

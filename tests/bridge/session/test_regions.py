@@ -373,7 +373,7 @@ def test_more_tables_than_an_entry_holds_add_up_exactly_in_other_peers(measured,
     """,
         before="""
       #include <pthread.h>
-      /* What a source of events calls: see bridge/recorder/events.h. 1: send. */
+      /* What a source of events calls: see bridge/recorder/source.h. 1: send. */
       typedef struct { uint64_t stamp, after; } Entered;
       Entered perfield_call_enter(uint16_t call, const void* caller, const void* frame);
       void perfield_call_leave(uint16_t call, uint64_t entered, uint64_t out, uint64_t in);

@@ -37,7 +37,7 @@ def load(path: Path):
 
 def call_names() -> dict[int, tuple[str, str]]:
     """Number of a call -> its name and class of time, from the table of calls."""
-    text = (ROOT / "bridge/recorder/calls.def").read_text()
+    text = (ROOT / "bridge/format/calls.def").read_text()
     return {
         int(n): (name, kind)
         for n, name, kind in re.findall(r"^PERFIELD_CALL\((\d+), (\w+), (\w+)", text, re.M)

@@ -13,7 +13,7 @@
 
 #define PERFIELD_BUILDING_LIBRARY
 #include "perfield.h"
-#include "recorder/events.h"
+#include "recorder/source.h"
 
 namespace {
 

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// api.cpp - the functions of perfield.h. Regions go straight to the recorder, everything else to
+// the session. A handle is a region's id + 1, so that 0 can mean none.
+#define PERFIELD_BUILDING_LIBRARY
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "perfield.h"
+#include "recorder/recorder.hpp"
+#include "recorder/source.h"
+#include "session/environment.hpp"
+#include "session/session.hpp"
+
+using perfield::Activity;
+using perfield::Recorder;
+using perfield::recorder;
+using perfield::RegionDefinition;
+using perfield::Regions;
+using perfield::session;
+using perfield::Shard;
+using perfield::the_recorder;
+using perfield::this_shard;
+
+namespace {
+
+__attribute__((noinline)) uint32_t armed(Regions& regions, Shard& s, uint32_t id,
+                                         int block) noexcept {
+  s.pipeline_armed = false;
+  regions[id].armed_only.store(true, std::memory_order_relaxed);
+  return regions.part_of(id, block, s.pipeline_site);
+}
+
+// The region that an entry counts for: itself, its share for a block, the armed one, or none.
+inline uint32_t counted_as(Regions& regions, Shard& s, uint32_t id, int block) noexcept {
+  if (__builtin_expect(s.pipeline_armed, 0)) return armed(regions, s, id, block);
+  const RegionDefinition& d = regions[id];
+  if (!d.selected || d.armed_only.load(std::memory_order_relaxed)) return Regions::kNone;
+  if (block < 0) return id;
+  return regions.part_of(id, block, 0);
+}
+
+// ticks: of the event, if they are known. Finding the recorder is a call: once for each event.
+__attribute__((noinline)) void enter(perfield_region region, int block,
+                                     uint64_t ticks = 0) noexcept {
+  Recorder& r = recorder();
+  Shard* s = r.shard();
+  if (!s || region == 0 || region > r.regions.size()) return;
+  uint32_t id = region - 1;
+  if (__builtin_expect(id == r.regions.step_region(), 0)) session().setup_done();
+  r.enter_region(*s, id, counted_as(r.regions, *s, id, block), ticks);
+}
+
+__attribute__((noinline)) void leave(perfield_region region, uint64_t ticks = 0) noexcept {
+  Recorder& r = recorder();
+  Shard* s = r.shard();
+  if (!s || region == 0) return;
+  r.leave_region(*s, region - 1, ticks);
+  if (__builtin_expect(region - 1 == r.regions.step_region(), 0)) session().close_step_of_region();
+}
+
+// Whether an event only has to be noted on the thread's stack, with the time that came with it.
+inline bool is_usual(const Shard* s, perfield_region region, uint64_t ticks) noexcept {
+  const Recorder* r = the_recorder;
+  if (!s || !r || s->own_work || s->pipeline_armed) return false;
+  const uint32_t state = r->state();
+  return (state == Activity::inactive || (state == Activity::active && ticks)) &&
+         region - 1 < r->regions.size() && region - 1 != r->regions.step_region() &&
+         !r->counters.any();
+}
+
+// Starts measuring as the rank that the launcher's environment tells of.
+void wake_without_mpi() noexcept {
+  if (session().awake()) return;
+  int rank = 0, size = 1;
+  perfield::rank_from_environment(&rank, &size);
+  session().wake(rank, size, "");
+}
+
+// The first step or piece of mesh wakes a process in which no wrapped MPI_Init is going to.
+void wake_at_first_use() noexcept {
+  if (!session().awake() && !perfield::mpi_init_will_wake()) wake_without_mpi();
+}
+
+template <typename F>
+void describe(F description) noexcept {
+  wake_at_first_use();
+  session().with_mesh(description);
+}
+
+}  // namespace
+
+#define PERFIELD_EXPORT extern "C" __attribute__((visibility("default")))
+
+PERFIELD_EXPORT void perfield_initialize(void) {
+  wake_without_mpi();
+  session().setup_done();
+}
+
+PERFIELD_EXPORT void perfield_finalize(void) {
+  session().end("finalize");
+  session().print_summary();
+}
+
+PERFIELD_EXPORT void perfield_run(int64_t step, double time) {
+  wake_at_first_use();
+  session().close_step(step, time);
+  session().show_in_process();
+}
+
+PERFIELD_EXPORT int perfield_measuring(void) {
+  return recorder().state() == perfield::Activity::active;
+}
+
+PERFIELD_EXPORT perfield_region perfield_region_define(const char* name, const char* file,
+                                                       int line) {
+  return recorder().regions.define(name, file, line) + 1;
+}
+
+uint32_t perfield_source_function_entered(const char* name) noexcept {
+  wake_at_first_use();
+  return perfield_region_define(name, nullptr, 0);
+}
+
+PERFIELD_EXPORT void perfield_region_begin(perfield_region region) { enter(region, -1); }
+
+PERFIELD_EXPORT void perfield_region_begin_on(perfield_region region, int block) {
+  enter(region, block < 0 ? -1 : block);
+}
+
+PERFIELD_EXPORT void perfield_region_end(perfield_region region) { leave(region); }
+
+// Events that come with their time: in the usual case a few looks, without a stack frame.
+void perfield_region_begin_at(uint32_t region, uint64_t ticks) noexcept {
+  Shard* const s = this_shard;
+  if (!is_usual(s, region, ticks)) return enter(region, -1, ticks);
+  const RegionDefinition& d = the_recorder->regions[region - 1];
+  const bool counted = d.selected && !d.armed_only.load(std::memory_order_relaxed);
+  s->enter_region(region - 1, region - 1, counted, ticks);
+}
+
+void perfield_region_end_at(uint32_t region, uint64_t ticks) noexcept {
+  Shard* const s = this_shard;
+  if (!is_usual(s, region, ticks)) return leave(region, ticks);
+  s->leave_region(region - 1, ticks);
+}
+
+PERFIELD_EXPORT void perfield_begin(const char* name) {
+  if (recorder().shard()) enter(recorder().regions.define(name, nullptr, 0) + 1, -1);
+}
+
+PERFIELD_EXPORT void perfield_end(const char* name) {
+  if (recorder().shard()) perfield_region_end(recorder().regions.define(name, nullptr, 0) + 1);
+}
+
+PERFIELD_EXPORT void perfield_pipeline_next(void) {
+  perfield_pipeline_next_at(reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
+}
+
+PERFIELD_EXPORT void perfield_pipeline_next_at(uintptr_t site) {
+  if (Shard* s = recorder().shard()) {
+    s->pipeline_armed = true;
+    s->pipeline_site = site;
+  }
+}
+
+PERFIELD_EXPORT void perfield_pause(void) { session().pause(); }
+PERFIELD_EXPORT void perfield_resume(void) { session().resume(); }
+
+PERFIELD_EXPORT void perfield_mesh_image(int block, const int64_t extent[6], const double origin[3],
+                                         const double spacing[3]) {
+  describe([&](auto& mesh) { mesh.image(block, extent, origin, spacing); });
+}
+
+PERFIELD_EXPORT void perfield_mesh_rectilinear(int block, const int64_t extent[6], perfield_array x,
+                                               perfield_array y, perfield_array z) {
+  describe([&](auto& mesh) { mesh.rectilinear(block, extent, x, y, z); });
+}
+
+PERFIELD_EXPORT void perfield_mesh_structured(int block, const int64_t extent[6],
+                                              perfield_array points) {
+  describe([&](auto& mesh) { mesh.structured(block, extent, points); });
+}
+
+PERFIELD_EXPORT void perfield_mesh_unstructured(int block, perfield_array points,
+                                                perfield_array connectivity, perfield_array offsets,
+                                                perfield_array types, int first_number) {
+  describe([&](auto& mesh) {
+    mesh.unstructured(block, points, connectivity, offsets, types, first_number);
+  });
+}
+
+PERFIELD_EXPORT void perfield_mesh_ghosts(int block, int association, perfield_array ghosts) {
+  describe([&](auto& mesh) { mesh.ghosts(block, association, ghosts); });
+}
+
+PERFIELD_EXPORT void perfield_mesh_changed(void) {
+  describe([](auto& mesh) { mesh.changed(); });
+}
+
+PERFIELD_EXPORT void perfield_field(int block, const char* name, int association,
+                                    perfield_array values) {
+  describe([&](auto& mesh) { mesh.field(block, name, association, values); });
+}
+
+namespace {
+
+// Fills at most `capacity` rows, and says how many there are.
+template <class Row>
+int hand_out(const std::vector<Row>& found, int capacity, Row* rows) noexcept {
+  const auto n = static_cast<int>(found.size());
+  if (rows && capacity > 0) std::copy_n(found.begin(), std::min(n, capacity), rows);
+  return n;
+}
+
+}  // namespace
+
+PERFIELD_EXPORT int perfield_values(int capacity, perfield_value* rows) {
+  return hand_out(session().field_values(), capacity, rows);
+}
+
+PERFIELD_EXPORT int perfield_region_values(int capacity, perfield_region_value* rows) {
+  return hand_out(session().region_values(), capacity, rows);
+}
+
+PERFIELD_EXPORT int perfield_message_values(int capacity, perfield_message_value* rows) {
+  return hand_out(session().message_values(), capacity, rows);
+}
+
+PERFIELD_EXPORT int perfield_world_size(void) { return session().world_size(); }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// kernel_events.hpp - the names that the configuration's `counters` takes: those of counters.def,
+// and r with hexadecimal digits for an event as the processor's manual numbers it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace perfield {
+
+inline constexpr size_t kMostChosenCounters = 8;
+
+// What the kernel is asked for (perf_event_open(2)).
+struct KernelEvent {
+  uint32_t type = 0;
+  uint64_t number = 0;
+  bool needs_kernel = false;  // in user mode alone it never happens
+};
+
+// The event of that name; false if there is none.
+bool find_kernel_event(const std::string& name, KernelEvent* found);
+
+// The second half of a sentence about what is wrong with a list of names, "" if nothing is.
+std::string wrong_with_counters(const std::vector<std::string>& names);
+
+}  // namespace perfield

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// calls.h - the kinds of call that are counted (of MPI, of files, of a device) and their classes of
+// time, from the one table calls.def.
+#pragma once
+
+#include <cstdint>
+
+enum perfield_call : uint16_t {
+#define PERFIELD_CALL(number, name, time_class, message) PERFIELD_CALL_##name = number,
+#include "format/calls.def"
+#undef PERFIELD_CALL
+  PERFIELD_CALL_LIMIT = 128  // numbers stay below; the recorder's tables are this long
+};
+
+enum perfield_time_class : uint16_t {
+  PERFIELD_CLASS_p2p = 0,
+  PERFIELD_CLASS_wait = 1,
+  PERFIELD_CLASS_collective = 2,
+  PERFIELD_CLASS_onesided = 3,
+  PERFIELD_CLASS_io = 4,
+  PERFIELD_CLASS_other = 5,
+  PERFIELD_CLASS_file = 6,
+  PERFIELD_CLASS_device = 7
+};
+
+inline constexpr int kTimeClasses = 8;
+inline constexpr int kMpiClasses = 6;  // the first ones: time in MPI
+
+inline constexpr int kOwnClasses = 7;  // the first ones: time of the calling thread itself
+
+constexpr bool is_mpi_class(uint16_t time_class) { return time_class < kMpiClasses; }
+
+struct perfield_time_classes {
+  uint8_t of[PERFIELD_CALL_LIMIT] = {};
+  constexpr perfield_time_classes() {
+#define PERFIELD_CALL(number, name, time_class, message) of[number] = PERFIELD_CLASS_##time_class;
+#include "format/calls.def"
+#undef PERFIELD_CALL
+  }
+};
+inline constexpr perfield_time_classes kTimeClassOfCall;

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// decode.cpp - walks a stream file from header to header. A header is believed when its checksum
+// holds, a body likewise; lengths are compared with what the file holds before they are used.
+#include "format/decode.hpp"
+
+#include <algorithm>
+
+namespace perfield {
+namespace {
+
+std::string name_of_type(uint16_t type) {
+  static const char* const kNames[] = {"",     "rank", "region", "place", "clock",
+                                       "step", "mesh", "end",    "field", "sites"};
+  return type >= 1 && type <= 9 ? std::string(kNames[type]) + " entry"
+                                : "entry of unknown type " + std::to_string(type);
+}
+
+std::string name_of_entry(const EntryHeader& header) {
+  return "the " + name_of_type(header.type) + " of rank " + std::to_string(header.rank) +
+         (header.index ? ", index " + std::to_string(header.index) : "");
+}
+
+// What stands at an offset: a whole entry, or the reason why not.
+struct Found {
+  bool whole = false;
+  EntryHeader header{};
+  const unsigned char* body = nullptr;
+  StepView step{};
+  bool is_step = false;
+  std::string reason;
+};
+
+bool known(const EntryHeader& header, EntryType type) {
+  return header.type == static_cast<uint16_t>(type) && header.version == body_version(type);
+}
+
+void look_at(StreamFile& file, uint64_t offset, uint64_t end, Found* found) {
+  found->whole = found->is_step = false;
+  if (end - offset < sizeof(EntryHeader)) {
+    found->reason = "the file ends inside an entry's header";
+    return;
+  }
+  if (!read_header(file, offset, &found->header)) {
+    found->reason = "no entry's header stands there whole";
+    return;
+  }
+  if (found->header.body_bytes > end - offset - sizeof(EntryHeader)) {
+    found->reason = name_of_entry(found->header) + " is not there to its end";
+    return;
+  }
+  if (!read_body(file, offset, found->header, &found->body)) {
+    found->reason = "the checksum of " + name_of_entry(found->header) + " is wrong";
+    return;
+  }
+  if (known(found->header, EntryType::step)) {
+    found->is_step = found->body && view_step(found->body, found->header.body_bytes, &found->step);
+    if (!found->is_step) {
+      found->reason = "the tables of " + name_of_entry(found->header) + " do not fit its length";
+      return;
+    }
+  }
+  found->whole = true;
+}
+
+}  // namespace
+
+bool view_step(const unsigned char* body, size_t bytes, StepView* view) noexcept {
+  if (bytes < sizeof(StepBody)) return false;
+  std::memcpy(&view->fixed, body, sizeof(StepBody));
+  const uint64_t regions = uint64_t{view->fixed.n_regions} * sizeof(RegionRow);
+  const uint64_t messages = uint64_t{view->fixed.n_messages} * sizeof(MessageRow);
+  const uint64_t waits = uint64_t{view->fixed.n_waits} * sizeof(WaitRow);
+  const uint64_t calls = uint64_t{view->fixed.n_calls} * sizeof(CallRow);
+  const uint64_t inside = uint64_t{view->fixed.n_inside} * sizeof(InsideRow);
+  if (sizeof(StepBody) + regions + messages + waits + calls + inside != bytes) return false;
+  view->regions = body + sizeof(StepBody);
+  view->messages = view->regions + regions;
+  view->waits = view->messages + messages;
+  view->calls = view->waits + waits;
+  view->inside = view->calls + calls;
+  return true;
+}
+
+bool read_header(StreamFile& file, uint64_t offset, EntryHeader* header) {
+  const unsigned char* at = file.window(offset, sizeof(EntryHeader));
+  if (!at || std::memcmp(at, kMarker, sizeof(kMarker)) != 0) return false;
+  std::memcpy(header, at, sizeof(EntryHeader));
+  return crc32c(at, offsetof(EntryHeader, header_crc)) == header->header_crc;
+}
+
+bool read_body(StreamFile& file, uint64_t offset, const EntryHeader& header,
+               const unsigned char** body) {
+  const uint64_t begin = offset + sizeof(EntryHeader);
+  const bool large = header.body_bytes > StreamFile::kAhead;
+  const bool array = known(header, EntryType::mesh) || known(header, EntryType::field);
+  uint32_t crc = 0;
+  *body = nullptr;
+  if ((large && array) || header.body_bytes > StreamFile::kLargest)
+    return file.checksum(begin, header.body_bytes, &crc) && crc == header.body_crc;
+  *body = file.window(begin, header.body_bytes);
+  return *body && crc32c(*body, header.body_bytes) == header.body_crc;
+}
+
+ScanResult scan_entries(StreamFile& file, uint64_t begin, uint64_t end, uint64_t run_id,
+                        const EntryVisitor& visit) {
+  ScanResult result;
+  end = std::min(end, file.size());
+  uint64_t at = begin, hole = 0;
+  std::string hole_reason;
+  bool in_hole = false;
+  Found found;
+  while (at < end) {
+    look_at(file, at, file.size(), &found);
+    const uint64_t after = at + sizeof(EntryHeader) + found.header.body_bytes;
+    if (!found.whole || after > end) {
+      if (!in_hole) hole = at, hole_reason = found.reason;
+      in_hole = true;
+      at = file.find_marker(at + 1, end);
+      continue;
+    }
+    if (in_hole) result.damage.push_back({hole, at - hole, hole_reason});
+    in_hole = false;
+    if (run_id && found.header.run_id != run_id)
+      ++result.strangers[found.header.run_id];
+    else
+      visit(found.header, at, found.body, found.is_step ? &found.step : nullptr);
+    at = after;
+  }
+  result.decided = in_hole ? hole : std::max(begin, end);
+  if (in_hole) result.pending = hole_reason;
+  return result;
+}
+
+}  // namespace perfield

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// index.cpp - builds, extends, saves and loads the index of one stream file. The file on disk is
+// private to one machine's byte order and to this version: whatever does not fit is made anew.
+#include "format/index.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace perfield {
+namespace {
+
+struct IndexHeader {
+  char magic[8];
+  uint64_t run_id, decided, n_places, n_holes, n_strangers, other_regions, inside_kinds;
+  uint8_t message_calls[128];
+  uint32_t data_crc;    // of the tables behind
+  uint32_t header_crc;  // of what stands before it
+};
+struct Pair {
+  uint64_t first, second;
+};
+constexpr char kMagic[8] = {'p', 'f', 'i', 'n', 'd', 'e', 'x', '2'};
+
+template <class Row>
+void append_rows(std::string* data, const std::vector<Row>& rows) {
+  data->append(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(Row));
+}
+
+template <class Row>
+std::vector<Row> take_rows(const unsigned char** at, uint64_t number) {
+  std::vector<Row> rows(number);
+  if (number) std::memcpy(rows.data(), *at, number * sizeof(Row));
+  *at += number * sizeof(Row);
+  return rows;
+}
+
+bool write_whole(const std::string& path, const std::string& data) {
+  const std::string part = path + "." + std::to_string(getpid()) + ".part";
+  FILE* file = std::fopen(part.c_str(), "wbe");
+  if (!file) return false;
+  bool good = std::fwrite(data.data(), 1, data.size(), file) == data.size();
+  good = std::fclose(file) == 0 && good;
+  good = good && std::rename(part.c_str(), path.c_str()) == 0;
+  if (!good) unlink(part.c_str());
+  return good;
+}
+
+}  // namespace
+
+StreamIndex::StreamIndex(std::string stream_path, std::string index_path, uint64_t run_id,
+                         uint64_t save_after)
+    : stream_path_(std::move(stream_path)),
+      index_path_(std::move(index_path)),
+      run_id_(run_id),
+      save_after_(save_after) {}
+
+void StreamIndex::forget() {
+  places_.clear();
+  damage_.clear();
+  strangers_.clear();
+  message_calls_.fill(0);
+  inside_kinds_ = 0;
+  other_regions_ = false;
+  decided_ = saved_ = 0;
+}
+
+bool StreamIndex::refresh() {
+  StreamFile file(stream_path_);  // opened anew: a client of NFS then asks the server
+  if (!file.opened()) return false;
+  if (file.size() < decided_) forget();
+  if (!tried_to_load_ && !load(file)) forget();
+  tried_to_load_ = true;
+
+  const size_t places_before = places_.size();
+  const std::vector<Damage> holes = std::move(damage_);
+  damage_.clear();
+  for (const Damage& hole : holes) read(file, hole.offset, hole.offset + hole.bytes, false);
+  const bool healed = places_.size() > places_before;
+  read(file, decided_, file.size(), true);
+  if (healed)
+    std::sort(places_.begin(), places_.end(),
+              [](const EntryPlace& a, const EntryPlace& b) { return a.offset < b.offset; });
+  if (decided_ - saved_ >= save_after_ && !index_path_.empty()) save();
+  return true;
+}
+
+void StreamIndex::read(StreamFile& file, uint64_t begin, uint64_t end, bool tail) {
+  ScanResult found = scan_entries(file, begin, end, run_id_,
+                                  [this](const EntryHeader& header, uint64_t offset,
+                                         const unsigned char*, const StepView* step) {
+                                    EntryPlace place{offset,
+                                                     header.index,
+                                                     header.body_bytes,
+                                                     header.rank,
+                                                     header.sequence,
+                                                     header.type,
+                                                     header.version,
+                                                     0,
+                                                     0,
+                                                     0,
+                                                     0};
+                                    if (step) {
+                                      place.kind = step->fixed.kind;
+                                      place.flags = step->fixed.flags;
+                                      place.mesh_version = step->fixed.mesh_version;
+                                      for (size_t n = 0; n < step->fixed.n_messages; ++n) {
+                                        const auto call =
+                                            row_at<MessageRow>(step->messages, n).call;
+                                        if (call < message_calls_.size()) message_calls_[call] = 1;
+                                      }
+                                      for (size_t n = 0; n < step->fixed.n_inside; ++n) {
+                                        const auto what = row_at<InsideRow>(step->inside, n).what;
+                                        if (what < kInsideKinds)
+                                          inside_kinds_ |= uint32_t{1} << what;
+                                      }
+                                      for (size_t n = 0; n < step->fixed.n_regions; ++n)
+                                        if (row_at<RegionRow>(step->regions, n).id == 0)
+                                          other_regions_ = true;
+                                    }
+                                    places_.push_back(place);
+                                  });
+  for (Damage& damage : found.damage) damage_.push_back(std::move(damage));
+  for (const auto& [id, number] : found.strangers) strangers_[id] += number;
+  if (tail) {
+    decided_ = found.decided;
+    pending_ = {decided_, file.size() - decided_, found.pending};
+  } else if (found.decided < end) {
+    damage_.push_back({found.decided, end - found.decided, found.pending});
+  }
+}
+
+void StreamIndex::save() {
+  std::vector<Pair> holes, strangers;
+  for (const Damage& damage : damage_) holes.push_back({damage.offset, damage.bytes});
+  for (const auto& [id, number] : strangers_) strangers.push_back({id, number});
+  std::string data;
+  append_rows(&data, places_);
+  append_rows(&data, holes);
+  append_rows(&data, strangers);
+
+  IndexHeader header{};
+  std::memcpy(header.magic, kMagic, sizeof(kMagic));
+  header.run_id = run_id_;
+  header.decided = decided_;
+  header.n_places = places_.size();
+  header.n_holes = holes.size();
+  header.n_strangers = strangers.size();
+  header.other_regions = other_regions_;
+  header.inside_kinds = inside_kinds_;
+  std::copy(message_calls_.begin(), message_calls_.end(), header.message_calls);
+  header.data_crc = crc32c(data.data(), data.size());
+  header.header_crc = crc32c(&header, offsetof(IndexHeader, header_crc));
+  data.insert(0, reinterpret_cast<const char*>(&header), sizeof(header));
+
+  const std::string folder = index_path_.substr(0, index_path_.find_last_of('/'));
+  mkdir(folder.c_str(), 0777);  // fails if it is there; if it cannot be made, so does the next
+  if (write_whole(index_path_, data))
+    saved_ = decided_;
+  else
+    index_path_.clear();  // a place that cannot be written is not tried again
+}
+
+bool StreamIndex::load(StreamFile& file) {
+  if (index_path_.empty()) return false;
+  StreamFile stored(index_path_);
+  if (!stored.opened() || stored.size() < sizeof(IndexHeader)) return false;
+  std::vector<unsigned char> bytes(stored.size());
+  for (uint64_t at = 0; at < bytes.size(); at += StreamFile::kAhead) {
+    const size_t part = std::min<size_t>(StreamFile::kAhead, bytes.size() - at);
+    const unsigned char* window = stored.window(at, part);
+    if (!window) return false;
+    std::memcpy(bytes.data() + at, window, part);
+  }
+  IndexHeader header;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  const unsigned char* data = bytes.data() + sizeof(header);
+  const uint64_t data_bytes = bytes.size() - sizeof(header);
+  const uint64_t most = data_bytes / sizeof(Pair) + 1;
+  if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) != 0 ||
+      crc32c(&header, offsetof(IndexHeader, header_crc)) != header.header_crc ||
+      header.run_id != run_id_ || header.decided > file.size() || header.n_places > most ||
+      header.n_holes > most || header.n_strangers > most ||
+      header.n_places * sizeof(EntryPlace) + (header.n_holes + header.n_strangers) * sizeof(Pair) !=
+          data_bytes ||
+      crc32c(data, data_bytes) != header.data_crc)
+    return false;
+
+  places_ = take_rows<EntryPlace>(&data, header.n_places);
+  for (const Pair& hole : take_rows<Pair>(&data, header.n_holes))
+    damage_.push_back({hole.first, hole.second, ""});
+  for (const Pair& stranger : take_rows<Pair>(&data, header.n_strangers))
+    strangers_[stranger.first] = stranger.second;
+  std::copy(std::begin(header.message_calls), std::end(header.message_calls),
+            message_calls_.begin());
+  other_regions_ = header.other_regions;
+  inside_kinds_ = uint32_t(header.inside_kinds);
+  decided_ = saved_ = header.decided;
+
+  if (places_.empty()) return true;
+  EntryHeader last;  // is it this very stream?
+  return read_header(file, places_.back().offset, &last) && last.rank == places_.back().rank &&
+         last.sequence == places_.back().sequence && last.index == places_.back().index;
+}
+
+}  // namespace perfield

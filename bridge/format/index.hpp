@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// index.hpp - where each entry of a stream file lies, so that any frame of a large run is read
+// directly. Kept in the run's analysis/ once a file is large, extended when the stream has grown,
+// made anew when it does not fit the stream; a place that cannot be written is no error.
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "format/decode.hpp"
+
+namespace perfield {
+
+class StreamIndex {
+ public:
+  static constexpr uint64_t kSaveAfter = uint64_t{16} << 20;
+
+  // index_path "": kept in memory only. It is saved whenever save_after more bytes were read.
+  StreamIndex(std::string stream_path, std::string index_path, uint64_t run_id,
+              uint64_t save_after = kSaveAfter);
+
+  // Reads what is new in the stream, and once more what was damaged or not whole: on a file
+  // shared over a network an entry may be seen late. False if the stream cannot be opened.
+  bool refresh();
+
+  const std::vector<EntryPlace>& places() const { return places_; }  // by offset
+  const std::vector<Damage>& damage() const { return damage_; }
+  const Damage& pending() const { return pending_; }  // bytes 0: all is read
+  const std::map<uint64_t, uint64_t>& strangers() const { return strangers_; }
+  // By number of call: whether a step's messages name it. Received ones are `recv`.
+  const std::array<uint8_t, 128>& message_calls() const { return message_calls_; }
+  // Bit n: some step has a row of what == n in its table `inside`.
+  uint32_t inside_kinds() const { return inside_kinds_; }
+  // Whether a step names region 0, `other regions`.
+  bool other_regions() const { return other_regions_; }
+
+ private:
+  void forget();
+  bool load(StreamFile& file);
+  void save();
+  void read(StreamFile& file, uint64_t begin, uint64_t end, bool tail);
+
+  std::string stream_path_, index_path_;
+  uint64_t run_id_, save_after_;
+  uint64_t decided_ = 0, saved_ = 0;
+  bool tried_to_load_ = false;
+  std::vector<EntryPlace> places_;
+  std::vector<Damage> damage_;
+  Damage pending_{};
+  std::map<uint64_t, uint64_t> strangers_;
+  std::array<uint8_t, 128> message_calls_{};
+  uint32_t inside_kinds_ = 0;
+  bool other_regions_ = false;
+};
+
+}  // namespace perfield

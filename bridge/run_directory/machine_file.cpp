@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// machine_file.cpp - see machine_file.hpp. Whoever creates machine/.<host>.xml with O_EXCL fills it
+// and renames it; the ranks beside it pass by. HWLOC_XMLFILE and its like are hwloc's own business.
+#include "run_directory/machine_file.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <exception>
+
+#include "run_directory/run_directory.hpp"
+
+namespace perfield {
+namespace {
+
+constexpr int kPatienceMs = 20000;  // with lstopo on a large or busy node
+
+// Runs `program --no-io --of xml -` with its output in the file; true if it wrote something.
+bool lstopo_writes(const char* program, const std::string& path) {
+  const pid_t child = fork();
+  if (child < 0) return false;
+  if (child == 0) {
+    const int file = open(path.c_str(), O_WRONLY | O_TRUNC);
+    const int nothing = open("/dev/null", O_RDWR);
+    if (file < 0 || nothing < 0) _exit(127);
+    dup2(nothing, STDIN_FILENO);
+    dup2(file, STDOUT_FILENO);
+    dup2(nothing, STDERR_FILENO);
+    execlp(program, program, "--no-io", "--of", "xml", "-", static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  int status = 0;
+  for (int waited_ms = 0; waitpid(child, &status, WNOHANG) == 0; ++waited_ms) {
+    if (waited_ms >= kPatienceMs) {
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+      return false;
+    }
+    usleep(1000);
+  }
+  struct stat facts {};
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 && stat(path.c_str(), &facts) == 0 &&
+         facts.st_size > 0;
+}
+
+template <class Function>
+bool find_in(void* library, const char* name, Function* function) {
+  *function = reinterpret_cast<Function>(dlsym(library, name));
+  return *function != nullptr;
+}
+
+bool libhwloc_writes(const std::string& path) {
+  int (*init)(void**) = nullptr;
+  int (*load)(void*) = nullptr;
+  int (*export_xml)(void*, const char*, unsigned long) = nullptr;  // hwloc 1: without the third
+  void (*destroy)(void*) = nullptr;
+  for (const char* name : {"libhwloc.so.15", "libhwloc.so.5", "libhwloc.so"}) {
+    void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) continue;
+    bool good = find_in(library, "hwloc_topology_init", &init) &&
+                find_in(library, "hwloc_topology_load", &load) &&
+                find_in(library, "hwloc_topology_export_xml", &export_xml) &&
+                find_in(library, "hwloc_topology_destroy", &destroy);
+    void* topology = nullptr;
+    good = good && init(&topology) == 0;
+    if (good) {
+      good = load(topology) == 0 && export_xml(topology, path.c_str(), 0) == 0;
+      destroy(topology);
+    }
+    dlclose(library);
+    if (good) return true;
+  }
+  return false;
+}
+
+std::string write_once(const std::string& run_directory, bool may_run_lstopo) {
+  const std::string stem = host_name() + ".xml";
+  const std::string wanted = run_directory + "/machine/" + stem;
+  const std::string draft = run_directory + "/machine/." + stem;
+  if (access(wanted.c_str(), F_OK) == 0) return "";
+  const int file = open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file < 0 && errno == EEXIST) return "";
+  if (file < 0) return "cannot write " + wanted + ": " + std::strerror(errno);
+  close(file);
+  if (access(wanted.c_str(), F_OK) ==
+      0) {  // finished by another one just before the draft was made
+    unlink(draft.c_str());
+    return "";
+  }
+  const bool written = (may_run_lstopo && (lstopo_writes("lstopo-no-graphics", draft) ||
+                                           lstopo_writes("lstopo", draft))) ||
+                       libhwloc_writes(draft);
+  if (written && rename(draft.c_str(), wanted.c_str()) == 0) return "";
+  unlink(draft.c_str());
+  return "found neither lstopo nor libhwloc that describes " + host_name() +
+         ", so its topology picture will lack the machine; install the package hwloc";
+}
+
+}  // namespace
+
+std::string write_machine_file(const std::string& run_directory, bool may_run_lstopo) {
+  try {
+    return write_once(run_directory, may_run_lstopo);
+  } catch (const std::exception& error) {
+    return std::string("cannot describe this machine: ") + error.what();
+  }
+}
+
+}  // namespace perfield

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// staging.cpp - see staging.hpp. <stage>/perfield-<run id>-<name> holds stream.pf and mesh.pf; its
+// writers share a lock on stream.pf, and whoever gets that lock alone collects. A file that is
+// collected stands in the run directory from one moment to the next, by rename(2); a rank that
+// comes later begins a directory of the next number. Until all is done, the note
+// stream/.staged-<name> in the run directory says where it lies.
+#include "run_directory/staging.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+
+#include "platform/quietly.hpp"
+#include "run_directory/run_directory.hpp"
+#include "run_directory/run_json.hpp"
+#include "run_directory/staging_note.hpp"
+
+namespace perfield {
+namespace {
+
+bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+std::string collected_path(const std::string& run, const char* room, const std::string& name) {
+  return run + "/" + room + "/" + name + ".pf";
+}
+
+// Whether the file that is open is still the one of that name.
+bool still_there(int file, const std::string& path) {
+  struct stat open_one {
+  }, named{};
+  return fstat(file, &open_one) == 0 && stat(path.c_str(), &named) == 0 &&
+         open_one.st_ino == named.st_ino && open_one.st_dev == named.st_dev;
+}
+
+[[noreturn]] void fail(const std::string& what) {
+  throw std::runtime_error(what + ": " + std::strerror(errno));
+}
+
+// A file under a name that no reader looks at; gone with this object unless it got its own.
+class Draft {
+ public:
+  explicit Draft(const std::string& wanted) : wanted_(wanted), path_(wanted), file_(-1) {
+    path_.insert(wanted.rfind('/') + 1, ".collecting-").resize(path_.size() - 3);  // without .pf
+    file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file_ < 0) fail("cannot make " + path_);
+  }
+  ~Draft() {
+    if (file_ >= 0) close(file_);
+    if (!renamed_) unlink(path_.c_str());
+  }
+  void write_all(const char* bytes, ssize_t n) {
+    errno = ENOSPC;  // if the write is cut short
+    if (write(file_, bytes, size_t(n)) != n) fail("cannot write " + path_);
+  }
+  void rename_it() {
+    // Network file systems tell of a full disk here.
+    if (fsync(file_) != 0 && errno != EINVAL) fail("cannot write " + path_);
+    const bool closed = close(file_) == 0;
+    file_ = -1;
+    if (!closed) fail("cannot write " + path_);
+    renamed_ = rename(path_.c_str(), wanted_.c_str()) == 0;
+    if (!renamed_) fail("cannot name a file " + wanted_);
+  }
+
+ private:
+  std::string wanted_, path_;
+  int file_;
+  bool renamed_ = false;
+};
+
+// Returns the file's bytes; a file that is not there has none.
+uint64_t move_into_place(const std::string& from, const std::string& to) {
+  std::ifstream in(from, std::ios::binary);
+  if (!in.is_open()) {
+    if (errno != ENOENT) fail("cannot read " + from);
+    return 0;
+  }
+  Draft draft(to);
+  std::vector<char> buffer(size_t{1} << 20);
+  uint64_t bytes = 0;
+  while (in.read(buffer.data(), std::streamsize(buffer.size())), in.gcount() > 0) {
+    draft.write_all(buffer.data(), in.gcount());
+    bytes += uint64_t(in.gcount());
+  }
+  if (in.bad()) fail("cannot read " + from);
+  draft.rename_it();
+  return bytes;
+}
+
+// Moves one node's files, whose lock is held alone; the sentence of what was moved, "" if another
+// had done so before.
+std::string move_all(const std::string& run, const std::string& name,
+                     const std::string& directory) {
+  HeldBack signal(SIGXFSZ);
+  const std::string stream = directory + "/stream.pf", mesh = directory + "/mesh.pf";
+  std::string done;
+  if (exists(stream) && !exists(collected_path(run, "stream", name))) {
+    uint64_t bytes = move_into_place(mesh, collected_path(run, "mesh", name));
+    bytes += move_into_place(stream, collected_path(run, "stream", name));
+    done = name + ": " + std::to_string(bytes) + " bytes from " + directory;
+  }
+  unlink(mesh.c_str());
+  unlink(stream.c_str());
+  rmdir(directory.c_str());
+  unlink(note_path(run, name).c_str());
+  return done;
+}
+
+std::string not_collected(const std::string& reason, const std::string& run,
+                          const std::string& directory) {
+  return reason + ", so what this node measured still lies in " + directory +
+         "; once that is mended, call on this node: perfield collect " + run;
+}
+
+// Waits for another one that collects, never for ranks that still run. False: they do.
+bool lock_alone(int file) {
+  if (flock(file, LOCK_EX | LOCK_NB) == 0) return true;
+  if (flock(file, LOCK_SH | LOCK_NB) != 0) return flock(file, LOCK_EX) == 0;
+  flock(file, LOCK_UN);  // a rank that ended just now was kept from collecting by the line above
+  return flock(file, LOCK_EX | LOCK_NB) == 0;
+}
+
+void collect_one(const std::string& run, const StagingNote& note, Collection* collection) {
+  const std::string stream = note.directory + "/stream.pf";
+  const int file = open(stream.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0 && !exists(note.directory) && note.host != host_name()) {
+    collection->elsewhere.push_back(note.host);
+    return;
+  }
+  if (file < 0) {  // collected, but for the last trace of it; or gone with the node's memory
+    const bool whole = exists(collected_path(run, "stream", note.name));
+    if (whole || exists(note.directory))
+      move_all(run, note.name, note.directory);
+    else if (exists(note_path(run, note.name)))
+      collection->trouble.push_back(stream + " is not there any more (was " + note.host +
+                                    " started anew?), so its entries are lost");
+    return;
+  }
+  try {
+    if (!lock_alone(file)) {
+      collection->trouble.push_back(stream + " is in use by ranks that still run; the last of " +
+                                    "them collects it, or call this again when they have ended");
+    } else if (still_there(file, stream)) {
+      const std::string done = move_all(run, note.name, note.directory);
+      if (!done.empty()) collection->done.push_back(done);
+    }
+  } catch (const std::exception& error) {
+    collection->trouble.push_back(not_collected(error.what(), run, note.directory));
+  }
+  close(file);
+}
+
+}  // namespace
+
+std::string NodeFiles::begin(const std::string& stage, const std::string& run,
+                             uint64_t run_id) noexcept {
+  try {
+    run_ = run;
+    stream = run + "/stream/" + stream_stem() + ".pf";
+    mesh = run + "/mesh/" + stream_stem() + ".pf";
+    if (stage.empty()) return "";
+    char whole[PATH_MAX];
+    if (!realpath(stage.c_str(), whole)) fail("it cannot be used");
+    join(whole, run_id);
+    stream_instead = stream;
+    mesh_instead = mesh;
+    stream = directory_ + "/stream.pf";
+    mesh = directory_ + "/mesh.pf";
+    return "";
+  } catch (const std::exception& error) {
+    release();
+    directory_.clear();
+    return "nothing is staged in " + stage + " (stage): " + error.what() +
+           "; entries are written into the run directory at once";
+  }
+}
+
+void NodeFiles::join(const std::string& stage, uint64_t run_id) {
+  constexpr int kMost = 1000;  // times that all ranks of the node had ended and another came
+  for (int n = 1; n <= kMost; ++n, release()) {
+    name_ = stream_stem() + "-staged-" + std::to_string(n);
+    const std::string collected = collected_path(run_, "stream", name_);
+    if (exists(collected)) continue;
+    directory_ = stage + "/perfield-" + hex16(run_id) + "-" + name_;
+    struct stat facts {};
+    if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) fail("cannot make " + directory_);
+    if (lstat(directory_.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) ||
+        facts.st_uid != geteuid())
+      throw std::runtime_error(directory_ + " is not a directory of this user");
+    const std::string file = directory_ + "/stream.pf";
+    lock_ = open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    if (lock_ < 0 && errno == ENOENT) continue;  // collected since mkdir
+    if (lock_ < 0) give_up("cannot make " + file);
+    if (flock(lock_, LOCK_SH | LOCK_NB) != 0 || !still_there(lock_, file)) continue;
+    if (exists(collected)) {  // just before the file was made anew
+      unlink(file.c_str());
+      rmdir(directory_.c_str());
+      continue;
+    }
+    if (!write_note(run_, {name_, host_name(), directory_}))
+      give_up("cannot write " + note_path(run_, name_));
+    return;
+  }
+  throw std::runtime_error("no name for this node's directory there is free");
+}
+
+// Leaves nothing behind of what join made, unless others use it.
+void NodeFiles::give_up(const std::string& what) {
+  const int reason = errno;
+  const std::string file = directory_ + "/stream.pf";
+  struct stat facts {};
+  if (lock_ >= 0 && flock(lock_, LOCK_EX | LOCK_NB) == 0 && still_there(lock_, file) &&
+      fstat(lock_, &facts) == 0 && facts.st_size == 0)
+    unlink(file.c_str());
+  rmdir(directory_.c_str());
+  errno = reason;
+  fail(what);
+}
+
+void NodeFiles::release() noexcept {
+  if (lock_ >= 0) close(lock_);
+  lock_ = -1;
+}
+
+std::string NodeFiles::end(Appender& stream_file) noexcept {
+  if (!staged() || !stream_file.last_writer()) return "";
+  try {
+    move_all(run_, name_, directory_);
+    return "";
+  } catch (const std::exception& error) {
+    return not_collected(error.what(), run_, directory_);
+  }
+}
+
+Collection collect_staged(const std::string& run) {
+  Collection collection;
+  for (const StagingNote& note : read_notes(run)) collect_one(run, note, &collection);
+  return collection;
+}
+
+}  // namespace perfield

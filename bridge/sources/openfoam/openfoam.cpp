@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// openfoam.cpp - time steps and regions of an unmodified OpenFOAM solver. Preloaded, this library
+// stands in front of a few functions of libOpenFOAM.so, tells the recorder, and calls the real one.
+// It knows OpenFOAM by mangled names only, and uses nothing of the C++ library, whose newer
+// versions ask for a newer C library than a cluster may have.
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#define PERFIELD_BUILDING_LIBRARY  // calls libperfield.so itself, which this library needs
+#include "include/perfield.h"
+#include "recorder/source.h"
+
+namespace {
+
+constexpr const char* kSource = "openfoam";
+
+// The function that would have been called without this library; found at its first use.
+template <class Function>
+struct Next {
+  const char* symbol;
+  std::atomic<void*> found{nullptr};
+
+  Function* get() noexcept {
+    void* function = found.load(std::memory_order_relaxed);
+    if (!function) {
+      function = dlsym(RTLD_NEXT, symbol);
+      if (!function)  // a host that loads OpenFOAM by dlopen keeps it out of RTLD_NEXT's sight
+        if (void* library = dlopen("libOpenFOAM.so", RTLD_NOLOAD | RTLD_LAZY))
+          function = dlsym(library, symbol);
+      found.store(function, std::memory_order_relaxed);
+    }
+    return reinterpret_cast<Function*>(function);
+  }
+};
+
+// --- time steps ---------------------------------------------------------------------------------
+// A Foam::word is a std::string of libstdc++: short texts lie inside, longer ones on the heap.
+struct Word {
+  char* text;
+  size_t length;
+  char inside[16];
+
+  Word(const Word&) = delete;  // so it is returned as a class that cannot be copied is: in place
+  ~Word() {
+    static Next<void(void*)> operator_delete{"_ZdlPv"};
+    if (text != inside) operator_delete.get()(text);
+  }
+};
+
+Next<Word(const void*)> real_time_name{"_ZNK4Foam4Time8timeNameEv"};
+
+// Every solver's loop asks `runTime.run()` once before each step and once after the last. So a
+// call closes the step before it, and the first one ends the setup. (operator++ would not do: it
+// also counts sub-cycles.)
+struct Steps {
+  const void* clock;  // the Foam::Time object of the loop
+  double last;        // its time when it was last asked
+  int64_t count;
+
+  void ask(const void* time) noexcept {
+    perfield_source_hook_hit(kSource);
+    const double now = time_of(time);
+    if (!clock) {
+      clock = time;
+      perfield_initialize();
+    } else if (clock == time && now != last) {  // else: asked twice in a step
+      perfield_run(++count, now);
+    }
+    if (clock == time) last = now;
+  }
+
+  static double time_of(const void* time) noexcept {
+    auto* const name = real_time_name.get();
+    return name ? std::strtod(name(time).text, nullptr) : std::nan("");
+  }
+};
+
+Steps steps;
+
+// --- regions ------------------------------------------------------------------------------------
+// A Foam::profilingTrigger lives as long as its piece of code runs, or until stop(). Which region
+// belongs to which object is kept here, on a stack per thread: objects end in reverse order.
+constexpr int kDeepest = 64;
+
+struct OpenTriggers {
+  struct {
+    const void* trigger;
+    perfield_region region;
+  } stack[kDeepest];
+  int depth;
+
+  void begin(const void* trigger, const char* name) noexcept {
+    if (depth == kDeepest) return;
+    const perfield_region region = perfield_region_define(name, nullptr, 0);
+    stack[depth++] = {trigger, region};
+    perfield_region_begin(region);
+  }
+
+  // Does nothing for an object that has ended before: the destructor follows stop().
+  void end(const void* trigger) noexcept {
+    for (int i = depth; i-- > 0;) {
+      if (stack[i].trigger != trigger) continue;
+      perfield_region_end(stack[i].region);
+      for (--depth; i < depth; ++i) stack[i] = stack[i + 1];
+      return;
+    }
+  }
+};
+
+thread_local OpenTriggers open_triggers;
+
+// --- a program without a time loop
+// -----------------------------------------------------------------
+constexpr const char* kNeverHit =
+    "this OpenFOAM program never called Foam::Time::run(), so it has no time steps; if it is a "
+    "solver with a loop of another kind, name one of its regions as step_region";
+
+__attribute__((constructor)) void expect_hook() {
+  perfield_source_present(kSource);
+  perfield_source_hook_expected(kSource, kNeverHit);
+}
+
+// A serial program without steps never woke perfield, which therefore has no end to tell it at.
+__attribute__((destructor)) void tell_if_never_hit() {
+  if (!steps.clock) perfield_source_tell("hook-openfoam", kNeverHit);
+}
+
+}  // namespace
+
+// --- what the program calls instead of libOpenFOAM.so -------------------------------------------
+// Nothing that needs a destructor lives across the call of the real function: an exception that it
+// throws passes through as if nobody stood between.
+#define PERFIELD_HOOK(symbol) __asm__(#symbol) __attribute__((visibility("default")))
+
+bool time_run(const void* time) PERFIELD_HOOK(_ZNK4Foam4Time3runEv);
+bool time_run(const void* time) {
+  static Next<bool(const void*)> real{"_ZNK4Foam4Time3runEv"};
+  steps.ask(time);
+  return real.get()(time);
+}
+
+// C1 and C2, D1 and D2: whole objects and base parts of objects; libOpenFOAM.so exports both.
+// A std::string begins with the pointer to its text.
+using Text = const char*;
+#define PERFIELD_TRIGGER_BEGIN(function, Name, text, symbol)  \
+  void function(void* self, Name name) PERFIELD_HOOK(symbol); \
+  void function(void* self, Name name) {                      \
+    static Next<void(void*, Name)> real{#symbol};             \
+    real.get()(self, name);                                   \
+    open_triggers.begin(self, text);                          \
+  }
+#define PERFIELD_TRIGGER_END(function, symbol)     \
+  void function(void* self) PERFIELD_HOOK(symbol); \
+  void function(void* self) {                      \
+    static Next<void(void*)> real{#symbol};        \
+    open_triggers.end(self);                       \
+    real.get()(self);                              \
+  }
+
+PERFIELD_TRIGGER_BEGIN(begin_c1, Text, name, _ZN4Foam16profilingTriggerC1EPKc)
+PERFIELD_TRIGGER_BEGIN(begin_c2, Text, name, _ZN4Foam16profilingTriggerC2EPKc)
+PERFIELD_TRIGGER_BEGIN(begin_string_c1, const Text*, *name,
+                       _ZN4Foam16profilingTriggerC1ERKNS_6stringE)
+PERFIELD_TRIGGER_BEGIN(begin_string_c2, const Text*, *name,
+                       _ZN4Foam16profilingTriggerC2ERKNS_6stringE)
+PERFIELD_TRIGGER_END(stop, _ZN4Foam16profilingTrigger4stopEv)
+PERFIELD_TRIGGER_END(end_d1, _ZN4Foam16profilingTriggerD1Ev)
+PERFIELD_TRIGGER_END(end_d2, _ZN4Foam16profilingTriggerD2Ev)

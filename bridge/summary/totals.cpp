@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// totals.cpp - reads a run's streams once and adds them up.
+#include "summary/totals.hpp"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <numeric>
+
+#include "format/decode_json.hpp"
+#include "format/peers.h"
+
+namespace perfield {
+namespace {
+
+constexpr uint64_t kOpeningBytes = uint64_t{1} << 20;  // the `rank` entries of a node's ranks
+
+uint64_t pair_key(int32_t source, int32_t target) {
+  return uint64_t{static_cast<uint32_t>(source)} << 32 | static_cast<uint32_t>(target);
+}
+
+bool may_wait(uint16_t time_class) {
+  return is_mpi_class(time_class) && time_class != PERFIELD_CLASS_io &&
+         time_class != PERFIELD_CLASS_other;
+}
+
+bool fetches(uint16_t call) { return call == PERFIELD_CALL_get || call == PERFIELD_CALL_rget; }
+
+// Whether a `rank` or `end` entry names MPI among its sources.
+bool names_mpi(const std::string& text) {
+  const std::string sources = json_value(text, "sources");
+  return sources.find("\"pmpi\"") != std::string::npos ||
+         sources.find("\"scorep-mpi\"") != std::string::npos;
+}
+
+// Names and sizes of the stream files in a folder, by name.
+std::vector<std::pair<std::string, uint64_t>> files_in(const std::string& folder) {
+  std::vector<std::pair<std::string, uint64_t>> files;
+  DIR* directory = opendir(folder.c_str());
+  if (!directory) return files;
+  while (const dirent* found = readdir(directory)) {
+    const std::string name = found->d_name;
+    struct stat status;
+    const std::string path = folder + "/" + name;
+    if (name.size() > 3 && name.compare(name.size() - 3, 3, ".pf") == 0 &&
+        stat(path.c_str(), &status) == 0)
+      files.emplace_back(path, static_cast<uint64_t>(status.st_size));
+  }
+  closedir(directory);
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+uint64_t RankTotals::all_mpi_ns() const {
+  return std::accumulate(std::begin(mpi_ns), std::end(mpi_ns), uint64_t{0});
+}
+
+uint64_t RankTotals::waiting_ns() const {
+  uint64_t sum = 0;
+  for (uint16_t time_class = 0; time_class < kMpiClasses; ++time_class)
+    if (may_wait(time_class)) sum += mpi_ns[time_class];
+  return sum;
+}
+
+void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
+                 const StepView& step) {
+  RankTotals& own = ranks[rank];
+  uint64_t mpi_ns = 0, file_ns = 0;
+  bool has_mpi = step.fixed.n_messages > 0;
+  for (size_t n = 0; n < step.fixed.n_calls; ++n) {
+    const auto row = row_at<CallRow>(step.calls, n);
+    if (row.time_class == PERFIELD_CLASS_io || row.time_class == PERFIELD_CLASS_file)
+      own.io_ns += row.ns;
+    if (row.time_class == PERFIELD_CLASS_file) file_ns += row.ns;
+    if (!is_mpi_class(row.time_class)) continue;
+    has_mpi = true;
+    mpi_ns += row.ns;
+    own.mpi_ns[row.time_class] += row.ns;
+  }
+  own.step_ns += step.fixed.measured_ns;
+  own.own_ns += step.fixed.perfield_ns;
+  own.io_read_bytes += step.fixed.io_read_bytes;
+  own.io_write_bytes += step.fixed.io_write_bytes;
+
+  for (size_t n = 0; n < step.fixed.n_messages; ++n) {
+    const auto row = row_at<MessageRow>(step.messages, n);
+    if (row.call == PERFIELD_CALL_recv) continue;  // the sender counted it
+    PairTotals* sums[2] = {&messages, row.peer == kPeerUnknown ? &unknown : nullptr};
+    const uint64_t key = fetches(row.call) ? pair_key(row.peer, rank) : pair_key(rank, row.peer);
+    if (row.peer >= 0 && (pairs.size() < kMostPairs || pairs.count(key))) sums[1] = &pairs[key];
+    for (PairTotals* sum : sums) {
+      if (!sum) continue;
+      sum->count += row.count;
+      sum->bytes += row.bytes;
+      sum->empty += row.empty;
+    }
+  }
+
+  for (size_t n = 0; n < step.fixed.n_waits; ++n) {
+    const auto row = row_at<WaitRow>(step.waits, n);
+    const uint64_t key = pair_key(rank, row.peer);
+    if (row.peer < 0 || row.peer == rank) continue;
+    if (waits.size() < kMostPairs || waits.count(key)) waits[key] += row.ns;
+  }
+  for (size_t n = 0; n < step.fixed.n_regions; ++n) {
+    const auto row = row_at<RegionRow>(step.regions, n);
+    regions[pair_key(rank, int32_t(row.id))].time_ns += row.inclusive_max_ns;
+  }
+  for (size_t n = 0; n < step.fixed.n_inside; ++n) {
+    const auto row = row_at<InsideRow>(step.inside, n);
+    if (may_wait(row.what)) regions[pair_key(rank, int32_t(row.region))].waiting_ns += row.value;
+  }
+
+  StepTotals& all = steps[index ^ group << 48];
+  const double span = std::max(1u, step.fixed.span);
+  all.longest_ns = std::max(all.longest_ns, double(step.fixed.measured_ns) / span);
+  if (is_blind && !has_mpi) return;
+  const double compute = std::max(0.0, double(step.fixed.measured_ns) - double(mpi_ns + file_ns));
+  if (all.ranks++ == 0 || compute > all.most_compute_ns) {
+    all.most_compute_ns = compute;
+    all.slowest = rank;
+  }
+  all.compute_ns += compute;
+}
+
+RankTotals Totals::of_all_ranks() const {
+  RankTotals all;
+  for (const auto& [rank, own] : ranks) {
+    all.step_ns += own.step_ns;
+    all.own_ns += own.own_ns;
+    all.io_ns += own.io_ns;
+    all.io_read_bytes += own.io_read_bytes;
+    all.io_write_bytes += own.io_write_bytes;
+    for (int time_class = 0; time_class < kMpiClasses; ++time_class)
+      all.mpi_ns[time_class] += own.mpi_ns[time_class];
+  }
+  return all;
+}
+
+LargestShare Totals::largest_share(const std::function<uint64_t(const RankTotals&)>& ns) const {
+  LargestShare largest;
+  for (const auto& [rank, own] : ranks) {
+    const double share = own.step_ns ? double(ns(own)) / double(own.step_ns) : 0;
+    if (share > largest.share) largest = {rank, share};
+  }
+  return largest;
+}
+
+uint64_t RunTotals::n_blind() const {
+  if (size < 2) return 0;
+  return static_cast<uint64_t>(
+      std::count_if(blind.begin(), blind.end(), [](const auto& entry) { return entry.second; }));
+}
+
+void RunTotals::add(const EntryHeader& header, const unsigned char* body, const StepView* step) {
+  const auto type = static_cast<EntryType>(header.type);
+  if (header.version != body_version(type) || header.rank < 0 || !body) return;
+  if (type == EntryType::rank) {
+    const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
+    size = std::max(size, json_integer(text, "size", 0));
+    hosts[json_text(text, "host")] = true;
+    group[header.rank] = groups.emplace(json_text(text, "group"), groups.size()).first->second;
+    blind[header.rank] = !names_mpi(text);
+  } else if (type == EntryType::region) {
+    const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
+    region_names[pair_key(header.rank, int32_t(header.index))] = json_text(text, "name");
+  } else if (type == EntryType::end) {
+    const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
+    if (names_mpi(text)) blind[header.rank] = false;
+  } else if (step) {
+    memory[header.rank] = step->fixed.perfield_bytes;
+    faults += step->fixed.faults;
+    overflowed += step->fixed.overflowed;
+    const bool inside = step->fixed.kind == static_cast<uint16_t>(StepKind::step);
+    if (inside) {
+      uint64_t& mine = closed[header.rank];
+      mine += std::max(1u, step->fixed.span);
+      steps.n_steps = std::max(steps.n_steps, mine);
+    }
+    if (step->fixed.flags & kStepNotMeasured)
+      steps.n_unmeasured += inside;
+    else
+      (inside ? steps : outside)
+          .add(header.rank, inside ? header.index : 0, group[header.rank],
+               size > 1 && blind[header.rank], *step);
+  }
+}
+
+std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTotals* totals) {
+  std::ifstream info(run_path + "/run.json");
+  const std::string text((std::istreambuf_iterator<char>(info)), std::istreambuf_iterator<char>());
+  const uint64_t run_id = json_run_id(text);
+  const auto streams = files_in(run_path + "/stream");
+  if (streams.empty())
+    return "nothing was recorded in " + run_path + ": no rank has written a stream";
+  for (const auto& file : files_in(run_path + "/mesh")) totals->mesh_bytes += file.second;
+  for (const auto& file : streams) totals->stream_bytes += file.second;
+
+  const EntryVisitor take = [totals](const EntryHeader& header, uint64_t, const unsigned char* body,
+                                     const StepView* step) { totals->add(header, body, step); };
+  const EntryVisitor take_ranks = [totals](const EntryHeader& header, uint64_t,
+                                           const unsigned char* body, const StepView*) {
+    const auto type = static_cast<EntryType>(header.type);
+    if (type == EntryType::rank || type == EntryType::region) totals->add(header, body, nullptr);
+  };
+  const double share = std::min(1.0, double(max_bytes) / double(totals->stream_bytes + 1));
+  for (const auto& [path, bytes] : streams) {
+    StreamFile file(path);
+    const auto part = share < 1 ? static_cast<uint64_t>(share * double(bytes)) : bytes;
+    const uint64_t begin = bytes - std::min(bytes, part);
+    if (begin) scan_entries(file, 0, std::min(begin, kOpeningBytes), run_id, take_ranks);
+    const ScanResult found = scan_entries(file, begin, file.size(), run_id, take);
+    for (const Damage& damage : found.damage)  // a cut in mid-entry is our own
+      totals->n_damaged += damage.offset != begin || begin == 0;
+    for (const auto& stranger : found.strangers) totals->n_strangers += stranger.second;
+    totals->bytes_read += bytes - begin;
+  }
+  return "";
+}
+
+}  // namespace perfield

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// waiting.cpp - see waiting.hpp. Waiting is time in MPI calls that may wait for
+// others, see RankTotals::waiting_ns(); for whom is known where a wait's status tells it.
+#include "summary/waiting.hpp"
+
+#include <algorithm>
+
+#include "summary/text.hpp"
+
+namespace perfield {
+namespace {
+
+constexpr double kWorthTelling = 0.01;  // of the time
+constexpr double kNearlyAll = 0.9;
+constexpr double kWholeStep = 0.95;  // of the time: such a region does not say where it is
+constexpr double kStandsOut = 1.5;   // times the share that each rank would have
+
+}  // namespace
+
+std::string waiting_line(const Totals& totals, bool is_blind) {
+  const RankTotals all = totals.of_all_ranks();
+  if (is_blind && !all.all_mpi_ns())
+    return line(
+        "waiting",
+        "not known: MPI was not seen; start the program with perfield-exec, and let it call "
+        "MPI_Init");
+  if (!all.step_ns || !all.all_mpi_ns()) return "";
+  const auto share = [&](uint64_t ns) { return text_of_share(double(ns) / double(all.step_ns)); };
+  std::string parts;
+  const std::pair<int, const char*> kinds[] = {{PERFIELD_CLASS_p2p, "point-to-point "},
+                                               {PERFIELD_CLASS_wait, "wait "},
+                                               {PERFIELD_CLASS_collective, "collective "},
+                                               {PERFIELD_CLASS_onesided, "one-sided "}};
+  for (const auto& [time_class, name] : kinds)
+    if (all.mpi_ns[time_class])
+      parts += (parts.empty() ? " (" : ", ") + (name + share(all.mpi_ns[time_class]));
+  std::string text = share(all.waiting_ns()) + " of the time" + parts + (parts.empty() ? "" : ")") +
+                     "; all MPI " + share(all.all_mpi_ns());
+  const LargestShare worst = totals.largest_share(&RankTotals::waiting_ns);
+  if (totals.ranks.size() > 1 && worst.share > 0)
+    text +=
+        "; most on rank " + std::to_string(worst.rank) + " (" + text_of_share(worst.share) + ")";
+  return line("waiting", text);
+}
+
+std::string waited_for_line(const Totals& totals) {
+  struct WaitedFor {
+    double ns = 0;
+    uint64_t ranks = 0;
+  };
+  std::map<int32_t, WaitedFor> by_peer;
+  double known = 0;  // waiting of which it is known for whom
+  for (const auto& [key, ns] : totals.waits) {
+    WaitedFor& peer = by_peer[static_cast<int32_t>(key & 0xFFFFFFFFu)];
+    peer.ns += double(ns);
+    peer.ranks += ns > 0;
+    known += double(ns);
+  }
+  if (known <= 0 || totals.ranks.size() < 2) return "";
+  const auto& [rank, most] = *std::max_element(
+      by_peer.begin(), by_peer.end(), [](auto& a, auto& b) { return a.second.ns < b.second.ns; });
+  const double n_ranks = double(totals.ranks.size());
+  const RankTotals all = totals.of_all_ranks();
+  const double of_those = double(all.step_ns) / n_ranks * double(most.ranks);
+  if (most.ns < kWorthTelling * of_those || most.ns / known < kStandsOut / n_ranks) return "";
+  return line("waits", plural(most.ranks, "rank") + (most.ranks == 1 ? " waits " : " wait ") +
+                           text_of_time(most.ns) + (most.ranks == 1 ? "" : " in all") +
+                           " for rank " + std::to_string(rank) + ": " +
+                           text_of_share(most.ns / std::max(known, double(all.waiting_ns()))) +
+                           " of all waiting, " + text_of_share(most.ns / known) +
+                           " of that of which it is known for whom");
+}
+
+std::string waiting_region_line(const RunTotals& run, const Totals& totals) {
+  std::map<std::string, RegionTotals> by_name;
+  for (const auto& [key, own] : totals.regions) {
+    const auto found = run.region_names.find(key);
+    RegionTotals& sum = by_name[found != run.region_names.end() ? found->second : "other regions"];
+    sum.time_ns += own.time_ns;
+    sum.waiting_ns += own.waiting_ns;
+  }
+  const auto all_time = double(totals.of_all_ranks().step_ns);
+  double most = 0, most_of_parts = 0;
+  for (const auto& [name, region] : by_name) {
+    most = std::max(most, double(region.waiting_ns));
+    if (double(region.time_ns) < kWholeStep * all_time)
+      most_of_parts = std::max(most_of_parts, double(region.waiting_ns));
+  }
+  if (most <= 0 || most < kWorthTelling * all_time) return "";
+  const double enough = kNearlyAll * (most_of_parts >= most / 2 ? most_of_parts : most);
+  const std::pair<const std::string, RegionTotals>* shortest = nullptr;
+  for (const auto& region : by_name)
+    if (double(region.second.waiting_ns) >= enough &&
+        (!shortest || region.second.time_ns < shortest->second.time_ns))
+      shortest = &region;
+  const double time = double(shortest->second.time_ns),
+               waiting = double(shortest->second.waiting_ns);
+  return line("region", text_of_name(shortest->first) + ": " +
+                            text_of_share(std::min(1.0, waiting / std::max(time, 1.0))) +
+                            " of it is waiting, " + text_of_time(waiting) + " of " +
+                            text_of_time(time) +
+                            (totals.ranks.size() > 1 ? " over all ranks" : ""));
+}
+
+}  // namespace perfield

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The configuration: the file, the environment, and the sentences about what is wrong in them."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+COUNTERS = REPOSITORY / "bridge/configuration/counters.def"
+PROGRAM = "import json; from perfield._bridge import load_config; print(json.dumps(load_config()))"
+
+
+@pytest.fixture
+def load(execute, tmp_path):
+    """load(text=None, **environment): ({key: its facts}, errors) of a fresh process."""
+
+    def run(text: str | None = None, **environment: str):
+        if text is not None:
+            (tmp_path / "perfield.toml").write_text(text)
+        result = execute(sys.executable, "-c", PROGRAM, env=environment)
+        assert result.returncode == 0, result.stderr
+        keys, errors = json.loads(result.stdout)
+        return {key["key"]: key for key in keys}, errors
+
+    return run
+
+
+def test_without_a_file_every_key_has_its_default_and_nothing_is_wrong(load):
+    keys, errors = load()
+    assert errors == []
+    table = (REPOSITORY / "bridge/configuration/keys.def").read_text()
+    assert list(keys) == re.findall(r"^PERFIELD_KEY\((\w+),", table, re.M)
+    for key in keys.values():
+        assert key["origin"] == "default"
+        assert key["value"] == key["default"]
+
+
+def test_values_come_from_the_file_with_their_line(load):
+    keys, errors = load(
+        '# first\nmeasure_every = 1_0  # ten\n\nregions = ["solve*",\n  \'a"b\', # two\n]\nsummary=false\n'
+    )
+    assert errors == []
+    assert (keys["measure_every"]["value"], keys["measure_every"]["origin"]) == ("10", "perfield.toml:2")
+    assert json.loads(keys["regions"]["value"]) == ["solve*", 'a"b']
+    assert (keys["summary"]["value"], keys["summary"]["origin"]) == ("false", "perfield.toml:7")
+
+
+def test_the_environment_wins_over_the_file(load):
+    keys, errors = load(
+        "measure_every = 10\nmessages = true\n",
+        PERFIELD_MEASURE_EVERY="3",
+        PERFIELD_MESSAGES="off",
+        PERFIELD_REGIONS="solve*, halo",
+        PERFIELD_PERIODIC_BC="1",
+        PERFIELD_FLUSH_SECONDS="2.5e-1",
+    )
+    assert errors == []
+    assert (keys["measure_every"]["value"], keys["measure_every"]["origin"]) == (
+        "3",
+        "PERFIELD_MEASURE_EVERY",
+    )
+    assert keys["messages"]["value"] == "false"
+    assert json.loads(keys["regions"]["value"]) == ["solve*", "halo"]
+    assert keys["periodic_BC"]["value"] == "true"
+    assert float(keys["flush_seconds"]["value"]) == 0.25
+
+
+def test_an_unknown_key_names_the_nearest_one(load):
+    _, errors = load("\nmesure_every = 3\n")
+    assert errors == ["perfield.toml:2: there is no key 'mesure_every'; did you mean measure_every?"]
+
+
+def test_a_key_far_from_all_others_is_sent_to_the_list(load):
+    _, errors = load("colour_of_the_sky = 3\n")
+    assert errors == [
+        "perfield.toml:1: there is no key 'colour_of_the_sky'; 'perfield config' lists all keys"
+    ]
+
+
+def test_an_unknown_variable_names_the_nearest_one(load):
+    _, errors = load(PERFIELD_SUMARY="false")
+    assert errors == ["PERFIELD_SUMARY: there is no such setting; did you mean PERFIELD_SUMMARY?"]
+
+
+def test_variables_between_perfields_parts_and_of_module_systems_are_no_keys(load):
+    names = ["RUN", "RUN_ID", "PRELOADED", "ROOT", "DIR", "HOME", "VERSION", "NO_PACKAGES"]
+    _, errors = load(**{f"PERFIELD_{name}": "x" for name in names})
+    assert errors == []
+
+
+def test_a_key_under_a_table_is_unknown_and_told_to_move_up(load):
+    _, errors = load("[perfield]\nsummary = false\n")
+    assert errors == [
+        "perfield.toml:2: there is no key 'perfield.summary'; did you mean summary, above the first [table]?"
+    ]
+
+
+CALL_SITE = "a call and the number of its call site, as Allreduce@3"
+
+
+@pytest.mark.parametrize(
+    ("line", "found", "expected"),
+    [
+        ('measure_every = "ten"', 'the text "ten"', "an integer (steps)"),
+        ("measure_every = 1.5", "the number 1.5", "an integer (steps)"),
+        ("measure_every = 0", "the integer 0", "at least 1"),
+        ("skip_steps = -1", "the integer -1", "at least 0"),
+        ("max_regions = 99999999999999999999", "the integer 99999999999999999999", "an integer (regions)"),
+        ("summary = 1", "the integer 1", "true or false"),
+        ("group = true", "true", "a text in quotes"),
+        ('group = ["a", "b"]', "a list", "a text in quotes"),
+        ('flush_seconds = "soon"', 'the text "soon"', "a number (s)"),
+        ('clock = "sundial"', 'the text "sundial"', "auto, tsc or monotonic"),
+        ('run_directory = ""', 'the text ""', "the name of a directory"),
+        ('step_call = "Allreduce"', 'the text "Allreduce"', CALL_SITE),
+        ('step_call = "Allreduce@0"', 'the text "Allreduce@0"', CALL_SITE),
+        ('step_call = "@3"', 'the text "@3"', "an MPI call that perfield counts, as Allreduce@3"),
+        (
+            'step_call = "MPI_Alreduce@3"',
+            'the text "MPI_Alreduce@3"',
+            "an MPI call that perfield counts, as Allreduce@3 (did you mean Allreduce?)",
+        ),
+        ("step_seconds = -1", "the integer -1", "at least 0"),
+        ("step_seconds = 1e-6", "the number 1e-6", "0 (no such steps) or at least 0.001"),
+    ],
+)
+def test_a_wrong_value_says_key_found_and_expected(load, line, found, expected):
+    keys, errors = load(line + "\n")
+    name = line.split()[0]
+    default = keys[name]["default"]
+    assert errors == [
+        f"perfield.toml:1: {name}: found {found}, expected {expected}; the default is {default}",
+    ]
+    assert keys[name]["value"] == default
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("group = x\n", "found x; expected true, false, a number"),
+        ("group = 'x\n", "the text has no closing '"),
+        ('group = "a\\qb"\n', "found \\q in a text"),
+        ("group\n", "found 'group' without '='"),
+        ("group =\n", "found no value behind '='"),
+        ("= 3\n", "found '= 3'; expected key = value"),
+        ("regions = ['a' 'b']\n", "the list needs ','"),
+        ("regions = ['a'\n", "']' at its end"),
+        ("regions = ['a',\n", "the list has no ']' at its end"),
+        ("group = { a = 1 }\n", "tables in one line"),
+        ("[[group]]\n", "lists of tables"),
+        ("[group\n", "needs ']' behind it"),
+        ("skip_steps = 3 4\n", "found '4' after the value"),
+        ('group = """a"""\n', "texts of several lines"),
+    ],
+)
+def test_a_line_that_is_no_toml_is_told_with_its_number(load, text, sentence):
+    _, errors = load("# one\n" + text)
+    assert len(errors) == 1, errors
+    assert errors[0].startswith("perfield.toml:2: ")
+    assert sentence in errors[0]
+
+
+def test_a_file_of_something_else_is_told_briefly_and_legibly(load):
+    _, errors = load("\x1b[31m\x00é" + "x" * 500 + "\n" + "= 1\n" * 100)
+    assert errors[0] == "perfield.toml:1: found '?[31m?é" + "x" * 52 + "...'; expected key = value"
+    assert len(errors) == 11
+    assert "this may be no configuration of perfield" in errors[-1]
+
+
+def test_all_errors_are_told_at_once(load):
+    _, errors = load(
+        "group = x\nmeasure_every = true\nnosuch = 1\nskip_steps = 1\nskip_steps = 2\n", PERFIELD_CLOCK="no"
+    )
+    assert len(errors) == 5, errors
+    assert "perfield.toml:5: skip_steps was already set in line 4; keep one of the two" in errors
+
+
+def test_settings_that_exclude_each_other_are_told_with_both_origins(load):
+    _, errors = load("measure_every = 4\n", PERFIELD_SUM_EVERY="3")
+    assert errors == [
+        "measure_every = 4 (perfield.toml:1) and sum_every = 3 (PERFIELD_SUM_EVERY) exclude each other: a "
+        "frame is one step in so many, or the sum of so many; leave one of them out"
+    ]
+    assert load("measure_every = 4\nsum_every = 1\n")[1] == []
+
+
+def test_steps_are_closed_in_one_way_only(load):
+    _, errors = load('step_call = "allreduce@2"\n', PERFIELD_STEP_SECONDS="0.5")
+    assert errors == [
+        'step_call = "allreduce@2" (perfield.toml:1) and step_seconds = 0.5 (PERFIELD_STEP_SECONDS) exclude '
+        "each other: each says where steps end; keep one of them"
+    ]
+
+
+def test_texts_keep_every_character(load):
+    keys, errors = load('group = "tab\\t é \\u00e9 \\U0001F600 \\\\ \\" end"\n')
+    assert errors == []
+    assert json.loads(keys["group"]["value"]) == 'tab\t é é \U0001f600 \\ " end'
+
+
+def test_windows_line_ends_and_a_byte_order_mark_do_no_harm(load):
+    keys, errors = load("\ufeffmeasure_every = 2\r\ngroup = 'g' # x\r\n")
+    assert errors == []
+    assert (keys["measure_every"]["value"], keys["group"]["value"]) == ("2", '"g"')
+
+
+def test_a_file_that_was_named_must_exist(load, tmp_path):
+    _, errors = load(PERFIELD_CONFIG="nowhere.toml")
+    assert errors == ["nowhere.toml cannot be read: No such file or directory; PERFIELD_CONFIG names it"]
+    _, errors = load(PERFIELD_CONFIG=str(tmp_path))
+    assert len(errors) == 1
+    assert "Is a directory" in errors[0]
+
+
+def test_the_file_that_was_named_is_read_instead(load, tmp_path):
+    (tmp_path / "other.toml").write_text("skip_steps = 7\n")
+    keys, errors = load("skip_steps = 1\n", PERFIELD_CONFIG="other.toml")
+    assert errors == []
+    assert (keys["skip_steps"]["value"], keys["skip_steps"]["origin"]) == ("7", "other.toml:1")
+
+
+def test_an_empty_file_is_as_good_as_none(load):
+    keys, errors = load("")
+    assert errors == []
+    assert all(key["origin"] == "default" for key in keys.values())
+
+
+def test_an_unknown_counter_names_the_nearest_one(load):
+    _, errors = load('counters = ["cycles", "instrutions"]\n')
+    assert errors == [
+        "perfield.toml:1: counters: found a list, expected names of counters, and there is no 'instrutions': "
+        "did you mean instructions?; the default is []"
+    ]
+
+
+def test_counters_that_cannot_be_chosen_together_are_errors(load):
+    for names, words in {
+        "r1,r2,r3,r4,r5,r6,r7,r8,r9": "expected at most 8 counters, not 9",
+        "cycles,r1a8,cycles": "expected each counter once, and 'cycles' stands there twice",
+        "rxyz": "there is no 'rxyz'",
+        "r11223344556677889": "there is no 'r11223344556677889'",
+    }.items():
+        _, errors = load(PERFIELD_COUNTERS=names)
+        assert len(errors) == 1
+        assert words in errors[0]
+        assert errors[0].startswith("PERFIELD_COUNTERS: found")
+
+
+def test_no_counter_could_be_mistaken_for_another_one_of_a_longer_region():
+    names = re.findall(r"^PERFIELD_COUNTER\((\w+),", COUNTERS.read_text(), re.M)
+    assert "instructions" in names
+    assert not [(a, b) for a in names for b in names if a.endswith(f"_{b}")]
+
+
+def test_every_counter_that_can_be_chosen_is_documented(load):
+    text = (REPOSITORY / "docs/counters.md").read_text()
+    names = re.findall(r"^PERFIELD_COUNTER\((\w+),", COUNTERS.read_text(), re.M)
+    assert [name for name in names if f"`{name}`" not in text] == []
+    for first in range(0, len(names), 8):
+        assert load(PERFIELD_COUNTERS=",".join(names[first : first + 8]))[1] == []
