@@ -28,7 +28,7 @@ for (int i = 0; i < 8192; i += 32) memcpy(data + i, "123 56 89\\n", 10);
 int fd = open("data", O_RDWR | O_CREAT | O_TRUNC, 0600);
 check(write(fd, data, sizeof data) == sizeof data);
 check(lseek(fd, 0, SEEK_SET) == 0);
-perfield_run(0, 0.0);
+perfield_step(0, 0.0);
 """
 IO = ("io_read_count", "io_read_bytes", "io_write_count", "io_write_bytes")
 

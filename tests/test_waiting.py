@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
       MPI_Recv(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     perfield_region_end(flux);
-    perfield_run(step, step);
+    perfield_step(step, step);
     MPI_Barrier(MPI_COMM_WORLD); /* the next step begins together */
   }
   MPI_Finalize();

@@ -103,7 +103,7 @@ PERFIELD_EXPORT void perfield_finalize(void) {
   session().print_summary();
 }
 
-PERFIELD_EXPORT void perfield_run(int64_t step, double time) {
+PERFIELD_EXPORT void perfield_step(int64_t step, double time) {
   wake_at_first_use();
   session().close_step(step, time);
   session().show_in_process();

@@ -43,9 +43,9 @@ void run(const int32_t* step, const double* time) {
                          "steps are closed, but their time is unknown; C and C++ programs include "
                          "simulation_interface.h, which passes both");
   if (by_value.load(std::memory_order_relaxed))
-    perfield_run(static_cast<int32_t>(number), std::nan(""));
+    perfield_step(static_cast<int32_t>(number), std::nan(""));
   else
-    perfield_run(*step, *time);
+    perfield_step(*step, *time);
 }
 
 }  // namespace

@@ -177,13 +177,13 @@ class Loader {
       complain(all + " exclude each other: each says where steps end; keep one of them");
   }
 
-  // Pictures in process need all ranks at once, which only steps closed by perfield_run promise.
+  // Pictures in process need all ranks at once, which only steps closed by perfield_step promise.
   void check_in_process() {
     for (const std::string& key : keys_of_steps())
       complain(
           "catalyst_in_process (" + origin_of("catalyst_in_process") + ") and " + key +
           " exclude each other: pictures inside the program need all ranks at once, where "
-          "they call perfield_run or OpenFOAM's time loop closes a step; leave one of them out");
+          "they call perfield_step or OpenFOAM's time loop closes a step; leave one of them out");
   }
 
   void read_file() {

@@ -16,7 +16,7 @@
 !     call perfield_region_begin(solve)
 !     ...
 !     call perfield_region_end(solve)
-!     call perfield_run(step, time)                                ! closes the step
+!     call perfield_step(step, time)                                ! closes the step
 !   end do
 !
 ! Arrays may be parts of larger ones: q(5, 1:ni, 1:nj, 1:nk) is one variable of q without its
@@ -31,7 +31,7 @@ module perfield
 
   integer, parameter, public :: perfield_points = 0, perfield_cells = 1  ! associations
 
-  public :: perfield_initialize, perfield_finalize, perfield_run, perfield_measuring
+  public :: perfield_initialize, perfield_finalize, perfield_step, perfield_measuring
   public :: perfield_region_define, perfield_region_begin, perfield_region_begin_on
   public :: perfield_region_end, perfield_begin, perfield_end
   public :: perfield_pause, perfield_resume
@@ -39,7 +39,7 @@ module perfield
   public :: perfield_mesh_unstructured, perfield_mesh_ghosts, perfield_mesh_changed, perfield_field
 
   ! Closes a time step: (step, time), the program's own number and time, of either kind.
-  interface perfield_run
+  interface perfield_step
     module procedure run_i4_r4, run_i4_r8, run_i8_r4, run_i8_r8
   end interface
 
@@ -222,10 +222,10 @@ contains
   end function address_of
 
   subroutine look_up()
-    if (c_associated(address_of("perfield_run"))) then
+    if (c_associated(address_of("perfield_step"))) then
       call c_f_procpointer(address_of("perfield_initialize"), c_initialize)
       call c_f_procpointer(address_of("perfield_finalize"), c_finalize)
-      call c_f_procpointer(address_of("perfield_run"), c_run)
+      call c_f_procpointer(address_of("perfield_step"), c_run)
       call c_f_procpointer(address_of("perfield_measuring"), c_measuring)
       call c_f_procpointer(address_of("perfield_region_define"), c_region_define)
       call c_f_procpointer(address_of("perfield_region_begin"), c_region_begin)

@@ -95,9 +95,9 @@ static inline perfield_array perfield_array_component(const double* q, int32_t n
 /* ---------------------------------------------------------------------------------------------- */
 
 /* Call perfield_initialize where the time loop starts (after MPI_Init): what came before is setup
- * and belongs to no step. Without this call, what precedes the first perfield_run is setup. In a
+ * and belongs to no step. Without this call, what precedes the first perfield_step is setup. In a
  * program started without perfield-exec, or without MPI (rank 0 of 1), this call, the first piece
- * of mesh or the first perfield_run also starts measuring. perfield_finalize is not needed where
+ * of mesh or the first perfield_step also starts measuring. perfield_finalize is not needed where
  * MPI_Finalize is called in a program started by perfield-exec. */
 PERFIELD_PROCEDURE(perfield_initialize, (void), ())
 PERFIELD_PROCEDURE(perfield_finalize, (void), ())
@@ -105,7 +105,7 @@ PERFIELD_PROCEDURE(perfield_finalize, (void), ())
 /* Closes a time step: what was measured since the previous call belongs to it. `step` is the
  * program's own number (it may repeat or fall: frames are counted by calls), `time` its time in
  * its own unit. Not collective. */
-PERFIELD_PROCEDURE(perfield_run, (int64_t step, double time), (step, time))
+PERFIELD_PROCEDURE(perfield_step, (int64_t step, double time), (step, time))
 
 /* 1 while perfield measures in this process, else 0. */
 PERFIELD_FUNCTION(int, 0, perfield_measuring, (void), ())
@@ -185,7 +185,7 @@ PERFIELD_PROCEDURE(perfield_field,
                    (block, name, association, values))
 
 /* --- what this rank measured, for the simulation's own use (attaching to its own grids, say) ----
- * Of the step that is open; of the one that perfield_run closed last, if nothing was counted
+ * Of the step that is open; of the one that perfield_step closed last, if nothing was counted
  * since. Each function returns how many rows there are, and fills at most `capacity` of them. Texts
  * stay valid until the same function is called again on this thread. */
 

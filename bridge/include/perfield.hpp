@@ -9,7 +9,7 @@
 //     ...
 //   }
 //
-// All functions of perfield.h (perfield_run, perfield_mesh_..., perfield_field) are used as they
+// All functions of perfield.h (perfield_step, perfield_mesh_..., perfield_field) are used as they
 // are.
 #pragma once
 

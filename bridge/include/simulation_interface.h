@@ -22,7 +22,7 @@ PERFIELD_INLINE void cat_sco_initialize_(void) { perfield_initialize(); }
 
 /* Closes a time step. */
 PERFIELD_INLINE void cat_sco_run_(int time_step, double time_value) {
-  perfield_run(time_step, time_value);
+  perfield_step(time_step, time_value);
 }
 
 /* The time loop is over: measuring ends. */

@@ -42,7 +42,7 @@ PyObject* step(PyObject*, PyObject* const* arguments, Py_ssize_t n, PyObject* ke
   }
   const int64_t number = overflow ? (overflow > 0 ? INT64_MAX : INT64_MIN) : label;
   Py_BEGIN_ALLOW_THREADS;
-  perfield_run(number, time);
+  perfield_step(number, time);
   Py_END_ALLOW_THREADS;
   Py_RETURN_NONE;
 }

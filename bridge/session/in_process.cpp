@@ -151,7 +151,7 @@ void InProcess::finish() noexcept {
   if (library_ == Library::not_loaded && wanted_ && is_first_rank_)
     tell("catalyst-idle",
          "no picture was made in the program (catalyst_in_process): it closed no step that was to "
-         "be shown; let it call perfield_run at the end of each time step");
+         "be shown; let it call perfield_step at the end of each time step");
   library_ = Library::unusable;
   wanted_ = false;
 }

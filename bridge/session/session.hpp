@@ -37,7 +37,7 @@ class Session {
   void wake(int rank, int size, const std::string& mpi) noexcept;
   void setup_done() noexcept;
   void close_step(int64_t label, double time) noexcept;
-  // A step of a program that calls no perfield_run: its number is counted, its time unknown.
+  // A step of a program that calls no perfield_step: its number is counted, its time unknown.
   void close_step_of_region() noexcept { close_step(int64_t(step_), std::nan("")); }
   // Steps that the configuration closes: session_sites.cpp.
   void close_step_of_call() noexcept;

@@ -91,7 +91,7 @@ void simulate(const Input& input) {
     if (input.print_log && is_first_rank())
       std::printf("step %d: time %g s, largest change %.17g K\n", step, step * input.dt, change);
     if (input.print_hot_spot) print_hot_spot(grid, step, hot);
-    perfield_run(step, step * input.dt);
+    perfield_step(step, step * input.dt);
   }
   print_result(input, grid, heat, step, step * input.dt);
 }

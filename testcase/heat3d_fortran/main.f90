@@ -76,7 +76,7 @@ contains
       if (input%print_log .and. rank == 0) &
         print '(a, i0, 2(a, g0), a)', 'step ', step, ': time ', step * input%dt, ' s, largest change ', largest, ' K'
       if (input%print_hot_spot) call print_hot_spot(grid, step, hot)
-      call perfield_run(step, step * input%dt)
+      call perfield_step(step, step * input%dt)
     end do
     call print_result(grid, heat, step, step * input%dt)
     call release(halo)

@@ -163,7 +163,7 @@ int main(int argc, char** argv) {
     cycle(0);
     MEASURED(perfield_region_end(region));
     MPI_Allreduce(MPI_IN_PLACE, &norm, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    MEASURED(perfield_run(step, step));
+    MEASURED(perfield_step(step, step));
   }
   if (rank == 0) printf("%d cycles on %d levels, norm %.0f\n", steps, n_levels, norm);
   free(outgoing);

@@ -163,7 +163,7 @@ program multigrid
     call cycle_from(0)
     MEASURED call perfield_region_end(region)
     call MPI_Allreduce(MPI_IN_PLACE, norm, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD)
-    MEASURED call perfield_run(step, real(step, real64))
+    MEASURED call perfield_step(step, real(step, real64))
   end do
   if (rank == 0) print '(i0, a, i0, a, i0)', steps, ' cycles on ', n_levels, ' levels, norm ', nint(norm)
   call MPI_Finalize()

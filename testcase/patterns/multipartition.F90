@@ -159,7 +159,7 @@ program multipartition
     call step_once()
     MEASURED call perfield_region_end(region)
     if (mod(step, write_every) == 0) call write_cells(file, step / write_every - 1, rank)
-    MEASURED call perfield_run(step, real(step, real64))
+    MEASURED call perfield_step(step, real(step, real64))
   end do
   call MPI_File_close(file, ierror)
   call MPI_Reduce(received, total, 1, MPI_DOUBLE_PRECISION, MPI_SUM, 0, MPI_COMM_WORLD, ierror)

@@ -135,7 +135,7 @@ int main(int argc, char** argv) {
     step_once();
     MEASURED(perfield_region_end(region));
     if (step % write_every == 0) write_cells(file, step / write_every - 1, rank);
-    MEASURED(perfield_run(step, step));
+    MEASURED(perfield_step(step, step));
   }
   MPI_File_close(&file);
   double total;

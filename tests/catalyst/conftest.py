@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     perfield_region_end(solve);
     %(body)s
-    perfield_run(step, 0.5 * step);
+    perfield_step(step, 0.5 * step);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) puts("the program is through");

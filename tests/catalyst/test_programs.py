@@ -86,7 +86,7 @@ def test_a_program_without_mpi_is_shown_too(in_process, build_c):
       double origin[3] = {0, 0, 0}, spacing[3] = {1, 1, 1};
       perfield_mesh_image(0, extent, origin, spacing);
       perfield_initialize();
-      perfield_run(1, 0.5);
+      perfield_step(1, 0.5);
       perfield_finalize();
       return 0;
     }
@@ -107,7 +107,7 @@ def test_a_program_of_mpich_is_told_that_mpi4py_is_built_for_open_mpi(mpi, build
     int main(int argc, char** argv) {
       MPI_Init(&argc, &argv);
       perfield_initialize();
-      perfield_run(1, 0.5);
+      perfield_step(1, 0.5);
       MPI_Finalize();
       return 0;
     }

@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
   for (int step = 0; step < 5; ++step) {
     MPI_Sendrecv(&step, 1, MPI_INT, (rank + 1) % size, 0, &in, 1, MPI_INT, (rank + size - 1) % size, 0,
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    perfield_run(step, step);
+    perfield_step(step, step);
   }
   MPI_Finalize();
   if (rank == 0) puts("the answer is 42");

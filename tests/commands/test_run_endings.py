@@ -26,7 +26,7 @@ int main(int n, char** words) {
   perfield_initialize();
   for (int s = 0; s < 8; ++s) {
     perfield_begin("work"); perfield_end("work");
-    perfield_run(s, s);
+    perfield_step(s, s);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 1) {

@@ -23,7 +23,7 @@ ARGUMENTS = (*BOX, "--max-num-time-steps", STEPS, "--hot-spot", 5)
 # The program's own definitions stand before perfield's: what it tells reaches nobody.
 SILENT = """
 #define OWN(name) extern "C" __attribute__((visibility("hidden"))) int name() { return 0; }
-OWN(perfield_initialize) OWN(perfield_run) OWN(perfield_region_define) OWN(perfield_region_begin)
+OWN(perfield_initialize) OWN(perfield_step) OWN(perfield_region_define) OWN(perfield_region_begin)
 OWN(perfield_region_end) OWN(perfield_mesh_rectilinear) OWN(perfield_field)
 """
 FORTRAN = """

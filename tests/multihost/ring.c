@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
     MPI_Sendrecv(out, 1000, MPI_CHAR, (rank + 1) % size, 0, in, 1000, MPI_CHAR,
                  (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     perfield_region_end(exchange);
-    perfield_run(step, step * 0.1);
+    perfield_step(step, step * 0.1);
   }
   MPI_Finalize();
   return 0;

@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
       for (volatile int k = 0; k < 1000 * (1 + rank); ++k) continue;
       perfield_end(names[i]);
     }
-    perfield_run(s, s);
+    perfield_step(s, s);
   }
   MPI_Finalize();
   return 0;

@@ -74,7 +74,7 @@ def test_a_range_without_any_step_is_told(tmp_path):
 
 @pytest.mark.parametrize(
     ("state", "advice"),
-    [("running", "wait for the first one, or call perfield_run"), ("killed", "before a step was measured")],
+    [("running", "wait for the first one, or call perfield_step"), ("killed", "before a step was measured")],
 )
 def test_a_run_without_steps_is_told_what_to_do(tmp_path, state, advice):
     run = run_of(tmp_path, 0)

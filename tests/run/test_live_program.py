@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
     MPI_Bcast(&more, 1, MPI_CHAR, 0, MPI_COMM_WORLD);
     if (!more) break;
     perfield_begin(s < 3 ? "early" : "late"); perfield_end(s < 3 ? "early" : "late");
-    perfield_run(s, 0.1 * s);
+    perfield_step(s, 0.1 * s);
   }
   MPI_Finalize();
   if (rank == 0) puts("the answer is 42");

@@ -69,7 +69,7 @@ struct Steps {
       clock = time;
       perfield_initialize();
     } else if (clock == time && now != last) {  // else: asked twice in a step
-      perfield_run(++count, now);
+      perfield_step(++count, now);
     }
     if (clock == time) last = now;
   }

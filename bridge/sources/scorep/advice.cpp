@@ -64,7 +64,7 @@ void advise_wrappers() noexcept {
 
 void look_for_calls_in_vain() noexcept {
   void* program = dlopen(nullptr, RTLD_LAZY);  // and what was loaded with it
-  const bool is_seen = program && dlsym(program, "perfield_run");
+  const bool is_seen = program && dlsym(program, "perfield_step");
   if (program) dlclose(program);
   if (!is_seen && program_calls_perfield())
     tell_with_lines("scorep-calls",

@@ -84,7 +84,7 @@ class World:
             if time.monotonic() - began > self._patience:
                 raise NobodyCameError(
                     f"after {self._patience:g} s (catalyst_patience) some rank had not closed this step; all "
-                    "ranks of the program must run under perfield and call perfield_run in the same steps"
+                    "ranks of the program must run under perfield and call perfield_step in the same steps"
                 )
 
 

@@ -24,7 +24,7 @@ place of the program and how it was reached, numbered by first hits.
   perfield steps perfield-run
   PERFIELD_STEP_CALL=Allreduce@3 perfield run -n 8 ./a.out
 
-Sites are noted in programs that tell of no steps by themselves (perfield_run,
+Sites are noted in programs that tell of no steps by themselves (perfield_step,
 step_region), and where step_call or step_seconds is set."""
 
 NO_SITES = (

@@ -24,7 +24,7 @@ def choose_steps(run: Any, wanted: str | None = None, limit: int = DEFAULT_FRAME
     Raises StepsError if the text is neither, or names frames that the run does not have.
     """
     if not len(run):
-        advice = "wait for the first one, or call perfield_run(step, time) once per time step."
+        advice = "wait for the first one, or call perfield_step(step, time) once per time step."
         if run.state != "running":
             advice = (
                 "it ended before a step was measured (see measure_every and skip_steps in perfield config)."

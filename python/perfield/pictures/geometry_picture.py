@@ -55,7 +55,7 @@ def geometry(run: Any, frame: Any, options: GeometryOptions | None = None) -> vt
     if not picture.GetNumberOfBlocks():
         raise MeshMissingError(
             f"no rank has a mesh in frame {frame.index} of {run.path}; describe it before the first "
-            "perfield_run, or name pieces on disk with --mesh PATH."
+            "perfield_step, or name pieces on disk with --mesh PATH."
         )
     return picture
 

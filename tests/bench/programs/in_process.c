@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * in_process.c - ten steps on 1,000,000 points per rank. Rank 0 prints the largest of all ranks:
- * resident, proportional and private memory (MB), the time of the first perfield_run (s) and the
+ * resident, proportional and private memory (MB), the time of the first perfield_step (s) and the
  * median of the later ones (ms); and the smallest resident memory (MB).
  */
 #include <mpi.h>
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
     perfield_region_end(region);
     MPI_Barrier(MPI_COMM_WORLD);
     times[step] = -MPI_Wtime();
-    perfield_run(step, step);
+    perfield_step(step, step);
     times[step] += MPI_Wtime();
   }
   qsort(times + 1, kSteps - 1, sizeof *times, rising);

@@ -45,10 +45,10 @@ program every_call
   call perfield_field(0, "scalar", perfield_points, r81)
   call perfield_field(0, "single", perfield_points, r4(2, :, :, :))
   call perfield_field(0, "number", perfield_points, i4(2, :, :, :))
-  call perfield_run(1, 0.5)
-  call perfield_run(2, 1d0)
-  call perfield_run(3_c_int64_t, 1.5)
-  call perfield_run(4_c_int64_t, 2d0)
+  call perfield_step(1, 0.5)
+  call perfield_step(2, 1d0)
+  call perfield_step(3_c_int64_t, 1.5)
+  call perfield_step(4_c_int64_t, 2d0)
   print "(a, l2, a, i0)", "measuring", perfield_measuring(), ", region ", region
   call perfield_mesh_changed()
   call perfield_finalize()
@@ -82,7 +82,7 @@ program arrays
   call perfield_field(1, "material", perfield_points, material)
   call perfield_field(1, "none", perfield_points, none)
   q(2, 1, 1, 1) = -1  ! read when the step closes
-  call perfield_run(0, 0.0)
+  call perfield_step(0, 0.0)
 end program arrays
 """
 
@@ -99,7 +99,7 @@ program meshes
   call perfield_mesh_ghosts(2, perfield_cells, [0, 1])
   call perfield_mesh_rectilinear(3, [0, 2, 0, 1, 5, 5], [0d0, 1d0, 4d0], [0d0, 2d0], [7d0])
   call perfield_initialize()
-  call perfield_run(0, 0.0)
+  call perfield_step(0, 0.0)
 end program meshes
 """
 
@@ -125,7 +125,7 @@ program wrong_meshes
     call perfield_mesh_image(0, [1, 2, 1, 2, 1, 2], [0d0, 0d0, 0d0], [1d0, 1d0, 1d0])
     call perfield_field(0, "q", perfield_points, q)
   end select
-  call perfield_run(0, 0.0)
+  call perfield_step(0, 0.0)
   print "(a)", "the answer is 42"
 end program wrong_meshes
 """
@@ -157,7 +157,7 @@ program pipeline
     call perfield_pipeline_next()
     call flux()
     call flux()
-    call perfield_run(step, 0.25 * step)
+    call perfield_step(step, 0.25 * step)
   end do
 contains
   subroutine flux()
@@ -179,7 +179,7 @@ program with_mpi
   call perfield_initialize()
   do step = 1, 3
     call mpi_barrier(mpi_comm_world, error)
-    call perfield_run(step, 0.5 * step)
+    call perfield_step(step, 0.5 * step)
   end do
   call mpi_finalize(error)
 end program with_mpi

@@ -37,7 +37,7 @@ int main(void) {
   perfield_mesh_ghosts(0, PERFIELD_CELLS, a);
   perfield_mesh_changed();
   perfield_field(0, "temperature", PERFIELD_POINTS, a);
-  perfield_run(7, 0.5);
+  perfield_step(7, 0.5);
   printf("measuring %d, region %u\\n", perfield_measuring(), (unsigned)region);
   perfield_finalize();
   return 0;
@@ -50,7 +50,7 @@ FAKE_LIBRARY = """
 #include <stdio.h>
 int perfield_measuring(void) { return 1; }
 uint32_t perfield_region_define(const char* name, const char* file, int line) { return 5; }
-void perfield_run(int64_t step, double time) { printf("run %d %g\\n", (int)step, time); }
+void perfield_step(int64_t step, double time) { printf("run %d %g\\n", (int)step, time); }
 """
 
 CPP_SCOPES = """
@@ -160,8 +160,8 @@ def test_same_program_reaches_a_library_that_is_preloaded(tmp_path, language, li
 
 
 def test_two_files_of_one_program_may_both_include_the_header(tmp_path):
-    (tmp_path / "other.c").write_text('#include "perfield.h"\nvoid other(void) { perfield_run(1, 0); }\n')
-    text = '#include "perfield.h"\nvoid other(void);\nint main(void) { perfield_run(0, 0); other(); }\n'
+    (tmp_path / "other.c").write_text('#include "perfield.h"\nvoid other(void) { perfield_step(1, 0); }\n')
+    text = '#include "perfield.h"\nvoid other(void);\nint main(void) { perfield_step(0, 0); other(); }\n'
     program = build(tmp_path, text, "gcc", str(tmp_path / "other.c"))
     assert run(program) == ""
 

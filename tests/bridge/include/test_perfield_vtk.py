@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
   for (int step = 0; step < 2; ++step) {
     static const perfield_region solve = perfield::region("solve");
     { perfield::Region measured(solve); for (volatile int i = 0; i < 100000; ++i) {} }
-    perfield_run(step, 0.5 * step);
+    perfield_step(step, 0.5 * step);
 
     auto grid = grid_of(50);
     const int added = perfield::attach(grid);

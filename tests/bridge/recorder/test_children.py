@@ -37,7 +37,7 @@ def test_a_child_whose_thread_ends_leaves_the_counters_of_its_parent_alone(measu
       pthread_t thread;
       pthread_create(&thread, NULL, forks, NULL);
       pthread_join(thread, NULL);
-      perfield_run(0, 0);
+      perfield_step(0, 0);
       printf("%d\\n", status);
     """,
         before=KERNEL,

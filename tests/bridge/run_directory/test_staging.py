@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
     perfield_begin("work");
     perfield_end("work");
     MPI_Barrier(MPI_COMM_WORLD);
-    perfield_run(s, 0.1 * s);
+    perfield_step(s, 0.1 * s);
     if (s == 4 && argc > 2) {
       MPI_Barrier(MPI_COMM_WORLD);
       if (!strcmp(argv[2], "kill")) kill(getpid(), SIGKILL);
@@ -212,7 +212,7 @@ ssize_t write(int file, const void* bytes, size_t n) {
       perfield_initialize();
       for (int s = 0; s < 300; ++s) {
         perfield_begin("work"); work(1); perfield_end("work");
-        perfield_run(s, s);
+        perfield_step(s, s);
       }
       perfield_finalize();
       printf("%d", cut);
@@ -251,7 +251,7 @@ def test_ranks_that_come_when_all_others_have_ended_stage_anew(build_c, perfield
     serial = build_c(
         '#include "perfield.h"\n'
         'int main(void) { perfield_initialize(); perfield_begin("work"); perfield_end("work");'
-        " perfield_run(1, 1); return 0; }",
+        " perfield_step(1, 1); return 0; }",
         *perfield_flags("--libs"),
         mpi=False,
     )
@@ -294,9 +294,9 @@ int main(void) {
   perfield_initialize();
   perfield_begin("work");
   perfield_end("work");
-  perfield_run(1, 1);
+  perfield_step(1, 1);
   if (getenv("KILLED")) {
-    perfield_run(2, 2);
+    perfield_step(2, 2);
     kill(getpid(), SIGKILL);
   }
   return 0;

@@ -40,7 +40,7 @@ def test_a_region_counts_the_pages_that_it_touches_first(faults):
       for (int s = 0; s < 3; ++s) {
         perfield_begin("touching"); touch(memory, 100 * s, 100 * s + 10 * (s + 1)); perfield_end("touching");
         perfield_begin("idle"); perfield_end("idle");
-        perfield_run(s, s);
+        perfield_step(s, s);
       }
     """
     )
@@ -61,7 +61,7 @@ def test_a_region_inside_another_counts_for_both_and_a_recursive_one_once(faults
         perfield_begin("inner"); touch(memory, 5, 25); perfield_begin("inner"); touch(memory, 25, 35);
         perfield_end("inner"); perfield_end("inner");
         perfield_end("outer");
-        perfield_run(s, s);
+        perfield_step(s, s);
       }
     """
     )
@@ -75,11 +75,11 @@ def test_a_region_that_is_open_where_a_step_closes_has_its_share_in_each(faults)
       char* memory = pages(1000);
       perfield_initialize();
       perfield_begin("long");
-      for (int s = 0; s < 4; ++s) { work(1); touch(memory, 100 * s, 100 * s + 60); perfield_run(s, s); }
+      for (int s = 0; s < 4; ++s) { work(1); touch(memory, 100 * s, 100 * s + 60); perfield_step(s, s); }
       work(1);
       touch(memory, 900, 940);
       perfield_end("long");
-      perfield_run(4, 4);
+      perfield_step(4, 4);
     """
     )
     assert series(run, "long_page_faults")[1:] == [60, 60, 60, 40]
@@ -98,7 +98,7 @@ def test_a_region_that_was_entered_while_paused_counts_from_there_on(faults):
       perfield_pause(); touch(memory, 80, 180); perfield_resume();
       touch(memory, 180, 187);
       perfield_end("long");
-      perfield_run(0, 0);
+      perfield_step(0, 0);
     """
     )
     assert 37 <= series(run, "long_page_faults")[0] < 50  # and some pages of the code of pausing
@@ -115,12 +115,12 @@ def test_what_threads_count_in_a_region_adds_up_also_where_another_closes_the_st
           pthread_create(&threads[t], NULL, work_in_thread, memory);
         pthread_barrier_wait(&all);
         work(1);
-        perfield_run(s, s);
+        perfield_step(s, s);
         work(1);
         pthread_barrier_wait(&all);
         for (int t = 0; t < 3; ++t) pthread_join(threads[t], NULL);
       }
-      perfield_run(3, 3);
+      perfield_step(3, 3);
     """,
         before="""
 static pthread_barrier_t all;
@@ -149,7 +149,7 @@ def test_counters_of_this_very_processor_count_or_are_told_to_be_absent(measured
         """
       perfield_initialize();
       perfield_begin("loop"); for (volatile int i = 0; i < 1000000; ++i) {} perfield_end("loop");
-      perfield_run(0, 0);
+      perfield_step(0, 0);
     """,
         env={"PERFIELD_COUNTERS": "instructions,branches"},
     )
@@ -162,7 +162,7 @@ def test_counters_of_this_very_processor_count_or_are_told_to_be_absent(measured
 
 def test_without_counters_nothing_is_said_of_them(measured):
     run, result = measured(
-        'perfield_initialize(); perfield_begin("solve"); perfield_end("solve"); perfield_run(0, 0);'
+        'perfield_initialize(); perfield_begin("solve"); perfield_end("solve"); perfield_step(0, 0);'
     )
     assert run.ranks[0]["counters"] == []
     assert "counters" not in result.stderr
@@ -174,14 +174,14 @@ def test_a_program_that_closes_all_descriptors_keeps_its_files_and_loses_its_cou
       char* memory = pages(100);
       perfield_initialize();
       perfield_begin("solve"); touch(memory, 0, 10); perfield_end("solve");
-      perfield_run(0, 0);
+      perfield_step(0, 0);
       for (int fd = 3; fd < 4096; ++fd) close(fd);
       FILE* files[20];
       for (int i = 0; i < 20; ++i) files[i] = fopen("result.txt", "a+");
       fputs("the answer is 42\\n", files[0]);
       fflush(files[0]);
       perfield_begin("solve"); touch(memory, 10, 20); perfield_end("solve");
-      perfield_run(1, 1);
+      perfield_step(1, 1);
       char text[100] = "";
       rewind(files[1]);
       return fgets(text, 100, files[1]) && !strcmp(text, "the answer is 42\\n") ? 0 : 8;
@@ -201,7 +201,7 @@ def test_threads_whose_counters_would_take_too_many_descriptors_are_told(measure
       perfield_initialize();
       for (int t = 0; t < 6; ++t) pthread_create(&threads[t], NULL, work_in_thread, NULL);
       for (int t = 0; t < 6; ++t) pthread_join(threads[t], NULL);
-      perfield_run(0, 0);
+      perfield_step(0, 0);
       FILE* one_more = fopen("result.txt", "w");
       return one_more ? 0 : 8;
     """,

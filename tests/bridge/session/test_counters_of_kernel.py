@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from counting import KERNEL, series
 
-SOLVE = 'perfield_initialize(); perfield_begin("solve"); perfield_end("solve"); perfield_run(0, 0);'
+SOLVE = 'perfield_initialize(); perfield_begin("solve"); perfield_end("solve"); perfield_step(0, 0);'
 
 
 def test_the_program_and_python_are_told_the_same_counts_to_the_last_bit(measured):
@@ -19,7 +19,7 @@ def test_the_program_and_python_are_told_the_same_counts_to_the_last_bit(measure
       for (int s = 0; s < 3; ++s) {
         for (int i = 0; i < 3 + s; ++i) { perfield_begin("solve"); perfield_end("solve"); }
         if (s) { perfield_begin("late"); perfield_end("late"); }
-        perfield_run(s, s);
+        perfield_step(s, s);
       }
       print_values();
     """,
@@ -42,7 +42,7 @@ def test_instructions_and_cycles_give_instructions_per_cycle(measured):
         """
       perfield_initialize();
       for (int i = 0; i < 5; ++i) { perfield_begin("solve"); perfield_end("solve"); }
-      perfield_run(0, 0);
+      perfield_step(0, 0);
     """,
         before=KERNEL,
         env={"PERFIELD_COUNTERS": "instructions,cycles"},
@@ -58,7 +58,7 @@ def test_the_dataset_of_a_run_has_its_counters_by_region(measured):
       perfield_initialize();
       for (int i = 0; i < 3; ++i) { perfield_begin("solve"); perfield_end("solve"); }
       perfield_begin("halo"); perfield_end("halo");
-      perfield_run(0, 0);
+      perfield_step(0, 0);
     """,
         before=KERNEL,
         env={"PERFIELD_COUNTERS": "instructions,cycles,task_clock"},

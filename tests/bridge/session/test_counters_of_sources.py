@@ -24,7 +24,7 @@ def test_a_source_hands_over_counters_that_it_reads_by_itself(measured, perfield
         perfield_begin("solve");
         perfield_source_counter_stands(faults, 100007 + 50 * s);
         perfield_end("solve");
-        perfield_run(s, s);
+        perfield_step(s, s);
       }
     """,
         before=SOURCE,
@@ -40,7 +40,7 @@ def test_a_counter_that_a_source_finds_late_is_there_from_then_on(measured, perf
         """
       perfield_initialize();
       perfield_begin("solve"); perfield_end("solve");
-      perfield_run(0, 0);
+      perfield_step(0, 0);
       perfield_begin("solve");
       work(1);
       int late = perfield_source_counter("energy");
@@ -48,11 +48,11 @@ def test_a_counter_that_a_source_finds_late_is_there_from_then_on(measured, perf
       perfield_begin("inner");
       perfield_source_counter_stands(late, 5002);
       perfield_end("inner");
-      perfield_run(1, 1);
+      perfield_step(1, 1);
       work(1);
       perfield_source_counter_stands(late, 5005);
       perfield_end("solve");
-      perfield_run(2, 2);
+      perfield_step(2, 2);
     """,
         before=SOURCE,
         flags=perfield_flags("--libs"),
@@ -75,7 +75,7 @@ def test_no_two_fields_are_called_alike_whatever_counters_and_regions_are_called
       for (int i = 0; i < 4; ++i) perfield_source_counter_stands(counters[i], 100 * (i + 1));
       perfield_end("solve");
       perfield_begin("solve_page_faults"); work(3); perfield_end("solve_page_faults");
-      perfield_run(0, 0);
+      perfield_step(0, 0);
       print_values();
     """,
         before=SOURCE,
@@ -105,7 +105,7 @@ def test_there_is_room_for_sixteen_counters_of_other_sources(measured, perfield_
       perfield_initialize();
       perfield_source_counter_stands(-1, 5);
       perfield_source_counter_stands(99, 5);
-      perfield_run(0, 0);
+      perfield_step(0, 0);
     """,
         before=SOURCE,
         flags=perfield_flags("--libs"),

@@ -10,7 +10,7 @@ from conftest import clean_environment
 
 import perfield
 
-STEPS = 'for (int s = 0; s < 5; ++s) { perfield_begin("work"); perfield_end("work"); perfield_run(s, s); }'
+STEPS = 'for (int s = 0; s < 5; ++s) { perfield_begin("work"); perfield_end("work"); perfield_step(s, s); }'
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_a_limit_on_the_size_of_files_ends_measuring_and_not_the_program(shell, 
     result = shell(
         """
       perfield_initialize();
-      for (int s = 0; s < 1000; ++s) { perfield_begin("work"); perfield_end("work"); perfield_run(s, s); }
+      for (int s = 0; s < 1000; ++s) { perfield_begin("work"); perfield_end("work"); perfield_step(s, s); }
       puts("the answer is 42");
     """,
         "ulimit -f 100; $PROGRAM",

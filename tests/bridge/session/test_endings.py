@@ -18,7 +18,7 @@ STEPS = """
   for (int s = 0; s < 10; ++s) {
     perfield_begin("work"); work(1); perfield_end("work");
     MPI_Barrier(MPI_COMM_WORLD);
-    perfield_run(s, s);
+    perfield_step(s, s);
   }
 """
 
@@ -26,8 +26,8 @@ STEPS = """
 def test_a_rank_killed_in_mid_run_leaves_all_earlier_frames(measured):
     run, result = measured(
         STEPS.replace(
-            "perfield_run(s, s);",
-            """perfield_run(s, s);
+            "perfield_step(s, s);",
+            """perfield_step(s, s);
           if (s == 6 && rank == 1) { sleep(1); raise(9); }""",
         ),
         n=3,
@@ -58,7 +58,7 @@ def test_mpi_abort_keeps_every_step_and_the_programs_exit_code(measured):
 def test_finalize_never_called_writes_the_last_steps_at_exit(measured):
     run, _ = measured("""
       perfield_initialize();
-      for (int s = 0; s < 10; ++s) { perfield_begin("work"); perfield_end("work"); perfield_run(s, s); }
+      for (int s = 0; s < 10; ++s) { perfield_begin("work"); perfield_end("work"); perfield_step(s, s); }
       exit(0);
     """)
     assert len(run) == 10
@@ -90,7 +90,7 @@ def test_a_child_process_of_a_rank_is_not_taken_for_a_rank(measured):
       perfield_initialize();
       for (int s = 0; s < 3; ++s) {
         if (system("echo preload is [$LD_PRELOAD] run is [$PERFIELD_RUN]")) return 1;
-        perfield_run(s, s);
+        perfield_step(s, s);
       }
       MPI_Finalize();
     """)
@@ -103,11 +103,11 @@ def test_a_forked_child_that_goes_on_measures_nothing(measured):
     run, _ = measured(
         """
       perfield_initialize();
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
       pid_t child = fork();
-      if (child == 0) { for (int s = 0; s < 50; ++s) perfield_run(s, s); exit(0); }
+      if (child == 0) { for (int s = 0; s < 50; ++s) perfield_step(s, s); exit(0); }
       waitpid(child, 0, 0);
-      perfield_run(1, 1.0);
+      perfield_step(1, 1.0);
     """,
         before="#include <sys/wait.h>",
     )
@@ -116,7 +116,7 @@ def test_a_forked_child_that_goes_on_measures_nothing(measured):
 
 
 def test_measuring_twice_in_one_folder_takes_the_next_free_name(measured, tmp_path):
-    body = 'perfield_initialize(); printf("42\\n"); perfield_run(0, 0.0);'
+    body = 'perfield_initialize(); printf("42\\n"); perfield_step(0, 0.0);'
     _, one = measured(body)
     _, two = measured(body)
     assert one.stdout == two.stdout == "42\n"
@@ -133,7 +133,7 @@ def test_full_disk_ends_measuring_not_the_program(measured, tmp_path, bin_dir, b
       perfield_initialize();
       struct rlimit limit = {40000, 40000};
       setrlimit(RLIMIT_FSIZE, &limit);
-      for (int s = 0; s < 2000; ++s) { perfield_begin("work"); perfield_end("work"); perfield_run(s, s); }
+      for (int s = 0; s < 2000; ++s) { perfield_begin("work"); perfield_end("work"); perfield_step(s, s); }
       printf("the answer is 42\\n");
     """,
         before="#include <signal.h>\n#include <sys/resource.h>",
@@ -146,7 +146,7 @@ def test_full_disk_ends_measuring_not_the_program(measured, tmp_path, bin_dir, b
 
 def test_wrong_configuration_is_told_and_the_program_runs(measured, bin_dir, build_c, mpirun, tmp_path):
     program = build_c(
-        '#include "perfield.h"\nint main() { perfield_initialize(); perfield_run(0, 0.0); return 3; }'
+        '#include "perfield.h"\nint main() { perfield_initialize(); perfield_step(0, 0.0); return 3; }'
     )
     result = mpirun(1, bin_dir / "perfield-exec", program, env={"PERFIELD_REGION": "x"}, cwd=tmp_path)
     assert result.returncode == 3
@@ -158,7 +158,7 @@ def test_sigterm_during_a_step_keeps_the_steps_before(measured):
     run, _ = measured(
         """
       perfield_initialize();
-      for (int s = 0; s < 5; ++s) { work(2); perfield_run(s, s); }
+      for (int s = 0; s < 5; ++s) { work(2); perfield_step(s, s); }
       sleep(2);
       raise(SIGTERM);
     """,
@@ -173,7 +173,7 @@ CHILD = """
 #include "perfield.h"
 int main(void) {
   perfield_initialize();
-  for (int s = 0; s < 5; ++s) { perfield_begin("child"); perfield_end("child"); perfield_run(100 + s, s); }
+  for (int s = 0; s < 5; ++s) { perfield_begin("child"); perfield_end("child"); perfield_step(100 + s, s); }
   perfield_finalize();
   return 0;
 }
@@ -191,7 +191,7 @@ def test_a_child_that_carries_perfield_itself_does_not_speak_for_the_rank(
       perfield_initialize();
       for (int s = 0; s < 2; ++s) {{
         if (system("{start.format(child=child)}")) return 4;
-        perfield_run(s, s);
+        perfield_step(s, s);
       }}
       MPI_Finalize();
     """,
@@ -219,7 +219,7 @@ def test_a_child_by_posix_spawn_and_by_vfork_changes_nothing(measured):
         if ((child = vfork()) == 0) { execvp("sh", words); _exit(6); }
         waitpid(child, 0, 0);
         perfield_end("spawning");
-        perfield_run(s, s);
+        perfield_step(s, s);
       }
       MPI_Finalize();
     """,
@@ -240,7 +240,7 @@ def test_a_child_forked_while_another_thread_writes_does_not_hang(measured):
         pid_t child = fork();
         if (child == 0) {
           alarm(10);
-          perfield_initialize(); perfield_run(-1, 0.0); perfield_finalize();
+          perfield_initialize(); perfield_step(-1, 0.0); perfield_finalize();
           exit(0);
         }
         int status = 0;
@@ -256,7 +256,7 @@ def test_a_child_forked_while_another_thread_writes_does_not_hang(measured):
       #include <sys/wait.h>
       static volatile int done;
       static void* steps(void* unused) {
-        for (int s = 0; !done; ++s) perfield_run(s, s);
+        for (int s = 0; !done; ++s) perfield_step(s, s);
         return unused;
       }
     """,
@@ -300,7 +300,7 @@ int main(int argc, char** argv) {
   for (int s = 0; s < 3000; ++s) {
     perfield_begin("work"); perfield_end("work");
     MPI_Barrier(MPI_COMM_WORLD);
-    perfield_run(s, s);
+    perfield_step(s, s);
   }
   MPI_Finalize();
   if (rank == 0) puts("the answer is 42");
@@ -343,7 +343,7 @@ def test_a_killed_rank_loses_at_most_what_was_gathered_for_flush_seconds(measure
     run, _ = measured(
         """
       perfield_initialize();
-      for (int s = 0; s < 200; ++s) { work(20); perfield_run(s, s); }
+      for (int s = 0; s < 200; ++s) { work(20); perfield_step(s, s); }
       raise(SIGKILL);
     """,
         before="""

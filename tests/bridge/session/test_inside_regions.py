@@ -49,7 +49,7 @@ def test_a_regions_time_is_its_own_work_and_the_calls_inside_it(measured):
       perfield_region_begin(solve);
       work(10); call(SEND, 2); call(WAIT, 5); call(POSIX_WRITE, 3); call(WAIT, 1);
       perfield_region_end(solve);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """,
         before=CALLS,
     )
@@ -70,7 +70,7 @@ def test_calls_of_an_inner_region_are_also_inside_the_outer_one(measured):
       for (int i = 0; i < 3; ++i) { perfield_region_begin(inner); call(SEND, 2); perfield_region_end(inner); }
       call(SEND, 1);
       perfield_region_end(outer);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """,
         before=CALLS,
     )
@@ -83,7 +83,7 @@ def test_calls_in_a_recursion_count_once(measured):
         """
       perfield_initialize();
       descend(REGION("descend"), 5);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """,
         before=CALLS
         + """
@@ -107,7 +107,7 @@ def test_a_region_that_is_not_measured_hands_its_calls_to_the_one_around_it(meas
       perfield_region_begin(outer); perfield_region_begin(left_out);
       call(WAIT, 4);
       perfield_region_end(left_out); perfield_region_end(outer);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """,
         before=CALLS,
         env={"PERFIELD_REGIONS": "outer"},
@@ -124,13 +124,13 @@ def test_a_region_open_over_a_steps_end_has_each_steps_calls_in_that_step(measur
       perfield_region_begin(all);
       call(WAIT, 1);
       perfield_region_begin(part); call(SEND, 2);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
       call(SEND, 4); perfield_region_end(part); call(WAIT, 8);
-      perfield_run(1, 1.0);
+      perfield_step(1, 1.0);
       work(1);
-      perfield_run(2, 2.0);
+      perfield_step(2, 2.0);
       call(WAIT, 16); perfield_region_end(all);
-      perfield_run(3, 3.0);
+      perfield_step(3, 3.0);
     """,
         before=CALLS,
     )
@@ -150,7 +150,7 @@ def test_a_pause_belongs_to_no_region(measured):
       perfield_pause(); call(WAIT, 100); perfield_resume();
       call(WAIT, 2); work(3);
       perfield_region_end(r);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """,
         before=CALLS,
     )
@@ -163,7 +163,7 @@ def test_steps_that_are_not_measured_leave_nothing_behind(measured):
       perfield_region all = REGION("all");
       perfield_initialize();
       perfield_region_begin(all);
-      for (int s = 0; s < 4; ++s) { call(WAIT, s + 1); work(1); perfield_run(s, s); }
+      for (int s = 0; s < 4; ++s) { call(WAIT, s + 1); work(1); perfield_step(s, s); }
     """,
         before=CALLS,
         env={"PERFIELD_MEASURE_EVERY": "2"},
@@ -186,7 +186,7 @@ def test_a_look_in_the_middle_of_a_call_parts_it_and_loses_nothing(measured):
       leave(WAIT, stamp);
       work(5);
       perfield_region_end(r);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """,
         before=CALLS,
     )
@@ -207,7 +207,7 @@ def test_threads_of_a_region_show_the_one_that_spent_most_in_calls(measured):
         pthread_create(&thread, 0, in_thread, (void*)(long)kind);
         sem_wait(&done);
       }
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """,
         before="#include <pthread.h>\n#include <semaphore.h>\n"
         + CALLS
@@ -239,7 +239,7 @@ def test_time_of_a_device_is_not_the_threads_and_files_told_afterwards_are(measu
       perfield_source_count(KERNEL, 1, 7000000, 0, 0);
       perfield_source_count(POSIX_WRITE, 1, 4000000, 0, 0);
       perfield_region_end(r);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """,
         before=CALLS,
     )
@@ -253,7 +253,7 @@ def test_a_run_without_calls_inside_regions_has_no_fields_of_them(measured):
       perfield_initialize();
       call(WAIT, 3);
       perfield_begin("r"); work(1); perfield_end("r");
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """,
         before=CALLS,
     )

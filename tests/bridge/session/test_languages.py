@@ -16,7 +16,7 @@ BODY = """
   for (int s = 0; s < 4; ++s) {
     perfield_begin("strömung"); perfield_end("strömung");
     perfield_begin("\\xff\\xfe"); perfield_end("\\xff\\xfe");
-    perfield_run(s, s);
+    perfield_step(s, s);
   }
   printf("%.1f\\n", 0.5);
 """

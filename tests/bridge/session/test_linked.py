@@ -16,7 +16,7 @@ SERIAL = """
 #include <stdio.h>
 int main(void) {
   perfield_initialize();
-  for (int s = 0; s < 3; ++s) { perfield_begin("work"); perfield_end("work"); perfield_run(s, s); }
+  for (int s = 0; s < 3; ++s) { perfield_begin("work"); perfield_end("work"); perfield_step(s, s); }
   perfield_finalize();
   puts("the answer is 42");
   return 0;
@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
     perfield_begin("work"); perfield_end("work");
     MPI_Sendrecv(&out, 1, MPI_INT, (rank + 1) % size, 0, &in, 1, MPI_INT, (rank + size - 1) % size, 0,
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    perfield_run(s, s);
+    perfield_step(s, s);
   }
   perfield_finalize();
   MPI_Finalize();
@@ -137,7 +137,7 @@ def test_the_first_piece_of_mesh_or_step_starts_measuring(linked, execute_here):
             int main(void) {
               int64_t e[6] = {0, 4, 0, 3, 0, 2}; double o[3] = {0}, d[3] = {1, 1, 1};
               perfield_mesh_image(0, e, o, d);
-              for (int s = 0; s < 3; ++s) perfield_run(s, s);
+              for (int s = 0; s < 3; ++s) perfield_step(s, s);
               puts("the answer is 42");
               return 0;
             }

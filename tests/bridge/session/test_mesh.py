@@ -16,7 +16,7 @@ def test_image_and_rectilinear_blocks_keep_their_coordinates(measured):
       perfield_mesh_image(0, e, o, d);
       perfield_mesh_rectilinear(1, f, perfield_array_of(x, PERFIELD_FLOAT64, 1, 3),
         perfield_array_of(y, PERFIELD_FLOAT64, 1, 2), perfield_array_of(z, PERFIELD_FLOAT64, 1, 1));
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """)
     assert run.frame(0).mesh_version[0] == 1
     image, rectilinear = sorted(run.mesh(0, 1), key=lambda block: block.block)
@@ -38,7 +38,7 @@ def test_one_component_of_a_fortran_array_is_taken_with_its_strides(measured):
       perfield_mesh_image(0, e, o, d);
       perfield_field(0, "density", PERFIELD_POINTS,
                      perfield_array_component(&q[0][0][0][0], 5, 2, NI, NJ, NK, LI, LJ));
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """)
     field = run.fields(0, 0)[(0, "density")]
     expected = [2000 + 100 * k + 10 * j + i for k in range(2) for j in range(3) for i in range(4)]
@@ -57,7 +57,7 @@ def test_connectivity_of_4_or_8_bytes_from_0_or_1_is_the_same_mesh(measured):
         perfield_array_of(o0, PERFIELD_INT32, 1, 2), perfield_array_of(&t, PERFIELD_INT32, 1, 1), 0);
       perfield_mesh_unstructured(1, points, perfield_array_of(c1, PERFIELD_INT64, 1, 4),
         perfield_array_of(o1, PERFIELD_INT64, 1, 2), perfield_array_of(&t, PERFIELD_INT32, 1, 1), 1);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """)
     for block in run.mesh(0, 1):
         assert np.array_equal(block.connectivity, [0, 1, 2, 3])
@@ -73,7 +73,7 @@ def test_structured_points_with_ghosts(measured):
       perfield_initialize();
       perfield_mesh_structured(0, e, perfield_array_of(p, PERFIELD_FLOAT32, 3, 12));
       perfield_mesh_ghosts(0, PERFIELD_CELLS, perfield_array_of(g, PERFIELD_INT8, 1, 2));
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """)
     (block,) = run.mesh(0, 1)
     assert block.kind == "structured"
@@ -86,10 +86,10 @@ def test_a_changed_mesh_is_a_new_version_for_the_steps_after(measured):
       int64_t small[6] = {0, 1, 0, 1, 0, 1}, big[6] = {0, 9, 0, 1, 0, 1}; double o[3] = {0}, d[3] = {1, 1, 1};
       perfield_initialize();
       perfield_mesh_image(0, small, o, d);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
       perfield_mesh_changed();
       perfield_mesh_image(0, big, o, d);
-      perfield_run(1, 1.0);
+      perfield_step(1, 1.0);
     """)
     versions = [int(frame.mesh_version[0]) for frame in run.frames()]
     assert versions == [1, 2]
@@ -104,12 +104,12 @@ def test_a_mesh_that_is_described_again_without_notice_is_a_new_version_and_is_t
       perfield_mesh_image(0, small, o, d);
       perfield_mesh_image(1, small, o, d);
       perfield_field(0, "t", PERFIELD_POINTS, perfield_array_of(t, PERFIELD_FLOAT64, 1, 8));
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
       for (int s = 1; s < 4; ++s) {
         perfield_mesh_image(0, big, o, d);
         perfield_mesh_image(1, small, o, d);
         if (s == 2) perfield_field(0, "t", PERFIELD_POINTS, perfield_array_of(t, PERFIELD_FLOAT64, 1, 40));
-        perfield_run(s, s);
+        perfield_step(s, s);
       }
     """, env={"PERFIELD_FIELDS_EVERY": "1"})  # fmt: skip
     versions = [int(frame.mesh_version[0]) for frame in run.frames()]
@@ -127,7 +127,7 @@ def test_a_block_that_is_described_anew_before_the_first_step_takes_the_place_of
       perfield_mesh_image(0, small, o, d);
       perfield_initialize();
       perfield_mesh_image(0, big, o, d);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """)
     (block,) = run.mesh(0, int(run.frame(0).mesh_version[0]))
     assert list(block.extent) == [0, 9, 0, 1, 0, 1]
@@ -142,7 +142,7 @@ def test_an_empty_piece_is_legal(measured):
       perfield_initialize();
       perfield_mesh_unstructured(0, none, no_numbers, perfield_array_of(&zero, PERFIELD_INT64, 1, 1),
                                  no_numbers, 0);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """)
     (block,) = run.mesh(0, 1)
     assert len(block.types) == 0
@@ -156,7 +156,7 @@ def test_connectivity_out_of_range_is_told_with_both_numbers(measured):
       perfield_mesh_unstructured(0, perfield_array_of(p, PERFIELD_FLOAT64, 3, 4),
         perfield_array_of(c, PERFIELD_INT32, 1, 4), perfield_array_of(o, PERFIELD_INT32, 1, 2),
         perfield_array_of(&t, PERFIELD_INT32, 1, 1), 0);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """)
     assert "connectivity[3] names point 44 but the points are 0 to 3 in block 0" in result.stderr
     assert run.frame(0).mesh_version[0] == 0
@@ -167,7 +167,7 @@ def test_doubling_the_steps_does_not_double_the_mesh_bytes(measured, tmp_path):
       int64_t e[6] = {0, 9, 0, 9, 0, 9}; double o[3] = {0}, d[3] = {1, 1, 1};
       perfield_initialize();
       perfield_mesh_image(0, e, o, d);
-      for (int s = 0; s < STEPS; ++s) perfield_run(s, s);
+      for (int s = 0; s < STEPS; ++s) perfield_step(s, s);
     """
     measured(body.replace("STEPS", "20"))
     measured(body.replace("STEPS", "40"))
@@ -185,7 +185,7 @@ def test_fields_are_stored_every_so_many_steps(measured):
       perfield_initialize();
       perfield_mesh_image(0, e, o, d);
       perfield_field(0, "temperature", PERFIELD_POINTS, perfield_array_of(t, PERFIELD_FLOAT64, 1, 2));
-      for (int s = 0; s < 10; ++s) { t[0] = s; perfield_run(s, s); }
+      for (int s = 0; s < 10; ++s) { t[0] = s; perfield_step(s, s); }
     """,
         env={"PERFIELD_FIELDS_EVERY": "4"},
     )
@@ -208,7 +208,7 @@ def test_fields_go_with_the_first_frame_that_is_due(measured, setting, value, st
       perfield_initialize();
       perfield_mesh_image(0, e, o, d);
       perfield_field(0, "temperature", PERFIELD_POINTS, perfield_array_of(t, PERFIELD_FLOAT64, 1, 2));
-      for (int s = 0; s < 12; ++s) { t[0] = s; perfield_run(s, s); }
+      for (int s = 0; s < 12; ++s) { t[0] = s; perfield_step(s, s); }
     """,
         env={"PERFIELD_FIELDS_EVERY": "4", f"PERFIELD_{setting}": value},
     )
@@ -224,7 +224,7 @@ def test_a_code_that_keeps_on_describing_fields_is_held_within_the_limit(measure
       perfield_initialize();
       perfield_mesh_image(0, e, o, d);
       perfield_field(0, "t", PERFIELD_POINTS, perfield_array_of(t, PERFIELD_FLOAT64, 1, 1000));
-      for (int s = 0; s < 100; ++s) perfield_run(s, s);
+      for (int s = 0; s < 100; ++s) perfield_step(s, s);
     """,
         env={"PERFIELD_FIELDS_EVERY": "1", "PERFIELD_RECORD_LIMIT": "100000"},
     )
@@ -238,7 +238,7 @@ def test_a_long_run_stores_its_fields_ever_more_rarely(measured):
       perfield_initialize();
       perfield_mesh_image(0, e, o, d);
       perfield_field(0, "temperature", PERFIELD_POINTS, perfield_array_of(t, PERFIELD_FLOAT64, 1, 2));
-      for (int s = 0; s < 3000; ++s) perfield_run(s, s);
+      for (int s = 0; s < 3000; ++s) perfield_step(s, s);
     """)
     stored = sorted({run.fields(0, i)[(0, "temperature")].index for i in range(3000)})
     assert stored[:33] == list(range(0, 330, 10))
@@ -298,7 +298,7 @@ SETTING = """
     ],
 )
 def test_what_cannot_be_a_mesh_is_told_and_the_program_runs(measured, call, sentence):
-    run, result = measured(SETTING + f'perfield_{call}; perfield_run(0, 0.0); puts("the answer is 42");')
+    run, result = measured(SETTING + f'perfield_{call}; perfield_step(0, 0.0); puts("the answer is 42");')
     assert result.stdout == "the answer is 42\n"
     assert sentence in result.stderr
     assert result.stderr.count("perfield: ") == 1
@@ -323,7 +323,7 @@ def test_values_that_do_not_fit_their_block_are_told_and_left_out(measured, call
       points.components = 1;
       perfield_{call};
       perfield_field(0, "good", PERFIELD_CELLS, perfield_array_of(p, PERFIELD_FLOAT64, 1, 8));
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """
     )
     assert sentence in result.stderr
@@ -340,7 +340,7 @@ def test_an_extent_that_ends_before_it_begins_is_an_empty_piece(measured):
       perfield_mesh_image(0, nothing, o, d);
       perfield_mesh_structured(1, nothing, none);
       perfield_mesh_rectilinear(2, nothing, none, none, none);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """
     )
     assert "perfield: " not in result.stderr
@@ -354,7 +354,7 @@ def test_meshes_stop_at_the_limit_and_later_steps_have_none(measured, tmp_path):
       for (int s = 0; s < 50; ++s) {
         perfield_mesh_changed();
         perfield_mesh_structured(0, e, points);
-        perfield_run(s, s);
+        perfield_step(s, s);
       }
     """,
         env={"PERFIELD_RECORD_LIMIT": "20000"},

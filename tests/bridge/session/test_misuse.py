@@ -8,19 +8,19 @@ from counting import series
 import perfield
 
 TWO_STEPS = """
-  perfield_begin("work"); perfield_end("work"); perfield_run(0, 0.0);
-  perfield_begin("work"); perfield_end("work"); perfield_run(1, 1.0);
+  perfield_begin("work"); perfield_end("work"); perfield_step(0, 0.0);
+  perfield_begin("work"); perfield_end("work"); perfield_step(1, 1.0);
 """
 
 
 def test_calls_before_mpi_init_do_nothing_and_initialize_may_come_first(measured):
     run, result = measured(
         """
-      perfield_begin("early"); perfield_end("early"); perfield_run(7, 7.0); perfield_pause();
+      perfield_begin("early"); perfield_end("early"); perfield_step(7, 7.0); perfield_pause();
       perfield_initialize();
       MPI_Init(&argc, &argv);
       int rank; MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-      for (int s = 0; s < 3; ++s) { MPI_Barrier(MPI_COMM_WORLD); perfield_run(s, s); }
+      for (int s = 0; s < 3; ++s) { MPI_Barrier(MPI_COMM_WORLD); perfield_step(s, s); }
       MPI_Finalize();
     """,
         n=2,
@@ -41,7 +41,7 @@ def test_calls_after_mpi_finalize_do_nothing(measured):
       MPI_Finalize();
       {TWO_STEPS}
       perfield_mesh_changed(); perfield_pause(); perfield_resume(); perfield_pipeline_next();
-      perfield_initialize(); perfield_finalize(); perfield_run(9, 9.0);
+      perfield_initialize(); perfield_finalize(); perfield_step(9, 9.0);
       printf("%d\\n", perfield_measuring());
     """)
     assert result.stdout == "0\n"
@@ -89,7 +89,7 @@ def test_handles_and_names_that_are_none_are_ignored(measured):
       perfield_region_begin_on(r, -7); perfield_region_end(r);
       perfield_field(0, 0, PERFIELD_POINTS, perfield_array_of(0, PERFIELD_FLOAT64, 1, 0));
       perfield_resume(); perfield_resume();
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """)
     values = run.frame(0).values
     assert values["real_count"][0] == 1
@@ -112,7 +112,7 @@ def test_an_exception_that_jumps_over_ends_is_healed_at_the_outer_end(measured, 
           perfield_begin("outer");
           try { inner(); } catch (const std::exception& e) { std::puts(e.what()); }
           perfield_end("outer");
-          perfield_run(s, s);
+          perfield_step(s, s);
         }
       }
     """,
@@ -167,7 +167,7 @@ def test_small_tables_hold_also_where_regions_are_defined_before_waking(measured
           char n[32]; snprintf(n, sizeof n, "early %d", i);
           perfield_begin(n); perfield_end(n);
         }
-        perfield_run(s, s);
+        perfield_step(s, s);
       }
     """,
         env={"PERFIELD_MAX_REGIONS": "10", "PERFIELD_MAX_PEERS": "1"},
@@ -193,7 +193,7 @@ def test_large_tables_hold_also_where_regions_are_defined_before_waking(measured
         char n[32]; snprintf(n, sizeof n, "r%d", i);
         perfield_begin(n); perfield_end(n);
       }
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """,
         env={"PERFIELD_MAX_REGIONS": "6000"},
     )
@@ -218,9 +218,9 @@ def test_a_call_left_by_an_exception_is_over_at_the_steps_end(build_c, mpirun, b
           perfield_initialize();
           int out = 1, in = 0;
           try { MPI_Send(&out, 1, MPI_INT, 99, 0, MPI_COMM_WORLD); } catch (const std::exception&) {}
-          perfield_run(0, 0.0);
+          perfield_step(0, 0.0);
           MPI_Sendrecv(&out, 1, MPI_INT, 0, 0, &in, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-          perfield_run(1, 1.0);
+          perfield_step(1, 1.0);
           MPI_Finalize();
         }
         """,
@@ -236,7 +236,7 @@ def test_no_memory_ends_measuring_not_the_program(measured):
     run, result = measured(
         """
       perfield_initialize();
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
       struct rlimit limit;
       getrlimit(RLIMIT_AS, &limit);
       limit.rlim_cur = 1;
@@ -247,7 +247,7 @@ def test_no_memory_ends_measuring_not_the_program(measured):
       memset(name, 'x', sizeof name);
       for (int i = 0; i < 20; ++i) {
         name[800] = 0; name[0] = 'a' + i;
-        perfield_begin(name); perfield_end(name); perfield_run(1 + i, 0.0);
+        perfield_begin(name); perfield_end(name); perfield_step(1 + i, 0.0);
       }
       if (write(1, "the answer is 42\\n", 17) != 17) return 1;
       _exit(0);
@@ -266,7 +266,7 @@ def test_the_programs_descriptors_are_its_own(measured):
       for (int s = 0; s < 4; ++s) {
         for (int fd = 3; fd < 100; ++fd) close(fd);
         work(20);
-        perfield_run(s, s);
+        perfield_step(s, s);
       }
     """,
     )

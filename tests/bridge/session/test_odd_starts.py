@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
   for (int step = 0; step < most; ++step) {
     MPI_Sendrecv(&step, 1, MPI_INT, (rank + 1) % size, 0, &in, 1, MPI_INT, (rank + size - 1) % size, 0,
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (step < steps) perfield_run(step, step);
+    if (step < steps) perfield_step(step, step);
   }
   MPI_Finalize();
   if (rank == 0) puts("the answer is 42");
@@ -65,7 +65,7 @@ int main(void) {
   perfield_initialize();
   perfield_begin("work");
   perfield_end("work");
-  perfield_run(1, 1);
+  perfield_step(1, 1);
   return 0;
 }
 """

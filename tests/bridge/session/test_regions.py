@@ -23,7 +23,7 @@ def test_inner_time_is_in_the_outer_regions_time_but_not_in_its_own(measured):
       perfield_region_begin(outer); work(10);
       perfield_region_begin(inner); work(30); perfield_region_end(inner);
       perfield_region_end(outer);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """)
     values = run.frame(0).values
     assert about(values["outer_time_s"][0], 40 * MS)
@@ -36,7 +36,7 @@ def test_recursion_counts_every_entry_and_times_the_outermost(measured):
         """
       perfield_initialize();
       descend(REGION("descend"), 5);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """,
         before="""
       static void descend(perfield_region r, int n) {
@@ -58,11 +58,11 @@ def test_region_open_over_a_steps_end_is_credited_to_both_steps(measured):
       perfield_region r = REGION("long");
       perfield_initialize();
       work(10); perfield_region_begin(r); work(20);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
       work(30); perfield_region_end(r); work(10);
-      perfield_run(1, 1.0);
+      perfield_step(1, 1.0);
       work(1);
-      perfield_run(2, 2.0);
+      perfield_step(2, 2.0);
     """)
     times = [frame.values["long_time_s"][0] for frame in run.frames()]
     counts = [frame.values["long_count"][0] for frame in run.frames()]
@@ -77,7 +77,7 @@ def test_region_begun_before_waking_is_not_known(measured):
       perfield_region all = REGION("all");
       perfield_region_begin(all);
       perfield_initialize();
-      for (int s = 0; s < 3; ++s) { work(1); perfield_run(s, s); }
+      for (int s = 0; s < 3; ++s) { work(1); perfield_step(s, s); }
       perfield_region_end(all);
     """)
     assert "all_time_s" not in run.frame(0).values
@@ -88,7 +88,7 @@ def test_time_of_an_enclosing_region_is_the_steps_time(measured):
       perfield_region all = REGION("all");
       perfield_initialize();
       perfield_region_begin(all);
-      for (int s = 0; s < 20; ++s) { work(1); perfield_run(s, s); }
+      for (int s = 0; s < 20; ++s) { work(1); perfield_step(s, s); }
       perfield_region_end(all);
     """)
     for frame in list(run.frames())[1:]:
@@ -103,7 +103,7 @@ def test_ends_that_do_not_match_close_the_inner_regions_and_are_told(measured):
       perfield_region_begin(outer); perfield_region_begin(inner); work(5);
       perfield_region_end(outer);
       work(10);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """)
     values = run.frame(0).values
     assert about(values["inner_time_s"][0], 5 * MS)
@@ -118,7 +118,7 @@ def test_threads_add_up(measured):
       pthread_t t[4];
       for (int i = 0; i < 4; ++i) pthread_create(&t[i], 0, thread, 0);
       for (int i = 0; i < 4; ++i) pthread_join(t[i], 0);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """,
         before="""
       #include <pthread.h>
@@ -142,7 +142,7 @@ def test_worker_region_that_stays_open_is_seen_in_every_step(measured):
       pthread_t t;
       pthread_create(&t, 0, thread, 0);
       while (!inside) usleep(100);
-      for (int s = 0; s < 5; ++s) { work(5); perfield_run(s, s); }
+      for (int s = 0; s < 5; ++s) { work(5); perfield_step(s, s); }
       done = 1;
       pthread_join(t, 0);
     """,
@@ -171,7 +171,7 @@ def test_regions_are_chosen_by_name_and_glob(measured):
       perfield_initialize();
       const char* names[] = {"iflux_edge", "vflux_edge", "vflux_cell", "update"};
       for (int i = 0; i < 4; ++i) { perfield_begin(names[i]); work(1); perfield_end(names[i]); }
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """,
         env={"PERFIELD_REGIONS": "iflux_edge,vflux_*"},
     )
@@ -193,7 +193,7 @@ def test_pipeline_next_measures_the_region_from_that_call_site_only(measured):
         perfield_pipeline_next();
         flux(10);
         flux(2);
-        perfield_run(s, s);
+        perfield_step(s, s);
       }
     """,
         before="""
@@ -218,7 +218,7 @@ def test_nested_regions_can_be_armed_at_once(measured):
       perfield_begin("inner"); work(5);
       perfield_end("inner"); perfield_end("outer");
       perfield_begin("inner"); perfield_end("inner");
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """,
         env={"PERFIELD_REGIONS": ""},
     )
@@ -230,7 +230,7 @@ def test_nested_regions_can_be_armed_at_once(measured):
 def test_pipeline_next_that_arms_nothing_is_told_once(measured):
     _, result = measured("""
       perfield_initialize();
-      for (int s = 0; s < 3; ++s) { perfield_pipeline_next(); perfield_run(s, s); }
+      for (int s = 0; s < 3; ++s) { perfield_pipeline_next(); perfield_step(s, s); }
     """)
     assert result.stderr.count("perfield_pipeline_next was called but no region was entered") == 1
 
@@ -242,7 +242,7 @@ def test_time_on_a_block_is_kept_per_block(measured):
       for (int block = 0; block < 3; ++block) {
         perfield_region_begin_on(flux, block); work(5 * (block + 1)); perfield_region_end(flux);
       }
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """)
     frame = run.frame(0)
     for block in range(3):
@@ -257,7 +257,7 @@ def test_100000_regions_are_bounded_and_their_sums_exact(measured):
         snprintf(name, sizeof name, "region %d", i);
         perfield_begin(name); perfield_end(name);
       }
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """)
     counts = [v[0] for name, v in run.frame(0).values.items() if name.endswith("_count") and "region" in name]
     assert sum(counts) == 100000
@@ -274,7 +274,7 @@ def test_very_deep_recursion_is_survived(measured):
       for (int i = 0; i < 1000; ++i) perfield_region_end(r);
       for (int i = 0; i < 70000; ++i) perfield_region_begin(r);
       for (int i = 0; i < 70000; ++i) perfield_region_end(r);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """)
     values = run.frame(0).values
     assert values["deep_count"][0] == 71000
@@ -293,7 +293,7 @@ def test_regions_too_deep_to_be_timed_are_counted_and_told_once_per_node(measure
       perfield_region_begin(inner); perfield_region_end(inner);
       perfield_resume();
       for (int i = 0; i < 300; ++i) perfield_region_end(outer);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """
     run, result = measured(body, n=2)
     values = run.frame(0).values
@@ -316,7 +316,7 @@ def test_what_is_left_from_deep_inside_without_its_ends_leaves_the_outer_regions
       perfield_region_end(outer);  /* as after a longjmp */
       work(50);
       perfield_region_begin(next); work(2); perfield_region_end(next);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """)
     values = run.frame(0).values
     assert values["outer_time_s"][0] == 0.003
@@ -333,12 +333,12 @@ def test_threads_beyond_the_limit_are_told_and_do_no_harm(measured):
       for (int i = 0; i < 600; ++i) if (pthread_create(&t[i], 0, thread, 0)) return 3;
       pthread_barrier_wait(&all);
       for (int i = 0; i < 600; ++i) pthread_join(t[i], 0);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
       for (int i = 0; i < 600; ++i) {  /* one after the other: their places are used again */
         if (pthread_create(&t[i], 0, thread, &all)) return 3;
         pthread_join(t[i], 0);
       }
-      perfield_run(1, 1.0);
+      perfield_step(1, 1.0);
       puts("the answer is 42");
     """,
         before="""
@@ -367,7 +367,7 @@ def test_more_tables_than_an_entry_holds_add_up_exactly_in_other_peers(measured,
       pthread_t t[40];
       for (int i = 0; i < 40; ++i) pthread_create(&t[i], 0, thread, 0);
       while (ready < 40) usleep(100);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
       done = 1;
       for (int i = 0; i < 40; ++i) pthread_join(t[i], 0);
     """,
@@ -412,7 +412,7 @@ def test_regions_defined_before_waking_have_the_room_that_is_configured(measured
       for (int i = 0; i < 6000; ++i) { snprintf(name, sizeof name, "early %d", i); r[i] = REGION(name); }
       perfield_initialize();
       for (int i = 0; i < 6000; ++i) { perfield_region_begin(r[i]); perfield_region_end(r[i]); }
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """,
         env={"PERFIELD_MAX_REGIONS": "10000"},
     )
@@ -427,7 +427,7 @@ def test_time_of_a_region_is_kept_where_an_inner_one_that_is_left_out_was_not_en
         """
       perfield_initialize();
       perfield_begin("A"); perfield_begin("B"); work(10); perfield_end("A");
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """,
         env={"PERFIELD_REGIONS": "A"},
     )

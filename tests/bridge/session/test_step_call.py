@@ -86,7 +86,7 @@ def test_one_step_in_so_many_is_measured_exactly(stepped):
 
 
 def test_the_site_goes_before_the_programs_own_calls_of_run(stepped):
-    run, result = stepped("Sendrecv@1", each="perfield_run(s, s);")
+    run, result = stepped("Sendrecv@1", each="perfield_step(s, s);")
     assert len(run) == 29
     assert result.stderr.count("says where steps end") == 1
 
@@ -101,7 +101,7 @@ def test_a_site_that_is_never_hit_is_told_with_those_that_were(stepped):
 
 
 def test_sites_are_not_followed_where_the_program_tells_its_steps(measured):
-    run, _ = measured(LOOP.replace("EACH", "perfield_run(s, s);"), n=2, before=BEFORE)
+    run, _ = measured(LOOP.replace("EACH", "perfield_step(s, s);"), n=2, before=BEFORE)
     assert len(run) == 9
     assert run.sites == {}
 

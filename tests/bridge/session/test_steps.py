@@ -12,7 +12,7 @@ LOOP = """
   perfield_initialize();
   for (int s = 0; s < 12; ++s) {
     perfield_region_begin(r); work(2); perfield_region_end(r);
-    perfield_run(100 + s, 0.5 * s);
+    perfield_step(100 + s, 0.5 * s);
   }
   work(10);
 """
@@ -37,7 +37,7 @@ def test_without_initialize_what_precedes_the_first_run_is_setup(measured):
     run, _ = measured("""
       MPI_Init(&argc, &argv);
       work(30);
-      for (int s = 0; s < 4; ++s) { perfield_run(s, s); work(2); }
+      for (int s = 0; s < 4; ++s) { perfield_step(s, s); work(2); }
       MPI_Finalize();
     """)
     assert len(run) == 3
@@ -58,7 +58,7 @@ def test_region_open_over_unmeasured_steps_is_credited_only_where_measured(measu
       perfield_region all = REGION("all");
       perfield_initialize();
       perfield_region_begin(all);
-      for (int s = 0; s < 6; ++s) { work(3); perfield_run(s, s); }
+      for (int s = 0; s < 6; ++s) { work(3); perfield_step(s, s); }
       perfield_region_end(all);
     """,
         env={"PERFIELD_MEASURE_EVERY": "3"},
@@ -91,7 +91,7 @@ def test_nothing_is_counted_and_no_time_passes_while_paused(measured):
       perfield_begin("hidden"); work(1); perfield_end("hidden");
       perfield_resume();
       work(5); perfield_region_end(r);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """)
     values = run.frame(0).values
     assert values["work_time_s"][0] == pytest.approx(0.010)
@@ -105,7 +105,7 @@ def test_pauses_nest(measured):
       perfield_begin("hidden"); perfield_end("hidden");
       perfield_resume();
       perfield_begin("seen"); perfield_end("seen");
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """)
     values = run.frame(0).values
     assert values["seen_count"][0] == 1
@@ -117,10 +117,10 @@ def test_start_paused_waits_for_resume(measured):
         """
       perfield_initialize();
       perfield_begin("early"); perfield_end("early");
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
       perfield_resume();
       perfield_begin("late"); perfield_end("late");
-      perfield_run(1, 1.0);
+      perfield_step(1, 1.0);
     """,
         env={"PERFIELD_START_PAUSED": "true"},
     )
@@ -140,7 +140,7 @@ def test_pcontrol_pauses_and_resumes(measured):
           MPI_Sendrecv(&out, 1, MPI_INT, 0, 0, &in, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Pcontrol(1);
         MPI_Sendrecv(&out, 1, MPI_INT, 0, 0, &in, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        perfield_run(s, s);
+        perfield_step(s, s);
       }
       MPI_Finalize();
     """)
@@ -151,7 +151,7 @@ def test_repeated_and_falling_step_numbers_make_frames_of_their_own(measured):
     run, _ = measured("""
       perfield_initialize();
       int numbers[] = {5, 5, 3, 4};
-      for (int i = 0; i < 4; ++i) { perfield_begin("r"); perfield_end("r"); perfield_run(numbers[i], 0.1); }
+      for (int i = 0; i < 4; ++i) { perfield_begin("r"); perfield_end("r"); perfield_step(numbers[i], 0.1); }
     """)
     frames = list(run.frames())
     assert [f.label for f in frames] == [5, 5, 3, 4]
@@ -201,10 +201,10 @@ def test_bytes_moved_by_mpi_io_are_fields_of_the_step(measured):
       MPI_File file; double out[100] = {0}, in[40];
       MPI_File_open(MPI_COMM_SELF, "out.bin", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
       MPI_File_write(file, out, 100, MPI_DOUBLE, MPI_STATUS_IGNORE);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
       MPI_File_read_at(file, 0, in, 40, MPI_DOUBLE, MPI_STATUS_IGNORE);
       MPI_File_close(&file);
-      perfield_run(1, 1.0);
+      perfield_step(1, 1.0);
       MPI_Finalize();
     """)
     moved = [(f.values["io_write_bytes"][0], f.values["io_read_bytes"][0]) for f in run.frames()]
@@ -219,7 +219,7 @@ def test_a_small_record_limit_lets_steps_share_entries_and_keeps_sums_exact(meas
       for (int s = 0; s < 4000; ++s) {
         perfield_begin("work"); perfield_end("work");
         MPI_Barrier(MPI_COMM_WORLD);
-        perfield_run(s, s);
+        perfield_step(s, s);
       }
       MPI_Finalize();
     """,
@@ -249,7 +249,7 @@ def test_pauses_inside_a_summed_step_leave_out_only_what_was_paused(measured):
         perfield_pause(); perfield_pause(); work(50); perfield_resume(); work(50); perfield_resume();
         work(1);
         perfield_region_end(r);
-        perfield_run(s, s);
+        perfield_step(s, s);
       }
     """,
         env={"PERFIELD_SUM_EVERY": "3"},
@@ -265,7 +265,7 @@ def test_a_pause_over_whole_steps_leaves_them_empty_but_there(measured):
         if (s == 2) perfield_pause();
         if (s == 4) perfield_resume();
         perfield_begin("work"); work(1); perfield_end("work");
-        perfield_run(s, s);
+        perfield_step(s, s);
       }
     """)
     assert [frame.label for frame in run.frames()] == list(range(6))
@@ -279,7 +279,7 @@ def test_a_small_record_limit_measures_fewer_steps_where_one_in_so_many_is(measu
       perfield_initialize();
       for (int s = 0; s < 8000; ++s) {
         perfield_begin("work"); work(1); perfield_end("work");
-        perfield_run(s, s);
+        perfield_step(s, s);
       }
     """,
         env={"PERFIELD_RECORD_LIMIT": "300000", "PERFIELD_MEASURE_EVERY": "4"},
@@ -310,7 +310,7 @@ def test_what_another_thread_does_while_a_step_closes_is_never_lost(measured):
       perfield_initialize();
       pthread_t other;
       pthread_create(&other, 0, enter_often, 0);
-      for (int s = 0; !done; ++s) perfield_run(s, s);
+      for (int s = 0; !done; ++s) perfield_step(s, s);
       pthread_join(other, 0);
     """,
         before="""

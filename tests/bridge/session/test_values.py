@@ -77,7 +77,7 @@ def test_after_a_step_the_values_are_those_of_its_frame_to_the_last_bit(measured
         MPI_Get(got, 9, MPI_CHAR, other, 0, 9, MPI_CHAR, win);
         MPI_Win_fence(0, win);
         perfield_region_end(all);
-        perfield_run(step, step * 0.1);
+        perfield_step(step, step * 0.1);
         tell(name, rank);
       }
       MPI_Win_free(&win);
@@ -123,7 +123,7 @@ def test_in_the_middle_of_a_step_it_is_what_was_counted_so_far(measured, told, t
         work(1); perfield_region_end(inner);
         tell("behind", 0);
         work(10); perfield_region_end(outer);
-        perfield_run(step, step);
+        perfield_step(step, step);
       }
     """,
         before=TELL,
@@ -152,7 +152,7 @@ def test_asking_is_no_time_of_the_program(measured):
       for (int i = 0; i < 200; ++i) perfield_values(0, NULL);
       work(5);
       perfield_region_end(solve);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """,
         real_time=True,
     )
@@ -170,7 +170,7 @@ def test_with_frames_of_several_steps_the_newest_frame_is_told(measured, setting
       for (int step = 0; step < 4; ++step) {
         char name[8]; sprintf(name, "%d", step);
         perfield_region_begin(solve); work(step + 1); perfield_region_end(solve);
-        perfield_run(step, step);
+        perfield_step(step, step);
         tell(name, 0);
       }
     """,
@@ -208,7 +208,7 @@ def test_regions_that_become_alike_have_the_names_that_the_reader_gives(measured
       perfield_initialize();
       const char* names[] = {"a b", "a-b", "a_b", "a_self", "a"};
       for (int i = 0; i < 5; ++i) { perfield_begin(names[i]); work(i + 1); perfield_end(names[i]); }
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
       tell("end", 0);
     """,
         before=TELL,

@@ -130,7 +130,7 @@ def test_regions_that_stay_open_are_shared_among_the_windows(measured):
 
 def test_the_clock_goes_before_the_programs_own_calls_of_run(measured):
     run, result = measured(
-        "perfield_initialize(); for (int s = 0; s < 60; ++s) { usleep(5000); perfield_run(s, s); }",
+        "perfield_initialize(); for (int s = 0; s < 60; ++s) { usleep(5000); perfield_step(s, s); }",
         env=EVERY,
         real_time=True,
     )

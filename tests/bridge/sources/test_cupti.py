@@ -81,14 +81,14 @@ def test_kernels_and_copies_are_counted_in_the_step_in_which_they_end(device):
       device_kernel(0, 5000);
       perfield_initialize();
       device_kernel(1000, 3000); device_kernel(10, 11); device_something_else();
-      work(20); perfield_run(0, 0.0);
-      work(20); perfield_run(1, 1.0);
+      work(20); perfield_step(0, 0.0);
+      work(20); perfield_step(1, 1.0);
       device_kernel(5000, 5500);
       device_copy(HTOD, 100, 0, 1); device_copy(HTOA, 20, 0, 2);
       device_copy(DTOH, 7, 0, 4); device_copy(ATOH, 3, 0, 8);
       device_copy(DTOD, 1000, 0, 16); device_copy(HTOH, 500, 0, 32);
       device_copy_to_other(90, 0, 64); device_set(4, 0, 128);
-      work(20); perfield_run(2, 2.0);
+      work(20); perfield_step(2, 2.0);
     """
     )
     assert fields(run, "kernel_count") == [2, 0, 1]
@@ -108,7 +108,7 @@ def test_short_steps_do_not_ask_the_device_each_time_and_lose_nothing(device):
       perfield_initialize();
       for (int step = 0; step < 100; ++step) {
         device_kernel(0, 10);
-        work(1); perfield_run(step, step);
+        work(1); perfield_step(step, step);
       }
       work(20);
       perfield_finalize();
@@ -127,10 +127,10 @@ def test_what_the_device_does_while_nothing_is_measured_is_not_counted(device):
       perfield_initialize();
       device_kernel(0, 1); work(20); perfield_pause();
       device_kernel(0, 1); device_kernel(0, 1); work(20); perfield_resume();
-      device_kernel(0, 1); work(20); perfield_run(0, 0.0);
+      device_kernel(0, 1); work(20); perfield_step(0, 0.0);
       for (int i = 0; i < 50; ++i) device_kernel(0, 1);
-      work(20); perfield_run(1, 1.0);
-      device_kernel(0, 1); work(20); perfield_run(2, 2.0);
+      work(20); perfield_step(1, 1.0);
+      device_kernel(0, 1); work(20); perfield_step(2, 2.0);
     """,
         env={"PERFIELD_MEASURE_EVERY": "2"},
     )
@@ -142,7 +142,7 @@ def test_the_program_is_told_the_numbers_of_its_frames(device):
         """
       perfield_initialize();
       device_kernel(0, 333); device_copy(HTOD, 100, 0, 7); device_copy(DTOH, 33, 0, 9);
-      work(20); perfield_run(0, 0.0);
+      work(20); perfield_step(0, 0.0);
       print_values();
     """
     )
@@ -154,7 +154,7 @@ def test_the_program_is_told_the_numbers_of_its_frames(device):
 
 
 def test_a_device_that_may_not_be_watched_is_told_in_one_line(device):
-    body = 'perfield_initialize(); work(1); perfield_run(0, 0.0); puts("done");'
+    body = 'perfield_initialize(); work(1); perfield_step(0, 0.0); puts("done");'
     run, result = device(body, env={"FAILING": "1"}, n=2)
     assert result.stdout.splitlines() == ["done"] * 2
     (line,) = [line for line in result.stderr.splitlines() if "device" in line]
@@ -164,7 +164,7 @@ def test_a_device_that_may_not_be_watched_is_told_in_one_line(device):
 
 def test_records_that_cupti_dropped_are_told(device):
     _, result = device(
-        "perfield_initialize(); device_kernel(0, 1); work(20); perfield_run(0, 0.0);", env={"DROPPING": "1"}
+        "perfield_initialize(); device_kernel(0, 1); work(20); perfield_step(0, 0.0);", env={"DROPPING": "1"}
     )
     assert "CUPTI dropped 7 records" in result.stderr
 

@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
       MPI_Isend(out, rank * size + peer, MPI_CHAR, peer, 0, MPI_COMM_WORLD, &requests[n++]);
     }
     MPI_Waitall(n, requests, MPI_STATUSES_IGNORE);
-    perfield_run(s, s);
+    perfield_step(s, s);
   }
   MPI_Finalize();
   if (rank == 0) puts("the answer is 42");
@@ -86,7 +86,7 @@ def test_no_region_no_message_and_an_empty_piece_make_a_run_like_any_other(
                                      no_numbers, 0);
         else
           perfield_mesh_image(0, e, o, d);
-        for (int s = 0; s < 2; ++s) perfield_run(s, s);
+        for (int s = 0; s < 2; ++s) perfield_step(s, s);
         MPI_Finalize();
         puts("the answer is 42");
         return 0;
@@ -121,7 +121,7 @@ def test_no_datatype_is_asked_for_where_there_is_no_neighbour(measured):
       perfield_initialize();
       MPI_Neighbor_alltoallv(&value, &one, &none, rank == 0 ? MPI_INT : MPI_DATATYPE_NULL,
                              &got, &one, &none, rank == 1 ? MPI_INT : MPI_DATATYPE_NULL, line);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
       printf("%d", got);
       MPI_Finalize();
     """,
@@ -155,7 +155,7 @@ def test_receives_that_fail_leave_no_trace_in_later_ones(measured):
         }
       }
       MPI_Barrier(MPI_COMM_WORLD);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
       MPI_Finalize();
     """,
         n=3,

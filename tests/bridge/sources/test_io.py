@@ -83,7 +83,7 @@ def test_every_way_of_reading_and_writing_is_counted_with_its_bytes(counted, for
     flags = ["-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2", "-O2"] if fortified else ["-fno-builtin"]
     ways = [*DESCRIPTORS, *STREAMS]
     body = OPEN + "struct iovec both[2] = {{data, 10}, {data + 100, 20}};" + STREAMS_OPEN
-    body += "".join(f"{way[0]} perfield_run(1, 1.0);\n" for way in ways)
+    body += "".join(f"{way[0]} perfield_step(1, 1.0);\n" for way in ways)
     run, _ = counted(body, before=VALUES, flags=flags)
     found = of_steps(run)[1:]
     for way, step in zip(ways, found):
@@ -96,11 +96,11 @@ def test_standard_output_and_error_are_files_whatever_they_are(counted):
     run, result = counted(
         OPEN
         + """
-      check(write(1, "one\\n", 4) == 4); perfield_run(1, 1.0);
-      check(printf("%s\\n", "words") == 6); perfield_run(2, 2.0);
-      check(puts("line") >= 0); perfield_run(3, 3.0);
-      check(putchar('!') == '!'); perfield_run(4, 4.0);
-      check(fprintf(stderr, "%d", 12) == 2); perfield_run(5, 5.0);
+      check(write(1, "one\\n", 4) == 4); perfield_step(1, 1.0);
+      check(printf("%s\\n", "words") == 6); perfield_step(2, 2.0);
+      check(puts("line") >= 0); perfield_step(3, 3.0);
+      check(putchar('!') == '!'); perfield_step(4, 4.0);
+      check(fprintf(stderr, "%d", 12) == 2); perfield_step(5, 5.0);
       """,
         flags=["-fno-builtin"],
     )
@@ -124,7 +124,7 @@ def test_sockets_pipes_and_streams_in_memory_are_no_files(counted):
       check(fprintf(memory, "some words") == 10 && fclose(memory) == 0 && size == 10);
       FILE* child = popen("cat", "w");
       check(fputs("", child) >= 0 && pclose(child) == 0);
-      perfield_run(1, 1.0);
+      perfield_step(1, 1.0);
       """,
     )
     assert of_steps(run)[1:] == [(0, 0, 0, 0)]
@@ -145,7 +145,7 @@ def test_a_descriptor_is_asked_again_when_its_number_stands_for_something_else(c
       check(fileno(file) == other && fputs("12345", file) >= 0 && fflush(file) == 0);
       fclose(file);
       check(dup(ends[1]) == other && write(other, data, 8) == 8); /* a pipe */
-      perfield_run(1, 1.0);
+      perfield_step(1, 1.0);
       /* Numbers beyond those that are remembered are asked each time. */
       check(fcntl(fd, F_DUPFD, 70000) >= 0 || errno == EINVAL);
       """,
@@ -160,7 +160,7 @@ def test_what_a_stream_with_functions_of_its_own_writes_is_counted_once(counted)
       cookie_io_functions_t functions = {.write = put};
       FILE* stream = fopencookie(&fd, "w", functions);
       check(fwrite(data, 1, 100, stream) == 100 && fflush(stream) == 0);
-      perfield_run(1, 1.0);
+      perfield_step(1, 1.0);
       """,
         before="static ssize_t put(void* fd, const char* d, size_t n) { return write(*(int*)fd, d, n); }",
     )
@@ -174,12 +174,12 @@ def test_time_is_that_of_calls_that_reach_the_system_and_no_time_of_computing(co
       int ends[2]; check(pipe(ends) == 0 && dup2(ends[0], 0) == 0);
       if (fork() == 0) { usleep(150000); check(write(ends[1], "x", 1) == 1); _exit(0); }
       check(read(0, data, 1) == 1);
-      perfield_run(1, 1.0);
+      perfield_step(1, 1.0);
       work(30);
       FILE* out = fopen("out", "w");
       check(setvbuf(out, NULL, _IOFBF, 4096) == 0);
       check(fputc('x', out) == 'x' && fputc('x', out) == 'x'); /* the second goes into the buffer */
-      perfield_run(2, 2.0);
+      perfield_step(2, 2.0);
       """,
         real_time=True,
     )
@@ -197,7 +197,7 @@ def test_what_perfield_writes_itself_is_not_the_programs(counted):
       for (int step = 0; step < 50; ++step) {
         if (step == 1) perfield_mesh_image(0, extent, origin, spacing);
         perfield_begin("solve"); work(1); perfield_end("solve");
-        perfield_run(step, step);
+        perfield_step(step, step);
       }
       """,
         env={"PERFIELD_STEP_SECONDS": "0"},
@@ -238,7 +238,7 @@ def test_the_program_is_told_the_numbers_of_its_frames_and_a_line_begins_no_step
       for (int step = 1; step < 4; ++step) {
         perfield_begin("solve"); work(1); perfield_end("solve");
         check(pwrite(fd, data, n + step, 0) > 0 && pread(fd, data, n, 0) == 64);
-        perfield_run(step, step);
+        perfield_step(step, step);
         printf("step %d\\n", step); /* belongs to the next */
         int found = perfield_values(100, values);
         for (int i = 0; i < found; ++i)

@@ -13,11 +13,11 @@ def test_failed_calls_are_events_without_bytes_and_keep_errno(counted):
       int only = open("data", O_RDONLY);
       errno = 7777;
       check(read(only, data, 8) == 8 && errno == 7777); /* asked for the first time */
-      perfield_run(1, 1.0);
+      perfield_step(1, 1.0);
       check(write(only, data, 8) == -1 && errno == EBADF);
       check(pread(fd, data, 8, -1) == -1 && errno == EINVAL);
       check(write(fd, (void*)8, 8) == -1 && errno == EFAULT);
-      perfield_run(2, 2.0);
+      perfield_step(2, 2.0);
       check(dlerror() == NULL); /* of functions that were looked for */
       errno = 0;
       check(write(-1, data, 8) == -1 && errno == EBADF);
@@ -27,7 +27,7 @@ def test_failed_calls_are_events_without_bytes_and_keep_errno(counted):
       FILE* file = fopen("data", "r");
       errno = 0;
       check(fputs("x", file) == EOF && errno == EBADF);
-      perfield_run(3, 3.0);
+      perfield_step(3, 3.0);
       """,
         flags=["-Wno-nonnull", "-Wno-stringop-overread", "-ldl"],
     )
@@ -41,7 +41,7 @@ def test_threads_count_all_that_they_write(counted):
       pthread_t thread[4];
       for (int i = 0; i < 4; ++i) pthread_create(&thread[i], NULL, writes, &fd);
       for (int i = 0; i < 4; ++i) pthread_join(thread[i], NULL);
-      perfield_run(1, 1.0);
+      perfield_step(1, 1.0);
       """,
         before="""
       static void* writes(void* fd) {
@@ -70,7 +70,7 @@ def test_a_child_counts_for_nobody_and_the_parent_goes_on(counted):
       }
       int status; check(waitpid(child, &status, 0) == child && status == 0);
       check(pwrite(fd, data, 64, 0) == 64);
-      perfield_run(1, 1.0);
+      perfield_step(1, 1.0);
       """,
     )
     assert of_steps(run)[1] == (0, 0, 1, 64)
@@ -83,13 +83,13 @@ def test_signal_handlers_may_write_and_leave_a_call_by_a_jump(counted):
       to = fd;
       signal(SIGUSR1, handler);
       raise(SIGUSR1);
-      perfield_run(1, 1.0);
+      perfield_step(1, 1.0);
       /* A read of standard input that never returns. */
       int ends[2]; check(pipe(ends) == 0 && dup2(ends[0], 0) == 0);
       signal(SIGALRM, leave);
       if (sigsetjmp(place, 1) == 0) { ualarm(20000, 0); check(read(0, data, 1) == 0); }
       check(pwrite(fd, data, 7, 0) == 7); /* on a frame that is not inside the abandoned call */
-      perfield_run(2, 2.0);
+      perfield_step(2, 2.0);
       """,
         before="""
       static int to; static sigjmp_buf place;
@@ -112,7 +112,7 @@ def test_a_thread_may_be_cancelled_while_it_reads(counted):
       check(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED && cleaned);
       pthread_create(&thread, NULL, writes, &fd); /* may get what the other one has left behind */
       pthread_join(thread, NULL);
-      perfield_run(1, 1.0);
+      perfield_step(1, 1.0);
       """,
         before="""
       static int cleaned;

@@ -24,21 +24,21 @@ int main() {
     std::ofstream out("block", std::ios::binary);
     out.write(block.data(), 100000);
   }
-  perfield_run(0, 0.0);
+  perfield_step(0, 0.0);
   {
     std::ofstream out("lines");
     for (int i = 0; i < 1000; ++i) out << "line " << 1000 + i << '\\n';
   }
-  perfield_run(1, 1.0);
+  perfield_step(1, 1.0);
   {
     std::ifstream in("lines");
     int n = 0;
     for (std::string line; std::getline(in, line);) ++n;
     if (n != 1000) return 1;
   }
-  perfield_run(2, 2.0);
+  perfield_step(2, 2.0);
   std::cout << "to the screen" << std::endl;
-  perfield_run(3, 3.0);
+  perfield_step(3, 3.0);
 }
 """
 
@@ -52,28 +52,28 @@ program io
   open(newunit=unit, file='stream', access='stream', form='unformatted')
   write(unit) values
   close(unit)
-  call perfield_run(0, 0d0)
+  call perfield_step(0, 0d0)
   open(newunit=unit, file='lines')
   do i = 1, 1000
     write(unit, '(i8)') i
   end do
   close(unit)
-  call perfield_run(1, 1d0)
+  call perfield_step(1, 1d0)
   open(newunit=unit, file='lines')
   do i = 1, 1000
     read(unit, *) number
     if (number /= i) stop 1
   end do
   close(unit)
-  call perfield_run(2, 2d0)
+  call perfield_step(2, 2d0)
   open(newunit=unit, file='stream', access='stream', form='unformatted')
   read(unit) back
   if (any(back /= values)) stop 2
   close(unit)
-  call perfield_run(3, 3d0)
+  call perfield_step(3, 3d0)
   write(*, '(a)') 'to the screen'
   flush(6)
-  call perfield_run(4, 4d0)
+  call perfield_step(4, 4d0)
 end program
 """
 
@@ -149,13 +149,13 @@ int main(int argc, char** argv) {
   MPI_File_open(MPI_COMM_WORLD, "data", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
   MPI_File_write_at_all(file, rank * sizeof data, data, 100000, MPI_DOUBLE, MPI_STATUS_IGNORE);
   MPI_File_close(&file);
-  perfield_run(0, 0.0);
+  perfield_step(0, 0.0);
   MPI_File_open(MPI_COMM_WORLD, "data", MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
   MPI_Request request;
   MPI_File_iread_at(file, rank * sizeof data, data, 100000, MPI_DOUBLE, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   MPI_File_close(&file);
-  perfield_run(1, 1.0);
+  perfield_step(1, 1.0);
   char name[16]; snprintf(name, sizeof name, "own-%d", rank);
   int own = open(name, O_WRONLY | O_CREAT, 0600);
   for (int i = 0; i < 10; ++i) {
@@ -163,7 +163,7 @@ int main(int argc, char** argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Bcast(data, 100000, MPI_DOUBLE, i % 2, MPI_COMM_WORLD); /* by files of shared memory, if by any */
   }
-  perfield_run(2, 2.0);
+  perfield_step(2, 2.0);
   MPI_Finalize();
   return 0;
 }

@@ -39,7 +39,7 @@ def test_kernels_and_regions_are_measured_by_their_names(kokkos):
       work(4);
       tool.end_parallel_reduce(reduce);
       tool.pop_profile_region();
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """
     )
     assert {region.name for region in run.regions} == {"advance", "flux edge", "residual", "offsets"}
@@ -68,7 +68,7 @@ def test_kernels_and_regions_are_measured_by_their_names(kokkos):
     ],
 )
 def test_a_kernel_without_a_label_is_called_after_its_functor(kokkos, told, name):
-    run, _ = kokkos(f'perfield_initialize(); parallel_for("{told}", 1); perfield_run(0, 0.0);')
+    run, _ = kokkos(f'perfield_initialize(); parallel_for("{told}", 1); perfield_step(0, 0.0);')
     assert [region.name for region in run.regions] == [name]
 
 
@@ -80,7 +80,7 @@ def test_all_fences_are_one_region(kokkos):
       for (int i = 0; i < 2; ++i) {
         tool.begin_fence(i ? "copy: after" : "copy: before", 0, &fence); work(3); tool.end_fence(fence);
       }
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """
     )
     assert values(run, "Kokkos_fence_count", "Kokkos_fence_time_s") == pytest.approx([2, 6 * MS])
@@ -100,7 +100,7 @@ def test_sections_that_overlap_have_their_whole_times(kokkos):
       tool.stop_profile_section(second); work(8);
       tool.stop_profile_section(never);
       tool.destroy_profile_section(first);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """
     )
     assert values(run, "first_time_s", "second_time_s") == pytest.approx([3 * MS, 6 * MS])
@@ -115,8 +115,8 @@ COPIES = """
       deep_copy("Host", "Cuda", 70, 4);
       deep_copy("Cuda", "CudaUVM", 6, 8);
       deep_copy("Host", "HBW", 5, 16);
-      perfield_run(0, 0.0);
-      perfield_run(1, 1.0);
+      perfield_step(0, 0.0);
+      perfield_step(1, 1.0);
 """
 
 
@@ -134,7 +134,7 @@ def test_kernels_of_a_device_are_no_fields_where_only_the_host_is_asked(kokkos):
 
 
 def test_a_run_without_a_device_has_no_such_fields(measured):
-    run, _ = measured("perfield_initialize(); work(1); perfield_run(0, 0.0);")
+    run, _ = measured("perfield_initialize(); work(1); perfield_step(0, 0.0);")
     assert not [name for name in run.frame(0).values if name.startswith("device_")]
 
 
@@ -142,9 +142,9 @@ def test_all_frames_have_the_fields_from_the_start_of_a_run_that_is_killed(kokko
     run, result = kokkos(
         """
       perfield_initialize();
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
       deep_copy("Cuda", "Host", 1000, 2);
-      perfield_run(1, 1.0);
+      perfield_step(1, 1.0);
       kill(getpid(), SIGKILL);
     """,
         before="#include <signal.h>\n",
@@ -159,7 +159,7 @@ def test_the_program_is_told_the_numbers_of_its_frames(kokkos):
         """
       perfield_initialize();
       deep_copy("Cuda", "Host", 1000, 0.3); deep_copy("Host", "Cuda", 33, 0.7);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
       print_values();
     """
     )
@@ -176,7 +176,7 @@ def test_kernels_on_all_threads_are_counted(kokkos):
       pthread_t team[8];
       for (int t = 0; t < 8; ++t) pthread_create(&team[t], NULL, member, NULL);
       for (int t = 0; t < 8; ++t) pthread_join(team[t], NULL);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """,
         before="""
       static void* member(void* nothing) {
@@ -213,7 +213,7 @@ def test_what_does_not_match_does_no_harm(kokkos):
       work(1);
       tool.pop_profile_region();
       parallel_for("after", 1);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """
     )
     assert values(run, "deep_time_s", "after_count", "after_time_s") == pytest.approx([MS, 1, MS])

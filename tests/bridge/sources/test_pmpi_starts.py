@@ -76,7 +76,7 @@ def test_steps_are_measured_also_where_a_program_of_mpi_never_calls_mpi_init(mpi
       for (int step = 0; step < 3; ++step) {
         perfield_begin("solve");
         perfield_end("solve");
-        perfield_run(step, step);
+        perfield_step(step, step);
       }
       return 0;
     }

@@ -90,7 +90,7 @@ def test_alone_it_says_how_the_programs_own_calls_of_perfield_are_heard(
 #include <perfield.h>
 int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
-  perfield_run(7, 0.5);
+  perfield_step(7, 0.5);
   MPI_Finalize();
 }
 """)

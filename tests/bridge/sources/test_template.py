@@ -46,7 +46,7 @@ def test_what_it_is_told_becomes_regions_and_copies(measured, library):
         for (int i = 0; i <= step; ++i) { begin("inner"); work(2); end(); }
         end();
         copied(1000, 500000); copied(24, 0);
-        perfield_run(step, step);
+        perfield_step(step, step);
       }
     """,
         before=HOOKS,
@@ -62,7 +62,7 @@ def test_what_it_is_told_becomes_regions_and_copies(measured, library):
 
 def test_copies_stand_in_the_stream_of_a_run(measured, library, counted_in):
     run, _ = measured(
-        "find_hooks(); perfield_initialize(); copied(1000, 500000); copied(24, 0); perfield_run(0, 0.0);",
+        "find_hooks(); perfield_initialize(); copied(1000, 500000); copied(24, 0); perfield_step(0, 0.0);",
         before=HOOKS,
         env={"LD_PRELOAD": str(library)},
     )
@@ -85,7 +85,7 @@ def test_what_does_not_match_does_no_harm(measured, library):
       begin("early"); end(); end(); copied(1, 1);
       perfield_initialize();
       begin("open"); work(1);
-      perfield_run(0, 0.0);
+      perfield_step(0, 0.0);
     """,
         before=HOOKS,
         env={"LD_PRELOAD": str(library)},

@@ -67,7 +67,7 @@ void define_early() {
 void fork_and_go_on() {
   const pid_t child = fork();
   if (child == 0) {
-    perfield_run(-1, 0);
+    perfield_step(-1, 0);
     perfield_initialize();
     perfield_finalize();
     _exit(0);
@@ -86,7 +86,7 @@ int main() {
   for (int step = 0; step < 300; ++step) {
     std::thread brief([step] {
       perfield_begin("brief");
-      perfield_run(step, step);
+      perfield_step(step, step);
       perfield_end("brief");
     });
     perfield_measuring();

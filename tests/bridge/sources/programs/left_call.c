@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * left_call.c - one rank whose error handler leaves a call of MPI's Fortran functions by longjmp.
- * Then ten times a message to itself and a sum; "run": perfield_run follows, and the messages are
+ * Then ten times a message to itself and a sum; "run": perfield_step follows, and the messages are
  * sent by a function, deeper in the stack than the call that was left. */
 #include <mpi.h>
 #include <setjmp.h>
@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   if (runs) {
-    perfield_run(0, 0);
+    perfield_step(0, 0);
     for (int n = 1; n <= 10; ++n) sum += deeper(n);
   } else {
     for (int n = 1; n <= 10; ++n) {

@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   MPI_Win window;
   begin(argc, argv);
   MPI_Win_allocate(64, sizeof(double), MPI_INFO_NULL, comm, &memory, &window);
-  perfield_run(-1, 0.0); /* ends the setup */
+  perfield_step(-1, 0.0); /* ends the setup */
   for (int s = 0; s < 3; ++s) {
     for (int i = 0; i <= s; ++i) {
       MPI_Isend(out, s + 1, MPI_INT, right, 1, comm, &request);
@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
     MPI_Win_fence(0, window);
     MPI_Put(two, 2, MPI_DOUBLE, left, 0, 2, MPI_DOUBLE, window);
     MPI_Win_fence(0, window);
-    perfield_run(s, 0.5 * s);
+    perfield_step(s, 0.5 * s);
   }
   MPI_Win_free(&window);
   end();
