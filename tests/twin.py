@@ -50,7 +50,8 @@ STEP_KEYS = (
     *("involuntary_switches", "minor_faults", "major_faults", "faults", "overflowed"),
     *("io_read_bytes", "io_write_bytes", "mesh_version", "pu"),
 )
-STEP = struct.Struct("<qdIHHQQqQQQQQQQQQQQQQQHhIIHHII")
+STEP = struct.Struct("<qdIHHQQqQQQQQQQQQQQQQQHhI")
+TABLE = struct.Struct("<HHI")
 TABLES = {  # name -> (layout of a row, names of its columns; "" is padding)
     "regions": (
         struct.Struct("<IIQQQQQQQ"),
@@ -64,7 +65,7 @@ TABLES = {  # name -> (layout of a row, names of its columns; "" is padding)
     "calls": (struct.Struct("<HHIQQQQ"), ["call", "time_class", "", "count", "ns", "bytes_out", "bytes_in"]),
     "inside": (struct.Struct("<IHHQ"), ["region", "what", "", "value"]),
 }
-VERSIONS = {name: 2 if name == "step" else 1 for name in NAMES}
+VERSIONS = {name: 3 if name == "step" else 1 for name in NAMES}
 CODES = {"i1": "b", "u1": "B", "i4": "i", "i8": "q", "f4": "f", "f8": "d"}
 ISEND, RECV, IRECV, WAITALL = 5, 12, 13, 19
 P2P, WAIT = 0, 1
@@ -116,9 +117,11 @@ def step_body(
         raise KeyError(f"a step entry has no {sorted(unknown)}; it has {STEP_KEYS}")
     tables = {"regions": regions, "messages": messages, "waits": waits, "calls": calls, "inside": inside}
     fixed = [values.get(key, 0) for key in STEP_KEYS]
-    body = STEP.pack(*fixed, *(len(rows) for rows in tables.values()), 0)
-    for name, rows in tables.items():
+    body = STEP.pack(*fixed, sum(1 for rows in tables.values() if rows))
+    for number, (name, rows) in enumerate(tables.items(), 1):
         layout, columns = TABLES[name]
+        if rows:
+            body += TABLE.pack(number, layout.size, len(rows))
         body += b"".join(layout.pack(*(row.get(column, 0) for column in columns)) for row in rows)
     return body
 
@@ -189,14 +192,18 @@ def decode_body(type: str, body: bytes) -> dict:
     if type == "step":
         fixed = STEP.unpack_from(body)
         values = dict(zip(STEP_KEYS, fixed[: len(STEP_KEYS)]))
+        values |= {name: [] for name in TABLES}
         at = STEP.size
-        for (name, (layout, columns)), rows in zip(TABLES.items(), fixed[len(STEP_KEYS) :]):
-            values[name] = []
+        for _ in range(fixed[-1]):
+            number, row_bytes, rows = TABLE.unpack_from(body, at)
+            at += TABLE.size
             for _ in range(rows):
-                row = dict(zip(columns, layout.unpack_from(body, at)))
-                row.pop("", None)
-                values[name].append(row)
-                at += layout.size
+                if number <= len(TABLES):
+                    name, (layout, columns) = list(TABLES.items())[number - 1]
+                    row = dict(zip(columns, layout.unpack_from(body, at)))
+                    row.pop("", None)
+                    values[name].append(row)
+                at += row_bytes
         return values
     if type in ("mesh", "field"):
         text_bytes, _ = struct.unpack_from("<II", body)

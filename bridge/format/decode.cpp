@@ -63,23 +63,47 @@ void look_at(StreamFile& file, uint64_t offset, uint64_t end, Found* found) {
   found->whole = true;
 }
 
+template <class Row>
+bool set_rows(const TableHeader& header, const unsigned char* rows, TableView<Row>* table) {
+  if (header.row_bytes < sizeof(Row)) return false;
+  *table = {rows, header.rows, header.row_bytes};
+  return true;
+}
+
+// False if a known table has rows that are too short.
+bool set_table(const TableHeader& header, const unsigned char* rows, StepView* view) {
+  switch (StepTable(header.table)) {
+    case StepTable::regions:
+      return set_rows(header, rows, &view->regions);
+    case StepTable::messages:
+      return set_rows(header, rows, &view->messages);
+    case StepTable::waits:
+      return set_rows(header, rows, &view->waits);
+    case StepTable::calls:
+      return set_rows(header, rows, &view->calls);
+    case StepTable::inside:
+      return set_rows(header, rows, &view->inside);
+  }
+  return true;  // of a newer perfield
+}
+
 }  // namespace
 
 bool view_step(const unsigned char* body, size_t bytes, StepView* view) noexcept {
+  *view = {};
   if (bytes < sizeof(StepBody)) return false;
   std::memcpy(&view->fixed, body, sizeof(StepBody));
-  const uint64_t regions = uint64_t{view->fixed.n_regions} * sizeof(RegionRow);
-  const uint64_t messages = uint64_t{view->fixed.n_messages} * sizeof(MessageRow);
-  const uint64_t waits = uint64_t{view->fixed.n_waits} * sizeof(WaitRow);
-  const uint64_t calls = uint64_t{view->fixed.n_calls} * sizeof(CallRow);
-  const uint64_t inside = uint64_t{view->fixed.n_inside} * sizeof(InsideRow);
-  if (sizeof(StepBody) + regions + messages + waits + calls + inside != bytes) return false;
-  view->regions = body + sizeof(StepBody);
-  view->messages = view->regions + regions;
-  view->waits = view->messages + messages;
-  view->calls = view->waits + waits;
-  view->inside = view->calls + calls;
-  return true;
+  size_t at = sizeof(StepBody);
+  for (uint32_t n = 0; n < view->fixed.n_tables; ++n) {
+    TableHeader header;
+    if (bytes - at < sizeof header) return false;
+    std::memcpy(&header, body + at, sizeof header);
+    at += sizeof header;
+    const uint64_t length = uint64_t{header.rows} * header.row_bytes;
+    if (length > bytes - at || !set_table(header, body + at, view)) return false;
+    at += size_t(length);
+  }
+  return at == bytes;
 }
 
 bool read_header(StreamFile& file, uint64_t offset, EntryHeader* header) {

@@ -39,21 +39,66 @@ struct Damage {
   std::string sentence;
 };
 
-// The parts of a step entry's body. Rows lie unaligned: take them with row_at.
-struct StepView {
-  StepBody fixed;
-  const unsigned char *regions, *messages, *waits, *calls, *inside;
+// The rows of one table of a step, as they lie in its body: unaligned, and perhaps longer than this
+// perfield knows them. A range of Row by value.
+template <class Row>
+class TableView {
+ public:
+  class Iterator {
+   public:
+    Iterator(const TableView* table, size_t number) : table_(table), number_(number) {}
+    Row operator*() const noexcept { return (*table_)[number_]; }
+    Iterator& operator++() noexcept {
+      ++number_;
+      return *this;
+    }
+    bool operator!=(const Iterator& other) const noexcept { return number_ != other.number_; }
+
+   private:
+    const TableView* table_;
+    size_t number_;
+  };
+
+  TableView() = default;
+  TableView(const unsigned char* rows, size_t size, size_t row_bytes)
+      : rows_(rows), size_(size), row_bytes_(row_bytes) {}
+
+  size_t size() const noexcept { return size_; }
+  Row operator[](size_t number) const noexcept {
+    Row row;
+    std::memcpy(&row, rows_ + number * row_bytes_, sizeof(Row));
+    return row;
+  }
+  Iterator begin() const noexcept { return {this, 0}; }
+  Iterator end() const noexcept { return {this, size_}; }
+
+  // Appends all rows.
+  void append_to(std::vector<Row>* rows) const {
+    const size_t before = rows->size();
+    rows->resize(before + size_);
+    if (row_bytes_ == sizeof(Row) && size_)
+      std::memcpy(rows->data() + before, rows_, size_ * sizeof(Row));
+    else
+      for (size_t n = 0; n < size_; ++n) (*rows)[before + n] = (*this)[n];
+  }
+
+ private:
+  const unsigned char* rows_ = nullptr;
+  size_t size_ = 0, row_bytes_ = sizeof(Row);
 };
 
-// False if the tables do not fill the body exactly.
-bool view_step(const unsigned char* body, size_t bytes, StepView* view) noexcept;
+// The parts of a step entry's body; tables that it does not have are empty.
+struct StepView {
+  StepBody fixed;
+  TableView<RegionRow> regions;
+  TableView<MessageRow> messages;
+  TableView<WaitRow> waits;
+  TableView<CallRow> calls;
+  TableView<InsideRow> inside;
+};
 
-template <class Row>
-Row row_at(const unsigned char* rows, size_t number) noexcept {
-  Row row;
-  std::memcpy(&row, rows + number * sizeof(Row), sizeof(Row));
-  return row;
-}
+// False if the tables do not fill the body exactly, or a known one has rows that are too short.
+bool view_step(const unsigned char* body, size_t bytes, StepView* view) noexcept;
 
 // Reads and checks the header at `offset`; false if there is none.
 bool read_header(StreamFile& file, uint64_t offset, EntryHeader* header);

@@ -24,7 +24,7 @@ enum class EntryType : uint16_t {
 };
 
 // The version of a type's body that this perfield writes and reads.
-constexpr uint16_t body_version(EntryType type) { return type == EntryType::step ? 2 : 1; }
+constexpr uint16_t body_version(EntryType type) { return type == EntryType::step ? 3 : 1; }
 
 enum class StepKind : uint16_t { step = 0, setup = 1, teardown = 2 };
 enum StepFlags : uint16_t {
@@ -73,14 +73,19 @@ struct StepBody {
   uint64_t io_write_bytes;
   uint16_t mesh_version;
   int16_t pu;
-  uint32_t n_regions;
-  uint32_t n_messages;
-  uint16_t n_waits;
-  uint16_t n_calls;
-  uint32_t n_inside;
-  uint32_t zero;
+  uint32_t n_tables;
 };
-static_assert(sizeof(StepBody) == 184);
+static_assert(sizeof(StepBody) == 168);
+
+// Before the rows of each table that a step has; a table without rows need not be there. Readers
+// pass over tables that they do not know, and what a longer row has behind the known columns.
+enum class StepTable : uint16_t { regions = 1, messages = 2, waits = 3, calls = 4, inside = 5 };
+struct TableHeader {
+  uint16_t table;
+  uint16_t row_bytes;
+  uint32_t rows;
+};
+static_assert(sizeof(TableHeader) == 8);
 
 struct RegionRow {
   uint32_t id;

@@ -89,41 +89,33 @@ bool StreamIndex::refresh() {
   return true;
 }
 
+void StreamIndex::note_step(const StepView& step, EntryPlace* place) {
+  place->kind = step.fixed.kind;
+  place->flags = step.fixed.flags;
+  place->mesh_version = step.fixed.mesh_version;
+  for (const MessageRow row : step.messages)
+    if (row.call < message_calls_.size()) message_calls_[row.call] = 1;
+  for (const InsideRow row : step.inside)
+    if (row.what < kInsideKinds) inside_kinds_ |= uint32_t{1} << row.what;
+  for (const RegionRow row : step.regions)
+    if (row.id == 0) other_regions_ = true;
+}
+
 void StreamIndex::read(StreamFile& file, uint64_t begin, uint64_t end, bool tail) {
-  ScanResult found = scan_entries(file, begin, end, run_id_,
-                                  [this](const EntryHeader& header, uint64_t offset,
-                                         const unsigned char*, const StepView* step) {
-                                    EntryPlace place{offset,
-                                                     header.index,
-                                                     header.body_bytes,
-                                                     header.rank,
-                                                     header.sequence,
-                                                     header.type,
-                                                     header.version,
-                                                     0,
-                                                     0,
-                                                     0,
-                                                     0};
-                                    if (step) {
-                                      place.kind = step->fixed.kind;
-                                      place.flags = step->fixed.flags;
-                                      place.mesh_version = step->fixed.mesh_version;
-                                      for (size_t n = 0; n < step->fixed.n_messages; ++n) {
-                                        const auto call =
-                                            row_at<MessageRow>(step->messages, n).call;
-                                        if (call < message_calls_.size()) message_calls_[call] = 1;
-                                      }
-                                      for (size_t n = 0; n < step->fixed.n_inside; ++n) {
-                                        const auto what = row_at<InsideRow>(step->inside, n).what;
-                                        if (what < kInsideKinds)
-                                          inside_kinds_ |= uint32_t{1} << what;
-                                      }
-                                      for (size_t n = 0; n < step->fixed.n_regions; ++n)
-                                        if (row_at<RegionRow>(step->regions, n).id == 0)
-                                          other_regions_ = true;
-                                    }
-                                    places_.push_back(place);
-                                  });
+  const auto note = [this](const EntryHeader& header, uint64_t offset, const unsigned char*,
+                           const StepView* step) {
+    EntryPlace place{};
+    place.offset = offset;
+    place.index = header.index;
+    place.body_bytes = header.body_bytes;
+    place.rank = header.rank;
+    place.sequence = header.sequence;
+    place.type = header.type;
+    place.version = header.version;
+    if (step) note_step(*step, &place);
+    places_.push_back(place);
+  };
+  ScanResult found = scan_entries(file, begin, end, run_id_, note);
   for (Damage& damage : found.damage) damage_.push_back(std::move(damage));
   for (const auto& [id, number] : found.strangers) strangers_[id] += number;
   if (tail) {

@@ -42,6 +42,7 @@ class StreamIndex {
   bool load(StreamFile& file);
   void save();
   void read(StreamFile& file, uint64_t begin, uint64_t end, bool tail);
+  void note_step(const StepView& step, EntryPlace* place);
 
   std::string stream_path_, index_path_;
   uint64_t run_id_, save_after_;

@@ -31,13 +31,9 @@ struct Steps {
 };
 
 template <class Row>
-void append_table(const unsigned char* at, size_t number, std::vector<Row>* rows,
+void append_table(const perfield::TableView<Row>& table, std::vector<Row>* rows,
                   std::vector<int64_t>* start) {
-  if (number) {
-    const size_t before = rows->size();
-    rows->resize(before + number);
-    std::memcpy(rows->data() + before, at, number * sizeof(Row));
-  }
+  table.append_to(rows);
   start->push_back(static_cast<int64_t>(rows->size()));
 }
 
@@ -80,11 +76,11 @@ void append_step(const unsigned char* body, size_t bytes, Steps* steps) {
   if (!whole) view = {};
   steps->whole.push_back(whole);
   steps->fixed.push_back(view.fixed);
-  append_table(view.regions, view.fixed.n_regions, &steps->regions, &steps->region_start);
-  append_table(view.messages, view.fixed.n_messages, &steps->messages, &steps->message_start);
-  append_table(view.waits, view.fixed.n_waits, &steps->waits, &steps->wait_start);
-  append_table(view.calls, view.fixed.n_calls, &steps->calls, &steps->call_start);
-  append_table(view.inside, view.fixed.n_inside, &steps->inside, &steps->inside_start);
+  append_table(view.regions, &steps->regions, &steps->region_start);
+  append_table(view.messages, &steps->messages, &steps->message_start);
+  append_table(view.waits, &steps->waits, &steps->wait_start);
+  append_table(view.calls, &steps->calls, &steps->call_start);
+  append_table(view.inside, &steps->inside, &steps->inside_start);
 }
 
 py::dict to_tables(Steps&& steps) {
@@ -190,7 +186,7 @@ void bind_reading(py::module_& module) {
                        measured_ns, perfield_ns, perfield_bytes, resident_bytes, cpu_user_ns,
                        cpu_system_ns, voluntary_switches, involuntary_switches, minor_faults,
                        major_faults, faults, overflowed, io_read_bytes, io_write_bytes,
-                       mesh_version, pu, n_regions, n_messages, n_waits, n_calls, n_inside, zero);
+                       mesh_version, pu, n_tables);
   PYBIND11_NUMPY_DTYPE(RegionRow, id, threads, count, inclusive_sum_ns, inclusive_min_ns,
                        inclusive_max_ns, self_sum_ns, self_min_ns, self_max_ns);
   PYBIND11_NUMPY_DTYPE(MessageRow, peer, call, zero, count, bytes, empty, largest);

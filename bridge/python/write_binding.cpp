@@ -23,17 +23,37 @@ namespace {
 template <class Row>
 using Rows = py::array_t<Row, py::array::c_style>;
 
-// One of a step's tables; how many rows it has is noted in `number`, of the step's fixed part.
-template <class Row, class Number>
-iovec table(const Rows<Row>& rows, Number* number) {
-  const auto found = static_cast<uint64_t>(rows.size());
-  if (found > std::numeric_limits<Number>::max())
-    throw std::length_error("a step has " + std::to_string(found) +
-                            " rows in one table; it has room for " +
-                            std::to_string(std::numeric_limits<Number>::max()));
-  *number = static_cast<Number>(found);
-  return {const_cast<Row*>(rows.data()), found * sizeof(Row)};
-}
+// The parts of a step's body: its fixed part, and a header and rows for each table that has any.
+class StepParts {
+ public:
+  explicit StepParts(const perfield::StepBody& fixed) : fixed_(fixed) {
+    fixed_.n_tables = 0;
+    parts_[n_parts_++] = {&fixed_, sizeof fixed_};
+  }
+  template <class Row>
+  StepParts& add(perfield::StepTable table, const Rows<Row>& rows) {
+    const auto number = static_cast<uint64_t>(rows.size());
+    if (!number) return *this;
+    if (number > std::numeric_limits<uint32_t>::max())
+      throw std::length_error("a step has " + std::to_string(number) +
+                              " rows in one table; it has room for " +
+                              std::to_string(std::numeric_limits<uint32_t>::max()));
+    perfield::TableHeader& header = headers_[fixed_.n_tables++];
+    header = {uint16_t(table), sizeof(Row), uint32_t(number)};
+    parts_[n_parts_++] = {&header, sizeof header};
+    parts_[n_parts_++] = {const_cast<Row*>(rows.data()), number * sizeof(Row)};
+    return *this;
+  }
+  const iovec* begin() const { return parts_; }
+  const iovec* end() const { return parts_ + n_parts_; }
+
+ private:
+  static constexpr int kTables = 5;
+  perfield::StepBody fixed_;
+  perfield::TableHeader headers_[kTables];
+  iovec parts_[1 + 2 * kTables];
+  int n_parts_ = 0;
+};
 
 class StreamWriter {
  public:
@@ -55,13 +75,13 @@ class StreamWriter {
             const Rows<perfield::WaitRow>& waits, const Rows<perfield::CallRow>& calls,
             const Rows<perfield::InsideRow>& inside) {
     if (fixed.size() != 1) throw std::length_error("a step has one fixed part");
-    perfield::StepBody step = *fixed.data();
-    const iovec parts[] = {{&step, sizeof step},
-                           table(regions, &step.n_regions),
-                           table(messages, &step.n_messages),
-                           table(waits, &step.n_waits),
-                           table(calls, &step.n_calls),
-                           table(inside, &step.n_inside)};
+    using perfield::StepTable;
+    StepParts parts(*fixed.data());
+    parts.add(StepTable::regions, regions)
+        .add(StepTable::messages, messages)
+        .add(StepTable::waits, waits)
+        .add(StepTable::calls, calls)
+        .add(StepTable::inside, inside);
     size_t bytes = 0;
     for (const iovec& part : parts) bytes += part.iov_len;
     if (unsigned char* at = out_.begin(EntryType::step, index, bytes)) {
@@ -71,7 +91,7 @@ class StreamWriter {
       }
       out_.end(bytes);
     } else {
-      out_.write_parts(EntryType::step, index, parts, int(std::size(parts)));
+      out_.write_parts(EntryType::step, index, parts.begin(), int(parts.end() - parts.begin()));
     }
     check();
   }

@@ -15,7 +15,7 @@
 namespace perfield {
 namespace {
 
-constexpr uint32_t kMostWaits = 0xFFFE;  // their number has 16 bits, and `other peers` may follow
+constexpr size_t kTableHeaders = 5 * sizeof(TableHeader);
 constexpr size_t kKeptForMessages = PERFIELD_CALL_LIMIT * sizeof(MessageRow);
 constexpr size_t kKeptForWaits = sizeof(WaitRow);
 
@@ -32,10 +32,25 @@ class Rows {
     at_ += sizeof row;
     return true;
   }
+  // Begins a table, whose rows follow; end_table notes how many there are. A table without rows
+  // takes no place.
+  void begin_table() noexcept {
+    table_ = at_;
+    at_ += sizeof(TableHeader);
+  }
+  void end_table(StepTable table, size_t row_bytes, uint32_t rows, StepBody* body) noexcept {
+    if (!rows) {
+      at_ = table_;
+      return;
+    }
+    const TableHeader header = {uint16_t(table), uint16_t(row_bytes), rows};
+    memcpy(table_, &header, sizeof header);
+    ++body->n_tables;
+  }
   unsigned char* at() const noexcept { return at_; }
 
  private:
-  unsigned char *at_, *end_;
+  unsigned char *at_, *end_, *table_ = nullptr;
 };
 
 uint32_t add_regions(Recorder& r, Rows& rows, Carry carry) noexcept {
@@ -69,7 +84,6 @@ uint32_t add_messages(Recorder& r, Rows& rows, bool waits, Carry carry,
   uint32_t n = 0;
   MessageRow other[PERFIELD_CALL_LIMIT] = {};
   auto add = [&](const MessageRow& row) {
-    if (waits && n == kMostWaits && row.peer != kPeerOther) return false;
     return waits ? rows.add(WaitRow{row.peer, 0, row.count, r.clock.span_ns(row.bytes)})
                  : rows.add(row);
   };
@@ -106,8 +120,8 @@ uint32_t add_messages(Recorder& r, Rows& rows, bool waits, Carry carry,
 }
 
 // Rows of calls; what was read and written is also added up in the body.
-uint16_t add_calls(Recorder& r, Rows& rows, Carry carry, StepBody* body) noexcept {
-  uint16_t n = 0;
+uint32_t add_calls(Recorder& r, Rows& rows, Carry carry, StepBody* body) noexcept {
+  uint32_t n = 0;
   for (uint16_t c = 0; c < PERFIELD_CALL_LIMIT; ++c) {
     CallRow row{c, kTimeClassOfCall.of[c], 0, 0, 0, 0, 0};
     for (int i = 0; i < r.n_shards(); ++i) {
@@ -183,7 +197,7 @@ constexpr size_t room_for_inside(uint32_t max_regions) noexcept {
 
 size_t largest_step_body(uint32_t max_regions, uint32_t max_peers) noexcept {
   constexpr size_t threads_with_full_tables = 4;  // more go to `overflowed`, with their counts
-  return sizeof(StepBody) + PERFIELD_CALL_LIMIT * sizeof(CallRow) +
+  return sizeof(StepBody) + kTableHeaders + PERFIELD_CALL_LIMIT * sizeof(CallRow) +
          max_regions * sizeof(RegionRow) + room_for_inside(max_regions) +
          threads_with_full_tables * (max_peers + PERFIELD_CALL_LIMIT) * sizeof(MessageRow);
 }
@@ -202,13 +216,20 @@ size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room,
   // Calls and what is inside regions first in the reckoning of room: they are few and always fit.
   const size_t kept = PERFIELD_CALL_LIMIT * sizeof(CallRow) + room_for_inside(r.regions.size());
   Rows rows(at + sizeof body, room - sizeof body - kept);
-  rows.keep(kKeptForMessages + kKeptForWaits);
-  body.n_regions = add_regions(r, rows, carry);
-  body.n_messages = add_messages(r, rows, false, carry, &body.overflowed);
-  body.n_waits = uint16_t(add_messages(r, rows, true, carry, &body.overflowed));
-  Rows last(rows.at(), kept);
-  body.n_calls = add_calls(r, last, carry, &body);
-  body.n_inside = add_inside(r, last, carry);
+  rows.keep(kKeptForMessages + kKeptForWaits + kTableHeaders);
+  rows.begin_table();
+  rows.end_table(StepTable::regions, sizeof(RegionRow), add_regions(r, rows, carry), &body);
+  rows.begin_table();
+  rows.end_table(StepTable::messages, sizeof(MessageRow),
+                 add_messages(r, rows, false, carry, &body.overflowed), &body);
+  rows.begin_table();
+  rows.end_table(StepTable::waits, sizeof(WaitRow),
+                 add_messages(r, rows, true, carry, &body.overflowed), &body);
+  Rows last(rows.at(), kept + kTableHeaders);
+  last.begin_table();
+  last.end_table(StepTable::calls, sizeof(CallRow), add_calls(r, last, carry, &body), &body);
+  last.begin_table();
+  last.end_table(StepTable::inside, sizeof(InsideRow), add_inside(r, last, carry), &body);
   memcpy(at, &body, sizeof body);
   return size_t(last.at() - at);
 }

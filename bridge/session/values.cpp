@@ -40,17 +40,17 @@ constexpr const char* kMpiClassNames[kMpiClasses] = {"p2p",      "wait", "collec
                                                      "onesided", "io",   "other"};
 
 bool counts_mpi(const StepView& step) {
-  for (size_t n = 0; n < step.fixed.n_calls; ++n)
-    if (is_mpi_class(row_at<CallRow>(step.calls, n).time_class)) return true;
-  return step.fixed.n_messages;
+  for (const CallRow row : step.calls)
+    if (is_mpi_class(row.time_class)) return true;
+  return step.messages.size();
 }
 
 bool counts_something(const StepView& step) {
-  for (size_t n = 0; n < step.fixed.n_regions; ++n)
-    if (row_at<RegionRow>(step.regions, n).count) return true;
-  for (size_t n = 0; n < step.fixed.n_calls; ++n)  // a line on the screen begins no step
-    if (row_at<CallRow>(step.calls, n).time_class != PERFIELD_CLASS_file) return true;
-  return step.fixed.n_messages || step.fixed.n_waits;
+  for (const RegionRow row : step.regions)
+    if (row.count) return true;
+  for (const CallRow row : step.calls)  // a line on the screen begins no step
+    if (row.time_class != PERFIELD_CLASS_file) return true;
+  return step.messages.size() || step.waits.size();
 }
 
 // The kinds of call by which this rank has ever sent: fields that stay, once they are there.
@@ -85,8 +85,7 @@ void StepValues::name_regions(Recorder& recorder) {
   StepView step;
   if (!view_step(body_, bytes_, &step)) return;
   std::set<uint32_t> here;
-  for (size_t n = 0; n < step.fixed.n_regions; ++n)
-    here.insert(row_at<RegionRow>(step.regions, n).id);
+  for (const RegionRow row : step.regions) here.insert(row.id);
   std::set<Place> unnamed;
   for (uint32_t id = 0; id < recorder.regions.size(); ++id) {
     const RegionDefinition& d = recorder.regions[id];
@@ -137,8 +136,7 @@ std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int
 
   name_regions(recorder);
   std::map<Place, Sums> sums;
-  for (size_t n = 0; n < b.n_regions; ++n) {
-    const auto row = row_at<RegionRow>(step.regions, n);
+  for (const RegionRow row : step.regions) {
     const RegionDefinition& d = recorder.regions[row.id];
     Sums& of = sums[{d.name, d.place}];
     of.time += double(row.inclusive_max_ns) * 1e-9;
@@ -146,8 +144,7 @@ std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int
     of.self += double(row.self_max_ns) * 1e-9;
   }
   std::map<Place, SecondsInside> seconds;
-  for (size_t n = 0; n < b.n_inside; ++n) {
-    const auto row = row_at<InsideRow>(step.inside, n);
+  for (const InsideRow row : step.inside) {
     const RegionDefinition& d = recorder.regions[row.region];
     if (row.what < kOwnClasses) seconds[{d.name, d.place}].of[row.what] += double(row.value) * 1e-9;
   }
@@ -166,8 +163,7 @@ std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int
   add_counters(recorder, step, &rows);
 
   double time_of[kMpiClasses] = {}, mpi_time = 0;
-  for (size_t n = 0; n < b.n_calls; ++n) {
-    const auto row = row_at<CallRow>(step.calls, n);
+  for (const CallRow row : step.calls) {
     if (is_mpi_class(row.time_class)) time_of[row.time_class] += double(row.ns);
   }
   for (int c = 0; c < kMpiClasses; ++c) {
@@ -184,8 +180,7 @@ std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int
   };
   Messages sent, received, by_call[PERFIELD_CALL_LIMIT];
   std::set<int32_t> peers;
-  for (size_t n = 0; n < b.n_messages; ++n) {
-    const auto row = row_at<MessageRow>(step.messages, n);
+  for (const MessageRow row : step.messages) {
     const auto call = std::min<uint16_t>(row.call, PERFIELD_CALL_LIMIT - 1);
     for (Messages* m : {facts_of(call).sends ? &sent : &received, &by_call[call]}) {
       m->count += double(row.count);
@@ -219,8 +214,7 @@ std::vector<perfield_region_value> StepValues::regions(Recorder& recorder) const
   };
   for (uint32_t id = 0; id < recorder.regions.size(); ++id)
     if (recorder.regions[id].written) row_for(recorder.regions[id]);
-  for (size_t n = 0; n < step.fixed.n_regions; ++n) {
-    const auto row = row_at<RegionRow>(step.regions, n);
+  for (const RegionRow row : step.regions) {
     perfield_region_value& of = row_for(recorder.regions[row.id]);
     of.count += row.count;
     of.time_s += double(row.inclusive_max_ns) * 1e-9;
@@ -233,8 +227,7 @@ std::vector<perfield_message_value> StepValues::messages() const {
   StepView step;
   if (!view_step(body_, bytes_, &step)) return rows;
   std::map<std::pair<int32_t, uint16_t>, size_t> row_of;  // threads count by themselves
-  for (size_t n = 0; n < step.fixed.n_messages; ++n) {
-    const auto row = row_at<MessageRow>(step.messages, n);
+  for (const MessageRow row : step.messages) {
     if (!facts_of(row.call).sends) continue;
     auto [found, is_new] = row_of.insert({{row.peer, row.call}, rows.size()});
     if (is_new) rows.push_back({row.peer, facts_of(row.call).name, 0, 0});

@@ -26,13 +26,12 @@ void StepValues::add_counters(Recorder& recorder, const StepView& step,
   const int cycles = recorder.counters.find("cycles");
 
   std::set<Place> entered;
-  for (size_t n = 0; n < step.fixed.n_regions; ++n) {
-    const RegionDefinition& d = recorder.regions[row_at<RegionRow>(step.regions, n).id];
+  for (const RegionRow row : step.regions) {
+    const RegionDefinition& d = recorder.regions[row.id];
     entered.insert({d.name, d.place});
   }
   std::map<Place, std::vector<double>> sums;
-  for (size_t n = 0; n < step.fixed.n_inside; ++n) {
-    const auto row = row_at<InsideRow>(step.inside, n);
+  for (const InsideRow row : step.inside) {
     const int counter = int(row.what) - kInsideCounter;
     if (counter < 0 || counter >= n_counters) continue;
     const RegionDefinition& d = recorder.regions[row.region];

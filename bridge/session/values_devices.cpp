@@ -17,8 +17,7 @@ struct Sums {
 
 Sums sums_of(const StepView& step, std::initializer_list<perfield_call> calls) {
   Sums sums;
-  for (size_t n = 0; n < step.fixed.n_calls; ++n) {
-    const auto row = row_at<CallRow>(step.calls, n);
+  for (const CallRow row : step.calls) {
     if (std::find(calls.begin(), calls.end(), row.call) == calls.end()) continue;
     sums.count += double(row.count);
     sums.ns += double(row.ns);

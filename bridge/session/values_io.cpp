@@ -32,8 +32,7 @@ constexpr Ways kWays;
 IoValues io_values(const StepView& step) {
   IoValues values;
   double ns = 0, file_ns = 0;
-  for (size_t n = 0; n < step.fixed.n_calls; ++n) {
-    const auto row = row_at<CallRow>(step.calls, n);
+  for (const CallRow row : step.calls) {
     const bool is_file = row.time_class == PERFIELD_CLASS_file;
     if (!is_file && row.time_class != PERFIELD_CLASS_io) continue;
     const auto call = std::min<uint16_t>(row.call, PERFIELD_CALL_LIMIT - 1);

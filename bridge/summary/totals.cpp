@@ -72,9 +72,8 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
                  const StepView& step) {
   RankTotals& own = ranks[rank];
   uint64_t mpi_ns = 0, file_ns = 0;
-  bool has_mpi = step.fixed.n_messages > 0;
-  for (size_t n = 0; n < step.fixed.n_calls; ++n) {
-    const auto row = row_at<CallRow>(step.calls, n);
+  bool has_mpi = step.messages.size() > 0;
+  for (const CallRow row : step.calls) {
     if (row.time_class == PERFIELD_CLASS_io || row.time_class == PERFIELD_CLASS_file)
       own.io_ns += row.ns;
     if (row.time_class == PERFIELD_CLASS_file) file_ns += row.ns;
@@ -88,8 +87,7 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
   own.io_read_bytes += step.fixed.io_read_bytes;
   own.io_write_bytes += step.fixed.io_write_bytes;
 
-  for (size_t n = 0; n < step.fixed.n_messages; ++n) {
-    const auto row = row_at<MessageRow>(step.messages, n);
+  for (const MessageRow row : step.messages) {
     if (row.call == PERFIELD_CALL_recv) continue;  // the sender counted it
     PairTotals* sums[2] = {&messages, row.peer == kPeerUnknown ? &unknown : nullptr};
     const uint64_t key = fetches(row.call) ? pair_key(row.peer, rank) : pair_key(rank, row.peer);
@@ -102,18 +100,15 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
     }
   }
 
-  for (size_t n = 0; n < step.fixed.n_waits; ++n) {
-    const auto row = row_at<WaitRow>(step.waits, n);
+  for (const WaitRow row : step.waits) {
     const uint64_t key = pair_key(rank, row.peer);
     if (row.peer < 0 || row.peer == rank) continue;
     if (waits.size() < kMostPairs || waits.count(key)) waits[key] += row.ns;
   }
-  for (size_t n = 0; n < step.fixed.n_regions; ++n) {
-    const auto row = row_at<RegionRow>(step.regions, n);
+  for (const RegionRow row : step.regions) {
     regions[pair_key(rank, int32_t(row.id))].time_ns += row.inclusive_max_ns;
   }
-  for (size_t n = 0; n < step.fixed.n_inside; ++n) {
-    const auto row = row_at<InsideRow>(step.inside, n);
+  for (const InsideRow row : step.inside) {
     if (may_wait(row.what)) regions[pair_key(rank, int32_t(row.region))].waiting_ns += row.value;
   }
 

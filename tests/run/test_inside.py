@@ -127,7 +127,7 @@ def test_entries_of_an_older_layout_are_passed_over_and_told(tmp_path):
     writer = twin.Writer(stream, 0)
     writer.sequence = 7
     body = twin.step_body(**twin.step_values(0, 1, 2))
-    writer.add("step", body[:176] + body[184:], index=2, version=1)
+    writer.add("step", body, index=2, version=2)
     run = perfield.open(path)
     assert len(run) == 2
     assert any("1 entries of an older perfield" in sentence for sentence in run.damage)
@@ -135,7 +135,7 @@ def test_entries_of_an_older_layout_are_passed_over_and_told(tmp_path):
 
 @pytest.mark.parametrize("rows", [1, 2**32 - 1])
 def test_more_rows_than_there_are_make_no_step(tmp_path, rows):
-    body = bytearray(twin.step_body())
-    body[176:180] = struct.pack("<I", rows)
-    read = perfield._bridge.decode_steps([bytes(body)])
+    body = twin.step_body(inside=[{"region": 1, "what": 0, "value": 1}])
+    body = body[:172] + struct.pack("<I", rows + 1 if rows == 1 else rows) + body[176:]
+    read = perfield._bridge.decode_steps([body])
     assert not read["whole"].any() and len(read["inside"]) == 0

@@ -13,7 +13,7 @@ from perfield import _bridge
 
 NAMES = ("rank", "region", "place", "clock", "step", "mesh", "end", "field", "sites")
 TYPES = {name: number for number, name in enumerate(NAMES, 1)}
-VERSIONS = {name: 2 if name == "step" else 1 for name in NAMES}  # of the bodies that this perfield knows
+VERSIONS = {name: 3 if name == "step" else 1 for name in NAMES}  # of the bodies that this perfield knows
 
 
 class Streams:

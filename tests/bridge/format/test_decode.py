@@ -125,7 +125,7 @@ def test_lengths_that_lie_are_not_believed(stream):
     header = twin.HEADER.pack(twin.MARKER, *fields, 0)[:44]
     endless = header + twin.struct.pack("<I", twin.crc32c(header))
     body = bytearray(twin.step_body())
-    body[164:176] = b"\xff" * 12  # four billion regions and messages
+    body[164:168] = b"\xff" * 4  # four billion tables
     crowded = twin.entry("step", bytes(body), rank=0, sequence=0)
     short = twin.entry("step", b"\0" * 16, rank=0, sequence=0)
     stream.write_bytes(endless + crowded + short + data)
@@ -138,11 +138,36 @@ def test_lengths_that_lie_are_not_believed(stream):
 
 def test_unknown_type_and_version_are_passed_over_by_their_length(stream):
     data = stream.read_bytes()
-    newer = twin.entry(5, b"x" * 24, rank=0, sequence=0, version=3) + twin.entry(99, b"", rank=0, sequence=1)
+    newer = twin.entry(5, b"x" * 24, rank=0, sequence=0, version=9) + twin.entry(99, b"", rank=0, sequence=1)
     stream.write_bytes(newer + data)
     index = scanned(stream)
     assert index.damage == []
     assert keys_of(index)[2:] == keys_of_twin(twin.decode(newer + data)[0])[2:]
+
+
+def with_table(body: bytes, number: int, row_bytes: int, rows: int, data: bytes) -> bytes:
+    """A step's body with one table more."""
+    body = bytearray(body)
+    body[164:168] = twin.struct.pack("<I", twin.struct.unpack("<I", body[164:168])[0] + 1)
+    return bytes(body) + twin.TABLE.pack(number, row_bytes, rows) + data
+
+
+def test_unknown_tables_of_a_step_are_passed_over():
+    body = twin.step_body(regions=[twin.region_row(3, 50)])
+    read = _bridge.decode_steps([with_table(body, 77, 24, 2, b"x" * 48)])
+    assert read["whole"].all() and read["regions"]["id"].tolist() == [3]
+
+
+def test_columns_behind_the_known_ones_of_a_row_are_passed_over():
+    layout, columns = twin.TABLES["waits"]
+    rows = b"".join(layout.pack(peer, 0, 1, 10 * peer) + b"later..." for peer in (4, 5))
+    read = _bridge.decode_steps([with_table(twin.step_body(), 3, layout.size + 8, 2, rows)])
+    assert read["waits"]["peer"].tolist() == [4, 5] and read["waits"]["ns"].tolist() == [40, 50]
+
+
+def test_rows_that_are_too_short_make_no_step():
+    read = _bridge.decode_steps([with_table(twin.step_body(), 3, 16, 1, b"x" * 16)])
+    assert not read["whole"].any() and len(read["waits"]) == 0
 
 
 @pytest.mark.parametrize("kept", [0, 1, 47, 48, 49, 200])
