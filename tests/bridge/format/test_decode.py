@@ -159,7 +159,7 @@ def test_unknown_tables_of_a_step_are_passed_over():
 
 
 def test_columns_behind_the_known_ones_of_a_row_are_passed_over():
-    layout, columns = twin.TABLES["waits"]
+    layout, _ = twin.TABLES["waits"]
     rows = b"".join(layout.pack(peer, 0, 1, 10 * peer) + b"later..." for peer in (4, 5))
     read = _bridge.decode_steps([with_table(twin.step_body(), 3, layout.size + 8, 2, rows)])
     assert read["waits"]["peer"].tolist() == [4, 5] and read["waits"]["ns"].tolist() == [40, 50]
