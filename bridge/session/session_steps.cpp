@@ -189,7 +189,7 @@ void Session::define_regions() {
     if (!used) continue;
     JsonObject json;
     json.natural("id", id).text("name", d.name).text("file", d.file);
-    json.integer("line", d.line).integer("block", d.block).natural("site", d.place);
+    json.integer("line", d.line).integer("block", d.block).natural("armed_at", d.place);
     stream_.json(EntryType::region, id, json.str());
     in_process_.keep_region(json.str());
     d.written = true;
