@@ -13,9 +13,9 @@
 #include <new>
 
 #include "recorder/source.h"
+#include "recorder/step_entry.hpp"
 #include "run_directory/machine_file.hpp"
 #include "session/environment.hpp"
-#include "session/step_entry.hpp"
 #include "session/tell.hpp"
 
 namespace perfield {

@@ -8,9 +8,9 @@
 #include <cstring>
 #include <exception>
 
+#include "recorder/step_entry.hpp"
 #include "session/environment.hpp"
 #include "session/session.hpp"
-#include "session/step_entry.hpp"
 #include "session/tell.hpp"
 
 namespace perfield {
@@ -174,26 +174,11 @@ void Session::write_step(StepKind kind, uint64_t index, int64_t label, double ti
   span_ = 0;
 }
 
-// A region is defined in the stream right before its first row: those that were never entered, or
-// are not selected, do not appear.
 void Session::define_regions() {
-  Recorder& r = recorder();
-  for (uint32_t id = 0; id < r.regions.size() && !stream_.failed(); ++id) {
-    RegionDefinition& d = r.regions[id];
-    if (d.written) continue;
-    bool used = false;
-    for (int i = 0; i < r.n_shards() && !used; ++i) {
-      const RegionValues& v = r.shard_at(i).carry_regions[id];
-      used = v.count || v.inclusive;
-    }
-    if (!used) continue;
-    JsonObject json;
-    json.natural("id", id).text("name", d.name).text("file", d.file);
-    json.integer("line", d.line).integer("block", d.block).natural("site", d.place);
-    stream_.json(EntryType::region, id, json.str());
-    in_process_.keep_region(json.str());
-    d.written = true;
-  }
+  perfield::define_regions(recorder(), [this](uint32_t id, const std::string& json) {
+    stream_.json(EntryType::region, id, json);
+    in_process_.keep_region(json);
+  });
 }
 
 void Session::note_placement() {
