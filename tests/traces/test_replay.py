@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from replays import (
     ADVANCE,
     FLUX,
@@ -21,7 +22,9 @@ from replays import (
     trace,
 )
 
+import twin
 from perfield import _bridge
+from perfield.traces.selection import RegionChoice
 
 
 def test_a_step_closes_when_its_region_is_left_and_setup_ends_when_it_is_first_entered():
@@ -147,3 +150,56 @@ def test_functions_of_calling_contexts_are_entered_and_left_like_others():
     of = replace(trace(), contexts={5: ADVANCE})
     steps, _ = replayed(("enter_context", MASTER, 100, 5), ("leave_context", MASTER, 300, 5), of=of)
     assert [step.kind for step in steps] == [SETUP, STEP]
+
+
+def test_a_region_that_the_trace_does_not_define_is_not_measured():
+    _, whole = replayed(*inside(999, 10, 40), *inside(FLUX, 50, 60), step_region="")
+    assert set(of_regions(whole)) == {"main", "flow::flux"}
+
+
+def test_stamps_that_go_backwards_give_no_time():
+    (_, step), behind = replayed(
+        ("enter", MASTER, 100, ADVANCE), ("leave", MASTER, 90, ADVANCE), ("enter", MASTER, 80, FLUX),
+        ("leave", MASTER, 130, FLUX),
+    )  # fmt: skip
+    assert (step.begin_ns, step.end_ns, step.measured_ns) == (100, 100, 0)
+    assert of_regions(step)["advance"] == (1, 1, 0, 0)
+    assert of_regions(behind)["flow::flux"][2] == 30
+
+
+def test_a_flush_on_another_thread_leaves_the_steps_time_as_it_is():
+    (_, step), behind = replayed(
+        ("enter", OTHER, 50, FLUX), ("enter", MASTER, 100, ADVANCE), ("flush", OTHER, 150, 350),
+        ("leave", MASTER, 300, ADVANCE), ("leave", OTHER, 400, FLUX),
+    )  # fmt: skip
+    assert (step.measured_ns, step.flags & PAUSED) == (200, 0)
+    assert of_regions(step)["advance"] == (1, 1, 200, 200)
+    assert of_regions(step)["flow::flux"] == (1, 0, 50, 50)
+    assert of_regions(behind)["flow::flux"] == (1, 0, 50, 50)
+
+
+def test_followers_of_several_ranks_count_each_for_itself(tmp_path):
+    tables = RegionChoice(trace(), ["*"], "").tables()
+    paths = [tmp_path / f"{rank}.pf" for rank in range(3)]
+    followers = [_bridge.Follower(tables, path=str(path), rank=rank) for rank, path in enumerate(paths)]
+    for time, what in ((0, "enter"), (100, "leave")):
+        for rank, follower in enumerate(followers):
+            getattr(follower, what)(MASTER, time * (rank + 1), FLUX)
+    for follower in followers:
+        follower.end("finalize")
+    for rank, path in enumerate(paths):
+        (step,) = [e for e in twin.decode(path.read_bytes())[0] if e["type"] == "step"]
+        assert [row["inclusive_sum_ns"] for row in step["body"]["regions"]] == [100 * (rank + 1)]
+
+
+def test_a_stream_that_cannot_be_written_is_an_error():
+    follower = _bridge.Follower(RegionChoice(trace(), ["*"], "").tables(), path="/dev/full")
+    follower.enter(MASTER, 0, MAIN)
+    with pytest.raises(OSError, match="No space left"):
+        follower.end("finalize")
+
+
+def test_the_end_entry_tells_of_faults():
+    replayed(("leave", MASTER, 10, FLUX), step_region="")
+    assert replayed.end["faults"] == {"ends_without_begin_or_not_reached": 1}
+    assert replayed.end["reason"] == "finalize"

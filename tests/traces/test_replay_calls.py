@@ -71,6 +71,32 @@ def test_messages_are_added_up_by_peer_and_call_and_the_largest_is_kept():
     assert whole.messages == [(2, CALL["isend"], 0, 4, 60, 1, 30)]
 
 
+def test_messages_beyond_the_table_of_peers_go_to_other_peers():
+    many = [("isend", peer, WORLD, 10) for peer in (0, 1, 2, 3)]
+    _, whole = replayed(*inside(MPI["MPI_Isend"], 10, 20, *many), step_region="", max_peers=1)
+    assert sorted((row[0], row[3]) for row in whole.messages) == [(-1, 3), (0, 1)]
+    assert (whole.overflowed, replayed.end["dropped_messages"]) == (3, 3)
+
+
+def test_messages_are_left_out_where_the_configuration_says_so():
+    _, whole = replayed(
+        *inside(MPI["MPI_Recv"], 10, 20, ("receive", 2, WORLD, 10)), step_region="", messages=False
+    )
+    assert (whole.messages, whole.waits) == ([], [])
+    assert of_calls(whole)[CALL["recv"]][1] == 1
+
+
+def test_nothing_is_counted_while_nothing_is_recorded():
+    _, whole = replayed(
+        ("record", MASTER, 5, False), *inside(MPI["MPI_Isend"], 10, 20, ("isend", 2, WORLD, 10)),
+        *inside(FLUX, 30, 40), ("record", MASTER, 50, True), *inside(MPI["MPI_Isend"], 60, 70),
+        step_region="",
+    )  # fmt: skip
+    assert whole.messages == []
+    assert of_calls(whole) == {CALL["isend"]: (CLASS["p2p"], 1, 10, 0, 0)}
+    assert set(of_regions(whole)) == {"main"}
+
+
 def test_a_put_goes_to_the_windows_own_rank():
     _, whole = replayed(*inside(MPI["MPI_Put"], 10, 20, ("transfer", WINDOW, 0, 64)), step_region="")
     assert whole.messages == [(3, CALL["put"], 0, 1, 64, 0, 64)]
