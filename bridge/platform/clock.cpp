@@ -66,17 +66,21 @@ bool invariant_tsc() noexcept {
 }  // namespace
 
 void Clock::start(const char* choice) noexcept {
-  if (!strcmp(choice, "monotonic")) {
-    tsc_ = false;
-  } else {
-    tsc_ = invariant_tsc() && (!strcmp(choice, "tsc") || kernel_trusts_tsc());
-  }
+  const bool tsc = strcmp(choice, "monotonic") != 0 && invariant_tsc() &&
+                   (!strcmp(choice, "tsc") || kernel_trusts_tsc());
+  kind_ = tsc ? Kind::tsc : Kind::monotonic;
   calibrate();
   origin_ticks_ = ticks();
 }
 
+void Clock::take(double ticks_per_second, uint64_t origin) noexcept {
+  kind_ = Kind::given;
+  ns_per_tick_ = 1e9 / ticks_per_second;
+  origin_ticks_ = origin;
+}
+
 void Clock::calibrate() noexcept {
-  if (!tsc_) return;
+  if (kind_ != Kind::tsc) return;
   Pair now = read_pair();
   if (now.ns > first_pair.ns + 1000 && now.ticks > first_pair.ticks)
     ns_per_tick_ = double(now.ns - first_pair.ns) / double(now.ticks - first_pair.ticks);
