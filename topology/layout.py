@@ -58,7 +58,7 @@ class Cells:
 
 def layout(
     placement: Placement,
-    inter_node_offset: float = 5.0,
+    inter_node_offset: float,
     extra_gap: np.ndarray | None = None,
     every_level: bool = False,
 ) -> Cells:

@@ -24,6 +24,7 @@ from vtkmodules.vtkIOXML import (
     vtkXMLUnstructuredGridReader,
 )
 
+from perfield.configuration import setting
 from perfield.pictures.blocks import MeshError, MeshMissingError, attach, dataset_of
 from perfield.pictures.openfoam_pieces import OpenFoamPieces, is_openfoam_case
 
@@ -154,7 +155,7 @@ def choose_pieces(run: Any, mesh: str | Path | None = None) -> Pieces:
     Raises MeshMissingError, with what to do, if there is none.
     """
     started_in = (Path(run.path).resolve() / run.info.get("working_directory", ".")).resolve()
-    configured = run.info.get("configuration", {}).get("mesh_path", "")
+    configured = setting(run, "mesh_path")
     if mesh is not None or configured:
         path = Path(mesh) if mesh is not None else started_in / configured
         return _on_disk(path, run)

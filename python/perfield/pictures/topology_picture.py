@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkPolyData
 
+from perfield.configuration import setting
 from perfield.topology import LEVELS, Cells, Placement, layout, place, read_machines, table
 
 from .lines import joined, line_ends, pairs_of, placed, stub_ends, unknown_of
@@ -80,13 +81,12 @@ def topology_scene(
         machines, unreadable = read_machines(Path(run.path) / "machine")
         placement = place(run.ranks, machines)
         notes = tuple(unreadable)
-    configured = run.info.get("configuration", {})
     if inter_node_offset is None:
-        inter_node_offset = float(configured.get("inter_node_offset", 5))
+        inter_node_offset = float(setting(run, "inter_node_offset"))
     if comm_offset is None:
-        comm_offset = float(configured.get("comm_offset", 5))
+        comm_offset = float(setting(run, "comm_offset"))
     if periodic_BC is None:
-        periodic_BC = bool(configured.get("periodic_BC", False))
+        periodic_BC = bool(setting(run, "periodic_BC"))
     cells = layout(placement, inter_node_offset, every_level=every_level)
     return TopologyScene(
         placement=placement,
