@@ -66,7 +66,13 @@ build/sources.txt: always
 	@echo "$(SOURCES)" | cmp -s - $@ || echo "$(SOURCES)" > $@
 .PHONY: always
 
-.venv/installed: .venv/ready build/sources.txt $(SOURCES)
+# The wheel holds wrappers for every MPI that is installed now.
+build/mpis.txt: always | base-packages
+	@mkdir -p build
+	@cmake -P bridge/sources/pmpi/find_mpi_headers.cmake > $@.now
+	@cmp -s $@.now $@ && rm $@.now || mv $@.now $@
+
+.venv/installed: .venv/ready build/sources.txt build/mpis.txt $(SOURCES)
 	@echo "perfield: building the wheel"
 	@rm -rf build/wheel
 	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir build/wheel .
