@@ -128,10 +128,10 @@ module perfield
       import :: c_char
       character(kind=c_char), intent(in) :: name(*)
     end subroutine with_name
-    subroutine with_site(site) bind(C)
+    subroutine with_place(place) bind(C)
       import :: c_intptr_t
-      integer(c_intptr_t), value :: site
-    end subroutine with_site
+      integer(c_intptr_t), value :: place
+    end subroutine with_place
     subroutine with_image(block, extent, origin, spacing) bind(C)
       import :: c_int, c_int64_t, c_double
       integer(c_int), value :: block
@@ -257,7 +257,7 @@ contains
   ! from the next call on C sees by itself.
   subroutine first_pipeline_next() bind(C, name="")
     procedure(giving_addresses), pointer :: c_backtrace
-    procedure(with_site), pointer :: c_pipeline_next_at
+    procedure(with_place), pointer :: c_pipeline_next_at
     type(c_funptr) :: backtrace, pipeline_next_at
     type(c_ptr) :: callers(2)  ! this procedure, and where it was called
     if (.not. is_present()) return

@@ -132,9 +132,9 @@ PERFIELD_PROCEDURE(perfield_end, (const char* name), (name))
  * at once. */
 PERFIELD_PROCEDURE(perfield_pipeline_next, (void), ())
 
-/* The same from a place that is given: for languages in which the caller's address is none. site:
- * any number but 0, the same for the same place in all ranks. */
-PERFIELD_PROCEDURE(perfield_pipeline_next_at, (uintptr_t site), (site))
+/* The same from a place that is given: for languages in which the caller's address is none.
+ * place: any number but 0, the same for the same place in all ranks. */
+PERFIELD_PROCEDURE(perfield_pipeline_next_at, (uintptr_t place), (place))
 
 /* Between pause and resume nothing is counted and no time passes for perfield. They nest. */
 PERFIELD_PROCEDURE(perfield_pause, (void), ())

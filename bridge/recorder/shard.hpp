@@ -186,7 +186,7 @@ class Shard {
   uint32_t own_work = 0;             // ... or inside perfield
   bool count_messages = true;        // the configuration's `messages`
   bool pipeline_armed = false;
-  uintptr_t pipeline_site = 0;
+  uintptr_t pipeline_armed_at = 0;
   std::atomic<bool> in_use{true};
 
   Counter faults;      // ends without begin, begins without end

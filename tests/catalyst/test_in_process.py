@@ -8,6 +8,7 @@ from pathlib import Path
 
 import extracts_of_run as extracts
 import numpy as np
+import pytest
 
 import perfield
 
@@ -86,6 +87,44 @@ def test_only_some_steps_are_shown_where_that_is_wanted(in_process, program):
     assert sorted(path.name for path in folder.glob("geometry*.vtm")) == [
         f"geometry_00000{n}.vtm" for n in (0, 2)
     ]
+
+
+CHOICES = [
+    ({"SKIP_STEPS": "1", "MEASURE_EVERY": "2"}, [1, 3, 5]),
+    ({"SKIP_STEPS": "3", "SUM_EVERY": "2"}, [3, 5]),
+    ({"SKIP_STEPS": "4"}, [4, 5]),
+]
+
+
+def shown_steps(run) -> list[int]:
+    """The steps of which there is a picture."""
+    return sorted(int(path.stem.removeprefix("geometry_")) for path in run.glob("catalyst/geometry_*.vtm"))
+
+
+@pytest.mark.parametrize("choice, steps", CHOICES)
+def test_the_steps_shown_are_the_frames_of_the_run(in_process, program, choice, steps):
+    result = in_process(program(), 6, env={f"PERFIELD_{key}": value for key, value in choice.items()})
+    run = perfield.open(result.cwd / "perfield-run")
+    assert [frame.index for frame in run.frames()] == steps
+    assert shown_steps(run.path) == steps
+
+
+def test_a_rank_whose_measuring_has_ended_does_not_hang_the_others(in_process, program):
+    """A limit on the size of files stands for a full disk on rank 1; ParaView runs on rank 0 alone."""
+    fill = """
+    struct rlimit limit = {1, 1};
+    signal(SIGXFSZ, SIG_IGN);
+    if (rank == 1 && step == 3) setrlimit(RLIMIT_FSIZE, &limit);
+    """
+    choice = {"PERFIELD_SKIP_STEPS": "1", "PERFIELD_MEASURE_EVERY": "2"}
+    rank_program = program(fill, "", "#include <signal.h>\n#include <sys/resource.h>")
+    result = in_process(rank_program, 8, ranks=1, env=choice, timeout=60)
+    assert "the program is through" in result.stdout
+    assert "failed in step 3" in result.stderr and "measuring ends here" in result.stderr
+    run = perfield.open(result.cwd / "perfield-run")
+    assert [frame.present.tolist() for frame in run.frames()] == [[True, True]] + [[True, False]] * 3
+    shown = shown_steps(run.path)
+    assert shown == [1, 3, 5, 7][: len(shown)] and shown
 
 
 def test_the_work_for_pictures_is_perfields_own_and_in_no_step(in_process, program):

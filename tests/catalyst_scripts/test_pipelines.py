@@ -14,7 +14,7 @@ import pytest
 import perfield
 import twin
 from perfield.output.images import SCRIPTS, display
-from perfield.output.pictures import Pictures
+from perfield.output.picture_series import PictureSeries
 from perfield.pictures.geometry_picture import GeometryOptions
 from perfield.pictures.pieces import choose_pieces
 from perfield.pictures.topology_picture import topology_scene
@@ -24,12 +24,12 @@ pytest.importorskip("paraview", reason="ParaView's Python modules are not instal
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory) -> Path:
-    """Pictures of 3 of the 6 steps of a run on two hosts."""
+    """PictureSeries of 3 of the 6 steps of a run on two hosts."""
     path = tmp_path_factory.mktemp("pipelines")
     twin.write_run(path / "run", ranks=4, steps=6, hosts=("a", "b"))
     run = perfield.open(path / "run")
     options = GeometryOptions(pieces=choose_pieces(run))
-    Pictures(run, [0, 2, 5], path, options, topology_scene(run)).write()
+    PictureSeries(run, [0, 2, 5], path, options, topology_scene(run)).write()
     return path
 
 

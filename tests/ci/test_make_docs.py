@@ -17,7 +17,7 @@ FILES = ("docs", "README.md", "pyproject.toml", "bridge/include")
 
 @pytest.fixture
 def site(tmp_path):
-    """site(page=""): builds the site of a copy of the pages, with a page more; gives (process, its folder)."""
+    """site(page=""): builds the site of a copy of the pages and a page more; gives (process, folder)."""
     for name in ("sphinx", "myst_parser", "furo"):
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"Python's {name} is not installed, so the site cannot be built")

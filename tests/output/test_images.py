@@ -17,7 +17,7 @@ import twin
 from perfield.output import images
 from perfield.output.image_plan import plan_images
 from perfield.output.images import ImagesError, draw_images
-from perfield.output.pictures import Pictures
+from perfield.output.picture_series import PictureSeries
 from perfield.pictures.geometry_picture import GeometryOptions
 from perfield.pictures.pieces import choose_pieces
 from perfield.pictures.topology_picture import topology_scene
@@ -72,7 +72,7 @@ def drawn(tmp_path_factory):
     twin.write_run(path / "run", ranks=4, steps=3, hosts=("a", "b"), change_step=absent)
     run = perfield.open(path / "run")
     options = GeometryOptions(pieces=choose_pieces(run), focus=[1])
-    pictures = Pictures(run, [0, 2], path, options, topology_scene(run))
+    pictures = PictureSeries(run, [0, 2], path, options, topology_scene(run))
     pictures.write()
     return draw_images(path, plan_images(pictures.description, None, [0, 2]))
 

@@ -47,9 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_number,
         help="who waits longest for whom: N pairs (10)",
     )
-    add(
-        "--picture", action="store_true", help="the cells of the topology picture: level, id, x, y, z, parent"
-    )
+    add("--cells", action="store_true", help="the cells of the topology picture: level, id, x, y, z, parent")
     add("--json", action="store_true", help="all that was asked for as one JSON object")
 
 
@@ -132,11 +130,11 @@ def _tables(run: Run, arguments: argparse.Namespace) -> tuple[dict[str, list[dic
         found["waits"], n_pairs = tables.waits(run, arguments.waits)
         shown = len(found["waits"])
         notes["waits"] = f"{shown} of {n_pairs} pairs, by time; share: of the rank's time, over {frames}"
-    if arguments.picture:
+    if arguments.cells:
         from perfield.pictures import topology_table
 
         columns = ("level", "id", "x", "y", "z", "parent")
-        found["picture"] = [dict(zip(columns, row)) for row in topology_table(run)]
+        found["cells"] = [dict(zip(columns, row)) for row in topology_table(run)]
     return found, notes
 
 

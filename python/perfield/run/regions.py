@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The regions of a run: local ids of the ranks joined by name, block and call site."""
+"""The regions of a run: local ids of the ranks joined by name, block and call armed_at."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RegionTable:
 
     def __init__(self) -> None:
         self.regions: list[Region] = []
-        self.stems: list[str] = []  # one per (name, site), in the order of definition
+        self.stems: list[str] = []  # one per (name, armed_at), in the order of definition
         self._stem_of: dict[tuple[str, int], int] = {}
         self._number_of: dict[tuple[str, int, int], int] = {}
         self._taken: dict[str, None] = {}
@@ -56,10 +56,13 @@ class RegionTable:
         if len(found) == self._n_definitions and len(self._base) == n_ranks + 1:
             return
         self._n_definitions = len(found)
-        new = {(name, site, block): (file, line) for _, (_, name, block, site, file, line) in reversed(found)}
-        for name, site, block in sorted(new):
-            if (name, block, site) not in self._number_of and (name != OTHER_REGIONS or others):
-                self._add(name, block, site, *new[name, site, block])
+        new = {
+            (name, armed_at, block): (file, line)
+            for _, (_, name, block, armed_at, file, line) in reversed(found)
+        }
+        for name, armed_at, block in sorted(new):
+            if (name, block, armed_at) not in self._number_of and (name != OTHER_REGIONS or others):
+                self._add(name, block, armed_at, *new[name, armed_at, block])
         number_of_stem = {stem: number for number, stem in enumerate(self.stems)}
         self._stem_of_region = np.array([number_of_stem[r.field] for r in self.regions], dtype=np.int64)
         self._block_of_region = np.array([r.block for r in self.regions], dtype=np.int64)
@@ -70,8 +73,8 @@ class RegionTable:
         self._base = np.concatenate(([0], np.cumsum(longest + 1)))
         other = self._number_of.get((OTHER_REGIONS, -1, 0), -1)
         self._local = np.full(self._base[-1], other, dtype=np.int64)
-        for rank, (number, name, block, site, *_) in found:
-            self._local[self._base[rank] + number] = self._number_of.get((name, block, site), other)
+        for rank, (number, name, block, armed_at, *_) in found:
+            self._local[self._base[rank] + number] = self._number_of.get((name, block, armed_at), other)
 
     def numbers(self, rank: np.ndarray, local: np.ndarray) -> np.ndarray:
         """Numbers in `regions` of local ids; those whose definition was lost are `other regions` (-1:
@@ -89,20 +92,20 @@ class RegionTable:
         """Blocks of regions, -1 where none."""
         return self._block_of_region[numbers]
 
-    def _add(self, name: str, block: int, site: int, file: str, line: int) -> None:
-        if (name, site) not in self._stem_of:
+    def _add(self, name: str, block: int, armed_at: int, file: str, line: int) -> None:
+        if (name, armed_at) not in self._stem_of:
             stem = unique_stem(name, self._taken)
             self._taken.update(dict.fromkeys(region_fields(stem) + inside_fields(stem)))
-            self._stem_of[name, site] = len(self.stems)
+            self._stem_of[name, armed_at] = len(self.stems)
             self.stems.append(stem)
-        self._number_of[name, block, site] = len(self.regions)
-        self.regions.append(Region(name, block, self.stems[self._stem_of[name, site]], file, line))
+        self._number_of[name, block, armed_at] = len(self.regions)
+        self.regions.append(Region(name, block, self.stems[self._stem_of[name, armed_at]], file, line))
 
 
 def _definition(body: dict) -> tuple[int, str, int, int, str, int]:
-    number, block, site, line = (whole(body.get(key), other) for key, other in _NUMBERS)
-    return max(number, 0), str(body.get("name", "")), block, site, str(body.get("file", "")), line
+    number, block, armed_at, line = (whole(body.get(key), other) for key, other in _NUMBERS)
+    return max(number, 0), str(body.get("name", "")), block, armed_at, str(body.get("file", "")), line
 
 
 _LARGEST_ID = 1 << 20  # far above any max_regions; a number beyond it is no id
-_NUMBERS = (("id", 0), ("block", -1), ("site", 0), ("line", 0))
+_NUMBERS = (("id", 0), ("block", -1), ("armed_at", 0), ("line", 0))

@@ -56,7 +56,7 @@ class RegionNames:
                 return OTHER
             self.numbers[name] = len(self.numbers) + 1
             known = self._definitions[region]
-            where = {"file": known.file, "line": known.line, "block": -1, "site": 0}
+            where = {"file": known.file, "line": known.line, "block": -1, "armed_at": 0}
             self._unwritten.append({"id": self.numbers[name], "name": name, **where})
         return self.numbers[name]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes a run's pictures: geometry.pvd, messages.pvd, topology.pvd and pictures.json, in one directory.
 
-`Pictures` is made once per call of `perfield render`: it chooses the mesh, estimates how many bytes the
+`PictureSeries` is made once per call of `perfield render`: it chooses the mesh, estimates how many bytes the
 chosen steps will take, and writes them. pictures.json holds what a .pvd cannot: ranges, titles and steps for
 the pipelines.
 """
@@ -35,7 +35,7 @@ STATIC_LAYERS = ("machine", "ranks", "labels")
 
 
 @dataclass
-class Pictures:
+class PictureSeries:
     """The pictures of some steps of a run.
 
     steps : numbers of frames (places in the run), rising; directory : where the files go.

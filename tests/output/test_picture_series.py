@@ -12,7 +12,7 @@ import pytest
 import perfield
 import twin
 from perfield.output.description import UnevenRegions
-from perfield.output.pictures import Pictures, human_bytes
+from perfield.output.picture_series import PictureSeries, human_bytes
 from perfield.output.steps import choose_steps
 from perfield.pictures.geometry_picture import GeometryOptions
 from perfield.pictures.pieces import choose_pieces
@@ -22,13 +22,13 @@ from perfield.pictures.topology_picture import topology_scene
 def pictures_of(run, directory, steps=None, **options):
     """The geometry pictures of a run, default steps."""
     geometry = GeometryOptions(pieces=choose_pieces(run), **options)
-    return Pictures(run, steps or choose_steps(run), directory, geometry, None)
+    return PictureSeries(run, steps or choose_steps(run), directory, geometry, None)
 
 
 def both_pictures(run, directory, steps):
     """Geometry and topology of a run."""
     geometry = GeometryOptions(pieces=choose_pieces(run))
-    return Pictures(run, steps, directory, geometry, topology_scene(run))
+    return PictureSeries(run, steps, directory, geometry, topology_scene(run))
 
 
 def bytes_in(directory):
