@@ -38,12 +38,13 @@ help: ## list the targets (this)
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
 # --- set-up ----------------------------------------------------------------------------------
-PACKAGES := base-packages test-packages openfoam-packages bench-packages
+PACKAGES := base-packages test-packages openfoam-packages bench-packages docs-packages
 .PHONY: $(PACKAGES)
 base-packages: GROUPS = base
-test-packages: GROUPS = base test openfoam
+test-packages: GROUPS = base test openfoam docs
 openfoam-packages: GROUPS = base openfoam
 bench-packages: GROUPS = base test openfoam bench
+docs-packages: GROUPS = base docs
 $(PACKAGES):
 	@.ci/install-packages $(GROUPS)
 
@@ -66,7 +67,13 @@ build/sources.txt: always
 	@echo "$(SOURCES)" | cmp -s - $@ || echo "$(SOURCES)" > $@
 .PHONY: always
 
-.venv/installed: .venv/ready build/sources.txt $(SOURCES)
+# The wheel holds wrappers for every MPI that is installed now.
+build/mpis.txt: always | base-packages
+	@mkdir -p build
+	@cmake -P bridge/sources/pmpi/find_mpi_headers.cmake > $@.now
+	@cmp -s $@.now $@ && rm $@.now || mv $@.now $@
+
+.venv/installed: .venv/ready build/sources.txt build/mpis.txt $(SOURCES)
 	@echo "perfield: building the wheel"
 	@rm -rf build/wheel
 	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir build/wheel .
@@ -93,7 +100,7 @@ recorder: ## install the measured side alone, for a cluster (MPICC=mpicc PREFIX=
 	@.ci/build-recorder "$(MPICC)" "$(PREFIX)"
 
 # --- what one does with it -------------------------------------------------------------------
-.PHONY: demo demo-openfoam test test-long bench
+.PHONY: demo demo-openfoam test test-long bench docs
 demo: build/heat3d/heat3d ## run the heat case on 8 ranks and make pictures of it
 	@rm -rf demo/heat3d && mkdir -p demo/heat3d
 	@# How to look is told by render, once there are pictures.
@@ -115,6 +122,10 @@ test-long: test-packages .venv/installed ## run the tests that take minutes
 
 bench: bench-packages build/heat3d/heat3d ## measure what perfield costs
 	@$(BIN)/python tests/bench/run_all.py $(BENCH_ARGS)
+
+docs: docs-packages .venv/installed ## build the pages and an API reference into build/docs
+	@$(BIN)/python -m sphinx -b html -E -W --keep-going -q -d build/doctrees docs build/docs
+	@echo "the pages are in build/docs/index.html"
 
 # --- style -----------------------------------------------------------------------------------
 .PHONY: lint format clean

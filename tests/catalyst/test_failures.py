@@ -121,21 +121,29 @@ def test_another_python_is_told(in_process, program, tmp_path):
     assert_through(result, "/nowhere/python3", "catalyst_python")
 
 
-def test_a_python_without_paraview_is_told(in_process, program, tmp_path):
-    hidden = tmp_path / "hide/paraview_is_hidden"
-    hidden.mkdir(parents=True)
-    (hidden.parent / "sitecustomize.py").write_text(
+@pytest.mark.parametrize(
+    ("package", "words"),
+    [
+        ("paraview", ("no module paraview", "python3-paraview")),
+        ("mpi4py", ("has no mpi4py", "python3-mpi4py", "pip install 'perfield[catalyst]'")),
+    ],
+)
+def test_a_missing_package_is_named_with_what_installs_it(in_process, program, tmp_path, package, words):
+    hidden = tmp_path / "hide"
+    hidden.mkdir()
+    (hidden / "sitecustomize.py").write_text(
+        f"package = {package!r}\n"
         "import sys\n"
         "class Hide:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name.split('.')[0] == 'paraview':\n"
+        "        if name.split('.')[0] == package:\n"
         "            raise ModuleNotFoundError(name)\n"
         "import importlib.util as util\n"
         "find = util.find_spec\n"
-        "util.find_spec = lambda name, *more: None if name == 'paraview' else find(name, *more)\n"
+        "util.find_spec = lambda name, *more: None if name == package else find(name, *more)\n"
     )
-    result = in_process(program(), env={"PYTHONPATH": str(hidden.parent)})
-    assert_through(result, "no module paraview", "python3-paraview")
+    result = in_process(program(), env={"PYTHONPATH": str(hidden)})
+    assert_through(result, *words)
 
 
 def test_keys_of_the_table_are_found_and_wrong_ones_told(perfield_cli, tmp_path):

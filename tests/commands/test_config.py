@@ -29,7 +29,7 @@ def test_each_value_is_shown_with_its_origin(perfield_cli, tmp_path):
     assert 'group = "fluid" # perfield.toml:2' in lines
     assert "skip_steps = 3 # PERFIELD_SKIP_STEPS" in lines
     assert "sum_every = 1 # default" in lines
-    assert "# add up so many steps into one frame [steps]" in lines
+    assert "# add up this many steps into one frame [steps]" in lines
 
 
 def test_what_it_prints_is_a_configuration_with_the_same_values(perfield_cli, tmp_path):

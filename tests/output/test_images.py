@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+import socket
 
 import numpy as np
 import pytest
@@ -114,6 +116,19 @@ def test_the_mesh_has_the_colours_of_the_legend_with_little_shade(drawn):
     for colour in shown[counts > 1000]:
         shades = [of_rank * shade for of_rank in of_ranks for shade in np.linspace(0.85, 1, 16)]
         assert min(np.abs(colour - shade).max() for shade in shades) < 4, colour
+
+
+def test_a_display_held_by_a_container_with_another_tmp_is_passed_over(monkeypatch):
+    if shutil.which("Xvfb") is None:
+        pytest.skip("Xvfb is not installed")
+    monkeypatch.setattr(images, "DISPLAYS", range(190, 199))
+    with contextlib.ExitStack() as held:
+        for number in range(190, 198):
+            holder = held.enter_context(socket.socket(socket.AF_UNIX))
+            holder.bind(f"\0/tmp/.X11-unix/X{number}")
+            holder.listen()
+        with images.display() as display:
+            assert display == ":198"
 
 
 def test_displays_keep_away_from_those_that_mpi_programs_look_at_and_from_each_other():

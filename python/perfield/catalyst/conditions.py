@@ -34,8 +34,9 @@ def check_mpi(told: str) -> None:
     origin = Path(str(spec.origin)) if spec is not None else None
     if origin is None:
         raise UnfitError(
-            f"{sys.prefix} has no mpi4py; install the Debian package python3-mpi4py, or name "
-            "another Python as catalyst_python"
+            f"{sys.prefix} has no mpi4py; install the Debian package python3-mpi4py, or perfield's extra "
+            "(pip install 'perfield[catalyst]', with the program's MPI in PATH), or name another Python "
+            "as catalyst_python"
         )
     version = told or _running_mpi()
     program = next((family for family in ("Open MPI", "MPICH") if family in version), version)

@@ -56,10 +56,23 @@ def draw_images(directory: Path, images: Sequence[dict[str, Any]]) -> list[Path]
     return files
 
 
+def _is_taken(number: int) -> bool:
+    """Whether an X server holds this display.
+
+    Containers that share a network have one set of abstract sockets, but each its own /tmp.
+    """
+    socket = f"/tmp/.X11-unix/X{number}"
+    try:
+        abstract = Path("/proc/net/unix").read_text(encoding="utf-8", errors="replace").split()
+    except OSError:
+        abstract = []
+    return f"@{socket}" in abstract or Path(socket).exists()
+
+
 def _start_display(xvfb: str) -> tuple[subprocess.Popen, int]:
     """A virtual display and its number. Raises ImagesError if there is none to be had."""
     for number in DISPLAYS:
-        if Path(f"/tmp/.X11-unix/X{number}").exists():
+        if _is_taken(number):
             continue
         reading, writing = os.pipe()
         command = [xvfb, f":{number}", "-displayfd", str(writing), "-screen", "0", "1920x1200x24"]
@@ -76,7 +89,7 @@ def _start_display(xvfb: str) -> tuple[subprocess.Popen, int]:
             if pipe.readline().strip():
                 return server, number
         code = server.wait()
-        if not Path(f"/tmp/.X11-unix/X{number}").exists():  # it failed, not because others were faster
+        if not _is_taken(number):  # it failed, not because others were faster
             raise ImagesError(
                 f"{xvfb} gave no display and ended with {code}; try it by hand, or set DISPLAY and "
                 "take it out of PATH."

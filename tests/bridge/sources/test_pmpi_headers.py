@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -14,8 +15,8 @@ PROJECT = f"""
 cmake_minimum_required(VERSION 3.22)
 project(asking NONE)
 include({FILE})
-message(STATUS "openmpi=${{PERFIELD_OPENMPI_HEADER}};")
-message(STATUS "mpich=${{PERFIELD_MPICH_HEADER}};")
+message(STATUS "openmpi=${{openmpi_header}};")
+message(STATUS "mpich=${{mpich_header}};")
 """
 
 
@@ -47,8 +48,29 @@ def test_where_a_compiler_is_named_only_that_one_is_asked(ask, mpi):
 
 
 def test_a_header_that_is_given_is_taken(ask, mpi, tmp_path):
+    (tmp_path / "mpi.h").touch()
     found, _ = ask(f"-DPERFIELD_MPICC={mpi.cc}", f"-DPERFIELD_{mpi.name.upper()}_HEADER={tmp_path}/mpi.h")
     assert found == {mpi.name: tmp_path / "mpi.h"}
+
+
+def test_a_given_header_that_does_not_exist_is_an_error(ask, tmp_path):
+    found, errors = ask(f"-DPERFIELD_MPICH_HEADER={tmp_path}/mpi.h")
+    assert not found
+    assert f"PERFIELD_MPICH_HEADER is {tmp_path}/mpi.h, which does not exist" in errors
+
+
+def test_each_configuration_of_one_folder_finds_the_mpis_of_that_moment(ask, tmp_path, monkeypatch):
+    hidden = tmp_path / "bin"
+    hidden.mkdir()
+    for name, text in {"mpicc.mpich": "exit 1", "mpicc": 'exec mpicc.openmpi "$@"'}.items():
+        (hidden / name).write_text(f"#!/bin/sh\n{text}\n")
+        (hidden / name).chmod(0o755)
+    with monkeypatch.context() as without_mpich:
+        without_mpich.setenv("PATH", f"{hidden}:{os.environ['PATH']}")
+        assert set(ask()[0]) == {"openmpi"}
+    assert set(ask()[0]) == {"openmpi", "mpich"}
+    monkeypatch.setenv("PATH", f"{hidden}:{os.environ['PATH']}")
+    assert set(ask()[0]) == {"openmpi"}
 
 
 def test_a_named_compiler_without_an_mpi_is_an_error(ask):
