@@ -58,7 +58,7 @@ def test_what_is_no_step_is_told_with_an_example(tmp_path, text):
     if text == ":":
         assert choose_steps(run_of(tmp_path, 3), text) == [0, 1, 2]
     else:
-        with pytest.raises(StepsError, match=r"is no frame; expected all, or .*0,10,20:50:5"):
+        with pytest.raises(StepsError, match=r"is not a frame; expected all, or .*0,10,20:50:5"):
             choose_steps(run_of(tmp_path, 3), text)
 
 
