@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What stands in the way of pictures inside a program is told in a sentence, and the program runs on."""
+"""If pictures inside a program fail, perfield prints one sentence and the program runs on."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ THROUGH = "the program is through"
 
 
 def sentences(result) -> list[str]:
-    """What perfield said."""
+    """perfield's lines on stderr."""
     return [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
 
 
 def assert_through(result, *words: str) -> None:
-    """Fails unless the program ran to its end and perfield said these words in one sentence."""
+    """Fails unless the program finished and perfield printed one sentence with these words."""
     assert result.returncode == 0, result.stderr
     assert THROUGH in result.stdout
     said = sentences(result)
@@ -50,7 +50,7 @@ def test_an_error_of_a_pipeline_on_one_rank_ends_the_pictures_on_all(in_process,
     path = script(HEAD + 'if rank == 1: raise KeyError("no such thing")\n')
     result = in_process(program(), scripts=path)
     assert_through(result, "rank 1", "KeyError", "no such thing", "perfield render")
-    assert "mine.py" in result.stderr  # Python's own words say where
+    assert "mine.py" in result.stderr  # from Python's traceback
 
 
 def test_an_error_in_a_later_step_ends_the_pictures_there(in_process, program, script):

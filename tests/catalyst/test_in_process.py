@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures inside a program hold what those made afterwards hold, and leave the program as it was."""
+"""Pictures inside a program equal those made afterwards, and they do not disturb the program."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A ParaView that waits for the program sees its newest step while it runs."""
+"""A waiting ParaView sees the program's newest step while the program runs."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ TESTCASE = Path(__file__).resolve().parents[2] / "testcase"
 
 
 def perfields_words(result) -> list[str]:
-    """What perfield said beside its closing lines."""
+    """perfield's lines on stderr, without its closing lines."""
     return [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
 
 
@@ -53,7 +53,7 @@ def test_a_python_program_shows_its_steps_in_its_own_interpreter(in_process):
     folder = result.cwd / "perfield-run"
     assert perfield.open(folder).state == "finished"
     assert (folder / "catalyst/geometry.vtm.series").exists()
-    extracts.assert_as_afterwards(folder, range(2), later="send_")  # of the reduction at the end
+    extracts.assert_as_afterwards(folder, range(2), later="send_")  # from the reduction at the end
 
 
 @pytest.mark.skipif(not shutil.which("icoFoam"), reason="OpenFOAM (Debian: openfoam) is not installed")
@@ -96,7 +96,7 @@ def test_a_program_without_mpi_is_shown_too(in_process, build_c):
     assert not perfields_words(result)
     (piece,) = extracts.pieces(result.cwd / "perfield-run", 0)
     assert piece.GetNumberOfPoints() == 15
-    assert len(extracts.layers(result.cwd / "perfield-run", 0)) == 4  # nobody to send messages to
+    assert len(extracts.layers(result.cwd / "perfield-run", 0)) == 4  # without messages
 
 
 @pytest.mark.parametrize("mpi", ["mpich"], indirect=True)

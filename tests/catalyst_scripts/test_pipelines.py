@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ParaView pipelines: stock ParaView opens what was written, with times, layers and colours."""
+"""The ParaView pipelines: stock ParaView opens the written pictures with times, layers and colours."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def pictures(tmp_path_factory) -> Path:
 
 
 def in_paraview(script: str, pictures: Path):
-    """What a script leaves in `result`, run by ParaView's Python with the pipelines on its path."""
+    """Runs a script in ParaView's Python with the pipelines on its path; returns its `result`."""
     text = f"import json, paraview.simple as pv\n{script}\nprint('RESULT', json.dumps(result))"
     with display() as number:
         environment = {
@@ -100,7 +100,7 @@ result = [shown, names[pv.GetActiveSource()], pv.GetAnimationScene().AnimationTi
     for picture in expected if name == "both" else [name]:
         assert expected[picture] in shown
     assert active == ("topology" if name == "topology" else "geometry")
-    assert time == 0.5  # of the first step
+    assert time == 0.5  # the first step's time
     assert views == (2 if name == "both" else 1)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The numbers of a legend: both ends, one notation, a unit that suits."""
+"""The numbers of a legend: both ends, one notation, a fitting unit."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Debian packages that are missing and cannot be installed are named, with what to do."""
+"""If Debian packages are missing and cannot be installed, the script names them and says what to do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / ".ci/install-packages"
 
 @pytest.fixture
 def install(tmp_path):
-    """install(**commands): runs the script for the base packages, with these shell scripts as commands."""
+    """install(**commands): runs the script for the base packages, with shell scripts for these commands."""
 
     def run(**commands: str) -> subprocess.CompletedProcess[str]:
         for name, text in commands.items():
@@ -34,7 +34,7 @@ def install(tmp_path):
     return run
 
 
-# Says of each package but hwloc and xvfb that it is there.
+# Reports every package but hwloc and xvfb as installed.
 TWO_MISSING = 'case "$3" in hwloc|xvfb) exit 1;; *) printf installed;; esac'
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`make recorder`: the measured side is built without Python, and what it measures is drawn elsewhere."""
+"""`make recorder` builds the measured side without Python; an installed perfield draws its runs elsewhere."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
 
 
 def copy_sources(to: Path) -> Path:
-    """The files of the repository from which the measured side is built."""
+    """Copies the repository's files that the measured side is built from."""
     to.mkdir()
     for name in NEEDED:
         source = REPOSITORY / name
@@ -63,10 +63,10 @@ def check_and_draw(run: Path, perfield_cli) -> None:
     assert (run / "pictures/geometry.pvd").exists() and (run / "pictures/topology.pvd").exists()
 
 
-# Of the session, since tests with both MPIs are dealt in turn with those of other files.
+# Session scope: pytest interleaves tests of both MPIs with those of other files.
 @pytest.fixture(scope="session")
 def make(tmp_path_factory):
-    """make(*words): calls `make recorder` in a copy of the sources, where PATH holds no Python."""
+    """make(*words): runs `make recorder` in a copy of the sources, with a PATH without Python."""
     folder = tmp_path_factory.mktemp("recorder")
     (folder / "bin").mkdir()
     for tool in TOOLS.split():
@@ -90,7 +90,7 @@ def make(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def prefix(make, tmp_path_factory) -> Path:
-    """Where the measured side is installed, for both MPIs."""
+    """The folder of the measured side, installed for both MPIs."""
     prefix = tmp_path_factory.mktemp("prefix")
     result = make("MPICC=mpicc.openmpi mpicc.mpich", f"PREFIX={prefix}")
     assert result.returncode == 0, result.stderr
@@ -150,9 +150,9 @@ def test_an_old_cmake_is_told_in_a_sentence(make, tmp_path):
     [("openmpi", "libopenmpi-dev openmpi-bin"), ("mpich", "libmpich-dev mpich")],
 )
 def test_a_bare_debian_with_compiler_cmake_and_one_mpi_suffices(tmp_path, perfield_cli, name, packages):
-    """No Python, no network, another user than root."""
+    """The program runs without Python, without network and not as root."""
     if os.geteuid() != 0 or shutil.which("debootstrap") is None:
-        pytest.skip("needs root and debootstrap, to make a Debian of its own")
+        pytest.skip("needs root and debootstrap to make a fresh Debian")
     root = tmp_path / "root"
     fill = """
         debootstrap --variant=minbase bookworm "$1" "$2"
@@ -166,7 +166,7 @@ def test_a_bare_debian_with_compiler_cmake_and_one_mpi_suffices(tmp_path, perfie
         check=False,
     )
     if made.returncode:
-        pytest.skip(f"no Debian could be made, perhaps for want of a network: {made.stderr[-500:]}")
+        pytest.skip(f"debootstrap failed, perhaps without a network: {made.stderr[-500:]}")
     assert not list((root / "usr/bin").glob("python3*"))
     home = root / "home/user"
     home.mkdir()
@@ -204,7 +204,7 @@ def test_a_bare_debian_with_compiler_cmake_and_one_mpi_suffices(tmp_path, perfie
 
 
 def mirror() -> str:
-    """The Debian mirror of this machine."""
+    """The Debian mirror that this machine uses."""
     words = ["apt-get", "indextargets", "--format", "$(REPO_URI)"]
     result = subprocess.run(words, capture_output=True, text=True, check=False)
     lines = [line for line in result.stdout.split() if "security" not in line]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield.attach in a Python adaptor: the rank's values as arrays that VTK takes for its own."""
+"""perfield.attach in a Python adaptor: VTK treats the rank's values as ordinary arrays."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ perfield.initialize()
 
 @pytest.fixture
 def adaptor(mpirun, bin_dir, tmp_path):
-    """adaptor(text, *before): runs a Python program under perfield-exec; what it printed as JSON, and the
-    run."""
+    """adaptor(text, *before): runs a Python program under perfield-exec; returns its JSON output and the run.
+
+    before : words in front of perfield-exec.
+    """
 
     def run(text: str, *before: str) -> tuple[object, perfield.run.Run]:
         (tmp_path / "adaptor.py").write_text(HEAD + text)
@@ -124,7 +126,7 @@ print(json.dumps([*alive, written, mappings()]))
 
 def test_filters_writers_and_rendering_take_them_for_ordinary_arrays(adaptor):
     if not shutil.which("xvfb-run"):
-        pytest.skip("xvfb-run is not installed, so nothing can be rendered here")
+        pytest.skip("xvfb-run is not installed, and rendering needs it")
     told, run = adaptor(
         """
 from vtkmodules.vtkFiltersGeneral import vtkClipDataSet
@@ -217,6 +219,6 @@ def test_arrays_of_one_number_leave_the_program_its_mappings():
     assert 0 < Path("/proc/self/maps").read_text().count("memfd:perfield") <= 16384
     assert {memoryview(array)[at] for array in arrays for at in (0, 99999, -1)} == {0.5}
     del arrays
-    again = perfield._bridge.Constant(2.5, 1 << 19)  # what was given back can be had anew
+    again = perfield._bridge.Constant(2.5, 1 << 19)  # reuses the released mappings
     assert Path("/proc/self/maps").read_text().count("memfd:perfield") == 64
     assert set(memoryview(again)[:: 1 << 12]) == {2.5}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A real solver, Devito, measured by settings alone: where it is installed for this Python."""
+"""A real solver, Devito, measured with settings only, if this Python has it."""
 
 from __future__ import annotations
 

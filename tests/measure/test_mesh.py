@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Meshes and fields from NumPy arrays of any layout."""
+"""Meshes and fields from NumPy arrays of any memory layout."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ for number in range(2):
 
 @pytest.fixture
 def described(measured_python):
-    """described(text, later=""): the run of a program that describes this, and its stderr."""
+    """described(description, later="pass"): runs a program with this code; returns its run and stderr.
+
+    later : code at the start of each step.
+    """
 
     def run(description: str, later: str = "pass", env=None):
         text = PROGRAM.replace("DESCRIPTION", description.strip())
@@ -32,7 +35,7 @@ def described(measured_python):
 
 
 def values(run, name: str, step: int = 0, block: int = 0) -> np.ndarray:
-    """A field as it was stored, x fastest."""
+    """The stored values of a field, x fastest."""
     return run.fields(0, step)[block, name].values
 
 

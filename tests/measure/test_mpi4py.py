@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The heat case in Python on both MPIs: messages, regions, mesh and field, and what can be drawn of them."""
+"""The heat case in Python on both MPIs: messages, regions, mesh, field and pictures."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ STEPS = 12
 
 @pytest.fixture
 def with_wheel(mpi, mpi4py_wheel) -> dict[str, str]:
-    """Variables that give a Python program PyPI's mpi4py with the MPI in turn."""
+    """Variables that make a Python program use PyPI's mpi4py with the current MPI."""
     return mpi4py_wheel[mpi.name]
 
 
 @pytest.fixture
 def heat(mpi, bin_dir, tmp_path, request):
-    """heat(*options, wheel=True): runs the heat case on three ranks; the Run, and what it printed."""
+    """heat(*options, wheel=True): runs the heat case on three ranks; returns the Run and the output."""
 
     def run(*options: str, wheel: bool = True):
         env = request.getfixturevalue("with_wheel") if wheel else {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Regions and steps of a Python program, and what the package loads for them."""
+"""Regions and steps of a Python program, and the modules that the package loads for them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ for number in range(3):
 
 
 def program(body: str, before: str = "") -> str:
-    """Three steps that do `body` each."""
+    """The text of a program with three steps that run `body`."""
     return before + STEPS.replace("BODY", body.strip().replace("\n", "\n    "))
 
 
@@ -124,7 +124,7 @@ assert list(g) == [] and said[-1] == 3
 h = numbers(); next(h); h.close()
 """
     run, _ = measured_python(program(body, before))
-    # Three resumptions of the first; one of the second and its end.
+    # The first generator resumes three times; the second resumes once and closes.
     assert count(run, "numbers") == [5, 5, 5] and count(run, "between") == [1, 1, 1]
     assert run.ends[0]["faults"] == {}
 

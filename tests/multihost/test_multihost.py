@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One program on four hosts, each with a machine of its own: what the topology picture shows of it.
+"""The topology picture of one program on four hosts with different machines.
 
-The hosts are namespaces of this machine, their machines are faked; everything else is real.
+The hosts are namespaces of this machine and their hardware is faked; everything else is real.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ MACHINE_OF = {
 
 
 def why_no_hosts() -> str:
-    """Why hosts cannot be made here; empty if they can."""
+    """Why this machine cannot make hosts; empty if it can."""
     if os.geteuid() != 0:
-        return "hosts are made of namespaces, which needs root"
+        return "making hosts of namespaces needs root"
     for tool in ("ip", "unshare", "nsenter", "mpirun"):
         if shutil.which(tool) is None:
             return f"{tool} is not installed"
@@ -53,7 +53,7 @@ def why_no_hosts() -> str:
 
 @pytest.fixture(scope="module")
 def run(bin_dir, build_c, tmp_path_factory):
-    """A run of 8 ranks, 2 on each of 4 hosts, each bound to a core of its own."""
+    """A run of 8 ranks, 2 on each of 4 hosts, each bound to its own core."""
     reason = why_no_hosts()
     if reason:
         pytest.skip(reason)

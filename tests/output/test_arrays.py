@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the pipelines are told of arrays: where they sit, their ranges over all steps, the box around all."""
+"""The description of arrays for the pipelines: points or cells, ranges over all steps, the box around all."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which images are drawn, by default and for names that the user gives."""
+"""The images drawn by default and for the user's names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from perfield.output.image_plan import plan_images, unknown_fields
 
 
 def layer(*names, **ranges):
-    """A layer with arrays of one component, range 0 to 1 unless given."""
+    """A layer with arrays of one component; the range is 0 to 1 by default."""
     about = {name: {"components": 1, "range": (0, 1)} for name in names}
     return {"arrays": about | {name: {"components": 1, "range": ends} for name, ends in ranges.items()}}
 
@@ -21,7 +21,7 @@ VECTOR = {"U": {"components": 3, "range": (0, 1)}}
 
 @pytest.fixture
 def description():
-    """pictures.json of 3 steps on one node."""
+    """The content of pictures.json for 3 steps on one node."""
     geometry = layer("rank", *VALUES, "sent_count_to_3", "T", "alpha_water")
     geometry["arrays"].update(VECTOR)
     return {

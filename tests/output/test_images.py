@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Images: what is on them, and what is said when they cannot be drawn."""
+"""Images: their content, and the messages if they cannot be drawn."""
 
 from __future__ import annotations
 

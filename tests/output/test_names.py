@@ -13,7 +13,7 @@ from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataReader
 import perfield
 import twin
 
-# What stands in the C source -> its fields begin with.
+# Name in the C source -> prefix of its fields.
 REGIONS = {
     "i flux": "i_flux",
     "i-flux": "i_flux_2",
@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
 
 @pytest.fixture(scope="module")
 def odd(build_c, mpirun, bin_dir, tmp_path_factory):
-    """The run directory of a program with these names, under a name of that kind itself."""
+    """The run directory of a program with these names; its path is just as odd."""
     folder = tmp_path_factory.mktemp("odd") / "größe & 'name'"
     folder.mkdir()
     program = build_c(PROGRAM.replace("NAMES", ", ".join(f'"{name}"' for name in REGIONS)), name="odd ü.c")
@@ -93,7 +93,7 @@ def test_info_shows_them_one_to_a_line(perfield_cli, odd):
 
 @pytest.fixture(scope="module")
 def rendered(perfield_cli, odd, tmp_path_factory):
-    """The pictures of that run, with images of three of its fields."""
+    """The pictures of that run, with images of three fields."""
     folder = tmp_path_factory.mktemp("pictures") / "bilder ü"
     fields = "_berstr_mung_time_s,region_rank_time_s,a_b_c__d__time_s"
     images = ["--images"] if shutil.which("Xvfb") and shutil.which("pvpython") else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pictures of a run on disk: what they hold, how large they are, and that the estimate knows it."""
+"""The pictures of a run on disk: their content, their size, and the estimate of the size."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from perfield.pictures.topology_picture import topology_scene
 
 
 def pictures_of(run, directory, steps=None, **options):
-    """The geometry pictures of a run, default steps."""
+    """The geometry pictures of a run, by default of the default steps."""
     geometry = GeometryOptions(pieces=choose_pieces(run), **options)
     return PictureSeries(run, steps or choose_steps(run), directory, geometry, None)
 
@@ -132,7 +132,7 @@ def test_bytes_are_told_in_units_for_people(number, text):
 
 
 def slowed(regions, seconds):
-    """A change_step that lets a rank spend seconds(rank, step) in the region of that id."""
+    """A change_step that makes a rank spend seconds(rank, step) in the regions with these ids."""
 
     def change(rank, step, entry):
         for row in entry["regions"]:
@@ -145,7 +145,7 @@ def slowed(regions, seconds):
 
 
 def regions_of(path, steps, change):
-    """The regions that pictures.json lists, of a run of 4 ranks with regions solve (1) and exchange (2)."""
+    """The order of regions in pictures.json, for a run of 4 ranks with regions solve (1) and exchange (2)."""
     twin.write_run(path / "run", ranks=4, steps=steps, change_step=change)
     run = perfield.open(path / "run")
     uneven = UnevenRegions(run)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A series of pictures on disk: whole files only, nothing written twice, times and ranges as given."""
+"""A series of pictures on disk: complete files, nothing written twice, times and values as given."""
 
 from __future__ import annotations
 

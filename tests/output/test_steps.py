@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which frames are written, and at which times they are shown."""
+"""The choice of frames to write, and the times at which ParaView shows them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from perfield.output.steps import StepsError, choose_steps, frame_times, slowest
 
 
 def run_of(tmp_path, steps, slowest=None):
-    """A run in which all steps take 1 s on both ranks, but one rank 9 s in the slowest."""
+    """A run of steps of 1 s on both ranks, except 9 s on one rank in the slowest step."""
     run = fake_run.FakeRun(tmp_path, ranks=2, steps=steps)
     for frame in run.frames():
         frame.values["step_time_s"] = np.array([1.0, 9.0 if frame.index == slowest else 1.0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What arrays are called in titles and legends."""
+"""Names of arrays in titles and legends."""
 
 from __future__ import annotations
 

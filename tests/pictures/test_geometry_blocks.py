@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Blocks that a program described, as VTK datasets."""
+"""VTK datasets made of a program's mesh blocks."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_field_of_another_length_is_told_with_both_numbers():
 
 
 def wrong_blocks():
-    """(block, words of the message)."""
+    """Faulty blocks, each with words of its message."""
     hexahedra = fake_run.cube(0, "unstructured", cells=1)
     one_based = fake_run.cube(0, "unstructured", cells=1)
     one_based.connectivity = one_based.connectivity + 1

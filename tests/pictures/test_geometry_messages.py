@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Messages on the mesh: lines between pieces, and what every rank exchanges with a chosen one."""
+"""Messages on the mesh: lines between pieces, and each rank's exchange with a focus rank."""
 
 from __future__ import annotations
 

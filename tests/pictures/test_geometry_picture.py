@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The geometry picture: values of a frame on the blocks of all ranks."""
+"""The geometry picture: a frame's values on the blocks of all ranks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def blocks_of(picture):
 
 
 def point_values(dataset, name):
-    """The values of a point array, as NumPy sees them."""
+    """The values of a point array as a NumPy array."""
     return vtk_to_numpy(dataset.GetPointData().GetArray(name))
 
 
@@ -121,7 +121,7 @@ def test_own_fields_get_names_that_expressions_take_and_keep_what_they_are_calle
         run.own_fields[0] = run.own_fields.get(0, {}) | {
             (0, name): fake_run.FakeField(np.full(8, float(number)))
         }
-    for frame in run.frames():  # also when the arrays of the first frame are used again
+    for frame in run.frames():  # the second frame shares arrays with the first
         block = geometry(run, frame).GetBlock(0)
         values = {name: point_values(block, name)[0] for name in own_fields(block)}
         assert values == {"U__m_s_": 0, "alpha_water_2": 1, "alpha_water": 2, "own_rank": 3}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where meshes come from: stored in the run, a parallel VTK file, an OpenFOAM case."""
+"""Sources of meshes: the run itself, a parallel VTK file, an OpenFOAM case."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ FOAM = 'FoamFile {{ version 2.0; format ascii; class {kind}; location "{place}";
 
 
 def write_foam(path, kind, text):
-    """One OpenFOAM file in ASCII."""
+    """Writes one OpenFOAM file in ASCII."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(FOAM.format(kind=kind, place=path.parent.name, name=path.name) + text)
 
 
 def write_case(case, ranks=2, times=("0", "0.5", "1")):
-    """A decomposed case: processor r is one hexahedron at x = r, with cell field p = 10 * rank + time."""
+    """Writes a decomposed case: processor r is one hexahedron at x = r, with cell field p = 10 * r + time."""
     write_foam(
         case / "system/controlDict", "dictionary", "startTime 0; endTime 1; deltaT 0.5; writeInterval 1;\n"
     )
@@ -44,7 +44,7 @@ def write_case(case, ranks=2, times=("0", "0.5", "1")):
 
 
 def write_pvtu(tmp_path, ranks):
-    """A parallel file whose piece r is the cube of rank r, with the point field T = r."""
+    """Writes a parallel file whose piece r is the cube of rank r, with the point field T = r."""
     series = Series(tmp_path, "pieces")
     for rank in range(ranks):
         dataset = dataset_of(fake_run.cube(rank, "unstructured"))

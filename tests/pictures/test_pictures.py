@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pictures' names are found where they are promised, and VTK is loaded no earlier than needed."""
+"""perfield.pictures has all its names, and it loads VTK only when needed."""
 
 from __future__ import annotations
 

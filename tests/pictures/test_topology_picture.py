@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The datasets of the topology picture: which cells there are, where lines run, what values they carry."""
+"""The datasets of the topology picture: their cells, lines and values."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def texts(dataset, name: str) -> list[str]:
 
 
 def corners(dataset) -> np.ndarray:
-    """(n_cells, corners per cell, 3), through the cells' own numbering."""
+    """The points of each cell in order, (n_cells, corners per cell, 3)."""
     polygons = dataset.GetPolys() if dataset.GetNumberOfPolys() else dataset.GetLines()
     numbers = vtk_to_numpy(polygons.GetConnectivityArray())
     points = vtk_to_numpy(dataset.GetPoints().GetData())
@@ -132,7 +132,7 @@ def test_a_message_runs_from_the_bottom_of_the_sender_down_to_below_the_receiver
     np.testing.assert_allclose(lines[1, 0], [[13.5, 0, 0], [1.5, -4, 0]])
     np.testing.assert_allclose(lines[0, 2], [[1.5, 0, 0], [1.5, -4, 6]])
     np.testing.assert_allclose(lines[2, 0], [[1.5, 0, 6], [1.5, -4, 0]])
-    np.testing.assert_allclose(lines[1, 1], [[13.5, 0, 0], [13.5, -4, 0]], err_msg="to oneself: an upright")
+    np.testing.assert_allclose(lines[1, 1], [[13.5, 0, 0], [13.5, -4, 0]], err_msg="to oneself: vertical")
     inside = dict(zip(lines, column(picture, "inside_node").tolist()))
     assert inside == {(0, 1): 1, (0, 2): 0, (1, 0): 1, (1, 1): 1, (2, 0): 0}
 
@@ -236,13 +236,13 @@ def test_datasets_outlive_the_arrays_that_they_were_made_of_and_survive_a_file(t
     messages = [(i, (i + 1) % 24, "isend", 1, i, 0, i) for i in range(24)]
     dataset = getattr(topology(run, fake_frame(24, messages)), layer)
     gc.collect()
-    junk = [np.full(400, 10**6, np.int32) for _ in range(200)]  # would land in memory that was given back
+    junk = [np.full(400, 10**6, np.int32) for _ in range(200)]  # overwrites freed memory
     writer, reader = vtkXMLPolyDataWriter(), vtkXMLPolyDataReader()
     vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)
     for step in (writer, reader):
         step.SetFileName(str(tmp_path / "layer.vtp"))
     writer.SetInputData(dataset)
-    writer.SetDataModeToBinary()  # as perfield writes: see output/series.py
+    writer.SetDataModeToBinary()  # as in output/series.py
     assert writer.Write() == 1
     reader.Update()
     np.testing.assert_array_equal(corners(reader.GetOutput()), corners(dataset))

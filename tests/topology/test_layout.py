@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of the topology picture, compared with pictures that were drawn by hand, cell by cell."""
+"""The table of the topology picture, compared cell by cell with pictures drawn by hand."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def rows_of(drawing: str) -> list[tuple]:
 
 
 def placed(machine, *places: tuple[str, str]):
-    """The placement of ranks on (host, cpuset), all on like machines."""
+    """The placement of ranks on (host, cpuset), all on equal machines."""
     if isinstance(machine, str):
         machine = read_machine(MACHINES / f"{machine}.xml")
     ranks = [{"host": host, "boot_id": "b", "cpuset": cpuset} for host, cpuset in places]
@@ -217,7 +217,7 @@ def test_a_smaller_machine_keeps_the_size_of_a_pu_and_the_rows_of_the_others():
     ranks = [{"host": host, "boot_id": "b", "cpuset": "0"} for host in ("a", "b", "c")]
     big = read_machine(MACHINES / "two-packages-2-l3-2-cores-2-pus.xml")
     small = read_machine(MACHINES / "two-packages-4-cores.xml")
-    cells = layout(place(ranks, {"a": big, "b": small}))  # nothing is known of c
+    cells = layout(place(ranks, {"a": big, "b": small}))  # the machine of c is unknown
     pus = cells.level == LEVELS.index("pu")
     assert cells.width[pus].tolist() == [1.5, 1.5, 1.5]
     assert cells.y[pus].tolist() == [3, 3, 3]

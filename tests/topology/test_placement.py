@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks are found on their nodes, and told by number only where they are inside one part."""
+"""Each rank is found on its node, and has a part's number only if it is inside that part."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_pus_that_the_machine_does_not_have_are_told_and_the_rank_is_not_bound()
     placement = place(ranks_on(("n", "40-41"), ("n", "3,77")), {"n": TWO_PACKAGES})
     assert list(zip(placement.first, placement.last)) == [(0, 16), (3, 4)]
     assert len(placement.notes) == 1
-    assert "bound to PUs 40, 41, which their machine does not have" in placement.notes[0]
+    assert "bound to PUs 40, 41, but their machine does not have these" in placement.notes[0]
 
 
 def test_a_cpuset_that_cannot_be_read_is_told_and_the_rank_is_not_bound():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""hwloc's XML of versions 1, 2 and 3 becomes the same machine; what is none is refused in a sentence."""
+"""XML of hwloc 1, 2 and 3 gives the same machine; other files are refused with a clear sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REAL_MACHINES = Path(__file__).resolve().parents[2] / "../shared/machines"
 
 
 def wrapped(tmp_path: Path, inside: str) -> Path:
-    """A file with the given objects inside a machine."""
+    """Writes a file with the given objects inside a machine."""
     path = tmp_path / "machine.xml"
     path.write_text(f'<topology version="2.0"><object type="Machine">{inside}</object></topology>')
     return path
@@ -101,7 +101,7 @@ def test_what_is_no_machine_is_refused_in_a_sentence_that_names_the_file(tmp_pat
 
 def test_an_unreadable_machine_is_told_and_the_others_are_read(tmp_path):
     (tmp_path / "bad.xml").write_text("<")
-    (tmp_path / ".n3.xml").write_text("<topology>")  # as while it is being written
+    (tmp_path / ".n3.xml").write_text("<topology>")  # an unfinished file
     for name in ("n1", "n2"):
         (tmp_path / f"{name}.xml").write_text((MACHINES / "two-packages-4-cores.xml").read_text())
     machines, notes = read_machines(tmp_path)
