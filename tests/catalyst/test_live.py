@@ -39,7 +39,7 @@ print(json.dumps(sorted(seen)))
 """
 
 
-def test_a_waiting_paraview_is_given_both_channels_as_they_change(in_process, program, tmp_path):
+def test_waiting_paraview_sees_both_channels_change(in_process, program, tmp_path):
     with socket.socket() as listening:
         listening.bind(("localhost", 0))
         port = listening.getsockname()[1]

@@ -12,7 +12,7 @@ import pytest
 pytestmark = pytest.mark.skipif(shutil.which("scorep") is None, reason="scorep is not on PATH")
 
 
-def test_a_program_of_score_p_has_the_same_arrays_inside_and_afterwards(
+def test_score_p_program_arrays_are_equal_inside_and_afterwards(
     in_process, perfield_flags, program_text, tmp_path
 ):
     (tmp_path / "program.c").write_text(program_text)

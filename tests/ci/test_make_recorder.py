@@ -112,7 +112,7 @@ def test_headers_and_files_for_builds_are_installed(prefix):
     assert folder == (prefix / "include").resolve()
 
 
-def test_a_program_is_measured_by_it_and_drawn_by_the_installed_perfield(prefix, mpi, perfield_cli, tmp_path):
+def test_recorder_measures_and_installed_perfield_draws(prefix, mpi, perfield_cli, tmp_path):
     (tmp_path / "solver.c").write_text(PROGRAM)
     compile_it = [mpi.cc, "solver.c", f"-I{prefix}/include", "-o", "solver"]
     subprocess.run(compile_it, cwd=tmp_path, check=True)
@@ -130,13 +130,13 @@ def test_a_program_is_measured_by_it_and_drawn_by_the_installed_perfield(prefix,
         (["PREFIX=here"], "PREFIX is 'here', expected a whole path"),
     ],
 )
-def test_what_cannot_be_is_told_in_a_sentence(make, words, sentence):
+def test_impossible_settings_are_refused_with_a_reason(make, words, sentence):
     result = make(*words)
     assert result.returncode == 2
     assert f"perfield: {sentence}" in result.stderr
 
 
-def test_an_old_cmake_is_told_in_a_sentence(make, tmp_path):
+def test_old_cmake_is_refused_with_a_reason(make, tmp_path):
     (tmp_path / "cmake").write_text("#!/bin/sh\necho cmake version 3.16.3\n")
     (tmp_path / "cmake").chmod(0o755)
     result = make(f"PATH={tmp_path}:/bin:/usr/bin")
@@ -149,7 +149,7 @@ def test_an_old_cmake_is_told_in_a_sentence(make, tmp_path):
     ("name", "packages"),
     [("openmpi", "libopenmpi-dev openmpi-bin"), ("mpich", "libmpich-dev mpich")],
 )
-def test_a_bare_debian_with_compiler_cmake_and_one_mpi_suffices(tmp_path, perfield_cli, name, packages):
+def test_bare_debian_with_one_mpi_builds_the_recorder(tmp_path, perfield_cli, name, packages):
     """The program runs without Python, without network and not as root."""
     if os.geteuid() != 0 or shutil.which("debootstrap") is None:
         pytest.skip("needs root and debootstrap to make a fresh Debian")

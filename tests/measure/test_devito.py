@@ -22,9 +22,7 @@ SETTINGS = {
 
 
 @pytest.mark.skipif(importlib.util.find_spec("devito") is None, reason="devito is not installed")
-def test_an_unchanged_solver_shows_steps_functions_and_the_messages_of_its_compiled_code(
-    mpirun, bin_dir, tmp_path
-):
+def test_unchanged_devito_solver_is_measured(mpirun, bin_dir, tmp_path):
     program = [sys.executable, WAVE, "--steps", 5, "--points", 60]
     result = mpirun(2, bin_dir / "perfield-exec", *program, env=SETTINGS, cwd=tmp_path, timeout=200)
     assert result.returncode == 0, result.stderr

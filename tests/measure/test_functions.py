@@ -133,7 +133,7 @@ def counts(run) -> list[dict[str, float]]:
     ]
 
 
-def test_functions_are_found_by_name_qualified_name_and_module(followed):
+def test_functions_are_selected_by_name_qualified_name_and_module(followed):
     run = followed(STEPS, "Solver.*,fails,program:numbers")
     each = {"Solver_create": 1, "Solver_advance": 1, "Solver_inner": 5, "fails": 1, "program_numbers": 6}
     assert counts(run) == [each] * 3
@@ -143,31 +143,31 @@ def test_functions_are_found_by_name_qualified_name_and_module(followed):
     assert all(region.file.endswith("program.py") for region in run.regions)
 
 
-def test_exceptions_generators_and_threads_leave_no_region_open(followed):
+def test_exceptions_generators_and_threads_close_their_regions(followed):
     run = followed(STEPS, "fail*,number*,inner,main")  # main starts before measuring and ends after it
     assert counts(run)[0] == {"inner": 5, "numbers": 6, "fails": 1}
     assert run.ends[0]["faults"] == {}
 
 
-def test_a_step_closes_when_the_function_is_left(followed):
+def test_step_closes_when_step_function_returns(followed):
     run = followed(PROGRAM.replace("END", "pass"), "inner", "Solver.advance")
     assert len(run) == 3
     # Calls after the first advance() belong to the second step.
     assert [frame["inner"] for frame in counts(run)] == [4, 5, 5]
 
 
-def test_the_star_alone_selects_no_function(followed):
+def test_star_alone_selects_no_python_function(followed):
     run = followed(STEPS, "*")
     assert [region.name for region in run.regions] == []
 
 
-def test_a_program_that_profiles_itself_still_runs(followed):
+def test_program_with_its_own_profiler_still_runs(followed):
     text = "import cProfile, pstats\nprofile = cProfile.Profile()\nprofile.enable()\n" + STEPS
     run = followed(text + "profile.disable()\nassert pstats.Stats(profile).total_calls > 30\n", "inner")
     assert run.state == "finished" and run.ends[0]["faults"] == {}
 
 
-def test_without_perfield_exec_nothing_is_loaded_at_the_start_of_python():
+def test_python_loads_nothing_without_perfield_exec():
     text = "import sys; print([name for name in sys.modules if 'perfield' in name])"
     result = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert result.stdout == "[]\n"

@@ -37,7 +37,7 @@ def heat(mpi, bin_dir, tmp_path, request):
 
 
 @pytest.mark.parametrize("wheel", [False, True], ids=["Debian", "wheel"])
-def test_the_heat_case_is_measured_whole(mpi, heat, wheel):
+def test_python_heat_case_is_fully_measured(mpi, heat, wheel):
     if mpi.name == "mpich" and not wheel:
         pytest.skip("Debian's mpi4py is built for Open MPI")
     run, printed = heat(wheel=wheel)
@@ -58,7 +58,7 @@ def test_the_heat_case_is_measured_whole(mpi, heat, wheel):
     assert hottest.shape == (9 * 16,) and hottest.max() > 0.9
 
 
-def test_both_pictures_can_be_made_of_it(mpi, heat):
+def test_python_heat_case_gives_both_pictures(mpi, heat):
     if mpi.name == "mpich":
         pytest.skip("the pictures do not depend on the MPI")
     pytest.importorskip("vtkmodules")
@@ -71,9 +71,7 @@ def test_both_pictures_can_be_made_of_it(mpi, heat):
     assert pictures.topology(run, frame).messages.GetNumberOfCells() == 4
 
 
-def test_an_interpreter_that_ends_without_finalizing_leaves_a_finished_run(
-    mpi, with_wheel, bin_dir, tmp_path
-):
+def test_interpreter_exit_without_finalize_finishes_the_run(mpi, with_wheel, bin_dir, tmp_path):
     text = "from mpi4py import MPI\nimport perfield\n"
     text += "perfield.initialize()\nperfield.step(0)\nraise SystemExit(3)\n"
     program = tmp_path / "program.py"

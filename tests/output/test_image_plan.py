@@ -45,7 +45,7 @@ def files(planned):
     return [name for image in planned for name in image["files"]]
 
 
-def test_by_default_partition_times_an_own_field_machine_messages_and_focus_are_drawn(description):
+def test_default_images(description):
     assert files(plan_images(description, None, [5])) == [
         "geometry_rank.png",
         "topology_rank.png",
@@ -65,13 +65,13 @@ def test_by_default_partition_times_an_own_field_machine_messages_and_focus_are_
     ]
 
 
-def test_nodes_are_drawn_where_there_are_several(description):
+def test_nodes_are_drawn_if_there_are_several(description):
     assert "topology_node_id.png" not in files(plan_images(description, None, [5]))
     description["layers"]["topology/machine"] = layer("topology_type", node_id=(0, 3))
     assert "topology_node_id.png" in files(plan_images(description, None, [5]))
 
 
-def test_who_sends_and_receives_is_drawn_once_and_bytes_in_each_step(description):
+def test_message_ends_are_drawn_once_and_bytes_each_step(description):
     drawn = files(plan_images(description, None, [0, 9]))
     messages = [name for name in drawn if name.startswith("messages_")]
     assert messages == [
@@ -82,14 +82,14 @@ def test_who_sends_and_receives_is_drawn_once_and_bytes_in_each_step(description
     ]
 
 
-def test_the_partition_is_drawn_once_for_each_mesh(description):
+def test_partition_is_drawn_once_per_mesh(description):
     for step, mesh in zip(description["steps"], (0, 1, 1)):
         step["mesh"] = mesh
     drawn = files(plan_images(description, ["rank"], [0, 5, 9]))
     assert drawn == ["geometry_rank_frame_000000.png", "geometry_rank_frame_000005.png", "topology_rank.png"]
 
 
-def test_fields_are_drawn_wherever_they_are_in_each_step_that_was_chosen(description):
+def test_chosen_fields_are_drawn_in_each_layer_and_step(description):
     assert files(plan_images(description, ["isend_count", "alpha.water", "U"], [0, 9])) == [
         "messages_isend_count_frame_000000.png",
         "messages_isend_count_frame_000009.png",
@@ -102,11 +102,11 @@ def test_fields_are_drawn_wherever_they_are_in_each_step_that_was_chosen(descrip
     ]
 
 
-def test_names_of_which_there_is_nothing_are_told(description):
+def test_unknown_fields_are_reported(description):
     assert unknown_fields(description, ["alpha.water", "alpha_water", "nonsense", "rank"]) == ["nonsense"]
 
 
-def test_without_a_mesh_only_the_machine_is_drawn(description):
+def test_only_machine_is_drawn_without_a_mesh(description):
     for name in ("geometry", "messages"):
         del description["layers"][name]
     planned = plan_images(description, None, [0])
