@@ -30,7 +30,7 @@ inline int64_t realtime_ns() noexcept {
 
 class Clock {
  public:
-  // choice: "auto", "tsc" or "monotonic". Takes the origin that ns() counts from.
+  // choice: "auto", "tsc" or "monotonic". ns() counts from this call.
   void start(const char* choice) noexcept;
 
   // Stamps are given, in so many ticks per second; `origin` is the one that ns() counts from.
@@ -43,11 +43,11 @@ class Clock {
     return monotonic_ns();
   }
 
-  // Compares the counter with CLOCK_MONOTONIC again; the longer the run, the better the rate.
-  // Called at each closing of a step.
+  // Compares the counter with CLOCK_MONOTONIC again; the longer the run, the better the rate. Runs
+  // each time a step closes.
   void calibrate() noexcept;
 
-  // A span of ticks in nanoseconds.
+  // Converts a span of ticks to nanoseconds.
   uint64_t span_ns(uint64_t ticks) const noexcept {
     return kind_ == Kind::monotonic ? ticks : uint64_t(double(ticks) * ns_per_tick_);
   }
