@@ -12,8 +12,8 @@ PYTHON := /usr/bin/python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-# NumPy, xarray and rich are Debian's, all built for one another; only elsewhere are they pip's.
-RUN_REQUIREMENTS := $(if $(PERFIELD_NO_PACKAGES),run)
+# NumPy, xarray, pandas, dask and rich are Debian's, all built for one another; elsewhere they are pip's.
+RUN_REQUIREMENTS := $(if $(PERFIELD_NO_PACKAGES),run cluster)
 
 # Nothing of the caller's Python may lead pip or the tests elsewhere.
 unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX PIP_REQUIRE_VIRTUALENV
@@ -50,7 +50,7 @@ $(PACKAGES):
 .venv/ready: pyproject.toml .ci/requirements.py | base-packages
 	@echo "perfield: preparing .venv"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv --system-site-packages .venv
-	@$(BIN)/python .ci/requirements.py build test $(RUN_REQUIREMENTS) > .venv/requirements.txt
+	@$(BIN)/python .ci/requirements.py build test export $(RUN_REQUIREMENTS) > .venv/requirements.txt
 	@$(PIP) install -r .venv/requirements.txt
 	@touch $@
 

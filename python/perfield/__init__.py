@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         values,
     )
     from perfield.measure.attach import attach
-    from perfield.run import Run
+    from perfield.run import RunDirectory
 
 __all__ = [
     "attach",
@@ -70,15 +70,15 @@ __all__ = [
 ]
 
 
-def open(path: str | PathLike[str]) -> Run:
+def open(path: str | PathLike[str]) -> RunDirectory:
     """Opens a run directory, finished, killed or still being written.
 
     path : the directory that holds run.json.
     Raises perfield.run.RunError, whose text says what was found instead of a run.
     """
-    from perfield.run import Run  # NumPy is loaded where it is needed
+    from perfield.run import RunDirectory  # NumPy is loaded where it is needed
 
-    return Run(path)
+    return RunDirectory(path)
 
 
 def __getattr__(name: str) -> object:

@@ -64,7 +64,7 @@ def test_every_field_of_a_frame_is_documented(tmp_path):
     run = perfield.open(twin.write_run(tmp_path / "run", regions=("rank", "Überall 1")))
     own_name = {
         name: r.name
-        for r in run.regions
+        for r in run.known_regions
         for name in fields.region_fields(r.field) + fields.inside_fields(r.field)
     }
     for name in run.frame(0).values:

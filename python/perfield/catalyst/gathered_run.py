@@ -8,7 +8,7 @@ called and filled alike in process and out of process.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -65,12 +65,20 @@ class News:
 
 
 class GatheredRun:
-    """The pieces of some ranks of a run in its newest step; see `perfield.run.Run` for what it answers."""
+    """The pieces of some ranks of a run in its newest step: a `perfield.run.Run` of one frame.
+
+    Of `rank_entries` it knows the names of sources and counters.
+    """
+
+    state = "running"
 
     def __init__(self, path: Path, sources: Sequence[Iterable[str]], counters: Sequence[Iterable[str]]):
         self.path = path
         self.info = read_info(path)
-        self.n_ranks = len(sources)
+        self.rank_entries: list[dict[str, Any] | None] = [
+            {"sources": list(of_rank), "counters": list(counted)}
+            for of_rank, counted in zip(sources, counters)
+        ]
         self._sources = Sources(sources)
         self._counters = Counters(counters)
         self._known = News()
@@ -111,7 +119,12 @@ class GatheredRun:
         return changed
 
     @property
-    def regions(self) -> list[Region]:
+    def n_ranks(self) -> int:
+        """Number of ranks of the program."""
+        return len(self.rank_entries)
+
+    @property
+    def known_regions(self) -> list[Region]:
         """All regions that any rank of the program defined so far."""
         return list(self._table.regions)
 
@@ -128,6 +141,10 @@ class GatheredRun:
         if self._frame is None or number not in (0, -1):
             raise IndexError(f"frame {number} was asked for, but only the newest one is here")
         return self._frame
+
+    def frames(self) -> Iterator[Frame]:
+        """The newest step, if there is one."""
+        return iter([] if self._frame is None else [self._frame])
 
     def mesh(self, rank: int, version: int) -> list[Block]:
         """The blocks of a rank's piece, by number."""

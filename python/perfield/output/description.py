@@ -5,25 +5,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perfield.output.arrays import Arrays
 from perfield.output.titles import region_titles, title
 
+if TYPE_CHECKING:
+    from perfield.run import Frame, Run
+
 FAMILIAR = ("temperature", "t", "p", "pressure", "alpha")  # starts of fields that people look at first
 
 
 def describe(
-    run: Any, uneven: UnevenRegions, arrays: Mapping[str, Arrays], own: Mapping[str, str]
+    run: Run, uneven: UnevenRegions, arrays: Mapping[str, Arrays], own: Mapping[str, str]
 ) -> dict[str, Any]:
     """The part of pictures.json that is about the whole run.
 
     uneven : has noted the frames written. arrays : what was written, by layer: "geometry", "messages",
     "topology/machine", ... own : array -> name of an own field of the simulation.
     """
-    titles = region_titles(run.regions)
+    titles = region_titles(run.known_regions)
     layers: dict[str, Any] = {}
     for layer, noted in arrays.items():
         described = noted.description()
@@ -47,10 +50,10 @@ class UnevenRegions:
     little about the others.
     """
 
-    def __init__(self, run: Any) -> None:
-        self._lost: dict[str, list[float]] = {region.field: [] for region in run.regions}
+    def __init__(self, run: Run) -> None:
+        self._lost: dict[str, list[float]] = {region.field: [] for region in run.known_regions}
 
-    def note(self, frame: Any) -> None:
+    def note(self, frame: Frame) -> None:
         """Takes the self times of a frame into account."""
         for name, seconds in self._lost.items():
             times = frame.values.get(f"{name}_self_time_s", np.zeros(0))
@@ -67,7 +70,7 @@ def _without_worst(seconds: Sequence[float]) -> float:
     return sum(sorted(seconds)[: max(len(seconds) - 1, 1)])
 
 
-def step_title(frame: Any, number: int, time: float | None) -> str:
+def step_title(frame: Frame, number: int, time: float | None) -> str:
     """Which step a frame is, by the program's own number, with the frame's (its place in the run) if that is
     another one. time : the program's, None if it gave none.
     """

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from perfield.run import Frame, Run
 
 DEFAULT_FRAMES = 20
 
@@ -15,7 +18,7 @@ class StepsError(ValueError):
     """The steps asked for cannot be shown; the text says which there are."""
 
 
-def choose_steps(run: Any, wanted: str | None = None, limit: int = DEFAULT_FRAMES) -> list[int]:
+def choose_steps(run: Run, wanted: str | None = None, limit: int = DEFAULT_FRAMES) -> list[int]:
     """Numbers of the frames to write (places in the run), rising, each once.
 
     wanted : None: at most `limit` frames, the first, the last and the slowest among them, the others evenly
@@ -51,13 +54,13 @@ def choose_steps(run: Any, wanted: str | None = None, limit: int = DEFAULT_FRAME
     return sorted(chosen)
 
 
-def slowest_step(run: Any) -> int:
+def slowest_step(run: Run) -> int:
     """Number of the frame in which some rank took longest."""
     longest = [np.nanmax(np.append(frame.values["step_time_s"], -1.0)) for frame in run.frames()]
     return int(np.argmax(longest))
 
 
-def frame_times(frames: Iterable[Any]) -> tuple[list[float], str]:
+def frame_times(frames: Iterable[Frame]) -> tuple[list[float], str]:
     """Times at which frames are shown, and what they are.
 
     Returns the program's own times and "time" if they are known and rise; else the indices of their steps

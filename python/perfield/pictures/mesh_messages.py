@@ -8,7 +8,7 @@ what its rank exchanges with them.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from vtkmodules.util.numpy_support import numpy_to_vtk
@@ -17,12 +17,15 @@ from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
 
 from perfield.pictures.lines import calls_of, joined, pairs_of, unknown_of
 
+if TYPE_CHECKING:
+    from perfield.run import Frame
+
 POINTS_PER_LINE = 13
 BEND = 0.12  # how far a line leaves the straight way, in parts of its length
 LOOP = 0.15  # radius of a message to oneself, in parts of the piece's diagonal; a stub is as long
 
 
-def message_lines(frame: Any, centres: np.ndarray, sizes: np.ndarray) -> vtkPolyData:
+def message_lines(frame: Frame, centres: np.ndarray, sizes: np.ndarray) -> vtkPolyData:
     """One bent line from the centre of the sender's piece to that of the receiver's.
 
     centres : (n_ranks, 3), NaN where a rank has no mesh: its messages are left out; sizes : (n_ranks,)
@@ -53,7 +56,7 @@ def message_lines(frame: Any, centres: np.ndarray, sizes: np.ndarray) -> vtkPoly
     return lines
 
 
-def focus_values(frame: Any, focus: Iterable[int], n_ranks: int) -> dict[str, np.ndarray]:
+def focus_values(frame: Frame, focus: Iterable[int], n_ranks: int) -> dict[str, np.ndarray]:
     """What every rank exchanges with each rank f of `focus`: (n_ranks,) float64 each, NaN where nothing.
 
     `<call>_count_to_<f>`, `<call>_bytes_to_<f>`: what this rank sent to f; `..._from_<f>`: what f sent to it.

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run as an xarray Dataset: `run.steps`, or `xr.open_dataset("perfield-run", engine="perfield")`.
+
+Dimensions are step, rank and region. Opening reads no step: an array reads the entries of the steps that are
+asked of it, and those alone. So a run that is larger than memory can be reduced chunk by chunk, by dask's
+threads or by the workers of a cluster that see the run directory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+from xarray.backends import BackendArray, BackendEntrypoint
+from xarray.core import indexing
+
+from perfield.run.dataframes import placement
+from perfield.run.errors import RunError
+from perfield.run.fields import Field, description, inside_fields, region_fields
+from perfield.run.run import RunDirectory
+from perfield.run.snapshot import Snapshot
+
+_STEP, _RANK, _REGION = "step", "rank", "region"
+
+
+class PerfieldBackend(BackendEntrypoint):
+    """Opens run directories for `xarray.open_dataset`."""
+
+    description = "Open run directories of perfield: what each rank measured in each step"
+    url = ""
+    open_dataset_parameters = ("filename_or_obj", "drop_variables")
+
+    def open_dataset(
+        self,
+        filename_or_obj: str | PathLike[str] | RunDirectory,
+        *,
+        drop_variables: str | Iterable[str] | None = None,
+    ) -> xr.Dataset:
+        """The Dataset of a run; `perfield.run.RunDirectory.steps` says what it holds.
+
+        filename_or_obj : the directory that holds run.json, or an open run.
+        Raises RunError, whose text says what was found instead of a run.
+        """
+        if isinstance(filename_or_obj, RunDirectory):
+            run = filename_or_obj
+        elif isinstance(filename_or_obj, (str, PathLike)):
+            run = RunDirectory(filename_or_obj)
+        else:
+            raise RunError(
+                f"a {type(filename_or_obj).__name__} was given to engine='perfield', which opens run "
+                "directories only; give the path of the directory that perfield made, by default perfield-run."
+            )
+        dropped = [drop_variables] if isinstance(drop_variables, str) else list(drop_variables or ())
+        return _dataset(Snapshot(run)).drop_vars(dropped, errors="ignore")
+
+    def guess_can_open(self, filename_or_obj: object) -> bool:
+        """Whether this is a directory with a run.json, or an open run."""
+        if isinstance(filename_or_obj, (str, PathLike)):
+            return (Path(filename_or_obj) / "run.json").is_file()
+        return isinstance(filename_or_obj, RunDirectory)
+
+
+def open_steps(run: RunDirectory) -> xr.Dataset:
+    """The Dataset of a run as it is known now: what is read from its steps is in dask chunks over steps."""
+    from dask.base import tokenize
+
+    opened = PerfieldBackend().open_dataset(run)
+    token = tokenize(str(run.path.absolute()), sorted(run.until.items()))  # a run that grew has other chunks
+    chunked = {
+        name: variable.chunk(variable.encoding["preferred_chunks"], name=f"perfield-{name}-{token}")
+        for name, variable in opened.variables.items()
+        if "preferred_chunks" in variable.encoding
+    }
+    return opened.assign(chunked)
+
+
+class _StepArray(BackendArray):
+    """One variable of the Dataset, read when it is indexed.
+
+    fields : names of fields as in Frame.values, one for each region; a single one without dimension region;
+    None for what a step has of its own (`name`).
+    """
+
+    def __init__(self, snapshot: Snapshot, name: str, fields: list[str] | None, dtype: type, shape: tuple):
+        self.snapshot, self.name, self.fields = snapshot, name, fields
+        self.shape, self.dtype = shape, np.dtype(dtype)
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> np.ndarray:
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
+
+    def _read(self, key: tuple[int | slice | np.ndarray, ...]) -> np.ndarray:
+        positions = np.atleast_1d(np.arange(self.shape[0])[key[0]])
+        if self.fields is None:
+            values = self.snapshot.told(positions, self.name).astype(self.dtype)
+        else:
+            wanted = np.array(self.fields, dtype=object)[key[2] if len(key) > 2 else 0]
+            found = self.snapshot.fields(positions, list(np.atleast_1d(wanted)))
+            if isinstance(wanted, str):
+                values = found[wanted]
+            else:
+                shape = len(positions), self.shape[1], len(wanted)
+                values = (
+                    np.stack([found[name] for name in wanted], axis=-1) if len(wanted) else np.zeros(shape)
+                )
+            values = values[:, key[1]]
+        return values[0] if isinstance(key[0], (int, np.integer)) else values
+
+
+def _dataset(snapshot: Snapshot) -> xr.Dataset:
+    run = snapshot.run
+    n_steps, n_ranks = len(run), run.n_ranks
+    names = list(run.no_frame.values)
+    own_name = {region.field: region.name for region in run.known_regions}
+    stems = list(own_name)
+    preferred = {_STEP: snapshot.steps_per_chunk}
+
+    def lazy(name: str, fields: list[str] | None, dims: tuple[str, ...], about: dict, dtype: type = float):
+        sizes = {_STEP: n_steps, _RANK: n_ranks, _REGION: len(stems)}
+        shape = tuple(sizes[dim] for dim in dims)
+        array = indexing.LazilyIndexedArray(_StepArray(snapshot, name, fields, dtype, shape))
+        return xr.Variable(dims, array, about, {"preferred_chunks": preferred})
+
+    variables = {}
+    of_regions = _fields_of_regions(run, names, stems)
+    taken = {_RANK, *(name for names in of_regions.values() for name in names)}
+    for name in names:
+        if name not in taken:
+            variables[name] = lazy(name, [name], (_STEP, _RANK), _attributes(description(name)))
+    for suffix, names in of_regions.items():
+        field = description(f"region{suffix}", "region")
+        variables[f"region{suffix}"] = lazy(
+            suffix, names, (_STEP, _RANK, _REGION), _attributes(field) | {"long_name": _of_any_region(field)}
+        )
+
+    coordinates = {
+        _STEP: (_STEP, run.step_indexes, {"long_name": "number of the step's closing, from 0"}),
+        _RANK: (_RANK, np.arange(n_ranks), {"long_name": "rank in MPI_COMM_WORLD"}),
+        _REGION: (_REGION, np.array(stems, dtype=str), {"long_name": "what the region's fields begin with"}),
+        "region_name": (_REGION, np.array(list(own_name.values()), dtype=str)),
+        "partial": (_STEP, run.partial, {"long_name": "whether some rank may still deliver this step"}),
+    }
+    for name, dtype, meaning in _OF_STEP:
+        coordinates[name] = lazy(name, None, (_STEP,), {"long_name": meaning}, dtype)
+    for name, column in placement(run).items():
+        values = column.to_numpy(dtype=str if name == "host" else None)
+        coordinates[name] = (_RANK, values, {"long_name": _PLACES[name]})
+    return xr.Dataset(variables, coordinates, {"run": str(run.path), "state": run.state})
+
+
+_OF_STEP = (
+    ("label", np.int64, "the program's own number of the step, from the lowest rank"),
+    ("time", np.float64, "the program's own time, from the lowest rank; NaN if it gave none"),
+    ("span", np.int64, "steps that are added up"),
+)
+_PLACES = {
+    "host": "host on which the rank ran",
+    "node": "number of the node on which the rank ran",
+    "package": "package (socket) on which the rank ran; NaN where it was bound to several",
+    "core": "core on which the rank ran; NaN where it was bound to several",
+}
+
+
+def _fields_of_regions(run: RunDirectory, names: list[str], stems: list[str]) -> dict[str, list[str]]:
+    """By suffix ("_time_s"), the names of the field of each region; only suffixes that the run has."""
+    known = set(names)
+    fields = [*region_fields("region"), *inside_fields("region")]
+    suffixes = [*(field.removeprefix("region") for field in fields), *run.counters.suffixes]
+    of_all = {suffix: [stem + suffix for stem in stems] for suffix in suffixes}
+    always = len(region_fields("region"))
+    return {
+        suffix: of_stems
+        for number, (suffix, of_stems) in enumerate(of_all.items())
+        if number < always or not known.isdisjoint(of_stems)
+    }
+
+
+def _attributes(field: Field) -> dict[str, str]:
+    about = {"units": field.unit, "long_name": field.meaning, "source": field.source}
+    return about | ({"direction": field.direction} if field.direction else {})
+
+
+def _of_any_region(field: Field) -> str:
+    return field.meaning.removeprefix("region 'region': ")
