@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from perfield.run.mpi_values import UNKNOWN
+from perfield.run.frame import UNKNOWN
 from perfield.topology import Cells
 
 STUB = 0.3  # length of a stub in parts of comm_offset, and its distance from the cell's middle in widths

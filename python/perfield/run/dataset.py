@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from perfield.run.fields import description, inside_fields, region_fields
+from perfield.run.columns import read_columns
 
 if TYPE_CHECKING:
     from perfield.run.run import Run
@@ -32,37 +32,26 @@ def dataset(run: Run) -> xr.Dataset:
     steps are positions in `step`.
     """
     frames = list(run.frames())
-    stems = list(dict.fromkeys(region.field for region in run.regions))
-
-    def fields_of(stem: str) -> list[str]:
-        of_counters = (stem + suffix for suffix in run.counters.suffixes)
-        return [*region_fields(stem), *inside_fields(stem), *of_counters]
-
-    known = frames[0].values if frames else {}
-    kinds = list(zip(fields_of("region"), *map(fields_of, stems)))  # (variable, its field of each region)
-    own = {"rank", *(name for _, *of_stems in kinds for name in of_stems)}
-    names = [name for name in known if name not in own]
+    columns = run.columns
+    stems = columns.stems
     variables: dict[str, tuple] = {}
-    for name in names:
-        field = description(name)
+    for kind, field in columns.kinds.items():
+        if kind == "rank":
+            continue
         attributes = {"units": field.unit, "long_name": field.meaning, "source": field.source}
         if field.direction:
             attributes["better"] = field.direction
-        variables[name] = (("step", "rank"), np.stack([frame.values[name] for frame in frames]), attributes)
-    for kind, (variable, *of_stems) in enumerate(kinds):
-        if kind >= len(region_fields("region")) and known.keys().isdisjoint(of_stems):
-            continue
-        values = np.full((len(frames), run.n_ranks, len(stems)), np.nan)
-        for column, name in enumerate(of_stems):
-            for row, frame in enumerate(frames):
-                values[row, :, column] = frame.values[name]
-        attributes = {"units": description(variable, "region").unit}
-        variables[variable] = (("step", "rank", "region"), values, attributes)
-    for prefix, (attribute, columns) in _TABLES.items():
+        if "<region>" in kind:
+            values = read_columns(run, columns.of_regions(kind))
+            name = kind.replace("<region>", "region")
+            variables[name] = (("step", "rank", "region"), values.transpose(0, 2, 1), attributes)
+        else:
+            variables[kind] = (("step", "rank"), read_columns(run, [kind])[:, 0], attributes)
+    for prefix, (attribute, names) in _TABLES.items():
         tables = [getattr(frame, attribute) for frame in frames]
         steps = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
         variables[f"{prefix}_step"] = ((prefix,), steps)
-        for column in columns:
+        for column in names:
             values = np.concatenate([table[column] for table in tables]) if tables else np.zeros(0)
             attributes = {"units": _UNITS[column]} if column in _UNITS else {}
             variables[f"{prefix}_{column}"] = ((prefix,), values, attributes)

@@ -3,21 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.run.counter_values import Counters
+from perfield.run.columns import Columns, Places
 from perfield.run.directory import read_info, run_id_of, staged, why_empty
 from perfield.run.errors import RunError
-from perfield.run.fields import SENDING_CALLS
 from perfield.run.frame import Frame, build_frame
 from perfield.run.mesh import Block, FieldArray
 from perfield.run.regions import Region, RegionTable
-from perfield.run.sources import Sources
 from perfield.run.state import run_state
 from perfield.run.stored_meshes import StoredMeshes
 from perfield.run.streams import Streams, whole
@@ -68,9 +66,9 @@ class Run:
         return list(self._regions.regions)
 
     @property
-    def counters(self) -> Counters:
-        """The counters that ranks of the run had for its regions."""
-        return self._counters
+    def columns(self) -> Columns:
+        """The fields of the run, and what computes them; another one after `refresh`."""
+        return self._columns
 
     @property
     def damage(self) -> list[str]:
@@ -116,6 +114,21 @@ class Run:
         """All frames in turn; one at a time is in memory."""
         for number in range(len(self)):
             yield self.frame(number)
+
+    def places(self, frames: slice | Sequence[int] = slice(None)) -> Places:
+        """Where the step entries of frames lie, which are given by their positions.
+
+        Raises IndexError if the run has no such frame.
+        """
+        numbers = np.arange(len(self))[frames]
+        if self._is_whole:
+            rows = np.concatenate([self._kind_rows[kind] for kind in (_SETUP, _TEARDOWN)])
+            parts = [rows] * len(numbers)
+        else:
+            index = self._frame_index[numbers]
+            begins, ends = (np.searchsorted(self._step_index, index + n) for n in (0, 1))
+            parts = [self._step_rows[begin:end] for begin, end in zip(begins, ends)]
+        return self._streams.places_of(parts)
 
     @property
     def setup(self) -> Frame:
@@ -185,19 +198,20 @@ class Run:
         ]
         definitions = [(rank, body) for rank, body in definitions if rank < size]
         self._regions.update(definitions, size, streams.other_regions() or damaged)
-        self._calls = [
-            SENDING_CALLS[number] for number in sorted(streams.message_calls()) if number in SENDING_CALLS
-        ]
-        self._inside = streams.inside_kinds()
         names = list(self.groups)
         self._group = np.array([names.index(_group(r)) if r else -1 for r in self.ranks], dtype=np.int64)
-        self._counters = Counters([_counters(body) for body in self.ranks])
         self._has_ended = np.isin(np.arange(size), list(self.ends))
-        self._sources = Sources([self._sources_of(rank) for rank in range(size)])
+        self._columns = Columns(
+            [self._sources_of(rank) for rank in range(size)],
+            [_counters(body) for body in self.ranks],
+            streams.message_calls(),
+            streams.inside_kinds(),
+            self._regions,
+        )
 
     def _sources_of(self, rank: int) -> set[str]:
         bodies = (self.ranks[rank] or {}, self.ends.get(rank, {}))
-        return {name for body in bodies for name in body.get("sources") or ()}
+        return {str(name) for body in bodies for name in body.get("sources") or ()}
 
     @property
     def _is_whole(self) -> bool:  # its one frame is all of it
@@ -205,12 +219,9 @@ class Run:
         return some and self.state != "running" and not (self._last_index >= 0).any()
 
     def _build(self, kind: str, index: int, rows: np.ndarray) -> Frame:
-        streams = self._streams
-        parts = [(streams.places["rank"][here], tables) for here, tables in streams.steps(rows)]
-        partial = self._is_partial(index, streams.places["rank"][rows])
-        place = {"kind": kind, "index": index, "partial": partial}
-        facts = (self.n_ranks, self._regions, self._calls, self._sources, self._inside, self._counters)
-        return build_frame(place, parts, *facts)
+        ranks = self._streams.places["rank"][rows]
+        read = self._columns.read_tables(self._streams.places_of([rows]), self._columns.names)
+        return build_frame(kind, index, self._is_partial(index, ranks), ranks, self._columns, read)
 
     def _is_partial(self, index: int, ranks: np.ndarray) -> bool:
         """Whether a rank of a group that got here has neither this step, nor a later one, nor ended."""
