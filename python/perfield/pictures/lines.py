@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.run.mpi_values import UNKNOWN
+from perfield.run.frame import UNKNOWN
 from perfield.topology import Cells
 
 if TYPE_CHECKING:

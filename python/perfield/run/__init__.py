@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run directory as frames, as an xarray Dataset and as DataFrames: `perfield.open(path)` gives a RunDirectory.
+"""A run directory as frames, as an xarray Dataset and as DataFrames; `perfield.open(path)` opens it.
 
 Reads finished, killed and live runs, damaged ones included. Knows no meshes but as arrays, and no pictures.
 """

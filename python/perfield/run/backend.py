@@ -19,7 +19,6 @@ from xarray.core import indexing
 
 from perfield.run.dataframes import placement
 from perfield.run.errors import RunError
-from perfield.run.fields import Field, description, inside_fields, region_fields
 from perfield.run.run import RunDirectory
 from perfield.run.snapshot import Snapshot
 
@@ -51,7 +50,7 @@ class PerfieldBackend(BackendEntrypoint):
         else:
             raise RunError(
                 f"a {type(filename_or_obj).__name__} was given to engine='perfield', which opens run "
-                "directories only; give the path of the directory that perfield made, by default perfield-run."
+                "directories only; give the directory that perfield made, by default perfield-run."
             )
         dropped = [drop_variables] if isinstance(drop_variables, str) else list(drop_variables or ())
         return _dataset(Snapshot(run)).drop_vars(dropped, errors="ignore")
@@ -89,57 +88,52 @@ class _StepArray(BackendArray):
         self.shape, self.dtype = shape, np.dtype(dtype)
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> np.ndarray:
-        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
+        outer = indexing.IndexingSupport.OUTER
+        return indexing.explicit_indexing_adapter(key, self.shape, outer, self._read)
 
     def _read(self, key: tuple[int | slice | np.ndarray, ...]) -> np.ndarray:
         positions = np.atleast_1d(np.arange(self.shape[0])[key[0]])
         if self.fields is None:
             values = self.snapshot.told(positions, self.name).astype(self.dtype)
         else:
-            wanted = np.array(self.fields, dtype=object)[key[2] if len(key) > 2 else 0]
-            found = self.snapshot.fields(positions, list(np.atleast_1d(wanted)))
-            if isinstance(wanted, str):
-                values = found[wanted]
-            else:
-                shape = len(positions), self.shape[1], len(wanted)
-                values = (
-                    np.stack([found[name] for name in wanted], axis=-1) if len(wanted) else np.zeros(shape)
-                )
-            values = values[:, key[1]]
+            wanted = np.arange(len(self.fields))[key[2] if len(key) > 2 else 0]
+            names = [self.fields[number] for number in np.atleast_1d(wanted)]
+            values = self.snapshot.fields(positions, names)[:, :, key[1]]
+            values = values[:, 0] if wanted.ndim == 0 else np.moveaxis(values, 1, -1)
         return values[0] if isinstance(key[0], (int, np.integer)) else values
 
 
 def _dataset(snapshot: Snapshot) -> xr.Dataset:
     run = snapshot.run
-    n_steps, n_ranks = len(run), run.n_ranks
-    names = list(run.no_frame.values)
-    own_name = {region.field: region.name for region in run.known_regions}
-    stems = list(own_name)
+    columns = run.columns
+    sizes = {_STEP: len(run), _RANK: run.n_ranks, _REGION: len(columns.stems)}
     preferred = {_STEP: snapshot.steps_per_chunk}
 
     def lazy(name: str, fields: list[str] | None, dims: tuple[str, ...], about: dict, dtype: type = float):
-        sizes = {_STEP: n_steps, _RANK: n_ranks, _REGION: len(stems)}
-        shape = tuple(sizes[dim] for dim in dims)
-        array = indexing.LazilyIndexedArray(_StepArray(snapshot, name, fields, dtype, shape))
-        return xr.Variable(dims, array, about, {"preferred_chunks": preferred})
+        array = _StepArray(snapshot, name, fields, dtype, tuple(sizes[dim] for dim in dims))
+        return xr.Variable(dims, indexing.LazilyIndexedArray(array), about, {"preferred_chunks": preferred})
 
     variables = {}
-    of_regions = _fields_of_regions(run, names, stems)
-    taken = {_RANK, *(name for names in of_regions.values() for name in names)}
-    for name in names:
-        if name not in taken:
-            variables[name] = lazy(name, [name], (_STEP, _RANK), _attributes(description(name)))
-    for suffix, names in of_regions.items():
-        field = description(f"region{suffix}", "region")
-        variables[f"region{suffix}"] = lazy(
-            suffix, names, (_STEP, _RANK, _REGION), _attributes(field) | {"long_name": _of_any_region(field)}
-        )
+    for kind, field in columns.kinds.items():
+        about = {"units": field.unit, "long_name": field.meaning, "source": field.source}
+        about |= {"direction": field.direction} if field.direction else {}
+        if "<region>" in kind:
+            name = kind.replace("<region>", _REGION)
+            variables[name] = lazy(name, columns.of_regions(kind), (_STEP, _RANK, _REGION), about)
+        elif kind != _RANK:
+            variables[kind] = lazy(kind, [kind], (_STEP, _RANK), about)
 
+    own_name = {region.field: region.name for region in run.known_regions}
+    names = [own_name[stem] for stem in columns.stems]
     coordinates = {
         _STEP: (_STEP, run.step_indexes, {"long_name": "number of the step's closing, from 0"}),
-        _RANK: (_RANK, np.arange(n_ranks), {"long_name": "rank in MPI_COMM_WORLD"}),
-        _REGION: (_REGION, np.array(stems, dtype=str), {"long_name": "what the region's fields begin with"}),
-        "region_name": (_REGION, np.array(list(own_name.values()), dtype=str)),
+        _RANK: (_RANK, np.arange(run.n_ranks), {"long_name": "rank in MPI_COMM_WORLD"}),
+        _REGION: (
+            _REGION,
+            np.array(columns.stems, str),
+            {"long_name": "what the region's fields begin with"},
+        ),
+        "region_name": (_REGION, np.array(names, str), {"long_name": "the region's own name"}),
         "partial": (_STEP, run.partial, {"long_name": "whether some rank may still deliver this step"}),
     }
     for name, dtype, meaning in _OF_STEP:
@@ -161,26 +155,3 @@ _PLACES = {
     "package": "package (socket) on which the rank ran; NaN where it was bound to several",
     "core": "core on which the rank ran; NaN where it was bound to several",
 }
-
-
-def _fields_of_regions(run: RunDirectory, names: list[str], stems: list[str]) -> dict[str, list[str]]:
-    """By suffix ("_time_s"), the names of the field of each region; only suffixes that the run has."""
-    known = set(names)
-    fields = [*region_fields("region"), *inside_fields("region")]
-    suffixes = [*(field.removeprefix("region") for field in fields), *run.counters.suffixes]
-    of_all = {suffix: [stem + suffix for stem in stems] for suffix in suffixes}
-    always = len(region_fields("region"))
-    return {
-        suffix: of_stems
-        for number, (suffix, of_stems) in enumerate(of_all.items())
-        if number < always or not known.isdisjoint(of_stems)
-    }
-
-
-def _attributes(field: Field) -> dict[str, str]:
-    about = {"units": field.unit, "long_name": field.meaning, "source": field.source}
-    return about | ({"direction": field.direction} if field.direction else {})
-
-
-def _of_any_region(field: Field) -> str:
-    return field.meaning.removeprefix("region 'region': ")

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from perfield.run import tables
+from perfield.run.frame import MESSAGES, WAITS, call_names
 from perfield.run.snapshot import Snapshot
 from perfield.topology import place, read_machines
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def placement(run: RunDirectory) -> pd.DataFrame:
-    """Where each rank ran: host ("" if it never checked in), node (its number; -1), package and core (NaN where
-    the rank was bound to several, or the machine is not known)."""
+    """Where each rank ran: host and number of its node ("" and -1 if it never checked in), package and core
+    (NaN where it was bound to several, or the machine is not known)."""
     placed = place(run.rank_entries, read_machines(run.path / "machine")[0])
     hosts = [str((entry or {}).get("host") or "") for entry in run.rank_entries]
     columns = {
@@ -46,7 +47,7 @@ def regions(run: RunDirectory) -> pd.DataFrame:
 
 
 def rows_of_steps(run: RunDirectory, table: str, steps: Steps) -> pd.DataFrame | dd.DataFrame:
-    """A table of all ranks' entries, see `RunDirectory.messages`. table : "messages", "received" or "waits"."""
+    """Messages or waits of steps, see `RunDirectory.messages`. table : "messages", "received" or "waits"."""
     snapshot = Snapshot(run)
     if steps is not None:
         return _rows(_positions(run, steps), snapshot, table)
@@ -60,15 +61,15 @@ def rows_of_steps(run: RunDirectory, table: str, steps: Steps) -> pd.DataFrame |
 
 
 def _rows(positions: np.ndarray, snapshot: Snapshot, table: str) -> pd.DataFrame:
-    rows, steps = snapshot.rows(positions, table)
-    columns = {name: rows[name] for name in rows.dtype.names}
-    if "call" in columns:
-        columns["call"] = rows["call"].astype(object)
-    return pd.DataFrame({"step": steps, **columns})
+    rows = snapshot.rows(positions, table)
+    columns = {"step": snapshot.run.step_indexes[positions][rows["step"]]}
+    for name in (WAITS if table == "waits" else MESSAGES).names:
+        columns[name] = call_names(rows["call"]).astype(object) if name == "call" else rows[name]
+    return pd.DataFrame(columns)
 
 
 def _positions(run: RunDirectory, steps: int | slice | Sequence[int]) -> np.ndarray:
-    """Positions of frames by the indexes of their steps; raises KeyError, with a sentence, if one is not there."""
+    """Positions of frames by the indexes of their steps. Raises KeyError if one is not there."""
     known = pd.Index(run.step_indexes)
     if isinstance(steps, slice):
         return np.arange(len(run))[known.slice_indexer(steps.start, steps.stop, steps.step)]

@@ -4,21 +4,19 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
 import numpy as np
 
-from perfield.run.counter_values import Counters
+from perfield.run.columns import Columns, Places
 from perfield.run.directory import read_info, run_id_of, staged, why_empty
 from perfield.run.errors import RunError
-from perfield.run.fields import SENDING_CALLS
 from perfield.run.frame import Frame, build_frame
 from perfield.run.mesh import Block, FieldArray
 from perfield.run.regions import Region, RegionTable
-from perfield.run.sources import Sources
 from perfield.run.state import run_state
 from perfield.run.stored_meshes import StoredMeshes
 from perfield.run.streams import Streams, whole
@@ -35,11 +33,12 @@ _MOST_RANKS = 1 << 24  # a rank beyond it is a number gone wrong
 
 
 class RunDirectory:
-    """One execution of a program under perfield, read from its run directory; satisfies `perfield.run.Run`.
+    """One execution of a program under perfield, read from its run directory: a `perfield.run.Run`.
 
-    It shows what was written when it was opened or last refreshed, and pickles by its path. Frames are counted from 0; a run that
+    It shows what was written when it was opened or last refreshed. Frames are counted from 0; a run that
     measures one step in ten has a frame for each of those. A run that ended without closing a step has one
-    frame of all that it measured (kind "whole"). Reading a frame reads its own entries only.
+    frame of all that it measured (kind "whole"). Reading a frame reads its own entries only. An open run
+    pickles by its path.
     """
 
     def __init__(self, path: str | PathLike[str], until: Mapping[str, int] | None = None):
@@ -76,9 +75,9 @@ class RunDirectory:
         return list(self._regions.regions)
 
     @property
-    def counters(self) -> Counters:
-        """The counters that ranks of the run had for its regions."""
-        return self._counters
+    def columns(self) -> Columns:
+        """The fields of the run, and what computes them; another one after `refresh`."""
+        return self._columns
 
     @property
     def damage(self) -> list[str]:
@@ -122,6 +121,14 @@ class RunDirectory:
         """All frames in turn; one at a time is in memory."""
         for number in range(len(self)):
             yield self.frame(number)
+
+    def places(self, frames: slice | Sequence[int] = slice(None)) -> Places:
+        """Where the step entries of frames lie, which are given by their positions.
+
+        Raises IndexError if the run has no such frame.
+        """
+        parts = [self._rows(number) for number in np.arange(len(self))[frames]]
+        return self._streams.places_of(parts)
 
     @property
     def setup(self) -> Frame:
@@ -206,11 +213,6 @@ class RunDirectory:
         return self._streams.until
 
     @property
-    def no_frame(self) -> Frame:
-        """A frame without any entry: it has the fields of all frames, each of them absent."""
-        return self._build("step", -1, np.zeros(0, dtype=np.int64))
-
-    @property
     def step_indexes(self) -> np.ndarray:
         """(len(self),) int64, the index of each frame's step."""
         return np.zeros(len(self), dtype=np.int64) if self._is_whole else self._frame_index
@@ -221,11 +223,6 @@ class RunDirectory:
         ranks = self._streams.places["rank"]
         frames = ((int(index), ranks[self._rows(n)]) for n, index in enumerate(self.step_indexes))
         return np.array([self._is_partial(index, present) for index, present in frames], dtype=bool)
-
-    def files_of(self, positions: Iterable[int]) -> list[Path]:
-        """The stream files that hold entries of frames at these positions."""
-        found = {int(file) for at in positions for file in np.unique(self._streams.file[self._rows(at)])}
-        return [self._streams.paths[number] for number in sorted(found)]
 
     def told(self, position: int) -> np.void:
         """The fixed part of a step entry that is whole, of the lowest rank: label, time, span, ..."""
@@ -283,21 +280,22 @@ class RunDirectory:
         ]
         definitions = [(rank, body) for rank, body in definitions if rank < size]
         self._regions.update(definitions, size, streams.other_regions() or damaged)
-        self._calls = [
-            SENDING_CALLS[number] for number in sorted(streams.message_calls()) if number in SENDING_CALLS
-        ]
-        self._inside = streams.inside_kinds()
         names = list(self.groups)
         self._group = np.array(
             [names.index(_group(r)) if r else -1 for r in self.rank_entries], dtype=np.int64
         )
-        self._counters = Counters([_counters(body) for body in self.rank_entries])
         self._has_ended = np.isin(np.arange(size), list(self.ends))
-        self._sources = Sources([self._sources_of(rank) for rank in range(size)])
+        self._columns = Columns(
+            [self._sources_of(rank) for rank in range(size)],
+            [_counters(body) for body in self.rank_entries],
+            streams.message_calls(),
+            streams.inside_kinds(),
+            self._regions,
+        )
 
     def _sources_of(self, rank: int) -> set[str]:
         bodies = (self.rank_entries[rank] or {}, self.ends.get(rank, {}))
-        return {name for body in bodies for name in body.get("sources") or ()}
+        return {str(name) for body in bodies for name in body.get("sources") or ()}
 
     @property
     def _is_whole(self) -> bool:  # its one frame is all of it
@@ -313,12 +311,9 @@ class RunDirectory:
         return self._step_rows[begin:end]
 
     def _build(self, kind: str, index: int, rows: np.ndarray) -> Frame:
-        streams = self._streams
-        parts = [(streams.places["rank"][here], tables) for here, tables in streams.steps(rows)]
-        partial = self._is_partial(index, streams.places["rank"][rows])
-        place = {"kind": kind, "index": index, "partial": partial}
-        facts = (self.n_ranks, self._regions, self._calls, self._sources, self._inside, self._counters)
-        return build_frame(place, parts, *facts)
+        ranks = self._streams.places["rank"][rows]
+        read = self._columns.read_tables(self._streams.places_of([rows]), self._columns.names)
+        return build_frame(kind, index, self._is_partial(index, ranks), ranks, self._columns, read)
 
     def _is_partial(self, index: int, ranks: np.ndarray) -> bool:
         """Whether a rank of a group that got here has neither this step, nor a later one, nor ended."""

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,23 @@ from perfield import _bridge
 NAMES = ("rank", "region", "place", "clock", "step", "mesh", "end", "field", "sites")
 TYPES = {name: number for number, name in enumerate(NAMES, 1)}
 VERSIONS = {name: 3 if name == "step" else 1 for name in NAMES}  # of the bodies that this perfield knows
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where step entries lie, and where their numbers go.
+
+    paths : of the stream files. file, offset : (n_entries,), the number of each entry's file and its place
+    there. step : (n_entries,) int, from 0 to n_steps - 1. rank : (n_entries,) int. Several entries of one
+    step and rank are added up.
+    """
+
+    paths: list[str]
+    file: np.ndarray
+    offset: np.ndarray
+    step: np.ndarray
+    rank: np.ndarray
+    n_steps: int
 
 
 class Streams:
@@ -107,6 +125,14 @@ class Streams:
             if len(here):
                 here = here[np.argsort(self.places["offset"][here])]
                 yield here, _bridge.read_steps(str(path), self.places["offset"][here])
+
+    def places_of(self, steps: Sequence[np.ndarray]) -> Places:
+        """Where the step entries of several steps lie. steps : row numbers of the entries of each."""
+        rows = np.concatenate([np.zeros(0, dtype=np.int64), *steps])
+        step = np.repeat(np.arange(len(steps)), [len(part) for part in steps])
+        places = self.places[rows]
+        paths = [str(path) for path in self.paths]
+        return Places(paths, self.file[rows], places["offset"], step, places["rank"], len(steps))
 
     def message_calls(self) -> set[int]:
         """Numbers of the calls that stand in any step's messages."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from perfield.run.mpi_values import OUTSIDE, UNKNOWN
+from perfield.run.frame import OUTSIDE, UNKNOWN
 
 Ranks = Sequence[int]
 
