@@ -82,7 +82,9 @@ def main() -> None:
             note("step entries to one column", of_many, lambda: read_columns(run, one, often))
             note("frames, one by one", of_many, lambda: [run.frame(number) for number in often])
             everything = len(run) * RANKS
-            note("opening a run and making its frames", everything, lambda: list(perfield.open(path).frames()))
+            note(
+                "opening a run and making its frames", everything, lambda: list(perfield.open(path).frames())
+            )
         targets = {"decoding step entries": 300_000, "step entries to all columns": 200_000}
         targets |= {"frames, one by one": 100_000}
         for what, values in rates.items():

@@ -8,7 +8,7 @@ threads or by the workers of a cluster that see the run directory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from os import PathLike
 from pathlib import Path
 
@@ -80,12 +80,22 @@ class _StepArray(BackendArray):
     """One variable of the Dataset, read when it is indexed.
 
     fields : names of fields as in Frame.values, one for each region; a single one without dimension region;
-    None for what a step has of its own (`name`).
+    None for what a step has of its own. about : the variable's attributes.
     """
 
-    def __init__(self, snapshot: Snapshot, name: str, fields: list[str] | None, dtype: type, shape: tuple):
-        self.snapshot, self.name, self.fields = snapshot, name, fields
-        self.shape, self.dtype = shape, np.dtype(dtype)
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        name: str,
+        fields: list[str] | None,
+        dims: tuple[str, ...],
+        about: dict[str, str],
+        dtype: type = np.float64,
+    ):
+        self.snapshot, self.name, self.fields, self.dims, self.about = snapshot, name, fields, dims, about
+        run = snapshot.run
+        sizes = {_STEP: len(run), _RANK: run.n_ranks, _REGION: len(run.columns.stems)}
+        self.shape, self.dtype = tuple(sizes[dim] for dim in dims), np.dtype(dtype)
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> np.ndarray:
         outer = indexing.IndexingSupport.OUTER
@@ -103,52 +113,71 @@ class _StepArray(BackendArray):
         return values[0] if isinstance(key[0], (int, np.integer)) else values
 
 
+def chunks_of(run: RunDirectory) -> Iterator[xr.Dataset]:
+    """The Dataset of a run as it is known now, in memory and chunk by chunk over steps; at least one.
+
+    Reads each step entry once for all variables, which a lazy Dataset cannot.
+    """
+    snapshot = Snapshot(run)
+    opened = _dataset(snapshot)
+    names = [field for array in _arrays(snapshot) for field in array.fields or ()]
+    place = {name: number for number, name in enumerate(names)}
+    size = snapshot.steps_per_chunk
+    for begin in range(0, max(len(run), 1), size):
+        positions = np.arange(begin, min(begin + size, len(run)))
+        values = snapshot.fields(positions, names).swapaxes(1, 2)
+        read = {}
+        for array in _arrays(snapshot):
+            if array.fields is not None:
+                found = values[:, :, [place[field] for field in array.fields]]
+                read[array.name] = array.dims, found if _REGION in array.dims else found[..., 0], array.about
+        chunk = opened.isel({_STEP: slice(begin, begin + size)})
+        yield chunk.assign({name: chunk[name].load() for name in _OF_STEP} | read)
+
+
 def _dataset(snapshot: Snapshot) -> xr.Dataset:
-    run = snapshot.run
-    columns = run.columns
-    sizes = {_STEP: len(run), _RANK: run.n_ranks, _REGION: len(columns.stems)}
-    preferred = {_STEP: snapshot.steps_per_chunk}
+    run, stems = snapshot.run, snapshot.run.columns.stems
+    preferred = {"preferred_chunks": {_STEP: snapshot.steps_per_chunk}}
+    lazy = {
+        array.name: xr.Variable(array.dims, indexing.LazilyIndexedArray(array), array.about, preferred)
+        for array in _arrays(snapshot)
+    }
+    own_name = {region.field: region.name for region in run.known_regions}
+    own_names = np.array([own_name[stem] for stem in stems], dtype=str)
+    coordinates = {
+        _STEP: (_STEP, run.step_indexes, {"long_name": "number of the step's closing, from 0"}),
+        _RANK: (_RANK, np.arange(run.n_ranks), {"long_name": "rank in MPI_COMM_WORLD"}),
+        _REGION: (_REGION, np.array(stems, dtype=str), {"long_name": "what the region's fields begin with"}),
+        "region_name": (_REGION, own_names, {"long_name": "the region's own name"}),
+        "partial": (_STEP, run.partial, {"long_name": "whether some rank may still deliver this step"}),
+    }
+    for name, column in placement(run).items():
+        values = column.to_numpy(dtype=str if name == "host" else None)
+        coordinates[name] = (_RANK, values, {"long_name": _PLACES[name]})
+    coordinates |= {name: lazy.pop(name) for name in _OF_STEP}
+    return xr.Dataset(lazy, coordinates, {"run": str(run.path), "state": run.state})
 
-    def lazy(name: str, fields: list[str] | None, dims: tuple[str, ...], about: dict, dtype: type = float):
-        array = _StepArray(snapshot, name, fields, dtype, tuple(sizes[dim] for dim in dims))
-        return xr.Variable(dims, indexing.LazilyIndexedArray(array), about, {"preferred_chunks": preferred})
 
-    variables = {}
+def _arrays(snapshot: Snapshot) -> Iterator[_StepArray]:
+    """All that is read from steps."""
+    for name, (dtype, meaning) in _OF_STEP.items():
+        yield _StepArray(snapshot, name, None, (_STEP,), {"long_name": meaning}, dtype)
+    columns = snapshot.run.columns
     for kind, field in columns.kinds.items():
         about = {"units": field.unit, "long_name": field.meaning, "source": field.source}
         about |= {"direction": field.direction} if field.direction else {}
         if "<region>" in kind:
-            name = kind.replace("<region>", _REGION)
-            variables[name] = lazy(name, columns.of_regions(kind), (_STEP, _RANK, _REGION), about)
+            name, dims = kind.replace("<region>", _REGION), (_STEP, _RANK, _REGION)
+            yield _StepArray(snapshot, name, columns.of_regions(kind), dims, about)
         elif kind != _RANK:
-            variables[kind] = lazy(kind, [kind], (_STEP, _RANK), about)
-
-    own_name = {region.field: region.name for region in run.known_regions}
-    names = [own_name[stem] for stem in columns.stems]
-    coordinates = {
-        _STEP: (_STEP, run.step_indexes, {"long_name": "number of the step's closing, from 0"}),
-        _RANK: (_RANK, np.arange(run.n_ranks), {"long_name": "rank in MPI_COMM_WORLD"}),
-        _REGION: (
-            _REGION,
-            np.array(columns.stems, str),
-            {"long_name": "what the region's fields begin with"},
-        ),
-        "region_name": (_REGION, np.array(names, str), {"long_name": "the region's own name"}),
-        "partial": (_STEP, run.partial, {"long_name": "whether some rank may still deliver this step"}),
-    }
-    for name, dtype, meaning in _OF_STEP:
-        coordinates[name] = lazy(name, None, (_STEP,), {"long_name": meaning}, dtype)
-    for name, column in placement(run).items():
-        values = column.to_numpy(dtype=str if name == "host" else None)
-        coordinates[name] = (_RANK, values, {"long_name": _PLACES[name]})
-    return xr.Dataset(variables, coordinates, {"run": str(run.path), "state": run.state})
+            yield _StepArray(snapshot, kind, [kind], (_STEP, _RANK), about)
 
 
-_OF_STEP = (
-    ("label", np.int64, "the program's own number of the step, from the lowest rank"),
-    ("time", np.float64, "the program's own time, from the lowest rank; NaN if it gave none"),
-    ("span", np.int64, "steps that are added up"),
-)
+_OF_STEP = {
+    "label": (np.int64, "the program's own number of the step, from the lowest rank"),
+    "time": (np.float64, "the program's own time, from the lowest rank; NaN if it gave none"),
+    "span": (np.int64, "steps that are added up"),
+}
 _PLACES = {
     "host": "host on which the rank ran",
     "node": "number of the node on which the rank ran",

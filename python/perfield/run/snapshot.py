@@ -13,8 +13,8 @@ from perfield.run.errors import RunError
 from perfield.run.run import RunDirectory
 from perfield.run.streams import Places
 
-_ENTRIES = 32_768  # of a chunk: a tenth of a second of reading
-_NUMBERS = 2**21  # of a chunk of the largest variable: 16 MB
+ENTRIES_PER_CHUNK = 32_768  # of a chunk: a tenth of a second of reading
+NUMBERS_PER_CHUNK = 2**21  # of a chunk of the largest variable: 16 MB
 _opening = Lock()
 
 
@@ -36,7 +36,7 @@ class Snapshot:
         """Number of steps that are best read at once."""
         run = self.run
         n_ranks, n_regions = max(run.n_ranks, 1), max(len(run.columns.stems), 1)
-        return max(1, min(_ENTRIES // n_ranks, _NUMBERS // (n_ranks * n_regions), len(run)))
+        return max(1, min(ENTRIES_PER_CHUNK // n_ranks, NUMBERS_PER_CHUNK // (n_ranks * n_regions), len(run)))
 
     def fields(self, positions: np.ndarray, names: list[str]) -> np.ndarray:
         """Values of fields at positions of frames: (n_positions, len(names), n_ranks), NaN where absent."""
