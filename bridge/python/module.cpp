@@ -2,20 +2,18 @@
 //
 // module.cpp - the module perfield._bridge: what Python takes from the C++ of the measured side,
 // so that layout, configuration and closing lines are each stated once.
-#include <pybind11/functional.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "fields/field_names.hpp"
 #include "format/calls.h"
 #include "summary/summary.hpp"
 
 namespace py = pybind11;
 
 void bind_reading(py::module_& module);
+void bind_columns(py::module_& module);
 void bind_config(py::module_& module);
 void bind_constant(py::module_& module);
-void bind_counters(py::module_& module);
 void bind_traces(py::module_& module);
 
 namespace {
@@ -29,33 +27,6 @@ py::list all_calls() {
   return calls;
 }
 
-void bind_names(py::module_& module) {
-  using perfield::identifier;
-  using perfield::inside_fields;
-  using perfield::region_fields;
-  using perfield::region_stem;
-  using perfield::unique_stem;
-  module.def("reserved_field_names", &perfield::reserved_field_names,
-             "Names of perfield's own fields, those of all calls included.");
-  module.def(
-      "identifier", [](const std::string& name) { return identifier(name); }, py::arg("name"),
-      "A name that any expression takes, from any text.");
-  module.def(
-      "region_stem", [](const std::string& name) { return region_stem(name); }, py::arg("name"),
-      "What the fields of a region of that name begin with.");
-  module.def("inside_fields", &inside_fields, py::arg("stem"),
-             "Names of the fields of what passed inside a region, from its own.");
-  module.def("region_fields", &region_fields, py::arg("stem"),
-             "Names of a region's fields: time, number of entries, own time.");
-  module.def(
-      "unique_stem",
-      [](const std::string& name, const std::function<bool(const std::string&)>& is_taken) {
-        return unique_stem(name, is_taken);
-      },
-      py::arg("name"), py::arg("is_taken"),
-      "As region_stem, numbered where is_taken(name) is true of one of its fields.");
-}
-
 }  // namespace
 
 PYBIND11_MODULE(_bridge, module) {
@@ -63,11 +34,10 @@ PYBIND11_MODULE(_bridge, module) {
       "The compiled part of perfield: reads streams, the configuration and the closing lines.";
   module.attr("version") = PERFIELD_VERSION;
   bind_reading(module);
+  bind_columns(module);
   bind_config(module);
   bind_constant(module);
-  bind_counters(module);
   bind_traces(module);
-  bind_names(module);
   module.def("calls", &all_calls,
              "Every kind of MPI call as (number, name, class of time, message).\n\n"
              "message is 'sends', 'fetches' or 'none'.");

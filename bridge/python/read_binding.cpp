@@ -2,20 +2,18 @@
 //
 // read_binding.cpp - hands the stream decoder to Python: rows become NumPy arrays whose columns
 // are named as in format/entry.hpp. Files are read without the interpreter's lock.
-#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include "format/decode.hpp"
 #include "format/index.hpp"
+#include "python/reading.hpp"
 
 namespace py = pybind11;
 using perfield::EntryHeader;
 using perfield::StreamFile;
 
 namespace {
-
-using Offsets = py::array_t<uint64_t, py::array::c_style | py::array::forcecast>;
 
 // What read_steps gives, before it becomes arrays.
 struct Steps {
@@ -35,38 +33,6 @@ void append_table(const perfield::TableView<Row>& table, std::vector<Row>* rows,
                   std::vector<int64_t>* start) {
   table.append_to(rows);
   start->push_back(static_cast<int64_t>(rows->size()));
-}
-
-template <class Row>
-py::array to_array(std::vector<Row>&& rows) {
-  auto* kept = new std::vector<Row>(std::move(rows));  // lives as long as the array
-  py::capsule owner(kept, [](void* vector) { delete static_cast<std::vector<Row>*>(vector); });
-  return py::array_t<Row>(static_cast<py::ssize_t>(kept->size()), kept->data(), owner);
-}
-
-// How much to read at once for entries from `n` on: as far as they follow each other closely.
-size_t ahead_of(const uint64_t* offsets, size_t n, size_t count) {
-  constexpr uint64_t kClose = 64 << 10;
-  size_t last = n;
-  while (last + 1 < count && offsets[last + 1] > offsets[last] &&
-         offsets[last + 1] - offsets[last] < kClose &&
-         offsets[last + 1] - offsets[n] < StreamFile::kAhead)
-    ++last;
-  return static_cast<size_t>(offsets[last] - offsets[n]) + (16 << 10);
-}
-
-// Calls take(header, body) for each offset; body is nullptr where no whole entry stands.
-template <class Take>
-void read_at(const std::string& path, const uint64_t* offsets, size_t count, Take take) {
-  StreamFile file(path);
-  for (size_t n = 0; n < count; ++n) {
-    file.window(offsets[n], sizeof(EntryHeader), ahead_of(offsets, n, count));
-    EntryHeader header{};
-    const unsigned char* body = nullptr;
-    if (perfield::read_header(file, offsets[n], &header))
-      perfield::read_body(file, offsets[n], header, &body) || (body = nullptr);
-    take(header, body);
-  }
 }
 
 // body: nullptr where there is none.
@@ -106,11 +72,8 @@ py::dict read_steps(const std::string& path, const Offsets& offsets) {
   Steps steps;
   {
     py::gil_scoped_release released;
-    read_at(path, wanted, count, [&](const EntryHeader& header, const unsigned char* body) {
-      const auto step = perfield::EntryType::step;
-      const bool is_step = header.type == static_cast<uint16_t>(step) &&
-                           header.version == perfield::body_version(step);
-      append_step(is_step ? body : nullptr, header.body_bytes, &steps);
+    read_at(path, wanted, count, [&](size_t, const EntryHeader& header, const unsigned char* body) {
+      append_step(is_step(header) ? body : nullptr, header.body_bytes, &steps);
     });
   }
   return to_tables(std::move(steps));

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// values.hpp - what a program may ask of its own measurement (perfield.h): the tables of a step
-// entry as fields, regions and messages, with the names and by the arithmetic of a frame in
-// Python. Used under the session's lock; off the hot path, may allocate.
+// values.hpp - what a program is told of its own measurement (perfield.h): the tables of a step
+// entry as fields, regions and messages. Fields come from the kernel that makes frames. Used under
+// the session's lock; off the hot path, may allocate.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -13,14 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "fields/columns.hpp"
+#include "fields/fields.hpp"
 #include "format/entry.hpp"
 #include "perfield.h"
 #include "recorder/recorder.hpp"
-#include "session/values_devices.hpp"
 
 namespace perfield {
-
-struct StepView;
 
 class StepValues {
  public:
@@ -29,20 +27,15 @@ class StepValues {
   // Looks at the step that is open; at the one closed last if nothing was counted since.
   void look(Recorder& recorder, const StepBody& so_far, size_t room);
 
-  // has_mpi, has_io: MPI, and files, are measured in this process. The texts live as long as the
-  // process.
-  std::vector<perfield_value> fields(Recorder& recorder, int rank, int size, bool has_mpi,
-                                     bool has_io, DevicesTold devices);
+  // sources: those of this rank. The texts live as long as the process.
+  std::vector<perfield_value> fields(Recorder& recorder, int rank, int size,
+                                     const std::vector<std::string>& sources);
   std::vector<perfield_region_value> regions(Recorder& recorder) const;
   std::vector<perfield_message_value> messages() const;
 
  private:
-  struct Sums {
-    double time = 0, count = 0, self = 0;
-  };
-  void name_regions(Recorder& recorder);
-  // Adds the fields of counters of each region: values_counters.cpp.
-  void add_counters(Recorder& recorder, const StepView& step, std::vector<perfield_value>* rows);
+  KnownRun facts_of(Recorder& recorder, const StepView& step, int rank, int size,
+                    const std::vector<std::string>& sources);
   const char* text(const std::string& name) { return texts_.insert(name).first->c_str(); }
 
   std::vector<unsigned char> last_;        // body of the step that was closed last
@@ -51,11 +44,9 @@ class StepValues {
   const unsigned char* body_ = nullptr;  // the one that is looked at
   size_t bytes_ = 0;
 
-  using Place = std::pair<std::string, uint64_t>;  // a region's name, and where it was armed
-  std::map<Place, std::string> stems_;
-  std::vector<Place> order_;     // of naming
-  std::set<uint32_t> named_;     // ids of regions
-  std::set<std::string> taken_;  // names of regions' fields
+  Stems stems_;
+  std::set<uint32_t> named_;          // ids of regions
+  std::unique_ptr<Columns> columns_;  // made anew when what is known has changed
   std::set<std::string> texts_;
 };
 

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 import perfield
 import twin
+from perfield import _bridge
 from perfield.run import fields
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 UNIT_OF_SUFFIX = {"_time_s": "s", "_bytes": "B"}
 
 
@@ -37,18 +40,28 @@ def test_region_name_becomes_an_identifier(name, stem):
     assert fields.sanitised(name) == stem
 
 
+def stems_of(*names: str) -> list[str]:
+    """What the fields of these regions begin with, met in this order."""
+    stems = _bridge.Stems()
+    for name in names:
+        stems.add({(name.encode(), 0)})
+    return stems.names
+
+
 def test_alike_regions_are_numbered():
-    taken = set()
-    stems = []
-    for name in ("a-b", "a_b", "a b"):
-        stems.append(fields.unique_stem(name, taken))
-        taken |= set(fields.region_fields(stems[-1]))
-    assert stems == ["a_b", "a_b_2", "a_b_3"]
+    assert stems_of("a-b", "a_b", "a b") == ["a_b", "a_b_2", "a_b_3"]
 
 
 def test_regions_whose_derived_names_meet_are_numbered():
     """`a_self_time_s` is the self time of region `a` and would be the time of region `a_self`."""
-    assert fields.unique_stem("a_self", set(fields.region_fields("a"))) == "a_self_2"
+    assert stems_of("a", "a_self") == ["a", "a_self_2"]
+
+
+def test_regions_met_together_are_named_in_the_order_of_their_names():
+    stems = _bridge.Stems()
+    stems.add({(b"b c", 0), (b"a", 1), (b"b-c", 0), (b"a", 0)})
+    assert stems.names == ["a", "a_2", "b_c", "b_c_2"]
+    assert [stems.of(b"a", 1), stems.of(b"b-c", 0)] == [1, 3]
 
 
 def test_every_name_can_stand_in_a_calculator_and_says_its_unit():
@@ -60,42 +73,49 @@ def test_every_name_can_stand_in_a_calculator_and_says_its_unit():
         assert field.meaning and field.direction in ("", "lower", "higher")
 
 
-def test_every_field_of_a_frame_is_documented(tmp_path):
+def test_every_field_of_a_frame_says_what_it_is(tmp_path):
     run = perfield.open(twin.write_run(tmp_path / "run", regions=("rank", "Überall 1")))
-    own_name = {
-        name: r.name
-        for r in run.regions
-        for name in fields.region_fields(r.field) + fields.inside_fields(r.field)
-    }
     for name in run.frame(0).values:
-        assert fields.description(name, own_name.get(name)).name == name
+        field = run.columns.field(name)
+        assert field.name == name and field.meaning and "<" not in field.meaning
+    assert run.columns.field("_berall_1_time_s").meaning.startswith("region '_berall_1': time inside")
+    assert list(run.frame(0).values) == run.columns.names
 
 
-def test_unknown_field_is_named():
-    with pytest.raises(KeyError, match="'nothing_s' is no field"):
-        fields.description("nothing_s")
-
-
-def test_region_fields_name_their_region():
-    assert "region 'a b'" in fields.description("a_b_time_s", "a b").meaning
+def test_unknown_field_is_named(tmp_path):
+    columns = perfield.open(twin.write_run(tmp_path / "run")).columns
+    with pytest.raises(KeyError, match="'nothing_s' is no field of this run"):
+        columns.field("nothing_s")
+    with pytest.raises(KeyError, match="'<region>_file_time_s' is no field of regions of this run; it has"):
+        columns.of_regions("<region>_file_time_s")
 
 
 def test_the_names_that_regions_may_not_have_are_those_of_the_table():
-    of_calls = {name + suffix for name in fields.CALL_NAMES.values() for suffix in ("_count", "_bytes")}
-    assert {field.name for field in fields.FIELDS if "<" not in field.name} | of_calls == fields.RESERVED
-    of_regions = [f.name.removeprefix("<region>") for f in fields.FIELDS if f.name.startswith("<region>")]
-    own = fields.region_fields("") + fields.inside_fields("")
-    assert list(own) == of_regions[: len(own)]
+    of_ranks = [field.name for field in fields.FIELDS if "<region>" not in field.name]
+    of_calls = {name.replace("<call>", call) for name in of_ranks for call in fields.CALL_NAMES.values()}
+    assert of_calls == fields.RESERVED
+    of_regions = [field.name.replace("<region>", "") for field in fields.FIELDS if "<region>" in field.name]
+    assert set(fields.region_fields("")) <= set(of_regions)
+
+
+def test_the_docs_print_the_table():
+    """docs/fields.md holds what `python -m perfield.run.fields` prints."""
+    page = (REPOSITORY / "docs/fields.md").read_text()
+    begin = page.index("| field |")
+    assert page[begin:].rstrip("\n") == fields.as_markdown()
 
 
 def test_a_name_that_was_damaged_is_one_too():
     assert fields.sanitised("a\udc80b") == "a_b"
 
 
-def test_each_field_of_a_counter_says_what_it_is():
-    assert fields.description("solve_cache_misses", "solve").meaning.startswith(
-        "region 'solve': accesses that missed"
-    )
-    assert fields.description("solve_task_clock_time_s", "solve").unit == "s"
-    assert fields.description("solve_instructions_per_cycle", "solve").direction == "higher"
-    assert "counted" in fields.description("solve_r1a8", "solve").meaning
+def test_each_field_of_a_counter_says_what_it_is(tmp_path):
+    def counting(rank, values):
+        values["counters"] = ["cache_misses", "task_clock", "instructions", "cycles", "r1a8", "count"]
+
+    columns = perfield.open(twin.write_run(tmp_path / "run", change_rank=counting)).columns
+    assert columns.field("solve_cache_misses").meaning.startswith("region 'solve': accesses that missed")
+    assert columns.field("solve_task_clock_time_s").unit == "s"
+    assert columns.field("solve_instructions_per_cycle").direction == "higher"
+    assert "the counter r1a8 counted" in columns.field("solve_r1a8").meaning
+    assert "the counter count counted" in columns.field("solve_counter_count").meaning

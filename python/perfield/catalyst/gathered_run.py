@@ -8,22 +8,18 @@ names and values inside the program and afterwards.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from perfield import _bridge
-from perfield.run.counter_values import Counters
+from perfield.run.columns import Columns
 from perfield.run.directory import read_info
-from perfield.run.fields import SENDING_CALLS
 from perfield.run.frame import Frame, build_frame
 from perfield.run.mesh import TYPES, Block, FieldArray, read_block
 from perfield.run.regions import Region, RegionTable
-from perfield.run.sources import Sources
-from perfield.run.wait_values import waited_for_ns
 
 _TYPE_OF = dict(enumerate(TYPES.values(), 1))  # enum perfield_type -> NumPy's type
 _OTHER_REGIONS = 0  # local id
@@ -71,14 +67,19 @@ class News:
 class GatheredRun:
     """The pieces of some ranks of a run in its newest step; see `perfield.run.Run` for its members."""
 
+    state = "running"
+
     def __init__(self, path: Path, sources: Sequence[Iterable[str]], counters: Sequence[Iterable[str]]):
         self.path = path
         self.info = read_info(path)
-        self.n_ranks = len(sources)
-        self._sources = Sources(sources)
-        self._counters = Counters(counters)
+        self.rank_entries: list[dict[str, Any] | None] = [
+            {"sources": list(of_rank), "counters": list(counted)}
+            for of_rank, counted in zip(sources, counters)
+        ]
+        self._sources, self._counters = sources, counters
         self._known = News()
         self._table = RegionTable()
+        self._columns = self._columns_now()
         self._pieces: dict[int, Piece] = {}
         self._blocks: dict[int, tuple[int, dict[int, Block]]] = {}
         self._frame: Frame | None = None
@@ -88,6 +89,7 @@ class GatheredRun:
         for new in news:
             self._known.add(new)
         self._table.update(self._known.definitions, self.n_ranks, self._known.others)
+        self._columns = self._columns_now()
 
     def take(self, index: int, pieces: Iterable[Piece], waited_for: np.ndarray) -> bool:
         """Makes these the newest step; returns whether a mesh changed.
@@ -107,19 +109,24 @@ class GatheredRun:
                     blocks[block.block], changed = block, True
             self._blocks[piece.rank] = piece.mesh_version, blocks
         ranks = np.array(list(self._pieces), dtype=np.int64)
-        tables = _bridge.decode_steps([piece.entry for piece in self._pieces.values()])
-        known = self._known
-        calls = [SENDING_CALLS[number] for number in sorted(known.calls) if number in SENDING_CALLS]
-        place = {"kind": "step", "index": index, "partial": False}
-        facts = self.n_ranks, self._table, calls, self._sources, known.inside, self._counters
-        self._frame = build_frame(place, [(ranks, tables)], *facts)
+        read = self._columns.decode([piece.entry for piece in self._pieces.values()], ranks)
+        self._frame = build_frame("step", index, False, ranks, self._columns, read)
         here = self._frame.values["waited_for_time_s"]
         here[:] = np.where(np.isnan(here), np.nan, waited_for * 1e-9)
         return changed
 
+    def _columns_now(self) -> Columns:
+        known = self._known
+        return Columns(self._sources, self._counters, known.calls, known.inside, self._table)
+
     @property
-    def regions(self) -> list[Region]:
+    def n_ranks(self) -> int:
         """All regions that the program's ranks defined so far."""
+        return len(self.rank_entries)
+
+    @property
+    def known_regions(self) -> list[Region]:
+        """All regions that any rank of the program defined so far."""
         return list(self._table.regions)
 
     @property
@@ -135,6 +142,10 @@ class GatheredRun:
         if self._frame is None or number not in (0, -1):
             raise IndexError(f"frame {number} was asked for, but only the newest one is here")
         return self._frame
+
+    def frames(self) -> Iterator[Frame]:
+        """The newest step, if there is one."""
+        return iter([] if self._frame is None else [self._frame])
 
     def mesh(self, rank: int, version: int) -> list[Block]:
         """The blocks of a rank's piece, ordered by number."""
@@ -162,7 +173,8 @@ def news_of(rank: int, tables: dict[str, np.ndarray], definitions: Iterable[byte
 def waited_for_in(rank: int, n_ranks: int, tables: dict[str, np.ndarray]) -> np.ndarray:
     """Nanoseconds that a rank waited for each rank in a step. tables : as for `news_of`."""
     rows = tables["waits"]
-    return waited_for_ns(n_ranks, np.full(len(rows), rank), rows)
+    known = (rows["peer"] >= 0) & (rows["peer"] < n_ranks) & (rows["peer"] != rank)
+    return np.bincount(rows["peer"][known], weights=rows["ns"][known], minlength=n_ranks)
 
 
 def own_field(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from os import PathLike
 
-    from perfield.run import Run
+    from perfield.run import RunDirectory
 
 NAME = "info"
 HELP = "say what was seen in a run, also while it runs"
@@ -103,7 +103,7 @@ def format_table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(line(cells) for cells in [names, *texts])
 
 
-def _tables(run: Run, arguments: argparse.Namespace) -> tuple[dict[str, list[dict]], dict[str, str]]:
+def _tables(run: RunDirectory, arguments: argparse.Namespace) -> tuple[dict[str, list[dict]], dict[str, str]]:
     """The tables asked for by name, and what is to be said below them."""
     from perfield.run import tables
 
@@ -139,7 +139,7 @@ def _tables(run: Run, arguments: argparse.Namespace) -> tuple[dict[str, list[dic
     return found, notes
 
 
-def _title(run: Run) -> str:
+def _title(run: RunDirectory) -> str:
     command = " ".join(str(word) for word in run.info.get("command") or [])
     return f"{run.path}: {run.state}" + (f" ({command})" if command else "")
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from perfield.commands import CommandError
 from perfield.commands.paths import own_command
@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # both load VTK, which --help does without
     from perfield.output.picture_series import PictureSeries
     from perfield.pictures.geometry_picture import GeometryOptions
     from perfield.pictures.topology_picture import TopologyScene
+    from perfield.run import Run
 
 HELP = "write the pictures of a run as .pvd files for ParaView, and as images"
 DESCRIPTION = """\
@@ -56,7 +57,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def render(run: Any, arguments: argparse.Namespace) -> Path:
+def render(run: Run, arguments: argparse.Namespace) -> Path:
     """Writes the pictures of an open run as the arguments say; returns their directory.
 
     Raises CommandError, StepsError, MeshError or OutputError, each a sentence for the user.
@@ -89,7 +90,7 @@ def render(run: Any, arguments: argparse.Namespace) -> Path:
     return directory
 
 
-def _geometry(run: Any, arguments: argparse.Namespace) -> GeometryOptions | None:
+def _geometry(run: Run, arguments: argparse.Namespace) -> GeometryOptions | None:
     """Options of the geometry picture; None if it is not wanted, or not possible and not asked for."""
     if arguments.topology and not arguments.geometry:
         return None
@@ -117,7 +118,7 @@ def _geometry(run: Any, arguments: argparse.Namespace) -> GeometryOptions | None
     return GeometryOptions(pieces, "cell" if arguments.cells else "point", fields, ranks)
 
 
-def _topology(run: Any, arguments: argparse.Namespace) -> TopologyScene | None:
+def _topology(run: Run, arguments: argparse.Namespace) -> TopologyScene | None:
     """What all topology pictures share; None if they are not wanted."""
     if arguments.geometry and not arguments.topology:
         return None
@@ -129,7 +130,7 @@ def _topology(run: Any, arguments: argparse.Namespace) -> TopologyScene | None:
     return scene
 
 
-def _tell(run: Any, pictures: PictureSeries, written: list[Path]) -> None:
+def _tell(run: Run, pictures: PictureSeries, written: list[Path]) -> None:
     from perfield.output.picture_series import human_bytes
     from perfield.pictures.geometry_picture import ranks_without_mesh
 
@@ -152,7 +153,7 @@ def _tell(run: Any, pictures: PictureSeries, written: list[Path]) -> None:
         print("  times in ParaView are indices of steps: the program gave no times that rise")
 
 
-def _images(run: Any, pictures: PictureSeries, arguments: argparse.Namespace) -> None:
+def _images(run: Run, pictures: PictureSeries, arguments: argparse.Namespace) -> None:
     from perfield.output.image_plan import plan_images, unknown_fields
     from perfield.output.images import draw_images
     from perfield.output.steps import slowest_step

@@ -130,7 +130,7 @@ def absent_ranks(path: Path) -> str:
 
     started = json.loads((path / "run.json").read_text())["size"] or 1
     try:
-        ranks = perfield.open(path).ranks
+        ranks = perfield.open(path).rank_entries
     except RunError:  # there is no stream at all
         ranks = []
     started = max(started, len(ranks))

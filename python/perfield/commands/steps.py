@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from perfield.run import Run
+    from perfield.run import RunDirectory
     from perfield.run.sites import Caller, Candidate
     from perfield.run.source_lines import SourceLine
 
@@ -65,7 +65,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def proposal(run: Run) -> str:
+def proposal(run: RunDirectory) -> str:
     """A sentence on how a run that closed no step could have some."""
     from perfield.run import sites, source_lines
 
@@ -115,7 +115,7 @@ def _row(site: Candidate, lines: dict, several_groups: bool) -> dict[str, object
     return row | ({"group": site.group} if several_groups else {})
 
 
-def _why_none(run: Run) -> str:
+def _why_none(run: RunDirectory) -> str:
     from perfield.run import sites
 
     if sites.has_sites(run):

@@ -3,47 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from perfield.run.counter_values import Counters, add_counters
-from perfield.run.device_values import add_devices
-from perfield.run.fields import TIME_CLASSES
-from perfield.run.inside_values import add_inside
-from perfield.run.io_values import add_io, file_times
-from perfield.run.mpi_values import add_messages, add_times
-from perfield.run.region_values import add_regions
-from perfield.run.regions import RegionTable
-from perfield.run.sources import Sources
-from perfield.run.sums import by_rank
-from perfield.run.wait_values import add_waits
+from perfield.run.columns import Columns
+from perfield.run.fields import CALL_NAMES
 
-_COPIED = {  # field -> (column of the step entry, factor)
-    "step_time_s": ("measured_ns", 1e-9),
-    "perfield_time_s": ("perfield_ns", 1e-9),
-    "resident_bytes": ("resident_bytes", 1),
-    "cpu_user_time_s": ("cpu_user_ns", 1e-9),
-    "cpu_system_time_s": ("cpu_system_ns", 1e-9),
-    "voluntary_switches": ("voluntary_switches", 1),
-    "involuntary_switches": ("involuntary_switches", 1),
-    "minor_faults": ("minor_faults", 1),
-    "major_faults": ("major_faults", 1),
-    "io_read_bytes": ("io_read_bytes", 1),
-    "io_write_bytes": ("io_write_bytes", 1),
-    "pu_id": ("pu", 1),
-}
-_TABLES = {  # of a step entry -> where an entry's rows begin
-    "regions": "region_start",
-    "messages": "message_start",
-    "waits": "wait_start",
-    "calls": "call_start",
-    "inside": "inside_start",
-}
+OUTSIDE, UNKNOWN = -2, -3  # no world ranks: of another MPI_COMM_WORLD, and not known
 NO_PROCESS = 8  # flag of an entry: figures of the process and of perfield are not known
-_OF_PROCESS = tuple(n for n in _COPIED if n not in ("step_time_s", "io_read_bytes", "io_write_bytes"))
-_STATES = ("resident_bytes", "pu_id")  # of the moment; all others add up
+MESSAGES = np.dtype(
+    [("source", "i4"), ("target", "i4"), ("call", "U22")]
+    + [(name, "u8") for name in ("count", "bytes", "empty", "largest")]
+)
+WAITS = np.dtype([("rank", "i4"), ("peer", "i4"), ("count", "u8"), ("time_s", "f8")])
+_CALLS = np.array([CALL_NAMES.get(number, f"call_{number}") for number in range(128)], dtype="U22")
 
 
 @dataclass(frozen=True)
@@ -78,84 +53,53 @@ class Frame:
 
 
 def build_frame(
-    place: dict[str, object],
-    parts: Iterable[tuple[np.ndarray, dict[str, np.ndarray]]],
-    n_ranks: int,
-    regions: RegionTable,
-    calls: list[str],
-    sources: Sources,
-    inside: Collection[int],
-    counters: Counters,
+    kind: str, index: int, partial: bool, ranks: np.ndarray, columns: Columns, read: dict[str, Any]
 ) -> Frame:
     """Puts a frame together from step entries.
 
-    place : kind, index and partial of the Frame. parts : (rank of each entry, tables as _bridge.read_steps
-    gives them); where a rank has several entries, they are added up. calls : names of the sending calls
-    that the run's frames have fields of. sources : of the ranks, in their order. inside : numbers of `what`
-    in the tables `inside` of the run. counters : of the run.
+    ranks : of each entry. read : all fields and tables of one step, as `columns` gives them.
     """
-    ranks, steps, tables = _joined(parts)
-    present = np.zeros(n_ranks, dtype=bool)
+    ranks = ranks[read["whole"]].astype(np.int64)
+    entries = read["entries"][read["whole"]]
+    present = np.zeros(columns.n_ranks, dtype=bool)
     present[ranks] = True
-
-    values = {"rank": np.arange(n_ranks, dtype=np.float64)}
-    for name, (column, factor) in _COPIED.items():
-        numbers = steps[column] * float(factor)
-        values[name] = np.full(n_ranks, np.nan)
-        values[name][ranks] = numbers if name in _STATES else by_rank(n_ranks, ranks, numbers)[ranks]
-    values["pu_id"][values["pu_id"] < 0] = np.nan
-    for name in _OF_PROCESS:
-        values[name][ranks[steps["flags"] & NO_PROCESS != 0]] = np.nan
-    block_values = add_regions(values, n_ranks, regions, *tables["regions"])
-    has_mpi = present & sources["pmpi"]
-    of_mpi = tables["calls"][1]["time_class"] < len(TIME_CLASSES)
-    has_mpi[tables["calls"][0][of_mpi]] = has_mpi[tables["messages"][0]] = True
-    add_io(values, has_mpi | (present & sources["io"]), *tables["calls"])
-    add_devices(values, present, sources, *tables["calls"])
-    file_time = file_times(n_ranks, *tables["calls"])
-    add_times(values, has_mpi, file_time, *tables["calls"])
-    has_files = (present & sources["io"]) | (file_time > 0)
-    add_inside(values, block_values, regions, inside, has_mpi, has_files, *tables["inside"])
-    add_counters(values, block_values, regions, counters, *tables["inside"])
-    messages, received = add_messages(values, has_mpi, calls, *tables["messages"])
-    waits = add_waits(values, has_mpi, *tables["waits"])
-
-    mesh_version = np.zeros(n_ranks, dtype=np.int64)
-    mesh_version[ranks] = steps["mesh_version"]
-    times = steps["time"][np.isfinite(steps["time"])]
+    mesh_version = np.zeros(columns.n_ranks, dtype=np.int64)
+    mesh_version[ranks] = entries["mesh_version"]
+    times = entries["time"][np.isfinite(entries["time"])]
+    block_values: dict[str, dict[tuple[int, int], float]] = {}
+    for _, column, rank, block, _, value in read["blocks"].tolist():
+        block_values.setdefault(columns.names[column], {})[rank, block] = value
     return Frame(
-        **place,
-        label=int(steps["label"][np.argmin(ranks)]) if len(ranks) else 0,
+        kind=kind,
+        index=index,
+        label=int(entries["label"][np.argmin(ranks)]) if len(ranks) else 0,
         time=float(np.median(times)) if len(times) else float("nan"),
-        span=int(steps["span"].max()) if len(ranks) else 1,
+        span=int(entries["span"].max()) if len(ranks) else 1,
+        partial=partial,
         present=present,
         mesh_version=mesh_version,
-        values=values,
+        values=dict(zip(columns.names, read["values"][0])),
         block_values=block_values,
-        messages=messages,
-        received=received,
-        waits=waits,
+        messages=_messages(read["messages"]),
+        received=_messages(read["received"]),
+        waits=_columns(read["waits"], WAITS),
     )
 
 
-def _joined(parts):
-    """Ranks and fixed parts of the whole entries, and for each table the (rank of each row, rows)."""
-    all_ranks, all_steps = [np.zeros(0, dtype=np.int64)], []
-    tables = {name: ([], []) for name in _TABLES}
-    for ranks, read in parts:
-        whole = read["whole"]
-        all_ranks.append(ranks[whole].astype(np.int64))
-        all_steps.append(read["steps"][whole])
-        for name, (rank_of_row, rows) in tables.items():
-            rank_of_row.append(np.repeat(ranks, np.diff(read[_TABLES[name]])).astype(np.int64))
-            rows.append(read[name])
-    if not all_steps:
-        from perfield import _bridge
+def call_names(numbers: np.ndarray) -> np.ndarray:
+    """Names of calls by their numbers."""
+    return _CALLS[np.minimum(numbers, 127)]
 
-        return _joined([(all_ranks[0], _bridge.read_steps("", []))])
-    joined = {}
-    for name, (rank_of_row, rows) in tables.items():
-        ranks = np.concatenate(rank_of_row)
-        order = np.argsort(ranks, kind="stable")  # by rank, whatever the order of the files
-        joined[name] = (ranks[order], np.concatenate(rows)[order])
-    return np.concatenate(all_ranks), np.concatenate(all_steps), joined
+
+def _messages(rows: np.ndarray) -> np.ndarray:
+    table = np.zeros(len(rows), dtype=MESSAGES)
+    for name in MESSAGES.names:
+        table[name] = call_names(rows["call"]) if name == "call" else rows[name]
+    return table
+
+
+def _columns(rows: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    table = np.zeros(len(rows), dtype=dtype)
+    for name in dtype.names:
+        table[name] = rows[name]
+    return table

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perfield.run.fields import OTHER_REGIONS, inside_fields, region_fields, unique_stem
+from perfield import _bridge
+from perfield.run.fields import OTHER_REGIONS, utf8
 from perfield.run.streams import whole
 
 
@@ -32,15 +33,17 @@ class RegionTable:
 
     def __init__(self) -> None:
         self.regions: list[Region] = []
-        self.stems: list[str] = []  # one per (name, armed_at), in the order of definition
-        self._stem_of: dict[tuple[str, int], int] = {}
+        self._stems = _bridge.Stems()
+        self._stem_of_region: list[int] = []
         self._number_of: dict[tuple[str, int, int], int] = {}
-        self._taken: dict[str, None] = {}
-        self._stem_of_region = np.zeros(0, dtype=np.int64)
-        self._block_of_region = np.zeros(0, dtype=np.int64)
         self._base = np.zeros(1, dtype=np.int64)
         self._local = np.zeros(0, dtype=np.int64)
         self._n_definitions = -1
+
+    @property
+    def stems(self) -> list[str]:
+        """What fields begin with: one per (name, site), in the order of definition."""
+        return self._stems.names
 
     def update(self, definitions: Iterable[tuple[int, dict]], n_ranks: int, others: bool) -> None:
         """Takes all definitions of the run: (rank, body of a region entry).
@@ -60,12 +63,15 @@ class RegionTable:
             (name, armed_at, block): (file, line)
             for _, (_, name, block, armed_at, file, line) in reversed(found)
         }
-        for name, armed_at, block in sorted(new):
-            if (name, block, armed_at) not in self._number_of and (name != OTHER_REGIONS or others):
-                self._add(name, block, armed_at, *new[name, armed_at, block])
-        number_of_stem = {stem: number for number, stem in enumerate(self.stems)}
-        self._stem_of_region = np.array([number_of_stem[r.field] for r in self.regions], dtype=np.int64)
-        self._block_of_region = np.array([r.block for r in self.regions], dtype=np.int64)
+        wanted = [key for key in sorted(new) if key[0] != OTHER_REGIONS or others]
+        self._stems.add({(utf8(name), armed_at) for name, armed_at, _ in wanted})
+        names = self.stems
+        for name, armed_at, block in wanted:
+            if (name, block, armed_at) not in self._number_of:
+                stem = self._stems.of(utf8(name), armed_at)
+                self._number_of[name, block, armed_at] = len(self.regions)
+                self._stem_of_region.append(stem)
+                self.regions.append(Region(name, block, names[stem], *new[name, armed_at, block]))
 
         longest = np.zeros(n_ranks, dtype=np.int64)  # id 0 is known to each rank
         for rank, (number, *_) in found:
@@ -76,35 +82,19 @@ class RegionTable:
         for rank, (number, name, block, armed_at, *_) in found:
             self._local[self._base[rank] + number] = self._number_of.get((name, block, armed_at), other)
 
-    def numbers(self, rank: np.ndarray, local: np.ndarray) -> np.ndarray:
-        """Numbers in `regions` of local ids; those whose definition was lost are `other regions` (-1:
-        none)."""
-        length = self._base[rank + 1] - self._base[rank]
-        known = local < length
-        at = self._base[rank] + np.where(known, local, 0)
-        return self._local[at] if len(self._local) else np.full(len(rank), -1)
-
-    def stem_numbers(self, numbers: np.ndarray) -> np.ndarray:
-        """Numbers in `stems` of regions."""
-        return self._stem_of_region[numbers]
-
-    def blocks(self, numbers: np.ndarray) -> np.ndarray:
-        """Blocks of regions, -1 where none."""
-        return self._block_of_region[numbers]
-
-    def _add(self, name: str, block: int, armed_at: int, file: str, line: int) -> None:
-        if (name, armed_at) not in self._stem_of:
-            stem = unique_stem(name, self._taken)
-            self._taken.update(dict.fromkeys(region_fields(stem) + inside_fields(stem)))
-            self._stem_of[name, armed_at] = len(self.stems)
-            self.stems.append(stem)
-        self._number_of[name, block, armed_at] = len(self.regions)
-        self.regions.append(Region(name, block, self.stems[self._stem_of[name, armed_at]], file, line))
+    def tables(self, n_ranks: int) -> tuple[list[int], list[int], np.ndarray, np.ndarray, int]:
+        """For the kernel: stem and block of each region; where each rank's local ids begin, and the regions
+        that they mean; the region of all other ids. -1: none.
+        """
+        blocks = [min(max(region.block, -1), _LARGEST_ID) for region in self.regions]
+        other = self._number_of.get((OTHER_REGIONS, -1, 0), -1)
+        base = self._base if len(self._base) == n_ranks + 1 else np.zeros(n_ranks + 1, dtype=np.int64)
+        return self._stem_of_region, blocks, base, self._local[: base[-1]], other
 
 
 def _definition(body: dict) -> tuple[int, str, int, int, str, int]:
     number, block, armed_at, line = (whole(body.get(key), other) for key, other in _NUMBERS)
-    return max(number, 0), str(body.get("name", "")), block, armed_at, str(body.get("file", "")), line
+    return max(number, 0), str(body.get("name", "")), block, armed_at % 2**64, str(body.get("file", "")), line
 
 
 _LARGEST_ID = 1 << 20  # far above any max_regions; a number beyond it is no id

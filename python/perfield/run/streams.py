@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,23 @@ TYPES = {name: number for number, name in enumerate(NAMES, 1)}
 VERSIONS = {name: 3 if name == "step" else 1 for name in NAMES}  # of the bodies that this perfield knows
 
 
+@dataclass(frozen=True)
+class Places:
+    """Where step entries lie, and where their numbers go.
+
+    paths : of the stream files. file, offset : (n_entries,), the number of each entry's file and its place
+    there. step : (n_entries,) int, from 0 to n_steps - 1. rank : (n_entries,) int. Several entries of one
+    step and rank are added up.
+    """
+
+    paths: list[str]
+    file: np.ndarray
+    offset: np.ndarray
+    step: np.ndarray
+    rank: np.ndarray
+    n_steps: int
+
+
 class Streams:
     """All `.pf` files of a folder.
 
@@ -23,10 +41,11 @@ class Streams:
     file : (n_entries,) int, number of the entry's file in `paths`.
     """
 
-    def __init__(self, folder: Path, analysis: Path, run_id: int):
+    def __init__(self, folder: Path, analysis: Path, run_id: int, until: Mapping[str, int] | None = None):
+        """until : by name of a file, the offset of its last entry; what stands behind it is left out."""
         self.folder = folder
         self.paths: list[Path] = []
-        self._analysis, self._run_id = analysis, run_id
+        self._analysis, self._run_id, self._until = analysis, run_id, until
         self._indexes: list[_bridge.StreamIndex] = []
         self._json: dict[tuple[int, int], dict] = {}
         self._lengths: list[int] = []
@@ -49,9 +68,21 @@ class Streams:
             return False
         self._lengths = lengths
         tables = [index.places for index in self._indexes]
-        self.file = np.repeat(np.arange(len(tables)), lengths)
+        if self._until is not None:
+            last = [self._until.get(path.name, -1) for path in self.paths]
+            tables = [table[table["offset"].astype(np.int64) <= end] for table, end in zip(tables, last)]
+        self.file = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
         self.places = np.concatenate(tables)
         return True
+
+    @property
+    def until(self) -> dict[str, int]:
+        """By name of each file, the offset of the last entry that is known; -1 if none is."""
+        offsets = self.places["offset"].astype(np.int64)
+        return {
+            path.name: int(offsets[self.file == number].max(initial=-1))
+            for number, path in enumerate(self.paths)
+        }
 
     def of_type(self, name: str) -> np.ndarray:
         """Row numbers in `places` of the entries of a type that this version knows."""
@@ -94,6 +125,14 @@ class Streams:
             if len(here):
                 here = here[np.argsort(self.places["offset"][here])]
                 yield here, _bridge.read_steps(str(path), self.places["offset"][here])
+
+    def places_of(self, steps: Sequence[np.ndarray]) -> Places:
+        """Where the step entries of several steps lie. steps : row numbers of the entries of each."""
+        rows = np.concatenate([np.zeros(0, dtype=np.int64), *steps])
+        step = np.repeat(np.arange(len(steps)), [len(part) for part in steps])
+        places = self.places[rows]
+        paths = [str(path) for path in self.paths]
+        return Places(paths, self.file[rows], places["offset"], step, places["rank"], len(steps))
 
     def message_calls(self) -> set[int]:
         """Numbers of the calls that stand in any step's messages."""

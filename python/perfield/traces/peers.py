@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from perfield import _bridge
-from perfield.run.mpi_values import OUTSIDE, UNKNOWN
+from perfield.run.frame import OUTSIDE, UNKNOWN
 
 
 def read_peers(otf2: Any, comms: Iterable[Any], rank_of_location: Mapping[int, int]) -> Any:

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// columns.cpp - see columns.hpp. The walk over an entry's tables adds up what fields.def forms its
+// values from.
+#include "fields/columns.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+
+#include "fields/fields.hpp"
+
+namespace perfield {
+namespace {
+
+struct CallFacts {
+  const char* name = "";
+  bool sends = false, fetches = false, reads = false, writes = false;
+};
+
+struct CallTable {
+  CallFacts of[PERFIELD_CALL_LIMIT];
+  constexpr CallTable() {
+    const auto has = [](std::string_view name, std::string_view word) {
+      return name.find(word) != std::string_view::npos;
+    };
+#define PERFIELD_CALL(number, name_, time_class, message)                                      \
+  of[number].name = #name_;                                                                    \
+  of[number].sends = #message[0] != 'n';                                                       \
+  of[number].fetches = #message[0] == 'f';                                                     \
+  if (PERFIELD_CLASS_##time_class == PERFIELD_CLASS_io ||                                      \
+      PERFIELD_CLASS_##time_class == PERFIELD_CLASS_file) { /* which, stands in their names */ \
+    of[number].reads = has(#name_, "_read");                                                   \
+    of[number].writes = has(#name_, "_write");                                                 \
+  }
+#include "format/calls.def"
+#undef PERFIELD_CALL
+  }
+};
+constexpr CallTable kCalls;
+
+constexpr uint16_t kLastCall = PERFIELD_CALL_LIMIT - 1;
+const CallFacts& facts_of(uint16_t call) { return kCalls.of[std::min(call, kLastCall)]; }
+
+// A row of fields.def as functions.
+struct Row {
+  bool (*in_run)(const KnownRun& run, int c);
+  bool (*absent)(const RankSums& s, const RegionSums& r, int c);
+  double (*value)(const RankSums& s, const MessageSums& call, const RegionSums& r, int c);
+};
+
+#define PERFIELD_IN_RUNS(rule, condition, meaning)                                    \
+  bool in_runs_##rule([[maybe_unused]] const KnownRun& run, [[maybe_unused]] int c) { \
+    return condition;                                                                 \
+  }
+#define PERFIELD_ABSENT(rule, condition, meaning)                                              \
+  bool absent_##rule([[maybe_unused]] const RankSums& s, [[maybe_unused]] const RegionSums& r, \
+                     [[maybe_unused]] int c) {                                                 \
+    return condition;                                                                          \
+  }
+#include "fields/fields.def"
+
+constexpr Row kRows[] = {
+#define PERFIELD_FIELD(name, unit, better, over_steps, over_threads, in_runs, absent, source, \
+                       value, meaning)                                                        \
+  {&in_runs_##in_runs, &absent_##absent,                                                      \
+   []([[maybe_unused]] const RankSums& s, [[maybe_unused]] const MessageSums& call,           \
+      [[maybe_unused]] const RegionSums& r, [[maybe_unused]] int c) -> double { return value; }},
+#include "fields/fields.def"
+};
+
+constexpr size_t kOwnSums = 3;  // of a region: time, entries, self time
+constexpr size_t kInsideAt = kOwnSums;
+constexpr size_t kCountersAt = kInsideAt + kOwnClasses;
+
+}  // namespace
+
+bool sends(uint16_t call) { return facts_of(call).sends; }
+bool fetches(uint16_t call) { return facts_of(call).fetches; }
+const char* call_name(uint16_t call) { return facts_of(call).name; }
+
+// --- sums of a rank -----------------------------------------------------------------------------
+
+void RankSums::add(const StepView& step) {
+  const StepBody& b = step.fixed;
+  measured_ns += double(b.measured_ns);
+  perfield_ns += double(b.perfield_ns);
+  cpu_user_ns += double(b.cpu_user_ns);
+  cpu_system_ns += double(b.cpu_system_ns);
+  voluntary_switches += double(b.voluntary_switches);
+  involuntary_switches += double(b.involuntary_switches);
+  minor_faults += double(b.minor_faults);
+  major_faults += double(b.major_faults);
+  io_read_bytes += double(b.io_read_bytes);
+  io_write_bytes += double(b.io_write_bytes);
+  resident_bytes = double(b.resident_bytes);
+  pu = b.pu;
+  is_imported |= (b.flags & kStepNoProcess) != 0;
+
+  for (const CallRow row : step.calls) {
+    has_mpi |= is_mpi_class(row.time_class);
+    if (row.time_class < kTimeClasses) class_ns[row.time_class] += double(row.ns);
+    if (row.time_class == PERFIELD_CLASS_io || row.time_class == PERFIELD_CLASS_file) {
+      const CallFacts& call = facts_of(row.call);
+      if (call.reads) io_read_count += double(row.count);
+      if (call.writes) io_write_count += double(row.count);
+      if (row.time_class == PERFIELD_CLASS_file) own_file_count += double(row.count);
+    }
+    if (row.call >= PERFIELD_CALL_device_kernel && row.call <= PERFIELD_CALL_device_copy_within) {
+      DeviceSums& device = devices[row.call - PERFIELD_CALL_device_kernel];
+      device.count += double(row.count);
+      device.ns += double(row.ns);
+      device.bytes += double(row.bytes_out) + double(row.bytes_in);
+    }
+  }
+  has_mpi |= step.messages.size() > 0;
+  for (const MessageRow row : step.messages) {
+    MessageSums& sum = facts_of(row.call).sends ? sent : received;
+    sum.count += double(row.count);
+    sum.bytes += double(row.bytes);
+  }
+}
+
+double RankSums::mpi_ns() const {
+  double sum = 0;
+  for (int c = 0; c < kMpiClasses; ++c) sum += class_ns[c];
+  return sum;
+}
+
+double RankSums::waiting_ns() const {
+  double sum = 0;
+  for (uint16_t c = 0; c < kMpiClasses; ++c)
+    if (may_wait(c)) sum += class_ns[c];
+  return sum;
+}
+
+double RankSums::compute_ns() const {
+  return std::max(measured_ns - mpi_ns() - class_ns[PERFIELD_CLASS_file], 0.0);
+}
+
+DeviceSums RankSums::copies() const {
+  DeviceSums sum;
+  for (int n = 1; n < 4; ++n) {
+    sum.count += devices[n].count;
+    sum.ns += devices[n].ns;
+    sum.bytes += devices[n].bytes;
+  }
+  return sum;
+}
+
+// --- sums of a region ---------------------------------------------------------------------------
+
+double RegionSums::mpi_ns() const {
+  double sum = 0;
+  for (int c = 0; c < kMpiClasses; ++c) sum += inside_[c];
+  return sum;
+}
+
+double RegionSums::compute_ns() const {
+  return std::max(time_ns - mpi_ns() - inside_[PERFIELD_CLASS_file], 0.0);
+}
+
+double RegionSums::counted(int counter) const {
+  return inside_[kOwnClasses + counter] * columns_->factors_[size_t(counter)];
+}
+
+bool RegionSums::has(int counter) const {
+  const auto& own = rank_->counters;
+  return counter >= 0 && std::find(own.begin(), own.end(), counter) != own.end();
+}
+
+double RegionSums::instructions() const {
+  return has(columns_->instructions_) ? counted(columns_->instructions_) : NAN;
+}
+
+double RegionSums::cycles() const {
+  return has(columns_->cycles_) ? counted(columns_->cycles_) : NAN;
+}
+
+// --- what is known of a run ---------------------------------------------------------------------
+
+void KnownRank::has_source(std::string_view name) {
+  mpi |= name == "pmpi" || name == "scorep-mpi";  // Score-P's wrappers watch the same
+  files |= name == "io" || name == "scorep-io";
+  kernels |= name == "cupti";
+  copies |= name == "cupti" || name == "kokkos";
+}
+
+bool KnownRank::operator==(const KnownRank& other) const {
+  return mpi == other.mpi && files == other.files && kernels == other.kernels &&
+         copies == other.copies && counters == other.counters;
+}
+
+bool KnownRun::any_rank(bool KnownRank::*fact) const {
+  return std::any_of(ranks.begin(), ranks.end(), [fact](const KnownRank& r) { return r.*fact; });
+}
+
+int KnownRun::counter(std::string_view name) const {
+  const auto found = std::find(counters.begin(), counters.end(), name);
+  return found == counters.end() ? -1 : int(found - counters.begin());
+}
+
+bool KnownRun::operator==(const KnownRun& other) const {
+  return world_size == other.world_size && first_rank == other.first_rank &&
+         has_all_ranks == other.has_all_ranks && ranks == other.ranks &&
+         calls_seen == other.calls_seen && classes_inside == other.classes_inside &&
+         stems == other.stems && regions == other.regions && local_begin == other.local_begin &&
+         local == other.local && other_region == other.other_region && counters == other.counters;
+}
+
+// --- the columns of a run -----------------------------------------------------------------------
+
+Columns::Columns(KnownRun facts) : facts_(std::move(facts)) {
+  for (const std::string& name : facts_.counters) factors_.push_back(counter_field(name).factor);
+  instructions_ = facts_.counter("instructions");
+  cycles_ = facts_.counter("cycles");
+  facts_.local_begin.resize(facts_.ranks.size() + 1, facts_.local.size());
+  for (uint32_t n = 0; n < facts_.regions.size(); ++n) {
+    const bool has_block = facts_.regions[n].block >= 0;
+    block_slot_.push_back(has_block ? int32_t(facts_.stems.size() + region_of_.size()) : -1);
+    if (has_block) region_of_.push_back(n);
+  }
+  for (uint16_t row = 0; row < field_rows().size(); ++row) add_kinds(row);
+  add_columns();
+}
+
+void Columns::add_kinds(uint16_t row) {
+  const Field& field = field_rows()[row];
+  const auto has = [&](std::string_view text) {
+    return field.name.find(text) != std::string::npos;
+  };
+  const auto add = [&](std::string_view pattern, const std::string& name, int c,
+                       const std::string& unit, const std::string& meaning) {
+    if (kRows[row].in_run(facts_, c))
+      kinds_.push_back({with(field.name, pattern, name), unit,
+                        with(field.meaning, pattern, meaning), row, int16_t(c)});
+  };
+  if (has("<class>")) {
+    for (int c = 0; c < kMpiClasses; ++c)
+      add("<class>", kMpiClassNames[c], c, field.unit, kMpiClassMeanings[c]);
+  } else if (has("<call>")) {
+    for (uint16_t c = 0; c < PERFIELD_CALL_LIMIT; ++c)
+      if (sends(c)) add("<call>", call_name(c), c, field.unit, "");
+  } else if (has("<counter>")) {
+    std::unordered_set<std::string> suffixes;  // of names alike the first
+    for (int c = 0; c < int(facts_.counters.size()); ++c) {
+      const CounterField counter = counter_field(facts_.counters[size_t(c)]);
+      if (suffixes.insert(counter.suffix).second)
+        add("<counter>", counter.suffix, c, counter.unit, counter.meaning);
+    }
+  } else {
+    add("<>", "", 0, field.unit, "");
+  }
+}
+
+void Columns::add_columns() {
+  const auto is_of_region = [](const ColumnKind& kind) { return kind.name[0] == '<'; };
+  std::unordered_set<std::string> own;  // a counter's field called as one of these is left out
+  for (const std::string& stem : facts_.stems)
+    for (std::string& name : region_fields(stem)) own.insert(std::move(name));
+  for (uint32_t n = 0; n < kinds_.size(); ++n)
+    if (!is_of_region(kinds_[n])) all_.push_back({kinds_[n].name, n, -1});
+  for (uint32_t stem = 0; stem < facts_.stems.size(); ++stem)
+    for (uint32_t n = 0; n < kinds_.size(); ++n) {
+      if (!is_of_region(kinds_[n])) continue;
+      std::string name = with(kinds_[n].name, "<region>", facts_.stems[stem]);
+      const bool is_counter = field_rows()[kinds_[n].row].name == "<region>_<counter>";
+      if (!is_counter || own.insert(name).second)
+        all_.push_back({std::move(name), n, int32_t(stem)});
+    }
+}
+
+// --- filling them -------------------------------------------------------------------------------
+
+ColumnFiller::ColumnFiller(const Columns& columns, const std::vector<uint32_t>& wanted)
+    : columns_(columns) {
+  const KnownRun& facts = columns.facts();
+  std::vector<std::vector<Wanted>> by_stem(facts.stems.size());
+  for (uint32_t at = 0; at < wanted.size(); ++at) {
+    const Column& column = columns.all()[wanted[at]];
+    const ColumnKind& kind = columns.kinds()[column.kind];
+    const Wanted entry{kind.row, kind.c, at};
+    if (column.name == "waited_for_time_s") waited_for_ = int(at);
+    wants_peers_ |= column.name == "peer_count";
+    (column.stem < 0 ? of_rank_ : by_stem[size_t(column.stem)]).push_back(entry);
+  }
+  for (const auto& of_stem : by_stem) {
+    region_begin_.push_back(uint32_t(of_region_.size()));
+    of_region_.insert(of_region_.end(), of_stem.begin(), of_stem.end());
+  }
+  region_begin_.push_back(uint32_t(of_region_.size()));
+  const size_t n_slots = facts.stems.size() + columns.region_of_.size();
+  slot_size_ = kCountersAt + facts.counters.size();
+  slots_.resize(n_slots * slot_size_);
+  entered_.resize(n_slots);
+}
+
+void ColumnFiller::begin(size_t place) {
+  const KnownRun& facts = columns_.facts();
+  const KnownRank& known = facts.ranks[place];
+  place_ = place;
+  rank_ = {};
+  rank_.rank = double(facts.first_rank) + double(place);
+  rank_.is_alone = facts.world_size == 1;
+  rank_.has_mpi = known.mpi;
+  rank_.has_files = known.files;
+  rank_.has_kernels = known.kernels;
+  rank_.has_copies = known.copies;
+  std::fill(std::begin(calls_), std::end(calls_), MessageSums{});
+  peers_.clear();
+  for (const int32_t slot : met_) {
+    std::fill_n(sums(slot), slot_size_, 0.0);
+    entered_[size_t(slot)] = 0;
+  }
+  met_.clear();
+}
+
+int32_t ColumnFiller::region_of(uint32_t local_id) const {
+  const KnownRun& facts = columns_.facts();
+  const uint64_t begin = facts.local_begin[place_], end = facts.local_begin[place_ + 1];
+  return local_id < end - begin ? facts.local[begin + local_id] : facts.other_region;
+}
+
+void ColumnFiller::touch(int32_t slot) {
+  if (entered_[size_t(slot)]) return;
+  entered_[size_t(slot)] = 1;
+  met_.push_back(slot);
+}
+
+void ColumnFiller::add(const StepView& step, double* waited_for) {
+  rank_.add(step);
+  for (const MessageRow row : step.messages) {
+    MessageSums& sum = calls_[std::min(row.call, kLastCall)];
+    sum.count += double(row.count);
+    sum.bytes += double(row.bytes);
+    if (wants_peers_ && row.peer >= 0) peers_.push_back(row.peer);
+  }
+  const KnownRun& facts = columns_.facts();
+  if (waited_for)
+    for (const WaitRow row : step.waits)
+      if (row.peer >= 0 && size_t(row.peer) < facts.ranks.size() && size_t(row.peer) != place_)
+        waited_for[row.peer] += double(row.ns);
+  if (of_region_.empty()) return;
+
+  const auto slots_of = [&](uint32_t local_id, const auto& take) {
+    const int32_t region = region_of(local_id);
+    if (region < 0) return;
+    take(int32_t(facts.regions[size_t(region)].stem));
+    if (columns_.block_slot_[size_t(region)] >= 0) take(columns_.block_slot_[size_t(region)]);
+  };
+  for (const RegionRow row : step.regions)
+    slots_of(row.id, [&](int32_t slot) {
+      touch(slot);
+      entered_[size_t(slot)] = 2;
+      double* sum = sums(slot);
+      sum[0] += double(row.inclusive_max_ns);
+      sum[1] += double(row.count);
+      sum[2] += double(row.self_max_ns);
+    });
+  const std::vector<int16_t>& counters = facts.ranks[place_].counters;
+  for (const InsideRow row : step.inside) {
+    size_t at = kInsideAt + row.what;
+    if (row.what >= kOwnClasses) {
+      const int number = int(row.what) - kInsideCounter;
+      const int counter =
+          number >= 0 && number < int(counters.size()) ? counters[size_t(number)] : -1;
+      if (counter < 0) continue;
+      at = kCountersAt + size_t(counter);
+    }
+    slots_of(row.region, [&](int32_t slot) {
+      touch(slot);
+      sums(slot)[at] += double(row.value);
+    });
+  }
+}
+
+void ColumnFiller::end(double* out, size_t stride, std::vector<BlockValue>* blocks) {
+  const KnownRun& facts = columns_.facts();
+  if (wants_peers_) {
+    std::sort(peers_.begin(), peers_.end());
+    rank_.n_peers = double(std::unique(peers_.begin(), peers_.end()) - peers_.begin());
+  }
+  RegionSums region;
+  region.rank_ = &facts.ranks[place_];
+  region.columns_ = &columns_;
+  const auto value_of = [&](const Wanted& wanted) {
+    const Row& row = kRows[wanted.row];
+    const MessageSums& call = calls_[std::min<size_t>(size_t(wanted.c), kLastCall)];
+    return row.absent(rank_, region, wanted.c) ? NAN : row.value(rank_, call, region, wanted.c);
+  };
+  for (const Wanted& wanted : of_rank_) out[wanted.at * stride] = value_of(wanted);
+  for (const int32_t slot : met_) {
+    if (entered_[size_t(slot)] != 2) continue;
+    const bool is_block = size_t(slot) >= facts.stems.size();
+    if (is_block && !blocks) continue;
+    const double* own = sums(slot);
+    region.time_ns = own[0];
+    region.count = own[1];
+    region.self_ns = own[2];
+    region.inside_ = own + kInsideAt;
+    uint32_t stem = uint32_t(slot);
+    int32_t block = -1;
+    if (is_block) {
+      const KnownRun::Region& of =
+          facts.regions[columns_.region_of_[size_t(slot) - facts.stems.size()]];
+      stem = of.stem;
+      block = of.block;
+    }
+    for (uint32_t n = region_begin_[stem]; n < region_begin_[stem + 1]; ++n) {
+      const Wanted& wanted = of_region_[n];
+      if (is_block)
+        blocks->push_back({wanted.at, int32_t(place_), block, value_of(wanted)});
+      else
+        out[wanted.at * stride] = value_of(wanted);
+    }
+  }
+}
+
+}  // namespace perfield

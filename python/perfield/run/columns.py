@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The fields of a run as columns of numbers, one per rank and step. C++ computes them, for all who ask."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfield import _bridge
+from perfield.run.fields import Field
+from perfield.run.regions import RegionTable
+from perfield.run.streams import Places
+
+if TYPE_CHECKING:
+    from perfield.run.run import RunDirectory
+
+
+class Columns:
+    """Computes the fields of a run from its step entries.
+
+    names : of all fields that the run has, those of ranks first, then those of regions, stem by stem.
+    stems : what the fields of each region begin with. n_ranks : numbers in a column.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Iterable[str]],
+        counters: Sequence[Iterable[str]],
+        calls: Collection[int],
+        inside: Collection[int],
+        regions: RegionTable,
+    ):
+        """sources, counters : names of each rank's sources of events and counters. calls : numbers of the
+        calls in messages of the run, inside : of `what` in tables `inside`, so that all frames have the same
+        fields. regions : those of the run.
+        """
+        self.stems = list(regions.stems)
+        self.n_ranks = len(sources)
+        self._kernel = _bridge.Columns(
+            [list(names) for names in sources],
+            [list(names) for names in counters],
+            list(calls),
+            list(inside),
+            self.stems,
+            *regions.tables(self.n_ranks),
+        )
+        all_columns = self._kernel.all
+        self.names = [name for name, _, _ in all_columns]
+        self._kind_and_stem = [(kind, stem) for _, kind, stem in all_columns]
+
+    @cached_property
+    def kinds(self) -> dict[str, Field]:
+        """The kinds of field by name, `<region>` standing for any region of the run."""
+        return {row[0]: Field(*row) for row in self._kernel.kinds}
+
+    def of_regions(self, kind: str) -> list[str]:
+        """Names of the fields of one kind (`<region>_time_s`), in the order of `stems`.
+
+        Raises KeyError if the run has no fields of that kind.
+        """
+        if kind not in self.kinds or "<region>" not in kind:
+            known = ", ".join(name for name in self.kinds if "<region>" in name)
+            raise KeyError(f"'{kind}' is no field of regions of this run; it has {known}")
+        return [kind.replace("<region>", stem) for stem in self.stems]
+
+    def field(self, name: str) -> Field:
+        """What a field of the run means. Raises KeyError if it has no such field."""
+        kind, stem = self._kind_and_stem[self._numbers([name])[0]]
+        field = list(self.kinds.values())[kind]
+        of_region = f"region '{self.stems[stem]}': " if stem >= 0 else ""
+        return replace(field, name=name, meaning=of_region + field.meaning)
+
+    def read(self, places: Places, names: Sequence[str]) -> np.ndarray:
+        """Values of fields, (n_steps, len(names), n_ranks) float64, NaN where absent.
+
+        Reads the files of `places` without the interpreter's lock. Raises KeyError if the run has no field
+        of such a name.
+        """
+        return self.read_tables(places, names, with_tables=False)["values"]
+
+    def read_tables(self, places: Places, names: Sequence[str], with_tables: bool = True) -> dict[str, Any]:
+        """As `read`, with the tables of the entries; see _bridge.Columns.read."""
+        where = places.file, places.offset, places.step, places.rank, places.n_steps
+        return self._kernel.read(places.paths, *where, self._numbers(names), with_tables)
+
+    def decode(self, bodies: Sequence[bytes], ranks: Sequence[int]) -> dict[str, Any]:
+        """All fields and tables of one step, of the bodies of its entries."""
+        return self._kernel.decode(list(bodies), ranks, range(len(self.names)))
+
+    def _numbers(self, names: Sequence[str]) -> Sequence[int]:
+        if names is self.names:
+            return range(len(names))
+        missing = [name for name in names if name not in self._number]
+        if missing:
+            raise KeyError(f"'{missing[0]}' is no field of this run; Columns.names lists them")
+        return [self._number[name] for name in names]
+
+    @cached_property
+    def _number(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.names)}
+
+
+def read_columns(
+    run: RunDirectory, names: Sequence[str], frames: slice | Sequence[int] = slice(None)
+) -> np.ndarray:
+    """Fields of many frames at once: (n_frames, len(names), n_ranks) float64, NaN where absent.
+
+    names : of fields, as in `run.columns.names`; `run.columns.of_regions("<region>_time_s")` gives those of
+    all regions, which make a (frame, region, rank) array. frames : which of the run's, by their position.
+    Raises KeyError if the run has no such field, IndexError if it has no such frame.
+    """
+    return run.columns.read(run.places(frames), names)
