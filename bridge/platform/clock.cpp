@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// clock.cpp - chooses and calibrates the clock. A first pair of readings is taken when the library
-// is loaded, long before the first step closes, so that no waiting is needed to know the rate.
+// clock.cpp - chooses and calibrates the clock. The library reads both clocks once when it is
+// loaded, long before the first step closes, so that it knows the rate without waiting.
 #include "platform/clock.hpp"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ struct Pair {
   uint64_t ticks, ns;
 };
 
-// Both clocks at one moment: of three tries, the one that was interrupted least.
+// Both clocks at one moment: of three tries, the one with the shortest interruption.
 Pair read_pair() noexcept {
   Pair best{0, 0};
 #if defined(__x86_64__)
@@ -37,11 +37,11 @@ Pair read_pair() noexcept {
   return best;
 }
 
-// A constructor, not a dynamic initialiser elsewhere: the earlier the first pair, the better.
+// A constructor runs before dynamic initialisers elsewhere: the earlier the first pair, the better.
 Pair first_pair;
 __attribute__((constructor)) void take_first_pair() { first_pair = read_pair(); }
 
-// The kernel watches the counter against other clocks and stops using one that drifts.
+// The kernel compares the counter with other clocks and stops using it if it drifts.
 bool kernel_trusts_tsc() noexcept {
   int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
                 O_RDONLY | O_CLOEXEC);

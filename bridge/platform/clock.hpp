@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// clock.hpp - the cheapest constant clock of this machine, in ticks: the time stamp counter where
-// it is invariant and trusted by the kernel, else CLOCK_MONOTONIC (ticks are then nanoseconds).
-// Reading it is inline, lock-free and safe on any thread; start() is called once.
+// clock.hpp - the cheapest constant clock of this machine, in ticks: the time stamp counter if it
+// is invariant and the kernel trusts it, else CLOCK_MONOTONIC (a tick is then a nanosecond).
+// Reading it is inline, lock-free and safe on any thread. Call start() once.
 #pragma once
 
 #include <time.h>
@@ -29,7 +29,7 @@ inline int64_t realtime_ns() noexcept {
 
 class Clock {
  public:
-  // choice: "auto", "tsc" or "monotonic". Takes the origin that ns() counts from.
+  // choice: "auto", "tsc" or "monotonic". ns() counts from this call.
   void start(const char* choice) noexcept;
 
   uint64_t ticks() const noexcept {
@@ -39,18 +39,18 @@ class Clock {
     return monotonic_ns();
   }
 
-  // Compares the counter with CLOCK_MONOTONIC again; the longer the run, the better the rate.
-  // Called at each closing of a step.
+  // Compares the counter with CLOCK_MONOTONIC again; the longer the run, the better the rate. Runs
+  // each time a step closes.
   void calibrate() noexcept;
 
-  // A span of ticks in nanoseconds.
+  // Converts a span of ticks to nanoseconds.
   uint64_t span_ns(uint64_t ticks) const noexcept {
     return tsc_ ? uint64_t(double(ticks) * ns_per_tick_) : ticks;
   }
   uint64_t ticks_of_ns(uint64_t ns) const noexcept {
     return tsc_ ? uint64_t(double(ns) / ns_per_tick_) : ns;
   }
-  // A stamp in nanoseconds since start().
+  // Converts a stamp to nanoseconds since start().
   uint64_t since_start_ns(uint64_t stamp) const noexcept { return span_ns(stamp - origin_ticks_); }
 
   const char* name() const noexcept { return tsc_ ? "tsc" : "monotonic"; }
