@@ -1,7 +1,7 @@
-# Sets PERFIELD_OPENMPI_HEADER and PERFIELD_MPICH_HEADER, each the mpi.h for whose programs wrappers
-# are built: by asking MPI's compilers which mpi.h they take, and that mpi.h whose it is.
+# Sets PERFIELD_OPENMPI_HEADER and PERFIELD_MPICH_HEADER: the mpi.h of each MPI to build wrappers for.
+# Asks the MPI compilers which mpi.h they use, and asks that mpi.h which MPI it belongs to.
 set(PERFIELD_MPICC "" CACHE STRING
-  "the one MPI compiler to ask for its mpi.h (mpicc, cc, ...); empty: all that are found")
+  "the one MPI compiler to ask for its mpi.h (mpicc, cc, ...); empty: all found")
 set(PERFIELD_OPENMPI_HEADER "" CACHE FILEPATH "mpi.h of Open MPI; empty: found by its compiler")
 set(PERFIELD_MPICH_HEADER "" CACHE FILEPATH
   "mpi.h of MPICH or an MPI with its binary interface; empty: found by its compiler")
@@ -57,7 +57,7 @@ if(NOT PERFIELD_OPENMPI_HEADER AND NOT PERFIELD_MPICH_HEADER)
     "to its mpi.h.")
   string(CONCAT sentence ${sentence})
   if(PERFIELD_MPICC)
-    message(FATAL_ERROR "${PERFIELD_MPICC} knows no mpi.h of Open MPI or MPICH, so ${sentence}")
+    message(FATAL_ERROR "${PERFIELD_MPICC} finds no mpi.h of Open MPI or MPICH, so ${sentence}")
   else()
     message(WARNING "No mpi.h of Open MPI or MPICH was found, so ${sentence}")
   endif()
