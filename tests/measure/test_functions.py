@@ -88,7 +88,8 @@ def package_for(tmp_path_factory):
         told = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True)
         include, suffix = told.stdout.split()
         bridge = REPOSITORY / "bridge"
-        sources = [*bridge.glob("python/recorder_*.cpp"), *bridge.glob("recorder/config*.cpp")]
+        sources = [*bridge.glob("python/recorder_*.cpp"), *bridge.glob("configuration/*.cpp")]
+        sources.append(bridge / "platform/quoted.cpp")
         paths = [f"-I{bridge}", f"-I{bridge / 'include'}", f"-I{include}", f"-L{installed / 'lib'}"]
         command = ["g++", *BUILD_AS, *paths, f"-Wl,-rpath,{installed / 'lib'}", *map(str, sources)]
         subprocess.run([*command, "-lperfield", "-o", package / f"_recorder{suffix}"], check=True)
