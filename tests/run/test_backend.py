@@ -348,3 +348,19 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, data["region_
 
 
 # --- questions on a line --------------------------------------------------------------------------
+
+
+def test_questions_of_the_docs_are_answered(tmp_path, monkeypatch):
+    path = twin.write_run(tmp_path / "perfield-run", ranks=3, steps=22, mesh=False)
+    page = (Path(__file__).resolve().parents[2] / "docs/analysis.md").read_text()
+    begin, *lines = page.partition("```python\n")[2].partition("```")[0].strip().split("\n\n", 1)[1].splitlines()
+    questions = [line for line in lines if not line.startswith("#")]
+    monkeypatch.chdir(path.parent)
+    known = {"perfield": perfield}
+    exec(begin, known)
+    slowest, imbalance, matrix = (eval(question, known) for question in questions)
+    assert slowest == 2
+    compute = np.array([[twin.solve_ns(rank, step) + 100_000 for rank in range(3)] for step in range(22)])
+    np.testing.assert_allclose(imbalance, compute.max(1) / compute.mean(1), rtol=1e-12)
+    assert imbalance.index.tolist() == list(range(22))
+    assert matrix.values.tolist() == [[0, 44000, 0], [0, 0, 88000], [132000, 0, 0]]
