@@ -121,6 +121,17 @@ void RankSums::add(const StepView& step) {
   }
 }
 
+void RankSums::add(const RankSums& other) {
+  for (double RankSums::*sum :
+       {&RankSums::measured_ns, &RankSums::perfield_ns, &RankSums::cpu_user_ns,
+        &RankSums::cpu_system_ns, &RankSums::voluntary_switches, &RankSums::involuntary_switches,
+        &RankSums::minor_faults, &RankSums::major_faults, &RankSums::io_read_bytes,
+        &RankSums::io_write_bytes, &RankSums::io_read_count, &RankSums::io_write_count,
+        &RankSums::own_file_count})
+    this->*sum += other.*sum;
+  for (int c = 0; c < kTimeClasses; ++c) class_ns[c] += other.class_ns[c];
+}
+
 double RankSums::mpi_ns() const {
   double sum = 0;
   for (int c = 0; c < kMpiClasses; ++c) sum += class_ns[c];

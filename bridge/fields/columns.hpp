@@ -58,6 +58,8 @@ struct RankSums {
 
   // Adds an entry; peers and waits are not a rank's own sums.
   void add(const StepView& step);
+  // Adds what another rank did.
+  void add(const RankSums& other);
 
   double mpi_ns() const;
   double waiting_ns() const;  // in calls that may wait for other ranks

@@ -94,15 +94,15 @@ std::string imbalance_line(const Totals& totals) {
 // Reading and writing of files, where it takes long enough to be worth a line.
 std::string files_line(const Totals& totals) {
   constexpr double kShare = 0.01;
-  const RankTotals all = totals.of_all_ranks();
-  const LargestShare worst = totals.largest_share(&RankTotals::io_ns);
+  const RankSums all = totals.of_all_ranks();
+  const LargestShare worst = totals.largest_share(&RankSums::io_ns);
   if (worst.share < kShare) return "";
-  std::string text = text_of_share(double(all.io_ns) / double(all.step_ns)) + " of the time";
+  std::string text = text_of_share(all.io_ns() / all.measured_ns) + " of the time";
   if (totals.ranks.size() > 1)
     text +=
         ", most on rank " + std::to_string(worst.rank) + " (" + text_of_share(worst.share) + ")";
-  return line("files", text + "; " + text_of_bytes(double(all.io_read_bytes)) + " read, " +
-                           text_of_bytes(double(all.io_write_bytes)) + " written");
+  return line("files", text + "; " + text_of_bytes(all.io_read_bytes) + " read, " +
+                           text_of_bytes(all.io_write_bytes) + " written");
 }
 
 std::string messages_line(const Totals& totals) {
@@ -148,8 +148,8 @@ std::string written_line(const RunTotals& run) {
   uint64_t all = 0;
   for (const Totals* totals : {&run.steps, &run.outside})
     for (const auto& [rank, own] : totals->ranks) {
-      by_rank[rank] += own.io_write_bytes;
-      all += own.io_write_bytes;
+      by_rank[rank] += uint64_t(own.io_write_bytes);
+      all += uint64_t(own.io_write_bytes);
     }
   if (all) {
     const auto most = *std::max_element(by_rank.begin(), by_rank.end(),
@@ -163,11 +163,12 @@ std::string written_line(const RunTotals& run) {
 }
 
 std::string own_line(const RunTotals& run) {
-  uint64_t own_ns = 0, all_ns = 0, bytes = 0;
+  double own_ns = 0, all_ns = 0;
+  uint64_t bytes = 0;
   for (const Totals* totals : {&run.steps, &run.outside}) {
-    const RankTotals all = totals->of_all_ranks();
-    own_ns += all.own_ns;
-    all_ns += all.step_ns;
+    const RankSums all = totals->of_all_ranks();
+    own_ns += all.perfield_ns;
+    all_ns += all.measured_ns;
   }
   if (run.memory.empty()) return "";
   const auto most =
@@ -177,7 +178,7 @@ std::string own_line(const RunTotals& run) {
   if (!bytes) return "";  // the run was measured by others
   std::string text;
   // Its own time lies in no step, so both together are the run's.
-  if (all_ns) text = text_of_share(double(own_ns) / double(all_ns + own_ns)) + " of the time; ";
+  if (all_ns > 0) text = text_of_share(own_ns / (all_ns + own_ns)) + " of the time; ";
   text += "memory " + text_of_bytes(double(bytes) / double(run.memory.size())) + " per rank";
   if (most->second * run.memory.size() > bytes)
     text += ", most " + text_of_bytes(double(most->second)) + " (rank " +

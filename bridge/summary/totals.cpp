@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <numeric>
 
 #include "format/decode_json.hpp"
 #include "format/peers.h"
@@ -22,13 +21,6 @@ constexpr uint64_t kOpeningBytes = uint64_t{1} << 20;  // the `rank` entries of 
 uint64_t pair_key(int32_t source, int32_t target) {
   return uint64_t{static_cast<uint32_t>(source)} << 32 | static_cast<uint32_t>(target);
 }
-
-bool may_wait(uint16_t time_class) {
-  return is_mpi_class(time_class) && time_class != PERFIELD_CLASS_io &&
-         time_class != PERFIELD_CLASS_other;
-}
-
-bool fetches(uint16_t call) { return call == PERFIELD_CALL_get || call == PERFIELD_CALL_rget; }
 
 // Whether a `rank` or `end` entry names MPI among its sources.
 bool names_mpi(const std::string& text) {
@@ -57,38 +49,15 @@ std::vector<std::pair<std::string, uint64_t>> files_in(const std::string& folder
 
 }  // namespace
 
-uint64_t RankTotals::all_mpi_ns() const {
-  return std::accumulate(std::begin(mpi_ns), std::end(mpi_ns), uint64_t{0});
-}
-
-uint64_t RankTotals::waiting_ns() const {
-  uint64_t sum = 0;
-  for (uint16_t time_class = 0; time_class < kMpiClasses; ++time_class)
-    if (may_wait(time_class)) sum += mpi_ns[time_class];
-  return sum;
-}
-
 void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
                  const StepView& step) {
-  RankTotals& own = ranks[rank];
-  uint64_t mpi_ns = 0, file_ns = 0;
-  bool has_mpi = step.messages.size() > 0;
-  for (const CallRow row : step.calls) {
-    if (row.time_class == PERFIELD_CLASS_io || row.time_class == PERFIELD_CLASS_file)
-      own.io_ns += row.ns;
-    if (row.time_class == PERFIELD_CLASS_file) file_ns += row.ns;
-    if (!is_mpi_class(row.time_class)) continue;
-    has_mpi = true;
-    mpi_ns += row.ns;
-    own.mpi_ns[row.time_class] += row.ns;
-  }
-  own.step_ns += step.fixed.measured_ns;
-  own.own_ns += step.fixed.perfield_ns;
-  own.io_read_bytes += step.fixed.io_read_bytes;
-  own.io_write_bytes += step.fixed.io_write_bytes;
+  RankSums entry;
+  entry.has_mpi = !is_blind;
+  entry.add(step);
+  ranks[rank].add(entry);
 
   for (const MessageRow row : step.messages) {
-    if (row.call == PERFIELD_CALL_recv) continue;  // the sender counted it
+    if (!sends(row.call)) continue;  // the sender counted it
     PairTotals* sums[2] = {&messages, row.peer == kPeerUnknown ? &unknown : nullptr};
     const uint64_t key = fetches(row.call) ? pair_key(row.peer, rank) : pair_key(rank, row.peer);
     if (row.peer >= 0 && (pairs.size() < kMostPairs || pairs.count(key))) sums[1] = &pairs[key];
@@ -115,8 +84,8 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
   StepTotals& all = steps[index ^ group << 48];
   const double span = std::max(1u, step.fixed.span);
   all.longest_ns = std::max(all.longest_ns, double(step.fixed.measured_ns) / span);
-  if (is_blind && !has_mpi) return;
-  const double compute = std::max(0.0, double(step.fixed.measured_ns) - double(mpi_ns + file_ns));
+  if (!entry.has_mpi) return;
+  const double compute = entry.compute_ns();
   if (all.ranks++ == 0 || compute > all.most_compute_ns) {
     all.most_compute_ns = compute;
     all.slowest = rank;
@@ -124,24 +93,16 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
   all.compute_ns += compute;
 }
 
-RankTotals Totals::of_all_ranks() const {
-  RankTotals all;
-  for (const auto& [rank, own] : ranks) {
-    all.step_ns += own.step_ns;
-    all.own_ns += own.own_ns;
-    all.io_ns += own.io_ns;
-    all.io_read_bytes += own.io_read_bytes;
-    all.io_write_bytes += own.io_write_bytes;
-    for (int time_class = 0; time_class < kMpiClasses; ++time_class)
-      all.mpi_ns[time_class] += own.mpi_ns[time_class];
-  }
+RankSums Totals::of_all_ranks() const {
+  RankSums all;
+  for (const auto& [rank, own] : ranks) all.add(own);
   return all;
 }
 
-LargestShare Totals::largest_share(const std::function<uint64_t(const RankTotals&)>& ns) const {
+LargestShare Totals::largest_share(const std::function<double(const RankSums&)>& ns) const {
   LargestShare largest;
   for (const auto& [rank, own] : ranks) {
-    const double share = own.step_ns ? double(ns(own)) / double(own.step_ns) : 0;
+    const double share = own.measured_ns > 0 ? ns(own) / own.measured_ns : 0;
     if (share > largest.share) largest = {rank, share};
   }
   return largest;

@@ -10,20 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "format/calls.h"
+#include "fields/columns.hpp"
 #include "format/decode.hpp"
 
 namespace perfield {
-
-struct RankTotals {
-  uint64_t step_ns = 0, own_ns = 0;
-  uint64_t io_ns = 0, io_read_bytes = 0, io_write_bytes = 0;  // MPI-IO and files
-  uint64_t mpi_ns[kMpiClasses] = {};                          // by class
-
-  uint64_t all_mpi_ns() const;
-  // Time in calls that may wait for others: all but MPI-IO and the class `other`.
-  uint64_t waiting_ns() const;
-};
 
 // The rank of whose time something takes the largest share; -1: none of anybody's.
 struct LargestShare {
@@ -48,7 +38,7 @@ struct PairTotals {
 
 // Sums over the steps, or over what lies before the first and after the last of them.
 struct Totals {
-  std::map<int32_t, RankTotals> ranks;
+  std::map<int32_t, RankSums> ranks;
   std::unordered_map<uint64_t, StepTotals> steps;
   std::unordered_map<uint64_t, PairTotals> pairs;
   PairTotals messages;                                 // all that was sent, to whomever
@@ -61,9 +51,9 @@ struct Totals {
   // is_blind: MPI was not seen there, so compute time is not known either.
   void add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, const StepView& step);
 
-  RankTotals of_all_ranks() const;
+  RankSums of_all_ranks() const;
   // Of what takes so many nanoseconds of a rank's time.
-  LargestShare largest_share(const std::function<uint64_t(const RankTotals&)>& ns) const;
+  LargestShare largest_share(const std::function<double(const RankSums&)>& ns) const;
 };
 
 struct RunTotals {

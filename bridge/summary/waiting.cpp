@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // waiting.cpp - see waiting.hpp. Waiting is time in MPI calls that may wait for
-// others, see RankTotals::waiting_ns(); for whom is known where a wait's status tells it.
+// others, see RankSums::waiting_ns(); for whom is known where a wait's status tells it.
 #include "summary/waiting.hpp"
 
 #include <algorithm>
@@ -19,25 +19,25 @@ constexpr double kStandsOut = 1.5;   // times the share that each rank would hav
 }  // namespace
 
 std::string waiting_line(const Totals& totals, bool is_blind) {
-  const RankTotals all = totals.of_all_ranks();
-  if (is_blind && !all.all_mpi_ns())
+  const RankSums all = totals.of_all_ranks();
+  if (is_blind && all.mpi_ns() <= 0)
     return line(
         "waiting",
         "not known: MPI was not seen; start the program with perfield-exec, and let it call "
         "MPI_Init");
-  if (!all.step_ns || !all.all_mpi_ns()) return "";
-  const auto share = [&](uint64_t ns) { return text_of_share(double(ns) / double(all.step_ns)); };
+  if (all.measured_ns <= 0 || all.mpi_ns() <= 0) return "";
+  const auto share = [&](double ns) { return text_of_share(ns / all.measured_ns); };
   std::string parts;
   const std::pair<int, const char*> kinds[] = {{PERFIELD_CLASS_p2p, "point-to-point "},
                                                {PERFIELD_CLASS_wait, "wait "},
                                                {PERFIELD_CLASS_collective, "collective "},
                                                {PERFIELD_CLASS_onesided, "one-sided "}};
   for (const auto& [time_class, name] : kinds)
-    if (all.mpi_ns[time_class])
-      parts += (parts.empty() ? " (" : ", ") + (name + share(all.mpi_ns[time_class]));
+    if (all.class_ns[time_class] > 0)
+      parts += (parts.empty() ? " (" : ", ") + (name + share(all.class_ns[time_class]));
   std::string text = share(all.waiting_ns()) + " of the time" + parts + (parts.empty() ? "" : ")") +
-                     "; all MPI " + share(all.all_mpi_ns());
-  const LargestShare worst = totals.largest_share(&RankTotals::waiting_ns);
+                     "; all MPI " + share(all.mpi_ns());
+  const LargestShare worst = totals.largest_share(&RankSums::waiting_ns);
   if (totals.ranks.size() > 1 && worst.share > 0)
     text +=
         "; most on rank " + std::to_string(worst.rank) + " (" + text_of_share(worst.share) + ")";
@@ -61,13 +61,13 @@ std::string waited_for_line(const Totals& totals) {
   const auto& [rank, most] = *std::max_element(
       by_peer.begin(), by_peer.end(), [](auto& a, auto& b) { return a.second.ns < b.second.ns; });
   const double n_ranks = double(totals.ranks.size());
-  const RankTotals all = totals.of_all_ranks();
-  const double of_those = double(all.step_ns) / n_ranks * double(most.ranks);
+  const RankSums all = totals.of_all_ranks();
+  const double of_those = all.measured_ns / n_ranks * double(most.ranks);
   if (most.ns < kWorthTelling * of_those || most.ns / known < kStandsOut / n_ranks) return "";
   return line("waits", plural(most.ranks, "rank") + (most.ranks == 1 ? " waits " : " wait ") +
                            text_of_time(most.ns) + (most.ranks == 1 ? "" : " in all") +
                            " for rank " + std::to_string(rank) + ": " +
-                           text_of_share(most.ns / std::max(known, double(all.waiting_ns()))) +
+                           text_of_share(most.ns / std::max(known, all.waiting_ns())) +
                            " of all waiting, " + text_of_share(most.ns / known) +
                            " of that of which it is known for whom");
 }
@@ -80,7 +80,7 @@ std::string waiting_region_line(const RunTotals& run, const Totals& totals) {
     sum.time_ns += own.time_ns;
     sum.waiting_ns += own.waiting_ns;
   }
-  const auto all_time = double(totals.of_all_ranks().step_ns);
+  const double all_time = totals.of_all_ranks().measured_ns;
   double most = 0, most_of_parts = 0;
   for (const auto& [name, region] : by_name) {
     most = std::max(most, double(region.waiting_ns));

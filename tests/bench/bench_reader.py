@@ -64,6 +64,7 @@ def main() -> None:
         offsets = np.resize(steps["offset"], ENTRIES).astype(np.uint64)
         run = perfield.open(path)
         often = np.resize(np.arange(len(run)), ENTRIES // RANKS)
+        of_many, everything = len(often) * RANKS, len(run) * RANKS
         rates: dict[str, list[float]] = {}
 
         def note(what: str, entries: int, action: Callable[[], object]) -> None:
@@ -76,11 +77,9 @@ def main() -> None:
 
         for _ in range(REPEATS):
             note("decoding step entries", ENTRIES, decode)
-            of_many = len(often) * RANKS
             note("step entries to all columns", of_many, lambda: read_columns(run, run.columns.names, often))
             note("step entries to one column", of_many, lambda: read_columns(run, ["compute_time_s"], often))
             note("frames, one by one", of_many, lambda: [run.frame(number) for number in often])
-            everything = len(run) * RANKS
             note(
                 "opening a run and making its frames", everything, lambda: list(perfield.open(path).frames())
             )

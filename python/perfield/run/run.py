@@ -258,15 +258,13 @@ class RunDirectory:
             if _is_rank(place) and place["rank"] < size and self.rank_entries[place["rank"]] is not None:
                 self.rank_entries[place["rank"]] = {**self.rank_entries[place["rank"]], **body}
 
-        places = streams.places[steps]
-        self._kind_rows = {
-            kind: _newest(streams, steps[places["kind"] == kind]) for kind in (_SETUP, _TEARDOWN)
-        }
-        closed = steps[places["kind"] == _STEP]
+        kinds = streams.places["kind"][steps]
+        self._kind_rows = {kind: _newest(streams, steps[kinds == kind]) for kind in (_SETUP, _TEARDOWN)}
+        closed = steps[kinds == _STEP]
         self._last_index = np.full(size, -1, dtype=np.int64)
-        closed_places = streams.places[closed]
-        np.maximum.at(self._last_index, closed_places["rank"], closed_places["index"].astype(np.int64))
-        measured = closed[closed_places["flags"] & _NOT_MEASURED == 0]
+        indexes = streams.places["index"][closed].astype(np.int64)
+        np.maximum.at(self._last_index, streams.places["rank"][closed], indexes)
+        measured = closed[streams.places["flags"][closed] & _NOT_MEASURED == 0]
         self._step_rows = _newest(streams, measured)
         self._step_index = streams.places["index"][self._step_rows].astype(np.int64)
         self._frame_index = np.unique(self._step_index)
@@ -361,10 +359,9 @@ def _is_rank(place: np.ndarray) -> np.ndarray:
 
 def _newest(streams: Streams, rows: np.ndarray, rank_first: bool = False) -> np.ndarray:
     """Rows sorted by (index, rank), or by (rank, index); of two for the same the newer is kept."""
-    places = streams.places[rows]
-    keys = ("rank", "index") if rank_first else ("index", "rank")
-    order = np.lexsort((np.arange(len(rows)), places[keys[1]], places[keys[0]]))
-    rows, places = rows[order], places[order]
+    rank, index = streams.places["rank"][rows], streams.places["index"][rows]
+    order = np.lexsort((index, rank) if rank_first else (rank, index))  # of two alike the newer stays behind
+    rank, index = rank[order], index[order]
     last = np.ones(len(rows), dtype=bool)
-    last[:-1] = (places["rank"][1:] != places["rank"][:-1]) | (places["index"][1:] != places["index"][:-1])
-    return rows[last]
+    last[:-1] = (rank[1:] != rank[:-1]) | (index[1:] != index[:-1])
+    return rows[order[last]]

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The fields of frames once more, slowly: plain Python from the entries that the twin decodes.
+
+    values = reference.fields(path, index)      # of the step of that index: name -> list, one number per rank
+    blocks = reference.block_fields(path, index)  # name -> {(rank, block): number}
+
+It knows runs whose regions' names need no rule: letters, digits and underscores, all different.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from pathlib import Path
+
+import twin
+
+CLASSES = ("p2p", "wait", "collective", "onesided", "io", "other")
+IO, FILE, N_MPI = 4, 6, 6
+SENDS = {5: "isend", 28: "get"}  # of all calls those that the tests use
+READS, WRITES = {94, 96, 101, 103}, {95, 97, 102, 104}
+KERNEL, COPIES = 105, {106: "to", 107: "from", 108: "within"}
+FACTORS = {"task_clock": 1e-9}
+SUFFIXES = {"task_clock": "task_clock_time_s"}
+NAN = math.nan
+
+
+class Run:
+    """Everything that the streams of a run hold, joined by rank."""
+
+    def __init__(self, path: Path):
+        self.ranks, self.regions, self.steps = {}, defaultdict(dict), defaultdict(dict)
+        self.sources = defaultdict(set)
+        for file in sorted((Path(path) / "stream").glob("*.pf")):
+            for entry in twin.decode(file.read_bytes())[0]:
+                body, rank = entry["body"], entry["rank"]
+                if entry["type"] == "rank":
+                    self.ranks[rank] = body
+                if entry["type"] in ("rank", "end"):
+                    self.sources[rank] |= set(body.get("sources", ()))
+                if entry["type"] == "region":
+                    self.regions[rank][body["id"]] = body["name"], body["block"]
+                if entry["type"] == "step" and body["kind"] == 0:
+                    self.steps[entry["index"]][rank] = body
+        self.size = max(body["size"] for body in self.ranks.values())
+        everything = [step for steps in self.steps.values() for step in steps.values()]
+        self.calls = {row["call"] for step in everything for row in step["messages"]}
+        self.inside = {row["what"] for step in everything for row in step["inside"] if row["what"] < 7}
+        self.others = any(row["id"] == 0 for step in everything for row in step["regions"])
+
+    def region(self, rank: int, number: int) -> tuple[str, int] | None:
+        unknown = ("other_regions", -1) if self.others else None
+        return self.regions[rank].get(number, unknown)
+
+    def names(self) -> list[str]:
+        found = {name for regions in self.regions.values() for name, _ in regions.values()}
+        return sorted(found) + ["other_regions"] * self.others
+
+    def counters(self, rank: int) -> list[str]:
+        return self.ranks.get(rank, {}).get("counters", [])
+
+
+def fields(path: Path, index: int) -> dict[str, list[float]]:
+    """Values of all fields of a step by name, one number per rank."""
+    run = Run(path)
+    values: dict[str, list[float]] = defaultdict(lambda: [NAN] * run.size)
+    for rank in range(run.size):
+        values["rank"][rank] = rank
+        step = run.steps[index].get(rank)
+        own = {name: NAN for name in _fields_of(run, rank, _EMPTY)}
+        own |= {} if step is None else _fields_of(run, rank, step)
+        waits = [
+            row["ns"]
+            for other, entry in run.steps[index].items()
+            for row in entry["waits"]
+            if row["peer"] == rank and other != rank
+        ]
+        own["waited_for_time_s"] = sum(waits) * 1e-9 if own["mpi_time_s"] == own["mpi_time_s"] else NAN
+        for name, value in own.items():
+            values[name][rank] = value
+    return dict(values)
+
+
+def block_fields(path: Path, index: int) -> dict[str, dict[tuple[int, int], float]]:
+    """The same of each block of the mesh that time of a region was given to."""
+    run = Run(path)
+    values: dict[str, dict[tuple[int, int], float]] = defaultdict(dict)
+    for rank, step in run.steps[index].items():
+        blocks = {run.region(rank, row["id"]) for row in step["regions"]}
+        for name, block in (pair for pair in blocks if pair is not None and pair[1] >= 0):
+            for field, value in _fields_of_region(run, rank, step, name, block).items():
+                values[field][rank, block] = value
+    return dict(values)
+
+
+_EMPTY = {key: 0 for key in twin.STEP_KEYS} | {name: [] for name in twin.TABLES}
+
+
+def _has_mpi(run: Run, rank: int, step: dict) -> bool:
+    watched = {"pmpi", "scorep-mpi"} & run.sources[rank]
+    return bool(watched or step["messages"] or any(row["time_class"] < N_MPI for row in step["calls"]))
+
+
+def _fields_of(run: Run, rank: int, step: dict) -> dict[str, float]:
+    """Fields of a rank that is there."""
+    mpi, sources = _has_mpi(run, rank, step), run.sources[rank]
+    own_process = not step["flags"] & 8
+    values = {"step_time_s": step["measured_ns"] * 1e-9}
+    of_process = {
+        "perfield_time_s": step["perfield_ns"] * 1e-9,
+        "cpu_user_time_s": step["cpu_user_ns"] * 1e-9,
+        "cpu_system_time_s": step["cpu_system_ns"] * 1e-9,
+        "pu_id": step["pu"] if step["pu"] >= 0 else NAN,
+    }
+    copied = ("resident_bytes", "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults")
+    of_process |= {name: step[name] for name in copied}
+    values |= {name: value if own_process else NAN for name, value in of_process.items()}
+
+    def of_calls(column: str, numbers=None, classes=None) -> int:
+        return sum(
+            row[column]
+            for row in step["calls"]
+            if (numbers is None or row["call"] in numbers)
+            and (classes is None or row["time_class"] in classes)
+        )
+
+    io = mpi or bool({"io", "scorep-io"} & sources) or of_calls("count", classes={FILE}) > 0
+    of_io = {
+        "io_read_bytes": step["io_read_bytes"],
+        "io_write_bytes": step["io_write_bytes"],
+        "io_read_count": of_calls("count", READS, {IO, FILE}),
+        "io_write_count": of_calls("count", WRITES, {IO, FILE}),
+        "io_time_s": of_calls("ns", classes={IO, FILE}) * 1e-9,
+    }
+    values |= {name: value if io else NAN for name, value in of_io.items()}
+
+    mpi_ns = of_calls("ns", classes=set(range(N_MPI)))
+    of_mpi = {f"mpi_{name}_time_s": of_calls("ns", classes={c}) * 1e-9 for c, name in enumerate(CLASSES)}
+    of_mpi["mpi_time_s"] = mpi_ns * 1e-9
+    sent = [row for row in step["messages"] if row["call"] in SENDS]
+    arrived = [row for row in step["messages"] if row["call"] not in SENDS]
+    for name, rows in (("sent", sent), ("received", arrived)):
+        of_mpi |= {f"{name}_{what}": sum(row[what] for row in rows) for what in ("count", "bytes")}
+    for call in run.calls & set(SENDS):
+        rows = [row for row in sent if row["call"] == call]
+        of_mpi |= {f"{SENDS[call]}_{what}": sum(row[what] for row in rows) for what in ("count", "bytes")}
+    of_mpi["peer_count"] = len({row["peer"] for row in step["messages"] if row["peer"] >= 0})
+    values |= {name: value if mpi else NAN for name, value in of_mpi.items()}
+    computed = max(step["measured_ns"] - mpi_ns - of_calls("ns", classes={FILE}), 0) * 1e-9
+    values["compute_time_s"] = computed if mpi or run.size == 1 else NAN
+
+    everyone = set().union(*run.sources.values())
+    if "cupti" in everyone:
+        of_kernels = {
+            "device_kernel_count": of_calls("count", {KERNEL}),
+            "device_kernel_time_s": of_calls("ns", {KERNEL}) * 1e-9,
+        }
+        values |= {name: value if "cupti" in sources else NAN for name, value in of_kernels.items()}
+    if everyone & {"cupti", "kokkos"}:
+        of_copies = {
+            "device_copy_count": of_calls("count", COPIES),
+            "device_copy_time_s": of_calls("ns", COPIES) * 1e-9,
+        }
+        for call, way in COPIES.items():
+            moved = of_calls("bytes_out", {call}) + of_calls("bytes_in", {call})
+            of_copies[f"device_copy_{way}_bytes"] = moved
+        watched = sources & {"cupti", "kokkos"}
+        values |= {name: value if watched else NAN for name, value in of_copies.items()}
+    for name in run.names():
+        values |= _fields_of_region(run, rank, step, name, None)
+    return values
+
+
+def _fields_of_region(run: Run, rank: int, step: dict, name: str, block: int | None) -> dict[str, float]:
+    """Fields of one region, or of its part in one block."""
+
+    def is_meant(number: int) -> bool:
+        region = run.region(rank, number)
+        return region is not None and region[0] == name and block in (None, region[1])
+
+    mpi = _has_mpi(run, rank, step)
+    rows = [row for row in step["regions"] if is_meant(row["id"])]
+    inside: dict[int, int] = defaultdict(int)
+    for row in step["inside"]:
+        if is_meant(row["region"]):
+            inside[row["what"]] += row["value"]
+    time_ns = sum(row["inclusive_max_ns"] for row in rows)
+    values = {
+        "time_s": time_ns * 1e-9,
+        "count": sum(row["count"] for row in rows),
+        "self_time_s": sum(row["self_max_ns"] for row in rows) * 1e-9,
+    }
+    mpi_ns = sum(inside[c] for c in range(N_MPI))
+    if run.inside & set(range(N_MPI)):
+        values["mpi_time_s"] = mpi_ns * 1e-9 if mpi else NAN
+    for c in run.inside:
+        if c < N_MPI:
+            values[f"mpi_{CLASSES[c]}_time_s"] = inside[c] * 1e-9 if mpi else NAN
+    if FILE in run.inside:
+        files = {"io", "scorep-io"} & run.sources[rank]
+        files |= {row["call"] for row in step["calls"] if row["time_class"] == FILE and row["ns"]}
+        values["file_time_s"] = inside[FILE] * 1e-9 if files else NAN
+    if run.inside:
+        known = mpi or run.size == 1
+        values["compute_time_s"] = max(time_ns - mpi_ns - inside[FILE], 0) * 1e-9 if known else NAN
+    counters = sorted({name for other in run.ranks for name in run.counters(other)})
+    own = run.counters(rank)
+    for counter in counters:
+        counted = inside[16 + own.index(counter)] * FACTORS.get(counter, 1) if counter in own else NAN
+        values[SUFFIXES.get(counter, counter)] = counted
+    if {"instructions", "cycles"} <= set(counters):
+        cycles = values["cycles"]
+        values["instructions_per_cycle"] = values["instructions"] / cycles if cycles > 0 else NAN
+    return {f"{name}_{field}": value if rows else NAN for field, value in values.items()}

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Columns of fields: the kernel gives what plain Python computes from the same entries, and bad input is
+absent."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+import reference
+
+import perfield
+import twin
+from perfield.run.columns import read_columns
+
+COUNTERS = (["instructions", "cycles", "task_clock"], [], ["cycles", "instructions"], ["cache_misses"])
+SOURCES = (["pmpi", "io"], ["api"], ["kokkos", "scorep-mpi"], ["cupti"])
+CALLS = ((5, 0), (19, 1), (57, 2), (36, 3), (94, 4), (97, 4), (100, 5), (101, 6), (104, 6), (105, 7))
+CALLS += ((106, 7), (107, 7), (108, 7))
+
+
+def any_step(rank, step, values, ids=(1, 2, 3, 4, 5, 77)):
+    """Numbers of every kind, those of unknown regions and calls included; now and then nothing at all."""
+    chance = random.Random(1000 * step + rank)
+    if chance.random() < 0.15:
+        return False
+
+    def number():
+        return chance.choice((0, 1, chance.randrange(10**6), chance.randrange(10**9)))
+
+    copied = [key for key in twin.STEP_KEYS if key not in ("label", "time", "span", "kind", "flags", "pu")]
+    values |= {key: number() for key in copied if key != "mesh_version"}
+    values |= {"flags": chance.choice((0, 0, 8)), "pu": chance.choice((-1, 3))}
+    values |= {"measured_ns": 10**9 + number()}
+    values["regions"] = [
+        {"id": id, "threads": 1, "count": number(), "inclusive_max_ns": number(), "self_max_ns": number()}
+        for id in chance.sample(ids, chance.randrange(len(ids)))
+    ]
+    values["inside"] = [
+        {"region": chance.choice(ids), "what": chance.choice((0, 1, 2, 4, 6, 9, 16, 17, 18, 19, 60000)),
+         "value": number()} for _ in range(chance.randrange(20))
+    ]  # fmt: skip
+    with_mpi = rank != 1 or step % 2
+    values["messages"] = [
+        {
+            "peer": chance.randrange(-3, 5),
+            "call": chance.choice((5, 12, 28)),
+            "count": number(),
+            "bytes": number(),
+        }
+        for _ in range(chance.randrange(8) if with_mpi else 0)
+    ]
+    values["waits"] = [
+        {"peer": chance.choice((-3, 0, 1, 3, 10**6)), "count": 1, "ns": number()}
+        for _ in range(chance.randrange(4))
+    ]
+    values["calls"] = [
+        {"call": call, "time_class": kind, "count": number(), "ns": number(), "bytes_out": number(),
+         "bytes_in": number()} for call, kind in chance.sample(CALLS, chance.randrange(6))
+        if with_mpi or kind > 5
+    ]  # fmt: skip
+    return None
+
+
+def any_step_with_others(rank, step, values):
+    """The same where some time is of `other regions`, which unknown ones are then, too."""
+    return any_step(rank, step, values, (0, 1, 2, 3, 4, 5, 77))
+
+
+@pytest.fixture(scope="module", params=[any_step, any_step_with_others])
+def path(tmp_path_factory, request):
+    """A run of four ranks, each with other sources and counters, on two hosts; a fifth never checked in."""
+
+    def each_its_own(rank, values):
+        values |= {"sources": SOURCES[rank], "counters": COUNTERS[rank], "size": 5}
+
+    path = twin.write_run(
+        tmp_path_factory.mktemp("columns") / "run",
+        ranks=4,
+        steps=30,
+        hosts=("a", "b"),
+        change_rank=each_its_own,
+        change_step=request.param,
+        ended=False,
+    )
+    for stream in (path / "stream").iterdir():
+        entries = twin.decode(stream.read_bytes())[0]
+        for rank in {entry["rank"] for entry in entries}:
+            writer = twin.Writer(stream, rank)
+            writer.sequence = sum(entry["rank"] == rank for entry in entries)
+            for id, name, block in ((3, "flux", 0), (4, "flux", 1), (5, "late", -1)):
+                definition = {"id": id, "name": name, "block": block, "site": 0}
+                writer.add("region", twin.json_body(definition), index=id)
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(path):
+    return perfield.open(path)
+
+
+def test_every_field_is_what_plain_python_computes(path, run):
+    assert len(run) == 30 and not run.damage
+    for frame in run.frames():
+        expected = reference.fields(path, frame.index)
+        assert set(frame.values) == set(expected)
+        for name, column in expected.items():
+            np.testing.assert_allclose(frame.values[name], column, rtol=1e-12, err_msg=name)
+
+
+def test_every_field_of_a_block_is_what_plain_python_computes(path, run):
+    seen = 0
+    for frame in run.frames():
+        expected = reference.block_fields(path, frame.index)
+        assert {name: set(blocks) for name, blocks in frame.block_values.items()} == {
+            name: set(blocks) for name, blocks in expected.items()
+        }
+        for name, blocks in expected.items():
+            for place, value in blocks.items():
+                np.testing.assert_allclose(frame.block_values[name][place], value, rtol=1e-12, err_msg=name)
+                seen += 1
+    assert seen > 100
+
+
+def test_many_frames_at_once_are_the_frames(run):
+    names = run.columns.names
+    values = read_columns(run, names)
+    assert values.shape == (30, len(names), 5)
+    for number, frame in enumerate(run.frames()):
+        np.testing.assert_array_equal(values[number], list(frame.values.values()))
+
+
+def test_some_fields_of_some_frames_are_part_of_all(run):
+    names = ["waited_for_time_s", "flux_count", "rank"]
+    values = read_columns(run, names, [7, 3, 7])
+    for place, number in enumerate((7, 3, 7)):
+        for row, name in enumerate(names):
+            np.testing.assert_array_equal(values[place, row], run.frame(number).values[name])
+    assert read_columns(run, names, slice(2, 2)).shape == (0, 3, 5)
+    assert read_columns(run, [], slice(2, 4)).shape == (2, 0, 5)
+
+
+def test_a_kind_of_field_of_all_regions_is_one_array(run):
+    names = run.columns.of_regions("<region>_compute_time_s")
+    assert names == [f"{stem}_compute_time_s" for stem in run.columns.stems]
+    assert set(run.columns.stems) == {region.field for region in run.regions}
+    assert read_columns(run, names).transpose(0, 2, 1).shape == (30, 5, len(names))
+
+
+def test_fields_and_frames_that_are_not_there_are_named(run):
+    with pytest.raises(KeyError, match="'nothing' is no field of this run"):
+        read_columns(run, ["nothing"])
+    with pytest.raises(IndexError):
+        read_columns(run, ["rank"], [30])
+
+
+def test_entries_that_were_damaged_since_are_absent(tmp_path):
+    run = perfield.open(twin.write_run(tmp_path / "run", ranks=2, steps=3))
+    stream = next((tmp_path / "run" / "stream").iterdir())
+    data = bytearray(stream.read_bytes())
+    entry = next(e for e in twin.decode(bytes(data))[0] if e["type"] == "step" and e["index"] == 1)
+    data[entry["offset"] + 100] ^= 1
+    stream.write_bytes(data)
+    values = read_columns(run, ["step_time_s", "solve_time_s"])
+    absent = np.isnan(values)
+    assert absent[1, :, entry["rank"]].all() and absent.sum() == 2
+    stream.unlink()
+    assert np.isnan(read_columns(run, ["step_time_s"])).all()
