@@ -61,6 +61,7 @@ ROOMS = (
     "run_directory",
     "summary",
     "recorder",
+    "replay",
     "session",
     "api",
 )

@@ -17,7 +17,6 @@ void bind_config(py::module_& module);
 void bind_constant(py::module_& module);
 void bind_counters(py::module_& module);
 void bind_traces(py::module_& module);
-void bind_writing(py::module_& module);
 
 namespace {
 
@@ -68,7 +67,6 @@ PYBIND11_MODULE(_bridge, module) {
   bind_constant(module);
   bind_counters(module);
   bind_traces(module);
-  bind_writing(module);
   bind_names(module);
   module.def("calls", &all_calls,
              "Every kind of MPI call as (number, name, class of time, message).\n\n"

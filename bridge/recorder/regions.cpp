@@ -47,8 +47,8 @@ bool Regions::make_table(uint32_t capacity) noexcept {
   while (mask + 1 < capacity * 2) mask = mask * 2 + 1;
   auto* slots = new (std::nothrow) std::atomic<uint32_t>[mask + 1]();
   auto* rows = new (std::nothrow) RegionDefinition*[capacity]();
-  auto* table = new (std::nothrow) Table{rows, slots, mask};
-  const Table* before = table_.load(std::memory_order_relaxed);
+  Table* const before = table_.load(std::memory_order_relaxed);
+  auto* table = new (std::nothrow) Table{rows, slots, mask, before};
   auto* other = before ? before->rows[kOtherRegion] : new (std::nothrow) RegionDefinition;
   if (!slots || !rows || !table || !other) return false;
   rows[kOtherRegion] = other;
@@ -63,6 +63,18 @@ bool Regions::make_table(uint32_t capacity) noexcept {
     size_.store(1, std::memory_order_release);
   }
   return true;
+}
+
+Regions::~Regions() {
+  Table* table = table_.load(std::memory_order_relaxed);
+  for (uint32_t id = 0; table && id < size(); ++id) delete table->rows[id];
+  while (table) {
+    Table* const outgrown = table->outgrown;
+    delete[] table->rows;
+    delete[] table->slots;
+    delete table;
+    table = outgrown;
+  }
 }
 
 void Regions::configure(uint32_t max_regions, const Selection& selection) noexcept {

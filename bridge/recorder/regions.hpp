@@ -29,6 +29,8 @@ struct RegionDefinition {
 
 class Regions {
  public:
+  Regions() = default;
+  ~Regions();
   // Called once, before measuring; definitions made earlier are kept and selected again.
   void configure(uint32_t max_regions, const Selection& selection) noexcept;
 
@@ -59,6 +61,7 @@ class Regions {
     RegionDefinition** rows;       // [capacity_]
     std::atomic<uint32_t>* slots;  // hash table of id + 1
     uint32_t slot_mask;
+    Table* outgrown;  // kept until the end: others may be reading it
   };
 
   static uint32_t find(const Table& table, uint64_t hash, const char* name, size_t length,
@@ -68,7 +71,7 @@ class Regions {
   bool make_table(uint32_t capacity) noexcept;
 
   std::mutex mutex_;
-  std::atomic<Table*> table_{nullptr};  // an outgrown one is never freed: others may be reading
+  std::atomic<Table*> table_{nullptr};
   std::atomic<uint32_t> capacity_{4096};
   std::atomic<uint32_t> size_{0};
   std::atomic<uint32_t> step_region_{kNone};

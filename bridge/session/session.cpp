@@ -13,7 +13,6 @@
 
 #include "session/environment.hpp"
 #include "session/session_counters.hpp"
-#include "session/step_entry.hpp"
 #include "session/tell.hpp"
 #include "summary/summary.hpp"
 

@@ -4,8 +4,8 @@
 // the step goes on as if nobody had looked.
 #include <cmath>
 
+#include "recorder/step_entry.hpp"
 #include "session/session.hpp"
-#include "session/step_entry.hpp"
 
 namespace perfield {
 

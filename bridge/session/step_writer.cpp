@@ -13,10 +13,10 @@
 #include "platform/clock.hpp"
 #include "platform/process.hpp"
 #include "recorder/recorder.hpp"
+#include "recorder/step_entry.hpp"
 #include "run_directory/machine_file.hpp"
 #include "run_directory/shared_note.hpp"
 #include "session/environment.hpp"
-#include "session/step_entry.hpp"
 #include "session/step_sites.hpp"
 #include "session/tell.hpp"
 
@@ -130,26 +130,11 @@ const unsigned char* StepWriter::step(uint64_t index, const StepBody& body, size
   return at;
 }
 
-// A region is defined in the stream right before its first row: those that were never entered, or
-// are not selected, do not appear.
 void StepWriter::define_regions() {
-  Recorder& r = recorder();
-  for (uint32_t id = 0; id < r.regions.size() && !stream_.failed(); ++id) {
-    RegionDefinition& d = r.regions[id];
-    if (d.written) continue;
-    bool used = false;
-    for (int i = 0; i < r.n_shards() && !used; ++i) {
-      const RegionValues& v = r.shard_at(i).carry_regions[id];
-      used = v.count || v.inclusive;
-    }
-    if (!used) continue;
-    JsonObject json;
-    json.natural("id", id).text("name", d.name).text("file", d.file);
-    json.integer("line", d.line).integer("block", d.block).natural("armed_at", d.place);
-    stream_.json(EntryType::region, id, json.str());
-    in_process_.keep_region(json.str());
-    d.written = true;
-  }
+  perfield::define_regions(recorder(), [this](uint32_t id, const std::string& json) {
+    stream_.json(EntryType::region, id, json);
+    in_process_.keep_region(json);
+  });
 }
 
 void StepWriter::sites() {

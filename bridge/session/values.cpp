@@ -9,7 +9,7 @@
 
 #include "fields/field_names.hpp"
 #include "format/decode.hpp"
-#include "session/step_entry.hpp"
+#include "recorder/step_entry.hpp"
 #include "session/values_inside.hpp"
 #include "session/values_io.hpp"
 

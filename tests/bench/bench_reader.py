@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How fast full step entries (10 regions, 26 messages) are read, checksums included."""
+"""Speed of reading full step entries (10 regions, 26 messages), including checksums."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STEP_TYPE = 5
 
 
 def make_full(rank: int, step: int, values: dict) -> None:
-    """Gives a step entry of the twin its ten regions and 26 messages."""
+    """Fills a step entry of the twin with ten regions and 26 messages."""
     values["regions"] = [twin.region_row(number, 1_000 * number + step) for number in range(1, REGIONS + 1)]
     values["messages"] = [
         {"peer": (rank + n) % RANKS, "call": twin.ISEND, "count": 1, "bytes": 800, "empty": 0, "largest": 800}

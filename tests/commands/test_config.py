@@ -51,7 +51,7 @@ def test_errors_are_sentences_and_the_exit_code_is_2(perfield_cli):
     assert result.returncode == 2
     told = sorted(result.stderr.splitlines())
     assert told == [
-        "perfield config: PERFIELD_NOSUCHTHING: there is no such setting; 'perfield config' lists all keys",
+        "perfield config: PERFIELD_NOSUCHTHING: unknown setting; 'perfield config' lists all keys",
         'perfield config: PERFIELD_SKIP_STEPS: found the text "x", expected an integer (steps); '
         "the default is 0",
     ]

@@ -35,7 +35,7 @@ NOTHING = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run and the tables that can be asked for."""
     add = parser.add_argument
-    add("run", metavar="RUN", nargs="?", default="perfield-run", help="a run directory (perfield-run)")
+    add("run", metavar="RUN", nargs="?", help="a run directory (default: the configured run_directory)")
     add("--ranks", action="store_true", help="each rank: host, CPUs, steps, state")
     add("--regions", action="store_true", help="each region: time and where it was slowest")
     add("--steps", metavar="N", nargs="?", const=20, type=_number, help="the last N steps (20)")
@@ -55,8 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the closing lines, or the tables that were asked for."""
     import perfield
+    from perfield.configuration import in_force
 
-    run = perfield.open(arguments.run)
+    run = perfield.open(arguments.run or in_force("run_directory"))
     tables, notes = _tables(run, arguments)
     if arguments.json:
         facts = {"run": str(run.path), "state": run.state, "n_ranks": run.n_ranks, "n_frames": len(run)}

@@ -93,6 +93,7 @@ def _geometry(run: Any, arguments: argparse.Namespace) -> GeometryOptions | None
     """Options of the geometry picture; None if it is not wanted, or not possible and not asked for."""
     if arguments.topology and not arguments.geometry:
         return None
+    from perfield.configuration import setting
     from perfield.pictures.blocks import MeshMissingError
     from perfield.pictures.geometry_picture import GeometryOptions
     from perfield.pictures.pieces import choose_pieces
@@ -108,7 +109,7 @@ def _geometry(run: Any, arguments: argparse.Namespace) -> GeometryOptions | None
     if arguments.fields:
         fields = _words(arguments.fields)
         fields = [*fields, *(name for name in ("rank", "compute_time_s") if name not in fields)]
-    focus = arguments.focus or ",".join(run.info.get("configuration", {}).get("focus_ranks", []))
+    focus = arguments.focus or ",".join(setting(run, "focus_ranks"))
     try:
         ranks = tuple(int(word) for word in _words(focus))
     except ValueError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""find_mpi_headers.cmake: the mpi.h for which wrappers are built."""
+"""find_mpi_headers.cmake: finds the mpi.h of each MPI to build wrappers for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ message(STATUS "mpich=${{mpich_header}};")
 
 @pytest.fixture
 def ask(tmp_path):
-    """ask(*options): (the MPIs whose mpi.h is found -> its Path, CMake's messages)."""
+    """ask(*options): (MPI -> Path of the mpi.h found, CMake's messages)."""
     (tmp_path / "CMakeLists.txt").write_text(PROJECT)
 
     def run(*options: str):
@@ -34,7 +34,7 @@ def ask(tmp_path):
     return run
 
 
-def test_the_headers_of_all_installed_mpis_are_found(ask):
+def test_headers_of_all_installed_mpis_are_found(ask):
     found, errors = ask()
     assert set(found) == {"openmpi", "mpich"}
     assert "OMPI_MAJOR_VERSION" in found["openmpi"].read_text()
@@ -42,12 +42,12 @@ def test_the_headers_of_all_installed_mpis_are_found(ask):
     assert not errors
 
 
-def test_where_a_compiler_is_named_only_that_one_is_asked(ask, mpi):
+def test_only_the_named_compiler_is_asked(ask, mpi):
     found, _ = ask(f"-DPERFIELD_MPICC={mpi.cc}")
     assert set(found) == {mpi.name}
 
 
-def test_a_header_that_is_given_is_taken(ask, mpi, tmp_path):
+def test_given_header_is_used(ask, mpi, tmp_path):
     (tmp_path / "mpi.h").touch()
     found, _ = ask(f"-DPERFIELD_MPICC={mpi.cc}", f"-DPERFIELD_{mpi.name.upper()}_HEADER={tmp_path}/mpi.h")
     assert found == {mpi.name: tmp_path / "mpi.h"}
@@ -73,7 +73,7 @@ def test_each_configuration_of_one_folder_finds_the_mpis_of_that_moment(ask, tmp
     assert set(ask()[0]) == {"openmpi"}
 
 
-def test_a_named_compiler_without_an_mpi_is_an_error(ask):
+def test_named_compiler_without_mpi_is_an_error(ask):
     found, errors = ask("-DPERFIELD_MPICC=gcc")
     assert not found
-    assert "CMake Error" in errors and "gcc knows no mpi.h of Open MPI or MPICH" in errors
+    assert "CMake Error" in errors and "gcc finds no mpi.h of Open MPI or MPICH" in errors
