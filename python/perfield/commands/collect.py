@@ -24,7 +24,7 @@ You may call it again, and several times at once.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run."""
     add = parser.add_argument
-    add("run", metavar="RUN", nargs="?", help="a run directory; else the configured run_directory")
+    add("run", metavar="RUN", nargs="?", help="a run directory (default: the configured run_directory)")
 
 
 def collect(run: str | PathLike[str], quietly: bool = False) -> int:
