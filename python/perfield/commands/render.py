@@ -28,10 +28,10 @@ Writes RUN/pictures: geometry.pvd (values on the simulation's mesh), messages.pv
   perfield render perfield-run --mesh case/         pieces in case/processor0, ..."""
 
 STEPS_HELP = """\
-all, or numbers of frames, from 0 (not the program's own numbers of steps), and ranges:
-0,10,20:50:5; else at most 20: the first, the last, the slowest, and others evenly spaced"""
-FIELDS_HELP = "names of arrays or of the simulation's own fields: on the mesh, and of the images; else all"
-IMAGES_HELP = "also draw images (.png): of the first, the slowest and the last step, or of all in --steps"
+"all", or frame numbers from 0 (not the program's own step numbers) and ranges: 0,10,20:50:5;
+default: at most 20: the first, the last, the slowest, and others evenly spaced"""
+FIELDS_HELP = "arrays and own fields of the simulation to put on the mesh and into images (default: all)"
+IMAGES_HELP = "also draw images (.png) of the first, the slowest and the last step, or of all in --steps"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,9 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--fields", metavar="NAMES", help=FIELDS_HELP)
     add("--images", action="store_true", help=IMAGES_HELP)
     add("--mesh", metavar="PATH", help="pieces on disk: a .pvtu file or an OpenFOAM case")
-    add("--cells", action="store_true", help="put values on cells; else on points")
-    add("--focus", metavar="RANKS", help="ranks for which every piece says what it exchanges with them: 3,7")
-    add("-o", "--output", metavar="DIR", help="where to write; else RUN/pictures")
+    add("--cells", action="store_true", help="put values on cells (default: on points)")
+    add("--focus", metavar="RANKS", help="ranks: each piece shows what it exchanges with them: 3,7")
+    add("-o", "--output", metavar="DIR", help="where to write (RUN/pictures)")
 
 
 def execute(arguments: argparse.Namespace) -> int:
