@@ -1,4 +1,4 @@
-# perfield: `make` lists the targets. Each does its own set-up, and a second call does none again.
+# perfield: `make` lists the targets. Each prepares what it needs, once.
 # Set-up: Debian packages (.ci/packages), .venv (pyproject.toml), the wheel built and installed.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -7,28 +7,28 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
-# Debian's Python, whatever `python3` is in PATH: VTK and ParaView belong to it.
+# Debian's Python, whatever `python3` is in PATH, because VTK and ParaView belong to it.
 PYTHON := /usr/bin/python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-# NumPy, xarray and rich are Debian's, all built for one another; only elsewhere are they pip's.
+# NumPy, xarray and rich come from Debian, built for one another; only on other systems from pip.
 RUN_REQUIREMENTS := $(if $(PERFIELD_NO_PACKAGES),run)
 
-# Nothing of the caller's Python may lead pip or the tests elsewhere.
+# The caller's Python settings must not divert pip or the tests.
 unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX PIP_REQUIRE_VIRTUALENV
 export LC_ALL := C.UTF-8
 export PIP_ROOT_USER_ACTION := ignore
 ifeq ($(HOME),)
 export HOME := $(CURDIR)/build/home
 endif
-# Open MPI refuses to start as root, and counts containers' cores too narrowly, unless told.
+# Open MPI refuses to start as root, and detects too few cores in containers, unless told otherwise.
 export OMPI_ALLOW_RUN_AS_ROOT := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 export OMPI_MCA_rmaps_base_oversubscribe := 1
 export OMPI_MCA_mpi_yield_when_idle := 1
 
-# What the wheel is made of.
+# Contents of the wheel.
 SOURCES := $(shell find CMakeLists.txt pyproject.toml README.md LICENSE bridge python topology \
   catalyst_scripts -type f -not -name '*.pyc' 2>/dev/null | sort)
 CPP_FILES = $$(find bridge testcase tests -name '*.[ch]' -o -name '*.[ch]pp')
@@ -38,12 +38,13 @@ help: ## list the targets (this)
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
 # --- set-up ----------------------------------------------------------------------------------
-PACKAGES := base-packages test-packages openfoam-packages bench-packages
+PACKAGES := base-packages test-packages openfoam-packages bench-packages docs-packages
 .PHONY: $(PACKAGES)
 base-packages: GROUPS = base
-test-packages: GROUPS = base test openfoam
+test-packages: GROUPS = base test openfoam docs
 openfoam-packages: GROUPS = base openfoam
 bench-packages: GROUPS = base test openfoam bench
+docs-packages: GROUPS = base docs
 $(PACKAGES):
 	@.ci/install-packages $(GROUPS)
 
@@ -60,13 +61,19 @@ $(PACKAGES):
 	@$(PIP) install -r .venv/lint-requirements.txt
 	@touch $@
 
-# A removed file, too, is a change.
+# A removed file is a change, too.
 build/sources.txt: always
 	@mkdir -p build
 	@echo "$(SOURCES)" | cmp -s - $@ || echo "$(SOURCES)" > $@
 .PHONY: always
 
-.venv/installed: .venv/ready build/sources.txt $(SOURCES)
+# The wheel holds wrappers for every MPI that is installed now.
+build/mpis.txt: always | base-packages
+	@mkdir -p build
+	@cmake -P bridge/sources/pmpi/find_mpi_headers.cmake > $@.now
+	@cmp -s $@.now $@ && rm $@.now || mv $@.now $@
+
+.venv/installed: .venv/ready build/sources.txt build/mpis.txt $(SOURCES)
 	@echo "perfield: building the wheel"
 	@rm -rf build/wheel
 	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir build/wheel .
@@ -85,18 +92,18 @@ setup: .venv/ready ## install Debian packages and prepare .venv
 build: .venv/installed ## build the wheel and install it into .venv
 	@echo "perfield is installed in .venv; to have its commands: export PATH=$(CURDIR)/$(BIN):\$$PATH"
 
-# --- on a cluster: the measured side alone, without root, Python or network --------------------
+# --- on a cluster: only the measured side, without root, Python or network ----------------------
 MPICC =
 PREFIX = $(HOME)/perfield
 .PHONY: recorder
-recorder: ## install the measured side alone, for a cluster (MPICC=mpicc PREFIX=$HOME/perfield)
+recorder: ## install only the measured side, for a cluster (MPICC=mpicc PREFIX=$HOME/perfield)
 	@.ci/build-recorder "$(MPICC)" "$(PREFIX)"
 
 # --- what one does with it -------------------------------------------------------------------
-.PHONY: demo demo-openfoam test test-long bench
+.PHONY: demo demo-openfoam test test-long bench docs
 demo: build/heat3d/heat3d ## run the heat case on 8 ranks and make pictures of it
 	@rm -rf demo/heat3d && mkdir -p demo/heat3d
-	@# How to look is told by render, once there are pictures.
+	@# render prints how to look at the pictures, once they exist.
 	$(BIN)/perfield run --run-directory demo/heat3d/perfield-run -n 8 -- \
 	  build/heat3d/heat3d --minds 2 2 2 --points 32 32 32 --steps 40 --print-log 0 --exchange isend --hot-spot \
 	  2>&1 | sed '/^look /d'
@@ -116,6 +123,10 @@ test-long: test-packages .venv/installed ## run the tests that take minutes
 bench: bench-packages build/heat3d/heat3d ## measure what perfield costs
 	@$(BIN)/python tests/bench/run_all.py $(BENCH_ARGS)
 
+docs: docs-packages .venv/installed ## build the pages and an API reference into build/docs
+	@$(BIN)/python -m sphinx -b html -E -W --keep-going -q -d build/doctrees docs build/docs
+	@echo "the pages are in build/docs/index.html"
+
 # --- style -----------------------------------------------------------------------------------
 .PHONY: lint format clean
 lint: .venv/lint-ready ## check the style of all files
@@ -127,10 +138,10 @@ lint: .venv/lint-ready ## check the style of all files
 	  catalyst_scripts testcase tests
 	@echo "perfield: style is in order"
 
-format: .venv/lint-ready ## bring all files into that style
+format: .venv/lint-ready ## reformat all files to that style
 	@$(BIN)/ruff check --quiet --fix . || true
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/clang-format -i $(CPP_FILES)
 
-clean: ## remove what was built, measured and drawn here
+clean: ## remove everything built, measured and drawn here
 	@rm -rf .venv build dist demo bench-results perfield-run*

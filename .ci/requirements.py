@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Prints the Python packages that pyproject.toml asks for, one per line, for pip.
+"""Prints the Python packages that pyproject.toml requires, one per line, for pip.
 
 Usage: requirements.py build|run|EXTRA ... ("build": to build the wheel, "run": to use it, else the
-name of an extra). So no list of packages is written twice.
+name of an extra). So each list of packages has one place.
 """
 
 import sys

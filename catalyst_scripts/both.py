@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Both pictures side by side in ParaView: the mesh at the left, the machine at the right, at the same step.
+"""Shows both pictures side by side in ParaView: the mesh at the left, the machine at the right.
 
-In the GUI: `perfield open RUN`, or, in this directory, since the GUI does not tell a script where it lies:
-PYTHONPATH=. PERFIELD_PICTURES=RUN/pictures paraview --script=both.py
+Both are at the same step. To start the GUI: `perfield open RUN`. Or in this directory, because the GUI does
+not tell a script its path: PYTHONPATH=. PERFIELD_PICTURES=RUN/pictures paraview --script=both.py
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main() -> None:
     pictures = Pictures.from_environment()
     left = new_view()
     right = new_view(beside=left)
-    pv.RenderAllViews()  # from here on they know their sizes
+    pv.RenderAllViews()  # sets the sizes of the views
     mesh = geometry.open_in(left, pictures)
     topology.open_in(right, pictures)
     at_first_step([left, right], mesh)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Colours and legends that all pipelines share; safe for colour-blind eyes.
+"""Colours and legends of all pipelines, safe for colour-blind eyes.
 
-Continuous values take viridis, categories the palette of Okabe and Ito while they are few, else steps of
-viridis. What was not measured (NaN) is grey, unknown peers of messages are dark, and the legend says so; what
-is there for orientation only is an outline.
+Continuous values take viridis. A few categories take the palette of Okabe and Ito, many take steps of
+viridis. Values that were not measured (NaN) are grey and unknown peers of messages dark; the legend says so.
+Cells that serve only for orientation are outlines.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import paraview.simple as pv
 from ticks import ticks, unit_for
 
-# Okabe and Ito's palette without black and grey, which are the colours of text and of what is absent.
+# Okabe and Ito's palette without black and grey: text is black and absent values are grey.
 PALETTE = (
     *((0.000, 0.447, 0.698), (0.902, 0.624, 0.000), (0.000, 0.620, 0.451), (0.800, 0.475, 0.655)),
     *((0.835, 0.369, 0.000), (0.337, 0.706, 0.914), (0.941, 0.894, 0.259)),
@@ -38,9 +38,9 @@ def colour(
 ) -> Any:
     """Colours a display by an array and adds its legend at the right; returns the legend.
 
-    about : what pictures.json says of the array. Its range is that of all steps, so that every step has the
-    same colours; where single steps go far beyond the others, the colours end at the usual peak: what is
-    beyond is orange, and the legend says so. names : what the numbers of a category mean.
+    about : the array's description in pictures.json. Its range spans all steps, so a colour means the same in
+    every step. If single steps go far beyond the others, the colours end at the usual peak; larger values are
+    orange, and the legend says so. names : the meaning of a category's numbers.
     """
     vector = about["components"] > 1
     pv.ColorBy(display, (about["association"], field, *(["Magnitude"] if vector else [])))
@@ -48,7 +48,7 @@ def colour(
     low, most = about["range"]
     high = about.get("usual_peak", most)
     category = field in CATEGORIES
-    unknown = [round(low)] if category and low < 0 else []  # ranks are numbers from 0
+    unknown = [round(low)] if category and low < 0 else []  # known ranks count from 0
     if unknown:
         low = 0
     numbers = sorted(names) if names else range(round(low), round(most) + 1)
@@ -77,13 +77,13 @@ def colour(
     table.NanColor = ABSENT
     table.NanOpacity = 1.0
     table.AnnotationsInitialized = 1
-    # Two blanks, or the line from the colour to the number looks like a minus.
+    # Two blanks: otherwise the line from the colour to the number looks like a minus.
     table.Annotations = [text for value, name in marks.items() for text in (repr(float(value)), f"  {name}")]
     legend = pv.GetScalarBar(table, view)
     title = about["title"] + (" magnitude" if vector else "") + (f" ({unit})" if unit else "")
     beyond = [f"orange: up to {most * scale:.3g}"] if high < most else []
     beyond += ["dark: peer unknown"] if unknown and few is not numbers else []
-    blank = " "  # keeps clear of the first number
+    blank = " "  # a line of space above the first number
     legend.Title = "\n".join([*_lines(title, view), *beyond, blank])
     legend.DrawNanAnnotation = int(about["absent"])
     _style(legend, view)
@@ -99,13 +99,13 @@ def plain(display: Any, rgb: tuple[float, float, float], opacity: float = 1.0) -
 
 
 def outline(display: Any) -> None:
-    """Shows cells by their edges only: there for orientation, and to be told from what is absent."""
+    """Shows only the edges of cells that serve for orientation, unlike absent values, which are filled."""
     display.Representation = "Wireframe"
     plain(display, OUTLINE)
 
 
 def font_size(view: Any, points: int) -> int:
-    """A size of letters for a whole image, smaller where the view is."""
+    """Scales a font size for a full-size image down to the size of the view."""
     return max(11, round(points * min(1.0, view.ViewSize[0] / 1600)))
 
 
@@ -127,7 +127,7 @@ def _style(legend: Any, view: Any) -> None:
 
 
 def _lines(title: str, view: Any) -> list[str]:
-    """A legend's title in lines that fit; of words that are too long, the middle is left out."""
+    """Breaks a legend's title into lines that fit; words that are too long lose their middle."""
     most = round((1 - PLACE[0]) * view.ViewSize[0] / (0.58 * font_size(view, 22)))
     half = most // 2 - 1
     words = [word if len(word) <= most else f"{word[:half]}...{word[-half:]}" for word in title.split(" ")]
@@ -135,7 +135,7 @@ def _lines(title: str, view: Any) -> list[str]:
 
 
 def _few(values: Any) -> list[int]:
-    """At most 11 of some rising numbers, evenly spaced, the first and the last among them."""
+    """At most 11 evenly spaced numbers of an ascending list, including the first and the last."""
     if len(values) <= 11:
         return list(values)
     return sorted({values[round(n * (len(values) - 1) / 5)] for n in range(6)})

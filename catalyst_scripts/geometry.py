@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The geometry picture in ParaView: values on the simulation's mesh, and the messages between its pieces.
+"""Shows the geometry picture in ParaView: values on the simulation's mesh, and messages between its pieces.
 
-In the GUI: `perfield open RUN`, or, in this directory, since the GUI does not tell a script where it lies:
+To start the GUI: `perfield open RUN`. Or in this directory, because the GUI does not tell a script its path:
 PYTHONPATH=. PERFIELD_PICTURES=RUN/pictures paraview --script=geometry.py
 """
 
@@ -26,7 +26,7 @@ FOCUS = PALETTE[4]
 
 
 def show_field(pictures: Pictures, view: Any, field: str) -> list[Any]:
-    """Shows a field on the mesh, edges of the pieces in grey; returns what was made, the mesh last."""
+    """Shows a field on the mesh, with the edges of the pieces in grey; returns all proxies, the mesh last."""
     mesh = pictures.read("geometry")
     display = pv.Show(mesh, view)
     display.Representation = "Surface"
@@ -38,7 +38,7 @@ def show_field(pictures: Pictures, view: Any, field: str) -> list[Any]:
 
 
 def show_messages(pictures: Pictures, view: Any, field: str) -> list[Any]:
-    """Shows the lines between the pieces that communicate, the pieces faintly around them."""
+    """Shows the lines between pieces that communicate, and the pieces faintly around them."""
     mesh, lines = pictures.read("geometry"), pictures.read("messages")
     _faint(mesh, view)
     display = pv.Show(lines, view)
@@ -50,14 +50,14 @@ def show_messages(pictures: Pictures, view: Any, field: str) -> list[Any]:
 
 
 def show_focus(pictures: Pictures, view: Any, field: str, focus: int) -> list[Any]:
-    """Shows one rank (orange) and those that exchange something with it, the others faintly."""
+    """Shows one rank in orange, the ranks that exchange something with it, and all others faintly."""
     mesh = pictures.read("geometry")
     about, of_ranks = (pictures.arrays("geometry")[name] for name in (field, "rank"))
     _faint(mesh, view)
     peers = _between(mesh, about["association"], field, *about["range"])
     display = pv.Show(peers, view)
     _light(display)
-    display.Opacity = 0.5  # the chosen rank often lies behind
+    display.Opacity = 0.5  # the chosen rank is often behind these
     colour(display, view, field, about)
     chosen = _between(mesh, of_ranks["association"], "rank", focus, focus)
     piece = pv.Show(chosen, view)
@@ -69,7 +69,7 @@ def show_focus(pictures: Pictures, view: Any, field: str, focus: int) -> list[An
 
 
 def look(pictures: Pictures, view: Any) -> None:
-    """Points the camera at all steps of the mesh: from an angle, or from above if it is flat."""
+    """Points the camera at the mesh of all steps: from an angle, or from above if it is flat."""
     bounds = pictures.bounds("geometry")
     lengths = [bounds[1] - bounds[0], bounds[3] - bounds[2], bounds[5] - bounds[4]]
     flat = lengths[2] <= 0.15 * max(lengths)
@@ -77,7 +77,7 @@ def look(pictures: Pictures, view: Any) -> None:
 
 
 def _light(display: Any) -> None:
-    """Little shade, so that colours stay those of the legend."""
+    """Reduces shading, so colours stay close to the legend's."""
     display.Ambient, display.Diffuse, display.Specular = 0.85, 0.15, 0.0
 
 
@@ -114,7 +114,7 @@ def open_in(view: Any, pictures: Pictures) -> Any:
 
 
 def main() -> None:
-    """Opens the picture in the GUI, coloured by the time in the region in which the ranks differ most."""
+    """Opens the picture in the GUI, coloured by the time in the region with the most imbalance."""
     view = new_view()
     at_first_step([view], open_in(view, Pictures.from_environment()))
 

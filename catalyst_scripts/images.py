@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes images of written pictures: pvpython or python3 images.py JOB.json, with a display.
+"""Draws images of written pictures. Run it with a display: pvpython or python3 images.py JOB.json.
 
 The job lists images: {"pictures": directory, "images": [{"layer": as in pictures.json, "field", "focus": a
-rank or null, "static": whether what is shown holds for all steps, "steps": [{"shown_at"}], "files": [...]}]}.
+rank or null, "static": whether one image serves all steps, "steps": [{"shown_at"}], "files": [...]}]}.
 """
 
 from __future__ import annotations

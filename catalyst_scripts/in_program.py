@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A pipeline inside the measured program, as perfield.toml wants it: extracts, images, a live connection."""
+"""A pipeline inside the measured program: extracts, images and a live connection, as perfield.toml sets."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from colours import colour
 from scene import SIZE, Pictures, new_view, set_title
 
 CHANNELS = ("geometry", "topology")
-PIPELINE = "perfield_pipeline_"  # how perfield calls the modules that it gives to Catalyst
+PIPELINE = "perfield_pipeline_"  # prefix of the module names that perfield gives to Catalyst
 
 
 def is_pipeline(module: str) -> bool:
-    """Whether a script, by its __name__, is run by Catalyst inside the program."""
+    """Whether Catalyst runs a script inside the program; module : the script's __name__."""
     return module.startswith(PIPELINE)
 
 
 class Program(Pictures):
-    """A channel of the program around the pipeline, in place of pictures that were written.
+    """A channel of the running program, in place of written pictures.
 
-    channel : "geometry" or "topology". options : of Catalyst.
+    channel : "geometry" or "topology". options : Catalyst's options.
     """
 
     def __init__(self, channel: str):
@@ -42,32 +42,32 @@ class Program(Pictures):
             self.options.EnableCatalystLive = 1
             self.options.CatalystLiveURL = live
             self.options.CatalystLiveTrigger = "TimeStep"
-            for other in CHANNELS:  # what is not there when the connection is made is not seen later
+            for other in CHANNELS:  # ParaView sees only sources that exist when it connects
                 if other != channel:
                     pv.PVTrivialProducer(registrationName=other)
 
     @property
     def description(self) -> dict[str, Any]:
-        """What pictures.json would say of the steps so far."""
+        """The content of pictures.json for the steps so far."""
         return self.settings["description"]
 
     def read(self, name: str) -> Any:
-        """The channel, as the program filled it."""
+        """The channel that the program fills."""
         return self._source
 
     def extract(self) -> None:
-        """Writes the channel at each step, if that is wanted."""
+        """Writes the channel at each step, if extracts are configured."""
         if self.settings["extracts"]:
             extractor = pv.CreateExtractor("VTM", self._source, registrationName=self.channel)
             extractor.Trigger = "TimeStep"
             extractor.Writer.FileName = f"{self.channel}_{{timestep:06d}}.vtm"
-            extractor.Writer.DataMode = "Binary"  # Debian 12's VTK does not read appended data
+            extractor.Writer.DataMode = "Binary"  # Debian 12's VTK cannot read appended data
             extractor.Writer.CompressorType = "ZLib"
 
     def image(self, layer: str, show: Callable[[Any, str], Any]) -> None:
-        """Draws the layer by the field most worth looking at, if that is wanted.
+        """Draws the layer coloured by `first_field`, if images are configured.
 
-        show : (view, field) -> the display that is coloured.
+        show : (view, field) -> the coloured display.
         """
         if self.settings["images"]:
             field = self.first_field()
@@ -75,13 +75,13 @@ class Program(Pictures):
                 self._image = Image(self, layer, field, show)
 
     def step(self, info: Any) -> None:
-        """Brings colours and title to the present step. info : of Catalyst."""
+        """Updates colours and title to the current step. info : from Catalyst."""
         if self._image is not None:
             self._image.refresh()
 
 
 class Image:
-    """A view that is saved at each step; its colours span all steps so far."""
+    """A view that is saved at each step. Its colours span the range of all steps so far."""
 
     def __init__(self, program: Program, layer: str, field: str, show: Callable[[Any, str], Any]):
         self._program, self._layer, self._field = program, layer, field
@@ -96,7 +96,7 @@ class Image:
         extractor.Writer.ImageResolution = SIZE
 
     def refresh(self) -> None:
-        """Takes the ranges as they are now."""
+        """Updates the colours to the current ranges, and the title to the current step."""
         about = self._program.arrays(self._layer)[self._field]
         colour(self._display, self._view, self._field, about)
         known = self._program.description

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A white view with a title, a camera that fits what is shown, and the pictures of a run to show in it.
+"""Makes white views with a title and a fitting camera, and reads the pictures of a run.
 
-The pictures are the directory that `perfield render` wrote; pictures.json there holds titles and ranges.
+`perfield render` wrote the pictures to a directory; pictures.json there holds titles and ranges.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import paraview.simple as pv
 from colours import TEXT, font_size
 
 SIZE = (1600, 1000)
-FREE = (0.03, 0.76, 0.04, 0.85)  # left, right, bottom, top of what neither title nor legend needs
+FREE = (0.03, 0.76, 0.04, 0.85)  # left, right, bottom, top of the area without title and legend
 
 
 class Pictures:
-    """The pictures of a run: `path` of the directory, `description` as pictures.json has it."""
+    """The pictures of a run: `path` of the directory, `description` from its pictures.json."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -28,7 +28,7 @@ class Pictures:
 
     @classmethod
     def from_environment(cls) -> Pictures:
-        """The directory that PERFIELD_PICTURES names; else perfield-run/pictures here."""
+        """The pictures in the directory PERFIELD_PICTURES, by default perfield-run/pictures."""
         return cls(Path(os.environ.get("PERFIELD_PICTURES", "perfield-run/pictures")))
 
     def read(self, name: str) -> Any:
@@ -38,34 +38,34 @@ class Pictures:
         return reader
 
     def arrays(self, layer: str) -> dict[str, dict[str, Any]]:
-        """What pictures.json says of the arrays of a layer: "geometry", "messages", "topology/ranks", ...
+        """The descriptions in pictures.json of a layer's arrays, by name.
 
-        By name; arrays that were never measured are not among them.
+        layer : "geometry", "messages", "topology/ranks", ... Arrays that were never measured are missing.
         """
         return self.description["layers"].get(layer, {}).get("arrays", {})
 
     def bounds(self, name: str) -> tuple[float, ...]:
-        """The box around everything that a series shows in any step, x0 to z1."""
+        """The box around a series over all steps, x0 to z1."""
         layers = self.description["layers"].items()
         boxes = [about["bounds"] for layer, about in layers if layer.partition("/")[0] == name]
         boxes = [box for box in boxes if box] or [[0.0, 1.0] * 3]
         return tuple((min, max)[end % 2](box[end] for box in boxes) for end in range(6))
 
     def first_field(self) -> str:
-        """What is worth looking at first: the time in the region in which the ranks differ most."""
+        """The field to show first: the time in the region with the most imbalance."""
         regions = [f"{name}_time_s" for name in self.description["regions"]]
         known = {name for layer in self.description["layers"].values() for name in layer["arrays"]}
         return next(name for name in [*regions, "compute_time_s", "step_time_s", "rank"] if name in known)
 
     def titles(self) -> list[str]:
-        """For each step in order a line that says which run and step is shown."""
+        """A line for each step that names the run and the step."""
         return [f"{self.description['run']}, {step['title']}" for step in self.description["steps"]]
 
 
 def new_view(beside: Any = None, alone: bool = False) -> Any:
-    """A white view with parallel projection; at the right of another one, if that is given.
+    """Makes a white view with parallel projection; beside : puts it at the right of this view.
 
-    alone : make one that shows nothing yet, where another pipeline may have made one before.
+    alone : always make a new, empty view, even if another pipeline has made one.
     """
     if beside is not None:
         view = _split(beside)
@@ -81,9 +81,9 @@ def new_view(beside: Any = None, alone: bool = False) -> Any:
 
 
 def set_title(view: Any, heading: str, lines: list[str], source: Any) -> Any:
-    """Writes a heading at the upper left and below it a line; returns what was made.
+    """Writes a heading and a line below it at the upper left; returns the title's proxy.
 
-    lines : one for each time of the source, which changes with the view's time; or a single one.
+    lines : one per time of the source, so the line changes with the view's time; or a single line.
     """
     texts = [f"{heading}\n{line}" for line in lines]
     title = pv.PythonAnnotation(registrationName="title", Input=source, ArrayAssociation="Field Data")
@@ -99,7 +99,7 @@ def set_title(view: Any, heading: str, lines: list[str], source: Any) -> Any:
 
 
 def at_first_step(views: list[Any], source: Any) -> None:
-    """Leaves the GUI at the first step, all steps on its time controls, a source chosen, all views drawn."""
+    """Puts the GUI at the first step, fills its time controls, selects a source and draws all views."""
     scene = pv.GetAnimationScene()
     scene.UpdateAnimationUsingDataTimeSteps()
     scene.GoToFirst()
@@ -114,7 +114,7 @@ def fit_camera(
     direction: tuple[float, float, float],
     up: tuple[float, float, float],
 ) -> None:
-    """Looks along `direction` so that the box `bounds`, x0 to z1, just fits into the free part."""
+    """Points the camera along `direction` so that the box `bounds`, x0 to z1, just fills the free area."""
     forward = _unit(direction)
     right = _unit(_cross(forward, up))
     above = _cross(right, forward)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The numbers of a legend: few, all written alike, in a unit that suits their size."""
+"""Chooses the numbers of a legend: few, in one notation, in a unit that suits their size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INTERVALS = 5
 
 
 def unit_for(unit: str, largest: float) -> tuple[float, str]:
-    """A factor and the name of the unit that values have after it: ("s", 0.02) -> (1000.0, "ms")."""
+    """A factor for values and the name of the resulting unit: ("s", 0.02) -> (1000.0, "ms")."""
     units = UNITS.get(unit, ((1.0, ""),))
     if largest == 0:
         return 1.0, dict(units)[1.0]
@@ -21,10 +21,10 @@ def unit_for(unit: str, largest: float) -> tuple[float, str]:
 
 
 def ticks(low: float, high: float, factor: float = 1.0, whole: bool = False) -> dict[float, str]:
-    """Values from low to high, both among them, and how they are written: times a factor, all with the same
-    number of digits behind the point, enough to tell one from the next.
+    """Values from low to high, including both, and their texts.
 
-    whole : only whole numbers.
+    The texts are multiplied by a factor. All have the same number of decimals, enough to tell neighbours
+    apart. whole : only whole numbers.
     """
     values = [*(low + (high - low) * n / INTERVALS for n in range(INTERVALS)), high]
     if whole:
@@ -35,7 +35,7 @@ def ticks(low: float, high: float, factor: float = 1.0, whole: bool = False) -> 
         return {value: f"{value * factor:.0f}" for value in values}
     digits = math.floor(math.log10(largest))
     apart = digits - math.floor(math.log10(values[1] * factor - values[0] * factor)) if low < high else 0
-    significant = min(max(2, apart + 1), 12)  # behind the first digit of the largest value
+    significant = min(max(2, apart + 1), 12)  # digits after the first digit of the largest value
     form = f".{max(0, significant - digits)}f" if -3 <= digits < 6 else f".{significant}e"
     written = {value: format(value * factor, form) for value in values}
     return {value: text if float(text) else text.lstrip("-") for value, text in written.items()}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The topology picture in ParaView: nodes as planes, ranks and measurements in them, messages as lines below.
+"""Shows the topology picture in ParaView: nodes as planes with ranks and measurements, messages as lines.
 
-In the GUI: `perfield open RUN`, or, in this directory, since the GUI does not tell a script where it lies:
+To start the GUI: `perfield open RUN`. Or in this directory, because the GUI does not tell a script its path:
 PYTHONPATH=. PERFIELD_PICTURES=RUN/pictures paraview --script=topology.py
 """
 
@@ -21,14 +21,14 @@ from scene import Pictures, at_first_step, fit_camera, new_view, set_title
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
 
 LAYERS = ("machine", "ranks", "measurements", "messages", "labels")
-ONE_NODE, SEVERAL_NODES = (0.5, -0.6, -1.0), (1.2, -0.9, -1.0)  # more from the side, so that planes part
+ONE_NODE, SEVERAL_NODES = (0.5, -0.6, -1.0), (1.2, -0.9, -1.0)  # more from the side, to see all planes
 UP = (0.0, 1.0, 0.0)
 
 
 def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[Any]:
-    """Shows all layers, one of them coloured by a field, the others as outlines, and what the rows are.
+    """Shows all layers: one coloured by a field, the labels of the rows, and the others as outlines.
 
-    Returns what was made, the picture itself last.
+    Returns all proxies, the picture itself last.
     """
     reader = pictures.read("topology")
     made = [reader]
@@ -52,14 +52,14 @@ def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[A
 
 
 def selector(reader: Any, layer: str) -> str:
-    """How ParaView names a layer in the data that the reader gives."""
+    """ParaView's selector for a layer in the reader's data."""
     data = reader.GetClientSideObject().GetOutputDataObject(0)
     nested = isinstance(data.GetBlock(0), vtkCompositeDataSet)
     return f"/Root/Block0/{layer}" if nested else f"/Root/{layer}"
 
 
 def _names(block: Any, field: str) -> dict[int, str] | None:
-    """What the numbers of a category mean, as the picture's field data says; None if it does not."""
+    """The meaning of a category's numbers from the picture's field data; None if it has none."""
     data = block.GetClientSideObject().GetOutputDataObject(0)
     leaves = [data] if not isinstance(data, vtkCompositeDataSet) else _leaves(data)
     for leaf in leaves:
@@ -91,7 +91,7 @@ def open_in(view: Any, pictures: Pictures) -> Any:
 
 
 def main() -> None:
-    """Opens the picture in the GUI, coloured by the time in the region in which the ranks differ most."""
+    """Opens the picture in the GUI, coloured by the time in the region with the most imbalance."""
     view = new_view()
     at_first_step([view], open_in(view, Pictures.from_environment()))
 

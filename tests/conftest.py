@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fixtures of all tests: the installed commands, MPI programs, and compiled test programs.
 
-Tests run on the installed wheel, never on the source tree: commands are those beside the Python
-that runs pytest. Programs run in an environment without PERFIELD_* of the caller.
+Tests use the installed wheel, never the source tree: they run the commands beside pytest's Python. Programs
+run without the caller's PERFIELD_* variables.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ import pytest
 
 try:
     from hypothesis import settings
-except ImportError:  # its tests skip themselves
+except ImportError:  # tests that need it skip themselves
     pass
 else:
-    # No deadline: a busy machine is no failure. A failure prints what replays it.
+    # No deadline, so a busy machine does not fail a test. A failure prints how to replay it.
     settings.register_profile("perfield", deadline=None, print_blob=True)
     settings.load_profile("perfield")
 
@@ -40,9 +40,9 @@ class Completed(subprocess.CompletedProcess):
 
 
 def clean_environment(changes: Mapping[str, str | None] | None = None) -> dict[str, str]:
-    """This process's environment for a test's command: ours first in PATH, no PERFIELD_*.
+    """The environment for a test's command: installed commands first in PATH, no PERFIELD_*.
 
-    changes : added last; a value of None takes the name away.
+    changes : applied last; a value of None removes the variable.
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PERFIELD_")}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', os.defpath)}"
@@ -51,7 +51,7 @@ def clean_environment(changes: Mapping[str, str | None] | None = None) -> dict[s
         environment[name] = "1"
     environment["OMPI_MCA_mpi_yield_when_idle"] = "1"
     environment["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
-    # hwloc's OpenGL plug-in asks displays that other tests may be about to close, and ends with them.
+    # hwloc's OpenGL plug-in opens displays that other tests may close, which ends the program.
     environment["HWLOC_COMPONENTS"] = "-gl"
     for name, value in (changes or {}).items():
         if value is None:
@@ -62,7 +62,7 @@ def clean_environment(changes: Mapping[str, str | None] | None = None) -> dict[s
 
 
 def kill_session(leader: int) -> None:
-    """Kills every process of the session that `leader` opened: MPI ranks have groups of their own."""
+    """Kills every process of the session that `leader` opened: MPI ranks are in other process groups."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError):
             after_name = stat.read_text().rpartition(")")[2].split()
@@ -73,7 +73,7 @@ def kill_session(leader: int) -> None:
 def run_command(
     argv: Sequence[object], env: Mapping[str, str | None] | None, cwd: Path, timeout: float
 ) -> Completed:
-    """Runs a command to its end, standard output and error as text; fails the test after `timeout` s."""
+    """Runs a command and captures stdout and stderr as text; fails the test after `timeout` s."""
     command = [str(word) for word in argv]
     process = subprocess.Popen(
         command,
@@ -110,7 +110,7 @@ def bin_dir() -> Path:
     """The folder of the installed commands `perfield` and `perfield-exec`."""
     folder = Path(sys.executable).parent
     for name in ("perfield", "perfield-exec"):
-        assert (folder / name).exists(), f"{folder / name} does not exist; `make build` installs it there."
+        assert (folder / name).exists(), f"{folder / name} does not exist; `make build` installs it."
     return folder
 
 
@@ -118,7 +118,7 @@ def bin_dir() -> Path:
 def mpirun(bin_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Completed]:
     """mpirun(n, *argv, env=None, cwd=None, timeout=120): runs argv on n ranks of Open MPI.
 
-    cwd : a fresh folder unless given; the result's `cwd` says which.
+    cwd : by default a fresh folder; the result's `cwd` names it.
     """
 
     def run(n: int, *argv: object, env=None, cwd: Path | None = None, timeout: float = 120) -> Completed:
@@ -141,12 +141,12 @@ class Mpi:
 
 @pytest.fixture(scope="session", params=["openmpi", "mpich"])
 def mpi(request, bin_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Mpi:
-    """Each MPI in turn: what a test with this fixture asks holds for both."""
+    """Each MPI in turn: a test with this fixture must hold for both."""
     return installed_mpi(request.param, tmp_path_factory)
 
 
 def installed_mpi(name: str, tmp_path_factory: pytest.TempPathFactory) -> Mpi:
-    """The MPI "openmpi" or "mpich", as Debian installs both beside each other."""
+    """The MPI "openmpi" or "mpich"; Debian can have both installed."""
     options = ["--oversubscribe"] if name == "openmpi" else []
     assert shutil.which(f"mpirun.{name}"), f"mpirun.{name} is not installed; see .ci/packages"
 
@@ -159,8 +159,9 @@ def installed_mpi(name: str, tmp_path_factory: pytest.TempPathFactory) -> Mpi:
 
 @pytest.fixture(scope="session")
 def mpi4py_wheel(tmp_path_factory) -> dict[str, dict[str, str]]:
-    """Name of an MPI -> variables that give a Python program PyPI's mpi4py with it; Debian's mpi4py knows
-    Open MPI alone.
+    """Name of an MPI -> variables that make a Python program use PyPI's mpi4py with that MPI.
+
+    Debian's mpi4py supports only Open MPI.
     """
     folder = tmp_path_factory.mktemp("mpi4py")
     words = ["-m", "pip", "--quiet", "install", "--only-binary", ":all:", "--no-deps", "--target", folder]
@@ -168,8 +169,8 @@ def mpi4py_wheel(tmp_path_factory) -> dict[str, dict[str, str]]:
         [sys.executable, *words, "mpi4py>=4.1"], capture_output=True, text=True, check=False, timeout=300
     )
     if result.returncode:
-        pytest.skip(f"mpi4py cannot be had from a package index here:\n{result.stderr}")
-    # It asks for MPICH by the name that it has outside Debian.
+        pytest.skip(f"pip cannot install mpi4py here:\n{result.stderr}")
+    # The wheel looks for MPICH by its name outside Debian.
     library = ["mpicc.mpich", "-print-file-name=libmpich.so"]
     found = subprocess.run(library, capture_output=True, text=True, check=True).stdout.strip()
     (folder / "libmpi.so.12").symlink_to(Path(found).resolve())
@@ -212,10 +213,10 @@ def build_c(
 ) -> Callable[..., Path]:
     """build_c(source, *flags, name=None, mpi=True, by=None): compiles C or C++ against perfield.h.
 
-    source : the Path of a file, or the text of one. name : of the program; ".cpp" or ".cc" at its
-    end (or at that of the file) means C++. flags : further words for the compiler; `-lperfield` is
-    not among them unless given. by : the Mpi whose compilers are taken (else Open MPI's). Returns
-    the program's Path; the same call compiles only once.
+    source : the Path of a file, or its text. name : the program's name; if it (or the file's) ends with
+    ".cpp" or ".cc", the source is C++. flags : more words for the compiler; add `-lperfield` here if needed.
+    by : the Mpi whose compilers to use; default Open MPI. Returns the program's Path; equal calls compile
+    only once.
     """
     built: dict[str, Path] = {}
     root = tmp_path_factory.mktemp("programs")
@@ -249,7 +250,7 @@ def build_c(
 
 @pytest.fixture(scope="session")
 def with_scorep(tmp_path_factory) -> Callable[..., Path]:
-    """with_scorep(source, *flags, options=()): the program, built by its MPI compiler behind scorep."""
+    """with_scorep(source, *flags, options=()): builds the program with scorep and its MPI compiler."""
     folder = tmp_path_factory.mktemp("scorep")
 
     def build(source: Path, *flags: str, options: tuple[str, ...] = ()) -> Path:
@@ -265,7 +266,7 @@ def with_scorep(tmp_path_factory) -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def heat3d(perfield_flags: Callable[[str], list[str]], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The heat case, built as its users build it, against the installed package."""
+    """The heat case, built as users build it, against the installed package."""
     build = tmp_path_factory.mktemp("heat3d")
     include = perfield_flags("--include")[0]
     for argv in (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tests of counters of regions share: parts of their programs in C, and a look at their fields."""
+"""Shared by tests of region counters: parts of their C programs, and a reader of fields."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ KERNEL = (_PROGRAMS / "stand_in_kernel.h").read_text()
 
 
 def series(run, name: str) -> list[float]:
-    """A field of rank 0 in all frames."""
+    """The values of a field on rank 0 in all frames."""
     return [float(frame.values[name][0]) for frame in run.frames()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads what pipelines wrote inside a program, and compares datasets array by array."""
+"""Reads the extracts that pipelines wrote inside a program, and compares datasets array by array."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def layers(run: Path, index: int) -> list:
 
 
 def arrays(dataset) -> dict[str, np.ndarray]:
-    """All point and cell arrays by "point name" and "cell name", and the points' places as "points"."""
+    """All point and cell arrays by "point name" and "cell name", and the coordinates as "points"."""
     found = {"points": np.array([dataset.GetPoint(number) for number in range(dataset.GetNumberOfPoints())])}
     for word, data in (("point", dataset.GetPointData()), ("cell", dataset.GetCellData())):
         for number in range(data.GetNumberOfArrays()):
@@ -48,7 +48,7 @@ def arrays(dataset) -> dict[str, np.ndarray]:
 def assert_equal(inside, afterwards, later: str | None = None) -> None:
     """Fails unless two datasets have the same points and the same arrays.
 
-    later : start of the names of arrays that nobody could know of at that step.
+    later : prefix of arrays that only appear after that step.
     """
     first, second = arrays(inside), arrays(afterwards)
     if later is not None:
@@ -64,7 +64,7 @@ def assert_equal(inside, afterwards, later: str | None = None) -> None:
 def assert_as_afterwards(
     folder: Path, indexes: Iterable[int], n_pieces: int = 2, later: str | None = None
 ) -> None:
-    """Fails unless the extracts hold what the pictures of the finished run hold."""
+    """Fails unless the extracts equal the pictures of the finished run."""
     run = perfield.open(folder)
     options, scene = GeometryOptions(pieces=choose_pieces(run)), topology_scene(run)
     for index in indexes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A fake of a run as `perfield.open` gives it: meshes of every kind and values chosen by the test, no files.
+"""A fake of the run that `perfield.open` returns: any kind of mesh, values chosen by the test, no files.
 
 >>> run = fake_run.FakeRun(tmp_path, ranks=8, steps=3, kind="unstructured")
 >>> run.frame(2).values["solve_time_s"]  # (rank + 1) * 0.1 + step
@@ -23,7 +23,7 @@ HEXAHEDRON = 12
 
 @dataclass
 class FakeBlock:
-    """A block of a mesh; what does not apply to its kind is None."""
+    """A block of a mesh; attributes of other kinds are None."""
 
     block: int
     kind: str
@@ -50,7 +50,7 @@ class FakeField:
 
 @dataclass
 class FakeRegion:
-    """A region and the start of its fields' names."""
+    """A region and the prefix of its fields' names."""
 
     name: str
     field: str
@@ -146,9 +146,9 @@ class FakeRun:
         return iter(self._frames)
 
     def mesh(self, rank: int, version: int) -> list[FakeBlock]:
-        """The blocks of a rank."""
+        """The blocks of a rank's mesh."""
         return self.meshes[rank]
 
     def fields(self, rank: int, index: int) -> dict[tuple[int, str], FakeField]:
-        """The own fields of a rank."""
+        """The simulation's own fields on a rank."""
         return self.own_fields.get(rank, {})

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Replays of one rank of a trace, from events as the library tells them.
+"""One rank of a trace followed, from events as the library tells them, and its stream read back.
 
 A tick is a ns here. The rank is 1 of 4; its trace has the regions, communicators and files below.
 """
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
+import twin
 from perfield import _bridge
 from perfield.traces.definitions import Clock, Trace, TraceRank, TraceRegion
 from perfield.traces.metrics import Metrics
-from perfield.traces.peers import Peers
-from perfield.traces.replay import Replay
 from perfield.traces.selection import RegionChoice
 
 MAIN, ADVANCE, FLUX, FWRITE = range(1, 5)
@@ -43,7 +44,9 @@ def trace() -> Trace:
     calls = _bridge.mpi_functions()
     for name, number in MPI.items():
         regions[number] = TraceRegion(name, "", "", 0, calls.get(name, 0), False)
-    peers = Peers({WORLD: (range(4),), REVERSED: ((3, 2, 1, 0),), SELF: (None,), BRIDGE: ((0, 1), (2, 3))})
+    peers = _bridge.TracePeers(
+        {WORLD: (range(4),), REVERSED: ((3, 2, 1, 0),), SELF: (None,), BRIDGE: ((0, 1), (2, 3))}
+    )
     ranks = [TraceRank(rank, "node0", 0, (MASTER, OTHER)) for rank in range(4)]
     return Trace(
         path=Path("t.otf2"),
@@ -62,13 +65,40 @@ def trace() -> Trace:
     )
 
 
-def replayed(*events: tuple, regions=("*",), step_region="advance", **more):
-    """(steps, what is behind them) of these events; the rank's first event is main's entry at 0."""
-    of = trace()
-    replay = Replay(of, 1, RegionChoice(of, regions, step_region, **more))
-    steps = list(replay.steps([[("enter", MASTER, 0, MAIN)], list(events)]))
-    replayed.names = {number: name for name, number in replay.names.numbers.items()}
-    return steps, replay.end()
+STEP, SETUP, TEARDOWN = 0, 1, 2  # kinds of entry
+PAUSED = 1  # flag of an entry
+
+
+def replayed(*events: tuple, regions=("*",), step_region="advance", of=None, **more):
+    """(steps, what is behind them) of these events; the rank's first event is main's entry at 0.
+
+    An event is (kind, location, time, ...), its kind a method of `_bridge.Follower`. of : the trace. more :
+    limits of the configuration. What the rank's end entry says is left in replayed.end.
+    """
+    of = of or trace()
+    tables = RegionChoice(of, regions, step_region).tables(**more)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "stream.pf"
+        follower = _bridge.Follower(tables, path=str(path), run_id=7, rank=1, size=4, first_location=MASTER)
+        for kind, *arguments in [("enter", MASTER, 0, MAIN), *events]:
+            getattr(follower, kind)(*arguments)
+        follower.end("finalize")
+        entries, damage = twin.decode(path.read_bytes())
+    assert not damage
+    bodies = {kind: [e for e in entries if e["type"] == kind] for kind in ("rank", "region", "step", "end")}
+    assert [len(bodies["rank"]), len(bodies["end"])] == [1, 1]
+    replayed.names = {0: "other regions"} | {e["body"]["id"]: e["body"]["name"] for e in bodies["region"]}
+    replayed.rank, replayed.end = bodies["rank"][0]["body"], bodies["end"][0]["body"]
+    *steps, behind = [step_of(e) for e in bodies["step"]]
+    return steps, behind
+
+
+def step_of(entry: dict) -> SimpleNamespace:
+    """A step entry whose tables are lists of rows, columns as in docs/stream.md."""
+    body = dict(entry["body"])
+    for name, (_, columns) in twin.TABLES.items():
+        body[name] = [tuple(row.get(column, 0) for column in columns) for row in body[name]]
+    return SimpleNamespace(index=entry["index"], **body)
 
 
 def inside(region: int, begin: int, end: int, *told: tuple, location: int = MASTER) -> list[tuple]:

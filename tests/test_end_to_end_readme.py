@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The programs in README.md do what it says: each compiles with the command given for its language, runs, and
-is seen by perfield."""
+"""Every whole program in README.md and docs/ compiles with the command given for its language, runs, and is
+measured."""
 
 from __future__ import annotations
 
@@ -13,26 +13,29 @@ import pytest
 
 import perfield
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+REPOSITORY = Path(__file__).resolve().parents[1]
+PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
 #: Language of a block -> what tells a whole program from a few lines.
 WHOLE = {"c": "int main", "cpp": "int main", "fortran": "end program", "python": "perfield.step("}
 SUFFIX = {"c": "c", "cpp": "cpp", "fortran": "f90", "python": "py"}
 
 
-def programs() -> list[tuple[str, str]]:
-    """(language, text) of every whole program in README.md."""
-    blocks = re.findall(r"^```(\w+)\n(.*?)^```", README.read_text(), re.M | re.S)
-    return [(language, text) for language, text in blocks if WHOLE.get(language, "\0") in text]
+def programs() -> list[tuple[str, str, str]]:
+    """(page, language, text) of every whole program in the pages."""
+    return [
+        (page.name, language, text)
+        for page in PAGES
+        for language, text in re.findall(r"^```(\w+)\n(.*?)^```", page.read_text(), re.M | re.S)
+        if WHOLE.get(language, "\0") in text
+    ]
 
 
-def test_readme_has_a_program_in_c():
-    assert "c" in dict(programs())
+def test_every_language_has_a_whole_program():
+    assert {language for _, language, _ in programs()} == set(WHOLE)
 
 
-@pytest.mark.parametrize(
-    ("language", "text"), programs(), ids=[f"{n}-{p[0]}" for n, p in enumerate(programs())]
-)
-def test_program_of_readme_is_measured_with_its_steps_and_regions(
+@pytest.mark.parametrize(("language", "text"), [pytest.param(*words, id=page) for page, *words in programs()])
+def test_program_is_measured_with_its_steps_and_regions(
     mpirun, bin_dir, perfield_flags, tmp_path, language, text
 ):
     source = tmp_path / f"solver.{SUFFIX[language]}"

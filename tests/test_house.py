@@ -61,6 +61,7 @@ ROOMS = (
     "run_directory",
     "summary",
     "recorder",
+    "replay",
     "session",
     "api",
 )
@@ -140,6 +141,25 @@ def test_no_file_speaks_of_one_machine_or_of_work_to_be_done():
             if forbidden.search(line):
                 found.append(f"{path.relative_to(REPOSITORY)}:{number}: {line.strip()[:100]}")
     assert not found, "\n".join(found)
+
+
+def pages() -> list[Path]:
+    """The Markdown files of the repository."""
+    return [path for path in tracked_files() if path.suffix == ".md"]
+
+
+def test_readme_has_at_most_150_lines():
+    assert len((REPOSITORY / "README.md").read_text().splitlines()) <= 150
+
+
+def test_relative_links_of_pages_lead_to_files():
+    broken = []
+    for path in pages():
+        text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.M | re.S)
+        for target in re.findall(r"\]\(([^)\s#]+)[^)]*\)", text):
+            if not re.match(r"\w+:", target) and not (path.parent / target).exists():
+                broken.append(f"{path.relative_to(REPOSITORY)}: {target}")
+    assert not broken, "\n".join(broken)
 
 
 def included(path: Path) -> list[str]:

@@ -363,7 +363,7 @@ def write_run(
         writers[rank].add("rank", json_body(values))
         for number, name in enumerate(regions, 1):
             definition = {"id": number, "name": name, "file": "heat.cpp", "line": 10 * number, "block": -1}
-            definition["site"] = 0
+            definition["armed_at"] = 0
             writers[rank].add("region", json_body(definition), index=number)
         writers[rank].add("step", outside_body(1, 10_000_000))
         if mesh:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The machine of a run: what its nodes are made of, where its ranks sat, and where that is drawn."""
+"""The machine of a run: the hardware of its nodes, the places of its ranks, and the layout of the picture."""
 
 from .layout import Cells, layout
 from .machine import LEVELS, Machine, MachineError, Part, flat_machine, parse_cpuset

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where every cell of the topology picture stands: one table for nodes, their parts, ranks and measurements.
+"""Places the cells of the topology picture: one table for nodes, their parts, ranks and measurements.
 
-A node is a plane of constant z. Its rows lie above y = 0, node on top and measurements at the bottom, so
-that messages can run below. x is the place in the machine: the same core has the same x on every node,
-and what the run does not use is left blank. Rows are one unit high and the widest machine is PLANE_WIDTH
-units wide, so the picture keeps its proportions from 2 PUs to 256.
+A node is a plane of constant z. Its rows lie above y = 0, with the node on top and the measurements at the
+bottom, so messages can run below. x is the place in the machine: the same core has the same x on every node.
+Unused parts stay blank. Rows are one unit high and the widest machine is PLANE_WIDTH units wide, so the
+picture keeps its proportions from 2 PUs to 256.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _OPTIONAL = ("numa", "l3", "l2", "l1")
 class Cells:
     """The cells of a picture; all arrays have one value per cell.
 
-    level : uint8, place in LEVELS.
-    node : int32, place in placement.nodes.
+    level : uint8, index in LEVELS.
+    node : int32, index in placement.nodes.
     number : int32, the node's, part's or rank's own number.
-    parent : int32, place in this table of the cell above, for ranks the smallest part that holds all
+    parent : int32, index in this table of the cell above; for ranks, the smallest part that holds all
         their PUs; -1 for nodes.
     x, y, z, width : float64, centre and full width, in units of one row's height.
-    machine, ranks, measurements : which cells are nodes and their parts, which are ranks, which are
+    machine, ranks, measurements : slices of the cells of nodes and their parts, of ranks, and of
         measurements. The latter two are in the order of `rank`.
     rank : int32 (n placed ranks,), the ranks that have a place, ascending.
     node_z : float64 (n_nodes,), z of each plane.
-    n_ranks : number of ranks of the run.
+    n_ranks : number of the run's ranks, placed or not.
     """
 
     level: np.ndarray
@@ -58,16 +58,15 @@ class Cells:
 
 def layout(
     placement: Placement,
-    inter_node_offset: float = 5.0,
+    inter_node_offset: float,
     extra_gap: np.ndarray | None = None,
     every_level: bool = False,
 ) -> Cells:
     """Lays a run out in space.
 
     inter_node_offset : distance between the planes of neighbouring nodes.
-    extra_gap : (n_nodes,), further distance in front of each node, where the way between two nodes is
-        longer.
-    every_level : also draw NUMA nodes and caches that coincide with what is above or below them.
+    extra_gap : (n_nodes,), extra distance in front of each node; it shows that two nodes are farther apart.
+    every_level : also draw NUMA nodes and caches that span the same PUs as a level above or below.
     """
     machines = [node.machine for node in placement.nodes]
     n_nodes = len(machines)
@@ -109,7 +108,7 @@ def layout(
 
 
 def _levels(machines: list[Machine], every_level: bool) -> list[str]:
-    """The levels to draw, from top to bottom: those that differ from the others on at least one machine."""
+    """The levels to draw, from top to bottom: each differs from the others on at least one machine."""
     drawn = {"node", "package", "core", "pu"}
     for machine in machines:
         seen = {machine.spans(level) for level in drawn - set(_OPTIONAL)}
@@ -132,7 +131,7 @@ def _levels(machines: list[Machine], every_level: bool) -> list[str]:
 
 
 def _row_heights(levels: list[str]) -> np.ndarray:
-    """y of the middle of each level's row, by the level's number; NaN for levels that are not drawn."""
+    """y of the middle of each level's row, by level number; NaN for levels not drawn."""
     heights = np.full(len(LEVELS), np.nan)
     for level, y in ROW.items():
         heights[LEVELS.index(level)] = y
@@ -142,11 +141,10 @@ def _row_heights(levels: list[str]) -> np.ndarray:
 
 
 def _ranks_side_by_side(placement: Placement) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The placed ranks, ascending, and the left and right end of each one's cell, in PUs.
+    """The placed ranks, ascending, and the left and right end of each rank's cell, in PUs.
 
-    A rank's cell spans its PUs. Ranks that share PUs, as those that are not bound at all do, share the
-    space over all of them evenly, from left to right by first PU and then by rank, so that no cell covers
-    another.
+    A rank's cell spans its PUs. Ranks with common PUs, such as unbound ranks, divide the space over all of
+    these PUs evenly, so no cell covers another. Their order from left to right is by first PU, then by rank.
     """
     rank = np.flatnonzero(placement.node_id >= 0)
     node = placement.node_id[rank].astype(np.int64)

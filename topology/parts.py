@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The parts of the hardware that a run uses, as columns over all its nodes.
+"""Finds the hardware parts that a run uses, as columns over all its nodes.
 
-Nodes with equal machines whose ranks are bound alike share one template, which is found once and repeated
-with NumPy: a cluster of ten thousand like nodes costs little more than one.
+Nodes with equal machines and equal bindings share one template. It is made once and repeated with NumPy, so a
+cluster of ten thousand equal nodes costs little more than one node.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .placement import Placement
 class _Template:
     """The used parts of one machine: node, then level by level from left to right.
 
-    columns : int32 (5, n_parts): level, number, first PU, last PU (exclusive), parent (counted in here).
-    bindings : int64 (n_bindings,), places in placement.bindings of those on this machine, ascending.
-    holder : int32 (n_bindings,), the smallest part (counted in here) that holds all PUs of each.
+    columns : int32 (5, n_parts): level, number, first PU, last PU (exclusive), parent (index in here).
+    bindings : int64 (n_bindings,), ascending indices in placement.bindings of this machine's bindings.
+    holder : int32 (n_bindings,), the smallest part (index in here) that holds all PUs of each binding.
     """
 
     columns: np.ndarray
@@ -32,10 +32,9 @@ class _Template:
 def used_parts(
     placement: Placement, levels: list[str], rank: np.ndarray
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """The used nodes and parts of the run, node by node; and for each rank the smallest of them that holds
-    all its PUs.
+    """The used nodes and parts, node by node, and the smallest part that holds all PUs of each rank.
 
-    Columns (int32): level, number, first, last (PU positions), parent (place in the columns, -1 for
+    Columns (int32): level, number, first, last (PU positions), parent (index in the columns, -1 for
     nodes), node.
     """
     templates, kind = _templates(placement, levels)
@@ -60,7 +59,7 @@ def used_parts(
 
 
 def _templates(placement: Placement, levels: list[str]) -> tuple[list[_Template], np.ndarray]:
-    """The different templates of a run, and which of them each node follows."""
+    """The distinct templates of a run, and each node's index among them."""
     n_bindings = max(len(placement.bindings), 1)
     placed = placement.node_id >= 0
     pairs = np.unique(placement.node_id[placed].astype(np.int64) * n_bindings + placement.binding[placed])
@@ -84,8 +83,8 @@ def _template(machine: Machine, placement: Placement, bindings: np.ndarray, leve
     is_used = np.zeros(len(machine.pus) + 1, np.int64)
     for binding in bindings:
         is_used[placement.bindings[binding] + 1] = 1
-    n_used = np.cumsum(is_used)  # among the PUs to the left of a position
-    above = np.full(len(machine.pus), -1, np.int32)  # the lowest part so far over each PU
+    n_used = np.cumsum(is_used)  # used PUs left of each position
+    above = np.full(len(machine.pus), -1, np.int32)  # lowest part over each PU so far
     rows: list[np.ndarray] = []
     size = 0
     for level in levels:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where each rank sat: its node, and the PUs, core, package and NUMA node that it was bound to.
+"""Finds each rank's place: its node, and the PUs, core, package and NUMA node that it was bound to.
 
-Works on arrays over ranks: what depends on a machine and a CPU set only is found once for all ranks that
-share them. Nothing here fails on odd input; what could not be believed is told in `notes`.
+It works on arrays over ranks and computes each (machine, CPU set) once for all ranks that share it. Odd input
+does not fail; `notes` says what was missing or contradictory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .machine import Machine, MachineError, flat_machine, parse_cpuset
 
 @dataclass(frozen=True)
 class Node:
-    """A node of the run. label: its host name, with the boot id where two nodes have the same name."""
+    """A node of the run. label : its host name, with the boot id if two nodes have the same name."""
 
     host: str
     boot_id: str
@@ -29,15 +29,15 @@ class Node:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the ranks sat. All arrays have shape (n_ranks,).
+    """The places of the ranks. All arrays have shape (n_ranks,).
 
     nodes : the nodes of the run, in the order of their numbers.
-    node_id : int32, place in `nodes`; -1 for a rank that never checked in.
+    node_id : int32, index in `nodes`; -1 for a rank that never checked in.
     first, last : int32, the rank is bound to PUs between positions first and last - 1 of its machine.
-    binding : int32, place in `bindings`; -1 as above.
-    bindings : the positions of the PUs of each different binding, ascending.
+    binding : int32, index in `bindings`; -1 for a rank that never checked in.
+    bindings : the PU positions of each distinct binding, ascending.
     package_id, numa_id, core_id, pu_id : float64, the number of the one part that holds all PUs of the
-        rank; NaN where it is bound to more than one, or where the machine is not known.
+        rank; NaN if the rank is bound to several parts or the machine is unknown.
     notes : sentences about what was missing or contradictory.
     """
 
@@ -55,17 +55,16 @@ class Placement:
 
     @property
     def n_ranks(self) -> int:
-        """Number of ranks of the run, those that never checked in included."""
+        """Number of the run's ranks, including those that never checked in."""
         return len(self.node_id)
 
 
 def place(ranks: Sequence[Mapping | None], machines: Mapping[str, Machine]) -> Placement:
     """Places the ranks on the machines.
 
-    ranks : by rank, the `host`, `boot_id` and `cpuset` that each told when it checked in; None if it
-        never did.
-    machines : by host, or by `<host>-<first 8 digits of the boot id>` where two nodes have the same name.
-        A host without one gets a flat machine of the PUs that its ranks were bound to.
+    ranks : the `host`, `boot_id` and `cpuset` of each rank from its check-in; None if it never checked in.
+    machines : by host, or by `<host>-<first 8 digits of the boot id>` if two nodes have the same name.
+        A host without a machine gets a flat one with the PUs that its ranks were bound to.
     """
     node_of: dict[tuple[str, str], int] = {}
     cpuset_of: dict[str, int] = {}
@@ -87,12 +86,12 @@ def _pus(text: str, notes: list[str]) -> tuple[int, ...]:
     try:
         return parse_cpuset(text)
     except MachineError as error:
-        notes.append(f"{error} Ranks with it are shown as not bound.")
+        notes.append(f"{error} Its ranks are shown as not bound.")
         return ()
 
 
 def natural_order(name: str) -> list[tuple[int, int, str]]:
-    """A sort key by which node2 comes before node10."""
+    """A sort key that puts node2 before node10."""
     return [
         (0, int(piece), "") if piece.isdigit() else (1, 0, piece)
         for piece in re.findall(r"[0-9]+|[^0-9]+", name)
@@ -100,7 +99,7 @@ def natural_order(name: str) -> list[tuple[int, int, str]]:
 
 
 def _nodes(keys, machines, node, cpuset, pu_sets, notes) -> tuple[tuple[Node, ...], np.ndarray]:
-    """The nodes in their final order, and the final number of each node by its provisional one."""
+    """The nodes in their final order, and each provisional number's final number."""
     order = sorted(range(len(keys)), key=lambda i: (natural_order(keys[i][0]), keys[i][1]))
     count = Counter(host for host, _ in keys)
     nodes, unknown = [], []
@@ -116,9 +115,9 @@ def _nodes(keys, machines, node, cpuset, pu_sets, notes) -> tuple[tuple[Node, ..
         nodes.append(Node(host, boot_id, label, machine))
     if unknown:
         notes.append(
-            f"there is no description of the machine of {_list(unknown)} "
+            f"the run has no description of the machine of {_list(unknown)} "
             f"({len(unknown)} of {len(nodes)} nodes); "
-            "only the PUs that ranks are bound to are drawn there."
+            "the picture shows only the PUs that ranks are bound to there."
         )
     number = np.empty(len(keys), np.int32)
     number[order] = np.arange(len(keys), dtype=np.int32)
@@ -126,7 +125,7 @@ def _nodes(keys, machines, node, cpuset, pu_sets, notes) -> tuple[tuple[Node, ..
 
 
 def _bind(nodes, node, cpuset, pu_sets, notes) -> Placement:
-    """Finds PUs and parts once for each different (machine, CPU set), and hands them out to the ranks."""
+    """Finds PUs and parts once for each distinct (machine, CPU set), and assigns them to the ranks."""
     kinds = list({id(n.machine): n.machine for n in nodes}.values())
     kind_number = {id(machine): i for i, machine in enumerate(kinds)}
     kind_of_node = np.array([kind_number[id(n.machine)] for n in nodes], np.int64)
@@ -144,7 +143,7 @@ def _bind(nodes, node, cpuset, pu_sets, notes) -> Placement:
         if not len(positions):
             if pus:
                 notes.append(
-                    f"ranks are bound to PUs {_list(pus)}, which their machine does not have (it has "
+                    f"ranks are bound to PUs {_list(pus)}, but their machine does not have these (it has "
                     f"{len(machine.pus)} PUs, {_list(sorted(machine.pus))}); they are shown as not bound."
                 )
             positions = np.arange(len(machine.pus), dtype=np.int32)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads machines from hwloc's XML (lstopo --of xml), of hwloc 1, 2 and 3, with the standard library alone.
+"""Reads machines from the XML of hwloc 1, 2 and 3 (lstopo --of xml), with only the standard library.
 
-The versions differ in names (Socket, Cache with a depth) and in where NUMA nodes stand: inside the tree in
-version 1, as memory beside the PUs they serve since version 2.
+The versions differ in names (Socket, Cache with a depth) and in the place of NUMA nodes: inside the tree in
+version 1, beside the PUs that they serve since version 2.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ _INSTRUCTION_CACHE = "2"
 def read_machine(xml_path: str | Path) -> Machine:
     """The machine that an hwloc XML file describes.
 
-    Raises MachineError if the file is not XML, is not of hwloc, or names no PUs; OSError if it cannot be
-    read.
+    Raises MachineError if the file is not XML, not from hwloc, or names no PUs; OSError if reading fails.
     """
     path = Path(xml_path)
     try:
@@ -51,9 +50,9 @@ def read_machine(xml_path: str | Path) -> Machine:
 
 
 def read_machines(directory: str | Path) -> tuple[dict[str, Machine], list[str]]:
-    """The machines of all <name>.xml in a directory, by name, and a sentence for each that is unusable.
+    """The machines of all <name>.xml in a directory, by name, and a sentence for each unusable file.
 
-    Equal machines are one object, so that a cluster of thousands of like nodes is laid out once.
+    Equal machines become one object, so a cluster of thousands of equal nodes is laid out once.
     """
     machines: dict[str, Machine] = {}
     shared: dict[Machine, Machine] = {}
@@ -71,7 +70,7 @@ def read_machines(directory: str | Path) -> tuple[dict[str, Machine], list[str]]
 
 
 class _Parts:
-    """Gathers PUs and parts while it walks through the tree of objects."""
+    """Collects PUs and parts on a walk through the tree of objects."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -79,7 +78,7 @@ class _Parts:
         self.spans: dict[str, dict[tuple[int, int], int | None]] = {level: {} for level in HARDWARE_LEVELS}
 
     def visit(self, element: ElementTree.Element) -> None:
-        """Adds an object and all that it holds; memory without PUs of its own takes its parent's."""
+        """Adds an object and its children; memory without own PUs takes its parent's PUs."""
         kind = element.get("type", "")
         if kind in _WITHOUT_PUS:
             return
@@ -110,7 +109,7 @@ class _Parts:
         return int(text)
 
     def machine(self) -> Machine:
-        """What was gathered, checked."""
+        """The machine made of all parts. Raises MachineError if its PUs are missing or ambiguous."""
         if not self.pus:
             raise MachineError(
                 f"{self.path} names no PU, expected at least one. Export the machine again, without filters."
@@ -132,7 +131,7 @@ class _Parts:
 
 
 def _level(element: ElementTree.Element) -> str | None:
-    """The level of an object, None for those that the picture leaves out: groups, dies, the machine."""
+    """The level of an object; None if the picture leaves it out: groups, dies, the machine."""
     kind = element.get("type", "")
     if kind == "Cache" and element.get("cache_type") != _INSTRUCTION_CACHE:
         level = f"l{element.get('depth')}"
@@ -141,9 +140,9 @@ def _level(element: ElementTree.Element) -> str | None:
 
 
 def _memory_below(element: ElementTree.Element) -> list[ElementTree.Element]:
-    """NUMA nodes that are memory of this object, also behind a memory-side cache, by number.
+    """NUMA nodes that are memory of this object, also behind a memory-side cache, ordered by number.
 
-    Those that are near no PU (memory of accelerators) are left out.
+    Leaves out nodes without near PUs, such as the memory of accelerators.
     """
     found = []
     for child in element.iterfind("object"):
@@ -155,12 +154,12 @@ def _memory_below(element: ElementTree.Element) -> list[ElementTree.Element]:
 
 
 def _has_pus(element: ElementTree.Element) -> bool:
-    """Whether the CPU set of an object has any bit (0x0, also in several words, has none)."""
+    """Whether the CPU set of an object has any bit; it may have several words, such as 0x0,0x1."""
     return bool(set(element.get("cpuset", "1")) - set("0x,"))
 
 
 def _innermost(spans: dict[tuple[int, int], int | None]) -> dict[tuple[int, int], int | None]:
-    """Leaves out spans that hold another one: memory of several NUMA nodes would be drawn over them."""
+    """Leaves out spans that contain another one: they would be drawn over several NUMA nodes."""
     return {
         (first, last): number
         for (first, last), number in spans.items()

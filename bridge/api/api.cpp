@@ -29,7 +29,7 @@ __attribute__((noinline)) uint32_t armed(Regions& regions, Shard& s, uint32_t id
                                          int block) noexcept {
   s.pipeline_armed = false;
   regions[id].armed_only.store(true, std::memory_order_relaxed);
-  return regions.part_of(id, block, s.pipeline_site);
+  return regions.part_of(id, block, s.pipeline_armed_at);
 }
 
 // The region that an entry counts for: itself, its share for a block, the armed one, or none.
@@ -158,10 +158,10 @@ PERFIELD_EXPORT void perfield_pipeline_next(void) {
   perfield_pipeline_next_at(reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
 }
 
-PERFIELD_EXPORT void perfield_pipeline_next_at(uintptr_t site) {
+PERFIELD_EXPORT void perfield_pipeline_next_at(uintptr_t place) {
   if (Shard* s = recorder().shard()) {
     s->pipeline_armed = true;
-    s->pipeline_site = site;
+    s->pipeline_armed_at = place;
   }
 }
 

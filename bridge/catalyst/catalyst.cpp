@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // catalyst.cpp - hands steps from the measured program to the Python package perfield.catalyst. It
-// knows how to call Python and nothing of ParaView. Whatever goes wrong is told in a sentence, and
+// calls Python and knows nothing about ParaView. Every failure becomes one sentence on stderr, and
 // the program runs on.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -19,9 +19,9 @@ namespace {
 using perfield::catalyst::ProgramState;
 using perfield::catalyst::python_runs;
 
-PyObject* adaptor = nullptr;  // the module perfield.catalyst, once it has started
+PyObject* adaptor = nullptr;  // the module perfield.catalyst, once started
 
-// Python's lock while it lives.
+// Holds Python's lock while it lives.
 class Lock {
  public:
   Lock() noexcept : state_(PyGILState_Ensure()) {}
@@ -37,13 +37,13 @@ void tell(const std::string& sentence) noexcept {
   perfield_source_tell("catalyst", sentence.c_str());
 }
 
-// The words of Python's present error, which is over then.
+// The text of Python's current error; clears the error.
 std::string error_words() {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
   PyObject* text = value ? PyObject_Str(value) : nullptr;
   const char* words = text ? PyUnicode_AsUTF8(text) : nullptr;
-  std::string found = words ? words : "an error without words";
+  std::string found = words ? words : "an error without a message";
   Py_XDECREF(text);
   Py_XDECREF(type);
   Py_XDECREF(value);
@@ -52,10 +52,10 @@ std::string error_words() {
   return found;
 }
 
-// Whether a call into the adaptor gave True; errors are told.
+// Whether a call into the adaptor returned True. Tells the user about errors.
 bool succeeded(PyObject* result) {
   const bool good = result && PyObject_IsTrue(result) == 1;
-  if (!result) tell("the pictures in the program have ended: " + error_words());
+  if (!result) tell("pictures inside the program have ended: " + error_words());
   Py_XDECREF(result);
   return good;
 }
@@ -76,7 +76,7 @@ PyObject* python_finish(PyObject*, PyObject*) {
 }
 
 PyMethodDef callbacks[] = {
-    {"tell", python_tell, METH_VARARGS, "Says a sentence on stderr, once per node for a topic."},
+    {"tell", python_tell, METH_VARARGS, "Prints a sentence on stderr, once per node and topic."},
     {"finish", python_finish, METH_NOARGS, "Ends the pictures; for atexit."},
 };
 
@@ -113,13 +113,14 @@ PyObject* list_of(const perfield_catalyst_field* fields, size_t n) {
   return list;
 }
 
-// perfield.catalyst.start(settings, tell, finish); finish is None where the program is not
-// Python's.
+// perfield.catalyst.start(settings, tell, finish). finish is None unless the program itself is
+// Python.
 bool start_adaptor(const char* settings, bool started_here) {
   PyObject* module = PyImport_ImportModule("perfield.catalyst");
   if (!module) {
-    tell("there are no pictures in the program, since Python does not find perfield.catalyst (" +
-         error_words() + "); install perfield for that Python, or name another as catalyst_python");
+    tell("no pictures inside the program: Python does not find perfield.catalyst (" +
+         error_words() +
+         "); install perfield for that Python, or set catalyst_python to another Python");
     return false;
   }
   PyObject* speak = PyCFunction_New(&callbacks[0], nullptr);
@@ -142,7 +143,7 @@ int perfield_catalyst_start(const char* python, const char* settings) noexcept t
   bool started_here = false;
   const std::string wrong = perfield::catalyst::start_python(python, &started_here);
   if (!wrong.empty()) {
-    tell("there are no pictures in the program: " + wrong);
+    tell("no pictures inside the program: " + wrong);
     return 0;
   }
   Lock lock;
@@ -176,7 +177,7 @@ void perfield_catalyst_finish() noexcept try {
   ProgramState kept;
   Lock lock;
   PyObject* module = adaptor;
-  adaptor = nullptr;  // once is enough
+  adaptor = nullptr;  // finish only once
   succeeded(PyObject_CallMethod(module, "finish", nullptr));
   Py_DECREF(module);
 } catch (...) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// catalyst.h - what libperfield.so calls of libperfield_catalyst.so, which it loads with the first
-// step that is shown in process. Plain C, so that neither needs the other's C++ library. All of it
-// is called by one thread at a time, with perfield's own work begun; nothing is kept afterwards.
+// catalyst.h - the functions of libperfield_catalyst.so that libperfield.so calls. libperfield.so
+// loads it with the first step to be shown in process. Plain C, so that neither library needs the
+// other's C++ library. One thread at a time calls them, with perfield's own work begun. They keep
+// no pointers after they return.
 #pragma once
 
 #include <stddef.h>
@@ -13,7 +14,7 @@
 #pragma GCC visibility push(default)
 extern "C" {
 
-// Bytes of an entry's body, as docs/stream.md describes them.
+// Bytes of an entry's body; see docs/stream.md.
 struct perfield_catalyst_body {
   const void* data;
   size_t size;
@@ -26,15 +27,15 @@ struct perfield_catalyst_field {
   perfield_array values;
 };
 
-// What this rank measured in a step, and its mesh. Lists hold what is new since the last call,
-// fields all that there are.
+// What this rank measured in a step, and its mesh. Lists hold what is new since the last call;
+// fields holds all fields.
 struct perfield_catalyst_step {
-  int32_t measuring;  // 0: measuring has ended here, and nothing below is given
+  int32_t measuring;  // 0: measuring has ended here, and all below is unset
   uint64_t index;     // of the step's entry
   int64_t label;
   double time;
   uint32_t mesh_version;
-  perfield_catalyst_body entry;  // of the step; empty: none was written
+  perfield_catalyst_body entry;  // of the step; empty if none was written
   const perfield_catalyst_body *regions, *blocks;
   size_t n_regions, n_blocks;
   const perfield_catalyst_field* fields;
@@ -42,10 +43,10 @@ struct perfield_catalyst_step {
 };
 
 // Starts Python in this process, or joins the one that runs, and prepares the pictures. python: the
-// one to start, "" for the one that perfield is installed for. settings:
-// a JSON object, see in_process.cpp. Collective. 0: it cannot be done, which was told.
+// Python to start; "" for the one that perfield is installed in. settings: a JSON object, see
+// in_process.cpp. Collective. 0 if this fails; the user has been told.
 int perfield_catalyst_start(const char* python, const char* settings) noexcept;
-// Shows a step. Collective. 0: the pictures in process have ended, which was told.
+// Shows a step. Collective. 0 if the pictures in process have ended; the user has been told.
 int perfield_catalyst_show(const struct perfield_catalyst_step* step) noexcept;
 // Ends the pictures, before MPI_Finalize. Collective.
 void perfield_catalyst_finish() noexcept;

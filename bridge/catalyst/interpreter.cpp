@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// interpreter.cpp - see interpreter.hpp. Nothing of the program's is left changed: no signal
-// handlers, no locale, no buffering of its output.
+// interpreter.cpp - see interpreter.hpp. It leaves the program's signal handlers, locale and output
+// buffering unchanged.
 #include <Python.h>
 // Python.h comes first
 
@@ -20,7 +20,7 @@ namespace {
 const std::string kVersion =
     std::to_string(PY_MAJOR_VERSION) + "." + std::to_string(PY_MINOR_VERSION);
 
-// The folder of this library: .../site-packages/perfield/lib in a Python's installation.
+// The folder of this library: .../site-packages/perfield/lib in a Python installation.
 std::string own_folder() {
   Dl_info info{};
   char path[PATH_MAX];
@@ -29,23 +29,22 @@ std::string own_folder() {
   return std::string(path).substr(0, std::string(path).rfind('/'));
 }
 
-// Extension modules look for Python's symbols in everyone's sight, which a library loaded by dlopen
-// is not in.
+// Makes Python's symbols global: extension modules look for them there, but dlopen loaded our
+// library and its libpython locally.
 void show_python_to_modules() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(&Py_IsInitialized), &info))
     dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
 }
 
-// The Python whose packages are wanted, and what is wrong with it.
+// Finds the Python with the packages; returns what is wrong with it, or "".
 std::string find_executable(const std::string& wanted, std::string* executable) {
   *executable = wanted.empty() ? own_folder() + "/../../../../../bin/python3" : wanted;
   if (access(executable->c_str(), X_OK) != 0) {
     if (!wanted.empty())
-      return "catalyst_python = " + wanted +
-             " is no program that can be started; name the Python " + kVersion +
+      return "catalyst_python = " + wanted + " cannot be started; name the Python " + kVersion +
              " that has perfield, numpy, mpi4py and paraview";
-    executable->clear();  // perfield is installed without a Python of its own: the system's serves
+    executable->clear();  // not installed in a Python: use the system's
     return "";
   }
   char path[PATH_MAX];
@@ -55,8 +54,8 @@ std::string find_executable(const std::string& wanted, std::string* executable) 
                      name.compare(6, std::string::npos, kVersion) != 0;
   if (other)
     return *executable + " is " + name +
-           ", but perfield's part for pictures in the program was built " + "for Python " +
-           kVersion + "; name such a one as catalyst_python, or install perfield there";
+           ", but perfield's library for pictures inside the program was built for Python " +
+           kVersion + "; set catalyst_python to such a Python, or install perfield there";
   return "";
 }
 
@@ -82,7 +81,7 @@ std::string initialize(const std::string& executable) {
   return PyStatus_Exception(status) ? words_of(status) : "";
 }
 
-// Last in Python's search, so that a perfield in front of ours stays in front.
+// Appends to the end of Python's path, so that another perfield found earlier stays first.
 void add_own_packages() {
   PyObject* path = PySys_GetObject("path");
   const std::string folder = own_folder() + "/../..";
@@ -96,12 +95,12 @@ void add_own_packages() {
 }  // namespace
 
 std::string start_python(const std::string& executable, bool* started) {
-  // Asked by name: in a program run by another Python, its symbols stand in front of ours.
+  // Looked up by name: if another Python runs the program, its symbols come before ours.
   auto* const version = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "Py_GetVersion"));
   if (version && strncmp(version(), (kVersion + ".").c_str(), kVersion.size() + 1) != 0)
     return "the program runs in Python " + std::string(version()).substr(0, 6) +
-           ", but perfield's part for pictures in the program was built for Python " + kVersion +
-           "; install perfield for the Python that runs the program";
+           ", but perfield's library for pictures inside the program was built for Python " +
+           kVersion + "; install perfield for the Python that runs the program";
   show_python_to_modules();
   *started = !Py_IsInitialized();
   if (*started) {
@@ -113,7 +112,7 @@ std::string start_python(const std::string& executable, bool* started) {
   PyGILState_STATE state = *started ? PyGILState_LOCKED : PyGILState_Ensure();
   add_own_packages();
   if (*started)
-    PyEval_SaveThread();  // whichever thread comes next takes the lock itself
+    PyEval_SaveThread();  // each thread that comes takes the lock itself
   else
     PyGILState_Release(state);
   return "";

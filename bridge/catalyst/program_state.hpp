@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// program_state.hpp - what Python and ParaView change in a process and the simulation wants back:
-// signal handlers, floating-point traps and modes, the locale. Saved while an object lives.
+// program_state.hpp - saves what Python and ParaView change in a process: signal handlers,
+// floating-point traps and modes, the locale. Restores it for the simulation when it goes.
 #pragma once
 
 #include <fenv.h>
@@ -15,10 +15,10 @@ namespace perfield::catalyst {
 class ProgramState {
  public:
   ProgramState() noexcept {
-    feholdexcept(&floating_point_);  // traps off: ParaView's libraries divide by zero as they load
+    feholdexcept(&floating_point_);  // no traps: ParaView divides by zero while loading
     for (int number = 1; number < kSignals; ++number)
       known_[number] = sigaction(number, nullptr, &handlers_[number]) == 0;
-    signal(SIGPIPE, SIG_IGN);  // a ParaView that goes away ends a connection, not the program
+    signal(SIGPIPE, SIG_IGN);  // if ParaView exits, only the connection ends
     if (const char* name = setlocale(LC_ALL, nullptr))
       if (strlen(name) < sizeof locale_) strcpy(locale_, name);
   }
@@ -32,7 +32,7 @@ class ProgramState {
   ProgramState& operator=(const ProgramState&) = delete;
 
  private:
-  static constexpr int kSignals = 32;  // those of real time are nobody's here
+  static constexpr int kSignals = 32;  // nobody here uses real-time signals
   fenv_t floating_point_;
   struct sigaction handlers_[kSignals] = {};
   bool known_[kSignals] = {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// config.cpp - fills a Config from keys.def, then perfield.toml, then the environment; checks what
-// it was given and collects every error as a sentence. All from one table of keys.
+// config.cpp - fills a Config from keys.def, then perfield.toml, then the environment. Checks each
+// value and collects every error as a sentence. One table of keys drives all of it.
 #include "configuration/config.hpp"
 
 #include <algorithm>
@@ -47,12 +47,12 @@ const Key kKeys[] = {
 
 std::string variable(const char* key) {
   std::string name = "PERFIELD_";
-  for (const char* c = key; *c; ++c)  // toupper knows other capitals of i in some languages
+  for (const char* c = key; *c; ++c)  // toupper capitalises i differently in some locales
     name += *c >= 'a' && *c <= 'z' ? static_cast<char>(*c - 'a' + 'A') : *c;
   return name;
 }
 
-// A default or an environment variable as the value that its key's type makes of it.
+// Reads the text of a default or an environment variable as a value of its key's type.
 TomlValue value_of(const Key& key, const std::string& text) {
   TomlValue value{Kind::text, text, {}};
   if (key.type == std::string("text")) return value;
@@ -87,7 +87,7 @@ std::string expected_in_words(const Key& key) {
   return kWords.at(key.type) + (*key.unit ? " (" + std::string(key.unit) + ")" : "");
 }
 
-// What a number must lie between; a text, if listed, must be one of a few words.
+// The range of a number. A text, if listed, must be one of a few words.
 struct Limit {
   const char* key;
   double least, most;
@@ -98,14 +98,14 @@ const Limit kLimits[] = {
     {"record_limit", 1, 9e18},   {"flush_seconds", 0, 3600}, {"step_seconds", 0, 86400},
     {"catalyst_every", 1, 1e15}, {"catalyst_ranks", 0, 1e9}, {"catalyst_patience", 0.001, 1e9}};
 
-// The words that a key takes.
+// The words that a key accepts.
 struct Choice {
   const char *key, *first, *second, *third;
 };
 const Choice kChoices[] = {{"mpi", "auto", "openmpi", "mpich"},
                            {"clock", "auto", "tsc", "monotonic"}};
 
-// A sentence's second half about a value of the right type, "" if it is a sensible one.
+// What is wrong with a value of the right type, as the second half of a sentence; "" if nothing is.
 std::string complaint(const Key& key, const TomlValue& value) {
   for (const Limit& limit : kLimits) {
     if (limit.key != std::string(key.name)) continue;
@@ -147,8 +147,8 @@ class Loader {
       complain("measure_every = " + std::to_string(result_.config.measure_every) + " (" +
                origin_of("measure_every") + ") and sum_every = " +
                std::to_string(result_.config.sum_every) + " (" + origin_of("sum_every") +
-               ") exclude each other: a frame is one step in so many, or the sum of so many; "
-               "leave one of them out");
+               ") exclude each other: a frame is either one measured step or a sum of steps; "
+               "remove one of them");
     if (result_.config.catalyst_in_process) check_in_process();
     check_steps();
     for (size_t i = 0; i < std::size(kKeys); ++i)
@@ -157,7 +157,7 @@ class Loader {
   }
 
  private:
-  // The keys that are set among those which say where steps end: key = value (where it was found).
+  // The keys in use that say where steps end: key = value (where it was set).
   std::vector<std::string> keys_of_steps() const {
     std::vector<std::string> found;
     for (const char* name : {"step_region", "step_call", "step_seconds"}) {
@@ -168,7 +168,7 @@ class Loader {
     return found;
   }
 
-  // What closes a step can be said once.
+  // Only one key may say what closes a step.
   void check_steps() {
     std::string all;
     const std::vector<std::string> found = keys_of_steps();
@@ -177,7 +177,7 @@ class Loader {
       complain(all + " exclude each other: each says where steps end; keep one of them");
   }
 
-  // Pictures in process need all ranks at once, which only steps closed by perfield_step promise.
+  // Pictures in process need all ranks at once. Only steps closed by perfield_step guarantee that.
   void check_in_process() {
     for (const std::string& key : keys_of_steps())
       complain(
@@ -197,7 +197,7 @@ class Loader {
     if (!stream.is_open() || stream.bad() || errno == EISDIR) {
       if (named || errno != ENOENT)
         complain(path + " cannot be read: " + std::strerror(errno) + "; " +
-                 (named ? "PERFIELD_CONFIG names it" : "it is read because it lies here"));
+                 (named ? "PERFIELD_CONFIG names it" : "perfield reads it by default"));
       return;
     }
     const TomlFile file = parse_toml(text.str(), path);
@@ -208,9 +208,9 @@ class Loader {
       const Key* key = find(without_table(entry.key));
       const auto [first, fresh] = seen.emplace(without_table(entry.key), entry.line);
       if (!key)
-        complain(where + ": there is no key '" + entry.key + "'; " + advice(entry.key, ""));
+        complain(where + ": unknown key '" + entry.key + "'; " + advice(entry.key, ""));
       else if (!fresh)
-        complain(where + ": " + entry.key + " was already set in line " +
+        complain(where + ": " + entry.key + " was already set on line " +
                  std::to_string(first->second) + "; keep one of the two");
       else
         take(*key, entry.value, where, where + ": " + key->name);
@@ -230,7 +230,7 @@ class Loader {
       if (key)
         take(*key, value_of(*key, setting.substr(equals + 1)), name, name);
       else
-        complain(name + ": there is no such setting; " + advice(name.substr(9), "PERFIELD_"));
+        complain(name + ": unknown setting; " + advice(name.substr(9), "PERFIELD_"));
     }
   }
 
@@ -253,7 +253,7 @@ class Loader {
     return result_.origins[static_cast<size_t>(find(name) - kKeys)].origin;
   }
 
-  // in_process in the table [catalyst] is the key catalyst_in_process.
+  // Turns in_process in the table [catalyst] into the key catalyst_in_process.
   static std::string without_table(std::string name) {
     std::replace(name.begin(), name.end(), '.', '_');
     return name;

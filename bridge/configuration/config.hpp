@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// config.hpp - the configuration: every key of keys.def, from perfield.toml (or the file that
-// PERFIELD_CONFIG names) and from PERFIELD_<KEY>, which wins. Read once, before measuring.
-// Never throws out of load_config: all errors come back together, as sentences.
+// config.hpp - the configuration: every key of keys.def, set by perfield.toml (or the file that
+// PERFIELD_CONFIG names) and by PERFIELD_<KEY>, which wins. Read once, before measuring.
+// load_config never throws: it returns all errors together, as sentences.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Config {
 #undef PERFIELD_KEY
 };
 
-// One key as it was found, for `perfield config`.
+// The value of one key and its origin, for `perfield config`.
 struct ConfigOrigin {
   std::string key, type, value, default_value, unit, help;
   std::string origin;  // "default", "perfield.toml:3", "PERFIELD_REGIONS"
@@ -34,11 +34,11 @@ struct ConfigOrigin {
 struct ConfigResult {
   Config config;
   std::vector<ConfigOrigin> origins;  // every key of keys.def, in its order
-  std::vector<std::string> errors;    // empty: all is well
+  std::vector<std::string> errors;    // empty if all is well
 };
 
-// Reads the file (a missing perfield.toml is no error, a missing PERFIELD_CONFIG is) and the
-// environment of this process.
+// Reads the file and this process's environment. A missing perfield.toml is no error; if
+// PERFIELD_CONFIG names a missing file, that is one.
 ConfigResult load_config();
 
 }  // namespace perfield

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// function_names.cpp - see function_names.hpp. Symbols are those of GCC and Clang: C++ by the
-// common ABI, Fortran as gfortran writes it.
+// function_names.cpp - see function_names.hpp. Understands symbols of GCC and Clang: C++ of the
+// common ABI, and Fortran of gfortran.
 #include "configuration/function_names.hpp"
 
 #include <cxxabi.h>
@@ -24,8 +24,8 @@ std::string demangled(const std::string& symbol) {
   return found;
 }
 
-// Where the bracket that ends at `last` was opened; npos if nowhere. `<` and `>` count only for
-// themselves, since operators are made of them.
+// Where the bracket that closes at `last` opens; npos if nowhere. Only this kind of bracket counts,
+// because operators may contain an odd `<` or `>`.
 size_t opened_at(const std::string& text, size_t last, char open, char close) {
   int depth = 0;
   for (size_t i = last + 1; i-- > 0;) {
@@ -41,12 +41,12 @@ std::string without_arguments(const std::string& text) {
   const size_t first = last == std::string::npos ? last : opened_at(text, last, '(', ')');
   if (first == std::string::npos || first == 0) return text;
   const std::string name = text.substr(0, first);
-  if (name.find("operator") != std::string::npos) return name;  // may hold any character
+  if (name.find("operator") != std::string::npos) return name;  // may contain any character
   int depth = 0;
   for (size_t i = name.size(); i-- > 0;) {
     if (name[i] == ')' || name[i] == '>') ++depth;
     if (name[i] == '(' || name[i] == '<') --depth;
-    if (name[i] == ' ' && depth == 0) return name.substr(i + 1);  // a template's result type
+    if (name[i] == ' ' && depth == 0) return name.substr(i + 1);  // drops a template's result type
   }
   return name;
 }
@@ -76,7 +76,7 @@ std::vector<std::string> function_names(const std::string& symbol) {
   const bool readable =
       symbol.find("::") != std::string::npos || symbol.find('(') != std::string::npos;
   const std::string whole = readable ? symbol : starts_with(symbol, "_Z") ? demangled(symbol) : "";
-  // The compiler's numbers: functions inside others ("relax.0").
+  // Drops the compiler's number of a function inside another one ("relax.0").
   const std::string plain = symbol.substr(0, symbol.find('.'));
   const size_t module_end = plain.find("_MOD_");
   if (!whole.empty()) {

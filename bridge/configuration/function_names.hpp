@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// function_names.hpp - what a compiled function is called in the configuration, given its symbol in
-// the program file, or what a tool made of that.
+// function_names.hpp - the names of a compiled function in the configuration, made from its symbol
+// in the program file, or from a tool's version of that.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace perfield {
 
-// All names of a function, shortest first: "advance", "flow::Solver::advance",
-// "flow::Solver::advance(double)", and the symbol; of Fortran's module procedures "advance",
-// "flow::advance" and the symbol. Instead of the symbol it may be given as it is demangled.
+// All names of a function, shortest first. C++: "advance", "flow::Solver::advance",
+// "flow::Solver::advance(double)", the symbol. Fortran module procedures: "advance",
+// "flow::advance", the symbol. The argument may also be a demangled name.
 std::vector<std::string> function_names(const std::string& symbol);
-// The same where a tool tells both: the name as it is read, and the symbol or "".
+// The same for a tool that gives both: the readable name, and the symbol or "".
 std::vector<std::string> function_names(const std::string& name, const std::string& symbol);
 
-// What a function is called that was chosen without being named: without the types that C++ adds,
+// The name shown for a function that a glob chose: without the types that C++ adds,
 // "flow::Solver::advance".
 std::string readable_name(const std::string& name, const std::string& symbol);
 

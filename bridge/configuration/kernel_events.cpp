@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// kernel_events.cpp - see kernel_events.hpp. The notation of raw events is that of perf(1).
+// kernel_events.cpp - see kernel_events.hpp. Raw events are written as in perf(1).
 #include "configuration/kernel_events.hpp"
 
 #include <linux/perf_event.h>
@@ -51,13 +51,13 @@ std::string wrong_with_counters(const std::vector<std::string>& names) {
            std::to_string(names.size());
   for (size_t i = 0; i < names.size(); ++i) {
     if (std::count(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]))
-      return "expected each counter once, and '" + names[i] + "' stands there twice";
+      return "expected each counter once, and '" + names[i] + "' is listed twice";
     KernelEvent event;
     if (find_kernel_event(names[i], &event)) continue;
     std::vector<std::string> known;
     for (const NamedEvent& named : kEvents) known.push_back(named.name);
     const std::string nearest = nearest_name(names[i], known);
-    return "expected names of counters, and there is no '" + names[i] + "': " +
+    return "expected names of counters; unknown counter '" + names[i] + "'; " +
            (nearest.empty() ? "docs/counters.md lists them" : "did you mean " + nearest + "?");
   }
   return "";

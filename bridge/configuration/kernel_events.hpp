@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// kernel_events.hpp - the names that the configuration's `counters` takes: those of counters.def,
-// and r with hexadecimal digits for an event as the processor's manual numbers it.
+// kernel_events.hpp - the names that the setting `counters` accepts: those of counters.def, and r
+// with hexadecimal digits for an event as the processor's manual numbers it.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@ namespace perfield {
 
 inline constexpr size_t kMostChosenCounters = 8;
 
-// What the kernel is asked for (perf_event_open(2)).
+// A request to the kernel (perf_event_open(2)).
 struct KernelEvent {
   uint32_t type = 0;
   uint64_t number = 0;
-  bool needs_kernel = false;  // in user mode alone it never happens
+  bool needs_kernel = false;  // never happens in user mode
 };
 
-// The event of that name; false if there is none.
+// Finds the event with that name; false if none has it.
 bool find_kernel_event(const std::string& name, KernelEvent* found);
 
-// The second half of a sentence about what is wrong with a list of names, "" if nothing is.
+// What is wrong with a list of names, as the second half of a sentence; "" if nothing is.
 std::string wrong_with_counters(const std::vector<std::string>& names);
 
 }  // namespace perfield

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// names.cpp - see names.hpp. The distance between two names is Levenshtein's: how
-// many characters must be put in, taken out or exchanged.
+// names.cpp - see names.hpp. Names are compared by Levenshtein distance: the number of characters
+// to insert, delete or replace.
 #include "configuration/names.hpp"
 
 #include <algorithm>
@@ -31,9 +31,9 @@ size_t edits_between(const std::string& a, const std::string& b) {
 
 bool is_own_variable(const std::string& name) {
   static const char* const kOwn[] = {
-      // between perfield's parts
+      // passed between perfield's parts
       "PERFIELD_CONFIG", "PERFIELD_RUN", "PERFIELD_RUN_ID", "PERFIELD_PRELOADED",
-      // the Makefile's, and those of module systems
+      // the Makefile's, and those that module systems set
       "PERFIELD_NO_PACKAGES", "PERFIELD_ROOT", "PERFIELD_HOME", "PERFIELD_DIR", "PERFIELD_VERSION"};
   return std::any_of(std::begin(kOwn), std::end(kOwn),
                      [&](const char* own) { return name == own; });
@@ -43,7 +43,7 @@ std::string nearest_name(const std::string& wrong, const std::vector<std::string
   std::string nearest;
   size_t fewest = std::max<size_t>(2, wrong.size() / 3) + 1;
   for (const std::string& name : names) {
-    // "table.key" is also compared by its last part: a key put under a table by mistake.
+    // Also compares the last part of "table.key": a key may stand in a table by mistake.
     const size_t dot = wrong.rfind('.');
     size_t edits = edits_between(wrong, name);
     if (dot != std::string::npos)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// selection.cpp - see selection.hpp. A name that is itself an entry is chosen even if
-// it has characters that mean something in globs, as operator[] does.
+// selection.cpp - see selection.hpp. A name that is itself an entry is chosen even if it contains
+// glob characters, as operator[] does.
 #include "configuration/selection.hpp"
 
 #include <fnmatch.h>

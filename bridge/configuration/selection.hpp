@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// selection.hpp - the one rule by which the configuration's `regions` and `step_region`
-// choose: each entry is a name or a glob. Regions that a program marks itself have one name, and a
-// lone "*" chooses all of them; functions have several, and it chooses none of those.
+// selection.hpp - decides what `regions` and `step_region` choose. Each entry is a name or a glob.
+// A region marked in the program has one name, and a lone "*" chooses all of them. A function has
+// several names, and a lone "*" chooses no function.
 #pragma once
 
 #include <string>
@@ -12,21 +12,21 @@ namespace perfield {
 
 class Selection {
  public:
-  // As if nothing was configured: all regions that a program marks itself, no step.
+  // The default: all regions marked in the program, and no step region.
   Selection() : Selection({"*"}, "") {}
   Selection(const std::vector<std::string>& regions, const std::string& step_region);
 
-  // Whether a region that the program marks itself is measured.
+  // Whether to measure a region marked in the program.
   bool measures(const std::string& region) const noexcept;
-  // Whether leaving it closes a step.
+  // Whether a step closes when this region ends.
   bool closes_steps(const std::string& region) const noexcept {
     return !step_region_.empty() && region == step_region_;
   }
 
-  // For sources that see every function of a program, marked or not. Whether any can be chosen:
+  // For sources that see every function of a program. Whether `regions` can choose any:
   bool any_function() const noexcept { return !function_globs_.empty() || !step_region_.empty(); }
-  // The region that a function is, which has these names, shortest first: that name which is the
-  // step's, else which an entry of `regions` fits; "" if it is left out.
+  // The region name for a function with these names, shortest first: the name that is the step
+  // region, else the first that an entry of `regions` matches; "" if not chosen.
   std::string region_of(const std::vector<std::string>& names) const;
 
  private:

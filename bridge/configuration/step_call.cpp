@@ -21,7 +21,7 @@ constexpr CallName kCallNames[] = {
 #undef PERFIELD_CALL
 };
 
-// Without MPI_ and capitals, whatever the language.
+// Lower case without MPI_, whatever the language.
 std::string plain(const std::string& name) {
   std::string small;
   for (char c : name) small += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -38,7 +38,7 @@ StepCall read_step_call(const std::string& text, std::string* complaint) {
   const bool is_number = !digits.empty() && digits.size() <= 4 && digits[0] != '0' &&
                          digits.find_first_not_of("0123456789") == std::string::npos;
   if (!is_number) {
-    *complaint = "expected a call and the number of its call site, as Allreduce@3";
+    *complaint = "expected a call and the number of its call site, such as Allreduce@3";
     return {};
   }
   const std::string name = plain(text.substr(0, at));
@@ -48,7 +48,7 @@ StepCall read_step_call(const std::string& text, std::string* complaint) {
     known.push_back(c.name);
   }
   const std::string nearest = nearest_name(name, known);
-  *complaint = "expected an MPI call that perfield counts, as Allreduce@3";
+  *complaint = "expected an MPI call that perfield counts, such as Allreduce@3";
   for (const CallName& c : kCallNames)
     if (nearest == c.name) *complaint += " (did you mean " + call_title(c.call) + "?)";
   return {};

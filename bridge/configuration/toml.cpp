@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// toml.cpp - a recursive-descent reader of the TOML subset. One Reader walks the text once;
-// a rule that fails leaves one sentence in `problem_`, and the caller skips to the next line.
+// toml.cpp - a recursive-descent reader of the TOML subset. One Reader walks the text once. A rule
+// that fails leaves one sentence in `problem_`; the caller continues on the next line.
 #include "configuration/toml.hpp"
 
 #include <algorithm>
@@ -30,8 +30,8 @@ class Reader {
       if (!good || !read_line_end()) {
         file_.errors.push_back(file_name_ + ":" + std::to_string(line) + ": " + problem_);
         if (file_.errors.size() == kMostErrors) {
-          file_.errors.push_back(file_name_ + ": what follows is not looked at: so much is wrong " +
-                                 "that this may be no configuration of perfield (`perfield " +
+          file_.errors.push_back(file_name_ + ": too many errors; the rest was not read. " +
+                                 "Is this a configuration of perfield? (`perfield " +
                                  "config` prints one)");
           break;
         }
@@ -64,7 +64,7 @@ class Reader {
     if (at_ >= text_.size() || peek() == '\n') return true;
     return fail("found '" + rest_of_line() + "' after the value; expected the end of the line");
   }
-  // For a message: not too much of it, and nothing that a terminal would take for a command.
+  // For messages: short, and without characters that control a terminal.
   std::string rest_of_line() const {
     const size_t end = std::min(text_.find_first_of("\r\n", at_), text_.size());
     std::string rest;
@@ -81,12 +81,12 @@ class Reader {
   }
 
   bool read_table() {
-    if (peek(1) == '[') return fail("lists of tables, [[name]], are not used in this file");
+    if (peek(1) == '[') return fail("lists of tables, [[name]], are not supported");
     ++at_;
     skip_blanks();
     std::string name;
     if (!read_key(&name)) return false;
-    if (peek() != ']') return fail("the name of a table needs ']' behind it: [" + name + "]");
+    if (peek() != ']') return fail("the name of a table needs a closing ']': [" + name + "]");
     ++at_;
     table_ = name + ".";
     return true;
@@ -105,7 +105,7 @@ class Reader {
     return true;
   }
 
-  // Names joined by dots, and the blanks behind them.
+  // Names joined by dots, and trailing blanks.
   bool read_key(std::string* key) {
     for (;;) {
       std::string part;
@@ -127,7 +127,7 @@ class Reader {
 
   bool read_value(TomlValue* value) {
     if (peek() == '[') return read_list(value);
-    if (peek() == '{') return fail("tables in one line, { ... }, are not used in this file");
+    if (peek() == '{') return fail("tables in one line, { ... }, are not supported");
     return read_scalar(value);
   }
 
@@ -140,7 +140,7 @@ class Reader {
     while (at_ < text_.size() && !std::isspace(static_cast<unsigned char>(peek())) &&
            peek() != ',' && peek() != ']' && peek() != '#')
       word += text_[at_++];
-    if (word.empty()) return fail("found no value behind '='; expected key = value");
+    if (word.empty()) return fail("found no value after '='; expected key = value");
     if (read_bare_word(word, value)) return true;
     return fail("found " + word + "; expected true, false, a number, a list in brackets or a " +
                 "text in quotes: " + quoted(word));
@@ -151,8 +151,8 @@ class Reader {
     for (++at_;;) {
       skip_empty_lines();
       if (peek() == ']') return ++at_, true;
-      if (at_ >= text_.size()) return fail("the list has no ']' at its end");
-      if (peek() == '[' || peek() == '{') return fail("a list holds texts or numbers only");
+      if (at_ >= text_.size()) return fail("the list has no closing ']'");
+      if (peek() == '[' || peek() == '{') return fail("a list may only hold texts or numbers");
       TomlValue item;
       if (!read_scalar(&item)) return false;
       value->items.push_back(item.spelling);
@@ -160,17 +160,17 @@ class Reader {
       if (peek() == ',')
         ++at_;
       else if (peek() != ']')
-        return fail("the list needs ',' between its values and ']' at its end");
+        return fail("the list needs ',' between its values and a closing ']'");
     }
   }
 
   bool read_text(std::string* out) {
     const char quote = text_[at_++];
     if (peek() == quote && peek(1) == quote)
-      return fail("texts of several lines are not used here");
+      return fail("texts of several lines are not supported");
     while (peek() != quote) {
       if (at_ >= text_.size() || peek() == '\n')
-        return fail(std::string("the text has no closing ") + quote + " in its line");
+        return fail(std::string("the text has no closing ") + quote + " on its line");
       if (quote == '"' && peek() == '\\') {
         if (!read_escape(out)) return false;
       } else {
@@ -199,7 +199,7 @@ class Reader {
       code = code * 16 + static_cast<uint32_t>(digit);
       ++at_;
     }
-    if (!append_utf8(code, out)) return fail("the escape in the text names no character");
+    if (!append_utf8(code, out)) return fail("the escape in the text is not a character");
     return true;
   }
 
@@ -210,7 +210,7 @@ class Reader {
   TomlFile file_;
 };
 
-// Digits with single underscores between them; appends them without, returns how many.
+// Reads digits with single underscores between them; appends the digits, returns their number.
 int read_digits(const std::string& word, size_t* at, std::string* spelling) {
   int n = 0;
   for (; *at < word.size(); ++*at) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// toml.hpp - the part of TOML that a configuration needs: comments, tables, texts in one
-// line, integers, numbers, booleans and lists of them. Knows no key of perfield; errors are
-// collected as sentences with file and line, and reading goes on behind them.
+// toml.hpp - the part of TOML that a configuration needs: comments, tables, one-line texts,
+// integers, numbers, booleans and lists of them. It knows no key of perfield. It collects errors as
+// sentences with file and line, and reads on after each.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct TomlValue {
 };
 
 struct TomlEntry {
-  std::string key;  // with the names of its table before it: "table.key"
+  std::string key;  // including the names of its table: "table.key"
   int line = 0;
   TomlValue value;
 };

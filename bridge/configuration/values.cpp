@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// values.cpp - see values.hpp. Numbers are read and written by <charconv>, since the
-// measured program may have set a locale with another decimal point.
+// values.cpp - see values.hpp. <charconv> reads and writes the numbers, because the measured
+// program may have set a locale with another decimal point.
 #include "configuration/values.hpp"
 
 #include <charconv>

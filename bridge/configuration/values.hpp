@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// values.hpp - from a value as it was read to a member of Config, and from there to its
-// literal. One overload for each type in keys.def.
+// values.hpp - turns a parsed value into a member of Config, and that into a literal. One overload
+// per type in keys.def.
 #pragma once
 
 #include "configuration/config.hpp"
@@ -9,8 +9,8 @@
 
 namespace perfield {
 
-// Puts the value into the slot; false if it is of another type or too large. A single value will
-// do for a list of one, and an integer for a number.
+// Assigns the value; false if it has another type or is too large. A single value also makes a list
+// of one, and an integer makes a real.
 bool assign(config_type::boolean& slot, const TomlValue& value);
 bool assign(config_type::integer& slot, const TomlValue& value);
 bool assign(config_type::real& slot, const TomlValue& value);
@@ -24,7 +24,7 @@ std::string spell(config_type::real value);
 std::string spell(const config_type::text& value);
 std::string spell(const config_type::texts& value);
 
-// "the integer 5", "the text \"ten\"", for a sentence about what was found.
+// "the integer 5", "the text \"ten\"": the value found, for a message.
 std::string found_in_words(const TomlValue& value);
 
 }  // namespace perfield

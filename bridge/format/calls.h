@@ -40,3 +40,14 @@ struct perfield_time_classes {
   }
 };
 inline constexpr perfield_time_classes kTimeClassOfCall;
+
+// Whether messages may count as that call's: it sends or fetches them.
+struct perfield_message_calls {
+  bool has[PERFIELD_CALL_LIMIT] = {};
+  constexpr perfield_message_calls() {
+#define PERFIELD_CALL(number, name, time_class, message) has[number] = #message[0] != 'n';
+#include "format/calls.def"
+#undef PERFIELD_CALL
+  }
+};
+inline constexpr perfield_message_calls kMessageCalls;

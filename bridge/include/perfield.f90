@@ -1,14 +1,14 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! perfield.f90 - module perfield: what a Fortran simulation uses to be seen by perfield. Standard
-! Fortran 2008 in one file: compile it with the program's own compiler, before what uses it. No
-! library is linked: the functions of perfield.h are looked up when they are first needed, and
-! where perfield is absent every call does nothing. Start the program with perfield-exec.
-! (With a glibc older than 2.34 the look-up itself wants -ldl.) perfield.h says of each call more.
+! perfield.f90 - module perfield, for Fortran simulations to be measured. Standard Fortran 2008 in
+! one file: compile it with the program's own compiler, before the files that use it. Link no
+! library: the module looks up the functions of perfield.h at the first call, and without perfield
+! every call does nothing. Start the program with perfield-exec. (With a glibc older than 2.34, link
+! with -ldl for the look-up.) perfield.h describes each call in full.
 !
 !   use perfield
 !   integer :: solve      ! with -fdefault-integer-8 or the like: integer(c_int32_t)
-!   solve = perfield_region_define("solve", __FILE__, __LINE__)    ! file and line may be left out
+!   solve = perfield_region_define("solve", __FILE__, __LINE__)    ! file and line are optional
 !   call perfield_mesh_image(0, [0, ni, 0, nj, 0, nk], origin, spacing)
 !   call perfield_field(0, "pressure", perfield_cells, q(5, 1:ni, 1:nj, 1:nk))
 !   call perfield_initialize()                                     ! the time loop starts
@@ -20,10 +20,10 @@
 !   end do
 !
 ! Arrays may be parts of larger ones: q(5, 1:ni, 1:nj, 1:nk) is one variable of q without its
-! layers of ghosts. Nothing is copied: the part is described by the addresses of its elements.
-! Mesh arrays are read during the call. Those of fields are read when steps close, so they must be
-! variables that live as long as the simulation, best with the attribute `target`; expressions and
-! the parts made by a vector of indices are copies that are gone after the call.
+! ghost layers. Nothing is copied: the addresses of its elements describe the part. perfield reads
+! mesh arrays during the call, and field arrays when steps close. So fields must be variables that
+! live as long as the simulation, best with the attribute `target`. Expressions and parts selected
+! by a vector of indices are copies, which are gone after the call.
 module perfield
   use, intrinsic :: iso_c_binding
   implicit none
@@ -43,8 +43,8 @@ module perfield
     module procedure run_i4_r4, run_i4_r8, run_i8_r4, run_i8_r8
   end interface
 
-  ! (block, extent(6), x(:), y(:), z(:)): coordinates of a rectilinear block; extent holds the
-  ! first and last point's global number along i, j and k, as for all structured blocks.
+  ! (block, extent(6), x(:), y(:), z(:)): coordinates of a rectilinear block. As for all structured
+  ! blocks, extent holds the global numbers of the first and last point along i, j and k.
   interface perfield_mesh_rectilinear
     module procedure rectilinear_r4, rectilinear_r8
   end interface
@@ -54,29 +54,29 @@ module perfield
     module procedure structured_r4, structured_r8
   end interface
 
-  ! (block, points(3, n), connectivity(:), offsets(:), types(:), first_number): cell c, counted
-  ! from 0, uses connectivity from offsets(c) on, counted from 0, up to but not including
-  ! offsets(c + 1); so offsets has one number more than there are cells. types: VTK's number for
-  ! each cell, or one for all. first_number: of the first point in connectivity; 1 if left out.
+  ! (block, points(3, n), connectivity(:), offsets(:), types(:), first_number): cell c (from 0)
+  ! uses connectivity from offsets(c) up to but not including offsets(c + 1), counted from 0; so
+  ! offsets has one number more than there are cells. types: VTK's number for each cell, or one for
+  ! all. first_number: the number of the first point in connectivity; 1 if left out.
   interface perfield_mesh_unstructured
     module procedure unstructured_r4_i4, unstructured_r4_i8, unstructured_r8_i4, unstructured_r8_i8
   end interface
 
-  ! (block, association, ghosts): not 0 where a point or cell belongs to a neighbour.
+  ! (block, association, ghosts): nonzero where a point or cell belongs to a neighbour.
   interface perfield_mesh_ghosts
     module procedure ghosts_1, ghosts_2, ghosts_3
   end interface
 
-  ! (block, name, association, values, components_along): values of rank 1 to 4, of kind real(4),
-  ! real(8) or integer(4). components_along: the dimension of values that runs over the components
-  ! of a vector, the first or the last; 0 for a scalar. If left out: 1 for rank 4, else 0.
+  ! (block, name, association, values, components_along): values have rank 1 to 4 and kind real(4),
+  ! real(8) or integer(4). components_along: the dimension of values that runs over a vector's
+  ! components, the first or the last; 0 for a scalar. If left out: 1 for rank 4, else 0.
   interface perfield_field
     module procedure field_r4_1, field_r4_2, field_r4_3, field_r4_4
     module procedure field_r8_1, field_r8_2, field_r8_3, field_r8_4
     module procedure field_i4_1, field_i4_2, field_i4_3, field_i4_4
   end interface
 
-  ! --- from here on: nothing to read as a user ----------------------------------------------------
+  ! --- users need not read on ---------------------------------------------------------------------
   integer(c_int32_t), parameter :: type_i4 = 3, type_i8 = 4, type_r4 = 5, type_r8 = 6
   integer, parameter :: longest_name = 1000
 
@@ -89,7 +89,7 @@ module perfield
     integer(c_int64_t) :: stride(3) = 0
   end type array
 
-  ! An array as perfield takes it, from one of Fortran; the second argument is components_along.
+  ! Turns a Fortran array into perfield_array; the second argument is components_along.
   interface array_of
     module procedure array_r4_1, array_r4_2, array_r4_3, array_r4_4
     module procedure array_r8_1, array_r8_2, array_r8_3, array_r8_4
@@ -128,10 +128,10 @@ module perfield
       import :: c_char
       character(kind=c_char), intent(in) :: name(*)
     end subroutine with_name
-    subroutine with_site(site) bind(C)
+    subroutine with_place(place) bind(C)
       import :: c_intptr_t
-      integer(c_intptr_t), value :: site
-    end subroutine with_site
+      integer(c_intptr_t), value :: place
+    end subroutine with_place
     subroutine with_image(block, extent, origin, spacing) bind(C)
       import :: c_int, c_int64_t, c_double
       integer(c_int), value :: block
@@ -201,15 +201,15 @@ module perfield
   procedure(with_ghosts), pointer, save :: c_mesh_ghosts => null()
   procedure(with_values), pointer, save :: c_field => null()
 
-  ! Arms the next region that this thread enters: `call perfield_pipeline_next()`. A pointer, so
-  ! that C's function is called by the program itself and sees from where.
+  ! Arms the next region that this thread enters: `call perfield_pipeline_next()`. It is a pointer,
+  ! so that the program itself calls the C function, which sees its caller's address.
   procedure(without_arguments), pointer, protected, save, public :: &
     perfield_pipeline_next => first_pipeline_next
 
 contains
 
   ! --- looking up ---------------------------------------------------------------------------------
-  ! Whether perfield is here. Threads may come at once: all find the same.
+  ! Whether perfield is present. Safe on several threads at once: all find the same.
   logical function is_present()
     if (.not. looked_up) call look_up()
     is_present = present_here
@@ -253,13 +253,13 @@ contains
   subroutine nothing() bind(C, name="")
   end subroutine nothing
 
-  ! The very first call of perfield, if it is this one: tells C the place that called it, which
-  ! from the next call on C sees by itself.
+  ! Runs if this is the program's very first call of perfield: it passes its caller's address to C.
+  ! From the next call on, C sees the caller itself.
   subroutine first_pipeline_next() bind(C, name="")
     procedure(giving_addresses), pointer :: c_backtrace
-    procedure(with_site), pointer :: c_pipeline_next_at
+    procedure(with_place), pointer :: c_pipeline_next_at
     type(c_funptr) :: backtrace, pipeline_next_at
-    type(c_ptr) :: callers(2)  ! this procedure, and where it was called
+    type(c_ptr) :: callers(2)  ! this procedure and its caller
     if (.not. is_present()) return
     backtrace = address_of("backtrace")
     pipeline_next_at = address_of("perfield_pipeline_next_at")
@@ -271,12 +271,12 @@ contains
   end subroutine first_pipeline_next
 
   ! --- steps and regions --------------------------------------------------------------------------
-  ! The time loop starts, after MPI_Init: what came before is setup and belongs to no step.
+  ! Call it where the time loop starts, after MPI_Init: everything before it is setup.
   subroutine perfield_initialize()
     if (is_present()) call c_initialize()
   end subroutine perfield_initialize
 
-  ! Not needed where MPI_Finalize is called in a program started by perfield-exec.
+  ! Not needed in a program that runs under perfield-exec and calls MPI_Finalize.
   subroutine perfield_finalize()
     if (is_present()) call c_finalize()
   end subroutine perfield_finalize
@@ -287,7 +287,7 @@ contains
     if (is_present()) perfield_measuring = c_measuring() /= 0
   end function perfield_measuring
 
-  ! Between pause and resume nothing is counted. They nest.
+  ! Between pause and resume, perfield counts nothing. They nest.
   subroutine perfield_pause()
     if (is_present()) call c_pause()
   end subroutine perfield_pause
@@ -296,8 +296,8 @@ contains
     if (is_present()) call c_resume()
   end subroutine perfield_resume
 
-  ! The handle of a region, the same for the same name; 0, which every call ignores, where perfield
-  ! is absent. To be called once, and the handle kept. Blanks at the end belong to no name.
+  ! The handle of a region, the same for the same name. Without perfield it is 0, which every call
+  ! ignores. Call it once and keep the handle. Trailing blanks are not part of the name.
   function perfield_region_define(name, file, line) result(region)
     character(len=*), intent(in) :: name
     character(len=*), intent(in), optional :: file
@@ -324,7 +324,7 @@ contains
     if (region /= 0) call c_region_begin(region)
   end subroutine perfield_region_begin
 
-  ! The same, with its time given to one block of this rank's mesh.
+  ! The same, but gives the time to one block of this rank's mesh.
   subroutine perfield_region_begin_on(region, block)
     integer(c_int32_t), intent(in) :: region
     integer, intent(in) :: block
@@ -347,7 +347,7 @@ contains
     if (is_present()) call c_end(c_text(name))
   end subroutine perfield_end
 
-  ! A text as C has it, without the blanks at its end, in memory of a fixed size.
+  ! A C string without trailing blanks, in memory of a fixed size.
   pure function c_text(text)
     character(len=*), intent(in) :: text
     character(kind=c_char) :: c_text(longest_name + 1)
@@ -391,7 +391,7 @@ contains
     if (is_present()) call c_mesh_image(int(block, c_int), int(extent, c_int64_t), origin, spacing)
   end subroutine perfield_mesh_image
 
-  ! A new mesh follows: all blocks and fields are forgotten.
+  ! Forgets all blocks and fields, because a new mesh follows.
   subroutine perfield_mesh_changed()
     if (is_present()) call c_mesh_changed()
   end subroutine perfield_mesh_changed
@@ -602,7 +602,7 @@ contains
   end subroutine field_i4_4
 
   ! --- arrays -------------------------------------------------------------------------------------
-  ! An array of this shape, not yet placed in memory; along: the dimension of the components.
+  ! An array of this shape without an address yet; along: the dimension of the components.
   function shaped(type, shape, along) result(a)
     integer(c_int32_t), intent(in) :: type
     integer, intent(in) :: shape(:), along
@@ -620,8 +620,8 @@ contains
     end do
   end function shaped
 
-  ! Places it: addresses of its first element and of the next one along each dimension (of the
-  ! first again where there is no next).
+  ! Gives it its addresses: of its first element, and of the next one along each dimension (of the
+  ! first again if there is no next).
   subroutine place(a, along, bytes, addresses)
     type(array), intent(inout) :: a
     integer, intent(in) :: along, bytes
@@ -642,7 +642,7 @@ contains
     end do
   end subroutine place
 
-  ! components_along as given, or 1 for arrays of rank 4 and 0 for others.
+  ! components_along if given, else 1 for rank 4 and 0 for other ranks.
   integer function direction_of(along, rank)
     integer, intent(in), optional :: along
     integer, intent(in) :: rank

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * perfield.h - what a C or C++ simulation includes to be seen by perfield.
+ * perfield.h - the header that a C or C++ simulation includes so that perfield can measure it.
  *
- * Every function may be called from any thread (run, mesh and field functions: from one thread at
- * a time), never fails, never prints more than one line per node, and does nothing where perfield
- * is absent: the symbols behind them are weak, so a program built with this header needs no
- * perfield library, neither to link nor to run. Start the program with `perfield-exec`, or link it
- * with what `perfield paths --libs` prints, and the same calls are measured.
+ * Call any function from any thread, but the step, mesh and field functions from one thread at a
+ * time. No function fails or prints more than one line per node. Without perfield, every call does
+ * nothing: the symbols are weak, so the program links and runs without a perfield library. To
+ * measure, start the program with `perfield-exec`, or link it with what `perfield paths --libs`
+ * prints.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* A region's handle; 0 is "no region" and is ignored wherever it is passed. */
+/* A region's handle. 0 means "no region": every call ignores it. */
 typedef uint32_t perfield_region;
 
 /* Type of the numbers in an array. */
@@ -33,15 +33,15 @@ enum perfield_type {
 /* Where the values of a field sit. */
 enum perfield_association { PERFIELD_POINTS = 0, PERFIELD_CELLS = 1 };
 
-/* An array of the simulation, seen as (component, i, j, k): i runs fastest. It is read during the
- * call that takes it (mesh) or at the close of a step (fields), and never kept or changed.
- * Strides are in numbers, not bytes. Use the helpers below to fill it. */
+/* An array of the simulation, seen as (component, i, j, k); i runs fastest. perfield reads it
+ * during the call (mesh) or when a step closes (fields); it neither keeps nor changes it. Strides
+ * count numbers, not bytes. The helpers below fill it. */
 typedef struct perfield_array {
   const void* data;
   int32_t type;             /* enum perfield_type */
   int32_t components;       /* 1: scalar, 3: vector, ... */
   int64_t component_stride; /* from one component to the next */
-  int64_t size[3];          /* tuples along i, j, k; 1 where there is no such direction */
+  int64_t size[3];          /* tuples along i, j, k; 1 for unused directions */
   int64_t stride[3];        /* from one tuple to the next along i, j, k */
 } perfield_array;
 
@@ -52,9 +52,9 @@ static inline perfield_array perfield_array_of(const void* data, int32_t type, i
   return a;
 }
 
-/* One component of a Fortran-ordered q(n_components, ni, nj, nk); component counts from 0. The
- * block may be a part of a larger array: then give the larger array's ni and nj as li and lj.
- * For other types than double fill the struct alike: data is the component's first number. */
+/* One component of a Fortran-ordered q(n_components, ni, nj, nk); component counts from 0. If the
+ * block is part of a larger array, li and lj are that array's ni and nj. For types other than
+ * double, fill the struct the same way; data points to the component's first number. */
 static inline perfield_array perfield_array_component(const double* q, int32_t n_components,
                                                       int32_t component, int64_t ni, int64_t nj,
                                                       int64_t nk, int64_t li, int64_t lj) {
@@ -67,7 +67,7 @@ static inline perfield_array perfield_array_component(const double* q, int32_t n
   return a;
 }
 
-/* --- how the weak symbols are reached: nothing to read here as a user ------------------------ */
+/* --- how calls reach the weak symbols: users need not read this ------------------------------- */
 #ifdef PERFIELD_BUILDING_LIBRARY
 #define PERFIELD_FUNCTION(result, absent, name, parameters, arguments) result name parameters;
 #define PERFIELD_PROCEDURE(name, parameters, arguments) void name parameters;
@@ -94,49 +94,49 @@ static inline perfield_array perfield_array_component(const double* q, int32_t n
 #endif
 /* ---------------------------------------------------------------------------------------------- */
 
-/* Call perfield_initialize where the time loop starts (after MPI_Init): what came before is setup
- * and belongs to no step. Without this call, what precedes the first perfield_step is setup. In a
- * program started without perfield-exec, or without MPI (rank 0 of 1), this call, the first piece
- * of mesh or the first perfield_step also starts measuring. perfield_finalize is not needed where
- * MPI_Finalize is called in a program started by perfield-exec. */
+/* Call perfield_initialize where the time loop starts, after MPI_Init. Everything before it is
+ * setup and belongs to no step. Without this call, everything before the first perfield_step is
+ * setup. In a program that runs without perfield-exec, or without MPI (rank 0 of 1), measuring
+ * starts at this call, at the first piece of mesh or at the first perfield_step. A program that
+ * runs under perfield-exec and calls MPI_Finalize does not need perfield_finalize. */
 PERFIELD_PROCEDURE(perfield_initialize, (void), ())
 PERFIELD_PROCEDURE(perfield_finalize, (void), ())
 
-/* Closes a time step: what was measured since the previous call belongs to it. `step` is the
- * program's own number (it may repeat or fall: frames are counted by calls), `time` its time in
- * its own unit. Not collective. */
+/* Closes a time step: it contains everything measured since the previous call. `step` is the
+ * program's own number; it may repeat or fall, because frames count calls. `time` is the program's
+ * own time, in its own unit. Not collective. */
 PERFIELD_PROCEDURE(perfield_step, (int64_t step, double time), (step, time))
 
 /* 1 while perfield measures in this process, else 0. */
 PERFIELD_FUNCTION(int, 0, perfield_measuring, (void), ())
 
-/* Defines a region once; returns its handle, the same for the same name. file may be NULL. */
+/* Defines a region; returns its handle, always the same for the same name. file may be NULL. */
 PERFIELD_FUNCTION(perfield_region, 0, perfield_region_define,
                   (const char* name, const char* file, int line), (name, file, line))
 
-/* Enters and leaves a region on this thread. Regions nest and recurse; one that is open when a
- * step closes is credited to both steps with its share. */
+/* Enters and leaves a region on this thread. Regions nest and recurse. A region that is open when a
+ * step closes adds its share of time to both steps. */
 PERFIELD_PROCEDURE(perfield_region_begin, (perfield_region region), (region))
 PERFIELD_PROCEDURE(perfield_region_end, (perfield_region region), (region))
 
-/* As perfield_region_begin, with the time given to one block of this rank's mesh, so that it is
- * coloured per block. Ended by perfield_region_end(region). */
+/* Like perfield_region_begin, but gives the time to one block of this rank's mesh, so that pictures
+ * colour each block. End it with perfield_region_end(region). */
 PERFIELD_PROCEDURE(perfield_region_begin_on, (perfield_region region, int block), (region, block))
 
-/* The same by name: a look-up slower (tens of nanoseconds); for code that cannot keep a handle. */
+/* The same by name, for code that cannot keep a handle. The look-up costs tens of nanoseconds. */
 PERFIELD_PROCEDURE(perfield_begin, (const char* name), (name))
 PERFIELD_PROCEDURE(perfield_end, (const char* name), (name))
 
-/* Arms the next region that this thread enters: it is measured when entered from here, and its
- * entries from elsewhere are not. One call before each call to be seen; nested ones may be armed
- * at once. */
+/* Arms the next region that this thread enters: perfield measures it when it is entered from this
+ * place in the code, and not from elsewhere. Call it before each call that you want to see. Nested
+ * regions may be armed together. */
 PERFIELD_PROCEDURE(perfield_pipeline_next, (void), ())
 
-/* The same from a place that is given: for languages in which the caller's address is none. site:
- * any number but 0, the same for the same place in all ranks. */
-PERFIELD_PROCEDURE(perfield_pipeline_next_at, (uintptr_t site), (site))
+/* The same with an explicit place, for languages without a caller's address. place: any number but
+ * 0; the same place has the same number in all ranks. */
+PERFIELD_PROCEDURE(perfield_pipeline_next_at, (uintptr_t place), (place))
 
-/* Between pause and resume nothing is counted and no time passes for perfield. They nest. */
+/* Between pause and resume, perfield counts nothing and its clock stands still. They nest. */
 PERFIELD_PROCEDURE(perfield_pause, (void), ())
 PERFIELD_PROCEDURE(perfield_resume, (void), ())
 
@@ -159,44 +159,44 @@ PERFIELD_PROCEDURE(perfield_mesh_structured,
                    (int block, const int64_t extent[6], perfield_array points),
                    (block, extent, points))
 
-/* Any VTK cell types: points (3 components); cells as VTK has them: cell c uses
- * connectivity[offsets[c]] up to but not including connectivity[offsets[c + 1]], n_cells + 1
- * offsets that start at 0; types has n_cells VTK cell type numbers (10 tetrahedron,
- * 12 hexahedron, ...), or one number for all. first_number: 0 or 1, the number of the first point
- * in connectivity. */
+/* Any VTK cell types. points has 3 components. Cells are stored as in VTK: cell c uses
+ * connectivity[offsets[c]] up to but not including connectivity[offsets[c + 1]]; offsets has
+ * n_cells + 1 numbers and starts at 0. types holds one VTK cell type number per cell
+ * (10 tetrahedron, 12 hexahedron, ...), or one number for all. first_number (0 or 1) is the number
+ * of the first point in connectivity. */
 PERFIELD_PROCEDURE(perfield_mesh_unstructured,
                    (int block, perfield_array points, perfield_array connectivity,
                     perfield_array offsets, perfield_array types, int first_number),
                    (block, points, connectivity, offsets, types, first_number))
 
-/* Marks ghost points or cells: ghosts[n] is not 0 where entity n belongs to a neighbour. */
+/* Marks ghost points or cells: ghosts[n] is nonzero if point or cell n belongs to a neighbour. */
 PERFIELD_PROCEDURE(perfield_mesh_ghosts, (int block, int association, perfield_array ghosts),
                    (block, association, ghosts))
 
-/* Says that a new mesh follows: forgets all blocks and fields; the next description is a new
- * version, and steps closed from then on are shown on it. */
+/* Forgets all blocks and fields, because a new mesh follows. Steps closed from then on appear on
+ * the new mesh. */
 PERFIELD_PROCEDURE(perfield_mesh_changed, (void), ())
 
-/* A field of the simulation to be shown beside perfield's own. The array must stay valid; it is
- * read with the first frame at or after each multiple of fields_every (by itself: every tenth step
- * at first, in a long run ever more rarely). */
+/* Shows a field of the simulation beside perfield's own. The array must stay valid: perfield reads
+ * it for the first frame at or after each multiple of the setting fields_every (by default every
+ * tenth step at first, and less often in a long run). */
 PERFIELD_PROCEDURE(perfield_field,
                    (int block, const char* name, int association, perfield_array values),
                    (block, name, association, values))
 
-/* --- what this rank measured, for the simulation's own use (attaching to its own grids, say) ----
- * Of the step that is open; of the one that perfield_step closed last, if nothing was counted
- * since. Each function returns how many rows there are, and fills at most `capacity` of them. Texts
- * stay valid until the same function is called again on this thread. */
+/* --- what this rank measured, for the simulation itself (to put on its own grids, say) ----------
+ * Values of the open step; if nothing was counted since perfield_step, of the step that it closed.
+ * Each function returns the number of rows and fills at most `capacity` of them. Texts stay valid
+ * until this thread calls the same function again. */
 
-/* One field of the frame, by the name and with the unit that it has in ParaView. */
+/* One field of the frame: its name, which ends with its unit as in ParaView, and its value. */
 typedef struct perfield_value {
   const char* name; /* "solver_loop_time_s" */
   double value;
 } perfield_value;
 PERFIELD_FUNCTION(int, 0, perfield_values, (int capacity, perfield_value* rows), (capacity, rows))
 
-/* One measured region, blocks and places that armed it added up. */
+/* One measured region, summed over blocks and over the places that armed it. */
 typedef struct perfield_region_value {
   const char* name; /* as the program gave it */
   uint64_t count;
@@ -205,9 +205,9 @@ typedef struct perfield_region_value {
 PERFIELD_FUNCTION(int, 0, perfield_region_values, (int capacity, perfield_region_value* rows),
                   (capacity, rows))
 
-/* Messages that this rank sent, put or fetched: one row for each (world rank, kind of call). */
+/* Messages that this rank sent, put or fetched: one row per world rank and kind of call. */
 typedef struct perfield_message_value {
-  int32_t peer;     /* below 0: no world rank */
+  int32_t peer;     /* negative: no world rank */
   const char* call; /* "send", "isend", "put", "get", ... */
   uint64_t count, bytes;
 } perfield_message_value;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// perfield.hpp - perfield.h for C++: regions that end by themselves, and arrays that know their
-// type. Like perfield.h it needs no library, and does nothing where perfield is absent.
+// perfield.hpp - perfield.h for C++: regions that end with their block, and arrays that know their
+// type. Like perfield.h it needs no library and does nothing without perfield.
 //
 //   void solve() {
 //     static const perfield_region solver_loop = perfield::region("solver_loop");
@@ -9,8 +9,7 @@
 //     ...
 //   }
 //
-// All functions of perfield.h (perfield_step, perfield_mesh_..., perfield_field) are used as they
-// are.
+// Use all functions of perfield.h (perfield_step, perfield_mesh_..., perfield_field) directly.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +20,21 @@
 
 namespace perfield {
 
-// The handle of the region with this name, for Region; the same for the same name. Keep it: looking
-// it up costs more than measuring. The place of the call goes into the measurement as the region's
-// place in the source.
+// The handle of the region with this name, for Region; the same name gives the same handle. Keep
+// it: looking it up costs more than measuring. perfield records where this call stands in the
+// source as the region's file and line.
 inline perfield_region region(const char* name, const char* file = __builtin_FILE(),
                               int line = __builtin_LINE()) noexcept {
   return perfield_region_define(name, file, line);
 }
 
-// Measures from here to the end of the block, however it is left. On the thread that made it.
+// Measures from here to the end of the block, also if an exception leaves it. Stays on one thread.
 class Region {
  public:
   explicit Region(perfield_region handle) noexcept : handle_(handle) {
     perfield_region_begin(handle_);
   }
-  // The time is given to one block of this rank's mesh.
+  // Gives the time to one block of this rank's mesh.
   Region(perfield_region handle, int block) noexcept : handle_(handle) {
     perfield_region_begin_on(handle_, block);
   }
@@ -47,7 +46,7 @@ class Region {
   perfield_region handle_;
 };
 
-// Nothing is measured from here to the end of the block.
+// Pauses measuring from here to the end of the block.
 class Pause {
  public:
   Pause() noexcept { perfield_pause(); }

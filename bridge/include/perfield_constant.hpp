@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// perfield_constant.hpp - a constant as an array of any length, at a small share of its memory: a
-// few pages that hold the number are mapped again and again, side by side. To a reader it is an
-// array like any other; what is written to it stays in the page that was written. Linux; where the
-// kernel has no such pages to give, the memory is simply filled.
+// perfield_constant.hpp - an array of any length that holds one constant, in a small share of its
+// memory: a few pages hold the number and are mapped again and again, side by side. Readers see an
+// ordinary array; a write stays in the page written to. Linux only. If the kernel cannot share
+// pages, the memory is filled instead.
 //
-// It takes 1/64 of the array, or 64 kB if that is more. (Of resident memory VmRSS counts each
-// mapping of a page that was read, Pss and the kernel's limits the page itself, once.) A process
-// may have some 65,000 mappings, and the program needs them too: where a quarter of them are in use
-// for constants, further arrays are simply filled.
+// It takes 1/64 of the array, or 64 kB if that is more. VmRSS counts each mapping of a page that
+// was read; Pss and the kernel's limits count the page once. A process may have about 65,000
+// mappings, and the program needs some itself: once constants use a quarter of them, further
+// arrays are filled.
 #pragma once
 
 #include <sys/mman.h>
@@ -25,10 +25,10 @@
 namespace perfield {
 namespace detail {
 
-// Stands in the page before the numbers.
+// Header of an array, in the page before its numbers.
 struct ConstantHead {
   std::size_t bytes;     // mapped, this page included
-  std::size_t mappings;  // of pages that are shared
+  std::size_t mappings;  // of shared pages
   std::atomic<int> users;
 };
 
@@ -49,10 +49,10 @@ inline ConstantHead* head_of(void* numbers) noexcept {
   return reinterpret_cast<ConstantHead*>(static_cast<char*>(numbers) - page_bytes());
 }
 
-// A file in memory of so many bytes that holds the number over and over; -1 if there is none.
+// A memory file of `bytes` bytes that repeats the number; -1 if the kernel cannot make one.
 inline int file_of(double value, std::size_t bytes) noexcept {
 #ifdef SYS_memfd_create
-  rlimit limit;  // to write beyond it raises a signal
+  rlimit limit;  // writing beyond it raises a signal
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < bytes) return -1;
   int file = static_cast<int>(syscall(SYS_memfd_create, "perfield", 1u /* close on exec */));
   if (file < 0) return -1;
@@ -73,7 +73,7 @@ inline int file_of(double value, std::size_t bytes) noexcept {
 
 }  // namespace detail
 
-// n times the number; nullptr if there is no memory. To be given back by release_constant.
+// n times the number; nullptr without memory. Give it back with release_constant.
 inline double* constant_numbers(double value, std::size_t n) noexcept {
   constexpr std::size_t least = 64 * 1024, share = 64;
   const std::size_t page = detail::page_bytes();
@@ -100,7 +100,7 @@ inline double* constant_numbers(double value, std::size_t n) noexcept {
   return first;
 }
 
-// One more user of the numbers, who will release them too.
+// Adds a user of the numbers, who calls release_constant too.
 inline void share_constant(double* numbers) noexcept { ++detail::head_of(numbers)->users; }
 
 inline void release_constant(void* numbers) noexcept {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// perfield_vtk.hpp - for simulations with a VTK or ParaView Catalyst adaptor of their own: one line
-// adds what perfield measured in this rank to the grid, under the names that its pictures use.
+// perfield_vtk.hpp - for simulations with their own VTK or ParaView Catalyst adaptor. One line adds
+// to the grid what perfield measured in this rank, under the field names of perfield's pictures.
 //
-//   perfield::attach(grid);     // before the coprocessor is called with it
+//   perfield::attach(grid);     // before you pass it to the coprocessor
 //
-// Each value is a number of the whole rank, so it is the same at all points: perfield_constant.hpp
-// keeps the arrays small, and they are ordinary vtkDoubleArrays to filters, writers and rendering.
-// Needs VTK's headers and libraries, but none of perfield; without perfield it adds nothing.
+// A value describes the whole rank, so it is the same at all points. perfield_constant.hpp keeps
+// these arrays small; filters, writers and rendering see ordinary vtkDoubleArrays. This header
+// needs VTK's headers and libraries, and no perfield library; without perfield it adds nothing.
 #pragma once
 
 #include <vtkCellData.h>
@@ -29,8 +29,8 @@
 
 namespace perfield {
 
-// Where attach puts its values. Field data hold one number for each grid: ParaView colours by it,
-// block by block, but its Calculator and most filters see points and cells only.
+// Where attach puts its values. Field data hold one number per grid: ParaView colours blocks by
+// it, but its Calculator and most filters see only points and cells.
 enum class Attached { points, cells, field };
 
 namespace detail {
@@ -53,9 +53,9 @@ inline vtkIdType tuples_of(vtkDataSet* grid, Attached where) {
   return where == Attached::points ? grid->GetNumberOfPoints() : grid->GetNumberOfCells();
 }
 
-constexpr vtkIdType kFewTuples = 4096;  // as an array of their own
+constexpr vtkIdType kFewTuples = 4096;  // up to this size, each grid gets an array of its own
 
-// `numbers` hold the value at least as often as the grid has tuples; nullptr: it has few.
+// `numbers` repeats the value at least once per tuple; nullptr: fill an array of the grid's own.
 inline void add_array(vtkDataSet* grid, Attached where, const std::pair<std::string, double>& value,
                       double* numbers) {
   vtkNew<vtkDoubleArray> array;
@@ -79,8 +79,8 @@ inline void add_array(vtkDataSet* grid, Attached where, const std::pair<std::str
 
 }  // namespace detail
 
-// Adds one array for each value of perfield_values to all grids, or for those named; arrays of the
-// same name are replaced. Returns how many; 0 where there is no grid.
+// Adds to each grid one array per value of perfield_values, or per value in `names`. Replaces
+// arrays of the same name. Returns the number of arrays per grid; 0 without a grid.
 inline int attach(const std::vector<vtkDataSet*>& grids, Attached where = Attached::points,
                   const std::vector<std::string>& names = {}) {
   if (grids.empty()) return 0;
@@ -97,8 +97,8 @@ inline int attach(const std::vector<vtkDataSet*>& grids, Attached where = Attach
   return static_cast<int>(values.size());
 }
 
-// The same for one grid, or for all in a composite (multi-block, partitioned) dataset; what is no
-// grid, as a table or nullptr, gets nothing.
+// The same for one grid, or for all grids of a composite (multi-block, partitioned) dataset. Other
+// objects, such as tables, and nullptr get nothing.
 inline int attach(vtkDataObject* object, Attached where = Attached::points,
                   const std::vector<std::string>& names = {}) {
   std::vector<vtkDataSet*> grids;

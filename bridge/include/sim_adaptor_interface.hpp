@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// sim_adaptor_interface.hpp - for Catalyst adaptors that were written for the Catalyst-Score-P
-// plug-in (Alves, see README.md, Publications): its getters of what this rank measured in the step,
-// over perfield.h. Needs no library; where perfield is absent there are no regions and no ranks.
-// C++11. docs/original-plugin.md says what corresponds to what; perfield_vtk.hpp does in one line
-// what adaptors do with these.
+// sim_adaptor_interface.hpp - for Catalyst adaptors written for the Catalyst-Score-P plug-in
+// (Alves, see README.md, Publications): its getters of what this rank measured in the step, on top
+// of perfield.h. Needs no library; without perfield it reports no regions and no ranks. C++11.
+// docs/original-plugin.md compares old and new; one line of perfield_vtk.hpp replaces an adaptor.
 //
-// One thread at a time. A loop that begins anew looks anew, so all its numbers are of one moment.
+// Use it on one thread at a time. A loop that starts again at an index reads new values, so all
+// numbers of one loop belong to one moment.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 namespace cat_sco {
 namespace detail {
 
-// Says whether a look is due: when a getter is asked for the same or an earlier index than last.
+// Says when to read new values: when a getter gets the same index as last time, or an earlier one.
 class Loop {
  public:
   bool begins(int getter, std::size_t index) {
@@ -32,10 +32,10 @@ class Loop {
   }
 
  private:
-  std::map<int, std::size_t> last_;  // getter -> index that it was asked for last
+  std::map<int, std::size_t> last_;  // getter -> the last index it got
 };
 
-constexpr int kNoGetter = -1;  // of what does not change: a look is due only if there was none
+constexpr int kNoGetter = -1;  // for names, which never change: read once
 
 inline perfield_region_value region(int getter, std::size_t index) {
   static Loop loop;
@@ -83,16 +83,16 @@ inline std::size_t get_size() {
   return static_cast<std::size_t>(perfield_region_values(0, nullptr));
 }
 inline std::string get_name(std::size_t i) { return detail::region(detail::kNoGetter, i).name; }
-// Times that it was entered.
+// How often this rank entered it.
 inline unsigned int get_counter(std::size_t i) {
   return static_cast<unsigned int>(detail::region(1, i).count);
 }
-// Seconds in it.
+// Seconds spent in it.
 inline double get_time(std::size_t i) { return detail::region(2, i).time_s; }
 
 }  // namespace meas
 
-// What this rank sent to (put into, got from) rank i of MPI_COMM_WORLD: messages and bytes.
+// Messages and bytes that this rank sent to (put into, got from) rank i of MPI_COMM_WORLD.
 namespace comm {
 
 inline std::size_t get_size() { return static_cast<std::size_t>(perfield_world_size()); }

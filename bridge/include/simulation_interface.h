@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * simulation_interface.h - for simulations that were instrumented for the Catalyst-Score-P plug-in
- * (Alves, see README.md, Publications): its four calls, for C and C++, as calls of perfield.h. Like
- * those they need no library and do nothing where perfield is absent. docs/original-plugin.md says
- * what corresponds to what. New code uses perfield.h.
+ * simulation_interface.h - for simulations instrumented for the Catalyst-Score-P plug-in (Alves,
+ * see README.md, Publications). It maps the plug-in's four calls, for C and C++, to perfield.h.
+ * Like perfield.h it needs no library and does nothing without perfield. docs/original-plugin.md
+ * compares old and new. New code uses perfield.h.
  *
- * Fortran programs call the symbols of these names in libperfield.so, which take addresses, and
- * are linked with what `perfield paths --libs` prints. C's call passes values: so it needs this
- * header.
+ * Fortran programs call the symbols of these names in libperfield.so, which take addresses; link
+ * them with what `perfield paths --libs` prints. C passes values, so C programs need this header.
  */
 #pragma once
 
@@ -17,7 +16,7 @@
 extern "C" {
 #endif
 
-/* The time loop is about to start. */
+/* Call it where the time loop starts. */
 PERFIELD_INLINE void cat_sco_initialize_(void) { perfield_initialize(); }
 
 /* Closes a time step. */
@@ -25,11 +24,11 @@ PERFIELD_INLINE void cat_sco_run_(int time_step, double time_value) {
   perfield_step(time_step, time_value);
 }
 
-/* The time loop is over: measuring ends. */
+/* Call it after the time loop: measuring ends. */
 PERFIELD_INLINE void cat_sco_finalize_(void) { perfield_finalize(); }
 
-/* To be called right before the call of a function: its region is measured when entered from here,
- * and not when entered from elsewhere. */
+/* Call it right before a function: perfield measures the function's region when it is entered from
+ * this place, and not from elsewhere. */
 PERFIELD_INLINE void cat_sco_pipeline_next_(void) { perfield_pipeline_next(); }
 
 #ifdef __cplusplus

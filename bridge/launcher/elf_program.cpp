@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// elf_program.cpp - see elf_program.hpp. Read are the program headers, the dynamic section and
-// the names that a file asks for.
+// elf_program.cpp - see elf_program.hpp. Reads the program headers, the dynamic section and the
+// names of the libraries and symbols that a file needs.
 #include "launcher/elf_program.hpp"
 
 #include <glob.h>
@@ -68,8 +68,8 @@ void read_dynamic(const MappedFile& file, const std::vector<ElfW(Phdr)>& segment
   }
 }
 
-// Where the loader looks beside the program's own paths. The names in /etc/ld.so.conf.d stand for
-// its cache, which has no layout to rely on.
+// Where the loader looks besides the program's own paths. We read /etc/ld.so.conf.d instead of the
+// loader's cache, whose layout may change.
 const std::vector<std::string>& system_directories() {
   static const std::vector<std::string> directories = [] {
     std::vector<std::string> found;
@@ -149,10 +149,10 @@ bool gains_rights(const std::string& path) {
 }
 
 std::vector<std::string> needed_libraries(const std::string& path, Hooks* hooks) {
-  constexpr size_t kMost = 400;  // libraries; a bound for damaged files, not for programs
+  constexpr size_t kMost = 400;  // libraries; only damaged files have more
   std::vector<std::string> names;
   std::set<std::string> seen = {"libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1"};
-  std::vector<std::string> own_path;  // the program's RPATH also serves the libraries it loads
+  std::vector<std::string> own_path;  // the libraries it loads use the program's RPATH too
   std::deque<std::string> files = {path};
   *hooks = Hooks::none;
   while (!files.empty() && names.size() < kMost) {
@@ -175,7 +175,7 @@ std::vector<std::string> needed_libraries(const std::string& path, Hooks* hooks)
 }
 
 bool finds_library(const std::string& program, const std::string& name) {
-  // A virtual environment's Python is a link: what is installed there lies beside the link.
+  // A virtual environment's Python is a link; packages installed there lie beside the link.
   const std::vector<std::string> beside = {directory_of(program) + "/../lib"};
   for (const auto& directories : {read_elf(program).search_path, beside, system_directories()})
     if (!find_in(directories, name).empty()) return true;

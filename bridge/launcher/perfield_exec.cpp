@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // perfield_exec.cpp - perfield-exec PROGRAM ARGS: claims or joins the run directory, describes the
-// host, and starts the program with perfield's libraries preloaded. Whatever is in the way of
-// measuring is told in a sentence, once per node, and the program runs as if perfield were not
-// there.
+// host, and starts the program with perfield's libraries preloaded. Every obstacle to measuring
+// becomes one sentence per node, and the program then runs as if perfield were absent.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,16 +31,17 @@ const char kHelp[] =
     "usage: perfield-exec [--print] [--scorep] [--] PROGRAM [ARGS ...]\n"
     "       perfield-exec --collect RUN\n"
     "\n"
-    "Starts PROGRAM so that perfield measures it. Put it before the program, behind any launcher:\n"
+    "Starts PROGRAM so that perfield measures it. Put it before the program and after any "
+    "launcher:\n"
     "  mpirun -n 8 perfield-exec ./a.out input.txt\n"
     "  srun -n 64 perfield-exec ./a.out input.txt\n"
     "The measurement goes into perfield-run (or perfield-run-2, ... if that is taken);\n"
     "perfield.toml in the working directory and PERFIELD_<KEY> variables change what is measured.\n"
-    "A program that cannot be measured runs as if perfield-exec were not there.\n"
+    "A program that cannot be measured runs as it would without perfield-exec.\n"
     "\n"
-    "  --collect RUN  start nothing; move what is staged on this host into that run directory\n"
+    "  --collect RUN  start nothing; move files staged on this host into that run directory\n"
     "  --print    start nothing; print the environment that PROGRAM would get, as export lines\n"
-    "  --scorep   have Score-P load perfield's plugin; by itself if PROGRAM needs libscorep_*\n"
+    "  --scorep   have Score-P load perfield's plugin; automatic if PROGRAM needs libscorep_*\n"
     "  --version  print perfield's version\n"
     "  --help     print this text\n";
 
@@ -53,22 +53,22 @@ void tell_once_per_node(const std::string& sentence) {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-// The file of the configuration by its whole path, since a program may change its directory before
-// it wakes perfield; "" if there is none.
+// The absolute path of the configuration file, because a program may change its directory before it
+// wakes perfield; "" if there is none.
 std::string configuration_file() {
   const char* named = std::getenv("PERFIELD_CONFIG");
   char path[PATH_MAX];
   return realpath(named && *named ? named : "perfield.toml", path) ? path : "";
 }
 
-// Makes everything ready for the program. False: it is to run unmeasured, with `environment` too.
-// score_p: the program was built with Score-P, even if that cannot be seen.
+// Prepares everything for the program. False: run it unmeasured, with `environment` all the same.
+// score_p: the program was built with Score-P, even if its file does not show that.
 bool prepare(const std::string& program, bool score_p, const std::vector<std::string>& command,
              Environment* environment) {
   const perfield::ConfigResult configuration = perfield::load_config();
   for (const std::string& error : configuration.errors) tell_once_per_node(error);
   if (!configuration.errors.empty()) {
-    tell_once_per_node("the program runs unmeasured until this is put right");
+    tell_once_per_node("the program runs unmeasured until you correct this");
     *environment = {{"PERFIELD_ENABLED", "false"}};
     return false;
   }
@@ -113,7 +113,7 @@ void print_exports(const Environment& environment) {
   }
 }
 
-// Returns 1 if something that lies here could not be moved.
+// Returns 1 if files staged on this host could not be moved.
 int collect(const std::string& run) {
   if (access((run + "/run.json").c_str(), F_OK) != 0) {
     std::fprintf(
@@ -128,14 +128,13 @@ int collect(const std::string& run) {
   for (const std::string& line : collection.trouble) tell(line);
   const std::set<std::string> hosts(collection.elsewhere.begin(), collection.elsewhere.end());
   for (const std::string& host : hosts)
-    std::printf("elsewhere  something is still staged on host %s; collect it there\n",
-                host.c_str());
+    std::printf("elsewhere  files are still staged on host %s; collect them there\n", host.c_str());
   if (collection.done.empty() && collection.trouble.empty() && hosts.empty())
     std::puts("nothing is staged");
   return !collection.trouble.empty();
 }
 
-// Like a shell: 127 if there is no such program, 126 if it cannot be started.
+// Exits like a shell: 127 if the program does not exist, 126 if it cannot be started.
 int refuse_to_start(const std::string& name, int reason) {
   std::fprintf(stderr, "perfield-exec: cannot start %s: %s\n", name.c_str(), std::strerror(reason));
   return reason == ENOENT ? 127 : 126;
@@ -157,15 +156,15 @@ int main(int n_arguments, char** arguments) {
     }
     if (option != "--print" && option != "--scorep") {
       std::fprintf(stderr,
-                   "perfield-exec: there is no option %s; options of the launcher go before "
-                   "perfield-exec, those of the program behind it\n%s",
+                   "perfield-exec: unknown option %s; put the launcher's options before "
+                   "perfield-exec and the program's options after it\n%s",
                    arguments[at], kHelp);
       return 2;
     }
     (option == "--print" ? print : score_p) = true;
   }
   if (at >= n_arguments) {
-    std::fprintf(stderr, "perfield-exec: found no program to start\n%s", kHelp);
+    std::fprintf(stderr, "perfield-exec: no program to start\n%s", kHelp);
     return 2;
   }
   const std::string name = arguments[at];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// preload.cpp - see preload.hpp. Libraries are looked for where an installation, a virtual
-// environment or a build tree puts them, seen from this executable.
+// preload.cpp - see preload.hpp. Looks for libraries where an installation, a virtual environment
+// or a build tree puts them, relative to this executable.
 #include "launcher/preload.hpp"
 
 #include <glob.h>
@@ -28,12 +28,12 @@ bool starts_with(const std::string& text, const char* start) { return text.rfind
 
 const char* const kMpichs[] = {"libmpi.so.12", "libmpich.so.12", "libmpi_cray.so.12"};
 
-// "openmpi", "mpich" or "": by the libraries that the program brings.
+// "openmpi", "mpich" or "", judged by the libraries that the program loads.
 std::string mpi_of(const std::vector<std::string>& needed) {
   for (const std::string& name : needed) {
     for (const char* mpich : kMpichs)
       if (name == mpich) return "mpich";
-    // Cray's are called after the compiler, too: libmpi_gnu_91.so.12.
+    // Cray names them after the compiler, too: libmpi_gnu_91.so.12.
     const size_t version = name.find(".so.12");
     if (starts_with(name, "libmpich.so") ||
         (starts_with(name, "libmpi_") && version != std::string::npos &&
@@ -44,7 +44,7 @@ std::string mpi_of(const std::vector<std::string>& needed) {
   return "";
 }
 
-// The same, by the launcher.
+// The same, judged by the launcher.
 std::string mpi_of_launcher() {
   if (std::getenv("OMPI_COMM_WORLD_RANK")) return "openmpi";
   for (const char* name :
@@ -53,7 +53,7 @@ std::string mpi_of_launcher() {
   return "";
 }
 
-// The same, if only one of them is there to be loaded.
+// The same, if only one MPI can be loaded.
 std::string only_mpi_for(const std::string& program) {
   const bool openmpi = finds_library(program, "libmpi.so.40");
   bool mpich = false;
@@ -61,8 +61,8 @@ std::string only_mpi_for(const std::string& program) {
   return openmpi == mpich ? "" : openmpi ? "openmpi" : "mpich";
 }
 
-// The wrappers for the program's MPI. Where it cannot be known, those for both, of which the ones
-// for the MPI that is not there sleep; they leave out the functions that not every MPI has.
+// The wrappers for the program's MPI. If it is unknown, those for both: the wrappers of the absent
+// MPI sleep. These leave out functions that not every MPI has.
 std::vector<std::string> choose_wrappers(const std::string& program,
                                          const std::vector<std::string>& needed, std::string mpi) {
   const std::string brought = mpi_of(needed);
@@ -106,10 +106,10 @@ Preload choose_preload(const std::string& program, const Config& config) {
   };
   if (gains_rights(program))
     return refuse(
-        "it runs with other rights than its user (set-user-id), and the loader then "
+        "it runs with other rights than its user (set-user-id), so the loader "
         "ignores LD_PRELOAD; measure a copy without these rights");
   if (elf.other_machine)
-    return refuse("it is built for another word length or processor than perfield");
+    return refuse("it was built for another word length or processor than perfield");
   if (elf.is_elf && !elf.asks_for_loader)
     return refuse("it is linked statically, so nothing can be preloaded; link it dynamically");
 
@@ -119,10 +119,10 @@ Preload choose_preload(const std::string& program, const Config& config) {
   for (const std::string& name : needed)
     if (name == "libOpenFOAM.so") wanted.push_back("libperfield_openfoam.so");
   preload.score_p = brings_score_p(needed);
-  // What the program loads later may call the hooks, too: as far as a function is chosen by name.
+  // Libraries loaded later may call the hooks, too; this matters if a function is chosen by name.
   const bool later =
       hooks == Hooks::none && Selection(config.regions, config.step_region).any_function();
-  if ((hooks == Hooks::asked || later) && !preload.score_p)  // else Score-P has them, and calls us
+  if ((hooks == Hooks::asked || later) && !preload.score_p)  // else Score-P owns them and calls us
     wanted.push_back("libperfield_functions.so");
   if (config.io) wanted.push_back("libperfield_io.so");
   for (const std::string& name : wanted) {
@@ -130,17 +130,15 @@ Preload choose_preload(const std::string& program, const Config& config) {
     const bool mpich = name == "libperfield_mpich.so";
     if (path.empty() && (mpich || name == "libperfield_openmpi.so") &&
         !find_library(mpich ? "libperfield_openmpi.so" : "libperfield_mpich.so").empty())
-      return refuse(
-          std::string("it uses ") + (mpich ? "MPICH" : "Open MPI") +
-          ", and this perfield is built for " + (mpich ? "Open MPI" : "MPICH") +
-          " only; install perfield again where the compiler of that MPI is on the PATH, or is "
-          "named (make recorder MPICC=...)");
+      return refuse(std::string("it uses ") + (mpich ? "MPICH" : "Open MPI") +
+                    ", but this perfield is built for " + (mpich ? "Open MPI" : "MPICH") +
+                    " only; install perfield again with that MPI's compiler on the PATH, or "
+                    "name it (make recorder MPICC=...)");
     if (path.empty())
-      return refuse(name + " is not where it belongs, near " + own_directory() +
-                    "; install perfield again");
+      return refuse(name + " is missing near " + own_directory() + "; install perfield again");
     if (path.find_first_of(" :") != std::string::npos)
       return refuse("LD_PRELOAD cannot name " + path +
-                    ", which has a blank or a colon in it; install perfield elsewhere");
+                    ", which contains a blank or a colon; install perfield elsewhere");
     preload.libraries.push_back(path);
   }
   return preload;
@@ -150,10 +148,10 @@ std::vector<std::pair<std::string, std::string>> tool_variables() {
   struct Tool {
     const char *variable, *earlier_name, *library;
   };
-  // Kokkos ends a program in which both of its variables are set and differ.
+  // Kokkos ends a program that sets both of its variables to different values.
   constexpr Tool kTools[] = {
       {"KOKKOS_TOOLS_LIBS", "KOKKOS_PROFILE_LIBRARY", "libperfield_kokkos.so"},
-      {"CUDA_INJECTION64_PATH", nullptr, "libperfield_cupti.so"},  // built where CUPTI is
+      {"CUDA_INJECTION64_PATH", nullptr, "libperfield_cupti.so"},  // built if CUPTI is installed
   };
   std::vector<std::pair<std::string, std::string>> variables;
   for (const Tool& tool : kTools) {

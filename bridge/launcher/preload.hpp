@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// preload.hpp - which of perfield's libraries go into a program, and whether they can: by the
-// program's own file first; where that names no MPI (Python, hosts of plug-ins), by the
-// configuration, by the launcher that started it, or by which MPI there is.
+// preload.hpp - chooses perfield's libraries for a program, and says whether it can be measured.
+// The program's file decides; if it names no MPI (Python, hosts of plug-ins), the configuration
+// does, then the launcher, then which MPI is installed.
 #pragma once
 
 #include <string>
@@ -15,22 +15,22 @@ namespace perfield {
 
 struct Preload {
   std::vector<std::string> libraries;  // absolute paths, for LD_PRELOAD in this order
-  std::string refusal;                 // not empty: why the program cannot be measured
+  std::string refusal;                 // why the program cannot be measured, or ""
   bool score_p = false;                // the program was built with Score-P
 };
 
-// The whole path of one of our libraries; "" if it is nowhere.
+// The absolute path of one of our libraries; "" if not found.
 std::string find_library(const std::string& name);
 
-// config: `mpi` says whose calls to wrap in programs whose file does not tell.
+// config: `mpi` says whose calls to wrap if the program's file does not.
 Preload choose_preload(const std::string& program, const Config& config);
 
-// What stands in LD_PRELOAD: ours first, then what was there; `added` is ours alone. A list that
-// an earlier perfield-exec has put there is replaced.
+// The value of LD_PRELOAD: our libraries first, then the previous ones. `added` gets ours alone.
+// Replaces the list of an earlier perfield-exec.
 std::string preload_list(const Preload& preload, std::string* added);
 
-// Variables by which libraries that tell tools what they do load ours, by themselves: (name,
-// value). Those that the user has set, for another tool, are left out.
+// Environment variables (name, value) that make libraries with tool interfaces load our tool.
+// Leaves out variables that the user has set for another tool.
 std::vector<std::pair<std::string, std::string>> tool_variables();
 
 }  // namespace perfield

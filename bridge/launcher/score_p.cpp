@@ -33,7 +33,7 @@ std::vector<std::pair<std::string, std::string>> score_p_environment(const std::
   const std::string folder = plugin.substr(0, plugin.rfind('/'));
   const char separator = variable("SCOREP_SUBSTRATE_PLUGINS_SEP", ",")[0];
   std::string plugins = variable("SCOREP_SUBSTRATE_PLUGINS");
-  // The plugin under its other name would count everything twice.
+  // Loading the plugin under both of its names would count everything twice.
   if (!has_word(plugins, separator, "perfield") && !has_word(plugins, separator, "Catalyst"))
     plugins += (plugins.empty() ? "" : std::string(1, separator)) + "perfield";
   std::string path = variable("LD_LIBRARY_PATH");

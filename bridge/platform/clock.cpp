@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// clock.cpp - chooses and calibrates the clock. A first pair of readings is taken when the library
-// is loaded, long before the first step closes, so that no waiting is needed to know the rate.
+// clock.cpp - chooses and calibrates the clock. The library reads both clocks once when it is
+// loaded, long before the first step closes, so that it knows the rate without waiting.
 #include "platform/clock.hpp"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ struct Pair {
   uint64_t ticks, ns;
 };
 
-// Both clocks at one moment: of three tries, the one that was interrupted least.
+// Both clocks at one moment: of three tries, the one with the shortest interruption.
 Pair read_pair() noexcept {
   Pair best{0, 0};
 #if defined(__x86_64__)
@@ -37,11 +37,11 @@ Pair read_pair() noexcept {
   return best;
 }
 
-// A constructor, not a dynamic initialiser elsewhere: the earlier the first pair, the better.
+// A constructor runs before dynamic initialisers elsewhere: the earlier the first pair, the better.
 Pair first_pair;
 __attribute__((constructor)) void take_first_pair() { first_pair = read_pair(); }
 
-// The kernel watches the counter against other clocks and stops using one that drifts.
+// The kernel compares the counter with other clocks and stops using it if it drifts.
 bool kernel_trusts_tsc() noexcept {
   int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
                 O_RDONLY | O_CLOEXEC);
@@ -66,17 +66,21 @@ bool invariant_tsc() noexcept {
 }  // namespace
 
 void Clock::start(const char* choice) noexcept {
-  if (!strcmp(choice, "monotonic")) {
-    tsc_ = false;
-  } else {
-    tsc_ = invariant_tsc() && (!strcmp(choice, "tsc") || kernel_trusts_tsc());
-  }
+  const bool tsc = strcmp(choice, "monotonic") != 0 && invariant_tsc() &&
+                   (!strcmp(choice, "tsc") || kernel_trusts_tsc());
+  kind_ = tsc ? Kind::tsc : Kind::monotonic;
   calibrate();
   origin_ticks_ = ticks();
 }
 
+void Clock::take(double ticks_per_second, uint64_t origin) noexcept {
+  kind_ = Kind::given;
+  ns_per_tick_ = 1e9 / ticks_per_second;
+  origin_ticks_ = origin;
+}
+
 void Clock::calibrate() noexcept {
-  if (!tsc_) return;
+  if (kind_ != Kind::tsc) return;
   Pair now = read_pair();
   if (now.ns > first_pair.ns + 1000 && now.ticks > first_pair.ticks)
     ns_per_tick_ = double(now.ns - first_pair.ns) / double(now.ticks - first_pair.ticks);

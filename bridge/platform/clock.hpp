@@ -2,7 +2,8 @@
 //
 // clock.hpp - the cheapest constant clock of this machine, in ticks: the time stamp counter where
 // it is invariant and trusted by the kernel, else CLOCK_MONOTONIC (ticks are then nanoseconds).
-// Reading it is inline, lock-free and safe on any thread; start() is called once.
+// Reading it is inline, lock-free and safe on any thread; start() or take() is called once.
+// A clock that takes stamps is never read: the events bring their own.
 #pragma once
 
 #include <time.h>
@@ -29,34 +30,39 @@ inline int64_t realtime_ns() noexcept {
 
 class Clock {
  public:
-  // choice: "auto", "tsc" or "monotonic". Takes the origin that ns() counts from.
+  // choice: "auto", "tsc" or "monotonic". ns() counts from this call.
   void start(const char* choice) noexcept;
+
+  // Stamps are given, in so many ticks per second; `origin` is the one that ns() counts from.
+  void take(double ticks_per_second, uint64_t origin) noexcept;
 
   uint64_t ticks() const noexcept {
 #if defined(__x86_64__)
-    if (tsc_) return __rdtsc();
+    if (kind_ == Kind::tsc) return __rdtsc();
 #endif
     return monotonic_ns();
   }
 
-  // Compares the counter with CLOCK_MONOTONIC again; the longer the run, the better the rate.
-  // Called at each closing of a step.
+  // Compares the counter with CLOCK_MONOTONIC again; the longer the run, the better the rate. Runs
+  // each time a step closes.
   void calibrate() noexcept;
 
-  // A span of ticks in nanoseconds.
+  // Converts a span of ticks to nanoseconds.
   uint64_t span_ns(uint64_t ticks) const noexcept {
-    return tsc_ ? uint64_t(double(ticks) * ns_per_tick_) : ticks;
+    return kind_ == Kind::monotonic ? ticks : uint64_t(double(ticks) * ns_per_tick_);
   }
   uint64_t ticks_of_ns(uint64_t ns) const noexcept {
-    return tsc_ ? uint64_t(double(ns) / ns_per_tick_) : ns;
+    return kind_ == Kind::monotonic ? ns : uint64_t(double(ns) / ns_per_tick_);
   }
-  // A stamp in nanoseconds since start().
+  // A stamp in nanoseconds since start(), or since the origin that was given.
   uint64_t since_start_ns(uint64_t stamp) const noexcept { return span_ns(stamp - origin_ticks_); }
 
-  const char* name() const noexcept { return tsc_ ? "tsc" : "monotonic"; }
+  const char* name() const noexcept { return kind_ == Kind::tsc ? "tsc" : "monotonic"; }
 
  private:
-  bool tsc_ = false;
+  enum class Kind : uint8_t { monotonic, tsc, given };
+
+  Kind kind_ = Kind::monotonic;
   uint64_t origin_ticks_ = 0;
   double ns_per_tick_ = 1.0;
 };

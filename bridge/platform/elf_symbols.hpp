@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// elf_symbols.hpp - program files and their symbol tables, for the launcher and for sources inside
-// the measured program. Files are mapped while they are read; every offset is checked, since a file
-// may be cut short, damaged or shrunk by tools that leave odd tables behind.
+// elf_symbols.hpp - reads ELF files and their symbol tables, for the launcher and for sources
+// inside the measured program. It maps files while it reads them, and checks every offset, because
+// a file may be truncated, damaged, or rewritten by tools that leave odd tables behind.
 #pragma once
 
 #include <elf.h>
@@ -38,14 +38,14 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
-  // The object at that offset, copied; false if the file ends before it does.
+  // Copies the object at that offset; false if the file ends before the object does.
   template <class Object>
   bool read(uint64_t offset, Object* object) const noexcept {
     if (offset > size_ || size_ - offset < sizeof(Object)) return false;
     std::memcpy(object, start_ + offset, sizeof(Object));
     return true;
   }
-  // "" where no text ends inside the file.
+  // "" if the text does not end inside the file.
   const char* text(uint64_t offset) const noexcept {
     if (offset >= size_ || !std::memchr(start_ + offset, 0, size_ - offset)) return "";
     return start_ + offset;
@@ -56,7 +56,7 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-// A symbol table of a file; empty where there is none of that kind.
+// A symbol table of a file; empty if the file has none of that kind.
 struct ElfSymbols {
   const MappedFile& file;
   ElfW(Shdr) table{}, names{};
@@ -83,7 +83,7 @@ struct ElfSymbols {
   }
 };
 
-// Whether a file has that name, defined or not.
+// Whether the table has that name, defined or not.
 inline bool has_symbol(const ElfSymbols& exported, const char* name, bool defined) noexcept {
   ElfW(Sym) symbol{};
   for (uint64_t i = 0; i < exported.count && exported.read(i, &symbol); ++i)
@@ -91,7 +91,7 @@ inline bool has_symbol(const ElfSymbols& exported, const char* name, bool define
       return true;
   return false;
 }
-// Whether a file uses that name without defining it, or defines it.
+// Whether the file uses that name without defining it, or defines it.
 inline bool asks_for(const ElfSymbols& exported, const char* name) noexcept {
   return has_symbol(exported, name, false);
 }

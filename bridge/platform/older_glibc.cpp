@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// older_glibc.cpp - own definitions of two functions of newer C libraries that the static libstdc++
-// and libgcc ask for, so that our binaries also load where the C library is older than the one they
-// were built with. Linked into every binary of the measured side; hidden in each.
+// older_glibc.cpp - defines two functions of newer C libraries that the static libstdc++ and libgcc
+// need. So our binaries also load with a C library older than the one on the build machine. Every
+// binary of the measured side links it; the symbols are hidden in each.
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/random.h>
@@ -11,14 +11,14 @@
 
 extern "C" {
 
-// glibc 2.36; asked for by std::random_device, which nobody here uses.
+// glibc 2.36. Only std::random_device needs it, which nothing here uses.
 uint32_t arc4random() {
   uint32_t number = 0;
   return getrandom(&number, sizeof number, 0) == sizeof number ? number : 1;
 }
 
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
-// glibc 2.35; by it a thrown exception finds the tables of the object that holds `address`.
+// glibc 2.35. The unwinder finds the tables of the object at `address` with it.
 int _dl_find_object(void* address, dl_find_object* result) {
   struct Search {
     uintptr_t address;

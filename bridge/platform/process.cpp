@@ -45,7 +45,7 @@ ProcessFigures process_figures() noexcept {
 }
 
 uint64_t resident_bytes() noexcept {
-  // Opened at each reading: a descriptor that is kept may be closed, or taken, by the program.
+  // Opens it at each reading: the program might close a kept descriptor, or reuse it.
   int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;
   char text[128];
@@ -59,7 +59,7 @@ uint64_t resident_bytes() noexcept {
 }
 
 std::string cpu_set(pid_t thread) {
-  // Machines have more CPUs than a cpu_set_t holds: grow until the kernel is content.
+  // Machines may have more CPUs than a cpu_set_t holds: grow until the kernel accepts the size.
   for (size_t cpus = 1024; cpus <= 1u << 18; cpus *= 4) {
     std::vector<unsigned char> mask(CPU_ALLOC_SIZE(cpus));
     auto* set = reinterpret_cast<cpu_set_t*>(mask.data());
@@ -87,7 +87,7 @@ int last_processor(pid_t thread) noexcept {
   ssize_t n = read(fd, text, sizeof text - 1);
   close(fd);
   text[n > 0 ? n : 0] = 0;
-  const char* at = strrchr(text, ')');  // behind the thread's name; the state is field 3
+  const char* at = strrchr(text, ')');  // after the thread's name; the state is field 3
   for (int field = 3; at && field <= 39; ++field) at = strchr(at + 1, ' ');
   return at ? atoi(at) : -1;
 }

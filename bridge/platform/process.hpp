@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// process.hpp - what the kernel says of this process: memory, CPU time, switches, faults, and where
-// it may run. A few system calls; read at the closing of a step. Never fails: what cannot be read
-// is 0 or empty.
+// process.hpp - what the kernel says about this process: memory, CPU time, context switches,
+// faults, and the CPUs it may use. It costs a few system calls when a step closes. Never fails: a
+// value that cannot be read is 0 or empty.
 #pragma once
 
 #include <sys/types.h>
@@ -23,16 +23,16 @@ ProcessFigures process_figures() noexcept;
 // Resident memory in bytes.
 uint64_t resident_bytes() noexcept;
 
-// The CPUs that a thread of this process may use, Linux numbers: "0-3,8".
+// The CPUs that a thread of this process may use, in Linux numbers: "0-3,8".
 std::string cpu_set(pid_t thread);
 
-// The CPU on which a thread of this process ran last, Linux number; -1 if that cannot be told.
+// The CPU on which a thread of this process last ran, in Linux numbers; -1 if unknown.
 int last_processor(pid_t thread) noexcept;
 
-// Within which the number of this process means something: "pid:[4026531836]".
+// The namespace in which this process's number is valid: "pid:[4026531836]".
 std::string pid_namespace();
 
-// The name of the program's file, without folders; and the words it was started with.
+// The file name of the program, without folders; and its command line.
 std::string program_name();
 std::string program_arguments();
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// quietly.hpp - writing without the signals that a failed write may raise: by default they would
-// end the measured program, which has nothing to do with perfield's files and sentences.
+// quietly.hpp - writes without the signals that a failed write may raise. By default such a signal
+// would end the measured program over perfield's own files and messages.
 #pragma once
 
 #include <signal.h>
@@ -12,7 +12,7 @@
 
 namespace perfield {
 
-// Holds a signal back on this thread as long as it lives, and takes it away if it came meanwhile.
+// Blocks a signal on this thread while it lives, and discards one that arrived meanwhile.
 class HeldBack {
  public:
   explicit HeldBack(int signal) noexcept {
@@ -36,7 +36,7 @@ class HeldBack {
   bool came_before_;
 };
 
-// Says something on stderr; whoever read there may have gone.
+// Prints a text on stderr, even if nobody reads it any more.
 inline void say(const std::string& text) noexcept {
   HeldBack pipe(SIGPIPE);
   if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// utf8.hpp - the two things about UTF-8 that reading and writing texts needs. Both are
-// strict: surrogates, overlong forms and numbers beyond U+10FFFF are no characters.
+// utf8.hpp - the two UTF-8 functions that reading and writing texts need. Both are strict: they
+// reject surrogates, overlong forms and numbers beyond U+10FFFF.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace perfield {
 
-// Appends character number `code`; false if there is none of that number.
+// Appends character number `code`; false if no character has that number.
 inline bool append_utf8(uint32_t code, std::string* out) {
   if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return false;
   const int following = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
@@ -20,7 +20,7 @@ inline bool append_utf8(uint32_t code, std::string* out) {
   return true;
 }
 
-// Bytes of the character that starts at text[at]; 0 if no whole character starts there.
+// Length in bytes of the character that starts at text[at]; 0 if no whole character starts there.
 inline int utf8_length(const std::string& text, size_t at) {
   const auto lead = static_cast<unsigned char>(text[at]);
   if (lead < 0x80) return 1;

@@ -15,7 +15,6 @@ void bind_columns(py::module_& module);
 void bind_config(py::module_& module);
 void bind_constant(py::module_& module);
 void bind_traces(py::module_& module);
-void bind_writing(py::module_& module);
 
 namespace {
 
@@ -39,7 +38,6 @@ PYBIND11_MODULE(_bridge, module) {
   bind_config(module);
   bind_constant(module);
   bind_traces(module);
-  bind_writing(module);
   module.def("calls", &all_calls,
              "Every kind of MPI call as (number, name, class of time, message).\n\n"
              "message is 'sends', 'fetches' or 'none'.");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// recorder_functions.cpp - which Python functions are regions: those that the configuration names.
-// A function is looked at when it first runs, and the answer is kept with its code.
+// recorder_functions.cpp - makes regions of the Python functions that the configuration names. It
+// checks a function when it first runs, and keeps the answer with the function's code.
 #include "recorder_functions.hpp"
 
 #include <string>
@@ -24,7 +24,7 @@ namespace {
 
 Py_ssize_t extra_index = -1;
 
-const Selection* selection = nullptr;  // never freed: threads may outlive us
+const Selection* selection = nullptr;  // never freed, because threads may outlive us
 
 std::string text_of(PyObject* object) {
   const char* text = object && PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : nullptr;
@@ -41,8 +41,8 @@ PyObject* globals_of(PyFrameObject* frame) {
 #endif
 }
 
-// The module that a function's globals belong to; of the program itself its name for `python -m`,
-// or the file's without .py.
+// The module that a function's globals belong to. For the program itself: its name for `python -m`,
+// or the file name without .py.
 std::string module_of(PyObject* globals, const std::string& file) {
   std::string name = text_of(PyDict_GetItemString(globals, "__name__"));
   if (name != "__main__") return name;
@@ -61,7 +61,7 @@ std::string qualified_name(PyFrameObject*, PyCodeObject* code) {
   return text_of(code->co_qualname);
 }
 #else
-// Before 3.11 code does not know its class: it is that of the first argument, or a base of it.
+// Before 3.11 code does not know its class: search the first argument's class and its bases.
 std::string qualified_name(PyFrameObject* frame, PyCodeObject* code) {
   const std::string name = text_of(code->co_name);
   PyObject* locals = code->co_argcount
@@ -92,7 +92,7 @@ std::string qualified_name(PyFrameObject* frame, PyCodeObject* code) {
 }
 #endif
 
-// What a function is called as a region: as the configuration's entry has it. "": left out.
+// A function's name as a region, spelled as in the configuration; "" if it is not chosen.
 std::string selected_name(PyFrameObject* frame, PyCodeObject* code) {
   const std::string file = text_of(code->co_filename);
   PyObject* globals = globals_of(frame);
@@ -106,7 +106,7 @@ std::string selected_name(PyFrameObject* frame, PyCodeObject* code) {
 }  // namespace
 
 uintptr_t look_at(PyFrameObject* frame, PyCodeObject* code) noexcept {
-  PyObject *type, *value, *traceback;  // a generator may be entered by throw()
+  PyObject *type, *value, *traceback;  // throw() may enter a generator with an error set
   PyErr_Fetch(&type, &value, &traceback);
   uintptr_t answer = kLeftOut;
   try {
@@ -114,7 +114,7 @@ uintptr_t look_at(PyFrameObject* frame, PyCodeObject* code) noexcept {
     if (!name.empty())
       answer += perfield_region_define(name.c_str(), text_of(code->co_filename).c_str(),
                                        code->co_firstlineno);
-  } catch (...) {  // no memory: left out
+  } catch (...) {  // no memory: not measured
   }
   SET_EXTRA(reinterpret_cast<PyObject*>(code), extra_index, reinterpret_cast<void*>(answer));
   PyErr_Restore(type, value, traceback);
@@ -134,7 +134,7 @@ PyObject* follow_functions(PyObject*, PyObject*) {
   try {
     const ConfigResult found = load_config();
     const Selection wanted(found.config.regions, found.config.step_region);
-    // What is wrong is told when measuring starts.
+    // The user is told about errors when measuring starts.
     if (!found.errors.empty() || !found.config.enabled || !wanted.any_function()) Py_RETURN_FALSE;
     selection = new Selection(wanted);
   } catch (...) {
@@ -150,7 +150,7 @@ PyMethodDef functions[] = {
     {"follow_functions", follow_functions, METH_NOARGS,
      "follow_functions($module, /)\n--\n\n"
      "Measures the Python functions that the configuration's `regions` and `step_region` name.\n\n"
-     "Returns whether any is looked for. Called once, before the program's own code."},
+     "Returns whether it looks for any. Call it once, before the program's own code."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

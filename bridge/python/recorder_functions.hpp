@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// recorder_functions.hpp - Python functions as regions: what selecting them
+// recorder_functions.hpp - Python functions as regions: the interface between choosing them
 // (recorder_functions.cpp) and following their calls (recorder_monitoring.cpp,
-// recorder_profile.cpp) know of each other.
+// recorder_profile.cpp).
 #pragma once
 
 #include "recorder_module.hpp"
 
 namespace perfield::python {
 
-// The answer kept with a function's code: 0 not looked at yet, kLeftOut, or kLeftOut + the region's
-// handle.
+// The answer kept with a function's code: 0 for not checked yet, kLeftOut, or kLeftOut + the
+// region's handle.
 constexpr uintptr_t kLeftOut = 1;
 
 uintptr_t answer_for(PyObject* code) noexcept;
-// Looks at the function that has just been entered; never 0.
+// Checks the function that has just been entered; never returns 0.
 uintptr_t look_at(PyFrameObject* frame, PyCodeObject* code) noexcept;
 
 inline void enter_answered(uintptr_t answer) noexcept {
@@ -24,7 +24,7 @@ inline void leave_answered(uintptr_t answer) noexcept {
   if (answer > kLeftOut) leave(perfield_region(answer - kLeftOut));
 }
 
-// Starts to follow the calls of all functions, on all threads; false with a Python exception set.
+// Starts to follow all function calls on all threads; false with a Python exception set.
 bool follow_calls();
 
 }  // namespace perfield::python

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// recorder_mesh.cpp - mesh and fields from anything with Python's buffer protocol (NumPy arrays of
-// any layout), without a copy. Axis 0 of an array is i, whatever its order in memory. The views of
-// fields are held, because perfield reads them whenever a step closes.
+// recorder_mesh.cpp - mesh and fields from any object with Python's buffer protocol (NumPy arrays
+// of any layout), without a copy. Axis 0 of an array is i, whatever its memory order. Fields keep
+// their views, because perfield reads them whenever a step closes.
 #include <cstring>
 
 #include "recorder_module.hpp"
@@ -33,14 +33,14 @@ int32_t type_of(const Py_buffer& buffer) {
   }
 }
 
-// An array of Python as perfield sees it; `view` keeps it where it is.
+// A Python array as perfield sees it; `view` keeps it in place.
 struct Array {
   PyObject* view = nullptr;
   perfield_array seen{};
 
   ~Array() { Py_XDECREF(view); }
 
-  // with_components: the last axis holds them. False with a TypeError set.
+  // with_components: the last axis runs over the components. False with a TypeError set.
   bool look(PyObject* object, const char* what, bool with_components) {
     view = PyMemoryView_FromObject(object);
     if (!view) return false;
@@ -59,7 +59,7 @@ struct Array {
       if (buffer.shape[axis] <= 1 || buffer.strides[axis] % buffer.itemsize == 0) continue;
       PyErr_Format(PyExc_TypeError,
                    "%s: numbers of %zd bytes lie %zd bytes apart; expected a multiple of their "
-                   "size, so give a copy",
+                   "size, so pass a copy",
                    what, buffer.itemsize, buffer.strides[axis]);
       return false;
     }
@@ -75,7 +75,7 @@ struct Array {
   }
 };
 
-// Describes without the interpreter's lock: perfield may be busy with a step.
+// Describes without the interpreter's lock, because perfield may be busy closing a step.
 template <typename F>
 PyObject* told(F description) {
   Py_BEGIN_ALLOW_THREADS;
@@ -178,10 +178,10 @@ PyObject* field(PyObject*, PyObject* arguments) {
   Py_BEGIN_ALLOW_THREADS;
   perfield_field(block, name, association, values.seen);
   Py_END_ALLOW_THREADS;
-  // Only now does perfield know of the earlier array no more.
+  // Only now has perfield forgotten the earlier array.
   const int failed = PyDict_SetItem(fields, key, values.view);
   Py_DECREF(key);
-  if (failed) values.view = nullptr;  // never let go of what perfield reads
+  if (failed) values.view = nullptr;  // never release what perfield reads
   if (failed) return nullptr;
   Py_RETURN_NONE;
 }
@@ -204,10 +204,11 @@ PyMethodDef functions[] = {
      "perfield.measure.mesh_ghosts."},
     {"mesh_changed", mesh_changed, METH_NOARGS,
      "mesh_changed($module, /)\n--\n\n"
-     "Says that a new mesh follows: forgets all blocks and fields."},
+     "Forgets all blocks and fields, because a new mesh follows."},
     {"field", field, METH_VARARGS,
      "field($module, block, name, association, values, with_components, /)\n--\n\n"
-     "See perfield.measure.field. with_components: the last axis of values holds them."},
+     "See perfield.measure.field. with_components: the last axis of values runs over the "
+     "components."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

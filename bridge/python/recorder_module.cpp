@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // recorder_module.cpp - the module perfield._recorder: the functions of perfield.h for a measured
-// Python program. What waits for a file gives the interpreter's lock to others meanwhile.
+// Python program. Calls that may wait for a file release the interpreter's lock.
 #include "recorder_module.hpp"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ PyObject* finalize(PyObject*, PyObject*) {
 
 PyObject* measuring(PyObject*, PyObject*) { return PyBool_FromLong(perfield_measuring()); }
 
-// A place in the source as one number, equal in all ranks.
+// The calling line of the source as one number, equal in all ranks.
 uintptr_t calling_place() {
   PyFrameObject* frame = PyEval_GetFrame();
   PyCodeObject* code = frame ? PyFrame_GetCode(frame) : nullptr;
@@ -93,37 +93,37 @@ PyObject* values(PyObject*, PyObject*) {
 PyMethodDef functions[] = {
     {"initialize", call<initialize>, METH_NOARGS,
      "initialize($module, /)\n--\n\n"
-     "Says that the time loop starts: what came before is setup and belongs to no step.\n\n"
+     "Call it where the time loop starts: everything before is setup and belongs to no step.\n\n"
      "In a program started without perfield-exec this also starts measuring; call it after MPI "
      "has\n"
      "been initialised (`from mpi4py import MPI`)."},
     {"finalize", finalize, METH_NOARGS,
      "finalize($module, /)\n--\n\n"
-     "Ends the measurement. Not needed: the end of MPI or of the program does the same."},
+     "Ends the measurement. Optional: the end of MPI or of the program does the same."},
     {"step", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(step)),
      METH_FASTCALL | METH_KEYWORDS,
      "step($module, label, /, time=nan)\n--\n\n"
-     "Closes a time step: what was measured since the previous call belongs to it.\n\n"
+     "Closes a time step: it contains everything measured since the previous call.\n\n"
      "label : the program's own number of the step; it may repeat or fall.\n"
-     "time : the program's time, in its own unit; nan: unknown.\n"
-     "Not collective. Raises TypeError where label is no whole number or time no number."},
+     "time : the program's time, in its own unit; nan if unknown.\n"
+     "Not collective. Raises TypeError if label is not an integer or time is not a number."},
     {"measuring", measuring, METH_NOARGS,
-     "measuring($module, /)\n--\n\nWhether perfield counts in this process now."},
+     "measuring($module, /)\n--\n\nWhether perfield measures in this process now."},
     {"pause", call<pause>, METH_NOARGS,
      "pause($module, /)\n--\n\n"
-     "From here to resume() nothing is counted and no time passes for perfield. They nest."},
+     "From here to resume(), perfield counts nothing and its clock stands still. They nest."},
     {"resume", call<resume>, METH_NOARGS, "resume($module, /)\n--\n\nEnds what pause() began."},
     {"pipeline_next", pipeline_next, METH_NOARGS,
      "pipeline_next($module, /)\n--\n\n"
-     "Arms the next region that this thread enters: its entries from elsewhere are not "
+     "Arms the next region that this thread enters: entries from elsewhere are not "
      "measured.\n\n"
-     "One call before each call to be seen; the line of the call tells armed regions apart."},
+     "Call it before each call that you want to see; its line tells armed regions apart."},
     {"values", values, METH_NOARGS,
      "values($module, /)\n--\n\n"
-     "What this rank measured in the step that is open, by the names that the frame has.\n\n"
-     "Of the step that was closed last, if nothing was counted since. Empty where perfield does "
-     "not\n"
-     "measure. Each name carries its unit: {\"solve_time_s\": 0.012, ...}."},
+     "What this rank measured in the open step, under the field names of the frame.\n\n"
+     "If nothing was counted since perfield.step, the values of the step that it closed. Empty "
+     "where\n"
+     "perfield does not measure. Each name carries its unit: {\"solve_time_s\": 0.012, ...}."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,

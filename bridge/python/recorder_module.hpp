@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // recorder_module.hpp - what the parts of perfield._recorder share. The module runs inside measured
-// programs: plain CPython API, no exceptions, no NumPy, and the one libperfield.so of the process.
+// programs, so it uses the plain CPython API, no exceptions, no NumPy, and the one libperfield.so
+// of the process.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -11,7 +12,7 @@
 
 #include "perfield.h"
 
-// Of source.h; weak like perfield.h, because perfield-exec may have preloaded the
+// Declared in source.h. Weak like perfield.h, because perfield-exec may have preloaded the
 // libperfield.so of another installation.
 extern "C" int perfield_source_awake() __attribute__((weak));
 extern "C" void perfield_source_present(const char* name) __attribute__((weak));
@@ -19,14 +20,14 @@ extern "C" void perfield_source_tell(const char* topic, const char* sentence) __
 
 namespace perfield::python {
 
-// Regions that this thread entered from Python since perfield woke. What was entered earlier was
-// not counted, and its end must not be taken for an end without a beginning.
+// The number of regions that this thread entered from Python since perfield woke. Earlier entries
+// were not recorded; counting tells their ends from ends without a beginning.
 extern thread_local int32_t open_regions __attribute__((tls_model("initial-exec")));
 
 inline void enter(perfield_region region, int block) noexcept {
   if (!perfield_source_awake || !perfield_source_awake()) return;
   ++open_regions;
-  perfield_region_begin_on(region, block);  // below 0: no block
+  perfield_region_begin_on(region, block);  // negative: no block
 }
 
 inline void leave(perfield_region region) noexcept {
@@ -35,7 +36,7 @@ inline void leave(perfield_region region) noexcept {
   perfield_region_end(region);
 }
 
-// Lets go of the arrays of all fields; perfield must know of none any more.
+// Releases the arrays of all fields. perfield must have forgotten them before.
 void forget_fields();
 
 // Adds the types and functions of each part to the module; false with a Python exception set.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// recorder_monitoring.cpp - following the calls of Python functions from Python 3.12 on, by
-// sys.monitoring: functions that were not selected cost nothing once they have been looked at.
+// recorder_monitoring.cpp - follows the calls of Python functions with sys.monitoring, from Python
+// 3.12 on. A function that is not selected costs nothing after its first call.
 #include "recorder_functions.hpp"
 
 #if PY_VERSION_HEX >= 0x030C0000
@@ -13,8 +13,8 @@ PyObject *monitoring = nullptr, *disable = nullptr;
 int tool = -1;
 long start = 0, everywhere = 0, in_selected = 0;  // sets of events
 
-// The first selected function was found: exceptions, too, are events from now on, and in its own
-// code all ways in and out.
+// Found a selected function: from now on also watch exceptions, and all ways in and out of its own
+// code.
 bool watch(PyObject* code) {
   static bool first = true;
   PyObject* done =
@@ -65,7 +65,7 @@ PyMethodDef callbacks[] = {CALLBACK(function_starts), CALLBACK(function_goes_on)
                            CALLBACK(function_ends)};
 
 bool take_tool() {
-  static const int kNumbers[] = {3, 4, 2};  // first those that no kind of tool is meant to take
+  static const int kNumbers[] = {3, 4, 2};  // ids reserved for no kind of tool come first
   for (int number : kNumbers) {
     PyObject* taken = PyObject_CallMethod(monitoring, "use_tool_id", "is", number, "perfield");
     if (taken) {
@@ -85,7 +85,7 @@ bool take_tool() {
 }  // namespace
 
 bool follow_calls() {
-  monitoring = PySys_GetObject("monitoring");  // borrowed, there as long as we are
+  monitoring = PySys_GetObject("monitoring");  // borrowed; outlives us
   disable = monitoring ? PyObject_GetAttrString(monitoring, "DISABLE") : nullptr;
   PyObject* events = monitoring ? PyObject_GetAttrString(monitoring, "events") : nullptr;
   if (!disable || !events) return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// recorder_profile.cpp - following the calls of Python functions before Python 3.12, by a profile
-// function in C (sys.setprofile): one for each thread, called for all functions.
+// recorder_profile.cpp - follows the calls of Python functions before Python 3.12 with a profile
+// function in C (sys.setprofile). Each thread has one, which sees the calls of all functions.
 #include <cstring>
 
 #include "recorder_functions.hpp"
@@ -24,7 +24,7 @@ int follow_event(PyObject*, PyFrameObject* frame, int what, PyObject*) noexcept 
   return 0;
 }
 
-// The profile function of threading for new threads: puts the one above in its own place.
+// threading's profile function for new threads: replaces itself by the one above.
 PyObject* follow_thread(PyObject*, PyObject* arguments) {
   PyObject *frame = nullptr, *argument = nullptr;
   const char* event = nullptr;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // recorder_regions.cpp - the type perfield._recorder.Region: `with region:` costs two reads of the
-// clock and two calls of CPython. There is one object for each name and block, found in a
-// dictionary, so that `with perfield.region("solve"):` in a loop makes none.
+// clock and two calls of CPython. Each name and block has one object in a dictionary, so
+// `with perfield.region("solve"):` in a loop makes no new ones.
 #include "recorder_module.hpp"
 
 namespace perfield::python {
@@ -13,7 +13,7 @@ namespace {
 
 struct Region {
   PyObject_HEAD PyObject* name;
-  PyObject* blocks;  // dict: block -> Region; null in the Regions of blocks
+  PyObject* blocks;  // dict: block -> Region; null in a block's own Region
   perfield_region handle;
   int block;
 };
@@ -68,7 +68,7 @@ PyObject* make(PyObject* name, perfield_region handle, int block) {
   return made;
 }
 
-// The Region of a name, made at its first mention; a borrowed reference. file null: that of the
+// The Region of a name, made when first named; a borrowed reference. file null: use the file of the
 // calling Python code.
 PyObject* region_named(PyObject* name, const char* file, int line) {
   PyObject* found = PyDict_GetItemWithError(known, name);
@@ -86,7 +86,7 @@ PyObject* region_named(PyObject* name, const char* file, int line) {
   Py_XDECREF(code);
   if (!made) return nullptr;
   const int failed = PyDict_SetItem(known, name, made);
-  Py_DECREF(made);  // the dictionary has it
+  Py_DECREF(made);  // the dictionary holds it
   return failed ? nullptr : made;
 }
 
@@ -108,7 +108,7 @@ PyObject* share_of_block(PyObject* region, PyObject* block) {
   return failed ? nullptr : made;
 }
 
-// What a decorator makes of a function is said in Python.
+// Python code decides how a region decorates a function.
 PyObject* decorate(PyObject* region, PyObject* function) {
   PyObject* module = PyImport_ImportModule("perfield.measure.decorator");
   if (!module) return nullptr;
@@ -161,12 +161,12 @@ PyObject* region_at(PyObject*, PyObject* arguments) {
 PyMethodDef region_methods[] = {
     {"__enter__", enter_region, METH_NOARGS, "Enters the region on this thread."},
     {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(leave_region)),
-     METH_FASTCALL, "Leaves it, however its block ended."},
+     METH_FASTCALL, "Leaves the region, also if an exception ends the block."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyGetSetDef region_attributes[] = {
     {"name", name_of, nullptr, "The region's name.", nullptr},
-    {"block", block_of, nullptr, "The block of the mesh that its time goes to, or None.", nullptr},
+    {"block", block_of, nullptr, "The block of the mesh that gets its time, or None.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyType_Slot region_slots[] = {
@@ -185,20 +185,20 @@ PyMethodDef functions[] = {
     {"region", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(region)),
      METH_FASTCALL | METH_KEYWORDS,
      "region($module, name, /, block=None)\n--\n\n"
-     "A region, for `with`, or as a decorator of a function.\n\n"
+     "A region, for `with` or as a decorator.\n\n"
      "    with perfield.region(\"solve\"):      # or  @perfield.region(\"solve\")\n"
      "        ...                             # or  @perfield.region: called like the function\n\n"
-     "The same object for the same name and block; regions nest and recurse. It may be kept, "
-     "which\n"
-     "saves the look-up.\n"
-     "name : what the region is called in the measurement.\n"
-     "block : of this rank's mesh, from 0, to which its time is given; None: the whole piece.\n"
-     "Raises TypeError where name is neither a str nor a function, ValueError where block is "
-     "below\n"
-     "0."},
+     "The same name and block give the same object; regions nest and recurse. Keeping it "
+     "saves the\n"
+     "look-up.\n"
+     "name : the region's name in the measurement.\n"
+     "block : the block of this rank's mesh, from 0, that gets its time; None: the whole piece.\n"
+     "Raises TypeError if name is neither a str nor a function, ValueError if block is "
+     "less\n"
+     "than 0."},
     {"region_at", region_at, METH_VARARGS,
      "region_at($module, name, file, line, /)\n--\n\n"
-     "The region of that name, and where it stands if it is new."},
+     "The region of that name. A new one gets this file and line."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // trace_binding.cpp - what a reader of traces takes from the measured side: which kind of call a
-// function of MPI is, and which regions the configuration chooses under which names.
+// function of MPI is, which regions the configuration chooses under which names, and the follower
+// that turns the events of a rank into its stream.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+
+#include <cerrno>
+#include <map>
 
 #include "configuration/function_names.hpp"
 #include "configuration/selection.hpp"
 #include "format/calls.h"
+#include "replay/follower.hpp"
+#include "replay/otf2_events.hpp"
 
 namespace py = pybind11;
+using perfield::Follower;
+using perfield::Trace;
+using perfield::TracePeers;
 
 namespace {
 
@@ -29,6 +38,195 @@ std::string region_of(const std::string& name, const std::string& symbol,
   return !chosen.empty() || !selection.measures(readable) ? chosen : readable;
 }
 
+// Communicators often share a group, which is kept once.
+TracePeers peers_of(const std::map<uint32_t, std::vector<py::object>>& comms) {
+  TracePeers peers;
+  std::map<PyObject*, TracePeers::Group> known;
+  for (const auto& [comm, members] : comms) {
+    std::vector<TracePeers::Group> groups;
+    for (const py::object& group : members) {
+      if (group.is_none()) {
+        groups.push_back(nullptr);
+        continue;
+      }
+      TracePeers::Group& ranks = known[group.ptr()];
+      if (!ranks) {
+        auto made = std::make_shared<std::vector<int32_t>>();
+        for (const py::handle& rank : py::iter(group)) made->push_back(rank.cast<int32_t>());
+        ranks = made;
+      }
+      groups.push_back(ranks);
+    }
+    peers.add(comm, std::move(groups));
+  }
+  return peers;
+}
+
+perfield::FileKind file_kind(const std::string& paradigm) {
+  using perfield::FileKind;
+  return paradigm == "ISOC"     ? FileKind::stdio
+         : paradigm == "MPI-IO" ? FileKind::mpi
+                                : FileKind::posix;
+}
+
+using RegionTuple = std::tuple<std::string, std::string, int, uint16_t, bool>;
+
+std::shared_ptr<Trace> make_trace(
+    const std::map<uint32_t, RegionTuple>& regions, std::unordered_map<uint32_t, uint32_t> contexts,
+    const TracePeers& peers, std::unordered_map<uint32_t, uint32_t> windows,
+    const std::map<uint32_t, std::string>& files, std::unordered_map<uint32_t, std::string> strings,
+    std::vector<std::string> counters,
+    const std::map<uint32_t, std::vector<std::pair<uint32_t, int>>>& metrics,
+    std::vector<std::string> sources, double ticks_per_second, uint64_t start, int64_t start_ns,
+    int64_t end_ns, uint32_t max_regions, uint32_t max_peers, bool messages) {
+  auto trace = std::make_shared<Trace>();
+  for (const auto& [number, region] : regions) {
+    const auto& [name, file, line, call, closes_steps] = region;
+    trace->regions[number] = {name, file, line, call, closes_steps};
+  }
+  trace->contexts = std::move(contexts);
+  trace->peers = peers;
+  trace->windows = std::move(windows);
+  for (const auto& [handle, paradigm] : files) trace->files[handle] = file_kind(paradigm);
+  trace->strings = std::move(strings);
+  trace->counters = std::move(counters);
+  for (const auto& [metric, places] : metrics)
+    for (const auto& [place, counter] : places) trace->metrics[metric].push_back({place, counter});
+  trace->sources = std::move(sources);
+  trace->ticks_per_second = ticks_per_second;
+  trace->start = start;
+  trace->start_ns = start_ns;
+  trace->end_ns = end_ns;
+  trace->max_regions = max_regions;
+  trace->max_peers = max_peers;
+  trace->messages = messages;
+  return trace;
+}
+
+void check_writing(const Follower& follower) {
+  if (!follower.error()) return;
+  errno = follower.error();
+  PyErr_SetFromErrnoWithFilename(PyExc_OSError, follower.path().c_str());
+  throw py::error_already_set();
+}
+
+void bind_follower(py::module_& module) {
+  py::class_<TracePeers>(module, "TracePeers", "The communicators of a trace.")
+      .def(py::init(&peers_of), py::arg("groups"),
+           "groups : communicator -> world ranks of its members, one sequence for each of its\n"
+           "groups; None for the group of whoever asks. An inter-communicator has two groups, of\n"
+           "which a rank talks to the other one.")
+      .def("world_rank", &TracePeers::world_rank, py::arg("comm"), py::arg("place"), py::arg("own"),
+           "The world rank of the member `place` of a communicator, seen from rank `own`.\n\n"
+           "-2 if it is in no MPI_COMM_WORLD of the trace, -3 if the trace does not say.");
+
+  py::class_<Trace, std::shared_ptr<Trace>>(module, "TraceTables",
+                                            "The definitions that the events of a trace refer to.")
+      .def(py::init(&make_trace), py::kw_only(), py::arg("regions"), py::arg("contexts"),
+           py::arg("peers"), py::arg("windows"), py::arg("files"), py::arg("strings"),
+           py::arg("counters"), py::arg("metrics"), py::arg("sources"), py::arg("ticks_per_second"),
+           py::arg("start"), py::arg("start_ns"), py::arg("end_ns"), py::arg("max_regions"),
+           py::arg("max_peers"), py::arg("messages"),
+           "regions : number -> (name, '' if it is not measured; file; line; number of the call "
+           "that\n"
+           "it counts as, else 0; whether it closes steps). metrics : number -> list of (place of "
+           "a\n"
+           "value, number of the counter).");
+
+  py::class_<Follower>(module, "Follower",
+                       "Follows the events of one rank of a trace and writes its stream.\n\n"
+                       "Each event is a method: location, time, then what the trace tells of it.")
+      .def(py::init([](std::shared_ptr<Trace> trace, const std::string& path, uint64_t run_id,
+                       int32_t rank, int32_t size, const std::string& host,
+                       const std::string& boot_id, uint64_t first_location) {
+             return std::make_unique<Follower>(
+                 std::move(trace),
+                 perfield::FollowedRank{path, run_id, rank, size, host, boot_id, first_location});
+           }),
+           py::arg("trace"), py::kw_only(), py::arg("path") = "", py::arg("run_id") = 0,
+           py::arg("rank") = 0, py::arg("size") = 1, py::arg("host") = "", py::arg("boot_id") = "",
+           py::arg("first_location") = 0, "path : of the stream; '' if nothing is to be written.")
+      .def("enter", &Follower::enter, py::arg("location"), py::arg("time"), py::arg("region"))
+      .def("leave", &Follower::leave, py::arg("location"), py::arg("time"), py::arg("region"))
+      .def("enter_context", &Follower::enter_context, py::arg("location"), py::arg("time"),
+           py::arg("context"))
+      .def("leave_context", &Follower::leave_context, py::arg("location"), py::arg("time"),
+           py::arg("context"))
+      .def(
+          "send",
+          [](Follower& f, uint64_t location, uint64_t time, uint32_t receiver, uint32_t comm,
+             uint64_t bytes) { f.sent(location, time, PERFIELD_CALL_send, comm, receiver, bytes); },
+          py::arg("location"), py::arg("time"), py::arg("receiver"), py::arg("comm"),
+          py::arg("bytes"))
+      .def(
+          "isend",
+          [](Follower& f, uint64_t location, uint64_t time, uint32_t receiver, uint32_t comm,
+             uint64_t bytes) {
+            f.sent(location, time, PERFIELD_CALL_isend, comm, receiver, bytes);
+          },
+          py::arg("location"), py::arg("time"), py::arg("receiver"), py::arg("comm"),
+          py::arg("bytes"))
+      .def(
+          "receive",
+          [](Follower& f, uint64_t location, uint64_t time, uint32_t sender, uint32_t comm,
+             uint64_t bytes) { f.received(location, time, comm, sender, bytes); },
+          py::arg("location"), py::arg("time"), py::arg("sender"), py::arg("comm"),
+          py::arg("bytes"))
+      .def("transfer", &Follower::transfer, py::arg("location"), py::arg("time"), py::arg("window"),
+           py::arg("remote"), py::arg("bytes"))
+      .def("collective", &Follower::collective, py::arg("location"), py::arg("time"),
+           py::arg("sent"), py::arg("received"))
+      .def("start_collective", &Follower::start_collective, py::arg("location"), py::arg("time"),
+           py::arg("request"))
+      .def("end_collective", &Follower::end_collective, py::arg("location"), py::arg("time"),
+           py::arg("sent"), py::arg("received"), py::arg("request"))
+      .def("begin_file", &Follower::begin_file, py::arg("location"), py::arg("time"),
+           py::arg("handle"), py::arg("mode"), py::arg("matching"))
+      .def("issue_file", &Follower::issue_file, py::arg("location"), py::arg("time"),
+           py::arg("handle"), py::arg("matching"))
+      .def("end_file", &Follower::end_file, py::arg("location"), py::arg("time"), py::arg("handle"),
+           py::arg("bytes"), py::arg("matching"))
+      .def(
+          "metric",
+          [](Follower& f, uint64_t location, uint64_t time, uint32_t metric,
+             const std::vector<uint64_t>& values) {
+            f.metric(location, time, metric, values.data(), uint32_t(values.size()));
+          },
+          py::arg("location"), py::arg("time"), py::arg("metric"), py::arg("values"))
+      .def("record", &Follower::record, py::arg("location"), py::arg("time"), py::arg("on"))
+      .def("flush", &Follower::flush, py::arg("location"), py::arg("time"), py::arg("until"))
+      .def(
+          "end",
+          [](Follower& f, const std::string& reason) {
+            f.end(reason);
+            check_writing(f);
+          },
+          py::arg("reason"),
+          "Writes what is behind the last step. reason : 'finalize', or 'abort' of a damaged "
+          "trace.")
+      .def("check_writing", &check_writing, "Raises OSError if an entry could not be written.")
+      .def("candidates", &Follower::candidates, py::arg("most"),
+           "Regions that were entered more than once, with how often; most time first.")
+      .def_property_readonly("n_events", &Follower::n_events)
+      .def_property_readonly("n_steps", &Follower::n_steps)
+      .def_property_readonly("program", &Follower::program_name)
+      .def_property_readonly("arguments", &Follower::program_arguments)
+      .def_property_readonly(
+          "address", [](const Follower& f) { return reinterpret_cast<uintptr_t>(&f); },
+          "What the functions of otf2_events() take as their user's data.");
+
+  module.def(
+      "otf2_events",
+      [] {
+        std::vector<std::pair<std::string, uintptr_t>> events;
+        const perfield::Otf2Events all = perfield::otf2_events();
+        for (const auto* event = all.first; event < all.first + all.size; ++event)
+          events.emplace_back(event->name, reinterpret_cast<uintptr_t>(event->callback));
+        return events;
+      },
+      "(name of an event in the library otf2, address of the function to be called for it).");
+}
+
 }  // namespace
 
 void bind_traces(py::module_& module) {
@@ -38,4 +236,5 @@ void bind_traces(py::module_& module) {
              py::arg("step_region"),
              "The region that a compiled function is, by the configuration's keys; '' if none.\n\n"
              "name: as it is read; symbol: as in the program file, or ''. A lone '*' chooses all.");
+  bind_follower(module);
 }

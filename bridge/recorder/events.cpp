@@ -51,8 +51,7 @@ void perfield_received(int32_t peer, uint64_t bytes) noexcept {
 
 void perfield_waited(int32_t peer, uint64_t entered) noexcept {
   Shard* s = this_shard;
-  if (s && s->count_messages)
-    s->count_message(perfield::kWaitedCall, peer, recorder().clock.ticks() - entered);
+  if (s && s->count_messages) s->count_wait(peer, recorder().clock.ticks() - entered);
 }
 
 void perfield_source_count(perfield_call call, uint64_t count, uint64_t ns, uint64_t bytes_out,

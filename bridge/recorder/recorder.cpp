@@ -29,6 +29,18 @@ void Recorder::start(uint32_t max_peers, bool messages, const std::string& choic
   has_key_ = pthread_key_create(&thread_key_, [](void* s) { thread_ended(s); }) == 0;
 }
 
+void Recorder::start(uint32_t max_peers, bool messages, double ticks_per_second,
+                     uint64_t origin) noexcept {
+  max_peers_ = max_peers;
+  messages_ = messages;
+  clock.take(ticks_per_second, origin);
+}
+
+Recorder::~Recorder() {
+  if (has_key_) pthread_key_delete(thread_key_);
+  for (int i = 0; i < n_shards(); ++i) Shard::destroy(&shard_at(i));
+}
+
 // Hands the shard of an ended thread on; what it counted stays in it until the next closing.
 void Recorder::thread_ended(void* memory) noexcept {
   auto* shard = static_cast<Shard*>(memory);
@@ -61,31 +73,35 @@ Shard* Recorder::new_shard() noexcept {
   if (this_thread_refused) return nullptr;
   this_thread_refused = true;  // until it has one: a handler of a signal would wait for the lock
   std::lock_guard<std::mutex> lock(shards_mutex_);
-  int n = n_shards();
   Shard* mine = nullptr;
-  for (int i = 0; i < n && !mine; ++i) {
+  for (int i = 0; i < n_shards() && !mine; ++i) {
     Shard& s = shard_at(i);
     if (!s.in_use.load(std::memory_order_acquire)) {
       s.in_use.store(true, std::memory_order_relaxed);
       mine = &s;
     }
   }
-  if (!mine && n < kMaxShards) {
-    mine = Shard::create(activity_, regions.capacity(), max_peers_);
-    if (mine) {
-      mine->count_messages = messages_;
-      shards_[n].store(mine, std::memory_order_release);
-      n_shards_.store(n + 1, std::memory_order_release);
-    }
-  }
-  if (!mine) {
-    refused_threads_.fetch_add(1);
-    return nullptr;
-  }
+  if (!mine) mine = add_shard();
+  if (!mine) return nullptr;
   this_shard = mine;
   this_thread_refused = false;
   if (has_key_) pthread_setspecific(thread_key_, mine);
   return mine;
+}
+
+// Under shards_mutex_, or by the one thread that reads a trace.
+Shard* Recorder::add_shard() noexcept {
+  const int n = n_shards();
+  Shard* added =
+      n < kMaxShards ? Shard::create(activity_, regions.capacity(), max_peers_) : nullptr;
+  if (!added) {
+    refused_threads_.fetch_add(1);
+    return nullptr;
+  }
+  added->count_messages = messages_;
+  shards_[n].store(added, std::memory_order_release);
+  n_shards_.store(n + 1, std::memory_order_release);
+  return added;
 }
 
 RegionCounts* Recorder::counts_of(Shard& s) noexcept {
@@ -137,6 +153,14 @@ void Recorder::open(uint64_t now) noexcept {
                          std::memory_order_relaxed);
   for (int i = 0; i < n_shards(); ++i) shard_at(i).open(now, regions.size());
   activity_.state.store(Activity::active, std::memory_order_release);
+}
+
+// All shards are folded, since they share the number of the period.
+void Recorder::skip(Shard& s, uint64_t from, uint64_t until) noexcept {
+  if (state() != Activity::active) return;
+  fold(from);
+  open(from);
+  s.hold(until);
 }
 
 uint64_t Recorder::untimed_regions() noexcept {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// recorder.hpp - the one recorder of a process: its shards, its regions, its clock and whether it
-// counts now. The event functions run on the program's threads and return at once while asleep;
-// the others are called by the session, one thread at a time. Knows no files and no MPI.
+// recorder.hpp - counts what the threads of one rank do: their shards, the regions, the clock and
+// whether it counts now. A measured process has one recorder, whose event functions run on the
+// program's threads and return at once while asleep; the session calls the others, one thread at a
+// time. A reader of traces makes a recorder for each rank, asks for a shard per thread of the trace
+// and gives every event its stamp. Knows no files and no MPI.
 #pragma once
 
 #include <pthread.h>
@@ -29,12 +31,18 @@ class Recorder {
  public:
   static constexpr int kMaxShards = 512;
 
+  Recorder() = default;
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
   // --- events
   // -------------------------------------------------------------------------------------
   uint32_t state() const noexcept { return activity_.state.load(std::memory_order_relaxed); }
   const std::atomic<uint32_t>& state_word() const noexcept { return activity_.state; }
 
-  // This thread's shard; nullptr while asleep, or when there is no memory for one more.
+  // In the recorder of the process, this thread's shard; nullptr while asleep, or when there is no
+  // memory for one more.
   Shard* shard() noexcept {
     if (state() == Activity::asleep) return nullptr;
     return this_shard ? this_shard : new_shard();
@@ -53,10 +61,17 @@ class Recorder {
   // --- the session's side
   // -------------------------------------------------------------------------
   void start(uint32_t max_peers, bool messages, const std::string& clock) noexcept;
+  // The same for events of a trace, whose stamps tick so often per second and count from `origin`.
+  void start(uint32_t max_peers, bool messages, double ticks_per_second, uint64_t origin) noexcept;
+  // A shard of its own; nullptr when there are kMaxShards, or no memory for one more.
+  Shard* add_shard() noexcept;
   // Counting goes on, from `now`; what was open is credited from here.
   void open(uint64_t now) noexcept;
   // Takes what has been counted until `now` into carry, in all shards. Counting goes on.
   void fold(uint64_t now) noexcept;
+  // The thread of that shard did not run the program in [from, until): what it has open gets no
+  // time there.
+  void skip(Shard& s, uint64_t from, uint64_t until) noexcept;
   // Events are followed (so that begins and ends stay matched) but not counted.
   void close() noexcept { activity_.state.store(Activity::inactive, std::memory_order_release); }
   // For good.

@@ -33,6 +33,11 @@ RegionCounts* RegionCounts::create(uint32_t max_regions, uint64_t period) noexce
   return counts;
 }
 
+void RegionCounts::destroy(RegionCounts* counts, uint32_t max_regions) noexcept {
+  counts->kernel_.close();
+  munmap(static_cast<void*>(counts), bytes(max_regions));  // nothing in it owns anything
+}
+
 // --- by the thread that counts ------------------------------------------------------------------
 
 void RegionCounts::look() noexcept {

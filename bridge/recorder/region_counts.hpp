@@ -20,9 +20,10 @@ class RegionCounts {
  public:
   using Values = uint64_t[kMostFollowed];
 
-  // nullptr without memory. Never given back, as the shard that it belongs to. Regions that are
-  // open already count from here on.
+  // nullptr without memory. Given back with the shard that it belongs to. Regions that are open
+  // already count from here on.
   static RegionCounts* create(uint32_t max_regions, uint64_t period) noexcept;
+  static void destroy(RegionCounts* counts, uint32_t max_regions) noexcept;
 
   // What it takes of memory with so many regions.
   static size_t bytes(uint32_t regions) noexcept;

@@ -2,7 +2,7 @@
 //
 // regions.hpp - the names of what is measured. Definitions are added under a lock, never removed,
 // and found without one; a region is told apart by its name, the block of the mesh that its time
-// goes to, and the call site that armed it. When the table is full a new one is `other regions`.
+// goes to, and the place that armed it. When the table is full a new one is `other regions`.
 #pragma once
 
 #include <atomic>
@@ -18,27 +18,29 @@ struct RegionDefinition {
   std::string name, file;
   int line = 0;
   int block = -1;
-  uintptr_t site = 0;    // return address of the arming call, 0: none
-  uint64_t place = 0;    // the same as all ranks say it, wherever their files are loaded
-  bool written = false;  // stands in the stream
-  bool selected = true;  // by the configuration's `regions`
+  uintptr_t armed_at = 0;  // return address of the arming call, 0: none
+  uint64_t place = 0;      // the same as all ranks say it, wherever their files are loaded
+  bool written = false;    // stands in the stream
+  bool selected = true;    // by the configuration's `regions`
   std::atomic<bool> armed_only{false};  // once armed, entries from elsewhere are not measured
   uint64_t name_hash = 0;
-  std::atomic<uint64_t> hash{0};  // of the name, block and site
+  std::atomic<uint64_t> hash{0};  // of the name, block and armed_at
 };
 
 class Regions {
  public:
+  Regions() = default;
+  ~Regions();
   // Called once, before measuring; definitions made earlier are kept and selected again.
   void configure(uint32_t max_regions, const Selection& selection) noexcept;
 
   // The id of a region, defined now if it is new. Never fails; cuts names at kLongestName.
   uint32_t define(const char* name, const char* file, int line, int block = -1,
-                  uintptr_t site = 0) noexcept;
+                  uintptr_t armed_at = 0) noexcept;
 
-  // The part of a region that goes to one block of the mesh, or was armed at one call site: a
+  // The part of a region that goes to one block of the mesh, or was armed at one place: a
   // definition of its own, made at its first entry. On the hot path.
-  uint32_t part_of(uint32_t id, int block, uintptr_t site) noexcept;
+  uint32_t part_of(uint32_t id, int block, uintptr_t armed_at) noexcept;
 
   RegionDefinition& operator[](uint32_t id) noexcept {
     return *table_.load(std::memory_order_acquire)->rows[id];
@@ -59,16 +61,17 @@ class Regions {
     RegionDefinition** rows;       // [capacity_]
     std::atomic<uint32_t>* slots;  // hash table of id + 1
     uint32_t slot_mask;
+    Table* outgrown;  // kept until the end: others may be reading it
   };
 
   static uint32_t find(const Table& table, uint64_t hash, const char* name, size_t length,
-                       int block, uintptr_t site) noexcept;
+                       int block, uintptr_t armed_at) noexcept;
   static void note(const Table& table, uint64_t hash, uint32_t id) noexcept;
   // Makes room for so many regions, those that are there included; false if there is no memory.
   bool make_table(uint32_t capacity) noexcept;
 
   std::mutex mutex_;
-  std::atomic<Table*> table_{nullptr};  // an outgrown one is never freed: others may be reading
+  std::atomic<Table*> table_{nullptr};
   std::atomic<uint32_t> capacity_{4096};
   std::atomic<uint32_t> size_{0};
   std::atomic<uint32_t> step_region_{kNone};

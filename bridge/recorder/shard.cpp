@@ -50,6 +50,7 @@ Shard* Shard::create(const Activity& activity, uint32_t max_regions, uint32_t ma
   };
   Shard* s = new (take(aligned(sizeof(Shard)))) Shard;
   s->activity = &activity;
+  s->memory_bytes = total;
   s->max_regions = max_regions;
   s->max_messages = max_messages;
   s->regions = reinterpret_cast<RegionCounters*>(take(regions));
@@ -64,6 +65,12 @@ Shard* Shard::create(const Activity& activity, uint32_t max_regions, uint32_t ma
   s->message_slots = reinterpret_cast<uint32_t*>(take(slots * sizeof(uint32_t)));
   s->slot_mask = slots - 1;
   return s;
+}
+
+void Shard::destroy(Shard* shard) noexcept {
+  if (RegionCounts* counts = shard->counts.load(relaxed))
+    RegionCounts::destroy(counts, shard->max_regions);
+  munmap(static_cast<void*>(shard), shard->memory_bytes);  // nothing in it owns anything
 }
 
 void Shard::enter_region(uint32_t handle, uint32_t id, bool counted, uint64_t now) noexcept {

@@ -89,9 +89,10 @@ class RegionCounts;
 
 class Shard {
  public:
-  // Memory for tables of these sizes; nullptr if there is none. Never given back: shards of ended
-  // threads are used again.
+  // Memory for tables of these sizes; nullptr if there is none. Given back with the recorder only:
+  // shards of ended threads are used again.
   static Shard* create(const Activity& activity, uint32_t max_regions, uint32_t max_peers) noexcept;
+  static void destroy(Shard* shard) noexcept;
 
   // --- by the shard's own thread ----------------------------------------------------------------
   void enter_region(uint32_t handle, uint32_t id, bool counted, uint64_t now) noexcept;
@@ -148,6 +149,19 @@ class Shard {
     call_since.store(0, std::memory_order_relaxed);
   }
   void count_message(uint16_t call, int32_t peer, uint64_t bytes) noexcept;
+  // So many ticks were spent waiting for a peer.
+  void count_wait(int32_t peer, uint64_t ticks) noexcept {
+    count_message(kWaitedCall, peer, ticks);
+  }
+
+  // The innermost level of the stack that was entered with that handle; -1: none. Beyond the
+  // deepest levels that handles are kept of, the top.
+  int32_t level_of(uint32_t handle) const noexcept {
+    int32_t level = depth.load(std::memory_order_relaxed) - 1;
+    if (__builtin_expect(level >= kStackDepth + kDeepLevels, 0)) return level;
+    while (level >= 0 && handle_at(level) != handle) --level;
+    return level;
+  }
 
   // Whether leaving this region leaves the innermost one, and one that the configuration leaves
   // out: no clock is needed for that.
@@ -164,6 +178,9 @@ class Shard {
   void fold(uint64_t now, uint32_t n_regions) noexcept;
   // Starts from here: what lies before `now` is not credited.
   void open(uint64_t now, uint32_t n_regions) noexcept;
+  // What is open, regions and call, gets time from `until` on only. To be called right after
+  // open().
+  void hold(uint64_t until) noexcept;
   // Whether a frame of the stack is counted and no other one further out is of the same region.
   bool is_outermost(int32_t frame) const noexcept;
 
@@ -180,13 +197,14 @@ class Shard {
   // --- state
   // --------------------------------------------------------------------------------------
   const Activity* activity;
+  size_t memory_bytes;  // of the shard and its tables
   uint32_t max_regions, max_messages;
   uint32_t inside_call = 0;          // the thread is inside a wrapped MPI call
   const void* call_frame = nullptr;  // ... whose wrapper's frame is this
   uint32_t own_work = 0;             // ... or inside perfield
   bool count_messages = true;        // the configuration's `messages`
   bool pipeline_armed = false;
-  uintptr_t pipeline_site = 0;
+  uintptr_t pipeline_armed_at = 0;
   std::atomic<bool> in_use{true};
 
   Counter faults;      // ends without begin, begins without end
@@ -223,6 +241,7 @@ class Shard {
 
  private:
   Shard() = default;
+  ~Shard() = default;
   uint32_t find_message(uint16_t call, int32_t peer) noexcept;
   void enter_deep(uint32_t handle, uint32_t id, bool counted) noexcept;
   void leave_top(uint64_t now) noexcept;

@@ -98,4 +98,10 @@ void Shard::open(uint64_t now, uint32_t n_regions) noexcept {
   inside.open(n_regions);
 }
 
+void Shard::hold(uint64_t until) noexcept {
+  const int32_t d = std::min(depth.load(relaxed), kStackDepth);
+  for (int32_t i = 0; i < d; ++i) stack[i].entered.store(until, relaxed);
+  if (call_since.load(relaxed)) call_since.store(until, relaxed);
+}
+
 }  // namespace perfield

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// job.cpp - see job.hpp. Open MPI is asked before Slurm: mpirun inside a Slurm job starts its
-// remote daemons in a step of their own, so that the step's number differs between nodes.
+// job.cpp - see job.hpp. It asks Open MPI before Slurm: mpirun inside a Slurm job starts its remote
+// daemons in a step of their own, so the step's number differs between nodes.
 #include "run_directory/job.hpp"
 
 #include <unistd.h>
@@ -35,8 +35,8 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-// Field `number` (from 3 on) of a process's stat line, counted behind the program's name, which may
-// hold blanks and parentheses.
+// Field `number` (3 or more) of a process's stat line. Counts from the end of the program's name,
+// which may contain blanks and parentheses.
 std::string stat_field(pid_t process, int number) {
   const std::string line = first_line("/proc/" + std::to_string(process) + "/stat");
   const size_t name_end = line.rfind(')');
@@ -47,8 +47,8 @@ std::string stat_field(pid_t process, int number) {
   return field;
 }
 
-// The value of an option of hydra's proxy, the ancestor of all of MPICH's ranks of a node; "" if no
-// such process is found.
+// The value of an option of hydra's proxy, the ancestor of all MPICH ranks of a node; "" if no such
+// process is found.
 std::string hydra_option(const std::string& wanted) {
   pid_t process = getppid();
   for (int i = 0; i < 8 && process > 1; ++i) {
@@ -63,8 +63,8 @@ std::string hydra_option(const std::string& wanted) {
   return "";
 }
 
-// MPI_Comm_spawn's worlds are runs of their own: what tells them from the one that started them,
-// "" if this is none of them.
+// Worlds made by MPI_Comm_spawn are runs of their own: text that tells such a world from its
+// parent; "" in a world that was not spawned.
 std::string spawned_world() {
   if (!variable("OMPI_PARENT_PORT").empty()) return " spawned " + variable("PMIX_NAMESPACE");
   if (!variable("PMI_SPAWNED").empty()) return " spawned " + hydra_option("--pgid");
@@ -78,10 +78,10 @@ JobToken token_of_launcher() {
   const std::string job = variable("SLURM_JOB_ID"), step = variable("SLURM_STEP_ID");
   if (!job.empty() && !step.empty()) return {"slurm " + job + "." + step, true};
   if (variable("PMI_RANK").empty()) return {};
-  // The address of MPICH's mpiexec, which the proxies of all nodes are given.
+  // The address of MPICH's mpiexec; the proxies of all nodes get it.
   const std::string address = hydra_option("--control-port");
   if (!address.empty()) return {"hydra " + address + " " + hydra_option("--pgid"), true};
-  const pid_t parent = getppid();  // and when it was started, in clock ticks since boot
+  const pid_t parent = getppid();  // and its start time, in clock ticks since boot
   return {"pmi " + std::to_string(parent) + " " + stat_field(parent, 22) + " " + stream_stem(),
           true};
 }
@@ -120,7 +120,7 @@ bool speaks_for_node() {
 bool rank_from_environment(int* rank, int* size) {
   if (number("OMPI_COMM_WORLD_RANK", rank) && number("OMPI_COMM_WORLD_SIZE", size)) return true;
   if (number("PMI_RANK", rank) && number("PMI_SIZE", size)) return true;
-  // Outside a step, Slurm's numbers are those of the batch script.
+  // Outside a job step, Slurm's numbers are those of the batch script.
   return !variable("SLURM_STEP_ID").empty() && number("SLURM_PROCID", rank) &&
          (number("SLURM_STEP_NUM_TASKS", size) || number("SLURM_NTASKS", size));
 }

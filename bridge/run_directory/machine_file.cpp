@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// machine_file.cpp - see machine_file.hpp. Whoever creates machine/.<host>.xml with O_EXCL fills it
-// and renames it; the ranks beside it pass by. HWLOC_XMLFILE and its like are hwloc's own business.
+// machine_file.cpp - see machine_file.hpp. The rank that creates machine/.<host>.xml with O_EXCL
+// fills and renames it; other ranks skip it. hwloc itself handles HWLOC_XMLFILE and the like.
 #include "run_directory/machine_file.hpp"
 
 #include <dlfcn.h>
@@ -20,9 +20,9 @@
 namespace perfield {
 namespace {
 
-constexpr int kPatienceMs = 20000;  // with lstopo on a large or busy node
+constexpr int kPatienceMs = 20000;  // lstopo takes long on a large or busy node
 
-// Runs `program --no-io --of xml -` with its output in the file; true if it wrote something.
+// Runs `program --no-io --of xml -` with its output into the file; true if it wrote something.
 bool lstopo_writes(const char* program, const std::string& path) {
   const pid_t child = fork();
   if (child < 0) return false;
@@ -59,7 +59,7 @@ bool find_in(void* library, const char* name, Function* function) {
 bool libhwloc_writes(const std::string& path) {
   int (*init)(void**) = nullptr;
   int (*load)(void*) = nullptr;
-  int (*export_xml)(void*, const char*, unsigned long) = nullptr;  // hwloc 1: without the third
+  int (*export_xml)(void*, const char*, unsigned long) = nullptr;  // hwloc 1 has no third argument
   void (*destroy)(void*) = nullptr;
   for (const char* name : {"libhwloc.so.15", "libhwloc.so.5", "libhwloc.so"}) {
     void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
@@ -89,8 +89,7 @@ std::string write_once(const std::string& run_directory, bool may_run_lstopo) {
   if (file < 0 && errno == EEXIST) return "";
   if (file < 0) return "cannot write " + wanted + ": " + std::strerror(errno);
   close(file);
-  if (access(wanted.c_str(), F_OK) ==
-      0) {  // finished by another one just before the draft was made
+  if (access(wanted.c_str(), F_OK) == 0) {  // another rank finished just before we made the draft
     unlink(draft.c_str());
     return "";
   }
@@ -99,8 +98,8 @@ std::string write_once(const std::string& run_directory, bool may_run_lstopo) {
                        libhwloc_writes(draft);
   if (written && rename(draft.c_str(), wanted.c_str()) == 0) return "";
   unlink(draft.c_str());
-  return "found neither lstopo nor libhwloc that describes " + host_name() +
-         ", so its topology picture will lack the machine; install the package hwloc";
+  return "found no lstopo or libhwloc that can describe " + host_name() +
+         ", so topology pictures will lack this machine; install the package hwloc";
 }
 
 }  // namespace

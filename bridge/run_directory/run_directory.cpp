@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// run_directory.cpp - see run_directory.hpp. A directory is prepared under a name of its own beside
-// the wanted one and renamed onto it; rename(2) refuses a name that holds something, so one of all
-// the ranks that try at once wins, and the others find its run.json there and join.
+// run_directory.cpp - see run_directory.hpp. Prepares a directory under a temporary name beside the
+// wanted one and renames it. rename(2) refuses to replace a directory that holds something, so one
+// of all racing ranks wins; the others find its run.json and join.
 #include "run_directory/run_directory.hpp"
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 namespace perfield {
 namespace {
 
-constexpr int64_t kTokenLifetimeNs = 3600LL * 1000000000;  // after that a launcher's numbers return
+constexpr int64_t kTokenLifetimeNs = 3600LL * 1000000000;  // then a launcher's numbers may repeat
 constexpr int kMostNames = 10000;
 const char* const kRooms[] = {"stream", "mesh", "machine"};
 
@@ -52,11 +52,11 @@ std::string absolute(const std::string& path) {
   return realpath(path.c_str(), found) ? found : path;
 }
 
-// From one absolute directory to another, both without symbolic links.
+// The path from one absolute directory to another; both without symbolic links.
 std::string relative_path(const std::string& from, const std::string& to) {
   if (from == to) return ".";
   const std::string a = from == "/" ? from : from + "/", b = to == "/" ? to : to + "/";
-  size_t common = 0;  // just behind the last slash that both have in common
+  size_t common = 0;  // just after the last slash of the common part
   for (size_t i = 0; i < a.size() && i < b.size() && a[i] == b[i]; ++i)
     if (a[i] == '/') common = i + 1;
   std::string path;
@@ -67,7 +67,7 @@ std::string relative_path(const std::string& from, const std::string& to) {
   return path;
 }
 
-// Makes the directories above `path`; 0, or errno of the first that could not be made.
+// Makes the directories above `path`; returns 0, or errno of the first that fails.
 int make_parents(const std::string& path) {
   for (size_t slash = path.find('/', 1); slash != std::string::npos;
        slash = path.find('/', slash + 1)) {
@@ -86,12 +86,12 @@ bool write_file(const std::string& path, const std::string& text) {
   if (written >= 0 && written < static_cast<ssize_t>(text.size())) errno = ENOSPC;
   const bool good = written == static_cast<ssize_t>(text.size());
   const int reason = errno;
-  const bool closed = close(file) == 0;  // where a network file system tells of a full disk
+  const bool closed = close(file) == 0;  // network file systems report a full disk here
   if (!good) errno = reason;
   return good && closed;
 }
 
-// A directory that is complete but not yet under its name; gone with this object unless renamed.
+// A complete directory under a temporary name; deletes it on destruction unless renamed.
 class Prepared {
  public:
   explicit Prepared(const std::string& parent)
@@ -128,7 +128,7 @@ std::string refusal(const std::string& path, int reason) {
   return cannot + "; set run_directory (or PERFIELD_RUN_DIRECTORY) to a place that can be written";
 }
 
-// False if the path is that of the run which has spawned this one.
+// False if the path is the run that spawned this one.
 bool join_as_told(const std::string& path, RunDirectory* joined) {
   RunDirectory& run = *joined;
   RunFacts facts;
@@ -162,12 +162,12 @@ RunDirectory claim_or_join(const std::string& wanted, const std::vector<std::str
   if (own.run_id == 0) own.run_id = random_number();
 
   Prepared prepared(parent);
-  int attempts_left = 100;  // against a name that others take and free all the time
+  int attempts_left = 100;  // in case others keep taking and freeing names
   for (int n = 1; n <= kMostNames;) {
     const std::string suffix = n == 1 ? "" : "-" + std::to_string(n);
     run.path = first + suffix;
-    // Asked first: whatever is there by then and is ours has its run.json. Asked after reading, a
-    // directory that a sibling rank makes in between would be taken for a stranger's.
+    // Checked before reading: if it exists now and is ours, it already has its run.json. Checking
+    // after reading would take a directory that a sibling rank makes in between for a stranger's.
     if (exists(run.path)) {
       RunFacts theirs;
       if (read_run_facts(run.path, &theirs)) {
@@ -197,7 +197,7 @@ RunDirectory claim_or_join(const std::string& wanted, const std::vector<std::str
     }
   }
   run.error = wanted + " and " + std::to_string(kMostNames) +
-              " names behind it are taken; remove old runs, or set run_directory to another name";
+              " names after it are taken; remove old runs, or set run_directory to another name";
   return run;
 }
 
@@ -213,7 +213,7 @@ RunDirectory open_run_directory(const Config& config, const std::vector<std::str
     return claim_or_join(wanted, command);
   } catch (const std::exception& error) {
     RunDirectory run;
-    run.error = std::string("the run directory cannot be made: ") + error.what();
+    run.error = std::string("cannot make the run directory: ") + error.what();
     return run;
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// run_json.cpp - see run_json.hpp. The configuration in force is read again here, with the origin
-// of each value at hand; its literals are JSON already.
+// run_json.cpp - see run_json.hpp. Reads the effective configuration again to get the origin of
+// each value; its literals are already JSON.
 #include "run_directory/run_json.hpp"
 
 #include <cstdio>
@@ -34,7 +34,7 @@ std::string list(const std::vector<std::string>& texts) {
   return "[" + out + "]";
 }
 
-// The literal behind `  "key": ` at the start of a line, without the comma at its end.
+// The literal after `  "key": ` at the start of a line, without the comma at its end.
 std::string literal_of(const std::string& json, const std::string& key) {
   const std::string start = "\n  \"" + key + "\": ";
   const size_t at = json.find(start);

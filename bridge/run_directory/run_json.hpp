@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// run_json.hpp - run.json: what is known of a run when its directory is claimed. Written once,
-// each key in a line of its own, so that the few facts that ranks need can be found by line.
+// run_json.hpp - run.json: the facts of a run known when its directory is claimed. Written once,
+// with each key on a line of its own, so that ranks can find the few facts they need by line.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace perfield {
 
 struct RunFacts {
   uint64_t run_id = 0;
-  std::string token;     // of the job, see job.hpp; "" if there is none
+  std::string token;     // of the job, see job.hpp; "" if unknown
   int64_t start_ns = 0;  // CLOCK_REALTIME when the directory was claimed
 };
 
@@ -20,7 +20,7 @@ struct RunFacts {
 std::string run_json(const RunFacts& facts, const std::vector<std::string>& command,
                      const std::string& working_directory);
 
-// Reads the facts back; false if the directory holds no whole run.json.
+// Reads the facts back; false if the directory holds no complete run.json.
 bool read_run_facts(const std::string& run_directory, RunFacts* facts);
 
 std::string hex16(uint64_t number);

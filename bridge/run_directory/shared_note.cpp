@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// shared_note.cpp - see shared_note.hpp. A draft under a name that no reader looks at, then a link:
-// that is made at once, and never over another one. (Some file systems know no links, but a
-// rename that replaces nothing.)
+// shared_note.cpp - see shared_note.hpp. Writes a draft under a name that no reader looks at, then
+// links it: a link appears at once and never replaces another. On file systems without links it
+// uses a rename that replaces nothing.
 #include "run_directory/shared_note.hpp"
 
 #include <fcntl.h>
@@ -21,14 +21,14 @@ bool write_draft(const std::string& path, const std::string& text) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return false;
   ssize_t written = -1;
-  int reason = ENOSPC;  // if the write is cut short
+  int reason = ENOSPC;  // for a short write
   {
     HeldBack signal(SIGXFSZ);
     written = write(file, text.data(), text.size());
     if (written < 0) reason = errno;
   }
   const bool whole = written == ssize_t(text.size());
-  const bool closed = close(file) == 0;  // where a network file system tells of a full disk
+  const bool closed = close(file) == 0;  // network file systems report a full disk here
   if (!whole) errno = reason;
   return whole && closed;
 }

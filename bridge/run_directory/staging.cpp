@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// staging.cpp - see staging.hpp. <stage>/perfield-<run id>-<name> holds stream.pf and mesh.pf; its
-// writers share a lock on stream.pf, and whoever gets that lock alone collects. A file that is
-// collected stands in the run directory from one moment to the next, by rename(2); a rank that
-// comes later begins a directory of the next number. Until all is done, the note
-// stream/.staged-<name> in the run directory says where it lies.
+// staging.cpp - see staging.hpp. <stage>/perfield-<run id>-<name> holds stream.pf and mesh.pf. Its
+// writers share a lock on stream.pf; whoever gets that lock alone collects. rename(2) makes each
+// collected file appear in the run directory at once. A rank that starts later opens a directory
+// with the next number. Until all is collected, the note stream/.staged-<name> in the run directory
+// says where the files lie.
 #include "run_directory/staging.hpp"
 
 #include <fcntl.h>
@@ -33,7 +33,7 @@ std::string collected_path(const std::string& run, const char* room, const std::
   return run + "/" + room + "/" + name + ".pf";
 }
 
-// Whether the file that is open is still the one of that name.
+// Whether the open file still has that name.
 bool still_there(int file, const std::string& path) {
   struct stat open_one {
   }, named{};
@@ -45,7 +45,7 @@ bool still_there(int file, const std::string& path) {
   throw std::runtime_error(what + ": " + std::strerror(errno));
 }
 
-// A file under a name that no reader looks at; gone with this object unless it got its own.
+// A file under a name that no reader looks at; deleted on destruction unless it got its final name.
 class Draft {
  public:
   explicit Draft(const std::string& wanted) : wanted_(wanted), path_(wanted), file_(-1) {
@@ -58,11 +58,11 @@ class Draft {
     if (!renamed_) unlink(path_.c_str());
   }
   void write_all(const char* bytes, ssize_t n) {
-    errno = ENOSPC;  // if the write is cut short
+    errno = ENOSPC;  // for a short write
     if (write(file_, bytes, size_t(n)) != n) fail("cannot write " + path_);
   }
   void rename_it() {
-    // Network file systems tell of a full disk here.
+    // Network file systems report a full disk here.
     if (fsync(file_) != 0 && errno != EINVAL) fail("cannot write " + path_);
     const bool closed = close(file_) == 0;
     file_ = -1;
@@ -77,7 +77,7 @@ class Draft {
   bool renamed_ = false;
 };
 
-// Returns the file's bytes; a file that is not there has none.
+// Returns the size of the file in bytes; 0 if it does not exist.
 uint64_t move_into_place(const std::string& from, const std::string& to) {
   std::ifstream in(from, std::ios::binary);
   if (!in.is_open()) {
@@ -96,8 +96,8 @@ uint64_t move_into_place(const std::string& from, const std::string& to) {
   return bytes;
 }
 
-// Moves one node's files, whose lock is held alone; the sentence of what was moved, "" if another
-// had done so before.
+// Moves one node's files while holding their lock alone. Returns a sentence about what was moved,
+// "" if another process had done so before.
 std::string move_all(const std::string& run, const std::string& name,
                      const std::string& directory) {
   HeldBack signal(SIGXFSZ);
@@ -117,15 +117,15 @@ std::string move_all(const std::string& run, const std::string& name,
 
 std::string not_collected(const std::string& reason, const std::string& run,
                           const std::string& directory) {
-  return reason + ", so what this node measured still lies in " + directory +
-         "; once that is mended, call on this node: perfield collect " + run;
+  return reason + ", so this node's files still lie in " + directory +
+         "; once that is solved, run on this node: perfield collect " + run;
 }
 
-// Waits for another one that collects, never for ranks that still run. False: they do.
+// Waits for another process that collects, but not for ranks that still run: then returns false.
 bool lock_alone(int file) {
   if (flock(file, LOCK_EX | LOCK_NB) == 0) return true;
   if (flock(file, LOCK_SH | LOCK_NB) != 0) return flock(file, LOCK_EX) == 0;
-  flock(file, LOCK_UN);  // a rank that ended just now was kept from collecting by the line above
+  flock(file, LOCK_UN);  // our shared lock may have kept an ending rank from collecting
   return flock(file, LOCK_EX | LOCK_NB) == 0;
 }
 
@@ -136,19 +136,19 @@ void collect_one(const std::string& run, const StagingNote& note, Collection* co
     collection->elsewhere.push_back(note.host);
     return;
   }
-  if (file < 0) {  // collected, but for the last trace of it; or gone with the node's memory
+  if (file < 0) {  // already collected, or lost with the node's memory
     const bool whole = exists(collected_path(run, "stream", note.name));
     if (whole || exists(note.directory))
       move_all(run, note.name, note.directory);
     else if (exists(note_path(run, note.name)))
-      collection->trouble.push_back(stream + " is not there any more (was " + note.host +
-                                    " started anew?), so its entries are lost");
+      collection->trouble.push_back(stream + " does not exist any more, so its entries are lost; " +
+                                    "was " + note.host + " restarted?");
     return;
   }
   try {
     if (!lock_alone(file)) {
       collection->trouble.push_back(stream + " is in use by ranks that still run; the last of " +
-                                    "them collects it, or call this again when they have ended");
+                                    "them collects it, or run this again after they end");
     } else if (still_there(file, stream)) {
       const std::string done = move_all(run, note.name, note.directory);
       if (!done.empty()) collection->done.push_back(done);
@@ -179,13 +179,13 @@ std::string NodeFiles::begin(const std::string& stage, const std::string& run,
   } catch (const std::exception& error) {
     release();
     directory_.clear();
-    return "nothing is staged in " + stage + " (stage): " + error.what() +
-           "; entries are written into the run directory at once";
+    return "cannot stage in " + stage + " (stage): " + error.what() +
+           "; writing entries directly into the run directory";
   }
 }
 
 void NodeFiles::join(const std::string& stage, uint64_t run_id) {
-  constexpr int kMost = 1000;  // times that all ranks of the node had ended and another came
+  constexpr int kMost = 1000;  // times all ranks of the node ended before another started
   for (int n = 1; n <= kMost; ++n, release()) {
     name_ = stream_stem() + "-staged-" + std::to_string(n);
     const std::string collected = collected_path(run_, "stream", name_);
@@ -195,13 +195,13 @@ void NodeFiles::join(const std::string& stage, uint64_t run_id) {
     if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) fail("cannot make " + directory_);
     if (lstat(directory_.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) ||
         facts.st_uid != geteuid())
-      throw std::runtime_error(directory_ + " is not a directory of this user");
+      throw std::runtime_error(directory_ + " is not a directory that this user owns");
     const std::string file = directory_ + "/stream.pf";
     lock_ = open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (lock_ < 0 && errno == ENOENT) continue;  // collected since mkdir
     if (lock_ < 0) give_up("cannot make " + file);
     if (flock(lock_, LOCK_SH | LOCK_NB) != 0 || !still_there(lock_, file)) continue;
-    if (exists(collected)) {  // just before the file was made anew
+    if (exists(collected)) {  // just before we made the file again
       unlink(file.c_str());
       rmdir(directory_.c_str());
       continue;
@@ -210,10 +210,10 @@ void NodeFiles::join(const std::string& stage, uint64_t run_id) {
       give_up("cannot write " + note_path(run_, name_));
     return;
   }
-  throw std::runtime_error("no name for this node's directory there is free");
+  throw std::runtime_error("all names for this node's directory are taken");
 }
 
-// Leaves nothing behind of what join made, unless others use it.
+// Removes what join made, unless others use it.
 void NodeFiles::give_up(const std::string& what) {
   const int reason = errno;
   const std::string file = directory_ + "/stream.pf";

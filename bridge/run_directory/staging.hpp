@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// staging.hpp - where the run directory lies on a slow network file system, a node's files are
-// first written on a disk (or in the memory) of the node, and moved into the run directory by the
-// last of its ranks to end, or later by `perfield-exec --collect`. Runs once at the beginning and
-// once at the end; never throws; what goes wrong comes back as a sentence, and nothing is lost by
-// it.
+// staging.hpp - staging for run directories on slow network file systems. A node first writes its
+// files to its own disk (or memory). The last of its ranks to end moves them into the run
+// directory, or `perfield-exec --collect` does so later. Runs once at the beginning and once at the
+// end. Never throws: it returns failures as sentences, and they lose no data.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +22,16 @@ class NodeFiles {
   NodeFiles& operator=(const NodeFiles&) = delete;
   ~NodeFiles() { release(); }
 
-  // stage: a directory of this node; "": nothing is staged. Returns why nothing can be, or "".
+  // stage: a directory of this node; "" to stage nothing. Returns why staging fails, or "".
   std::string begin(const std::string& stage, const std::string& run, uint64_t run_id) noexcept;
-  // To be called when the stream has been opened: it holds the lock from here on.
+  // Call it after opening the stream, which holds the lock from then on.
   void release() noexcept;
-  // After this rank's last entry. Returns why this node's files could not be collected, or "".
+  // Call it after this rank's last entry. Returns why collecting this node's files failed, or "".
   std::string end(Appender& stream) noexcept;
 
   bool staged() const { return !directory_.empty(); }
   std::string stream, mesh;                  // paths
-  std::string stream_instead, mesh_instead;  // where to go on if a staged file fails; else ""
+  std::string stream_instead, mesh_instead;  // where to continue if a staged file fails, or ""
 
  private:
   void join(const std::string& stage, uint64_t run_id);
@@ -42,14 +41,14 @@ class NodeFiles {
   int lock_ = -1;
 };
 
-// What `collect_staged` did, in sentences.
+// What `collect_staged` did, as sentences.
 struct Collection {
-  std::vector<std::string> done;       // one for each node's files that were moved
-  std::vector<std::string> trouble;    // one for each that lies here and could not be
-  std::vector<std::string> elsewhere;  // hosts on which something is still staged
+  std::vector<std::string> done;       // one per node whose files were moved
+  std::vector<std::string> trouble;    // one per node whose files are here but were not moved
+  std::vector<std::string> elsewhere;  // hosts that still hold staged files
 };
 
-// Moves what is staged on this host into the run directory. Any number may do so at a time.
+// Moves files staged on this host into the run directory. Several processes may do so at a time.
 Collection collect_staged(const std::string& run);
 
 }  // namespace perfield

@@ -18,7 +18,7 @@ namespace {
 
 const std::string kPrefix = ".staged-";
 
-// A text of a JSON object with its escapes resolved, which are TOML's as well.
+// A text of a JSON object without escapes; TOML has the same ones.
 std::string plain_text(const std::string& json, const char* key) {
   const TomlFile value = parse_toml("value = " + json_value(json, key), "note");
   return value.errors.empty() && !value.entries.empty() ? value.entries[0].value.spelling : "";

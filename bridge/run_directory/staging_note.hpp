@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// staging_note.hpp - the note stream/.staged-<name> of a run directory: one line of JSON that says
-// on which host, and where there, the file stream/<name>.pf (and its mesh) still lies.
+// staging_note.hpp - the note stream/.staged-<name> of a run directory: one line of JSON with the
+// host and the path on it where stream/<name>.pf (and its mesh) still lies.
 #pragma once
 
 #include <string>
@@ -15,10 +15,10 @@ struct StagingNote {
 
 std::string note_path(const std::string& run, const std::string& name);
 
-// False (errno) if it cannot be written; a note of that name which is there already stays.
+// False (errno) if it cannot be written. Keeps an existing note of that name.
 bool write_note(const std::string& run, const StagingNote& note);
 
-// All notes of a run, by name.
+// All notes of a run, sorted by name.
 std::vector<StagingNote> read_notes(const std::string& run);
 
 }  // namespace perfield

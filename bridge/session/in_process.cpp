@@ -37,9 +37,6 @@ std::vector<perfield_catalyst_body> bodies_of(const std::vector<std::string>& te
 void InProcess::configure(const Config& config) {
   wanted_ = config.catalyst_in_process;
   config_ = config;
-  skip_ = uint64_t(config.skip_steps);
-  measure_every_ = uint64_t(config.measure_every);
-  sum_every_ = uint64_t(config.sum_every);
   every_ = uint64_t(config.catalyst_every);
 }
 
@@ -83,17 +80,14 @@ void InProcess::keep_block(uint64_t mesh_version, const iovec* parts, int n_part
   blocks_.push_back(std::move(body));
 }
 
-bool InProcess::is_due() noexcept {
+bool InProcess::is_due(const StepChoice& configured) noexcept {
   if (!wanted_ || busy_) return false;
   if (!steps_begun_) {  // what was closed is the setup
     steps_begun_ = true;
     return false;
   }
   const uint64_t step = step_++;
-  if (step < skip_) return false;
-  const bool is_frame =
-      measure_every_ > 1 ? (step - skip_) % measure_every_ == 0 : (step + 1) % sum_every_ == 0;
-  if (!is_frame || step < next_shown_) return false;
+  if (step < next_shown_ || !configured.ends_frame(step)) return false;
   next_shown_ = step + every_;
   return true;
 }

@@ -15,6 +15,7 @@
 #include "configuration/config.hpp"
 #include "format/json.hpp"
 #include "session/mesh.hpp"
+#include "session/step_clock.hpp"
 
 namespace perfield {
 
@@ -36,9 +37,9 @@ class InProcess {
 
   // The time loop begins: the next step that is closed is the first.
   void steps_begin() noexcept { steps_begun_ = true; }
-  // Whether the step just closed is shown. To be asked once for each: it counts, so that all ranks
-  // decide alike without asking one another, whatever became of their measuring.
-  bool is_due() noexcept;
+  // Whether the step just closed is shown. To be asked once for each: the steps are counted here,
+  // so that all ranks decide alike without asking one another, whatever became of their measuring.
+  bool is_due(const StepChoice& configured) noexcept;
   // Shows it. Collective. fields: nullptr where measuring has ended.
   void show(const std::vector<Mesh::Field>* fields) noexcept;
   void finish() noexcept;
@@ -49,7 +50,7 @@ class InProcess {
   bool load() noexcept;
 
   bool wanted_ = false, is_first_rank_ = false, steps_begun_ = false, busy_ = false;
-  uint64_t skip_ = 0, measure_every_ = 1, sum_every_ = 1, every_ = 1;
+  uint64_t every_ = 1;
   uint64_t step_ = 0, next_shown_ = 0;
   Config config_;
   JsonObject settings_;

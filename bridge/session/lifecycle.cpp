@@ -5,6 +5,7 @@
 #include "session/session.hpp"
 #include "session/tell.hpp"
 
+using perfield::Notices;
 using perfield::session;
 
 extern "C" {
@@ -19,13 +20,15 @@ int perfield_source_awake() noexcept { return session().awake(); }
 void perfield_source_present(const char* name) noexcept { session().present(name); }
 int perfield_source_is_present(const char* name) noexcept { return session().has_source(name); }
 void perfield_source_hook_expected(const char* name, const char* sentence) noexcept {
-  session().hook_expected(name, sentence);
+  session().note([=](Notices& notices) { notices.hook_expected(name, sentence); });
 }
-void perfield_source_hook_hit(const char* name) noexcept { session().hook_hit(name); }
+void perfield_source_hook_hit(const char* name) noexcept {
+  session().note([=](Notices& notices) { notices.hook_hit(name); });
+}
 void perfield_source_before_close(void (*function)()) noexcept { session().before_close(function); }
 void perfield_source_counts_dropped(const char* kind, const char* sentence,
                                     const std::atomic<uint64_t>* count) noexcept {
-  session().counts_dropped(kind, sentence, count);
+  session().note([=](Notices& notices) { notices.counts_dropped(kind, sentence, count); });
 }
 void perfield_source_tell(const char* topic, const char* sentence) noexcept {
   perfield::tell(topic, sentence);

@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// mesh.cpp - versions and blocks of the mesh. How they are written stands in mesh_writing.cpp, what
-// is refused in mesh_checks.cpp.
+// mesh.cpp - see mesh.hpp. docs/stream.md has the layout of what is written.
 #include "session/mesh.hpp"
 
 #include <algorithm>
+#include <climits>
+#include <cmath>
 #include <cstring>
 
 #include "session/arrays.hpp"
 
 namespace perfield {
+namespace {
+
+constexpr double kMostNumbers = 1e13;
+
+bool small_enough(const perfield_array& a) {
+  return double(a.size[0]) * double(a.size[1]) * double(a.size[2]) * a.components < kMostNumbers;
+}
+
+}  // namespace
+
+// --- versions and blocks -------------------------------------------------------------------------
+
 void Mesh::start(const std::string& path, const std::string& instead, uint64_t run_id, int rank,
                  uint64_t most_bytes,
                  std::function<void(const std::string&, const std::string&)> complain) {
@@ -216,6 +229,185 @@ void Mesh::ghosts(int block, int association, const perfield_array& marks) {
 void Mesh::changed() {
   version_open_ = false;
   fields_.clear();
+}
+
+// --- checks: what cannot be right is left out, with a sentence -----------------------------------
+
+std::string Mesh::block_name(int block) { return "block " + std::to_string(block); }
+
+bool Mesh::is_empty(const int64_t extent[6]) {
+  return extent[1] < extent[0] || extent[3] < extent[2] || extent[5] < extent[4];
+}
+
+Mesh::Size Mesh::size_of(const int64_t extent[6]) {
+  Size size{1, 1};
+  for (int d = 0; d < 3; ++d) {
+    int64_t points = extent[2 * d + 1] - extent[2 * d] + 1;
+    size.points *= points;
+    if (points > 1) size.cells *= points - 1;
+  }
+  return size;
+}
+
+bool Mesh::usable(const std::string& what, const perfield_array& a, int components) {
+  std::string wrong;
+  if (!facts(a.type))
+    wrong = "has type " + std::to_string(a.type) +
+            "; expected PERFIELD_INT8 (1) to PERFIELD_FLOAT64 (6)";
+  else if (a.size[0] < 0 || a.size[1] < 0 || a.size[2] < 0 || a.components < 1)
+    wrong = "has a negative size or no component";
+  else if (components && a.components != components)
+    wrong = "has " + std::to_string(a.components) + " components; expected " +
+            std::to_string(components);
+  else if (!small_enough(a))
+    wrong = "has more numbers than fit into memory";
+  else if (!a.data && tuples(a) > 0)
+    wrong = "has " + std::to_string(tuples(a)) + " tuples but a null address";
+  if (!wrong.empty()) complain_("mesh", what + " " + wrong + "; it is left out");
+  return wrong.empty();
+}
+
+bool Mesh::whole_numbers(const std::string& what, const perfield_array& a) {
+  if (!usable(what, a, 1)) return false;
+  if (a.type == PERFIELD_FLOAT32 || a.type == PERFIELD_FLOAT64) {
+    complain_("mesh",
+              what + " are floating-point numbers; expected whole ones; the block is left out");
+    return false;
+  }
+  return true;
+}
+
+bool Mesh::counted(int block) {
+  if (block < 0) complain_("mesh", block_name(block) + " is left out: blocks count from 0");
+  return block >= 0;
+}
+
+bool Mesh::framed(int block, const int64_t extent[6]) {
+  if (!counted(block)) return false;
+  std::string wrong;
+  double points = 1;
+  for (int n = 0; extent && n < 6; ++n)
+    if (extent[n] < INT_MIN || extent[n] > INT_MAX)
+      wrong =
+          "names " + std::to_string(extent[n]) + "; expected numbers of 32 bits, as VTK has them";
+  for (int d = 0; extent && d < 3; ++d)
+    points *= double(extent[2 * d + 1]) - double(extent[2 * d]) + 1;
+  if (!extent)
+    wrong = "is a null address";
+  else if (wrong.empty() && !is_empty(extent) && points >= kMostNumbers)
+    wrong = "names more points than fit into memory";
+  if (!wrong.empty())
+    complain_("mesh",
+              "the extent of " + block_name(block) + " " + wrong + "; the block is left out");
+  return wrong.empty();
+}
+
+bool Mesh::finite(const char* what, int block, const double numbers[3]) {
+  bool good = numbers != nullptr;
+  for (int d = 0; good && d < 3; ++d) good = std::isfinite(numbers[d]);
+  if (!good)
+    complain_("mesh", std::string("the ") + what + " of " + block_name(block) + " is " +
+                          (numbers ? "not finite" : "a null address") + "; the block is left out");
+  return good;
+}
+
+bool Mesh::fits(const std::string& what, int block, int association, const perfield_array& a) {
+  auto found = sizes_.find(block);
+  bool on_points = association == PERFIELD_POINTS;
+  std::string wrong;
+  if (found == sizes_.end()) {
+    wrong = "belongs to no block that was described";
+  } else {
+    int64_t expected = on_points ? found->second.points : found->second.cells;
+    if (tuples(a) != expected)
+      wrong = "has " + std::to_string(tuples(a)) + " values but the block has " +
+              std::to_string(expected) + (on_points ? " points" : " cells");
+  }
+  if (!wrong.empty()) complain_("mesh-size", what + " " + wrong + "; it is left out");
+  return wrong.empty();
+}
+
+// --- writing -------------------------------------------------------------------------------------
+
+Mesh::Part Mesh::part(const std::string& role, const perfield_array& array) {
+  Part p{role, "", "", array, {}};
+  if (!packed(array)) {
+    p.own.resize(bytes_of(array));
+    unsigned char* to = p.own.data();
+    size_t width = facts(array.type)->bytes;
+    for_each_number(array, [&](const unsigned char* from) {
+      memcpy(to, from, width);
+      to += width;
+    });
+  }
+  return p;
+}
+
+void Mesh::write(EntryType type, uint64_t index, JsonObject& json, std::vector<Part>& parts) {
+  static const char zeros[8] = {};
+  constexpr size_t kLargestBody = size_t(2000) << 20;  // one write(2) moves less than 2 GiB
+  std::string list = "[";
+  size_t offset = 0;
+  std::vector<iovec> vectors(2);
+  for (Part& p : parts) {
+    size_t bytes = bytes_of(p.array);
+    JsonObject one;
+    one.text("role", p.role);
+    if (!p.name.empty()) one.text("name", p.name);
+    if (!p.association.empty()) one.text("association", p.association);
+    one.text("type", facts(p.array.type)->name)
+        .integer("components", p.array.components)
+        .integer("tuples", tuples(p.array))
+        .natural("offset", offset);
+    list += (list.size() > 1 ? "," : "") + one.str();
+    const void* data = p.own.empty() ? p.array.data : p.own.data();
+    if (bytes) vectors.push_back({const_cast<void*>(data), bytes});
+    if (bytes % 8) vectors.push_back({const_cast<char*>(zeros), 8 - bytes % 8});
+    offset += (bytes + 7) / 8 * 8;
+  }
+  json.raw("arrays", list + "]");
+  if (offset > kLargestBody) {
+    complain_("mesh", "a block of this rank's mesh or field takes " + std::to_string(offset) +
+                          " bytes; at most " + std::to_string(kLargestBody) +
+                          " can be stored; divide it into blocks");
+    return;
+  }
+  std::string text = json.str();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  uint32_t lengths[2] = {uint32_t(text.size()), 0};
+  vectors[0] = {lengths, sizeof lengths};
+  vectors[1] = {text.data(), text.size()};
+  file_.write_parts(type, index, vectors.data(), int(vectors.size()));
+  if (copy_block_ && type == EntryType::mesh)
+    copy_block_(index, vectors.data(), int(vectors.size()));
+}
+
+void Mesh::field(int block, const char* name, int association, const perfield_array& values) {
+  std::string what = "field '" + std::string(name ? name : "") + "' of " + block_name(block);
+  if (!name || !*name || !usable(what, values, 0)) return;
+  for (Field& f : fields_) {
+    if (f.block == block && f.name == name) {
+      f.values = values;
+      f.association = association;
+      return;
+    }
+  }
+  fields_.push_back({block, name, association, values});
+}
+
+void Mesh::write_fields(uint64_t step) {
+  if (fields_.empty() || !version() || file_.failed()) return;
+  for (const Field& f : fields_) {
+    std::string what = "field '" + f.name + "' of " + block_name(f.block);
+    if (!fits(what, f.block, f.association, f.values)) continue;
+    JsonObject json;
+    json.integer("block", f.block);
+    std::vector<Part> parts;
+    parts.push_back(part("field", f.values));
+    parts.back().name = f.name;
+    parts.back().association = f.association == PERFIELD_POINTS ? "point" : "cell";
+    write(EntryType::field, step, json, parts);
+  }
 }
 
 }  // namespace perfield

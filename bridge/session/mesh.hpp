@@ -73,7 +73,7 @@ class Mesh {
   void empty(int block);
   Part part(const std::string& role, const perfield_array& array);
 
-  // mesh_checks.cpp: false, and a sentence, where a description cannot be right.
+  // False, and a sentence, where a description cannot be right.
   bool counted(int block);
   bool framed(int block, const int64_t extent[6]);
   bool finite(const char* what, int block, const double numbers[3]);

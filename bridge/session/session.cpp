@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// session.cpp - waking, and what sources say of themselves. Whatever fails here puts perfield to
-// sleep with a sentence and leaves the program alone. Steps: session_steps.cpp, the end:
-// session_end.cpp.
+// session.cpp - see session.hpp. Whatever fails here puts perfield to sleep with a sentence and
+// leaves the program alone.
 #include "session/session.hpp"
 
 #include <pthread.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <new>
 
-#include "recorder/source.h"
-#include "run_directory/machine_file.hpp"
 #include "session/environment.hpp"
-#include "session/step_entry.hpp"
+#include "session/session_counters.hpp"
 #include "session/tell.hpp"
+#include "summary/summary.hpp"
 
 namespace perfield {
 thread_local bool inside_gate __attribute__((tls_model("initial-exec"))) = false;
@@ -26,6 +24,8 @@ Session& session() noexcept {
   static Session* s = new (memory) Session;
   return *s;
 }
+
+// --- begin ---------------------------------------------------------------------------------------
 
 void Session::wake(int rank, int size, const std::string& mpi) noexcept {
   try {
@@ -47,94 +47,282 @@ void Session::wake(int rank, int size, const std::string& mpi) noexcept {
                          "(`perfield config` shows it)");
       return;
     }
+    rank_ = rank;
+    size_ = size;
+    clock_.configure(config_);
     in_process_.configure(config_);
-    start_run(rank, size, mpi);
+    if (!start_run(size, mpi)) phase_ = Phase::ended;
   } catch (const std::exception& e) {
     stop_measuring();
     tell("wake", std::string("measuring could not start (") + e.what() + "); the program runs on");
   }
 }
 
-void Session::start_run(int rank, int size, const std::string& mpi) {
-  rank_ = rank;
-  size_ = size;
-  run_ = open_run_directory(config_, {program_arguments()});
-  if (!run_.error.empty()) {
-    phase_ = Phase::ended;
-    tell("run-directory", run_.error + "; nothing is measured");
-    return;
-  }
-  set_tell_directory(run_.path);
-  if (!run_.notice.empty()) tell("notice", run_.notice);
+bool Session::start_run(int size, const std::string& mpi) {
+  if (!writer_.open_run()) return false;
   const std::string alone = lone_world(size, mpi);
   if (!alone.empty()) tell("alone", alone);
-  std::string trouble = write_machine_file(run_.path, false);  // there already under perfield-exec
-  if (!trouble.empty()) tell("machine", trouble);
-  auto max_regions = uint32_t(config_.max_regions), max_peers = uint32_t(config_.max_peers);
-  trouble = files_.begin(config_.stage, run_.path, run_.run_id);
-  if (!trouble.empty()) tell("stage", trouble);
   Recorder& r = recorder();
-  r.regions.configure(max_regions, Selection(config_.regions, config_.step_region));
-  choose_counters();
-  size_t buffer = largest_step_body(r.regions.capacity(), max_peers) + 2 * kGatherBytes;
-  if (!stream_.open(files_.stream, run_.run_id, rank, buffer, files_.stream_instead)) {
-    phase_ = Phase::ended;
-    tell("stream", "the stream " + stream_.path() + " cannot be written (" +
-                       strerror(stream_.error()) + "); nothing is measured");
-    return;
-  }
-  files_.release();
-  mesh_.start(files_.mesh, files_.mesh_instead, run_.run_id, rank, uint64_t(config_.record_limit),
-              [](const std::string& topic, const std::string& sentence) { tell(topic, sentence); });
-  if (in_process_.wanted()) {
-    in_process_.describe_run(run_.path, rank, size, mpi, r.counters.names());
-    mesh_.copy_blocks_to([this](uint64_t version, const iovec* parts, int n_parts) {
-      in_process_.keep_block(version, parts, n_parts);
-    });
-  }
-  r.start(max_peers, config_.messages, config_.clock);
-  sum_every_ = uint64_t(config_.sum_every);
-  measure_every_ = uint64_t(config_.measure_every);
-  main_thread_ = gettid();
-  cpu_set_ = cpu_set(main_thread_);
-  figures_ = process_figures();
-  wake_ticks_ = last_flush_ticks_ = placement_ticks_ = begin_ticks_ = r.clock.ticks();
-  write_rank_entry(size, mpi);
-  stream_.flush();
+  r.regions.configure(uint32_t(config_.max_regions),
+                      Selection(config_.regions, config_.step_region));
+  choose_counters(config_);
+  if (!writer_.open_files(rank_)) return false;
+  if (in_process_.wanted())
+    in_process_.describe_run(writer_.run_path(), rank_, size, mpi, r.counters.names());
+  r.start(uint32_t(config_.max_peers), config_.messages, config_.clock);
+  const uint64_t now = r.clock.ticks();
+  process_.start(now);
+  writer_.rank(rank_, size, mpi, process_.cpus(), sources_);
   forget_preload_in_environment();
   pthread_atfork(nullptr, nullptr, [] {  // a child is not this rank
     recorder().stop_in_child();
     Gate::close_for_this_thread();
   });
-  phase_ = Phase::setup;
-  r.close();  // awake; start_clock makes it count
-  paused_ = config_.start_paused ? 1 : 0;
-  sites_ticks_ = wake_ticks_;
-  start_clock();
-  follow_steps();
+  phase_ = Phase::measuring;
+  clock_.begin(now);
+  if (configured_steps_.start(config_, writer_.run_path(),
+                              [](uint64_t number) { session().close_window(number); }))
+    clock_.close_by_windows();
+  return true;
 }
 
-void Session::write_rank_entry(int size, const std::string& mpi) {
-  char long_name[256] = "";
-  gethostname(long_name, sizeof long_name - 1);
-  JsonObject json;
-  json.integer("rank", rank_).integer("size", size).integer("pid", getpid());
-  json.text("program", program_name()).text("arguments", program_arguments());
-  json.text("group", config_.group.empty() ? program_name() : config_.group);
-  json.text("host", host_name())
-      .text("host_long", long_name)
-      .text("pid_namespace", pid_namespace())
-      .text("boot_id", boot_id());
-  json.text("cpuset", cpu_set_).text("clock", recorder().clock.name());
-  json.integer("realtime_ns", realtime_ns()).text("mpi", mpi);
-  json.text("perfield", PERFIELD_VERSION)
-      .texts("sources", sources_)
-      .texts("counters", recorder().counters.names())
-      .natural("sum_every", sum_every_);
-  stream_.json(EntryType::rank, 0, json.str());
+// --- steps ---------------------------------------------------------------------------------------
+
+void Session::setup_done() noexcept {
+  in_process_.steps_begin();
+  while_measuring([this](uint64_t now) {
+    if (!clock_.in_setup()) return;
+    try {
+      clock_.cut(now);
+      write_step(StepKind::setup, 0, 0, NAN, now);
+    } catch (const std::exception& e) {
+      return give_up(e.what());
+    }
+    clock_.end_setup();
+    const uint64_t then = recorder().clock.ticks();
+    clock_.add_own(now, then);
+    clock_.begin_entry(then);
+    clock_.start();
+  });
 }
 
-// --- what sources say of themselves ----------------------------------------------------------
+void Session::close_step(int64_t label, double time) noexcept {
+  if (!awake() || configured_steps_.replace_the_programs()) return;
+  recorder().sites.stop();  // they are followed for those who know of no steps
+  if (Shard* s = this_shard; s && s->inside_call) {
+    // The program runs, so that call is over: an error handler left it by an exception or longjmp.
+    s->forget_call();
+    fault("mpi_call_not_returned_from");
+  }
+  if (Shard* s = this_shard; s && s->pipeline_armed) {
+    s->pipeline_armed = false;
+    fault("pipeline_next_not_used");
+    tell("pipeline",
+         "perfield_pipeline_next was called but no region was entered before the step "
+         "ended; call it right before the call that enters the region");
+  }
+  while_measuring([&](uint64_t now) { close(label, time, now); });
+}
+
+void Session::close_step_of_call() noexcept {
+  while_measuring([this](uint64_t now) { close(int64_t(clock_.step()), NAN, now); });
+}
+
+// On the thread of the windows, which has no shard: nothing is counted there.
+void Session::close_window(uint64_t number) noexcept {
+  while_measuring([&](uint64_t now) {
+    if (number < clock_.step()) return;  // somebody has set the clock back
+    clock_.set_step(clock_.in_setup() ? number + 1 : number);
+    close(int64_t(number), configured_steps_.end_of_window_s(number), now);
+  });
+}
+
+void Session::close(int64_t label, double time, uint64_t now) noexcept {
+  try {
+    close_and_write(label, time, now);
+  } catch (const std::exception& e) {
+    return give_up(e.what());
+  }
+  writer_.flush_when_due(now);
+  check_writing();
+  share_near_limit();
+  const uint64_t then = recorder().clock.ticks();
+  clock_.add_own(now, then);
+  if (clock_.span() == 0) clock_.begin_entry(clock_.windowed() ? now : then);
+  clock_.start();
+}
+
+void Session::close_and_write(int64_t label, double time, uint64_t now) {
+  clock_.cut(now);
+  if (clock_.in_setup()) {  // nobody said where setup ends: here, then
+    write_step(StepKind::setup, 0, label, time, now);
+    clock_.end_setup();
+    return;
+  }
+  const StepClock::Entry entry = clock_.close(label);
+  if (entry != StepClock::Entry::none) write_step(StepKind::step, clock_.step(), label, time, now);
+  if (entry == StepClock::Entry::frame && !clock_.windowed()) writer_.fields(clock_.step());
+  clock_.next_step(label);
+}
+
+StepBody Session::body_of(StepKind kind, int64_t label, double time, uint64_t now) noexcept {
+  Recorder& r = recorder();
+  StepBody body{};
+  body.label = label;
+  body.time = time;
+  body.kind = uint16_t(kind);
+  body.realtime_ns = realtime_ns();
+  body.perfield_bytes = private_bytes(r);
+  body.faults = notices_.faults_of_step();
+  body.mesh_version = writer_.mesh().version();
+  clock_.fill(&body, now);
+  process_.fill(&body, r.clock, now, clock_.windowed());
+  return body;
+}
+
+void Session::write_step(StepKind kind, uint64_t index, int64_t label, double time, uint64_t now) {
+  Recorder& r = recorder();
+  r.clock.calibrate();
+  if (process_.cpus_changed(r.clock, r.clock.ticks()))
+    writer_.place(JsonObject().text("cpuset", process_.cpus()));
+  size_t bytes = 0;
+  StepBody body = body_of(kind, label, time, now);
+  if (const unsigned char* at = writer_.step(index, body, &bytes)) {
+    memcpy(&body, at, sizeof body);
+    notices_.add_entry(body);
+    if (kind == StepKind::step) {
+      writer_.mesh().shown();
+      in_process_.keep_entry(index, label, time, body.mesh_version, at, bytes);
+      if (clock_.was_measured()) values_.closed(at, bytes);
+    }
+  }
+  process_.entry_written();
+  notices_.entry_closed();
+  clock_.entry_written();
+}
+
+void Session::share_near_limit() noexcept {
+  const uint64_t factor = writer_.agreed_sharing(clock_.step());
+  if (!factor || !clock_.share(factor)) return;
+  const StepChoice& steps = clock_.choice();
+  const bool one_in_many = steps.measure_every > 1;
+  const std::string many = std::to_string(one_in_many ? steps.measure_every : steps.sum_every);
+  tell("limit",
+       "the run directory nears record_limit; from step " + std::to_string(clock_.step()) +
+           " on, " +
+           (one_in_many ? "one step in " + many + " is measured" : many + " steps share an entry"));
+}
+
+void Session::pause() noexcept {
+  while_measuring([this](uint64_t now) { clock_.pause(now); });
+}
+
+void Session::resume() noexcept {
+  while_measuring([this](uint64_t) { clock_.resume(); });
+}
+
+// --- pictures inside the program, behind a step and in none --------------------------------------
+
+template <typename F>
+void Session::between_steps(F action) noexcept {
+  OwnWork own;
+  const uint64_t before = recorder().clock.ticks();
+  through_gate([&] {
+    if (phase_ != Phase::measuring) return;
+    clock_.stop(before);
+    writer_.flush();  // for whoever looks at all ranks
+    in_process_.describe_sources(sources_);
+  });
+  action();
+  through_gate([&] {
+    if (phase_ != Phase::measuring) return;
+    const uint64_t after = recorder().clock.ticks();
+    clock_.add_own(before, after);
+    if (clock_.span() == 0) clock_.begin_entry(after);
+    clock_.start();
+  });
+}
+
+void Session::show_in_process() noexcept {
+  if (!in_process_.is_due(clock_.configured())) return;
+  between_steps([this] { in_process_.show(awake() ? &writer_.mesh().fields() : nullptr); });
+}
+
+// --- end -----------------------------------------------------------------------------------------
+
+void Session::end(const std::string& reason) noexcept {
+  if (reason == "finalize" && in_process_.wanted()) between_steps([this] { in_process_.finish(); });
+  if (!awake()) return;
+  configured_steps_.stop();
+  while_measuring([&](uint64_t now) {
+    try {
+      write_end(reason, now);
+    } catch (...) {
+      stop_measuring();
+    }
+  });
+}
+
+void Session::write_end(const std::string& reason, uint64_t now) {
+  Recorder& r = recorder();
+  clock_.stop(now);
+  if (clock_.in_setup()) {
+    write_step(StepKind::setup, 0, 0, NAN, now);
+  } else {
+    if (clock_.span() > 0) {  // the last, shorter sum of steps
+      write_step(StepKind::step, clock_.step() - 1, clock_.last_label(), NAN, now);
+      clock_.begin_entry(now);
+    }
+    write_step(StepKind::teardown, clock_.step(), clock_.last_label(), NAN, now);
+  }
+  writer_.sites();
+  JsonObject entry;
+  entry.text("reason", reason).natural("steps", clock_.step()).texts("sources", sources_);
+  notices_.add_to_end_entry(&entry);
+  entry.natural("perfield_ns", r.clock.span_ns(clock_.total_own_ticks()));
+  entry.natural("perfield_bytes", private_bytes(r)).integer("realtime_ns", realtime_ns());
+  writer_.end(entry);
+  check_writing();
+  writer_.collect();
+  stop_measuring();
+  notices_.tell_at_end({writer_.run_path(), rank_, size_, clock_.step(), configured_steps_.call(),
+                        reason == "abort"});
+  summary_due_ = rank_ == 0 && config_.summary && reason != "abort";
+}
+
+void Session::print_summary() noexcept {
+  if (!summary_due_) return;
+  summary_due_ = false;
+  try {
+    std::string text;
+    for (const std::string& line : closing_lines(writer_.run_path())) text += line + "\n";
+    speak(text);
+  } catch (...) {
+    // a summary is not worth a failure
+  }
+}
+
+void Session::stop_measuring() noexcept {
+  configured_steps_.stop();
+  phase_ = Phase::ended;
+  recorder().stop();
+}
+
+// What cannot be put into words or an entry for want of memory ends measuring, not the program.
+void Session::give_up(const char* what) noexcept {
+  stop_measuring();
+  try {
+    tell("memory", std::string("a step could not be closed (") + what +
+                       "); measuring ends here, the program runs on");
+  } catch (...) {
+  }
+}
+
+void Session::check_writing() noexcept {
+  if (phase_ != Phase::ended && !writer_.works(clock_.step())) stop_measuring();
+}
+
+// --- what sources and call sites say -------------------------------------------------------------
 
 bool Session::has(const char* source) const noexcept {
   return std::find(sources_.begin(), sources_.end(), source) != sources_.end();
@@ -144,8 +332,8 @@ void Session::present(const char* source) noexcept {
   through_gate([&] {
     if (has(source)) return;
     sources_.push_back(source);
-    if (phase_ == Phase::setup || phase_ == Phase::steps)  // the rank's entry is written already
-      stream_.json(EntryType::place, 0, JsonObject().texts("sources", sources_).str());
+    if (phase_ == Phase::measuring)  // the rank's entry is written already
+      writer_.place(JsonObject().texts("sources", sources_));
   });
 }
 
@@ -156,27 +344,34 @@ bool Session::has_source(const char* name) noexcept {
 }
 
 void Session::before_close(void (*function)()) noexcept {
-  through_gate([&] { before_close_.push_back(function); });
-}
-
-void Session::hook_expected(const char* name, const char* sentence) noexcept {
-  through_gate([&] { hooks_[name].sentence = sentence; });
-}
-
-void Session::hook_hit(const char* name) noexcept {
-  through_gate([&] { ++hooks_[name].hits; });
-}
-
-void Session::counts_dropped(const char* kind, const char* sentence,
-                             const std::atomic<uint64_t>* count) noexcept {
-  through_gate([&] { dropped_[kind] = {sentence, count}; });
+  through_gate([&] { clock_.before_close(function); });
 }
 
 void Session::fault(const char* kind) noexcept {
-  through_gate([&] {
-    ++faults_[kind];
-    ++stream_faults_;
+  note([&](Notices& notices) { notices.fault(kind); });
+}
+
+void Session::note_sites() noexcept {
+  if (!awake() || !writer_.sites_are_due(recorder().clock.ticks())) return;
+  while_measuring([this](uint64_t now) {
+    writer_.sites_looked_at(now);
+    writer_.sites();
+    writer_.flush();
+    check_writing();
   });
 }
 
+int Session::world_size() noexcept {
+  int size = 0;
+  through_gate([&] {
+    if (phase_ == Phase::measuring) size = size_;
+  });
+  return size;
+}
+
 }  // namespace perfield
+
+extern "C" void perfield_call_after(uint64_t after) noexcept {
+  if (after & perfield::kNoteSites) perfield::session().note_sites();
+  if (after & perfield::kCloseStep) perfield::session().close_step_of_call();
+}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// session_counters.cpp - which counters a run has, and what its user is told of those that it has
-// not. Runs under the session's lock.
+// session_counters.cpp - see session_counters.hpp.
+#include "session/session_counters.hpp"
+
 #include <errno.h>
 
 #include <cstdio>
@@ -9,8 +10,9 @@
 #include <map>
 
 #include "recorder/kernel_counters.hpp"
+#include "recorder/recorder.hpp"
 #include "recorder/region_counts.hpp"
-#include "session/session.hpp"
+#include "run_directory/run_directory.hpp"
 #include "session/tell.hpp"
 
 namespace perfield {
@@ -67,23 +69,13 @@ std::string sentence(const std::vector<RefusedCounter>& refused) {
 
 }  // namespace
 
-void Session::choose_counters() {
+void choose_counters(const Config& config) {
   std::vector<RefusedCounter> refused;
-  recorder().counters.choose(config_.counters, &refused);
+  recorder().counters.choose(config.counters, &refused);
   if (!refused.empty()) tell("counters", sentence(refused));
-  counters_written_ = recorder().counters.size();
 }
 
-// Counters that a source has defined since.
-void Session::note_counters() {
-  const int n = recorder().counters.size();
-  if (n == counters_written_) return;
-  counters_written_ = n;
-  stream_.json(EntryType::place, 0,
-               JsonObject().texts("counters", recorder().counters.names()).str());
-}
-
-void Session::tell_of_counters() {
+void tell_of_counters() {
   Recorder& r = recorder();
   if (const uint64_t n = KernelCounters::refused_threads())
     tell("counters-threads",

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "format/decode.hpp"
-#include "session/step_entry.hpp"
+#include "recorder/step_entry.hpp"
 
 namespace perfield {
 namespace {

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """perfield: the performance of running MPI programs as fields, on their mesh and on their machine.
 
-Looking at a run:
+Read a run:
 
 run = perfield.open("perfield-run")
 frame = run.frame(0)
 frame.values["step_time_s"]  # one number per rank
 
-Inside a simulation written in Python (perfield.measure says more):
+Measure a simulation written in Python (see perfield.measure):
 
 perfield.mesh_image(extent=(0, 10, 0, 10, 0, 10))
-perfield.initialize()  # the time loop starts
+perfield.initialize()  # just before the time loop
 for number in range(100):
     with perfield.region("solve"):
         ...
@@ -71,18 +71,18 @@ __all__ = [
 
 
 def open(path: str | PathLike[str]) -> Run:
-    """Opens a run directory, finished, killed or still being written.
+    """Opens a run directory. The run may be finished, killed or still running.
 
     path : the directory that holds run.json.
-    Raises perfield.run.RunError, whose text says what was found instead of a run.
+    Raises perfield.run.RunError if this is not a run; its text says what was found instead.
     """
-    from perfield.run import Run  # NumPy is loaded where it is needed
+    from perfield.run import Run  # loads NumPy, which a simulation may not need
 
     return Run(path)
 
 
 def __getattr__(name: str) -> object:
-    """Loads what a simulation calls when it is first asked for: who reads runs needs none of it."""
+    """Loads the measuring functions at their first use: a program that only reads runs does not need them."""
     if name not in __all__:
         raise AttributeError(f"module 'perfield' has no attribute {name!r}")
     home = import_module("perfield.measure.attach" if name == "attach" else "perfield.measure")
@@ -91,5 +91,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """All names, those not yet loaded included."""
+    """All names, including those not loaded yet."""
     return sorted({*globals(), *__all__})

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// exchange.cpp - the three exchanges. A layer of the array is an MPI datatype, so nothing is
-// packed by hand; at a wall the neighbour is MPI_PROC_NULL, and the same calls do nothing.
+// exchange.cpp - the three exchanges. Each layer of the array is an MPI datatype, so no code packs
+// it. At a wall the neighbour is MPI_PROC_NULL, and the same calls do nothing.
 #include "exchange.hpp"
 
 Exchange::Exchange(const Grid& grid, double* values) : grid_(grid), values_(values) {
@@ -30,7 +30,7 @@ Exchange::~Exchange() {
 
 namespace {
 
-// Each rank writes its outermost layers straight into its neighbours' halo.
+// Each rank writes its outermost layers directly into its neighbours' halo.
 class PutExchange : public Exchange {
  public:
   PutExchange(const Grid& grid, double* values) : Exchange(grid, values) {
@@ -55,7 +55,7 @@ class PutExchange : public Exchange {
   MPI_Win window_;
 };
 
-// All four messages are under way at the same time, and one call waits for them.
+// Posts all four messages, then waits for them in one call.
 class IsendExchange : public Exchange {
  public:
   using Exchange::Exchange;
@@ -94,7 +94,7 @@ class SendrecvExchange : public Exchange {
 std::unique_ptr<Exchange> make_exchange(const std::string& kind, const Grid& grid, double* values) {
   int n_ranks;
   MPI_Comm_size(grid.ranks, &n_ranks);
-  // Open MPI 4 refuses a window over a single rank, which has no neighbours to put to anyway.
+  // Open MPI 4 refuses a window over a single rank; one rank has no neighbours anyway.
   if (kind == "put" && n_ranks > 1) return std::make_unique<PutExchange>(grid, values);
   if (kind == "isend") return std::make_unique<IsendExchange>(grid, values);
   return std::make_unique<SendrecvExchange>(grid, values);

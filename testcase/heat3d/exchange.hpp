@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// exchange.hpp - fills the halo of every rank with the outermost layers of its neighbours, by
-// MPI_Put, MPI_Isend or MPI_Sendrecv. The result is the same, the way there is not.
+// exchange.hpp - fills the halo of every rank with the outermost layers of its neighbours, with
+// MPI_Put, MPI_Isend or MPI_Sendrecv. All three give the same result.
 #pragma once
 
 #include <mpi.h>
@@ -19,8 +19,8 @@ class Exchange {
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  // Collective. x first, then y, then z, each with the halo that is already there: so the edges
-  // and corners of the halo are right, too.
+  // Collective. Exchanges along x, then y, then z, and includes the halo already filled: this fills
+  // the halo's edges and corners, too.
   virtual void run() {
     for (int direction = 0; direction < 3; ++direction) exchange(direction);
   }

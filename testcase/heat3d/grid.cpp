@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// grid.cpp - divides the box among the ranks, all blocks alike.
+// grid.cpp - divides the box among the ranks into equal blocks.
 #include "grid.hpp"
 
 Grid::Grid(const Input& input) : points(input.points()), d(input.d_dim) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// grid.hpp - the points of the box, and the block of them that this rank works on.
-// Points 1 to n along each direction are computed; 0 and n + 1 lie on the walls.
+// grid.hpp - the points of the box, and this rank's block of them. Points 1 to n along each
+// direction are computed; 0 and n + 1 lie on the walls.
 #pragma once
 
 #include <mpi.h>
@@ -11,8 +11,8 @@
 
 #include "input.hpp"
 
-// This rank's block. Its array has one more layer on each side (the halo): the outermost layer of
-// the neighbour there, or the wall. Local point (i, j, k) counts from 0, in the halo; i is fastest.
+// This rank's block. Its array has one more layer on each side (the halo): the neighbour's
+// outermost layer, or the wall. Local point (i, j, k) counts from 0, in the halo; i is fastest.
 struct Grid {
   std::array<int, 3> points;        // of the whole box, without walls
   std::array<int, 3> n;             // of this rank, without halo
@@ -28,7 +28,7 @@ struct Grid {
   size_t at(int i, int j, int k) const { return i + size_t(n[0] + 2) * (j + size_t(n[1] + 2) * k); }
   size_t at_end() const { return at(0, 0, n[2] + 2); }
 
-  // Where global point number `point` lies, in m.
+  // The position of global point number `point`, in m.
   double position(int direction, int point) const { return d[direction] * point; }
 
   // Whether this rank computes the point with these global numbers.

@@ -12,22 +12,22 @@
 
 class Heat {
  public:
-  // The temperature at the start: internal_T between six walls, or with `verify` a sine wave along
-  // each direction between walls of 0 K, of which the solution is known.
+  // The initial temperature: internal_T between six walls. With `verify`, a sine wave along each
+  // direction between walls of 0 K, which has a known solution.
   Heat(const Input& input, const Grid& grid);
 
-  // With the halo; stays where it is.
+  // Includes the halo. The address never changes.
   double* temperature() { return temperature_.data(); }
 
-  // One time step of this rank's points; the halo must be up to date. Returns the largest change
-  // of any of them, in K.
+  // Computes one time step for this rank's points; the halo must be up to date. Returns the largest
+  // change of any point, in K.
   double step();
 
-  // A number that any change to any bit of any temperature changes. The sum over the ranks does
-  // not depend on how the box is divided.
+  // A number that changes with any bit of any temperature. Its sum over the ranks does not depend
+  // on how the box is divided.
   uint64_t checksum() const;
 
-  // The largest distance to the known solution of the `verify` case after `time` seconds, in K.
+  // The largest deviation from the known solution of the `verify` case after `time` seconds, in K.
   double error(double time) const;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// hot_spot.cpp - the path of the hot spot and its extra work. CPU time, not wall-clock time, is
-// burnt: so the work costs the same where more ranks than cores take turns.
+// hot_spot.cpp - the path of the hot spot and its extra work. The work burns CPU time, not
+// wall-clock time, so it costs the same if several ranks share a core.
 #include "hot_spot.hpp"
 
 #include <cmath>

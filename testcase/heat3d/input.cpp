@@ -19,7 +19,7 @@ using Target = std::variant<bool*, int*, double*, std::string*, std::array<int, 
 struct Key {
   std::string name;
   Target target;
-  std::string implied;  // what the option means when it has no value
+  std::string implied;  // the option's value if it is given without one
 };
 
 std::vector<Key> keys_of(Input& input) {
@@ -54,15 +54,15 @@ void read(std::istream& text, std::array<T, n>& values) {
 template <class T>
 std::string expected(const T&) {
   if (std::is_same_v<T, bool>) return "0 or 1";
-  if (std::is_same_v<T, int>) return "a whole number";
+  if (std::is_same_v<T, int>) return "an integer";
   return std::is_same_v<T, double> ? "a number" : "a word";
 }
 template <class T, size_t n>
 std::string expected(const std::array<T, n>&) {
-  return std::to_string(n) + (std::is_same_v<T, int> ? " whole numbers" : " numbers");
+  return std::to_string(n) + (std::is_same_v<T, int> ? " integers" : " numbers");
 }
 
-// Sets one key; where says for the message where it stands.
+// Sets one key. where: the place of the key, for messages.
 void set(Input& input, const std::string& name, const std::string& value, const std::string& where,
          Sentences& wrong) {
   for (Key& key : keys_of(input)) {
@@ -81,7 +81,7 @@ void set(Input& input, const std::string& name, const std::string& value, const 
   }
   std::string known;
   for (const Key& key : keys_of(input)) known += " " + key.name;
-  wrong.push_back(where + ": there is no key '" + name + "'; the keys are" + known);
+  wrong.push_back(where + ": unknown key '" + name + "'; the keys are" + known);
 }
 
 std::string trimmed(const std::string& text) {
@@ -101,7 +101,7 @@ void read_file(const std::string& path, Input& input, Sentences& wrong) {
     if (line.empty()) continue;
     const size_t equals = line.find('=');
     if (equals == std::string::npos)
-      wrong.push_back(where + ": '" + line + "' is not of the form key = value");
+      wrong.push_back(where + ": '" + line + "' does not have the form key = value");
     else
       set(input, trimmed(line.substr(0, equals)), trimmed(line.substr(equals + 1)), where, wrong);
   }
@@ -130,7 +130,7 @@ std::string triple(const std::array<int, 3>& n) {
   return std::to_string(n[0]) + " x " + std::to_string(n[1]) + " x " + std::to_string(n[2]);
 }
 
-// Four digits, never more than the value itself.
+// Four digits, rounded down.
 std::string rounded_down(double value) {
   const double scale = std::pow(10, 3 - std::floor(std::log10(value)));
   std::ostringstream text;
@@ -156,7 +156,7 @@ Sentences check(const Input& input, int n_ranks) {
   const int asked = minds[0] * minds[1] * minds[2];
   if (asked != n_ranks)
     wrong.push_back("the input asks for " + triple(minds) + " = " + std::to_string(asked) +
-                    " ranks, but " + std::to_string(n_ranks) + " were started; start it with -n " +
+                    " ranks, but " + std::to_string(n_ranks) + " were started; start with -n " +
                     std::to_string(asked) +
                     ", or change multiple_minds or base_minds_dim (--minds)");
   if (!(input.dt > 0) || !(input.thermal_diffusivity > 0))
@@ -166,7 +166,7 @@ Sentences check(const Input& input, int n_ranks) {
                     " s is unstable for this d_dim and thermal_diffusivity; use at most dt = " +
                     rounded_down(input.largest_stable_dt()));
   if (input.exchange != "put" && input.exchange != "isend" && input.exchange != "sendrecv")
-    wrong.push_back("there is no exchange '" + input.exchange + "'; use put, isend or sendrecv");
+    wrong.push_back("unknown exchange '" + input.exchange + "'; use put, isend or sendrecv");
   if (input.max_num_time_steps < 0 || input.hot_spot < 0)
     wrong.push_back("max_num_time_steps and hot_spot must not be negative");
   return wrong;

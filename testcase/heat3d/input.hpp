@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// input.hpp - what the user asks for: an input file, and options that win over it.
-// The defaults are the values of heat3d.input.
+// input.hpp - the user's input: a file, and options that override it. The defaults are the values
+// of heat3d.input.
 #pragma once
 
 #include <array>
@@ -31,10 +31,10 @@ struct Input {
   std::array<int, 3> minds() const;
   std::array<int, 3> points() const;
 
-  // The largest dt in seconds for which this scheme does not blow up.
+  // The largest dt in seconds for which this scheme is stable.
   double largest_stable_dt() const;
 };
 
-// Reads `heat3d [INPUT FILE] [--key value ...]` into input. Returns what is wrong with it, also for
-// a job of n_ranks ranks, as sentences; none: all is well.
+// Reads `heat3d [INPUT FILE] [--key value ...]` into input. Returns as sentences what is wrong with
+// it for a job of n_ranks ranks; empty if nothing is.
 std::vector<std::string> read_input(int argc, char** argv, int n_ranks, Input& input);

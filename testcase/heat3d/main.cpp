@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// heat3d - heat diffusion in a box, divided among MPI ranks, and the example of how a simulation
-// is made visible to perfield. What there is to do for that: describe the mesh once (show.cpp),
-// name the regions of interest, and say when a time step ends. Nothing else in here knows perfield.
+// heat3d - heat diffusion in a box, divided among MPI ranks. It shows how to instrument a
+// simulation for perfield: describe the mesh once (show.cpp), name the regions of interest, and say
+// when a time step ends. No other code here knows perfield.
 #include <mpi.h>
 
 #include <cstdio>
@@ -67,7 +67,7 @@ void simulate(const Input& input) {
   const perfield_region halo_exchange = perfield::region("halo_exchange");
   const perfield_region convergence = perfield::region("convergence");
 
-  perfield_initialize();  // the time loop starts: what came before belongs to no step
+  perfield_initialize();  // the time loop starts: everything before is setup
   int step = 0;
   bool converged = false;
   while (step < input.max_num_time_steps && !converged) {

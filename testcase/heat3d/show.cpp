@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// show.cpp - the mesh of the pictures: a rectilinear grid, one piece per rank.
-// A piece reaches up to the first point of the next one, and the outermost pieces to the walls: so
-// the pieces fill the box without gap or overlap.
+// show.cpp - the mesh of the pictures: a rectilinear grid, one piece per rank. A piece extends to
+// the first point of the next one, and the outermost pieces to the walls, so the pieces fill the
+// box without gap or overlap.
 #include "show.hpp"
 
 #include <perfield.hpp>
@@ -23,7 +23,7 @@ void show_mesh(const Grid& grid, const double* temperature) {
   perfield_mesh_rectilinear(0, extent, perfield::array(coordinates[0]),
                             perfield::array(coordinates[1]), perfield::array(coordinates[2]));
 
-  // The piece's points lie in rows and planes of the larger array that also has the halo.
+  // The piece's points are rows and planes of the larger array that includes the halo.
   const int64_t stride[3] = {1, int64_t(grid.at(0, 1, 0)), int64_t(grid.at(0, 0, 1))};
   perfield_field(
       0, "temperature", PERFIELD_POINTS,

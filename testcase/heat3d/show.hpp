@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// show.hpp - tells perfield once what this rank's piece of the mesh looks like.
+// show.hpp - describes this rank's piece of the mesh to perfield, once.
 #pragma once
 
 #include "grid.hpp"

@@ -1,8 +1,8 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! exchange.f90 - fills the halo of every rank with the outermost layers of its neighbours, by
-! MPI_Put, MPI_Isend or MPI_Sendrecv. A layer of the temperature is an MPI datatype, so nothing is
-! packed by hand; at a wall the neighbour is MPI_PROC_NULL, and the same calls do nothing.
+! exchange.f90 - fills the halo of every rank with the outermost layers of its neighbours, with
+! MPI_Put, MPI_Isend or MPI_Sendrecv. Each layer of the temperature is an MPI datatype, so no code
+! packs it. At a wall the neighbour is MPI_PROC_NULL, and the same calls do nothing.
 module heat_exchange
   use, intrinsic :: iso_fortran_env, only: real64
   use mpi_f08
@@ -39,7 +39,7 @@ contains
     end do
     if (kind /= 'put') return
     call MPI_Comm_size(grid%ranks, n_ranks)
-    if (n_ranks == 1) then ! Open MPI 4 refuses a window over a single rank, which puts nothing anyway
+    if (n_ranks == 1) then ! Open MPI 4 refuses a window over a single rank
       this%kind = 'sendrecv'
       return
     end if
@@ -62,8 +62,8 @@ contains
     call MPI_Type_commit(type)
   end function layer
 
-  ! Collective. x first, then y, then z, each with the halo that is already there: so the edges and
-  ! corners of the halo are right, too.
+  ! Collective. Exchanges along x, then y, then z, and includes the halo already filled: this fills
+  ! the halo's edges and corners, too.
   subroutine exchange(this, grid, q)
     type(exchange_type), intent(in) :: this
     type(grid_type), intent(in) :: grid
@@ -73,7 +73,7 @@ contains
     do d = 1, 3
       associate (own => this%layers(d), below => grid%below(d), above => grid%above(d))
         select case (this%kind)
-        case ('put') ! each rank writes its outermost layers straight into its neighbours' halo
+        case ('put') ! each rank writes its outermost layers directly into its neighbours' halo
           call MPI_Put(q, 1, own%low, below, 0_MPI_ADDRESS_KIND, 1, own%high_halo, this%window)
           call MPI_Put(q, 1, own%high, above, 0_MPI_ADDRESS_KIND, 1, own%low_halo, this%window)
           call MPI_Win_fence(0, this%window)
@@ -89,7 +89,7 @@ contains
     end do
   end subroutine exchange
 
-  ! All four messages are under way at the same time, and one call waits for them.
+  ! Posts all four messages, then waits for them in one call.
   subroutine exchange_at_once(own, below, above, ranks, q)
     type(layers_type), intent(in) :: own
     integer, intent(in) :: below, above

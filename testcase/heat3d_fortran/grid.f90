@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! grid.f90 - the points of the box, and the block of them that this rank works on. Points 1 to n
-! along each direction are computed; 0 and n + 1 lie on the walls.
+! grid.f90 - the points of the box, and this rank's block of them. Points 1 to n along each
+! direction are computed; 0 and n + 1 lie on the walls.
 module heat_grid
   use, intrinsic :: iso_fortran_env, only: real64
   use mpi_f08
@@ -10,8 +10,8 @@ module heat_grid
   private
   public :: grid_type, divide, position_of, holds
 
-  ! This rank's block. Arrays of it have one more layer on each side (the halo, 0 and n + 1): the
-  ! outermost layer of the neighbour there, or the wall.
+  ! This rank's block. Its arrays have one more layer on each side (the halo, 0 and n + 1): the
+  ! neighbour's outermost layer, or the wall.
   type grid_type
     integer :: points(3)           ! of the whole box, without walls
     integer :: n(3)                ! of this rank, without halo
@@ -23,7 +23,7 @@ module heat_grid
 
 contains
 
-  ! Divides the box among the ranks, all blocks alike.
+  ! Divides the box among the ranks into equal blocks.
   type(grid_type) function divide(input) result(grid)
     type(input_type), intent(in) :: input
     integer :: rank, direction, place(3)
@@ -39,7 +39,7 @@ contains
     end do
   end function divide
 
-  ! Where global point number `point` lies, in m.
+  ! The position of global point number `point`, in m.
   elemental real(real64) function position_of(grid, direction, point) result(x)
     type(grid_type), intent(in) :: grid
     integer, intent(in) :: direction, point

@@ -22,8 +22,8 @@ module heat_equation
 
 contains
 
-  ! The temperature at the start: internal_T between six walls, or with `verify` a sine wave along
-  ! each direction between walls of 0 K, of which the solution is known.
+  ! The initial temperature: internal_T between six walls. With `verify`, a sine wave along each
+  ! direction between walls of 0 K, which has a known solution.
   subroutine start(heat, input, grid)
     type(heat_type), intent(out) :: heat
     type(input_type), intent(in) :: input
@@ -53,8 +53,8 @@ contains
     end do
   end subroutine start
 
-  ! One time step of this rank's points; the halo must be up to date. Returns the largest change
-  ! of any of them, in K.
+  ! Computes one time step for this rank's points; the halo must be up to date. Returns the largest
+  ! change of any point, in K.
   real(real64) function advance(heat, grid) result(largest)
     type(heat_type), intent(inout) :: heat
     type(grid_type), intent(in) :: grid
@@ -81,8 +81,8 @@ contains
     end associate
   end function advance
 
-  ! A number that any change to any bit of any temperature changes. The sum over the ranks does not
-  ! depend on how the box is divided. Overflow is meant.
+  ! A number that changes with any bit of any temperature. Its sum over the ranks does not depend on
+  ! how the box is divided. It overflows on purpose.
   integer(int64) function checksum(heat, grid) result(total)
     type(heat_type), intent(in) :: heat
     type(grid_type), intent(in) :: grid
@@ -103,7 +103,7 @@ contains
     end do
   end function checksum
 
-  ! The largest distance to the known solution of the `verify` case after `time` seconds, in K.
+  ! The largest deviation from the known solution of the `verify` case after `time` seconds, in K.
   real(real64) function largest_error(heat, grid, time) result(largest)
     type(heat_type), intent(in) :: heat
     type(grid_type), intent(in) :: grid

@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! hot_spot.f90 - extra work that moves through the box, so that another rank is the slowest one
-! every few steps: a known answer for whoever looks at the measurement.
+! hot_spot.f90 - extra work that moves through the box and makes another rank the slowest one every
+! few steps: a known answer to check the measurement against.
 module heat_hot_spot
   use, intrinsic :: iso_fortran_env, only: real64
   use heat_grid, only: grid_type
@@ -11,8 +11,8 @@ module heat_hot_spot
 
 contains
 
-  ! The global numbers of the point where the spot is in step 1, 2, ..., n_steps: two turns of a
-  ! helix about the z axis, from bottom to top.
+  ! The global numbers of the hot spot's point in step 1, 2, ..., n_steps: two turns of a helix about
+  ! the z axis, from bottom to top.
   function hot_spot(grid, step, n_steps) result(point)
     type(grid_type), intent(in) :: grid
     integer, intent(in) :: step, n_steps
@@ -24,8 +24,8 @@ contains
                     * grid%points)
   end function hot_spot
 
-  ! Keeps this core busy for so many milliseconds of CPU time: so the work costs the same where more
-  ! ranks than cores take turns.
+  ! Keeps this core busy for this many milliseconds of CPU time, so it costs the same if several ranks
+  ! share a core.
   subroutine work_for(milliseconds)
     real(real64), intent(in) :: milliseconds
     real(real64) :: begin, now

@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! input.f90 - what the user asks for: an input file as that of heat3d, and options that win over it.
-! The defaults are the values of heat3d.input.
+! input.f90 - the user's input: a file like that of heat3d, and options that override it. The defaults
+! are the values of heat3d.input.
 module heat_input
   use, intrinsic :: iso_fortran_env, only: real64
   implicit none
@@ -22,7 +22,7 @@ module heat_input
     character(len=20) :: exchange = 'put'
     real(real64) :: hot_spot = 0 ! ms
     logical :: print_hot_spot = .false., verify = .false.
-    character(len=300) :: wrong = '' ! the first thing that is wrong with it, as a sentence
+    character(len=300) :: wrong = '' ! the first error, as a sentence
     integer, private :: multiple_minds = 3, base_minds(3) = 1, multiple_points = 9, base_points(3) = 1
   end type input_type
 
@@ -104,7 +104,7 @@ contains
     end do
   end subroutine read_options
 
-  ! Sets one key; where says for the message where it stands.
+  ! Sets one key. where: the place of the key, for messages.
   subroutine set(input, name, value, where)
     type(input_type), intent(inout) :: input
     character(len=*), intent(in) :: name, value, where
@@ -137,10 +137,10 @@ contains
       input%multiple_points = 1
       read (value, *, iostat=status) input%base_points
     case default
-      call refuse(input, where // ": there is no key '" // name // "'; see heat3d.input for the keys")
+      call refuse(input, where // ": unknown key '" // name // "'; see heat3d.input for the keys")
     end select
     if (status /= 0) call refuse(input, where // ': ' // name // " is '" // trim(adjustl(value)) // &
-                                 "', which it does not take; see heat3d.input")
+                                 "', which is not valid; see heat3d.input")
   contains
     ! 0 or 1; an option without a value means 1.
     subroutine read_logical(target)
@@ -185,10 +185,10 @@ contains
       call refuse(input, trim(text))
     end if
     if (all(input%exchange /= ['put     ', 'isend   ', 'sendrecv'])) &
-      call refuse(input, "there is no exchange '" // trim(input%exchange) // "'; use put, isend or sendrecv")
+      call refuse(input, "unknown exchange '" // trim(input%exchange) // "'; use put, isend or sendrecv")
   end subroutine check
 
-  ! Four digits, never more than the value itself.
+  ! Four digits, rounded down.
   real(real64) function rounded_down(value)
     real(real64), intent(in) :: value
     real(real64) :: scale

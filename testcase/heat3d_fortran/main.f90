@@ -1,9 +1,9 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! heat3d in Fortran - heat diffusion in a box, divided among MPI ranks, to the bit as heat3d in C++,
-! and the example of how a Fortran simulation is made visible to perfield. What there is to do for
-! that: describe the mesh once (show.f90), name the regions of interest, and say when a time step
-! ends. Nothing else in here knows perfield.
+! heat3d in Fortran - heat diffusion in a box, divided among MPI ranks; identical to heat3d in C++ to
+! the bit. It shows how to instrument a Fortran simulation for perfield: describe the mesh once
+! (show.f90), name the regions of interest, and say when a time step ends. No other code here knows
+! perfield.
 program heat3d_fortran
   use, intrinsic :: iso_fortran_env, only: error_unit, int64, real64
   use mpi_f08
@@ -51,7 +51,7 @@ contains
     halo_exchange = perfield_region_define('halo_exchange')
     convergence = perfield_region_define('convergence')
 
-    call perfield_initialize() ! the time loop starts: what came before belongs to no step
+    call perfield_initialize() ! the time loop starts: everything before is setup
     step = 0
     converged = .false.
     do while (step < input%max_num_time_steps .and. .not. converged)

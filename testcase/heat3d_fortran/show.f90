@@ -1,8 +1,8 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! show.f90 - tells perfield once what this rank's piece of the mesh looks like: a rectilinear grid.
-! A piece reaches up to the first point of the next one, and the outermost pieces to the walls: so
-! the pieces fill the box without gap or overlap.
+! show.f90 - describes this rank's piece of the mesh to perfield, once: a rectilinear grid. A piece
+! extends to the first point of the next one, and the outermost pieces to the walls, so the pieces
+! fill the box without gap or overlap.
 module heat_show
   use mpi_f08, only: MPI_PROC_NULL
   use perfield
@@ -14,7 +14,7 @@ module heat_show
 
 contains
 
-  ! perfield reads heat%q at the end of steps: it must stay where it is.
+  ! perfield reads heat%q when steps close, so it must stay in place.
   subroutine show_mesh(grid, heat)
     type(grid_type), intent(in) :: grid
     type(heat_type), intent(in), target :: heat
@@ -27,7 +27,7 @@ contains
                                    position_of(grid, 1, [(p, p=extent(1), extent(2))]), &
                                    position_of(grid, 2, [(p, p=extent(3), extent(4))]), &
                                    position_of(grid, 3, [(p, p=extent(5), extent(6))]))
-    ! One variable of q, without the layers that belong to neighbours; nothing is copied.
+    ! One variable of q, without the layers of neighbours; nothing is copied.
     associate (part => heat%q(:, low(1):high(1), low(2):high(2), low(3):high(3)))
       call perfield_field(0, 'temperature', perfield_points, part(temperature, :, :, :))
       call perfield_field(0, 'change', perfield_points, part(change, :, :, :))

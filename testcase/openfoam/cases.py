@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Three OpenFOAM tutorials, shortened and divided among four ranks, ready to be run.
+"""Prepares three OpenFOAM tutorials, shortened and divided among four ranks.
 
-The tutorials are those of Debian's package `openfoam-examples`; nothing of them is kept here.
+The tutorials come from Debian's package `openfoam-examples`; this folder has no copies of them.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ coeffs {{ n ({n} 1 1); delta 0.001; }}
 
 
 class OpenFoamMissingError(RuntimeError):
-    """OpenFOAM or its tutorials are not on this machine; the text says what to install."""
+    """OpenFOAM or its tutorials are not on this machine; the message says what to install."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A solver and the tutorial that it runs.
+    """A solver and its tutorial.
 
     changes : file of the case -> entries of that file -> their new values.
     """
@@ -68,7 +68,7 @@ CASES = {
 
 
 def environment() -> dict[str, str]:
-    """This process's environment with what Debian's OpenFOAM and four ranks on few cores need."""
+    """This process's environment plus what Debian's OpenFOAM and four ranks on few cores need."""
     needed = {
         "WM_PROJECT_DIR": "/usr/share/openfoam",
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
@@ -82,8 +82,8 @@ def environment() -> dict[str, str]:
 def tutorials() -> Path:
     """The folder of the tutorials.
 
-    Where Debian's package is not installed, or its documentation was left out (as containers do),
-    the package is fetched once and unpacked into build/.
+    Without Debian's package, or without its documentation (containers omit it), downloads the
+    package once and unpacks it into build/.
     Raises OpenFoamMissingError if that fails, too.
     """
     unpacked = REPOSITORY / "build" / "openfoam-examples"
@@ -97,7 +97,7 @@ def tutorials() -> Path:
         _run(["dpkg-deb", "--extract", package, unpacked], unpacked.parent)
     except (OSError, RuntimeError, StopIteration) as error:
         raise OpenFoamMissingError(
-            f"OpenFOAM's tutorials are neither in /{PACKAGED} nor can they be fetched ({error}); "
+            f"OpenFOAM's tutorials are not in /{PACKAGED} and cannot be downloaded ({error}); "
             "install Debian's package openfoam-examples."
         ) from error
     return unpacked / PACKAGED
@@ -106,7 +106,7 @@ def tutorials() -> Path:
 def prepare(case: Case, folder: Path) -> None:
     """Makes `folder` a fresh copy of the case, meshed and divided among the ranks.
 
-    Whatever `folder` held before is deleted.
+    Deletes what `folder` held before.
     Raises OpenFoamMissingError, or RuntimeError if a tool of OpenFOAM fails.
     """
     if not shutil.which(case.solver):
@@ -123,10 +123,10 @@ def prepare(case: Case, folder: Path) -> None:
 
 
 def set_entry(file: Path, key: str, value: str) -> None:
-    """Sets an entry of one of OpenFOAM's dictionaries. Raises RuntimeError if it has no such entry."""
+    """Sets an entry of an OpenFOAM dictionary. Raises RuntimeError if the entry does not exist."""
     text, n = re.subn(rf"(?m)^(\s*{key}\s+)[^;]*;", rf"\g<1>{value};", file.read_text())
     if n == 0:
-        raise RuntimeError(f"{file} has no entry {key}, which was to become {value}.")
+        raise RuntimeError(f"{file} has no entry {key} to set to {value}.")
     file.write_text(text)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs unmodified OpenFOAM solvers under perfield and makes pictures of them.
+"""Runs unmodified OpenFOAM solvers under perfield and renders pictures of them.
 
-`python run_demo.py FOLDER [SOLVER ...]`: icoFoam, interFoam and reactingFoam unless named. Each
-gets a folder of its own in FOLDER, made anew by every call.
+`python run_demo.py FOLDER [SOLVER ...]`: by default icoFoam, interFoam and reactingFoam. Each gets
+a folder in FOLDER, which every call makes anew.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cases import CASES, N_RANKS, environment, prepare
 
-# The one that belongs to this Python, if there is one.
+# The perfield of this Python, if it has one.
 PERFIELD = shutil.which("perfield", path=Path(sys.executable).parent) or "perfield"
 
 
@@ -36,7 +36,7 @@ def run_measured(solver: str, folder: Path) -> None:
             text=True,
         )
     told = [line for line in result.stderr.splitlines() if not line.startswith("look ")]
-    print("\n".join(told), flush=True)  # how to look is told by render, from the folder that it is called in
+    print("\n".join(told), flush=True)  # render prints how to look, relative to its folder
     if result.returncode == 0:
         result = subprocess.run([PERFIELD, *render[1:]], env=environment())
     if result.returncode != 0:
@@ -46,13 +46,15 @@ def run_measured(solver: str, folder: Path) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument(
-        "folder", type=Path, help="where the cases go; perfield-run/ in each is the measurement"
+        "folder", type=Path, help="folder for the cases; perfield-run/ in each is the measurement"
     )
-    parser.add_argument("solvers", nargs="*", metavar="solver", help=f"of {', '.join(CASES)}; default: all")
+    parser.add_argument(
+        "solvers", nargs="*", metavar="solver", help=f"one of {', '.join(CASES)}; default: all"
+    )
     arguments = parser.parse_args()
     unknown = [solver for solver in arguments.solvers if solver not in CASES]
     if unknown:
-        parser.error(f"there is no case for {', '.join(unknown)}; there are {', '.join(CASES)}")
+        parser.error(f"no case for {', '.join(unknown)}; choose from {', '.join(CASES)}")
     try:
         for solver in arguments.solvers or CASES:
             run_measured(solver, arguments.folder / solver)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the two patterns send, put and write in one step, from the number of ranks and the size alone."""
+"""What the two patterns send, put and write in one step, computed from the number of ranks and the size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Step:
     """One step of all ranks.
 
     messages : (rank, peer, call) -> messages. bytes : the same keys -> bytes. calls : (rank, call) -> calls
-    of collective and file operations. written : rank -> bytes to the file, where the step writes. total : the
+    of collective and file operations. written : rank -> bytes to the file, in steps that write. total : the
     number that the program prints at its end.
     """
 
@@ -27,7 +27,7 @@ class Step:
     total: int = 0
 
     def send(self, rank: int, peer: int, call: str, numbers: int, times: int = 1) -> None:
-        """Counts messages of so many doubles, each filled with its sender's rank."""
+        """Counts messages of this many doubles, each filled with its sender's rank."""
         self.messages[rank, peer, call] += times
         self.bytes[rank, peer, call] += times * numbers * DOUBLE
         self.total += times * rank
@@ -35,7 +35,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Level:
-    """A level of the multigrid: world ranks that hold it, as a box (z fastest), and points of a rank."""
+    """A level of the multigrid: its world ranks as a box (z fastest), and the points of a rank."""
 
     ranks: tuple[int, ...]
     dims: tuple[int, int, int]
@@ -61,7 +61,7 @@ def multigrid_levels(n_ranks: int, size: int) -> list[Level]:
 
 
 def multigrid(n_ranks: int, size: int) -> Step:
-    """One V-cycle, and its norm."""
+    """One V-cycle and its norm."""
     step, levels = Step(), multigrid_levels(n_ranks, size)
     for number, level in enumerate(levels):
         visits = 1 if number == len(levels) - 1 else 2  # down and up again; the coarsest one once
@@ -74,7 +74,7 @@ def multigrid(n_ranks: int, size: int) -> Step:
                     peer = level.ranks[places.index(tuple(neighbour))]
                     face = prod(level.block) // level.block[d]
                     step.send(rank, peer, "send", face, visits)
-        if number > 1:  # the ranks that leave hand over their half of the block, and get it back
+        if number > 1:  # leaving ranks hand over their half of the block and get it back
             before = levels[number - 1].ranks
             for stays, leaves in zip(before[::2], before[1::2]):
                 step.send(leaves, stays, "send", prod(level.block) // 2)

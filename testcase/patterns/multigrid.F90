@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! multigrid.F90 - multigrid.c in Fortran, through `use mpi`, or through mpif.h with -DMPIF_H. With
-! -DPROCEDURES_AS_REGIONS each procedure of a cycle is a region, as a compiler makes them one.
+! multigrid.F90 - multigrid.c in Fortran, with `use mpi`, or with mpif.h and -DMPIF_H. With
+! -DPROCEDURES_AS_REGIONS each procedure of a cycle is a region, as with a compiler's hooks.
 #ifdef WITHOUT_PERFIELD
 #define MEASURED !
 #else
@@ -29,7 +29,7 @@ module multigrid_levels
 
   ! A level, divided among the ranks that hold it.
   type level_type
-    integer :: ranks    ! as a periodic box; MPI_COMM_NULL where this rank is none of them
+    integer :: ranks    ! as a periodic box; MPI_COMM_NULL if this rank is not in it
     integer :: dims(3)  ! ranks along x, y, z
     integer :: block(3) ! points of a rank along x, y, z
   end type level_type
@@ -60,7 +60,7 @@ contains
     end do
   end subroutine make_levels
 
-  ! Leaves every second rank: half as many along the last direction that has several.
+  ! Keeps every second rank: half as many along the last direction that has several.
   subroutine halve(ranks, dims)
     integer, intent(inout) :: ranks, dims(3)
     integer :: half, rank, d
@@ -80,7 +80,7 @@ contains
     LEAVE('v_cycle')
   end subroutine v_cycle
 
-  ! From level l down to the coarsest one and back.
+  ! From level l down to the coarsest one and back up.
   recursive subroutine cycle_from(l)
     integer, intent(in) :: l
     ENTER('cycle_from')

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// multigrid.c - the messages of a multigrid solver without its numerics: a periodic cube, nested
-// levels with half the points along each direction, each level from the third on held by every
-// second rank of the level before, and a norm over all ranks per cycle. A message holds nothing
-// but its sender's rank; the norm adds up what arrived.
+// multigrid.c - the messages of a multigrid solver without its numerics: a periodic cube and nested
+// levels with half the points along each direction. From the third level on, every second rank of
+// the level before holds a level. Each cycle computes a norm over all ranks. A message contains
+// only its sender's rank; the norm adds up what arrives.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ enum { max_levels = 30 };
 
 // A level, divided among the ranks that hold it.
 struct level {
-  MPI_Comm ranks;  // as a periodic box; MPI_COMM_NULL where this rank is none of them
+  MPI_Comm ranks;  // as a periodic box; MPI_COMM_NULL if this rank is not in it
   int dims[3];     // ranks along x, y, z
   int block[3];    // points of a rank along x, y, z
 };
@@ -73,7 +73,7 @@ static void cycle_on_half_the_ranks(int l) {
   }
 }
 
-// From level l down to the coarsest one and back.
+// From level l down to the coarsest one and back up.
 static void cycle(int l) {
   exchange(&levels[l]);
   if (l + 1 == n_levels) return;
@@ -84,7 +84,7 @@ static void cycle(int l) {
   exchange(&levels[l]);
 }
 
-// Of this box, every second rank: half as many along the last direction that has several.
+// Every second rank of this box: half as many along the last direction that has several.
 static MPI_Comm half_of(MPI_Comm ranks, int dims[3]) {
   const int periodic[3] = {1, 1, 1};
   int d = 2, rank;

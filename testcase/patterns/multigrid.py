@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""multigrid.c in Python, through mpi4py: `python multigrid.py STEPS SIZE [--without-perfield]`."""
+"""multigrid.c in Python, with mpi4py: `python multigrid.py STEPS SIZE [--without-perfield]`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mpi4py import MPI
 
 @dataclass
 class Level:
-    """A level, divided among the ranks that hold it (MPI.COMM_NULL where this rank is none of them)."""
+    """A level, divided among the ranks that hold it (MPI.COMM_NULL if this rank does not)."""
 
     ranks: MPI.Cartcomm
     dims: list[int]  # ranks along x, y, z
@@ -26,7 +26,7 @@ class Level:
 
 
 def make_levels(size: int) -> list[Level]:
-    """The levels, finest first, as long as a rank has a point along each direction."""
+    """The levels, finest first, while a rank has a point along each direction."""
     dims = MPI.Compute_dims(MPI.COMM_WORLD.size, 3)
     ranks = MPI.COMM_WORLD.Create_cart(dims, periods=[True] * 3)
     levels: list[Level] = []
@@ -52,7 +52,7 @@ def half_of(ranks: MPI.Cartcomm, dims: list[int]) -> tuple[MPI.Cartcomm, list[in
 
 
 class Multigrid:
-    """The V-cycle. norm : what arrived in this step."""
+    """The V-cycle. norm : the sum of what arrived in this step."""
 
     def __init__(self, size: int) -> None:
         self.levels = make_levels(size)
@@ -64,7 +64,7 @@ class Multigrid:
         self.norm += self.incoming[:n].sum() / n
 
     def cycle(self, number: int = 0) -> None:
-        """From this level down to the coarsest one and back."""
+        """From this level down to the coarsest one and back up."""
         level, following = self.levels[number], self.levels[number + 1 : number + 2]
         self.exchange(level)
         if not following:
@@ -103,7 +103,7 @@ class Multigrid:
 
 
 def main() -> None:
-    """Reads the command line, goes through the cycles and prints the last norm."""
+    """Reads the command line, runs the cycles and prints the last norm."""
     steps, size = int(sys.argv[1]), int(sys.argv[2])
     measured = "--without-perfield" not in sys.argv
     solver, region = Multigrid(size), contextlib.nullcontext()

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! multigrid_f08.F90 - multigrid.c in Fortran, through `use mpi_f08`.
+! multigrid_f08.F90 - multigrid.c in Fortran, with `use mpi_f08`.
 #ifdef WITHOUT_PERFIELD
 #define MEASURED !
 #else
@@ -13,7 +13,7 @@ module multigrid_levels
 
   ! A level, divided among the ranks that hold it.
   type level_type
-    type(MPI_Comm) :: ranks ! as a periodic box; MPI_COMM_NULL where this rank is none of them
+    type(MPI_Comm) :: ranks ! as a periodic box; MPI_COMM_NULL if this rank is not in it
     integer :: dims(3)      ! ranks along x, y, z
     integer :: block(3)     ! points of a rank along x, y, z
   end type level_type
@@ -45,7 +45,7 @@ contains
     end do
   end subroutine make_levels
 
-  ! Leaves every second rank: half as many along the last direction that has several.
+  ! Keeps every second rank: half as many along the last direction that has several.
   subroutine halve(ranks, dims)
     type(MPI_Comm), intent(inout) :: ranks
     integer, intent(inout) :: dims(3)
@@ -60,7 +60,7 @@ contains
     if (half /= MPI_COMM_NULL) call MPI_Cart_create(half, 3, dims, periodic, .false., ranks)
   end subroutine halve
 
-  ! From level l down to the coarsest one and back.
+  ! From level l down to the coarsest one and back up.
   recursive subroutine cycle_from(l)
     integer, intent(in) :: l
     call exchange(levels(l))

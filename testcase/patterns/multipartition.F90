@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! multipartition.F90 - multipartition.c in Fortran, through `use mpi`, or through mpif.h with -DMPIF_H.
+! multipartition.F90 - multipartition.c in Fortran, with `use mpi`, or with mpif.h and -DMPIF_H.
 #ifdef WITHOUT_PERFIELD
 #define MEASURED !
 #else
@@ -44,7 +44,7 @@ contains
     received = received + sum(numbers) / size(numbers)
   end subroutine take
 
-  ! The faces of all cells, two points deep, to all six partners at once.
+  ! Sends the faces of all cells, two points deep, to all six partners at once.
   subroutine copy_faces()
     integer :: n, d, i, requests(12)
     n = (q - 1) * side**2 * 2 * variables
@@ -65,7 +65,7 @@ contains
     end do
   end subroutine copy_faces
 
-  ! One cell per stage: what the next stage needs goes on to one partner and comes from the other.
+  ! One cell per stage: sends what the next stage needs to one partner, and receives it from the other.
   subroutine sweep(from, to, numbers, tag)
     integer, intent(in) :: from, to, numbers, tag
     integer :: n, stage, request
@@ -87,8 +87,7 @@ contains
     end do
   end subroutine step_once
 
-  ! Each rank's cells lie together in the file, behind those of the ranks before and of the times
-  ! before.
+  ! Each rank's cells are contiguous in the file, after those of lower ranks and of earlier times.
   subroutine write_cells(file, time, rank)
     integer, intent(in) :: file, time, rank
     integer(MPI_OFFSET_KIND) :: part

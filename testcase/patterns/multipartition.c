@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // multipartition.c - the messages of a solver on a multi-partitioned cube, without its numerics:
-// q * q ranks each own q cells along a diagonal, so that every rank has work at every stage of a
-// sweep along x, y or z. Partners are the next rank along x, along y, and for z the one across.
-// Forward sweeps carry 5 x 5 blocks and right-hand sides, backward sweeps solutions alone. Now and
-// then all ranks write their cells into one file. A message holds nothing but its sender's rank.
+// q * q ranks each own q cells along a diagonal, so every rank has work at every stage of a sweep
+// along x, y or z. Partners are the next rank along x, along y, and for z the diagonal one. Forward
+// sweeps carry 5 x 5 blocks and right-hand sides, backward sweeps only solutions. At intervals all
+// ranks write their cells into one file. A message contains only its sender's rank.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static void take(const double* numbers, int n) {
   sum += all / n;
 }
 
-// The faces of all cells, two points deep, to all six partners at once.
+// Sends the faces of all cells, two points deep, to all six partners at once.
 static void copy_faces(void) {
   const int n = (q - 1) * side * side * 2 * variables;
   MPI_Request requests[12];
@@ -54,7 +54,8 @@ static void copy_faces(void) {
   for (int i = 0; i < 6; i++) take(incoming + i * n, n);
 }
 
-// One cell per stage: what the next stage needs goes on to one partner and comes from the other.
+// One cell per stage: sends what the next stage needs to one partner, and receives it from the
+// other.
 static void sweep(int from, int to, int numbers, int tag) {
   const int n = side * side * numbers;
   for (int stage = 1; stage < q; stage++) {
@@ -74,8 +75,7 @@ static void step_once(void) {
   }
 }
 
-// Each rank's cells lie together in the file, behind those of the ranks before and of the times
-// before.
+// Each rank's cells are contiguous in the file, after those of lower ranks and of earlier times.
 static void write_cells(MPI_File file, int time, int rank) {
   const int n = q * side * side * side * variables;
   const MPI_Offset part = (MPI_Offset)time * q * q + rank;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""multipartition.c in Python, through mpi4py: `python multipartition.py STEPS SIZE WRITE_EVERY
+"""multipartition.c in Python, with mpi4py: `python multipartition.py STEPS SIZE WRITE_EVERY
 [--without-perfield]`."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ VARIABLES, FORWARD, BACKWARD = 5, 5 * 5 + 5, 5
 
 
 class Sweeps:
-    """q * q ranks with cells of side**3 points. received : what arrived in this step."""
+    """q * q ranks with cells of side**3 points. received : the sum of what arrived in this step."""
 
     def __init__(self, size: int) -> None:
         self.rank, self.q = MPI.COMM_WORLD.rank, isqrt(MPI.COMM_WORLD.size)
@@ -46,7 +46,7 @@ class Sweeps:
             self.sweep(self.above[d], self.below[d], BACKWARD, 9 + d)
 
     def copy_faces(self) -> None:
-        """The faces of all cells, two points deep, to all six partners at once."""
+        """Sends the faces of all cells, two points deep, to all six partners at once."""
         world, n = MPI.COMM_WORLD, (self.q - 1) * self.side**2 * 2 * VARIABLES
         parts, face = self.incoming[: 6 * n].reshape(6, n), self.outgoing[:n]
         requests = []
@@ -61,7 +61,7 @@ class Sweeps:
             self.take(part)
 
     def sweep(self, source: int, target: int, numbers: int, tag: int) -> None:
-        """One cell per stage: what the next stage needs goes on to one partner and comes from the other."""
+        """One cell per stage: sends what the next stage needs to one partner, receives from the other."""
         n = self.side**2 * numbers
         for _ in range(self.q - 1):
             request = MPI.COMM_WORLD.Isend(self.outgoing[:n], target, tag)
@@ -70,13 +70,13 @@ class Sweeps:
             self.take(self.incoming[:n])
 
     def write_cells(self, file: MPI.File, time: int) -> None:
-        """Each rank's cells together, behind those of the ranks before and of the times before."""
+        """Writes each rank's cells contiguously, after those of lower ranks and of earlier times."""
         part = self.outgoing[: self.q * self.side**3 * VARIABLES]
         file.Write_at_all((time * self.q**2 + self.rank) * part.nbytes, part)
 
 
 def main() -> None:
-    """Reads the command line, goes through the steps and prints the sum of the last one."""
+    """Reads the command line, runs the steps and prints the sum of the last one."""
     steps, size, write_every = (int(word) for word in sys.argv[1:4])
     measured = "--without-perfield" not in sys.argv
     solver, region = Sweeps(size), contextlib.nullcontext()

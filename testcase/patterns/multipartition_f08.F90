@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! multipartition_f08.F90 - multipartition.c in Fortran, through `use mpi_f08`.
+! multipartition_f08.F90 - multipartition.c in Fortran, with `use mpi_f08`.
 #ifdef WITHOUT_PERFIELD
 #define MEASURED !
 #else
@@ -38,7 +38,7 @@ contains
     received = received + sum(numbers) / size(numbers)
   end subroutine take
 
-  ! The faces of all cells, two points deep, to all six partners at once.
+  ! Sends the faces of all cells, two points deep, to all six partners at once.
   subroutine copy_faces()
     integer :: n, d, i
     type(MPI_Request) :: requests(12)
@@ -59,7 +59,7 @@ contains
     end do
   end subroutine copy_faces
 
-  ! One cell per stage: what the next stage needs goes on to one partner and comes from the other.
+  ! One cell per stage: sends what the next stage needs to one partner, and receives it from the other.
   subroutine sweep(from, to, numbers, tag)
     integer, intent(in) :: from, to, numbers, tag
     integer :: n, stage
@@ -82,8 +82,7 @@ contains
     end do
   end subroutine step_once
 
-  ! Each rank's cells lie together in the file, behind those of the ranks before and of the times
-  ! before.
+  ! Each rank's cells are contiguous in the file, after those of lower ranks and of earlier times.
   subroutine write_cells(file, time, rank)
     type(MPI_File), intent(in) :: file
     integer, intent(in) :: time, rank

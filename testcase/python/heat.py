@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Heat diffusion on a plate with NumPy and mpi4py, seen by perfield.
+"""Heat diffusion on a plate with NumPy and mpi4py, measured by perfield.
 
 mpirun -n 4 perfield-exec python heat.py --steps 50
 perfield render perfield-run --images
 
-Each rank owns a strip of the plate. One strip has an oven below it, which is not free: its rank also
-computes the oven's temperature, so it is the slow one that both pictures must show.
+Each rank owns a strip of the plate. One strip has an oven below it. Its rank also computes the oven's
+temperature, which takes time, so both pictures must show that rank as the slow one.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ class Plate:
         last = length * (world.rank + 1) // world.size
         self.u = np.zeros((last - first + 2, width))
         self.has_oven = world.rank == world.size // 2
-        # Strips share a line of points, so that no gap is drawn between two pieces.
+        # Strips share a line of points, so that pictures have no gap between two pieces.
         shown = min(last, length - 1)
         perfield.mesh_image((first, shown, 0, width - 1), spacing=(1 / length, 1 / length))
         perfield.field("temperature", self.u[1 : shown - first + 2])
 
     @perfield.region
     def exchange(self) -> None:
-        """Gives the outermost own rows to the neighbours, and takes theirs."""
+        """Sends the outermost own rows to the neighbours, and receives theirs."""
         u, world = self.u, self.world
         world.Sendrecv(u[-2], dest=self.above, recvbuf=u[0], source=self.below)
         world.Sendrecv(u[1], dest=self.below, recvbuf=u[-1], source=self.above)
 
     @perfield.region("diffusion")
     def diffuse(self) -> None:
-        """One explicit step; the rim of the plate stays cold."""
+        """One explicit step; the edge of the plate stays cold."""
         u = self.u
         change = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * u[1:-1, 1:-1]
         u[1:-1, 1:-1] += DIFFUSIVITY * change
@@ -60,7 +60,7 @@ class Plate:
 
 
 def main() -> None:
-    """Runs the case, and prints the mean temperature."""
+    """Runs the case and prints the mean temperature."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--steps", type=int, default=50, help="time steps")
     parser.add_argument("--length", type=int, default=64, help="points along the ranks")

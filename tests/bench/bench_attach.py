@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ten constant fields on a million points take in memory, by each way in which VTK may hold them."""
+"""Memory of ten constant fields on a million points, for each way to hold them in VTK."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ WAYS = {
 
 
 def own_kilobytes() -> int:
-    """Memory of this process alone, with the kernel's tables that describe it."""
+    """Memory that only this process uses, including its page tables, in kB."""
     rows = Path("/proc/self/smaps_rollup").read_text() + Path("/proc/self/status").read_text()
     fields = dict(row.split(":", 1) for row in rows.splitlines() if ":" in row)
     return sum(int(fields[name].split()[0]) for name in ("Pss_Anon", "Pss_Shmem", "VmPTE"))
 
 
 def numbers(way: str, value: float, n: int) -> np.ndarray:
-    """One field's numbers, held in that way."""
+    """One field's values, held in the given way."""
     if way == "attach":
         return np.frombuffer(_bridge.Constant(value, n))
     return np.full(1 if way == "field" else n, value, dtype=np.float32 if way == "single" else np.float64)
 
 
 def attach(way: str, side: int) -> vtkImageData:
-    """A grid of side**3 points with ten fields, each read once by VTK."""
+    """A grid of side**3 points with ten fields; VTK reads each once."""
     grid = vtkImageData()
     grid.SetDimensions(side, side, side)
     for number in range(FIELDS):
@@ -51,9 +51,11 @@ def attach(way: str, side: int) -> vtkImageData:
 
 
 def share(way: str) -> float:
-    """Per cent of ten arrays of doubles that the ten fields take, in this process, in which nobody else may
-    have allocated before."""
-    warm = attach(way, 20)  # what is loaded at first use belongs to none
+    """Memory of the ten fields, in per cent of ten arrays of doubles.
+
+    Run it first in a fresh process: earlier allocations would falsify it.
+    """
+    warm = attach(way, 20)  # loads modules, whose memory must not count
     before = own_kilobytes()
     grid = attach(way, 100)
     taken = own_kilobytes() - before
@@ -62,13 +64,13 @@ def share(way: str) -> float:
 
 
 def measured(way: str) -> float:
-    """The same in a process of its own."""
+    """The same, measured in a separate process."""
     command = [sys.executable, __file__, way]
     return float(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
 def main() -> None:
-    """Prints the share of each way; of one way only, as a number, if it is named."""
+    """Prints the share of each way; with a way as argument, prints its share as a number."""
     if len(sys.argv) > 1:
         print(share(sys.argv[1]))
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What pictures inside the program cost in each rank, beside the same program measured without them."""
+"""Cost of pictures inside the program per rank, compared with the same program without pictures."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ FIGURES = (
 
 
 def numbers(program: Path, **changes: str) -> list[list[float]]:
-    """The program's figures on two ranks, one list for each repetition."""
+    """The program's figures on two ranks, one list per repetition."""
     texts = [programs.run(2, program, measured=True, **changes) for _ in range(REPEATS)]
     return [[float(word) for word in text.split()] for text in texts]
 
 
 def main() -> None:
-    """Prints all figures: what is added to the program without pictures."""
+    """Prints all figures: what pictures add to the program."""
     with tempfile.TemporaryDirectory() as name:
         program = programs.build("in_process.c", Path(name))
         without = [sorted(column)[REPEATS // 2] for column in zip(*numbers(program))]

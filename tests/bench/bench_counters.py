@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a region costs with counters of the kernel: with none, with one and with four."""
+"""Cost of a region with no counter, one and four."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from report import figure
 
 import perfield
 
-EVENT_NS = 25  # beside two reads of the clock, with no counter
-CHOICES = {  # of the kernel, where each pair makes two calls of the system; of the processor, which need none
+EVENT_NS = 25  # on top of two clock reads, without counters
+CHOICES = {  # the kernel's counters need two system calls per pair, the processor's none
     "the kernel": ("page_faults", "page_faults,minor_faults,major_faults,task_clock"),
     "the processor": ("instructions", "instructions,cycles,cache_references,cache_misses"),
 }
@@ -27,7 +27,7 @@ def main() -> None:
         program = programs.build("events.c", folder)
 
         def pairs(counters: str) -> list[float] | None:
-            """Nanoseconds of each repetition; None where this machine has not all these counters."""
+            """Nanoseconds per pair in each repetition; None if this machine lacks one of the counters."""
             here = folder / (counters or "none")
             here.mkdir()
             printed = programs.run(1, program, "regions", measured=True, cwd=here, PERFIELD_COUNTERS=counters)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What one event costs inside the measured program: regions, MPI calls, closing a step, memory."""
+"""Cost of one event inside the measured program: regions, MPI calls, closing a step, memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import programs
 from report import figure
 
-EVENT_NS = 25  # beside two reads of the clock
+EVENT_NS = 25  # on top of two clock reads
 CALL_NS = 30
 STEP_US = 8
 MEMORY_BYTES = 2e6

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a counted MPI call costs in a Fortran program, through mpif.h and through mpi_f08."""
+"""Cost of a counted MPI call in a Fortran program, through mpif.h and mpi_f08."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import programs
 from report import figure
 
-CALL_NS = 30  # beside two reads of the clock
+CALL_NS = 30  # on top of two clock reads
 MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}
 BINDINGS = {"mpif.h": "-DMPIFH", "mpi_f08": "-DUSE_F08"}
 

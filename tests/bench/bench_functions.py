@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a function costs that was compiled with -finstrument-functions and is no region."""
+"""Cost of a function that is compiled with -finstrument-functions but is not a region."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import programs
 from report import figure
 
-HOOK_NS = 5  # above the empty hooks of the C library
+HOOK_NS = 5  # on top of the C library's empty hooks
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE / "programs/functions.c"
 MANY = HERE.parent / "bridge/sources/programs/many_functions.c"
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def many_functions(program: Path) -> None:
-    """Hooks of the 90,000 functions of a program that are not chosen, one after the other: out of cache."""
+    """Measures hooks of 90,000 functions that are not regions, one after another, out of cache."""
     subprocess.run(["gcc", "-O2", MANY, "-o", program], check=True)
 
     def hooks(measured: bool) -> list[float]:

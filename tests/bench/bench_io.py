@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a call for a file costs beside the bare one: through descriptors, through the buffer of a stream."""
+"""What perfield adds to a file call, through descriptors and through a stream's buffer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import programs
 from report import figure
 
-CALL_NS = 30  # beside two reads of the clock
+CALL_NS = 30  # on top of two clock reads
 CALLS = {
     "write": "pwrite of 64 bytes",
     "read": "pread of 64 bytes",

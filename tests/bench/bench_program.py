@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What perfield adds to a whole program: the heat case and OpenFOAM's icoFoam.
 
-Computed from the number of events, the measured cost of each, and perfield's own time; cross-checked
-by alternating pairs of runs and, on one rank, by counting instructions.
+The overhead is computed from the number of events, the measured cost of each, and perfield's own time.
+Alternating pairs of runs check it, and on one rank a count of instructions.
 """
 
 from __future__ import annotations
@@ -44,11 +44,10 @@ def event_ns(folder: Path) -> tuple[float, float]:
 
 
 def own_seconds(run: Path, region_ns: float, call_ns: float) -> tuple[float, float, float]:
-    """What perfield took in a run's steps, all ranks together: its CPU time, the program's, both in s,
-    and the number of messages sent.
+    """perfield's CPU time and the program's, both in s, and the number of messages sent, over all ranks.
 
-    Of closings the median is taken, of those that stored fields and of the others: a closing during which
-    the rank lost its core says nothing of perfield.
+    Closings count by their median, separately for those that stored fields: a closing during which the rank
+    lost its core tells nothing about perfield.
     """
     own = cpu = messages = 0.0
     for stream in (run / "stream").glob("*.pf"):
@@ -58,18 +57,18 @@ def own_seconds(run: Path, region_ns: float, call_ns: float) -> tuple[float, flo
         chosen = places[(places["type"] == STEP_TYPE) & (places["kind"] == 0)]
         read = _bridge.read_steps(str(stream), chosen["offset"].astype(np.uint64))
         fixed = read["steps"]
-        # What a closing cost stands in the entry of the step after.
+        # The next step's entry holds the cost of a closing.
         storing = np.isin(chosen["index"], stored_fields(run) + 1)
         for closings in (fixed["perfield_ns"][storing], fixed["perfield_ns"][~storing]):
             own += float(np.median(closings)) * len(closings) if len(closings) else 0.0
         own += read["regions"]["count"].sum() * region_ns + read["calls"]["count"].sum() * call_ns
         cpu += float(fixed["cpu_user_ns"].sum() + fixed["cpu_system_ns"].sum())
-        messages += float(read["messages"]["count"].sum()) / 2  # each once out, once in
+        messages += float(read["messages"]["count"].sum()) / 2  # each is counted once sent and once received
     return own / 1e9, cpu / 1e9, messages
 
 
 def stored_fields(run: Path) -> np.ndarray:
-    """Numbers of the steps with which the heat case's field was stored."""
+    """Numbers of the steps that stored the heat case's field."""
     numbers = [np.zeros(0, np.uint64)]
     for file in (run / "mesh").glob("*.pf"):
         index = _bridge.StreamIndex(str(file))
@@ -79,7 +78,7 @@ def stored_fields(run: Path) -> np.ndarray:
 
 
 def cpu_seconds(n: int, *argv: object, measured: bool, folder: Path) -> float:
-    """CPU time of a run and of all its ranks, s."""
+    """CPU time of a run including all its ranks, s."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     programs.run(n, *argv, measured=measured, cwd=folder)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -87,7 +86,7 @@ def cpu_seconds(n: int, *argv: object, measured: bool, folder: Path) -> float:
 
 
 def instructions(steps: int, measured: bool, folder: Path) -> int:
-    """Instructions that the heat case executes on one rank, as valgrind counts them."""
+    """Instructions that the heat case executes on one rank, counted by valgrind."""
     grid = ["--minds", 1, 1, 1, "--points", 20, 40, 25, "--exchange", "isend", "--print-log", 0]
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--trace-children=yes"]
     command += ["perfield-exec"] if measured else []
@@ -99,14 +98,14 @@ def instructions(steps: int, measured: bool, folder: Path) -> int:
         text=True,
         check=True,
     )
-    # Open MPI's daemon and lstopo are followed, too: count the processes that became the heat case.
+    # valgrind also follows Open MPI's daemon and lstopo: count only processes that became the heat case.
     commands = dict(re.findall(r"==(\d+)== Command: (.*)", result.stderr))
     counts = re.findall(r"==(\d+)== Collected : (\d+)", result.stderr)
     return sum(int(count) for process, count in counts if str(HEAT) in commands[process])
 
 
 def cavity(folder: Path) -> None:
-    """icoFoam's cavity in `folder`, 100 x 100 cells on two ranks."""
+    """Prepares icoFoam's cavity in `folder`, 100 x 100 cells on two ranks."""
     sys.path.insert(0, str(REPOSITORY / "testcase/openfoam"))
     import cases
 
@@ -121,7 +120,7 @@ def cavity(folder: Path) -> None:
 
 
 def newest_run(folder: Path) -> Path:
-    """The run directory that was made last in `folder`."""
+    """The newest run directory in `folder`."""
     return max(folder.glob("perfield-run*"), key=lambda path: path.stat().st_mtime_ns)
 
 
@@ -143,7 +142,7 @@ def main() -> None:
         figure("heat3d, as fast as it goes, computed", full, "% CPU", target=None)
         figure("heat3d, as fast as it goes, 20 alternating pairs", pairs, "% CPU", target=None)
         if shutil.which("valgrind"):
-            # The difference of two lengths, so that start and end drop out.
+            # Subtracting two run lengths removes start and end.
             counted = [
                 instructions(300, measured, folder) - instructions(100, measured, folder)
                 for measured in (False, True)

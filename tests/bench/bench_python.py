@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What one event costs in a measured Python program: regions, functions selected by name, mpi4py's calls."""
+"""Cost of one event in a measured Python program: regions, functions selected by name, mpi4py's calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import programs
 from report import figure
 
-EVENT_NS = 25  # beside two reads of the clock
+EVENT_NS = 25  # on top of two clock reads
 CALL_NS = 30
 REPEATS = 15
 PROGRAM = """

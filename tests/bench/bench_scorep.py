@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a region costs through Score-P's plugin: in a stand-in for Score-P, and in Score-P itself."""
+"""Cost of a region through Score-P's plugin: in a stand-in for Score-P, and in Score-P itself."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from report import figure
 
 import perfield
 
-PAIR_NS = 40  # on top of what Score-P itself costs
-LEFT_OUT_NS = 5  # a callback in a step that is not measured, above an empty one
+PAIR_NS = 40  # on top of Score-P's own cost
+LEFT_OUT_NS = 5  # a callback in a step that is not measured, on top of an empty one
 TIMES, PAIRS = 15, 200_000  # as in programs/pairs.c
-REAL_RUNS = 5  # with and without the plugin in turn
+REAL_RUNS = 5  # alternating with and without the plugin
 FOLDER = Path(__file__).resolve().parent
 HOST = FOLDER.parent / "bridge/sources/scorep_host/host.c"
 LIBRARIES = os.fspath(Path(perfield.__file__).parent / "lib")
 
 CHOSEN, OTHER = 16, 24
-STEPS = "enter 8\nexit 8\n" * 2  # the first two, so that a third one is open
+STEPS = "enter 8\nexit 8\n" * 2  # closes two steps; the third is open
 REGIONS = f"region 8 time_step\nregion {CHOSEN} chosen\nregion {OTHER} other\n"
 
 
 def in_host(host: Path, folder: Path, handle: int, before: str = "", **configuration: str) -> list[float]:
-    """Nanoseconds per pair of the region with that handle. Their stamps come with them.
+    """Nanoseconds per pair of the region with this handle; the events carry their time stamps.
 
-    before : a line for the host.
+    before : a line for the host to run first.
     """
     repeated = f"{before}\n" + f"repeat {PAIRS} {handle}\n" * TIMES
     with tempfile.TemporaryDirectory(dir=folder) as place:
@@ -55,7 +55,7 @@ def in_host(host: Path, folder: Path, handle: int, before: str = "", **configura
 
 
 def in_scorep(program: Path, folder: Path, **changes: str) -> dict[str, float]:
-    """Median nanoseconds per pair of each function of programs/pairs.c, in one run under Score-P."""
+    """Median nanoseconds per pair for each function of programs/pairs.c, in one run under Score-P."""
     quiet = {"SCOREP_ENABLE_PROFILING": "false", "SCOREP_ENABLE_TRACING": "false"}
     with tempfile.TemporaryDirectory(dir=folder) as place:
         printed = subprocess.run(
@@ -102,7 +102,7 @@ def main() -> None:
             figure(f"a callback of Score-P's plugin {label}, added", callbacks, "ns", target=LEFT_OUT_NS)
 
         if shutil.which("scorep") is None:
-            print("perfield bench: there is no scorep on PATH, so it is not compared", file=sys.stderr)
+            print("perfield bench: scorep is not on PATH; skipping the comparison", file=sys.stderr)
             return
         program = folder / "pairs"
         build = ["scorep", "gcc", "-O2", FOLDER / "programs/pairs.c", "-o", program]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the topology picture costs: placing, laying out and building its datasets, one frame.
+"""Cost of the topology picture of one frame: placing, laying out and building its datasets.
 
-Nodes alike, one rank per core, messages to the six neighbours of a torus. The largest picture is built in
-a process of its own, so that its memory can be told.
+All nodes are equal, with one rank per core and messages to the six neighbours of a torus. A separate process
+builds the largest picture, to measure its memory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MESSAGE = np.dtype(
 
 
 def machine(n_cores: int) -> Machine:
-    """Two packages with an L3 cache for every eight cores."""
+    """A machine of two packages with an L3 cache for every eight cores."""
     parts = [Part("package", i, i * n_cores // 2, (i + 1) * n_cores // 2) for i in range(2)]
     parts += [Part("l3", i // 8, i, min(i + 8, n_cores)) for i in range(0, n_cores, 8)]
     parts += [Part(level, i, i, i + 1) for level in ("core", "pu") for i in range(n_cores)]
@@ -43,7 +43,7 @@ def machine(n_cores: int) -> Machine:
 
 
 def torus_messages(n_ranks: int) -> np.ndarray:
-    """Six messages per rank by isend, to ranks near and far."""
+    """Six isend messages per rank, to near and far ranks."""
     far = max(2, round(n_ranks ** (1 / 3)))
     steps = np.array([1, -1, far, -far, far * far, -far * far])
     messages = np.zeros(6 * n_ranks, MESSAGE)
@@ -54,7 +54,7 @@ def torus_messages(n_ranks: int) -> np.ndarray:
 
 
 def build(n_nodes: int, per_node: int, repeats: int) -> tuple[list[float], list[float]]:
-    """CPU seconds of placing, and of laying out and building, for each repetition (all in one thread)."""
+    """CPU seconds of placing, and of layout and datasets, for each repetition, all in one thread."""
     from perfield.pictures import topology
 
     n_ranks = n_nodes * per_node
@@ -82,7 +82,7 @@ def build(n_nodes: int, per_node: int, repeats: int) -> tuple[list[float], list[
 
 
 def main() -> None:
-    """Prints the figures; with --largest only those of a million ranks."""
+    """Prints the figures; with --largest only those for a million ranks."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--largest", action="store_true")
     if parser.parse_args().largest:

@@ -26,7 +26,7 @@ ENVIRONMENT = {
 def build(source: str, folder: Path, mpi: str = "openmpi") -> Path:
     """Compiles programs/<source> against the installed perfield.h; returns the program.
 
-    mpi : "openmpi" or "mpich", as Debian installs both beside each other.
+    mpi : "openmpi" or "mpich"; Debian can have both installed.
     """
     program = folder / f"{Path(source).stem}-{mpi}"
     cflags = subprocess.run(
@@ -40,11 +40,12 @@ def build(source: str, folder: Path, mpi: str = "openmpi") -> Path:
 def run(
     n: int, *argv: object, measured: bool, cwd: Path | None = None, mpi: str = "openmpi", **changes: str
 ) -> str:
-    """Standard output of argv on n ranks, under perfield-exec if `measured`; CalledProcessError if it fails.
+    """Runs argv on n ranks, under perfield-exec if `measured`; returns its standard output.
 
-    mpi : whose mpirun is taken.
-    cwd : where it runs and leaves its run directory; a folder that is removed again unless given.
+    mpi : the MPI whose mpirun to use.
+    cwd : working directory, which gets the run directory; by default a temporary folder.
     changes : environment variables.
+    Raises CalledProcessError if the program fails.
     """
     command = [f"mpirun.{mpi}", "-n", n, *(["perfield-exec"] if measured else []), *argv]
     with tempfile.TemporaryDirectory() as folder:
@@ -59,9 +60,9 @@ def run(
 
 
 def clock_reads(events: Path) -> tuple[str, list[float]]:
-    """The clock that perfield uses here, and what two reads of it take in each repetition, in ns.
+    """The clock that perfield uses here, and the time of two reads in each repetition, in ns.
 
-    events : programs/events.c, built.
+    events : the program built from programs/events.c.
     """
     with tempfile.TemporaryDirectory() as name:
         run(1, events, "regions", measured=True, cwd=Path(name))

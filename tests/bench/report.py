@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the benches share: a figure as one line of JSON, the machine it was taken on, and tables.
+"""Shared by the benches: figures as lines of JSON, a description of the machine, and tables.
 
-A bench is a program `bench_*.py` in this folder that prints lines made by `figure`; everything else
-it has to say goes to stderr.
+A bench is a program `bench_*.py` in this folder. It prints figures with `figure`, and everything else to
+stderr.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 def figure(what: str, values: Sequence[float], unit: str, *, target: float | None, most: bool = True) -> None:
     """Prints one figure: the median of `values` with their 5th and 95th percentile.
 
-    what : a short noun phrase. values : repetitions, all in `unit`. target : what it must hold, in
-    the same unit; None where nothing is promised. most : the target is the most it may be, else the
-    least.
+    what : a short noun phrase. values : repetitions, all in `unit`. target : the limit for the median, in
+    the same unit; None sets no limit. most : whether the target is an upper limit, else a lower one.
     """
     ordered = sorted(values)
     low, high = (ordered[round(part * (len(ordered) - 1))] for part in (0.05, 0.95))
@@ -42,7 +41,7 @@ def figure(what: str, values: Sequence[float], unit: str, *, target: float | Non
 
 
 def holds(line: dict) -> bool | None:
-    """Whether a figure holds its target; None if it has none."""
+    """Whether a figure meets its target; None if it has no target."""
     if line["target"] is None:
         return None
     return line["median"] <= line["target"] if line["most"] else line["median"] >= line["target"]
@@ -54,7 +53,7 @@ def _first_line(*command: str) -> str:
 
 
 def circumstances() -> dict[str, object]:
-    """Machine, compiler, commit and date under which figures are taken."""
+    """Machine, compiler, commit and date of the figures."""
     processors = Path("/proc/cpuinfo").read_text().splitlines()
     models = [line for line in processors if line.startswith("model name")]
     changed = _first_line("git", "status", "--porcelain", "--untracked-files=no") != "unknown"
@@ -72,7 +71,7 @@ def circumstances() -> dict[str, object]:
 
 
 def number(value: float | None) -> str:
-    """A figure for the eye: four digits, thousands apart; "-" for None."""
+    """A number as text: four digits, with commas between thousands; "-" for None."""
     if value is None:
         return "-"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

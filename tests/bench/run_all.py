@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs every bench of this folder and prints each figure beside its target.
 
-    run_all.py [NAME ...]            all benches, or those whose file name contains a NAME
-    run_all.py --compare A.json B.json    two earlier results side by side
+    run_all.py [NAME ...]            runs all benches, or those whose file name contains a NAME
+    run_all.py --compare A.json B.json    shows two earlier results side by side
 
-Results are written to bench-results/<date>-<commit>.json. Ends with 1 if a bench failed; a figure
-that misses its target is shown, and is no failure.
+Writes the results to bench-results/<date>-<commit>.json. Ends with 1 if a bench failed. A figure that misses
+its target is marked, but is not a failure.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VERDICT = {True: "yes", False: "NO", None: ""}
 
 
 def run_bench(path: Path) -> tuple[list[dict], bool]:
-    """Figures that one bench printed, and whether it ended well."""
+    """Runs a bench; returns its figures and whether it succeeded."""
     print(f"perfield bench: {path.stem}", file=sys.stderr, flush=True)
     result = subprocess.run([sys.executable, str(path)], stdout=subprocess.PIPE, text=True, check=False)
     figures = [{"bench": path.stem, **json.loads(line)} for line in result.stdout.splitlines() if line]
@@ -33,7 +33,7 @@ def run_bench(path: Path) -> tuple[list[dict], bool]:
 
 
 def show(figures: list[dict]) -> str:
-    """All figures as a table: median, 5 to 95 % range, unit, target, and whether it holds."""
+    """All figures as a table: median, 5 to 95 % range, unit, target, and whether the target is met."""
     rows = [("what", "median", "5 to 95 %", "unit", "target", "holds")]
     for line in figures:
         bound = "" if line["target"] is None else ("at most " if line["most"] else "at least ")

@@ -14,14 +14,14 @@ import pytest
 def _with_paraview() -> None:
     for name in ("paraview", "mpi4py"):
         if importlib.util.find_spec(name) is None:
-            pytest.skip(f"Python's {name} is not installed, so there are no pictures inside programs")
+            pytest.skip(f"Python's {name} is not installed, which pictures inside programs need")
 
 
 @pytest.fixture
 def in_process(mpirun, bin_dir, tmp_path) -> Callable[..., object]:
     """in_process(*argv, n=2, timeout=120, env={}, **keys): runs a program with pictures inside it.
 
-    keys : of the table [catalyst]. Returns the finished process; the run is in its `cwd`.
+    keys : keys of the table [catalyst]. Returns the finished process; the run is in its `cwd`.
     """
 
     def run(
@@ -40,9 +40,10 @@ def in_process(mpirun, bin_dir, tmp_path) -> Callable[..., object]:
 
 @pytest.fixture
 def program(build_c) -> Callable[..., Path]:
-    """program(body="", mesh=MESH, before=""): compiles an MPI program of three steps on two ranks.
+    """program(body="", setup="", before="", *flags): compiles an MPI program of three steps on two ranks.
 
-    body : C that each step does first; it knows rank, step and argv.
+    body : C code at the start of each step; it may use rank, step and argv. setup : C code before
+    perfield_initialize. before : C code before main.
     """
 
     def build(body: str = "", setup: str = "", before: str = "", *flags: str) -> Path:
@@ -53,7 +54,7 @@ def program(build_c) -> Callable[..., Path]:
 
 @pytest.fixture
 def program_text() -> str:
-    """The C text of that program with steps that do nothing of their own."""
+    """The C text of that program with an empty body."""
     return PROGRAM % {"body": "", "setup": "", "before": ""}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures inside a program hold what those made afterwards hold, and leave the program as it was."""
+"""Pictures inside a program equal those made afterwards, and they do not disturb the program."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import extracts_of_run as extracts
 import numpy as np
+import pytest
 
 import perfield
 
@@ -15,7 +16,7 @@ THROUGH = "the program is through"
 HEAT3D = ("--minds", 2, 1, 1, "--points", 8, 8, 8, "--steps", 3, "--print-log", 0)
 
 
-def test_heat3d_has_the_same_arrays_inside_and_afterwards(in_process, heat3d):
+def test_heat3d_arrays_are_equal_inside_and_afterwards(in_process, heat3d):
     result = in_process(heat3d, *HEAT3D, env={"PERFIELD_FIELDS_EVERY": "1"})
     assert result.returncode == 0, result.stderr
     assert "perfield: " not in result.stderr
@@ -28,7 +29,7 @@ def test_heat3d_has_the_same_arrays_inside_and_afterwards(in_process, heat3d):
     ]
 
 
-def test_all_kinds_of_mesh_blocks_ghosts_and_versions_arrive(in_process, program):
+def test_all_block_kinds_ghosts_and_mesh_versions_arrive(in_process, program):
     setup = """
     double x[3] = {0, 1, 3}, points[8 * 3] = {0}, f4[6];
     for (int i = 0; i < 8; ++i) points[3 * i + 2] = rank, points[3 * i] = i %% 2, points[3 * i + 1] = i / 2;
@@ -62,14 +63,14 @@ def test_all_kinds_of_mesh_blocks_ghosts_and_versions_arrive(in_process, program
     extracts.assert_as_afterwards(result.cwd / "perfield-run", range(3), n_pieces=8)
 
 
-def test_fields_are_those_of_the_moment_though_the_run_stores_them_rarely(in_process, program):
+def test_fields_are_current_even_if_the_run_rarely_stores_them(in_process, program):
     result = in_process(program(), env={"PERFIELD_FIELDS_EVERY": "0"})
     for index in range(3):
         for rank, piece in enumerate(extracts.pieces(result.cwd / "perfield-run", index)):
             assert set(extracts.arrays(piece)["point heat"]) == {100 * (index + 1) + rank}
 
 
-def test_copies_of_a_source_that_shows_itself_after_mpi_init_are_seen_in_all_steps(in_process, program):
+def test_device_copies_of_a_late_source_show_in_all_steps(in_process, program):
     host = Path(__file__).parents[1] / "bridge/sources/programs/kokkos_host.h"
     before = "static void work(double ms) { (void)ms; }\n" + host.read_text()
     copies = 'if (step == 2) deep_copy("Cuda", "Host", 1000, 0);'
@@ -80,7 +81,7 @@ def test_copies_of_a_source_that_shows_itself_after_mpi_init_are_seen_in_all_ste
             assert set(extracts.arrays(piece)["point device_copy_to_bytes"]) == {n_bytes}
 
 
-def test_only_some_steps_are_shown_where_that_is_wanted(in_process, program):
+def test_catalyst_every_shows_only_some_steps(in_process, program):
     result = in_process(program(), every=2)
     folder = result.cwd / "perfield-run/catalyst"
     assert sorted(path.name for path in folder.glob("geometry*.vtm")) == [
@@ -88,7 +89,45 @@ def test_only_some_steps_are_shown_where_that_is_wanted(in_process, program):
     ]
 
 
-def test_the_work_for_pictures_is_perfields_own_and_in_no_step(in_process, program):
+CHOICES = [
+    ({"SKIP_STEPS": "1", "MEASURE_EVERY": "2"}, [1, 3, 5]),
+    ({"SKIP_STEPS": "3", "SUM_EVERY": "2"}, [3, 5]),
+    ({"SKIP_STEPS": "4"}, [4, 5]),
+]
+
+
+def shown_steps(run) -> list[int]:
+    """The steps of which there is a picture."""
+    return sorted(int(path.stem.removeprefix("geometry_")) for path in run.glob("catalyst/geometry_*.vtm"))
+
+
+@pytest.mark.parametrize("choice, steps", CHOICES)
+def test_the_steps_shown_are_the_frames_of_the_run(in_process, program, choice, steps):
+    result = in_process(program(), 6, env={f"PERFIELD_{key}": value for key, value in choice.items()})
+    run = perfield.open(result.cwd / "perfield-run")
+    assert [frame.index for frame in run.frames()] == steps
+    assert shown_steps(run.path) == steps
+
+
+def test_a_rank_whose_measuring_has_ended_does_not_hang_the_others(in_process, program):
+    """A limit on the size of files stands for a full disk on rank 1; ParaView runs on rank 0 alone."""
+    fill = """
+    struct rlimit limit = {1, 1};
+    signal(SIGXFSZ, SIG_IGN);
+    if (rank == 1 && step == 3) setrlimit(RLIMIT_FSIZE, &limit);
+    """
+    choice = {"PERFIELD_SKIP_STEPS": "1", "PERFIELD_MEASURE_EVERY": "2"}
+    rank_program = program(fill, "", "#include <signal.h>\n#include <sys/resource.h>")
+    result = in_process(rank_program, 8, ranks=1, env=choice, timeout=60)
+    assert "the program is through" in result.stdout
+    assert "failed in step 3" in result.stderr and "measuring ends here" in result.stderr
+    run = perfield.open(result.cwd / "perfield-run")
+    assert [frame.present.tolist() for frame in run.frames()] == [[True, True]] + [[True, False]] * 3
+    shown = shown_steps(run.path)
+    assert shown == [1, 3, 5, 7][: len(shown)] and shown
+
+
+def test_picture_work_is_perfield_time_and_in_no_step(in_process, program):
     result = in_process(program())
     run = perfield.open(result.cwd / "perfield-run")
     later = run.frame(1)
@@ -98,7 +137,7 @@ def test_the_work_for_pictures_is_perfields_own_and_in_no_step(in_process, progr
         assert (frame.values["solve_count"] == 1).all()
 
 
-def test_the_program_keeps_its_signal_handlers_traps_locale_and_messages(in_process, program):
+def test_program_keeps_signal_handlers_traps_locale_and_messages(in_process, program):
     before = """
     #include <fenv.h>
     #include <locale.h>
@@ -131,7 +170,7 @@ def test_the_program_keeps_its_signal_handlers_traps_locale_and_messages(in_proc
     assert len(extracts.pieces(result.cwd / "perfield-run", 2)) == 2
 
 
-def test_paraview_on_one_rank_shows_the_pieces_of_both(in_process, program):
+def test_paraview_on_one_rank_shows_both_pieces(in_process, program):
     body = 'if (step == 3) printf("%d paraview %d\\n", rank, paraview());'
     before = """
     static int paraview(void) {
@@ -152,7 +191,7 @@ def test_paraview_on_one_rank_shows_the_pieces_of_both(in_process, program):
     extracts.assert_as_afterwards(folder, range(2))
 
 
-def test_a_program_that_ends_without_finalize_does_not_hang(in_process, program):
+def test_exit_without_finalize_does_not_hang(in_process, program):
     result = in_process(program("if (step == 2) exit(0);"), timeout=90)
     assert extracts.pieces(result.cwd / "perfield-run", 0)
     assert THROUGH not in result.stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A ParaView that waits for the program sees its newest step while it runs."""
+"""A waiting ParaView sees the program's newest step while the program runs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ print(json.dumps(sorted(seen)))
 """
 
 
-def test_a_waiting_paraview_is_given_both_channels_as_they_change(in_process, program, tmp_path):
+def test_waiting_paraview_sees_both_channels_change(in_process, program, tmp_path):
     with socket.socket() as listening:
         listening.bind(("localhost", 0))
         port = listening.getsockname()[1]

@@ -18,7 +18,7 @@ TESTCASE = Path(__file__).resolve().parents[2] / "testcase"
 
 
 def perfields_words(result) -> list[str]:
-    """What perfield said beside its closing lines."""
+    """perfield's lines on stderr, without its closing lines."""
     return [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
 
 
@@ -35,7 +35,7 @@ def heat3d_fortran(perfield_flags, tmp_path) -> Path:
     return tmp_path / "build/heat3d_fortran"
 
 
-def test_the_fortran_heat_case_has_the_same_arrays_inside_and_afterwards(in_process, heat3d_fortran):
+def test_fortran_heat_arrays_are_equal_inside_and_afterwards(in_process, heat3d_fortran):
     grid = ("--minds", 2, 1, 1, "--points", 8, 8, 8, "--steps", 2, "--print-log", 0)
     result = in_process(heat3d_fortran, *grid, env={"PERFIELD_FIELDS_EVERY": "1"})
     assert result.returncode == 0, result.stderr
@@ -43,7 +43,7 @@ def test_the_fortran_heat_case_has_the_same_arrays_inside_and_afterwards(in_proc
     extracts.assert_as_afterwards(result.cwd / "perfield-run", range(2))
 
 
-def test_a_python_program_shows_its_steps_in_its_own_interpreter(in_process):
+def test_python_program_shows_steps_in_its_own_interpreter(in_process):
     options = ("--steps", 2, "--length", 8, "--width", 6)
     result = in_process(
         sys.executable, TESTCASE / "python/heat.py", *options, env={"PERFIELD_FIELDS_EVERY": "1"}
@@ -53,11 +53,11 @@ def test_a_python_program_shows_its_steps_in_its_own_interpreter(in_process):
     folder = result.cwd / "perfield-run"
     assert perfield.open(folder).state == "finished"
     assert (folder / "catalyst/geometry.vtm.series").exists()
-    extracts.assert_as_afterwards(folder, range(2), later="send_")  # of the reduction at the end
+    extracts.assert_as_afterwards(folder, range(2), later="send_")  # from the reduction at the end
 
 
 @pytest.mark.skipif(not shutil.which("icoFoam"), reason="OpenFOAM (Debian: openfoam) is not installed")
-def test_an_openfoam_solver_is_shown_on_its_mesh_on_disk(in_process, tmp_path):
+def test_openfoam_solver_is_shown_on_its_mesh_from_disk(in_process, tmp_path):
     spec = importlib.util.spec_from_file_location("openfoam_cases", TESTCASE / "openfoam/cases.py")
     cases = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = cases
@@ -78,7 +78,7 @@ def test_an_openfoam_solver_is_shown_on_its_mesh_on_disk(in_process, tmp_path):
     assert [piece.GetNumberOfCells() for piece in pieces] == [100] * 4
 
 
-def test_a_program_without_mpi_is_shown_too(in_process, build_c):
+def test_program_without_mpi_is_shown(in_process, build_c):
     text = """
     #include <perfield.h>
     int main(void) {
@@ -96,11 +96,11 @@ def test_a_program_without_mpi_is_shown_too(in_process, build_c):
     assert not perfields_words(result)
     (piece,) = extracts.pieces(result.cwd / "perfield-run", 0)
     assert piece.GetNumberOfPoints() == 15
-    assert len(extracts.layers(result.cwd / "perfield-run", 0)) == 4  # nobody to send messages to
+    assert len(extracts.layers(result.cwd / "perfield-run", 0)) == 4  # without messages
 
 
 @pytest.mark.parametrize("mpi", ["mpich"], indirect=True)
-def test_a_program_of_mpich_is_told_that_mpi4py_is_built_for_open_mpi(mpi, build_c, bin_dir, tmp_path):
+def test_mpich_program_with_open_mpi_mpi4py_is_reported(mpi, build_c, bin_dir, tmp_path):
     text = """
     #include <mpi.h>
     #include <perfield.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures inside programs that were built with Score-P, where one is on PATH."""
+"""Pictures inside programs built with Score-P, if scorep is on PATH."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import subprocess
 import extracts_of_run as extracts
 import pytest
 
-pytestmark = pytest.mark.skipif(shutil.which("scorep") is None, reason="there is no scorep on PATH")
+pytestmark = pytest.mark.skipif(shutil.which("scorep") is None, reason="scorep is not on PATH")
 
 
-def test_a_program_of_score_p_has_the_same_arrays_inside_and_afterwards(
+def test_score_p_program_arrays_are_equal_inside_and_afterwards(
     in_process, perfield_flags, program_text, tmp_path
 ):
     (tmp_path / "program.c").write_text(program_text)
     flags = perfield_flags("--cflags")
     subprocess.run(["scorep", "mpicc", *flags, "program.c", "-o", "program"], cwd=tmp_path, check=True)
-    # Without main, which writes a file after the last step: inside nobody knew of that.
+    # Without main: it writes a file after the last step, so pictures inside do not have its fields.
     quiet = {
         "SCOREP_ENABLE_PROFILING": "false",
         "PERFIELD_FIELDS_EVERY": "1",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ParaView pipelines: stock ParaView opens what was written, with times, layers and colours."""
+"""The ParaView pipelines: stock ParaView opens the written pictures with times, layers and colours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 import perfield
 import twin
 from perfield.output.images import SCRIPTS, display
-from perfield.output.pictures import Pictures
+from perfield.output.picture_series import PictureSeries
 from perfield.pictures.geometry_picture import GeometryOptions
 from perfield.pictures.pieces import choose_pieces
 from perfield.pictures.topology_picture import topology_scene
@@ -24,17 +24,17 @@ pytest.importorskip("paraview", reason="ParaView's Python modules are not instal
 
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory) -> Path:
-    """Pictures of 3 of the 6 steps of a run on two hosts."""
+    """PictureSeries of 3 of the 6 steps of a run on two hosts."""
     path = tmp_path_factory.mktemp("pipelines")
     twin.write_run(path / "run", ranks=4, steps=6, hosts=("a", "b"))
     run = perfield.open(path / "run")
     options = GeometryOptions(pieces=choose_pieces(run))
-    Pictures(run, [0, 2, 5], path, options, topology_scene(run)).write()
+    PictureSeries(run, [0, 2, 5], path, options, topology_scene(run)).write()
     return path
 
 
 def in_paraview(script: str, pictures: Path):
-    """What a script leaves in `result`, run by ParaView's Python with the pipelines on its path."""
+    """Runs a script in ParaView's Python with the pipelines on its path; returns its `result`."""
     text = f"import json, paraview.simple as pv\n{script}\nprint('RESULT', json.dumps(result))"
     with display() as number:
         environment = {
@@ -51,7 +51,7 @@ def in_paraview(script: str, pictures: Path):
     return json.loads(done.stdout.rpartition("RESULT")[2])
 
 
-def test_stock_paraview_opens_each_series_with_the_programs_times_and_values(pictures):
+def test_stock_paraview_opens_series_with_program_times(pictures):
     script = f"""
 result = {{}}
 for name in ("geometry", "messages", "topology"):
@@ -66,7 +66,7 @@ for name in ("geometry", "messages", "topology"):
     assert result["range"] == pytest.approx([twin.solve_ns(rank, 5) * 1e-9 for rank in (0, 3)])
 
 
-def test_each_layer_of_the_topology_can_be_shown_alone(pictures):
+def test_each_topology_layer_can_be_shown_alone(pictures):
     script = """
 from scene import Pictures
 from topology import LAYERS, selector
@@ -83,7 +83,7 @@ for layer in LAYERS:
 
 
 @pytest.mark.parametrize("name", ["geometry", "topology", "both"])
-def test_a_pipeline_opens_the_pictures_when_run_as_the_gui_does(pictures, name):
+def test_gui_script_opens_the_pictures(pictures, name):
     script = f"""
 exec(open("{SCRIPTS}/{name}.py").read(), {{"__name__": "__main__"}})
 shown = [
@@ -100,11 +100,11 @@ result = [shown, names[pv.GetActiveSource()], pv.GetAnimationScene().AnimationTi
     for picture in expected if name == "both" else [name]:
         assert expected[picture] in shown
     assert active == ("topology" if name == "topology" else "geometry")
-    assert time == 0.5  # of the first step
+    assert time == 0.5  # the first step's time
     assert views == (2 if name == "both" else 1)
 
 
-def test_the_title_follows_the_time_and_tells_step_and_frame_apart(pictures):
+def test_title_follows_time_and_names_step_and_frame(pictures):
     script = """
 from scene import Pictures, new_view, set_title
 pictures = Pictures.from_environment()
@@ -121,7 +121,7 @@ for time in reader.TimestepValues:
     ]
 
 
-def test_an_array_is_coloured_where_it_sits_and_a_vector_by_its_magnitude(pictures):
+def test_colouring_uses_association_and_vector_magnitude(pictures):
     script = """
 from colours import colour
 from scene import new_view
@@ -146,7 +146,7 @@ for source, field, more in (
     assert vectors[:3] == [["POINTS", "U"], "'Magnitude'", ["name", "magnitude", "(ms)"]]
 
 
-def test_unknown_peers_are_a_category_of_their_own(pictures):
+def test_unknown_peers_are_a_separate_category(pictures):
     script = """
 from colours import UNKNOWN, colour
 from scene import new_view
@@ -168,7 +168,7 @@ for last in (1, 99, -3):
     assert (many[0], many[2:]) == (["0.0", "  0"], [True, ["peer", "dark:", "peer", "unknown"]])
 
 
-def test_a_legends_title_breaks_between_words_only(pictures):
+def test_legend_title_breaks_only_between_words(pictures):
     script = """
 from colours import _lines
 from scene import new_view

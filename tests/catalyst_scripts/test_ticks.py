@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The numbers of a legend: both ends, one notation, a unit that suits."""
+"""The numbers of a legend: both ends, one notation, a fitting unit."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ ticks, unit_for = module.ticks, module.unit_for
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.1, 0.7), (1 / 3, 2 / 3), (5.72e-6, 0.00526), (-1e-9, 1e30)])
-def test_both_ends_are_among_them_exactly(low, high):
+def test_ticks_include_both_ends_exactly(low, high):
     values = list(ticks(low, high))
     assert (values[0], values[-1], len(values)) == (low, high, 6)
 
 
-def test_all_are_written_with_as_many_digits():
+def test_ticks_have_equal_digits():
     assert list(ticks(5.72e-6, 0.00526, 1e3).values()) == ["0.01", "1.06", "2.11", "3.16", "4.21", "5.26"]
 
 
-def test_a_narrow_range_gets_digits_enough_to_tell_its_ends():
+def test_narrow_range_gets_enough_digits():
     texts = list(ticks(101325.0, 101325.5).values())
     assert texts[0] == "101325.00"
     assert len(set(texts)) == 6
 
 
-def test_very_large_and_small_numbers_are_written_with_exponents():
+def test_extreme_ticks_have_exponents():
     assert list(ticks(0.0, 5e7).values())[1] == "1.00e+07"
     assert list(ticks(0.0, 5e-7).values())[-1] == "5.00e-07"
 
 
-def test_nothing_is_written_as_minus_zero():
+def test_ticks_are_never_minus_zero():
     assert ticks(-1e-9, 1.0)[-1e-9] == "0.00"
 
 
-def test_what_is_counted_gets_whole_numbers():
+def test_counts_get_whole_ticks():
     assert list(ticks(0, 3, whole=True).values()) == ["0", "1", "2", "3"]
 
 
-def test_one_value_is_one_number():
+def test_single_value_gives_one_tick():
     assert ticks(968.0, 968.0) == {968.0: "968"}
 
 
@@ -57,5 +57,5 @@ def test_one_value_is_one_number():
         *(("s", 0.0, "s"), ("B", 999.0, "bytes"), ("B", 4e6, "MB"), ("B", 0.0, "bytes"), ("", 7.0, "")),
     ],
 )
-def test_the_unit_suits_the_largest_value(unit, largest, name):
+def test_unit_suits_the_largest_value(unit, largest, name):
     assert unit_for(unit, largest)[1] == name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Debian packages that are missing and cannot be installed are named, with what to do."""
+"""If Debian packages are missing and cannot be installed, the script names them and says what to do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / ".ci/install-packages"
 
 @pytest.fixture
 def install(tmp_path):
-    """install(**commands): runs the script for the base packages, with these shell scripts as commands."""
+    """install(**commands): runs the script for the base packages, with shell scripts for these commands."""
 
     def run(**commands: str) -> subprocess.CompletedProcess[str]:
         for name, text in commands.items():
@@ -34,30 +34,30 @@ def install(tmp_path):
     return run
 
 
-# Says of each package but hwloc and xvfb that it is there.
+# Reports every package but hwloc and xvfb as installed.
 TWO_MISSING = 'case "$3" in hwloc|xvfb) exit 1;; *) printf installed;; esac'
 
 
-def test_nothing_is_said_where_nothing_is_missing(install):
+def test_installer_is_silent_if_nothing_is_missing(install):
     result = install(dpkg_query="printf installed", apt_get="exit 1")
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
-def test_without_root_and_sudo_what_is_missing_is_named_with_the_command(install):
+def test_without_root_missing_packages_are_named_with_the_command(install):
     result = install(dpkg_query=TWO_MISSING, id="echo 1000", sudo="exit 1")
     assert result.returncode == 1
     assert "these Debian packages are missing: hwloc xvfb" in result.stderr
     assert "apt-get install --no-install-recommends hwloc xvfb" in result.stderr
 
 
-def test_what_apt_could_not_install_is_named(install):
+def test_packages_that_apt_cannot_install_are_named(install):
     result = install(dpkg_query=TWO_MISSING, id="echo 0", apt_get="echo no such package >&2; exit 100")
     assert result.returncode == 1
     assert "no such package" in result.stderr
     assert "could not install all of these Debian packages: hwloc xvfb" in result.stderr
 
 
-def test_packages_installed_in_another_way_are_not_looked_for():
+def test_no_packages_setting_skips_the_check():
     result = subprocess.run(
         [SCRIPT, "base"],
         env={"PATH": os.environ["PATH"], "PERFIELD_NO_PACKAGES": "1"},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`make recorder`: the measured side is built without Python, and what it measures is drawn elsewhere."""
+"""`make recorder` builds the measured side without Python; an installed perfield draws its runs elsewhere."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
 
 
 def copy_sources(to: Path) -> Path:
-    """The files of the repository from which the measured side is built."""
+    """Copies the repository's files that the measured side is built from."""
     to.mkdir()
     for name in NEEDED:
         source = REPOSITORY / name
@@ -63,10 +63,10 @@ def check_and_draw(run: Path, perfield_cli) -> None:
     assert (run / "pictures/geometry.pvd").exists() and (run / "pictures/topology.pvd").exists()
 
 
-# Of the session, since tests with both MPIs are dealt in turn with those of other files.
+# Session scope: pytest interleaves tests of both MPIs with those of other files.
 @pytest.fixture(scope="session")
 def make(tmp_path_factory):
-    """make(*words): calls `make recorder` in a copy of the sources, where PATH holds no Python."""
+    """make(*words): runs `make recorder` in a copy of the sources, with a PATH without Python."""
     folder = tmp_path_factory.mktemp("recorder")
     (folder / "bin").mkdir()
     for tool in TOOLS.split():
@@ -90,7 +90,7 @@ def make(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def prefix(make, tmp_path_factory) -> Path:
-    """Where the measured side is installed, for both MPIs."""
+    """The folder of the measured side, installed for both MPIs."""
     prefix = tmp_path_factory.mktemp("prefix")
     result = make("MPICC=mpicc.openmpi mpicc.mpich", f"PREFIX={prefix}")
     assert result.returncode == 0, result.stderr
@@ -112,7 +112,7 @@ def test_headers_and_files_for_builds_are_installed(prefix):
     assert folder == (prefix / "include").resolve()
 
 
-def test_a_program_is_measured_by_it_and_drawn_by_the_installed_perfield(prefix, mpi, perfield_cli, tmp_path):
+def test_recorder_measures_and_installed_perfield_draws(prefix, mpi, perfield_cli, tmp_path):
     (tmp_path / "solver.c").write_text(PROGRAM)
     compile_it = [mpi.cc, "solver.c", f"-I{prefix}/include", "-o", "solver"]
     subprocess.run(compile_it, cwd=tmp_path, check=True)
@@ -130,13 +130,13 @@ def test_a_program_is_measured_by_it_and_drawn_by_the_installed_perfield(prefix,
         (["PREFIX=here"], "PREFIX is 'here', expected a whole path"),
     ],
 )
-def test_what_cannot_be_is_told_in_a_sentence(make, words, sentence):
+def test_impossible_settings_are_refused_with_a_reason(make, words, sentence):
     result = make(*words)
     assert result.returncode == 2
     assert f"perfield: {sentence}" in result.stderr
 
 
-def test_an_old_cmake_is_told_in_a_sentence(make, tmp_path):
+def test_old_cmake_is_refused_with_a_reason(make, tmp_path):
     (tmp_path / "cmake").write_text("#!/bin/sh\necho cmake version 3.16.3\n")
     (tmp_path / "cmake").chmod(0o755)
     result = make(f"PATH={tmp_path}:/bin:/usr/bin")
@@ -149,10 +149,10 @@ def test_an_old_cmake_is_told_in_a_sentence(make, tmp_path):
     ("name", "packages"),
     [("openmpi", "libopenmpi-dev openmpi-bin"), ("mpich", "libmpich-dev mpich")],
 )
-def test_a_bare_debian_with_compiler_cmake_and_one_mpi_suffices(tmp_path, perfield_cli, name, packages):
-    """No Python, no network, another user than root."""
+def test_bare_debian_with_one_mpi_builds_the_recorder(tmp_path, perfield_cli, name, packages):
+    """The program runs without Python, without network and not as root."""
     if os.geteuid() != 0 or shutil.which("debootstrap") is None:
-        pytest.skip("needs root and debootstrap, to make a Debian of its own")
+        pytest.skip("needs root and debootstrap to make a fresh Debian")
     root = tmp_path / "root"
     fill = """
         debootstrap --variant=minbase bookworm "$1" "$2"
@@ -166,7 +166,7 @@ def test_a_bare_debian_with_compiler_cmake_and_one_mpi_suffices(tmp_path, perfie
         check=False,
     )
     if made.returncode:
-        pytest.skip(f"no Debian could be made, perhaps for want of a network: {made.stderr[-500:]}")
+        pytest.skip(f"debootstrap failed, perhaps without a network: {made.stderr[-500:]}")
     assert not list((root / "usr/bin").glob("python3*"))
     home = root / "home/user"
     home.mkdir()
@@ -204,7 +204,7 @@ def test_a_bare_debian_with_compiler_cmake_and_one_mpi_suffices(tmp_path, perfie
 
 
 def mirror() -> str:
-    """The Debian mirror of this machine."""
+    """The Debian mirror that this machine uses."""
     words = ["apt-get", "indextargets", "--format", "$(REPO_URI)"]
     result = subprocess.run(words, capture_output=True, text=True, check=False)
     lines = [line for line in result.stdout.split() if "security" not in line]

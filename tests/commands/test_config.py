@@ -29,7 +29,7 @@ def test_each_value_is_shown_with_its_origin(perfield_cli, tmp_path):
     assert 'group = "fluid" # perfield.toml:2' in lines
     assert "skip_steps = 3 # PERFIELD_SKIP_STEPS" in lines
     assert "sum_every = 1 # default" in lines
-    assert "# add up so many steps into one frame [steps]" in lines
+    assert "# add up this many steps into one frame [steps]" in lines
 
 
 def test_what_it_prints_is_a_configuration_with_the_same_values(perfield_cli, tmp_path):
@@ -51,7 +51,7 @@ def test_errors_are_sentences_and_the_exit_code_is_2(perfield_cli):
     assert result.returncode == 2
     told = sorted(result.stderr.splitlines())
     assert told == [
-        "perfield config: PERFIELD_NOSUCHTHING: there is no such setting; 'perfield config' lists all keys",
+        "perfield config: PERFIELD_NOSUCHTHING: unknown setting; 'perfield config' lists all keys",
         'perfield config: PERFIELD_SKIP_STEPS: found the text "x", expected an integer (steps); '
         "the default is 0",
     ]

@@ -111,8 +111,8 @@ def test_closing_lines_speak_of_the_program_and_not_of_perfields_cost(imported, 
 
 
 def test_the_topology_picture_has_each_rank_on_its_node(imported, perfield_cli):
-    result = perfield_cli("info", imported[1].path, "--picture", "--json")
-    cells = json.loads(result.stdout)["picture"]
+    result = perfield_cli("info", imported[1].path, "--cells", "--json")
+    cells = json.loads(result.stdout)["cells"]
     assert {cell["level"] for cell in cells} == {"node", "rank", "measurement"}
     assert sorted(cell["id"] for cell in cells if cell["level"] == "node") == ["node0", "node1"]
     ranks = [cell for cell in cells if cell["level"] == "rank"]

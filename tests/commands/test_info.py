@@ -46,7 +46,7 @@ def test_the_picture_is_printed_as_the_table_of_its_cells(tmp_path, printed):
     run = twin.write_run(tmp_path / "run", ranks=2, steps=1, hosts=("n1",), change_rank=bound)
     (run / "machine").mkdir(exist_ok=True)
     shutil.copy(machines / "two-packages-4-cores.xml", run / "machine" / "n1.xml")
-    assert printed(run, "--picture").splitlines() == [
+    assert printed(run, "--cells").splitlines() == [
         "level        id               x    y  z  parent",
         "node         n1              12    6  0",
         "package      n1 package 0     6    5  0  n1",

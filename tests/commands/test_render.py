@@ -117,7 +117,7 @@ def test_focus_ranks_of_the_configuration_are_taken(perfield_cli, tmp_path):
     ("arguments", "words"),
     [
         (["--steps", "30"], "frame 30 is not in this run, which has frames 0 to 29"),
-        (["--steps", "last"], "'last' in --steps is no frame"),
+        (["--steps", "last"], "'last' in --steps is not a frame"),
         (["--focus", "4"], "focus rank 4 is not in this run"),
         (["--focus", "x"], "focus ranks 'x' are not numbers"),
         (["--mesh", "nowhere"], "mesh nowhere does not exist"),

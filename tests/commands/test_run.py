@@ -203,5 +203,5 @@ def test_errors_of_the_configuration_do_not_keep_the_program_from_running(perfie
     (tmp_path / "perfield.toml").write_text("grop = 1\n")
     result = perfield_cli("run", "-n", "2", "--oversubscribe", "echo", "hello", cwd=tmp_path)
     assert (result.returncode, result.stdout) == (0, "hello\nhello\n")
-    assert result.stderr.count("there is no key 'grop'; did you mean group?") == 1
+    assert result.stderr.count("unknown key 'grop'; did you mean group?") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["perfield.toml"]

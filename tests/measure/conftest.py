@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fixtures for Python programs that are measured."""
+"""Fixtures for measured Python programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from perfield.run import Run
 def measured_python(bin_dir: Path, tmp_path: Path) -> Callable[..., tuple[Run, Completed]]:
     """measured_python(text, env={}, alone=False, python=sys.executable): runs a program in Python.
 
-    alone : without perfield-exec. Returns its run and the ended process.
+    alone : without perfield-exec. Returns the run and the finished process.
     """
 
     def run(text: str, env=None, alone: bool = False, python: object = sys.executable):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield.attach in a Python adaptor: the rank's values as arrays that VTK takes for its own."""
+"""perfield.attach in a Python adaptor: VTK treats the rank's values as ordinary arrays."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ perfield.initialize()
 
 @pytest.fixture
 def adaptor(mpirun, bin_dir, tmp_path):
-    """adaptor(text, *before): runs a Python program under perfield-exec; what it printed as JSON, and the
-    run."""
+    """adaptor(text, *before): runs a Python program under perfield-exec; returns its JSON output and the run.
+
+    before : words in front of perfield-exec.
+    """
 
     def run(text: str, *before: str) -> tuple[object, perfield.run.Run]:
         (tmp_path / "adaptor.py").write_text(HEAD + text)
@@ -48,7 +50,7 @@ def adaptor(mpirun, bin_dir, tmp_path):
     return run
 
 
-def test_every_association_holds_the_values_of_the_frame(adaptor):
+def test_attached_arrays_hold_the_frames_values(adaptor):
     told, run = adaptor("""
 step(0)
 grid = grid_of(30)
@@ -74,7 +76,7 @@ print(json.dumps({
     assert told["doubles"] == [1, 1, 1]
 
 
-def test_composites_and_wrapped_datasets_are_taken(adaptor):
+def test_attach_accepts_composites_and_wrapped_datasets(adaptor):
     told, _ = adaptor("""
 from vtkmodules.numpy_interface import dataset_adapter
 step(0)
@@ -95,7 +97,7 @@ print(json.dumps([[a.GetNumberOfTuples(), *(a.GetRange() if a.GetNumberOfTuples(
     assert told == [[27, 1, 1], [27000, 1, 1], [8000, 1, 1], [0], [64, 1, 1]]
 
 
-def test_arrays_outlive_what_they_were_made_from_and_are_gone_after(adaptor):
+def test_arrays_live_as_long_as_vtk_needs_them(adaptor):
     told, _ = adaptor("""
 import gc
 step(0)
@@ -122,9 +124,9 @@ print(json.dumps([*alive, written, mappings()]))
     assert told[1:] == [[1, 1], [9, 1, 1], 0]
 
 
-def test_filters_writers_and_rendering_take_them_for_ordinary_arrays(adaptor):
+def test_filters_writers_and_rendering_accept_attached_arrays(adaptor):
     if not shutil.which("xvfb-run"):
-        pytest.skip("xvfb-run is not installed, so nothing can be rendered here")
+        pytest.skip("xvfb-run is not installed, and rendering needs it")
     told, run = adaptor(
         """
 from vtkmodules.vtkFiltersGeneral import vtkClipDataSet
@@ -188,7 +190,7 @@ print(json.dumps(told))
     assert told["middle"] == [c / 255 for c in told["expected"]] == [0, 0, 255]
 
 
-def test_wrong_arguments_are_told(adaptor):
+def test_attach_rejects_wrong_arguments(adaptor):
     told, _ = adaptor("""
 def complaint(*arguments):
     try:
@@ -205,18 +207,18 @@ print(json.dumps([complaint(grid_of(2), "faces"), complaint([1]), complaint(grid
     ]
 
 
-def test_without_measuring_nothing_is_added(mpirun, tmp_path):
+def test_attach_adds_nothing_without_measuring(mpirun, tmp_path):
     text = HEAD.replace("perfield.initialize()", "print(perfield.attach(grid_of(3)))")
     (tmp_path / "adaptor.py").write_text(text)
     result = mpirun(1, sys.executable, "adaptor.py", cwd=tmp_path)
     assert (result.returncode, result.stdout) == (0, "[]\n"), result.stderr
 
 
-def test_arrays_of_one_number_leave_the_program_its_mappings():
+def test_constant_arrays_limit_their_mappings():
     arrays = [perfield._bridge.Constant(0.5, 1 << 19) for _ in range(300)]  # 64 mappings each
     assert 0 < Path("/proc/self/maps").read_text().count("memfd:perfield") <= 16384
     assert {memoryview(array)[at] for array in arrays for at in (0, 99999, -1)} == {0.5}
     del arrays
-    again = perfield._bridge.Constant(2.5, 1 << 19)  # what was given back can be had anew
+    again = perfield._bridge.Constant(2.5, 1 << 19)  # reuses the released mappings
     assert Path("/proc/self/maps").read_text().count("memfd:perfield") == 64
     assert set(memoryview(again)[:: 1 << 12]) == {2.5}

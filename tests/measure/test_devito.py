@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A real solver, Devito, measured by settings alone: where it is installed for this Python."""
+"""A real solver, Devito, measured with settings only, if this Python has it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ SETTINGS = {
 
 
 @pytest.mark.skipif(importlib.util.find_spec("devito") is None, reason="devito is not installed")
-def test_an_unchanged_solver_shows_steps_functions_and_the_messages_of_its_compiled_code(
-    mpirun, bin_dir, tmp_path
-):
+def test_unchanged_devito_solver_is_measured(mpirun, bin_dir, tmp_path):
     program = [sys.executable, WAVE, "--steps", 5, "--points", 60]
     result = mpirun(2, bin_dir / "perfield-exec", *program, env=SETTINGS, cwd=tmp_path, timeout=200)
     assert result.returncode == 0, result.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Functions that become regions by their name in the configuration, before and from Python 3.12 on."""
+"""Functions that become regions by name in the configuration, before Python 3.12 and since."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ BUILD_AS = ["-std=c++17", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-Wl
 
 
 def newer_python() -> str | None:
-    """A Python with sys.monitoring, if this one has none."""
+    """Path of a Python with sys.monitoring, None if there is none."""
     if sys.version_info >= (3, 12):
         return sys.executable
     question = "import sys, sysconfig, pathlib; assert sys.version_info >= (3, 12); "
@@ -92,7 +92,7 @@ def package_for(tmp_path_factory):
         paths = [f"-I{bridge}", f"-I{bridge / 'include'}", f"-I{include}", f"-L{installed / 'lib'}"]
         command = ["g++", *BUILD_AS, *paths, f"-Wl,-rpath,{installed / 'lib'}", *map(str, sources)]
         subprocess.run([*command, "-lperfield", "-o", package / f"_recorder{suffix}"], check=True)
-        # Site packages come with a .pth file; a folder in PYTHONPATH has this instead.
+        # A .pth file works only in site-packages; a folder in PYTHONPATH needs sitecustomize.py.
         (folder / "sitecustomize.py").write_text("import perfield.startup\n")
         return folder
 
@@ -101,14 +101,14 @@ def package_for(tmp_path_factory):
 
 @pytest.fixture(scope="session", params=["this Python", "with sys.monitoring"])
 def a_python(request, package_for) -> tuple[str, dict[str, str]]:
-    """A Python and the environment in which it finds perfield: this one, and one from 3.12 on."""
+    """A Python and the environment in which it finds perfield: this Python, and 3.12 or newer."""
     if request.param == "this Python":
         return sys.executable, {}
     if sys.version_info >= (3, 12):
         pytest.skip("this Python has sys.monitoring itself")
     python = newer_python()
     if not python:
-        pytest.skip("no Python from 3.12 on with its headers is installed, so sys.monitoring is not tested")
+        pytest.skip("testing sys.monitoring needs Python 3.12 or newer with its headers")
     return python, {"PYTHONPATH": str(package_for(python))}
 
 
@@ -133,7 +133,7 @@ def counts(run) -> list[dict[str, float]]:
     ]
 
 
-def test_functions_are_found_by_name_qualified_name_and_module(followed):
+def test_functions_are_selected_by_name_qualified_name_and_module(followed):
     run = followed(STEPS, "Solver.*,fails,program:numbers")
     each = {"Solver_create": 1, "Solver_advance": 1, "Solver_inner": 5, "fails": 1, "program_numbers": 6}
     assert counts(run) == [each] * 3
@@ -143,31 +143,31 @@ def test_functions_are_found_by_name_qualified_name_and_module(followed):
     assert all(region.file.endswith("program.py") for region in run.regions)
 
 
-def test_exceptions_generators_and_threads_leave_no_region_open(followed):
-    run = followed(STEPS, "fail*,number*,inner,main")  # main is entered before measuring, and left after it
+def test_exceptions_generators_and_threads_close_their_regions(followed):
+    run = followed(STEPS, "fail*,number*,inner,main")  # main starts before measuring and ends after it
     assert counts(run)[0] == {"inner": 5, "numbers": 6, "fails": 1}
     assert run.ends[0]["faults"] == {}
 
 
-def test_a_step_closes_when_the_function_is_left(followed):
+def test_step_closes_when_step_function_returns(followed):
     run = followed(PROGRAM.replace("END", "pass"), "inner", "Solver.advance")
     assert len(run) == 3
-    # What follows the first advance() belongs to the second step.
+    # Calls after the first advance() belong to the second step.
     assert [frame["inner"] for frame in counts(run)] == [4, 5, 5]
 
 
-def test_the_star_alone_selects_no_function(followed):
+def test_star_alone_selects_no_python_function(followed):
     run = followed(STEPS, "*")
     assert [region.name for region in run.regions] == []
 
 
-def test_a_program_that_profiles_itself_still_runs(followed):
+def test_program_with_its_own_profiler_still_runs(followed):
     text = "import cProfile, pstats\nprofile = cProfile.Profile()\nprofile.enable()\n" + STEPS
     run = followed(text + "profile.disable()\nassert pstats.Stats(profile).total_calls > 30\n", "inner")
     assert run.state == "finished" and run.ends[0]["faults"] == {}
 
 
-def test_without_perfield_exec_nothing_is_loaded_at_the_start_of_python():
+def test_python_loads_nothing_without_perfield_exec():
     text = "import sys; print([name for name in sys.modules if 'perfield' in name])"
     result = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert result.stdout == "[]\n"

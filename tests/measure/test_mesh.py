@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Meshes and fields from NumPy arrays of any layout."""
+"""Meshes and fields from NumPy arrays of any memory layout."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ for number in range(2):
 
 @pytest.fixture
 def described(measured_python):
-    """described(text, later=""): the run of a program that describes this, and its stderr."""
+    """described(description, later="pass"): runs a program with this code; returns its run and stderr.
+
+    later : code at the start of each step.
+    """
 
     def run(description: str, later: str = "pass", env=None):
         text = PROGRAM.replace("DESCRIPTION", description.strip())
@@ -32,11 +35,11 @@ def described(measured_python):
 
 
 def values(run, name: str, step: int = 0, block: int = 0) -> np.ndarray:
-    """A field as it was stored, x fastest."""
+    """The stored values of a field, x fastest."""
     return run.fields(0, step)[block, name].values
 
 
-def test_an_image_may_have_one_to_three_directions(described):
+def test_image_extents_have_one_to_three_axes(described):
     run, _ = described(
         "perfield.mesh_image((2, 4), origin=(1,), spacing=(0.5,))\n"
         "perfield.mesh_image(np.array([0, 1, 0, 2, 3, 5]), block=1)"
@@ -50,7 +53,7 @@ def test_an_image_may_have_one_to_three_directions(described):
     assert list(box.extent) == [0, 1, 0, 2, 3, 5]
 
 
-def test_axis_0_is_x_in_every_order_of_memory(described):
+def test_axis_0_is_x_in_every_memory_order(described):
     run, _ = described("""
 perfield.mesh_image((0, 1, 0, 2, 0, 3))
 a = np.arange(24.0).reshape(2, 3, 4)
@@ -67,7 +70,7 @@ perfield.field("flat", a.ravel(order="F"))
         assert np.array_equal(np.ravel(values(run, name)), expected), name
 
 
-def test_fields_are_scalars_or_vectors_by_the_shape_of_their_block(described):
+def test_block_shape_tells_scalars_from_vectors(described):
     run, told = described("""
 perfield.mesh_image((0, 3, 0, 2))
 perfield.field("plane", np.ones((4, 3)))
@@ -91,7 +94,7 @@ perfield.field("flag", np.ones((4, 3, 1), bool))
     assert "left out" not in told
 
 
-def test_a_field_is_read_when_a_step_closes_and_kept_alive(described):
+def test_field_is_kept_alive_and_read_at_step_close(described):
     run, _ = described(
         'perfield.mesh_image((0, 2))\nu = np.zeros(3)\nperfield.field("u", u)\n'
         'perfield.field("lost", np.full(3, 7.0))\njunk = [np.zeros(3) for _ in range(100)]',
@@ -101,7 +104,7 @@ def test_a_field_is_read_when_a_step_closes_and_kept_alive(described):
     assert values(run, "lost", 1).tolist() == [7, 7, 7]
 
 
-def test_a_field_given_again_takes_the_place_of_the_first_which_is_let_go(described):
+def test_new_array_replaces_and_releases_the_old_one(described):
     run, _ = described(
         """
 import gc, weakref
@@ -119,7 +122,7 @@ assert earlier() is not None
     assert values(run, "u", 0).tolist() == [5, 5, 5] and values(run, "u", 1).tolist() == [6, 6, 6]
 
 
-def test_a_changed_mesh_is_a_new_version_without_the_old_fields(described):
+def test_changed_mesh_gets_new_version_without_old_fields(described):
     run, _ = described(
         'perfield.mesh_image((0, 2))\nperfield.field("u", np.zeros(3))',
         """
@@ -162,9 +165,7 @@ perfield.mesh_ghosts(np.array([False, True, False, False]), block=2)
      "x of block 0 has 2 numbers but the extent names 5"),
     ("perfield.mesh_image((0, 9), block=-1)", "blocks count from 0"),
 ])  # fmt: skip
-def test_what_does_not_fit_is_told_with_both_numbers_and_the_program_goes_on(
-    described, description, sentence
-):
+def test_mismatched_sizes_are_reported_and_program_continues(described, description, sentence):
     run, told = described(description)
     assert told.count(sentence) == 1 and len(run) == 2
 
@@ -183,6 +184,6 @@ def test_what_does_not_fit_is_told_with_both_numbers_and_the_program_goes_on(
     (lambda: perfield.mesh_image((0, 1), origin=(0, 0, 0, 0)), ValueError, "at most 3"),
     (lambda: perfield.mesh_structured(np.zeros((2, 3)), extent=(0, 1, 2)), ValueError, "expected"),
 ])  # fmt: skip
-def test_misuse_is_an_exception_that_says_what_was_found(wrong, raised, words):
+def test_misuse_raises_and_says_what_was_found(wrong, raised, words):
     with pytest.raises(raised, match=words):
         wrong()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The heat case in Python on both MPIs: messages, regions, mesh and field, and what can be drawn of them."""
+"""The heat case in Python on both MPIs: messages, regions, mesh, field and pictures."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ STEPS = 12
 
 @pytest.fixture
 def with_wheel(mpi, mpi4py_wheel) -> dict[str, str]:
-    """Variables that give a Python program PyPI's mpi4py with the MPI in turn."""
+    """Variables that make a Python program use PyPI's mpi4py with the current MPI."""
     return mpi4py_wheel[mpi.name]
 
 
 @pytest.fixture
 def heat(mpi, bin_dir, tmp_path, request):
-    """heat(*options, wheel=True): runs the heat case on three ranks; the Run, and what it printed."""
+    """heat(*options, wheel=True): runs the heat case on three ranks; returns the Run and the output."""
 
     def run(*options: str, wheel: bool = True):
         env = request.getfixturevalue("with_wheel") if wheel else {}
@@ -37,7 +37,7 @@ def heat(mpi, bin_dir, tmp_path, request):
 
 
 @pytest.mark.parametrize("wheel", [False, True], ids=["Debian", "wheel"])
-def test_the_heat_case_is_measured_whole(mpi, heat, wheel):
+def test_python_heat_case_is_fully_measured(mpi, heat, wheel):
     if mpi.name == "mpich" and not wheel:
         pytest.skip("Debian's mpi4py is built for Open MPI")
     run, printed = heat(wheel=wheel)
@@ -58,7 +58,7 @@ def test_the_heat_case_is_measured_whole(mpi, heat, wheel):
     assert hottest.shape == (9 * 16,) and hottest.max() > 0.9
 
 
-def test_both_pictures_can_be_made_of_it(mpi, heat):
+def test_python_heat_case_gives_both_pictures(mpi, heat):
     if mpi.name == "mpich":
         pytest.skip("the pictures do not depend on the MPI")
     pytest.importorskip("vtkmodules")
@@ -71,9 +71,7 @@ def test_both_pictures_can_be_made_of_it(mpi, heat):
     assert pictures.topology(run, frame).messages.GetNumberOfCells() == 4
 
 
-def test_an_interpreter_that_ends_without_finalizing_leaves_a_finished_run(
-    mpi, with_wheel, bin_dir, tmp_path
-):
+def test_interpreter_exit_without_finalize_finishes_the_run(mpi, with_wheel, bin_dir, tmp_path):
     text = "from mpi4py import MPI\nimport perfield\n"
     text += "perfield.initialize()\nperfield.step(0)\nraise SystemExit(3)\n"
     program = tmp_path / "program.py"

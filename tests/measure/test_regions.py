@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Regions and steps of a Python program, and what the package loads for them."""
+"""Regions and steps of a Python program, and the modules that the package loads for them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ for number in range(3):
 
 
 def program(body: str, before: str = "") -> str:
-    """Three steps that do `body` each."""
+    """The text of a program with three steps that run `body`."""
     return before + STEPS.replace("BODY", body.strip().replace("\n", "\n    "))
 
 
@@ -40,14 +40,14 @@ def region(run, name: str) -> Region:
 
 
 @pytest.mark.parametrize("alone", [False, True], ids=["perfield-exec", "alone"])
-def test_steps_carry_the_programs_numbers_and_times(measured_python, alone):
+def test_steps_have_program_numbers_and_times(measured_python, alone):
     run, _ = measured_python(program("pass"), alone=alone)
     assert run.state == "finished"
     assert run.ends[0]["sources"] == (["python"] if alone else ["io", "python"])
     assert [(frame.label, frame.time) for frame in run.frames()] == [(10, 0.0), (11, 0.5), (12, 1.0)]
 
 
-def test_a_step_without_a_time_and_one_with_a_huge_number_are_closed(measured_python):
+def test_step_without_time_or_with_huge_number_closes(measured_python):
     text = "import numpy, perfield\nperfield.initialize()\nperfield.step(numpy.int32(4))\n"
     text += "perfield.step(10**30, time=3)"
     run, _ = measured_python(text)
@@ -56,25 +56,25 @@ def test_a_step_without_a_time_and_one_with_a_huge_number_are_closed(measured_py
     assert second.label == 2**63 - 1 and second.time == 3
 
 
-def test_a_region_counts_its_entries_and_stands_where_it_is_written(measured_python):
+def test_region_counts_entries_and_knows_its_source_line(measured_python):
     run, _ = measured_python(program('for i in range(number):\n    with perfield.region("a b"): pass'))
     assert count(run, "a_b")[1:] == [1, 2]
     assert region(run, "a b").line == 6 and region(run, "a b").file.endswith("program.py")
 
 
-def test_a_region_ends_with_an_exception(measured_python):
+def test_exception_ends_the_region(measured_python):
     body = 'try:\n    with perfield.region("fails"): raise KeyError\nexcept KeyError: pass'
     run, _ = measured_python(program(body))
     assert count(run, "fails") == [1, 1, 1] and run.ends[0]["faults"] == {}
 
 
-def test_a_region_that_was_entered_before_measuring_is_no_fault(measured_python):
+def test_region_entered_before_measuring_is_not_a_fault(measured_python):
     text = 'import perfield\nwith perfield.region("all"):\n    perfield.initialize()\nperfield.step(0)'
     run, _ = measured_python(text, alone=True)
     assert run.ends[0]["faults"] == {}
 
 
-def test_time_goes_to_the_block_that_is_named(measured_python):
+def test_time_is_assigned_to_the_named_block(measured_python):
     before = "import perfield\nfor b in (0, 1): perfield.mesh_image((0, 2), block=b)\n"
     body = 'with perfield.region("solve", block=1): pass\nwith perfield.region("solve", 0): pass'
     run, _ = measured_python(program(body, before))
@@ -82,7 +82,7 @@ def test_time_goes_to_the_block_that_is_named(measured_python):
     assert blocks == {(0, 0): 1, (0, 1): 1} and count(run, "solve") == [2, 2, 2]
 
 
-def test_decorated_functions_are_regions_and_stay_what_they_are(measured_python):
+def test_decorated_functions_are_regions_and_keep_behaviour(measured_python):
     before = """
 import perfield
 class Solver:
@@ -100,7 +100,7 @@ assert Solver.advance.__doc__ == "Advances." and Solver().advance(3, twice=True)
     assert region(run, "Solver.advance").line == 4
 
 
-def test_a_decorated_generator_is_inside_its_region_only_while_it_runs(measured_python):
+def test_decorated_generator_is_in_its_region_only_while_running(measured_python):
     before = """
 import perfield
 said = []
@@ -124,19 +124,19 @@ assert list(g) == [] and said[-1] == 3
 h = numbers(); next(h); h.close()
 """
     run, _ = measured_python(program(body, before))
-    # Three resumptions of the first; one of the second and its end.
+    # The first generator resumes three times; the second resumes once and closes.
     assert count(run, "numbers") == [5, 5, 5] and count(run, "between") == [1, 1, 1]
     assert run.ends[0]["faults"] == {}
 
 
-def test_nothing_is_counted_in_a_pause(measured_python):
+def test_pause_counts_nothing(measured_python):
     body = 'with perfield.paused(), perfield.region("solve"): assert not perfield.measuring()\n'
     body += 'perfield.pause()\nwith perfield.region("solve"): pass\nperfield.resume()\n'
     run, _ = measured_python(program(body + 'with perfield.region("solve"): pass'))
     assert count(run, "solve") == [1, 1, 1]
 
 
-def test_armed_regions_are_told_apart_by_the_line_that_armed_them(measured_python):
+def test_arming_line_separates_equal_regions(measured_python):
     body = """
 perfield.pipeline_next()
 solve()
@@ -147,7 +147,7 @@ solve(); solve()
     assert count(run, "solve") == [1, 1, 1] and count(run, "solve_2") == [1, 1, 1]
 
 
-def test_threads_have_regions_of_their_own(measured_python):
+def test_threads_have_their_own_regions(measured_python):
     before = """
 import perfield, threading
 def work():
@@ -163,7 +163,7 @@ for thread in threads: thread.join()
     assert count(run, "work") == [150, 150, 150] and run.ends[0]["faults"] == {}
 
 
-def test_values_are_those_of_the_frame(measured_python):
+def test_values_equal_the_frames_values(measured_python):
     text = program('with perfield.region("solve"): pass').replace(
         "perfield.step(10",
         'seen = perfield.values(); assert seen["solve_count"] == 1, seen\n    perfield.step(10',
@@ -173,7 +173,7 @@ def test_values_are_those_of_the_frame(measured_python):
 
 
 @pytest.mark.parametrize("off", ["PERFIELD_ENABLED", "nothing"])
-def test_where_nothing_is_measured_the_calls_do_nothing(tmp_path, off):
+def test_calls_do_nothing_without_measuring(tmp_path, off):
     text = """
 import perfield
 with perfield.region("solve"), perfield.paused(): perfield.pipeline_next()
@@ -203,12 +203,12 @@ print(perfield.measuring(), perfield.values())
         ("perfield.nothing", AttributeError),
     ],
 )
-def test_misuse_is_an_exception_of_the_usual_type(wrong, raised):
+def test_misuse_raises_the_usual_exception(wrong, raised):
     with pytest.raises(raised):
         eval(wrong)
 
 
-def test_a_coroutine_is_refused_with_advice():
+def test_coroutine_is_refused_with_advice():
     async def wait():
         pass
 
@@ -216,14 +216,14 @@ def test_a_coroutine_is_refused_with_advice():
         perfield.region("x")(wait)
 
 
-def test_a_region_is_one_object_for_each_name_and_block():
+def test_region_is_one_object_per_name_and_block():
     assert perfield.region("one") is perfield.region("one")
     assert perfield.region("one", 2) is perfield.region("one", block=2) is not perfield.region("one")
     assert (perfield.region("one", 2).name, perfield.region("one", 2).block) == ("one", 2)
     assert perfield.region("one").block is None and repr(perfield.region("one", 2)) == "Region('one', 2)"
 
 
-def test_the_api_is_loaded_when_it_is_asked_for_and_never_numpy():
+def test_api_loads_at_first_use_without_numpy():
     text = "import sys, perfield; before = {*sys.modules}; perfield.region; after = {*sys.modules};"
     text += "print(*(name in modules for modules in (before, after)"
     text += " for name in ('perfield._recorder', 'perfield._bridge', 'numpy')))"
@@ -231,7 +231,7 @@ def test_the_api_is_loaded_when_it_is_asked_for_and_never_numpy():
     assert result.stdout.split() == ["False", "False", "False", "True", "False", "False"]
 
 
-def test_all_names_of_the_package_are_there_and_documented():
+def test_all_package_names_exist_and_are_documented():
     assert set(perfield.__all__) <= set(dir(perfield))
     for name in set(perfield.__all__) - {"attach"}:
         text = inspect.getdoc(getattr(perfield, name))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// fakeaff.c - a library to preload that pretends that a process can be bound to any PU of a fake
-// machine. What it is bound to is kept in a file per process id, so that it outlives exec: the
-// launcher's daemon binds its child, and the rank reads it back. Without
-// FAKE_AFFINITY_FILES and FAKE_AFFINITY_PUS it does nothing.
+// fakeaff.c - a preloaded library that lets a process bind itself to any PU of a fake machine. It
+// keeps the binding in a file per process id, so the binding survives exec: the launcher's daemon
+// binds its child, and the rank reads the binding back. It does nothing without
+// FAKE_AFFINITY_FILES and FAKE_AFFINITY_PUS.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-// The file of a process; of this one for 0 and for the ids of its own threads. NULL: nothing is
-// faked.
+// The file of a process; 0 and the ids of this process's threads mean this process. NULL: do not
+// fake anything.
 static const char* file_of(pid_t id, char* name, size_t size) {
   const char* folder = getenv("FAKE_AFFINITY_FILES");
   if (!folder || !getenv("FAKE_AFFINITY_PUS")) return NULL;

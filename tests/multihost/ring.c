@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// ring.c - five steps in each of which every rank sends 1000 bytes to the next one.
+// ring.c - in each of five steps, every rank sends 1000 bytes to the next rank.
 #include <mpi.h>
 
 #include "perfield.h"

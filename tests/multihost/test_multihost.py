@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One program on four hosts, each with a machine of its own: what the topology picture shows of it.
+"""The topology picture of one program on four hosts with different machines.
 
-The hosts are namespaces of this machine, their machines are faked; everything else is real.
+The hosts are namespaces of this machine and their hardware is faked; everything else is real.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ MACHINE_OF = {
 
 
 def why_no_hosts() -> str:
-    """Why hosts cannot be made here; empty if they can."""
+    """Why this machine cannot make hosts; empty if it can."""
     if os.geteuid() != 0:
-        return "hosts are made of namespaces, which needs root"
+        return "making hosts of namespaces needs root"
     for tool in ("ip", "unshare", "nsenter", "mpirun"):
         if shutil.which(tool) is None:
             return f"{tool} is not installed"
@@ -53,7 +53,7 @@ def why_no_hosts() -> str:
 
 @pytest.fixture(scope="module")
 def run(bin_dir, build_c, tmp_path_factory):
-    """A run of 8 ranks, 2 on each of 4 hosts, each bound to a core of its own."""
+    """A run of 8 ranks, 2 on each of 4 hosts, each bound to its own core."""
     reason = why_no_hosts()
     if reason:
         pytest.skip(reason)
@@ -79,14 +79,14 @@ def run(bin_dir, build_c, tmp_path_factory):
     return perfield.open(folder / "perfield-run")
 
 
-def test_all_ranks_of_all_hosts_check_in_to_one_run(run):
+def test_ranks_of_all_hosts_form_one_run(run):
     assert run.n_ranks == 8
     assert [rank["host"] for rank in run.ranks] == ["n1", "n1", "n2", "n2", "n3", "n3", "n10", "n10"]
     assert len(run) == 5
     assert run.damage == []
 
 
-def test_nodes_stand_in_the_order_of_their_names_with_their_own_machines(run):
+def test_nodes_are_ordered_by_name_with_their_own_machines(run):
     placement = topology_scene(run).placement
     assert placement.notes == ()
     assert [node.label for node in placement.nodes] == ["n1", "n2", "n3", "n10"]
@@ -94,7 +94,7 @@ def test_nodes_stand_in_the_order_of_their_names_with_their_own_machines(run):
     assert placement.node_id.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
-def test_ranks_stand_on_the_cores_that_they_were_bound_to(run):
+def test_ranks_appear_on_their_bound_cores(run):
     ranks = topology(run, run.frame(0)).ranks
     np.testing.assert_array_equal(vtk_to_numpy(ranks.GetCellData().GetArray("core_id")), [0, 1] * 4)
     spans = topology_scene(run).placement
@@ -102,7 +102,7 @@ def test_ranks_stand_on_the_cores_that_they_were_bound_to(run):
     assert widths == [1, 1, 2, 2, 1, 1, 1, 1], "a core of n2 has two PUs"
 
 
-def test_only_the_parts_in_use_are_drawn(run):
+def test_only_used_parts_are_drawn(run):
     scene = topology_scene(run)
     kinds = [LEVELS[level] for level in scene.cells.level[scene.cells.machine]]
     assert kinds.count("node") == 4
@@ -110,7 +110,7 @@ def test_only_the_parts_in_use_are_drawn(run):
     assert kinds.count("core") == 8
 
 
-def test_messages_between_hosts_are_told_from_those_inside(run):
+def test_messages_between_hosts_differ_from_messages_inside(run):
     messages = topology(run, run.frame(2)).messages
     data = {
         name: vtk_to_numpy(messages.GetCellData().GetArray(name))
@@ -122,7 +122,7 @@ def test_messages_between_hosts_are_told_from_those_inside(run):
     np.testing.assert_array_equal(vtk_to_numpy(messages.GetCellData().GetArray("sendrecv_bytes")), [1000] * 8)
 
 
-def test_mpichs_ranks_of_all_hosts_are_one_run_and_collect_what_each_host_staged(
+def test_mpich_ranks_of_all_hosts_form_one_run_with_staged_files(
     build_c, bin_dir, tmp_path, tmp_path_factory
 ):
     reason = why_no_hosts()

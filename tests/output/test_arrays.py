@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the pipelines are told of arrays: where they sit, their ranges over all steps, the box around all."""
+"""The description of arrays for the pipelines: points or cells, ranges over all steps, the box around all."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ def noted(*values, name="wait", association="point"):
     return arrays
 
 
-def test_ranges_are_those_of_the_finite_values_over_all_steps():
+def test_ranges_span_finite_values_of_all_steps():
     about = noted(2.0, np.nan, -1.0).description()["wait"]
     assert (about["range"], about["absent"]) == ((-1.0, 2.0), True)
     assert noted(2.0, 1.0).description()["wait"]["absent"] is False
 
 
-def test_an_array_that_was_never_measured_is_not_told():
+def test_never_measured_arrays_are_left_out():
     assert noted(np.nan, np.nan).description() == {}
 
 
-def test_the_simulations_own_cell_fields_are_known_to_sit_on_cells():
+def test_cell_fields_are_described_as_cells():
     assert noted(1.0, name="pressure", association="cell").description()["pressure"]["association"] == "CELLS"
     assert noted(1.0).description()["wait"]["association"] == "POINTS"
 
 
-def test_a_vector_is_told_by_its_magnitude():
+def test_vector_range_is_of_its_magnitude():
     about = noted([3.0, 0.0, 4.0], [0.0, 0.0, -2.0], name="U").description()["U"]
     assert about["components"] == 3
     assert about["range"] == pytest.approx((2.0, 5.0))
 
 
-def test_a_step_far_beyond_the_others_does_not_count_among_the_usual_ones():
+def test_usual_peak_ignores_outlier_steps():
     assert noted(9.0, 1.0, 1.5, 1.2).description()["wait"]["usual_peak"] == 1.5
     assert "usual_peak" not in noted(2.0, 1.0, 1.5, 1.2).description()["wait"]
 
 
-def test_the_box_is_around_the_datasets_of_all_steps():
+def test_bounds_span_datasets_of_all_steps():
     arrays = Arrays()
     assert arrays.bounds is None
     for step, rank in enumerate((0, 2)):

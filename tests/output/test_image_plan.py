@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which images are drawn, by default and for names that the user gives."""
+"""The images drawn by default and for the user's names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from perfield.output.image_plan import plan_images, unknown_fields
 
 
 def layer(*names, **ranges):
-    """A layer with arrays of one component, range 0 to 1 unless given."""
+    """A layer with arrays of one component; the range is 0 to 1 by default."""
     about = {name: {"components": 1, "range": (0, 1)} for name in names}
     return {"arrays": about | {name: {"components": 1, "range": ends} for name, ends in ranges.items()}}
 
@@ -21,7 +21,7 @@ VECTOR = {"U": {"components": 3, "range": (0, 1)}}
 
 @pytest.fixture
 def description():
-    """pictures.json of 3 steps on one node."""
+    """The content of pictures.json for 3 steps on one node."""
     geometry = layer("rank", *VALUES, "sent_count_to_3", "T", "alpha_water")
     geometry["arrays"].update(VECTOR)
     return {
@@ -45,7 +45,7 @@ def files(planned):
     return [name for image in planned for name in image["files"]]
 
 
-def test_by_default_partition_times_an_own_field_machine_messages_and_focus_are_drawn(description):
+def test_default_images(description):
     assert files(plan_images(description, None, [5])) == [
         "geometry_rank.png",
         "topology_rank.png",
@@ -65,13 +65,13 @@ def test_by_default_partition_times_an_own_field_machine_messages_and_focus_are_
     ]
 
 
-def test_nodes_are_drawn_where_there_are_several(description):
+def test_nodes_are_drawn_if_there_are_several(description):
     assert "topology_node_id.png" not in files(plan_images(description, None, [5]))
     description["layers"]["topology/machine"] = layer("topology_type", node_id=(0, 3))
     assert "topology_node_id.png" in files(plan_images(description, None, [5]))
 
 
-def test_who_sends_and_receives_is_drawn_once_and_bytes_in_each_step(description):
+def test_message_ends_are_drawn_once_and_bytes_each_step(description):
     drawn = files(plan_images(description, None, [0, 9]))
     messages = [name for name in drawn if name.startswith("messages_")]
     assert messages == [
@@ -82,14 +82,14 @@ def test_who_sends_and_receives_is_drawn_once_and_bytes_in_each_step(description
     ]
 
 
-def test_the_partition_is_drawn_once_for_each_mesh(description):
+def test_partition_is_drawn_once_per_mesh(description):
     for step, mesh in zip(description["steps"], (0, 1, 1)):
         step["mesh"] = mesh
     drawn = files(plan_images(description, ["rank"], [0, 5, 9]))
     assert drawn == ["geometry_rank_frame_000000.png", "geometry_rank_frame_000005.png", "topology_rank.png"]
 
 
-def test_fields_are_drawn_wherever_they_are_in_each_step_that_was_chosen(description):
+def test_chosen_fields_are_drawn_in_each_layer_and_step(description):
     assert files(plan_images(description, ["isend_count", "alpha.water", "U"], [0, 9])) == [
         "messages_isend_count_frame_000000.png",
         "messages_isend_count_frame_000009.png",
@@ -102,11 +102,11 @@ def test_fields_are_drawn_wherever_they_are_in_each_step_that_was_chosen(descrip
     ]
 
 
-def test_names_of_which_there_is_nothing_are_told(description):
+def test_unknown_fields_are_reported(description):
     assert unknown_fields(description, ["alpha.water", "alpha_water", "nonsense", "rank"]) == ["nonsense"]
 
 
-def test_without_a_mesh_only_the_machine_is_drawn(description):
+def test_only_machine_is_drawn_without_a_mesh(description):
     for name in ("geometry", "messages"):
         del description["layers"][name]
     planned = plan_images(description, None, [0])

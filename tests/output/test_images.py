@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Images: what is on them, and what is said when they cannot be drawn."""
+"""Images: their content, and the messages if they cannot be drawn."""
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+import socket
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ import twin
 from perfield.output import images
 from perfield.output.image_plan import plan_images
 from perfield.output.images import ImagesError, draw_images
-from perfield.output.pictures import Pictures
+from perfield.output.picture_series import PictureSeries
 from perfield.pictures.geometry_picture import GeometryOptions
 from perfield.pictures.pieces import choose_pieces
 from perfield.pictures.topology_picture import topology_scene
@@ -26,20 +28,20 @@ IMAGE = {
 }
 
 
-def test_without_a_display_the_package_to_install_is_named(tmp_path, monkeypatch):
+def test_missing_display_names_the_package(tmp_path, monkeypatch):
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.setattr(images.shutil, "which", lambda name: None)
     with pytest.raises(ImagesError, match="Debian package xvfb"):
         draw_images(tmp_path, [IMAGE])
 
 
-def test_without_paraview_the_package_to_install_is_named(tmp_path, monkeypatch):
+def test_missing_paraview_names_the_package(tmp_path, monkeypatch):
     monkeypatch.setattr(images.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ImagesError, match="Debian package python3-paraview"):
         draw_images(tmp_path, [])
 
 
-def test_images_that_paraview_did_not_draw_are_counted_and_its_words_passed_on(tmp_path):
+def test_failed_images_are_counted_and_paraviews_error_is_shown(tmp_path):
     if shutil.which("Xvfb") is None:
         pytest.skip("Xvfb is not installed")
     (tmp_path / "pictures.json").write_text("no JSON")
@@ -70,12 +72,12 @@ def drawn(tmp_path_factory):
     twin.write_run(path / "run", ranks=4, steps=3, hosts=("a", "b"), change_step=absent)
     run = perfield.open(path / "run")
     options = GeometryOptions(pieces=choose_pieces(run), focus=[1])
-    pictures = Pictures(run, [0, 2], path, options, topology_scene(run))
+    pictures = PictureSeries(run, [0, 2], path, options, topology_scene(run))
     pictures.write()
     return draw_images(path, plan_images(pictures.description, None, [0, 2]))
 
 
-def test_every_image_is_white_with_something_in_it_and_nothing_cut_off(drawn):
+def test_images_are_white_not_empty_and_not_cut_off(drawn):
     assert len(drawn) == 28
     for path in drawn:
         image = pixels(path)
@@ -86,7 +88,7 @@ def test_every_image_is_white_with_something_in_it_and_nothing_cut_off(drawn):
         assert border.all(), f"{path.name} reaches its border"
 
 
-def test_a_rank_without_a_value_is_grey_in_its_step_and_not_in_another(drawn):
+def test_absent_value_is_grey_only_in_its_step(drawn):
     def grey(step):
         (path,) = [path for path in drawn if path.name == f"geometry_solve_time_s_frame_00000{step}.png"]
         image = pixels(path)[100:, :1200].astype(int)  # without title and legend
@@ -97,13 +99,13 @@ def test_a_rank_without_a_value_is_grey_in_its_step_and_not_in_another(drawn):
     assert grey(0) < 0.01  # edges of pieces
 
 
-def test_colours_mean_the_same_in_all_steps(drawn):
+def test_legend_is_the_same_in_all_steps(drawn):
     legends = [pixels(path)[200:700, 1310:1345] for path in drawn if "geometry_compute_time_s" in path.name]
     assert len(legends) == 2
     assert (legends[0] == legends[1]).all()
 
 
-def test_the_mesh_has_the_colours_of_the_legend_with_little_shade(drawn):
+def test_mesh_colours_match_the_legend(drawn):
     (path,) = [path for path in drawn if path.name == "geometry_rank.png"]
     image = pixels(path).astype(int)
     legend, mesh = image[200:700, 1310:1345].reshape(-1, 3), image[:, :1200].reshape(-1, 3)
@@ -116,7 +118,20 @@ def test_the_mesh_has_the_colours_of_the_legend_with_little_shade(drawn):
         assert min(np.abs(colour - shade).max() for shade in shades) < 4, colour
 
 
-def test_displays_keep_away_from_those_that_mpi_programs_look_at_and_from_each_other():
+def test_a_display_held_by_a_container_with_another_tmp_is_passed_over(monkeypatch):
+    if shutil.which("Xvfb") is None:
+        pytest.skip("Xvfb is not installed")
+    monkeypatch.setattr(images, "DISPLAYS", range(190, 199))
+    with contextlib.ExitStack() as held:
+        for number in range(190, 198):
+            holder = held.enter_context(socket.socket(socket.AF_UNIX))
+            holder.bind(f"\0/tmp/.X11-unix/X{number}")
+            holder.listen()
+        with images.display() as display:
+            assert display == ":198"
+
+
+def test_virtual_displays_avoid_low_numbers_and_each_other():
     if shutil.which("Xvfb") is None:
         pytest.skip("Xvfb is not installed")
     with images.display() as one, images.display() as two:

@@ -13,7 +13,7 @@ from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataReader
 import perfield
 import twin
 
-# What stands in the C source -> its fields begin with.
+# Name in the C source -> prefix of its fields.
 REGIONS = {
     "i flux": "i_flux",
     "i-flux": "i_flux_2",
@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
 
 @pytest.fixture(scope="module")
 def odd(build_c, mpirun, bin_dir, tmp_path_factory):
-    """The run directory of a program with these names, under a name of that kind itself."""
+    """The run directory of a program with these names; its path is just as odd."""
     folder = tmp_path_factory.mktemp("odd") / "größe & 'name'"
     folder.mkdir()
     program = build_c(PROGRAM.replace("NAMES", ", ".join(f'"{name}"' for name in REGIONS)), name="odd ü.c")
@@ -69,7 +69,7 @@ def odd(build_c, mpirun, bin_dir, tmp_path_factory):
     return folder / "perfield-run"
 
 
-def test_every_region_has_its_field_and_keeps_its_name(odd):
+def test_regions_with_odd_names_get_fields_and_keep_names(odd):
     run = perfield.open(odd)
     assert sorted(region.field for region in run.regions) == sorted(REGIONS.values())
     names = {region.name for region in run.regions}
@@ -81,7 +81,7 @@ def test_every_region_has_its_field_and_keeps_its_name(odd):
     assert (run.frame(0).values["rank"] == [0, 1]).all()
 
 
-def test_info_shows_them_one_to_a_line(perfield_cli, odd):
+def test_info_shows_one_odd_region_per_line(perfield_cli, odd):
     rows = json.loads(perfield_cli("info", odd, "--regions", "--json").stdout)["regions"]
     assert sorted(row["field"] for row in rows) == sorted(REGIONS.values())
     table = perfield_cli("info", odd, "--regions")
@@ -93,7 +93,7 @@ def test_info_shows_them_one_to_a_line(perfield_cli, odd):
 
 @pytest.fixture(scope="module")
 def rendered(perfield_cli, odd, tmp_path_factory):
-    """The pictures of that run, with images of three of its fields."""
+    """The pictures of that run, with images of three fields."""
     folder = tmp_path_factory.mktemp("pictures") / "bilder ü"
     fields = "_berstr_mung_time_s,region_rank_time_s,a_b_c__d__time_s"
     images = ["--images"] if shutil.which("Xvfb") and shutil.which("pvpython") else []
@@ -120,7 +120,7 @@ def arrays(pvd):
     return names
 
 
-def test_the_files_for_paraview_hold_all_fields(rendered):
+def test_pvd_files_hold_all_fields(rendered):
     names = arrays(rendered / "all/geometry.pvd")
     assert {f"{field}_time_s" for field in REGIONS.values()} <= names
     assert {"a_b___c_", "rank", "own_rank"} <= names
@@ -128,7 +128,7 @@ def test_the_files_for_paraview_hold_all_fields(rendered):
     assert {"_berstr_mung_time_s", "region_rank_time_s"} <= arrays(rendered / "topology.pvd")
 
 
-def test_images_are_drawn_of_them(rendered):
+def test_images_of_odd_names_are_drawn(rendered):
     if not (rendered / "images").exists():
         pytest.skip("pvpython or Xvfb is not installed")
     drawn = sorted(path.name for path in (rendered / "images").iterdir())
@@ -138,7 +138,7 @@ def test_images_are_drawn_of_them(rendered):
     assert all(path.stat().st_size > 5000 for path in (rendered / "images").iterdir())
 
 
-def test_an_own_field_that_does_not_fit_is_left_out_and_told(perfield_cli, tmp_path):
+def test_own_field_of_wrong_length_is_left_out_with_a_reason(perfield_cli, tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=2, steps=2)
     (file,) = (path / "mesh").iterdir()
     array = {"role": "field", "name": "short", "association": "point", "type": "f8", "values": [1.0] * 26}

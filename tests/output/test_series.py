@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A series of pictures on disk: whole files only, nothing written twice, times and ranges as given."""
+"""A series of pictures on disk: complete files, nothing written twice, times and values as given."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def entries(path):
     return [(float(entry.get("timestep")), entry.get("file")) for entry in found]
 
 
-def test_a_pvd_names_each_step_with_its_time_and_the_blocks_can_be_read_back(tmp_path):
+def test_pvd_names_steps_with_times_and_blocks_read_back(tmp_path):
     series = Series(tmp_path, "geometry")
     for number, time in ((0, 0.1), (7, 0.30000000000000004)):
         series.add(number, time, [("rank_0", cube(number)), ("rank_1", cube(number + 0.5, "image"))])
@@ -47,7 +47,7 @@ def test_a_pvd_names_each_step_with_its_time_and_the_blocks_can_be_read_back(tmp
     assert vtk_to_numpy(picture.GetBlock(1).GetPointData().GetArray("wait")).tolist() == [7.5] * 64
 
 
-def test_what_does_not_change_is_written_once_and_named_by_every_step(tmp_path):
+def test_static_dataset_is_written_once_and_named_by_every_step(tmp_path):
     series = Series(tmp_path, "topology")
     machine = series.static("machine", cube(1.0))
     for number in range(5):
@@ -59,7 +59,7 @@ def test_what_does_not_change_is_written_once_and_named_by_every_step(tmp_path):
     assert all('file="machine.vtu"' in text for text in steps)
 
 
-def test_no_temporary_file_is_left_and_the_sum_of_bytes_is_right(tmp_path):
+def test_no_temporary_file_remains_and_bytes_add_up(tmp_path):
     series = Series(tmp_path, "geometry")
     series.add(0, 0.0, [("rank_0", cube(1.0))])
     series.close()
@@ -68,7 +68,7 @@ def test_no_temporary_file_is_left_and_the_sum_of_bytes_is_right(tmp_path):
     assert series.bytes == sum(path.stat().st_size for path in files)
 
 
-def test_the_old_series_stays_whole_until_the_new_one_is_closed(tmp_path):
+def test_old_series_stays_complete_until_new_one_closes(tmp_path):
     old = Series(tmp_path, "geometry")
     old.add(3, 0.0, [("rank_0", cube(1.0))])
     old.close()
@@ -80,7 +80,7 @@ def test_the_old_series_stays_whole_until_the_new_one_is_closed(tmp_path):
     assert not list(tmp_path.rglob("*step_000003*"))
 
 
-def test_a_file_that_cannot_be_written_is_told_with_its_name(tmp_path, capfd):
+def test_failed_write_names_the_file(tmp_path, capfd):
     series = Series(tmp_path, "geometry")
     (tmp_path / "geometry").rmdir()
     with pytest.raises(OutputError, match=r"geometry/machine\.vtu could not be written"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which frames are written, and at which times they are shown."""
+"""The choice of frames to write, and the times at which ParaView shows them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from perfield.output.steps import StepsError, choose_steps, frame_times, slowest
 
 
 def run_of(tmp_path, steps, slowest=None):
-    """A run in which all steps take 1 s on both ranks, but one rank 9 s in the slowest."""
+    """A run of steps of 1 s on both ranks, except 9 s on one rank in the slowest step."""
     run = fake_run.FakeRun(tmp_path, ranks=2, steps=steps)
     for frame in run.frames():
         frame.values["step_time_s"] = np.array([1.0, 9.0 if frame.index == slowest else 1.0])
     return run
 
 
-def test_a_short_run_is_written_whole(tmp_path):
+def test_short_run_is_written_completely(tmp_path):
     assert choose_steps(run_of(tmp_path, 20)) == list(range(20))
 
 
 @pytest.mark.parametrize("slowest", [0, 1, 137, 499, 999])
-def test_by_default_there_are_20_steps_with_first_last_and_slowest_among_them(tmp_path, slowest):
+def test_default_steps_include_first_last_and_slowest(tmp_path, slowest):
     steps = choose_steps(run_of(tmp_path, 1000, slowest))
     assert len(steps) == 20
     assert steps == sorted(set(steps))
@@ -31,7 +31,7 @@ def test_by_default_there_are_20_steps_with_first_last_and_slowest_among_them(tm
     assert max(np.diff(steps)) <= 2 * 999 / 19
 
 
-def test_the_slowest_step_is_that_of_the_slowest_rank_even_if_others_are_absent(tmp_path):
+def test_slowest_step_ignores_absent_ranks(tmp_path):
     run = run_of(tmp_path, 5, slowest=3)
     run.frame(3).values["step_time_s"][0] = np.nan
     run.frame(4).values["step_time_s"][:] = np.nan
@@ -49,25 +49,25 @@ def test_the_slowest_step_is_that_of_the_slowest_rank_even_if_others_are_absent(
         ("0,4:6,::5", [0, 4, 5, 10]),
     ],
 )
-def test_steps_are_given_by_number_and_range(tmp_path, text, expected):
+def test_steps_option_takes_numbers_and_ranges(tmp_path, text, expected):
     assert choose_steps(run_of(tmp_path, 12), text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "first", "1:2:0", "-1", ":", "1:2:3:4", "0,,1"])
-def test_what_is_no_step_is_told_with_an_example(tmp_path, text):
+def test_invalid_steps_option_shows_an_example(tmp_path, text):
     if text == ":":
         assert choose_steps(run_of(tmp_path, 3), text) == [0, 1, 2]
     else:
-        with pytest.raises(StepsError, match=r"is no frame; expected all, or .*0,10,20:50:5"):
+        with pytest.raises(StepsError, match=r"is not a frame; expected all, or .*0,10,20:50:5"):
             choose_steps(run_of(tmp_path, 3), text)
 
 
-def test_a_step_beyond_the_end_is_told_with_those_there_are(tmp_path):
+def test_step_beyond_the_end_names_existing_frames(tmp_path):
     with pytest.raises(StepsError, match="frame 12 is not in this run, which has frames 0 to 11"):
         choose_steps(run_of(tmp_path, 12), "12")
 
 
-def test_a_range_without_any_step_is_told(tmp_path):
+def test_range_without_steps_is_an_error(tmp_path):
     with pytest.raises(StepsError, match="names none of the frames 0 to 11"):
         choose_steps(run_of(tmp_path, 12), "30:40")
 
@@ -76,19 +76,19 @@ def test_a_range_without_any_step_is_told(tmp_path):
     ("state", "advice"),
     [("running", "wait for the first one, or call perfield_step"), ("killed", "before a step was measured")],
 )
-def test_a_run_without_steps_is_told_what_to_do(tmp_path, state, advice):
+def test_run_without_steps_says_what_to_do(tmp_path, state, advice):
     run = run_of(tmp_path, 0)
     run.state = state
     with pytest.raises(StepsError, match=f"no finished step; .*{advice}"):
         choose_steps(run)
 
 
-def test_steps_are_shown_at_the_programs_times(tmp_path):
+def test_frames_are_shown_at_program_times(tmp_path):
     assert frame_times(list(run_of(tmp_path, 3).frames())) == ([0.0, 0.5, 1.0], "time")
 
 
 @pytest.mark.parametrize("times", [[0, 1, 1], [0, 2, 1], [0, np.nan, 1]])
-def test_times_that_do_not_rise_give_way_to_step_numbers(tmp_path, times):
+def test_unordered_times_are_replaced_by_step_numbers(tmp_path, times):
     run = run_of(tmp_path, 3)
     for frame, time in zip(run.frames(), times):
         frame.time = time

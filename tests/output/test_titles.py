@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What arrays are called in titles and legends."""
+"""Names of arrays in titles and legends."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ REGIONS = region_titles(
         ("alpha_water", ("alpha.water", "")),
     ],
 )
-def test_a_title_is_in_the_programs_words(array, expected):
+def test_titles_use_the_programs_names(array, expected):
     assert title(array, REGIONS, {"alpha_water": "alpha.water"}) == expected
 
 
-def test_regions_that_are_called_alike_are_told_apart():
+def test_regions_with_equal_names_get_different_titles():
     regions = [fake_run.FakeRegion("solve", "solve"), fake_run.FakeRegion("solve", "solve_2")]
     assert region_titles(regions) == {"solve": "solve (solve)", "solve_2": "solve (solve_2)"}
 
 
-def test_a_title_is_one_line():
+def test_titles_are_one_line():
     assert region_titles([fake_run.FakeRegion("two\nlines", "two_lines")]) == {"two_lines": "two lines"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Blocks that a program described, as VTK datasets."""
+"""VTK datasets made of a program's mesh blocks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINDS = ("image", "rectilinear", "structured", "unstructured")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_cube_has_the_same_points_and_cells_in_every_kind_of_mesh(kind):
+def test_cube_is_the_same_in_every_mesh_kind(kind):
     dataset = dataset_of(fake_run.cube(2, kind, cells=3))
     assert dataset.GetNumberOfPoints() == 4**3
     assert dataset.GetNumberOfCells() == 3**3
@@ -32,7 +32,7 @@ def test_tetrahedra_and_triangles_mix_in_one_block():
     assert dataset.GetCell(1).GetNumberOfPoints() == 3
 
 
-def test_ghosts_are_marked_and_not_counted_as_own_cells():
+def test_ghosts_are_marked_and_not_owned():
     block = fake_run.cube(0, "image", cells=2)
     block.ghosts = {"cell": np.array([0, 0, 0, 0, 7, 7, 7, 7]), "point": np.zeros(27)}
     dataset = dataset_of(block)
@@ -40,14 +40,14 @@ def test_ghosts_are_marked_and_not_counted_as_own_cells():
     assert owned_cells(dataset) == 4
 
 
-def test_an_empty_piece_is_a_dataset_without_cells():
+def test_empty_piece_is_an_empty_dataset():
     empty = fake_run.FakeBlock(0, "unstructured", points=np.zeros((0, 3)))
     dataset = dataset_of(empty)
     assert dataset.GetNumberOfCells() == dataset.GetNumberOfPoints() == 0
     assert centre_and_size([dataset]) is None
 
 
-def test_the_centre_of_a_piece_is_that_of_the_box_around_its_blocks():
+def test_piece_centre_is_centre_of_its_bounding_box():
     centre, size = centre_and_size([dataset_of(fake_run.cube(rank, "image")) for rank in (0, 2)])
     assert centre.tolist() == [1.5, 0.5, 0.5]
     assert size == pytest.approx(11**0.5)
@@ -59,7 +59,7 @@ def test_vectors_keep_their_components():
     assert dataset.GetPointData().GetArray("velocity").GetTuple(7) == (21, 22, 23)
 
 
-def test_the_callers_arrays_are_not_kept():
+def test_attach_copies_the_callers_arrays():
     values = np.ones(8)
     dataset = dataset_of(fake_run.cube(0, "image", cells=1))
     attach(dataset, "temperature", values, "point")
@@ -67,7 +67,7 @@ def test_the_callers_arrays_are_not_kept():
     assert dataset.GetPointData().GetArray("temperature").GetRange() == (1, 1)
 
 
-def test_a_field_of_another_length_is_told_with_both_numbers():
+def test_field_of_wrong_length_reports_both_lengths():
     dataset = dataset_of(fake_run.cube(0, "image", cells=1))
     with pytest.raises(
         MeshError, match=r"'wait' has 5 values, but the block has 8 points; check .*perfield_field"
@@ -76,7 +76,7 @@ def test_a_field_of_another_length_is_told_with_both_numbers():
 
 
 def wrong_blocks():
-    """(block, words of the message)."""
+    """Faulty blocks, each with words of its message."""
     hexahedra = fake_run.cube(0, "unstructured", cells=1)
     one_based = fake_run.cube(0, "unstructured", cells=1)
     one_based.connectivity = one_based.connectivity + 1
@@ -101,6 +101,6 @@ def wrong_blocks():
 
 
 @pytest.mark.parametrize(("block", "words"), wrong_blocks(), ids=lambda value: str(value)[:20])
-def test_a_mesh_that_does_not_fit_together_is_told_in_a_sentence(block, words):
+def test_inconsistent_mesh_is_refused_with_a_reason(block, words):
     with pytest.raises(MeshError, match=words):
         dataset_of(block)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Messages on the mesh: lines between pieces, and what every rank exchanges with a chosen one."""
+"""Messages on the mesh: lines between pieces, and each rank's exchange with a focus rank."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def column(lines, name):
     return vtk_to_numpy(lines.GetCellData().GetArray(name)).tolist()
 
 
-def test_calls_between_two_ranks_share_a_line_and_keep_their_own_counts(tmp_path):
+def test_calls_of_a_pair_share_a_line_with_separate_counts(tmp_path):
     frame = frame_with(tmp_path, (0, 1, "isend", 2, 20), (0, 1, "put", 3, 300), (1, 0, "isend", 1, 5))
     lines = message_lines(frame, CENTRES, np.ones(3))
     assert column(lines, "source") == [0, 1]
@@ -37,7 +37,7 @@ def test_calls_between_two_ranks_share_a_line_and_keep_their_own_counts(tmp_path
     assert np.isnan(column(lines, "put_count")[1])
 
 
-def test_both_directions_bend_to_opposite_sides(tmp_path):
+def test_opposite_directions_bend_to_opposite_sides(tmp_path):
     frame = frame_with(tmp_path, (0, 1, "isend", 1, 1), (1, 0, "isend", 1, 1))
     lines = message_lines(frame, CENTRES, np.ones(3))
     middle = POINTS_PER_LINE // 2
@@ -46,7 +46,7 @@ def test_both_directions_bend_to_opposite_sides(tmp_path):
     assert abs(there[1]) > 0.05
 
 
-def test_a_message_to_oneself_is_a_loop_that_can_be_seen(tmp_path):
+def test_message_to_oneself_is_a_visible_loop(tmp_path):
     lines = message_lines(frame_with(tmp_path, (1, 1, "isend", 1, 1)), CENTRES, np.full(3, 2.0))
     bounds = lines.GetBounds()
     assert bounds[1] - bounds[0] > 0.2
@@ -55,14 +55,14 @@ def test_a_message_to_oneself_is_a_loop_that_can_be_seen(tmp_path):
     assert points.GetPoint(points.GetNumberOfPoints() - 1) == pytest.approx((1, 0, 0), abs=1e-6)
 
 
-def test_messages_of_ranks_without_a_mesh_or_outside_the_world_draw_no_line(tmp_path):
+def test_messages_without_mesh_or_world_rank_draw_no_line(tmp_path):
     frame = frame_with(tmp_path, (0, 1, "isend", 1, 1), (0, 2, "isend", 1, 1), (0, -2, "isend", 1, 1))
     centres = CENTRES.copy()
     centres[2] = np.nan
     assert column(message_lines(frame, centres, np.ones(3)), "target") == [1]
 
 
-def test_messages_with_unknown_peers_are_one_short_stub_per_rank(tmp_path):
+def test_unknown_peers_become_one_stub_per_rank_on_mesh(tmp_path):
     rows = [(0, 1, "isend", 1, 1), (0, -3, "isend", 2, 20), (-3, 0, "put", 1, 5), (2, -3, "put", 1, 1)]
     centres = CENTRES.copy()
     centres[2] = np.nan
@@ -74,7 +74,7 @@ def test_messages_with_unknown_peers_are_one_short_stub_per_rank(tmp_path):
     assert 0.05 < np.linalg.norm(stub.GetPoint(POINTS_PER_LINE - 1)) < 0.2
 
 
-def test_a_frame_without_messages_has_no_lines_but_the_same_arrays(tmp_path):
+def test_frame_without_messages_keeps_line_arrays(tmp_path):
     some = message_lines(frame_with(tmp_path, (0, 1, "isend", 1, 1)), CENTRES, np.ones(3)).GetCellData()
     none = message_lines(frame_with(tmp_path), CENTRES, np.ones(3)).GetCellData()
     names = [[data.GetArrayName(n) for n in range(data.GetNumberOfArrays())] for data in (some, none)]
@@ -82,7 +82,7 @@ def test_a_frame_without_messages_has_no_lines_but_the_same_arrays(tmp_path):
     assert none.GetNumberOfTuples() == 0
 
 
-def test_focus_shows_one_rank_and_its_senders_and_nothing_elsewhere(tmp_path):
+def test_focus_arrays_cover_only_the_ranks_peers(tmp_path):
     frame = frame_with(tmp_path, (0, 1, "put", 4, 400), (1, 2, "put", 1, 0))
     values = focus_values(frame, [1], 3)
     np.testing.assert_equal(values["put_count_to_1"], [4, np.nan, np.nan])
@@ -92,6 +92,6 @@ def test_focus_shows_one_rank_and_its_senders_and_nothing_elsewhere(tmp_path):
     assert np.isnan(values["isend_count_to_1"]).all()
 
 
-def test_a_focus_rank_that_is_not_in_the_run_is_told(tmp_path):
+def test_unknown_focus_rank_is_refused(tmp_path):
     with pytest.raises(ValueError, match="focus rank 3 is not in this run, which has ranks 0 to 2"):
         focus_values(frame_with(tmp_path), [3], 3)

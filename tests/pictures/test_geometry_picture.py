@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The geometry picture: values of a frame on the blocks of all ranks."""
+"""The geometry picture: a frame's values on the blocks of all ranks."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def blocks_of(picture):
 
 
 def point_values(dataset, name):
-    """The values of a point array, as NumPy sees them."""
+    """The values of a point array as a NumPy array."""
     return vtk_to_numpy(dataset.GetPointData().GetArray(name))
 
 
-def test_every_rank_is_a_block_with_its_values_on_all_points(tmp_path):
+def test_each_rank_is_a_block_with_its_values(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=4)
     blocks = blocks_of(geometry(run, run.frame(2)))
     assert list(blocks) == ["rank_0", "rank_1", "rank_2", "rank_3"]
@@ -41,7 +41,7 @@ def test_every_rank_is_a_block_with_its_values_on_all_points(tmp_path):
         assert point_values(blocks[f"rank_{rank}"], "solve_time_s").tolist() == [(rank + 1) * 0.1 + 2] * 64
 
 
-def test_values_sit_on_cells_when_asked(tmp_path):
+def test_values_go_on_cells_if_requested(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=2)
     block = geometry(run, run.frame(0), GeometryOptions(association="cell")).GetBlock(1)
     assert vtk_to_numpy(block.GetCellData().GetArray("rank")).tolist() == [1] * 27
@@ -55,7 +55,7 @@ def test_absent_values_are_nan_and_not_zero(tmp_path):
     assert np.isnan(point_values(block, "i_flux_time_per_cell_s")).all()
 
 
-def test_all_pieces_of_all_frames_carry_the_same_arrays(tmp_path):
+def test_all_pieces_of_all_frames_have_equal_arrays(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=3)
     seen = set()
     for frame in run.frames():
@@ -65,7 +65,7 @@ def test_all_pieces_of_all_frames_carry_the_same_arrays(tmp_path):
     assert len(seen) == 1
 
 
-def test_an_empty_piece_is_left_out_and_told(tmp_path):
+def test_empty_pieces_are_left_out_and_listed(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=3)
     empty = fake_run.FakeBlock(0, "unstructured", points=np.zeros((0, 3)))
     run.meshes[0] = [empty]
@@ -75,7 +75,7 @@ def test_an_empty_piece_is_left_out_and_told(tmp_path):
     assert ranks_without_mesh(run, run.frame(0), StoredPieces(run)) == [0]
 
 
-def test_time_per_cell_is_divided_by_the_own_cells_of_the_piece(tmp_path):
+def test_time_per_cell_excludes_ghost_cells(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=2, cells=2)
     run.meshes[1][0].ghosts = {"cell": np.array([0, 0, 0, 0, 0, 0, 1, 1])}
     blocks = blocks_of(geometry(run, run.frame(0)))
@@ -83,7 +83,7 @@ def test_time_per_cell_is_divided_by_the_own_cells_of_the_piece(tmp_path):
     assert point_values(blocks["rank_1"], "solve_time_per_cell_s")[0] == pytest.approx(0.2 / 6)
 
 
-def test_time_given_to_a_block_colours_that_block_only(tmp_path):
+def test_block_time_shows_only_on_its_block(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=2, cells=1)
     second = fake_run.cube(5, "image", cells=2)
     second.block = 1
@@ -98,7 +98,7 @@ def test_time_given_to_a_block_colours_that_block_only(tmp_path):
     assert point_values(blocks["rank_1"], "solve_time_s")[0] == 0.2
 
 
-def test_the_simulations_own_fields_stand_beside_perfields(tmp_path):
+def test_own_fields_appear_beside_perfields_values(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=1, cells=1)
     run.own_fields[0] = {(0, "pressure"): fake_run.FakeField(np.array([7.0]), "cell")}
     block = geometry(run, run.frame(0)).GetBlock(0)
@@ -106,7 +106,7 @@ def test_the_simulations_own_fields_stand_beside_perfields(tmp_path):
     assert point_values(block, "rank").tolist() == [0] * 8
 
 
-def test_an_own_field_with_a_name_of_perfields_is_kept_under_another(tmp_path):
+def test_own_field_with_perfields_name_is_renamed(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=2, cells=1)
     run.own_fields[1] = {(0, "rank"): fake_run.FakeField(np.full(8, 42.0))}
     block = geometry(run, run.frame(0)).GetBlock(1)
@@ -114,14 +114,14 @@ def test_an_own_field_with_a_name_of_perfields_is_kept_under_another(tmp_path):
     assert point_values(block, "own_rank").tolist() == [42] * 8
 
 
-def test_own_fields_get_names_that_expressions_take_and_keep_what_they_are_called(tmp_path):
+def test_own_fields_become_identifiers_and_keep_their_names(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=1, cells=1)
     names = ("U (m/s)", "alpha.water", "alpha_water", "rank")
     for number, name in enumerate(names):
         run.own_fields[0] = run.own_fields.get(0, {}) | {
             (0, name): fake_run.FakeField(np.full(8, float(number)))
         }
-    for frame in run.frames():  # also when the arrays of the first frame are used again
+    for frame in run.frames():  # the second frame shares arrays with the first
         block = geometry(run, frame).GetBlock(0)
         values = {name: point_values(block, name)[0] for name in own_fields(block)}
         assert values == {"U__m_s_": 0, "alpha_water_2": 1, "alpha_water": 2, "own_rank": 3}
@@ -133,13 +133,13 @@ def test_own_fields_get_names_that_expressions_take_and_keep_what_they_are_calle
         }
 
 
-def test_only_the_fields_that_are_wanted_are_attached(tmp_path):
+def test_only_requested_fields_are_attached(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=1)
     data = geometry(run, run.frame(0), GeometryOptions(fields=["sent_bytes"])).GetBlock(0).GetPointData()
     assert [data.GetArrayName(n) for n in range(data.GetNumberOfArrays())] == ["sent_bytes"]
 
 
-def test_a_region_keeps_its_original_name_beside_its_arrays(tmp_path):
+def test_field_data_keeps_region_names(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=1)
     data = geometry(run, run.frame(0)).GetBlock(0).GetFieldData()
     fields, regions = data.GetAbstractArray("field_name"), data.GetAbstractArray("region_name")
@@ -147,7 +147,7 @@ def test_a_region_keeps_its_original_name_beside_its_arrays(tmp_path):
     assert names == {"solve": "solve", "i_flux": "i flux"}
 
 
-def test_a_rank_without_a_mesh_is_left_out_and_told(tmp_path):
+def test_ranks_without_mesh_are_left_out_and_listed(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=3)
     for frame in run.frames():
         frame.mesh_version[1] = 0
@@ -155,7 +155,7 @@ def test_a_rank_without_a_mesh_is_left_out_and_told(tmp_path):
     assert ranks_without_mesh(run, run.frame(0), StoredPieces(run)) == [1]
 
 
-def test_no_mesh_at_all_is_a_sentence_that_says_what_to_do(tmp_path):
+def test_run_without_mesh_says_what_to_do(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=2)
     for frame in run.frames():
         frame.mesh_version[:] = 0
@@ -163,7 +163,7 @@ def test_no_mesh_at_all_is_a_sentence_that_says_what_to_do(tmp_path):
         geometry(run, run.frame(0))
 
 
-def test_a_new_version_of_the_mesh_is_shown_from_its_frame_on(tmp_path):
+def test_new_mesh_version_shows_from_its_frame_on(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=1, cells=1)
     versions = {1: run.meshes[0], 2: [fake_run.cube(0, "image", cells=4)]}
     run.mesh = lambda rank, version: versions[version]
@@ -176,7 +176,7 @@ def test_a_new_version_of_the_mesh_is_shown_from_its_frame_on(tmp_path):
     assert points == [8, 125, 8]
 
 
-def test_a_written_run_gives_the_values_and_fields_that_went_into_it(tmp_path):
+def test_written_run_shows_its_values_and_fields(tmp_path):
     twin.write_run(tmp_path / "run", ranks=3, steps=4)
     run = perfield.open(tmp_path / "run")
     blocks = blocks_of(geometry(run, run.frame(3)))
@@ -191,12 +191,12 @@ def test_a_written_run_gives_the_values_and_fields_that_went_into_it(tmp_path):
         assert rank <= point_values(block, "temperature")[0] < rank + 0.01
 
 
-def test_the_package_offers_the_picture_by_the_name_that_the_design_gives_it():
+def test_package_exports_geometry_and_choose_pieces():
     assert perfield.pictures.geometry is geometry
     assert perfield.pictures.choose_pieces is choose_pieces
 
 
-def test_message_lines_join_the_centres_of_pieces(tmp_path):
+def test_message_lines_join_piece_centres(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=3)
     lines = geometry_messages(run, run.frame(0))
     assert lines.GetNumberOfLines() == 2

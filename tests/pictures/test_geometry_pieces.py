@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where meshes come from: stored in the run, a parallel VTK file, an OpenFOAM case."""
+"""Sources of meshes: the run itself, a parallel VTK file, an OpenFOAM case."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ FOAM = 'FoamFile {{ version 2.0; format ascii; class {kind}; location "{place}";
 
 
 def write_foam(path, kind, text):
-    """One OpenFOAM file in ASCII."""
+    """Writes one OpenFOAM file in ASCII."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(FOAM.format(kind=kind, place=path.parent.name, name=path.name) + text)
 
 
 def write_case(case, ranks=2, times=("0", "0.5", "1")):
-    """A decomposed case: processor r is one hexahedron at x = r, with cell field p = 10 * rank + time."""
+    """Writes a decomposed case: processor r is one hexahedron at x = r, with cell field p = 10 * r + time."""
     write_foam(
         case / "system/controlDict", "dictionary", "startTime 0; endTime 1; deltaT 0.5; writeInterval 1;\n"
     )
@@ -44,7 +44,7 @@ def write_case(case, ranks=2, times=("0", "0.5", "1")):
 
 
 def write_pvtu(tmp_path, ranks):
-    """A parallel file whose piece r is the cube of rank r, with the point field T = r."""
+    """Writes a parallel file whose piece r is the cube of rank r, with the point field T = r."""
     series = Series(tmp_path, "pieces")
     for rank in range(ranks):
         dataset = dataset_of(fake_run.cube(rank, "unstructured"))
@@ -58,7 +58,7 @@ def write_pvtu(tmp_path, ranks):
     return path
 
 
-def test_piece_n_of_a_parallel_file_belongs_to_rank_n_with_its_fields(tmp_path):
+def test_piece_n_of_a_parallel_file_belongs_to_rank_n(tmp_path):
     pieces = FilePieces(write_pvtu(tmp_path, 3), 3)
     ((number, dataset),) = pieces.blocks(2, None)
     assert number == 0
@@ -66,39 +66,39 @@ def test_piece_n_of_a_parallel_file_belongs_to_rank_n_with_its_fields(tmp_path):
     assert dataset.GetPointData().GetArray("T").GetRange() == (2, 2)
 
 
-def test_what_is_attached_to_a_piece_does_not_stay_on_the_next_one(tmp_path):
+def test_attached_arrays_do_not_stay_on_a_piece(tmp_path):
     pieces = FilePieces(write_pvtu(tmp_path, 1), 1)
     attach(pieces.blocks(0, None)[0][1], "rank", np.zeros(64), "point")
     assert pieces.blocks(0, None)[0][1].GetPointData().GetArray("rank") is None
 
 
-def test_a_file_with_another_number_of_pieces_is_told(tmp_path):
+def test_wrong_number_of_pieces_is_refused(tmp_path):
     with pytest.raises(MeshMissingError, match=r"lists 2 pieces, but the run has 3 ranks"):
         FilePieces(write_pvtu(tmp_path, 2), 3)
 
 
-def test_a_missing_piece_is_told(tmp_path):
+def test_missing_piece_is_reported(tmp_path):
     path = write_pvtu(tmp_path, 2)
     (tmp_path / "pieces/piece1.vtu").unlink()
     with pytest.raises(MeshMissingError, match=r"piece .*piece1\.vtu is missing"):
         FilePieces(path, 2).blocks(1, None)
 
 
-def test_a_damaged_piece_is_told(tmp_path):
+def test_damaged_piece_is_reported(tmp_path):
     path = write_pvtu(tmp_path, 1)
     piece = tmp_path / "pieces/piece0.vtu"
     piece.write_bytes(piece.read_bytes()[:1500])
-    with pytest.raises(MeshMissingError, match=r"piece .*piece0\.vtu cannot be read by VTK 9.*damaged"):
+    with pytest.raises(MeshMissingError, match=r"VTK 9.* cannot read piece .*piece0\.vtu: .*damaged"):
         FilePieces(path, 1).blocks(0, None)
 
 
-def test_a_file_that_is_no_xml_is_told(tmp_path):
+def test_mesh_file_that_is_not_xml_is_refused(tmp_path):
     (tmp_path / "mesh.pvtu").write_text("not a mesh")
     with pytest.raises(MeshMissingError, match=r"cannot be read as a parallel VTK file"):
         FilePieces(tmp_path / "mesh.pvtu", 2)
 
 
-def test_each_processor_directory_is_the_piece_of_its_rank(tmp_path):
+def test_processor_directory_is_its_ranks_piece(tmp_path):
     write_case(tmp_path)
     run = fake_run.FakeRun(tmp_path, ranks=2)
     pieces = OpenFoamPieces(tmp_path, 2)
@@ -108,7 +108,7 @@ def test_each_processor_directory_is_the_piece_of_its_rank(tmp_path):
         assert dataset.GetBounds() == (rank, rank + 1, 0, 1, 0, 1)
 
 
-def test_the_solvers_fields_are_those_written_last_by_the_frames_time(tmp_path):
+def test_solver_fields_are_the_newest_at_frame_time(tmp_path):
     write_case(tmp_path)
     frame = fake_run.FakeRun(tmp_path, ranks=2).frame(0)
     pieces = OpenFoamPieces(tmp_path, 2)
@@ -119,14 +119,14 @@ def test_the_solvers_fields_are_those_written_last_by_the_frames_time(tmp_path):
     assert seen == [[10], [10.5], [10.5], [11], [10]]
 
 
-def test_the_case_itself_is_not_written_to(tmp_path):
+def test_openfoam_case_stays_unchanged(tmp_path):
     write_case(tmp_path)
     before = sorted(tmp_path.rglob("*"))
     OpenFoamPieces(tmp_path, 2).blocks(0, fake_run.FakeRun(tmp_path, ranks=2).frame(0))
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_case_decomposed_for_another_number_of_ranks_is_told(tmp_path):
+def test_case_for_another_rank_count_is_refused(tmp_path):
     write_case(tmp_path, ranks=2)
     with pytest.raises(MeshMissingError, match=r"holds 2 pieces, but the run has 4 ranks"):
         OpenFoamPieces(tmp_path, 4)
@@ -134,18 +134,18 @@ def test_a_case_decomposed_for_another_number_of_ranks_is_told(tmp_path):
         OpenFoamPieces(tmp_path, 1)
 
 
-def test_collated_pieces_are_refused_in_a_sentence_that_says_what_to_do(tmp_path):
+def test_collated_pieces_are_refused_with_advice(tmp_path):
     (tmp_path / "processors4").mkdir()
     with pytest.raises(MeshMissingError, match=r"collated pieces \(processors4\).*-fileHandler uncollated"):
         choose_pieces(fake_run.FakeRun(tmp_path, ranks=4), tmp_path)
 
 
-def test_meshes_of_the_run_come_before_pieces_in_its_directory(tmp_path):
+def test_stored_meshes_precede_pieces_on_disk(tmp_path):
     write_case(tmp_path)
     assert isinstance(choose_pieces(fake_run.FakeRun(tmp_path, ranks=2)), StoredPieces)
 
 
-def test_pieces_are_found_where_the_program_ran_if_it_described_no_mesh(tmp_path):
+def test_pieces_are_found_in_the_working_directory(tmp_path):
     write_case(tmp_path / "case")
     (tmp_path / "case/perfield-run").mkdir()
     run = fake_run.FakeRun(tmp_path / "case/perfield-run", ranks=2)
@@ -155,7 +155,7 @@ def test_pieces_are_found_where_the_program_ran_if_it_described_no_mesh(tmp_path
     assert isinstance(choose_pieces(run), OpenFoamPieces)
 
 
-def test_the_option_comes_before_the_configuration_and_that_before_stored_meshes(tmp_path):
+def test_mesh_option_precedes_mesh_path_and_stored_meshes(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=2)
     write_pvtu(tmp_path, 2)
     run.info["configuration"] = {"mesh_path": "mesh.pvtu"}
@@ -164,6 +164,6 @@ def test_the_option_comes_before_the_configuration_and_that_before_stored_meshes
     assert isinstance(choose_pieces(run, tmp_path / "case"), OpenFoamPieces)
 
 
-def test_a_path_that_does_not_exist_is_told(tmp_path):
+def test_missing_mesh_path_is_reported(tmp_path):
     with pytest.raises(MeshMissingError, match=r"mesh .*nowhere\.pvtu does not exist"):
         choose_pieces(fake_run.FakeRun(tmp_path), tmp_path / "nowhere.pvtu")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pictures' names are found where they are promised, and VTK is loaded no earlier than needed."""
+"""perfield.pictures has all its names, and it loads VTK only when needed."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import pytest
 from perfield import pictures
 
 
-def test_every_promised_name_exists():
+def test_all_names_of_pictures_exist():
     pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
     for name in pictures.__all__:
         assert callable(getattr(pictures, name)), name
 
 
-def test_an_unknown_name_is_refused_with_the_known_ones():
+def test_unknown_name_is_refused_with_known_names():
     with pytest.raises(AttributeError, match=r"no name 'geometri'; it has .*geometry, .*topology"):
         _ = pictures.geometri
 
 
-def test_vtk_is_loaded_at_the_first_use_of_a_picture():
+def test_first_use_of_a_picture_loads_vtk():
     program = (
         "import sys, perfield.pictures, perfield.topology\n"
         "assert not [name for name in sys.modules if name.startswith('vtk')]\n"

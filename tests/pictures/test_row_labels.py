@@ -14,7 +14,7 @@ from perfield.pictures.topology_picture import topology_scene
 from perfield.topology import LEVELS
 
 
-def test_each_row_has_letters_at_its_height_left_of_the_first_plane(tmp_path):
+def test_each_row_has_a_label_left_of_the_first_plane(tmp_path):
     twin.write_run(tmp_path / "run", ranks=4, steps=1, hosts=("a", "b"))
     cells = topology_scene(perfield.open(tmp_path / "run")).cells
     points = vtk_to_numpy(row_labels(cells).GetPoints().GetData())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The datasets of the topology picture: which cells there are, where lines run, what values they carry."""
+"""The datasets of the topology picture: their cells, lines and values."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def texts(dataset, name: str) -> list[str]:
 
 
 def corners(dataset) -> np.ndarray:
-    """(n_cells, corners per cell, 3), through the cells' own numbering."""
+    """The points of each cell in order, (n_cells, corners per cell, 3)."""
     polygons = dataset.GetPolys() if dataset.GetNumberOfPolys() else dataset.GetLines()
     numbers = vtk_to_numpy(polygons.GetConnectivityArray())
     points = vtk_to_numpy(dataset.GetPoints().GetData())
@@ -69,7 +69,7 @@ def lines_by_pair(messages) -> dict[tuple[int, int], np.ndarray]:
     return dict(zip(pairs, corners(messages)))
 
 
-def test_the_machine_has_a_rectangle_per_used_part_with_type_and_node(tmp_path):
+def test_machine_has_a_rectangle_per_used_part(tmp_path):
     run = fake_run(tmp_path, [("n2", "0"), ("n10", "4")])
     machine = topology(run, fake_frame(2)).machine
     kinds = texts(machine, "topology_type_names")
@@ -84,7 +84,7 @@ def test_the_machine_has_a_rectangle_per_used_part_with_type_and_node(tmp_path):
     assert np.all(planes[4:, :, 2] == 5)
 
 
-def test_ranks_stand_under_their_pus_and_measurements_below_them(tmp_path):
+def test_ranks_are_below_pus_and_above_measurements(tmp_path):
     run = fake_run(tmp_path, [("n", "0"), ("n", "4-7")])
     picture = topology(run, fake_frame(2))
     pus = corners(picture.machine)[column(picture.machine, "topology_type") == LEVELS.index("pu")]
@@ -98,7 +98,7 @@ def test_ranks_stand_under_their_pus_and_measurements_below_them(tmp_path):
     assert spans[1] == (pytest.approx(12, abs=0.1), pytest.approx(24, abs=0.1))
 
 
-def test_places_are_numbers_where_one_part_holds_the_rank_and_absent_elsewhere(tmp_path):
+def test_places_are_absent_if_no_single_part_holds_the_rank(tmp_path):
     run = fake_run(tmp_path, [("n1", "5"), ("n1", "0-3"), ("n2", "0-7")])
     ranks = topology(run, fake_frame(3)).ranks
     assert column(ranks, "rank").tolist() == [0, 1, 2]
@@ -108,7 +108,7 @@ def test_places_are_numbers_where_one_part_holds_the_rank_and_absent_elsewhere(t
     np.testing.assert_array_equal(column(ranks, "pu_id"), [5, np.nan, np.nan])
 
 
-def test_measurements_carry_every_value_of_the_frame_by_rank_and_absent_stays_absent(tmp_path):
+def test_measurements_hold_all_frame_values_and_keep_absent_ones(tmp_path):
     run = fake_run(tmp_path, [("n2", "0"), None, ("n1", "1")])
     frame = fake_frame(3, solve_time_s=[1.5, np.nan, np.nan], pu_id=[7, np.nan, np.nan])
     measurements = topology(run, frame).measurements
@@ -123,7 +123,7 @@ def test_measurements_carry_every_value_of_the_frame_by_rank_and_absent_stays_ab
     assert set(frame.values) | {"rank", "node_id", "host_name", "package_id", "core_id", "pu_id"} == names
 
 
-def test_a_message_runs_from_the_bottom_of_the_sender_down_to_below_the_receiver(tmp_path):
+def test_message_line_runs_from_sender_to_below_receiver(tmp_path):
     run = fake_run(tmp_path, [("n1", "0"), ("n1", "4"), ("n2", "0")], comm_offset=4, inter_node_offset=6)
     messages = [(a, b, "isend", 1, 8, 0, 8) for a, b in [(0, 1), (1, 0), (0, 2), (2, 0), (1, 1)]]
     picture = topology(run, fake_frame(3, messages)).messages
@@ -132,12 +132,12 @@ def test_a_message_runs_from_the_bottom_of_the_sender_down_to_below_the_receiver
     np.testing.assert_allclose(lines[1, 0], [[13.5, 0, 0], [1.5, -4, 0]])
     np.testing.assert_allclose(lines[0, 2], [[1.5, 0, 0], [1.5, -4, 6]])
     np.testing.assert_allclose(lines[2, 0], [[1.5, 0, 6], [1.5, -4, 0]])
-    np.testing.assert_allclose(lines[1, 1], [[13.5, 0, 0], [13.5, -4, 0]], err_msg="to oneself: an upright")
+    np.testing.assert_allclose(lines[1, 1], [[13.5, 0, 0], [13.5, -4, 0]], err_msg="to oneself: vertical")
     inside = dict(zip(lines, column(picture, "inside_node").tolist()))
     assert inside == {(0, 1): 1, (0, 2): 0, (1, 0): 1, (1, 1): 1, (2, 0): 0}
 
 
-def test_periodic_messages_leave_the_picture_at_the_near_side(tmp_path):
+def test_periodic_messages_leave_at_the_near_side(tmp_path):
     ranks = [(f"n{i}", "0") for i in range(4)]
     messages = [(a, b, "isend", 1, 8, 0, 8) for a, b in [(0, 3), (3, 0), (0, 1), (3, 2)]]
     run, frame = fake_run(tmp_path, ranks, periodic_BC=True), fake_frame(4, messages)
@@ -148,13 +148,13 @@ def test_periodic_messages_leave_the_picture_at_the_near_side(tmp_path):
     assert direct[3, 0][1, 2] == 0
 
 
-def test_first_and_last_of_two_nodes_are_neighbours_also_when_periodic(tmp_path):
+def test_periodic_setting_ignores_two_nodes(tmp_path):
     run = fake_run(tmp_path, [("n1", "0"), ("n2", "0")], periodic_BC=True)
     lines = lines_by_pair(topology(run, fake_frame(2, [(0, 1, "isend", 1, 8, 0, 8)])).messages)
     assert lines[0, 1][1, 2] == 5
 
 
-def test_a_pair_of_ranks_has_one_line_with_counts_and_bytes_by_call(tmp_path):
+def test_pair_has_one_line_with_values_per_call(tmp_path):
     run = fake_run(tmp_path, [("n", str(i)) for i in range(3)])
     messages = [
         (2, 0, "put", 1, 0, 1, 0),
@@ -178,7 +178,7 @@ def test_a_pair_of_ranks_has_one_line_with_counts_and_bytes_by_call(tmp_path):
         np.testing.assert_array_equal(column(picture, name), values, err_msg=name)
 
 
-def test_messages_without_both_ends_in_the_picture_are_counted_but_not_drawn(tmp_path):
+def test_messages_to_unplaced_ranks_are_counted_not_drawn(tmp_path):
     run = fake_run(tmp_path, [("n", "0"), ("n", "1"), None])
     messages = [(0, 1, "isend", 1, 5, 0, 5), (0, 2, "isend", 2, 7, 0, 7), (1, -1, "isend", 4, 11, 0, 11)]
     picture = topology(run, fake_frame(3, messages)).messages
@@ -187,7 +187,7 @@ def test_messages_without_both_ends_in_the_picture_are_counted_but_not_drawn(tmp
     assert left_out.tolist() == [6, 18]
 
 
-def test_messages_with_unknown_peers_are_one_stub_per_rank(tmp_path):
+def test_unknown_peers_become_one_stub_per_rank_on_machine(tmp_path):
     run = fake_run(tmp_path, [("n", "0"), ("n", "1"), None])
     messages = [
         *((0, 1, "isend", 1, 5, 0, 5), (0, -3, "isend", 2, 7, 0, 4), (-3, 0, "put", 4, 11, 1, 9)),
@@ -208,7 +208,7 @@ def test_messages_with_unknown_peers_are_one_stub_per_rank(tmp_path):
     assert left_out.tolist() == [1, 2]
 
 
-def test_a_frame_without_messages_has_all_arrays_and_no_lines(tmp_path):
+def test_frame_without_messages_keeps_arrays_without_lines(tmp_path):
     run = fake_run(tmp_path, [("n", "0")])
     empty = topology(run, fake_frame(1)).messages
     full = topology(run, fake_frame(1, [(0, 0, "put", 1, 1, 0, 1)])).messages
@@ -218,7 +218,7 @@ def test_a_frame_without_messages_has_all_arrays_and_no_lines(tmp_path):
         assert {"source", "target", "inside_node", "sent_bytes", "isend_count", "put_bytes"} <= names
 
 
-def test_frames_share_the_datasets_that_do_not_change_and_leave_the_frame_as_it_was(tmp_path):
+def test_frames_share_static_datasets_and_stay_unchanged(tmp_path):
     run = fake_run(tmp_path, [("n", "0"), ("n", "1")])
     scene = topology_scene(run)
     frame = fake_frame(2, [(1, 0, "isend", 1, 8, 0, 8), (0, 1, "isend", 1, 8, 0, 8)], solve_time_s=[1, 2])
@@ -231,18 +231,18 @@ def test_frames_share_the_datasets_that_do_not_change_and_leave_the_frame_as_it_
 
 
 @pytest.mark.parametrize("layer", ["machine", "ranks", "measurements", "messages"])
-def test_datasets_outlive_the_arrays_that_they_were_made_of_and_survive_a_file(tmp_path, layer):
+def test_datasets_outlive_their_arrays_and_survive_a_file(tmp_path, layer):
     run = fake_run(tmp_path, [(f"n{i % 3}", str(i // 3)) for i in range(24)])
     messages = [(i, (i + 1) % 24, "isend", 1, i, 0, i) for i in range(24)]
     dataset = getattr(topology(run, fake_frame(24, messages)), layer)
     gc.collect()
-    junk = [np.full(400, 10**6, np.int32) for _ in range(200)]  # would land in memory that was given back
+    junk = [np.full(400, 10**6, np.int32) for _ in range(200)]  # overwrites freed memory
     writer, reader = vtkXMLPolyDataWriter(), vtkXMLPolyDataReader()
     vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)
     for step in (writer, reader):
         step.SetFileName(str(tmp_path / "layer.vtp"))
     writer.SetInputData(dataset)
-    writer.SetDataModeToBinary()  # as perfield writes: see output/series.py
+    writer.SetDataModeToBinary()  # as in output/series.py
     assert writer.Write() == 1
     reader.Update()
     np.testing.assert_array_equal(corners(reader.GetOutput()), corners(dataset))
@@ -252,14 +252,14 @@ def test_datasets_outlive_the_arrays_that_they_were_made_of_and_survive_a_file(t
         assert texts(reader.GetOutput(), "host_name_names") == ["n0", "n1", "n2"]
 
 
-def test_a_run_without_any_rank_makes_empty_datasets(tmp_path):
+def test_run_without_ranks_gives_empty_datasets(tmp_path):
     run = fake_run(tmp_path, [None, None])
     picture = topology(run, fake_frame(2, [(0, 1, "isend", 1, 8, 0, 8)]))
     for layer in ("machine", "ranks", "measurements", "messages"):
         assert getattr(picture, layer).GetNumberOfCells() == 0
 
 
-def test_what_is_not_known_of_the_machine_is_told_with_the_scene(tmp_path):
+def test_scene_notes_say_what_is_unknown(tmp_path):
     run = fake_run(tmp_path, [("n1", "0"), ("n2", "1")])
     (tmp_path / "machine" / "n1.xml").write_text("nothing")
     (tmp_path / "machine" / "n2.xml").unlink()
@@ -269,7 +269,7 @@ def test_what_is_not_known_of_the_machine_is_told_with_the_scene(tmp_path):
     assert "no description of the machine of n1, n2 (2 of 2 nodes)" in notes[1]
 
 
-def test_a_run_directory_becomes_a_picture(tmp_path):
+def test_run_directory_becomes_a_topology_picture(tmp_path):
     path = twin.write_run(tmp_path / "perfield-run", ranks=4, steps=2, hosts=("n1", "n2"))
     for host in ("n1", "n2"):
         text = (MACHINES / "two-packages-4-cores.xml").read_text()

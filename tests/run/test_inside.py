@@ -95,7 +95,7 @@ def test_blocks_of_a_region_have_their_own_share(tmp_path):
     writer = twin.Writer(next((path / "stream").iterdir()), 0)
     writer.sequence = 4
     for number, block in ((3, 0), (4, 1)):
-        definition = {"id": number, "name": "flux", "block": block, "site": 0}
+        definition = {"id": number, "name": "flux", "block": block, "armed_at": 0}
         writer.add("region", twin.json_body(definition), index=number)
     rows = [twin.region_row(3, 8000), twin.region_row(4, 2000)]
     inside = [{"region": 3, "what": twin.WAIT, "value": 5000}, {"region": 4, "what": twin.P2P, "value": 500}]

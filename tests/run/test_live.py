@@ -157,7 +157,7 @@ def test_frames_appear_while_a_run_is_followed(tmp_path):
     names = list(run.frame(0).values)
     writer = twin.Writer(stream_of(path), 0)
     writer.sequence = 6
-    writer.add("region", twin.json_body({"id": 3, "name": "a new one", "block": -1, "site": 0}), index=3)
+    writer.add("region", twin.json_body({"id": 3, "name": "a new one", "block": -1, "armed_at": 0}), index=3)
     body = twin.step_values(0, 1, 2) | {"regions": [twin.region_row(3, 1000)]}
     writer.add("step", twin.step_body(**body), index=2)
     assert len(run) == 2

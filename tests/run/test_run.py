@@ -232,7 +232,9 @@ def test_regions_are_joined_by_name_though_their_ids_differ(tmp_path):
         writer = twin.Writer(stream, rank)
         writer.sequence = 2
         for number, name in enumerate(names, 1):
-            writer.add("region", twin.json_body({"id": number, "name": name, "block": -1, "site": 0}), number)
+            writer.add(
+                "region", twin.json_body({"id": number, "name": name, "block": -1, "armed_at": 0}), number
+            )
         rows = [twin.region_row(number, 1000 * len(name)) for number, name in enumerate(names, 1)]
         writer.add("step", twin.step_body(regions=rows), index=0)
     values = perfield.open(path).frame(0).values
@@ -247,7 +249,7 @@ def test_region_of_several_blocks_is_summed_and_kept_by_block(tmp_path):
     writer = twin.Writer(next((path / "stream").iterdir()), 0)
     writer.sequence = 4
     for number, block in ((1, 0), (2, 1), (3, -1)):
-        definition = {"id": number, "name": "flux", "block": block, "site": 0}
+        definition = {"id": number, "name": "flux", "block": block, "armed_at": 0}
         writer.add("region", twin.json_body(definition), index=number)
     rows = [twin.region_row(1, 1000), twin.region_row(2, 2000), twin.region_row(3, 4000)]
     writer.add("step", twin.step_body(regions=rows), index=0)
@@ -269,7 +271,7 @@ def test_regions_of_one_name_armed_at_two_places_are_two(tmp_path):
     writer.sequence = 4
     for number, site in ((1, 4096), (2, 8192)):
         writer.add(
-            "region", twin.json_body({"id": number, "name": "flux", "block": -1, "site": site}), number
+            "region", twin.json_body({"id": number, "name": "flux", "block": -1, "armed_at": site}), number
         )
     writer.add("step", twin.step_body(regions=[twin.region_row(1, 1000), twin.region_row(2, 2000)]))
     values = perfield.open(path).frame(0).values

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cases of testcase/, built as their users build them, with the compilers of each MPI."""
+"""Builds cases of testcase/ as users do, with the compilers of each MPI."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CASES = Path(__file__).resolve().parents[2] / "testcase"
 
 @pytest.fixture(scope="session")
 def build_case(mpi, perfield_flags, tmp_path_factory) -> Callable[..., Path]:
-    """build_case(name, *options): builds testcase/<name> with this MPI; its folder. Once for each name."""
+    """build_case(name, *options): builds testcase/<name> with this MPI, once per name; returns its folder."""
     built: dict[tuple, Path] = {}
 
     def build(name: str, *options: str) -> Path:

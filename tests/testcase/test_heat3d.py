@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The heat case: its numbers against an independent solver and an exact solution, its refusals, and
-what perfield sees of it against what is known beforehand."""
+"""The heat case: its numbers against an independent solver and an exact solution, its refusals of bad input,
+and perfield's measurement against known answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EIGHT_RANKS = ("--minds", 2, 2, 2, "--points", 8, 8, 8)
 
 @pytest.fixture
 def solve(heat3d, mpirun):
-    """solve(n_ranks, *options): standard output of the heat case, which must end well."""
+    """solve(n_ranks, *options): standard output of the heat case, which must succeed."""
 
     def run(n_ranks: int, *options: object) -> str:
         result = mpirun(n_ranks, heat3d, *options)
@@ -35,7 +35,7 @@ def number(text: str, name: str) -> float:
 
 
 def slow_heat(points, walls, internal, spacing, dt, steps):
-    """The same scheme written with whole arrays. Returns temperature (n + 2, ...) and largest changes, K."""
+    """The same scheme with whole arrays. Returns temperature (n + 2, ...) and largest changes, K."""
     t = np.full([n + 2 for n in points], internal)
     for axis in range(3):
         for end in (0, -1):
@@ -54,16 +54,16 @@ def slow_heat(points, walls, internal, spacing, dt, steps):
 
 
 @pytest.mark.parametrize("exchange", EXCHANGES)
-def test_example_input_on_27_ranks_agrees_with_an_independent_solver(solve, exchange):
+def test_27_ranks_agree_with_an_independent_solver(solve, exchange):
     text = solve(27, INPUT, "--exchange", exchange)
     t, changes = slow_heat((9, 9, 9), (300, 100, 400, 50, 150, 350), 200.0, (0.12, 0.1, 0.09), 0.5, 10)
     assert "10 steps, 5 s of simulated time\n" in text
     printed = [float(change) for change in re.findall(r"largest change (\S+) K", text)]
-    np.testing.assert_allclose(printed, changes, rtol=1e-12)  # another order of the same sums
+    np.testing.assert_allclose(printed, changes, rtol=1e-12)  # the same sums in another order
     np.testing.assert_allclose(number(text, "centre temperature"), t[5, 5, 5], rtol=1e-12)
 
 
-def test_result_is_the_same_to_the_last_bit_for_every_exchange_and_division(solve):
+def test_every_exchange_and_division_gives_equal_bits(solve):
     points = ("--points", 12, 12, 12)
     results = {
         solve(a * b * c, "--minds", a, b, c, *points, "--exchange", exchange)
@@ -81,13 +81,13 @@ def verify(solve, n, dt, steps):
     return number(text, "largest error")
 
 
-def test_error_falls_with_the_square_of_the_distance_between_points(solve):
+def test_error_is_second_order_in_space(solve):
     end, coarse, fine = 100.0, 9, 19  # distances 0.1 and 0.05 m, and a quarter of the time step
     ratio = verify(solve, coarse, 1.0, int(end)) / verify(solve, fine, 0.25, int(4 * end))
     assert ratio == pytest.approx(4, rel=0.02)
 
 
-def test_error_is_what_theory_says_of_this_scheme(solve):
+def test_error_matches_theory(solve):
     n, dt, steps = 11, 1.0, 60
     d = 1 / (n + 1)
     # Each step multiplies a sine wave by 1 - dt * (its discrete decay); the exact one is exp(-decay dt).
@@ -97,7 +97,7 @@ def test_error_is_what_theory_says_of_this_scheme(solve):
     assert verify(solve, n, dt, steps) == pytest.approx(expected, rel=1e-9)
 
 
-def test_run_stops_as_soon_as_it_has_converged(solve):
+def test_run_stops_at_convergence(solve):
     text = solve(1, "--minds", 1, 1, 1, "--check-convergence", "--precision-T", 10)
     changes = [float(change) for change in re.findall(r"largest change (\S+) K", text)]
     assert len(changes) < 10
@@ -115,12 +115,12 @@ REFUSALS = {
     ),
     "ranks": (
         (INPUT,),
-        "the input asks for 3 x 3 x 3 = 27 ranks, but 1 were started; start it with -n 27",
+        "the input asks for 3 x 3 x 3 = 27 ranks, but 1 were started; start with -n 27",
     ),
-    "exchange": (("--minds", 1, 1, 1, "--exchange", "mail"), "there is no exchange 'mail'; use put"),
+    "exchange": (("--minds", 1, 1, 1, "--exchange", "mail"), "unknown exchange 'mail'; use put"),
     "key": (
         ("--minds", 1, 1, 1, "--colour", 3),
-        "--colour: there is no key 'colour'; the keys are print_log",
+        "--colour: unknown key 'colour'; the keys are print_log",
     ),
     "type": (("--dt", "fast"), "--dt: dt is 'fast'; it takes a number."),
     "too few": (("--d-dim", 0.1, 0.1), "--d-dim: d_dim is '0.1 0.1'; it takes 3 numbers."),
@@ -131,7 +131,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("what", REFUSALS)
-def test_bad_input_is_refused_in_a_sentence_that_says_what_to_change(heat3d, mpirun, what):
+def test_bad_input_is_refused_with_a_remedy(heat3d, mpirun, what):
     options, sentence = REFUSALS[what]
     result = mpirun(1, heat3d, *options)
     assert result.returncode == 1
@@ -139,17 +139,17 @@ def test_bad_input_is_refused_in_a_sentence_that_says_what_to_change(heat3d, mpi
     assert result.stdout == ""
 
 
-def test_largest_stable_time_step_that_a_refusal_names_is_accepted(solve):
+def test_largest_stable_time_step_is_accepted(solve):
     text = solve(1, "--minds", 1, 1, 1, "--dt", 1.975, "--steps", 300)
     changes = [float(change) for change in re.findall(r"largest change (\S+) K", text)]
     assert changes[-1] < 0.01 * changes[0]
 
 
-def test_bad_line_of_an_input_file_is_named_by_its_number(heat3d, mpirun, tmp_path):
+def test_bad_input_line_is_named_by_number(heat3d, mpirun, tmp_path):
     (tmp_path / "bad.input").write_text("# a comment\ndt = 0.5\ninternal_T 200\ndtt = 1\n")
     result = mpirun(1, heat3d, tmp_path / "bad.input")
-    assert "bad.input:3: 'internal_T 200' is not of the form key = value." in result.stderr
-    assert "bad.input:4: there is no key 'dtt'" in result.stderr
+    assert "bad.input:3: 'internal_T 200' does not have the form key = value." in result.stderr
+    assert "bad.input:4: unknown key 'dtt'" in result.stderr
 
 
 def test_hot_spot_visits_every_rank(solve):
@@ -157,12 +157,12 @@ def test_hot_spot_visits_every_rank(solve):
     assert set(re.findall(r"hot spot on rank (\d+)", text)) == set("01234567")
 
 
-# --- seen by perfield ---------------------------------------------------------------------------
+# --- measured by perfield -----------------------------------------------------------------------
 
 
 @pytest.fixture
 def measure(heat3d, mpirun, bin_dir):
-    """measure(n_ranks, *options): standard output, and the run as perfield reads it."""
+    """measure(n_ranks, *options): standard output, and the perfield.Run."""
 
     def run(n_ranks: int, *options: object):
         import perfield
@@ -174,13 +174,13 @@ def measure(heat3d, mpirun, bin_dir):
     return run
 
 
-def test_output_is_unchanged_by_measuring(solve, measure):
+def test_measuring_does_not_change_output(solve, measure):
     plain = solve(8, *EIGHT_RANKS)
     measured, _ = measure(8, *EIGHT_RANKS)
     assert measured == plain
 
 
-def test_each_time_step_is_a_frame_with_its_number_and_time(measure):
+def test_each_step_is_a_frame_with_number_and_time(measure):
     _, run = measure(8, *EIGHT_RANKS, "--steps", 5)
     frames = list(run.frames())
     assert [(frame.label, frame.time) for frame in frames] == [(n, n * 0.5) for n in range(1, 6)]
@@ -191,7 +191,7 @@ def test_each_time_step_is_a_frame_with_its_number_and_time(measure):
 
 
 def neighbours(minds):
-    """Pairs of ranks whose blocks share a face, both ways; the last direction's rank runs fastest."""
+    """Pairs of ranks whose blocks share a face, both ways; rank numbers run fastest along z."""
     places = list(itertools.product(*map(range, minds)))
     return {
         (a, b)
@@ -201,7 +201,7 @@ def neighbours(minds):
 
 
 @pytest.mark.parametrize("exchange", EXCHANGES)
-def test_messages_of_a_step_are_one_layer_to_each_neighbour(measure, exchange):
+def test_step_sends_one_layer_to_each_neighbour(measure, exchange):
     _, run = measure(12, "--minds", 3, 2, 2, "--points", 12, 8, 8, "--steps", 3, "--exchange", exchange)
     layer = (4 + 2) ** 2 * 8  # blocks of 4 x 4 x 4 points, with the halo
     for frame in run.frames():
@@ -221,7 +221,7 @@ def test_pieces_fill_the_box_without_gap_or_overlap(measure):
     np.testing.assert_array_equal(cells, 1)
 
 
-def test_rank_of_the_longest_solver_loop_holds_the_hot_spot_in_every_frame(measure):
+def test_hot_spot_rank_has_the_longest_solver_loop(measure):
     options = ("--minds", 2, 2, 2, "--points", 16, 16, 16, "--steps", 16, "--print-log", 0)
     text, run = measure(8, *options, "--hot-spot", 60, "--print-hot-spot")
     holders = [int(rank) for rank in re.findall(r"hot spot on rank (\d+)", text)]
@@ -229,7 +229,7 @@ def test_rank_of_the_longest_solver_loop_holds_the_hot_spot_in_every_frame(measu
     assert slowest == holders
 
 
-def test_temperature_given_to_perfield_is_the_solver_s_also_where_pieces_meet(measure):
+def test_temperature_field_is_right_where_pieces_meet(measure):
     _, run = measure(8, *EIGHT_RANKS, "--steps", 1)
     t, _ = slow_heat((8, 8, 8), (300, 100, 400, 50, 150, 350), 200.0, (0.12, 0.1, 0.09), 0.5, 1)
     for rank in range(8):

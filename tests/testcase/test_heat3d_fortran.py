@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The heat case in Fortran: the numbers of the one in C++ to the bit, with both MPIs; and, seen by perfield,
-the same steps, regions, messages, mesh and fields."""
+"""The heat case in Fortran with both MPIs: the numbers of the C++ case to the bit, and in perfield the same
+steps, regions, messages, mesh and fields."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def heat3d_fortran(build_case) -> Path:
 
 @pytest.fixture(scope="session")
 def heat3d(build_case) -> Path:
-    """The program in C++ with the same MPI."""
+    """The C++ program with the same MPI."""
     return build_case("heat3d") / "heat3d"
 
 
 @pytest.fixture(scope="session")
 def solve(mpi):
-    """solve(program, n_ranks, *options): standard output of a program that must end well."""
+    """solve(program, n_ranks, *options): standard output of a program, which must succeed."""
 
     def run(program: Path, n_ranks: int, *options: object) -> str:
         result = mpi.run(n_ranks, program, *options)
@@ -43,7 +43,7 @@ def solve(mpi):
 
 @pytest.fixture(scope="session")
 def measure(mpi, bin_dir):
-    """measure(program, n_ranks, *options): standard output, and the run as perfield reads it."""
+    """measure(program, n_ranks, *options): standard output, and the perfield.Run."""
     known = {}
 
     def run(program: Path, n_ranks: int, *options: object):
@@ -58,7 +58,7 @@ def measure(mpi, bin_dir):
 
 
 def numbers(text: str) -> list[tuple[str, float]]:
-    """What a program printed, in order: names and numbers, whatever the digits that its language gives."""
+    """The names and numbers that a program printed, in order, whatever the format of its language."""
     checksum = [("checksum", int(digits, 16)) for digits in re.findall(r"checksum (\S+)", text)]
     names = "time|largest change|hot spot on rank|steps,|centre temperature|largest error"
     found = re.findall(rf"({names}) ([-+.\dEe]+)", text)
@@ -66,21 +66,21 @@ def numbers(text: str) -> list[tuple[str, float]]:
 
 
 @pytest.mark.parametrize("exchange", EXCHANGES)
-def test_every_number_is_that_of_the_case_in_cpp_to_the_last_bit(heat3d, heat3d_fortran, solve, exchange):
+def test_numbers_equal_the_cpp_case_to_the_bit(heat3d, heat3d_fortran, solve, exchange):
     options = (*FOUR_RANKS, "--exchange", exchange, "--hot-spot", 0.1, "--print-hot-spot", "--steps", 5)
     texts = [solve(program, 4, *options) for program in (heat3d, heat3d_fortran)]
     assert numbers(texts[1]) == numbers(texts[0])
     assert len(numbers(texts[0])) == 1 + 5 * 3 + 2
 
 
-def test_error_against_the_exact_solution_is_that_of_the_case_in_cpp(heat3d, heat3d_fortran, solve):
+def test_error_equals_the_cpp_case(heat3d, heat3d_fortran, solve):
     options = ("--minds", 1, 1, 1, "--verify", "--print-log", 0, "--steps", 7)
     texts = [solve(program, 1, *options) for program in (heat3d, heat3d_fortran)]
     assert "largest error" in texts[0]
     assert numbers(texts[1]) == numbers(texts[0])
 
 
-def test_input_file_of_the_case_in_cpp_is_read_and_options_win_over_it(heat3d_fortran, heat3d, solve):
+def test_options_override_the_cpp_input_file(heat3d_fortran, heat3d, solve):
     options = (INPUT, "--minds", 1, 1, 1, "--check-convergence", "--precision-T", 10)
     texts = [solve(program, 1, *options) for program in (heat3d, heat3d_fortran)]
     assert numbers(texts[1]) == numbers(texts[0])
@@ -90,19 +90,19 @@ REFUSALS = {
     "unstable": (("--minds", 1, 1, 1, "--dt", 1.98), "s must be positive and at most 1.975 s"),
     "divide": (("--minds", 1, 1, 1, "--minds", 2, 1, 1), "do not divide among 2 x 1 x 1 ranks"),
     "ranks": (("--minds", 3, 1, 1), "the input asks for 3 x 1 x 1 ranks, but 1 were started"),
-    "exchange": (("--minds", 1, 1, 1, "--exchange", "mail"), "there is no exchange 'mail'; use put"),
-    "key": (("--minds", 1, 1, 1, "--colour", 3), "--colour: there is no key 'colour'"),
-    "type": (("--dt", "fast"), "--dt: dt is 'fast', which it does not take"),
-    "too few": (("--d-dim", 0.1, 0.1), "--d-dim: d_dim is '0.1 0.1', which it does not take"),
+    "exchange": (("--minds", 1, 1, 1, "--exchange", "mail"), "unknown exchange 'mail'; use put"),
+    "key": (("--minds", 1, 1, 1, "--colour", 3), "--colour: unknown key 'colour'"),
+    "type": (("--dt", "fast"), "--dt: dt is 'fast', which is not valid"),
+    "too few": (("--d-dim", 0.1, 0.1), "--d-dim: d_dim is '0.1 0.1', which is not valid"),
     "no ranks": (("--minds", 0, 1, 1), "must be positive"),
     "no file": (("heat.input",), "heat.input cannot be read; give the path of an input file"),
 }
 
 
 @pytest.mark.parametrize("what", REFUSALS)
-def test_bad_input_is_refused_in_a_sentence_that_says_what_to_change(mpi, heat3d_fortran, what):
+def test_bad_input_is_refused_with_a_remedy(mpi, heat3d_fortran, what):
     if mpi.name == "mpich":
-        pytest.skip("the input is read alike with both MPIs")
+        pytest.skip("the MPI does not matter for reading the input")
     options, sentence = REFUSALS[what]
     result = mpi.run(1, heat3d_fortran, *options)
     assert result.returncode != 0
@@ -110,7 +110,7 @@ def test_bad_input_is_refused_in_a_sentence_that_says_what_to_change(mpi, heat3d
     assert result.stdout == ""
 
 
-# --- seen by perfield ---------------------------------------------------------------------------
+# --- measured by perfield -----------------------------------------------------------------------
 
 FIELDS = ("solver_loop_count", "halo_exchange_count", "convergence_count", "sent_count", "sent_bytes")
 FIELDS += (
@@ -125,7 +125,7 @@ FIELDS += (
 
 
 @pytest.mark.parametrize("exchange", EXCHANGES)
-def test_steps_regions_and_messages_are_those_of_the_case_in_cpp(measure, heat3d, heat3d_fortran, exchange):
+def test_steps_regions_and_messages_equal_the_cpp_case(measure, heat3d, heat3d_fortran, exchange):
     options = (*FOUR_RANKS, "--steps", 3, "--exchange", exchange)
     frames, twins = (list(measure(program, 4, *options)[1].frames()) for program in (heat3d_fortran, heat3d))
     assert [(frame.label, frame.time) for frame in frames] == [(1, 0.5), (2, 1.0), (3, 1.5)]
@@ -140,7 +140,7 @@ def test_steps_regions_and_messages_are_those_of_the_case_in_cpp(measure, heat3d
             np.testing.assert_array_equal(frame.values[name], 1, err_msg=name)
 
 
-def test_mesh_and_temperature_are_those_of_the_case_in_cpp(measure, heat3d, heat3d_fortran):
+def test_mesh_and_temperature_equal_the_cpp_case(measure, heat3d, heat3d_fortran):
     options = (*FOUR_RANKS, "--steps", 3)
     run, twin = (measure(program, 4, *options)[1] for program in (heat3d_fortran, heat3d))
     for rank in range(4):
@@ -153,6 +153,6 @@ def test_mesh_and_temperature_are_those_of_the_case_in_cpp(measure, heat3d, heat
         assert (0, "change") in run.fields(rank, 0)
 
 
-def test_output_is_unchanged_by_measuring(measure, solve, heat3d_fortran):
+def test_measuring_does_not_change_output(measure, solve, heat3d_fortran):
     options = (*FOUR_RANKS, "--steps", 3)
     assert measure(heat3d_fortran, 4, *options)[0] == solve(heat3d_fortran, 4, *options)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The heat case from its start to both pictures, in C++ and in Fortran, with both MPIs: the slowest rank is
-the hot one, and the arrays of the pictures are the same in both languages."""
+"""The heat case from start to both pictures, in C++ and Fortran, with both MPIs: the slowest rank is the hot
+one, and both languages give the same arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from perfield import pictures
 CASES = ("heat3d", "heat3d_fortran")
 STEPS, HOT_MS = 8, 40
 OPTIONS = ("--minds", 2, 2, 1, "--points", 8, 8, 8, "--steps", STEPS, "--print-log", 0, "--exchange", "isend")
-# Arrays that do not depend on how long anything took.
+# Arrays that do not depend on timing.
 COUNTS = (
     "rank temperature sent_count sent_bytes isend_count isend_bytes received_count received_bytes peer_count"
 )
@@ -26,7 +26,7 @@ COUNTS = [*COUNTS.split(), "solver_loop_count", "halo_exchange_count"]
 
 @pytest.fixture(scope="session")
 def measured(mpi, build_case, bin_dir):
-    """measured(case): the ranks that held the hot spot, step by step, and the run as perfield reads it."""
+    """measured(case): the ranks that held the hot spot, step by step, and the perfield.Run."""
     known = {}
 
     def run(case: str):
@@ -44,7 +44,7 @@ def measured(mpi, build_case, bin_dir):
 
 
 def arrays_of(data) -> dict[str, np.ndarray]:
-    """Name -> values of a dataset's point, cell or field data; texts are left out."""
+    """Name -> values of a dataset's point, cell or field data; omits texts."""
     arrays = (data.GetArray(number) for number in range(data.GetNumberOfArrays()))
     return {array.GetName(): vtk_to_numpy(array) for array in arrays if array is not None}
 
@@ -55,14 +55,14 @@ def leaves(picture) -> list:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_rank_of_the_longest_solver_loop_holds_the_hot_spot_in_every_frame(measured, case):
+def test_hot_spot_rank_has_the_longest_solver_loop(measured, case):
     holders, run = measured(case)
     slowest = [int(np.nanargmax(frame.values["solver_loop_time_s"])) for frame in run.frames()]
     assert len(holders) == STEPS
     assert slowest == holders
 
 
-def test_geometry_of_both_languages_is_the_same_mesh_with_equal_counts_and_temperature(measured):
+def test_geometry_pictures_agree_between_languages(measured):
     runs = [measured(case)[1] for case in CASES]
     for number in range(STEPS):
         pair = [pictures.geometry(run, run.frame(number)) for run in runs]
@@ -77,7 +77,7 @@ def test_geometry_of_both_languages_is_the_same_mesh_with_equal_counts_and_tempe
                 np.testing.assert_array_equal(arrays[name], same[name], err_msg=name)
 
 
-def test_topology_of_both_languages_has_equal_lines_and_counts(measured):
+def test_topology_pictures_agree_between_languages(measured):
     runs = [measured(case)[1] for case in CASES]
     pair = [pictures.topology(run, run.frame(STEPS - 1)) for run in runs]
     lines = [arrays_of(picture.messages.GetCellData()) for picture in pair]
@@ -90,7 +90,7 @@ def test_topology_of_both_languages_has_equal_lines_and_counts(measured):
         np.testing.assert_array_equal(values[0][name], values[1][name], err_msg=name)
 
 
-def test_render_writes_the_series_of_both_pictures(measured, perfield_cli):
+def test_render_writes_both_series(measured, perfield_cli):
     _, run = measured("heat3d_fortran")
     result = perfield_cli("render", run.path, "--steps", "0,1")
     assert result.returncode == 0, result.stderr
@@ -99,7 +99,7 @@ def test_render_writes_the_series_of_both_pictures(measured, perfield_cli):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_error_falls_with_the_square_of_the_distance_between_points(mpi, build_case, case):
+def test_error_is_second_order_in_space(mpi, build_case, case):
     errors = []
     for n, dt, steps in ((9, 1.0, 100), (19, 0.25, 400)):
         d = 1 / (n + 1)
@@ -112,9 +112,9 @@ def test_error_falls_with_the_square_of_the_distance_between_points(mpi, build_c
     assert errors[0] / errors[1] == pytest.approx(4, rel=0.02)
 
 
-def test_pictures_made_inside_the_fortran_program_hold_the_same_arrays(mpi, build_case, bin_dir):
+def test_in_process_fortran_pictures_have_the_same_arrays(mpi, build_case, bin_dir):
     if mpi.name == "mpich":
-        pytest.skip("Debian's ParaView is built with Open MPI, so it cannot work inside a program of MPICH")
+        pytest.skip("Debian's ParaView is built with Open MPI, so it cannot run inside an MPICH program")
     pytest.importorskip("paraview")
     program = build_case("heat3d_fortran") / "heat3d_fortran"
     options = ("--minds", 2, 1, 1, "--points", 8, 8, 8, "--steps", 2, "--print-log", 0)
@@ -132,5 +132,5 @@ def test_pictures_made_inside_the_fortran_program_hold_the_same_arrays(mpi, buil
         picture = pictures.topology(run, frame)
         layers = extracts_of_run.layers(folder, number)
         made = (picture.machine, picture.ranks, picture.measurements, picture.messages)
-        for layer, twin in zip(layers, made):  # behind them come the texts beside the rows
+        for layer, twin in zip(layers, made):  # the texts beside the rows follow them
             extracts_of_run.assert_equal(layer, twin)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How OpenFOAM's tutorials are shortened and divided."""
+"""Shortening and dividing OpenFOAM's tutorials."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ def cases():
     return module
 
 
-def test_entry_is_set_and_the_rest_of_the_file_stays(cases, tmp_path):
+def test_set_entry_keeps_the_rest_of_the_file(cases, tmp_path):
     file = tmp_path / "controlDict"
     file.write_text("stopAt   endTime;\n\n    endTime   0.5;\ndeltaT 0.1;\n")
     cases.set_entry(file, "endTime", "0.2")
     assert file.read_text() == "stopAt   endTime;\n\n    endTime   0.2;\ndeltaT 0.1;\n"
 
 
-def test_entry_that_is_not_there_is_an_error_that_names_it(cases, tmp_path):
+def test_missing_entry_is_named(cases, tmp_path):
     (tmp_path / "controlDict").write_text("deltaT 0.1;\n")
-    with pytest.raises(RuntimeError, match="controlDict has no entry endTime, which was to become 1"):
+    with pytest.raises(RuntimeError, match="controlDict has no entry endTime to set to 1"):
         cases.set_entry(tmp_path / "controlDict", "endTime", "1")
 
 
-def test_solver_that_is_not_installed_is_named_with_its_package(cases, tmp_path):
+def test_missing_solver_is_named_with_its_package(cases, tmp_path):
     case = cases.Case("noSuchFoam", "nowhere", {})
     with pytest.raises(cases.OpenFoamMissingError, match="noSuchFoam was not found in PATH; install"):
         cases.prepare(case, tmp_path / "case")
 
 
 @pytest.mark.skipif(not shutil.which("decomposePar"), reason="OpenFOAM (Debian: openfoam) is not installed")
-def test_case_is_made_anew_and_divided_among_four_ranks(cases, tmp_path):
+def test_case_is_fresh_and_divided_among_four_ranks(cases, tmp_path):
     try:
         cases.tutorials()
     except cases.OpenFoamMissingError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the OpenFOAM demo tells its user, with a fake perfield and no OpenFOAM."""
+"""What the OpenFOAM demo prints, with a fake perfield and no OpenFOAM."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def demo(monkeypatch, tmp_path):
     return module
 
 
-def test_how_to_look_is_told_once_for_each_solver_and_from_where_the_user_is(demo, capfd):
+def test_look_line_appears_once_relative_to_the_user(demo, capfd):
     demo.run_measured("icoFoam", Path("demo/icoFoam"))
     told = capfd.readouterr().out.splitlines()
     assert [line for line in told if "perfield open" in line] == [

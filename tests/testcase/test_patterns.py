@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The two communication patterns: in every language, through every Fortran binding and with both MPIs,
-perfield counts in each step exactly the messages that the closed form says."""
+"""The two communication patterns in every language, with every Fortran binding and both MPIs: in each step,
+perfield counts exactly the messages of the closed form."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ closed_form = load_closed_form()
 
 
 def expected(pattern: str, n: int, number: int):
-    """What the closed form says of step `number`, counted from 1, on n ranks."""
+    """The closed form's messages of step `number`, counted from 1, on n ranks."""
     if pattern == "multigrid":
         return closed_form.multigrid(n, SIZE[pattern])
     return closed_form.multipartition(n, SIZE[pattern], writes=number % WRITE_EVERY == 0)
@@ -44,7 +44,7 @@ def expected(pattern: str, n: int, number: int):
 
 @dataclass
 class Measured:
-    """A pattern that has run: what it printed, its folder, and its run as perfield reads it."""
+    """A pattern that has run: its output, its folder, and its perfield.Run."""
 
     text: str
     folder: Path
@@ -73,7 +73,7 @@ def programs(build_case) -> Path:
 
 @pytest.fixture(scope="session")
 def measure(mpi, programs, bin_dir, request):
-    """measure(pattern, language, n): the pattern on n ranks of this MPI, measured; each runs once."""
+    """measure(pattern, language, n): the pattern measured on n ranks of this MPI; each runs once."""
     known: dict[tuple, Measured] = {}
 
     def run(pattern: str, language: str, n: int = 4) -> Measured:
@@ -103,7 +103,7 @@ def table(messages: np.ndarray) -> dict[tuple[int, int, str], tuple[int, int]]:
 
 
 def assert_as_in_closed_form(measured: Measured, pattern: str, n: int) -> None:
-    """Every frame holds the messages sent and received, the calls and the bytes written, and no others."""
+    """Asserts that each frame holds exactly the expected messages, calls and bytes written."""
     frames = list(measured.run.frames())
     assert [(frame.label, frame.time) for frame in frames] == [(s, s) for s in range(1, STEPS + 1)]
     for frame in frames:
@@ -127,19 +127,19 @@ def assert_as_in_closed_form(measured: Measured, pattern: str, n: int) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("pattern", SIZE)
-def test_every_message_of_every_step_is_counted_as_the_closed_form_says(measure, pattern, language):
+def test_messages_match_the_closed_form(measure, pattern, language):
     assert_as_in_closed_form(measure(pattern, language), pattern, 4)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("pattern", SIZE)
-def test_what_arrives_is_what_was_sent_also_while_it_is_measured(measure, pattern, language):
+def test_measuring_does_not_change_messages(measure, pattern, language):
     measured = measure(pattern, language)
     assert measured.text.split()[-1] == str(expected(pattern, 4, STEPS).total)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_file_holds_every_rank_s_cells_of_every_time(measure, language):
+def test_file_holds_all_cells_of_all_times(measure, language):
     written = np.fromfile(measure("multipartition", language).folder / "multipartition.out")
     cells = expected("multipartition", 4, WRITE_EVERY).written[0] // closed_form.DOUBLE
     np.testing.assert_array_equal(written, np.tile(np.repeat(np.arange(4.0), cells), STEPS // WRITE_EVERY))
@@ -157,7 +157,7 @@ def test_pieces_fill_the_cube_without_gap_or_overlap(measure, pattern):
 
 
 @pytest.mark.parametrize(("pattern", "n"), [("multigrid", 8), ("multipartition", 9)])
-def test_closed_form_holds_for_other_numbers_of_ranks(mpi, measure, pattern, n):
+def test_closed_form_holds_on_other_numbers_of_ranks(mpi, measure, pattern, n):
     if mpi.name == "mpich":
-        pytest.skip("more ranks than cores spin under MPICH: the smaller number is tested there")
+        pytest.skip("MPICH ranks spin if they outnumber the cores: the smaller number is tested with it")
     assert_as_in_closed_form(measure(pattern, "c", n), pattern, n)

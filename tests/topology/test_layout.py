@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of the topology picture, compared with pictures that were drawn by hand, cell by cell."""
+"""The table of the topology picture, compared cell by cell with pictures drawn by hand."""
 
 from __future__ import annotations
 
@@ -128,11 +128,16 @@ def rows_of(drawing: str) -> list[tuple]:
 
 
 def placed(machine, *places: tuple[str, str]):
-    """The placement of ranks on (host, cpuset), all on like machines."""
+    """The placement of ranks on (host, cpuset), all on equal machines."""
     if isinstance(machine, str):
         machine = read_machine(MACHINES / f"{machine}.xml")
     ranks = [{"host": host, "boot_id": "b", "cpuset": cpuset} for host, cpuset in places]
     return place(ranks, {host: machine for host, _ in places})
+
+
+def laid_out(placement, **options):
+    """The cells with nodes 5 apart, as in the drawings."""
+    return layout(placement, inter_node_offset=5, **options)
 
 
 @pytest.mark.parametrize(
@@ -152,23 +157,23 @@ def placed(machine, *places: tuple[str, str]):
     ],
     ids=["half of the machine", "unbalanced packages", "hybrid rank"],
 )
-def test_the_table_is_the_picture_drawn_by_hand(machine, places, drawing):
+def test_table_equals_hand_drawn_picture(machine, places, drawing):
     placement = placed(machine, *places)
-    assert table(placement, layout(placement)) == rows_of(drawing)
+    assert table(placement, laid_out(placement)) == rows_of(drawing)
 
 
-def test_a_hybrid_rank_spans_all_its_pus_and_shared_pus_are_divided():
-    cells = layout(placed("one-package-2-l3-6-cores", ("n", "6-11")))
+def test_hybrid_rank_spans_its_pus_and_shared_pus_are_divided():
+    cells = laid_out(placed("one-package-2-l3-6-cores", ("n", "6-11")))
     assert cells.width[cells.ranks].tolist() == [12]
-    cells = layout(placed("two-packages-4-cores", *[("n", "0-7")] * 5))
+    cells = laid_out(placed("two-packages-4-cores", *[("n", "0-7")] * 5))
     assert cells.x[cells.ranks].tolist() == pytest.approx([2.4, 7.2, 12, 16.8, 21.6], rel=1e-12)
     assert cells.width[cells.measurements].tolist() == pytest.approx([4.8] * 5, rel=1e-12)
 
 
-def test_a_rank_belongs_to_the_smallest_part_that_holds_all_its_pus():
+def test_ranks_parent_is_smallest_part_with_all_its_pus():
     cpusets = ["0-15", "0-7", "0-3", "0-1", "2", "0,8", "3-4", "9-10"]
     placement = placed("two-packages-2-l3-2-cores-2-pus", *[(f"n{i % 2}", c) for i, c in enumerate(cpusets)])
-    parents = {row[1]: row[5] for row in table(placement, layout(placement)) if row[0] == "rank"}
+    parents = {row[1]: row[5] for row in table(placement, laid_out(placement)) if row[0] == "rank"}
     expected = ["n0", "n1 package 0", "n0 l3 0", "n1 core 0", "n0 pu 2", "n1", "n0 package 0", "n1 l3 2"]
     assert parents == {f"rank {rank}": parent for rank, parent in enumerate(expected)}
 
@@ -178,7 +183,7 @@ def test_cells_of_ranks_never_overlap():
     for _ in range(30):
         ends = np.sort(random.integers(0, 16, (40, 2)), axis=1)
         places = [(f"n{random.integers(3)}", f"{low}-{high}") for low, high in ends]
-        cells = layout(placed("two-packages-2-l3-2-cores-2-pus", *places))
+        cells = laid_out(placed("two-packages-2-l3-2-cores-2-pus", *places))
         for node in range(3):
             mine = np.flatnonzero((cells.node == node) & (cells.level == LEVELS.index("rank")))
             mine = mine[np.argsort(cells.x[mine])]
@@ -188,8 +193,8 @@ def test_cells_of_ranks_never_overlap():
             assert right[-1] <= 24 + 1e-9
 
 
-def test_every_cell_lies_below_its_parent():
-    cells = layout(placed("two-packages-2-l3-2-cores-2-pus", *[("a", str(i)) for i in range(16)]))
+def test_cells_lie_below_their_parents():
+    cells = laid_out(placed("two-packages-2-l3-2-cores-2-pus", *[("a", str(i)) for i in range(16)]))
     children = np.flatnonzero(cells.parent >= 0)
     parents = cells.parent[children]
     assert np.all(cells.y[children] < cells.y[parents])
@@ -197,44 +202,44 @@ def test_every_cell_lies_below_its_parent():
     assert np.all(cells.z[children] == cells.z[parents])
 
 
-def test_levels_that_coincide_are_drawn_only_when_asked_for():
+def test_coinciding_levels_are_drawn_only_on_request():
     placement = placed("two-packages-4-cores", ("n", "0"))
 
     def drawn(cells):
         return [LEVELS[level] for level in dict.fromkeys(cells.level)]
 
-    assert drawn(layout(placement)) == ["node", "package", "core", "pu", "rank", "measurement"]
-    assert drawn(layout(placement, every_level=True)) == list(LEVELS)
+    assert drawn(laid_out(placement)) == ["node", "package", "core", "pu", "rank", "measurement"]
+    assert drawn(laid_out(placement, every_level=True)) == list(LEVELS)
 
 
-def test_a_cache_around_several_numa_nodes_stands_above_them():
-    cells = layout(placed("two-packages-l3-around-2-numa", ("n", "0-7")), every_level=True)
+def test_cache_of_several_numa_nodes_is_above_them():
+    cells = laid_out(placed("two-packages-l3-around-2-numa", ("n", "0-7")), every_level=True)
     y_of = {LEVELS[level]: y for level, y in zip(cells.level, cells.y)}
     assert y_of["package"] > y_of["l3"] > y_of["numa"] > y_of["core"]
 
 
-def test_a_smaller_machine_keeps_the_size_of_a_pu_and_the_rows_of_the_others():
+def test_smaller_machine_has_equal_pu_size_and_rows():
     ranks = [{"host": host, "boot_id": "b", "cpuset": "0"} for host in ("a", "b", "c")]
     big = read_machine(MACHINES / "two-packages-2-l3-2-cores-2-pus.xml")
     small = read_machine(MACHINES / "two-packages-4-cores.xml")
-    cells = layout(place(ranks, {"a": big, "b": small}))  # nothing is known of c
+    cells = laid_out(place(ranks, {"a": big, "b": small}))  # nothing is known of c
     pus = cells.level == LEVELS.index("pu")
     assert cells.width[pus].tolist() == [1.5, 1.5, 1.5]
     assert cells.y[pus].tolist() == [3, 3, 3]
     assert cells.width[cells.level == LEVELS.index("node")].tolist() == [24, 12, 1.5]
 
 
-def test_planes_stand_apart_as_configured_and_farther_where_asked():
+def test_planes_have_configured_distance_plus_extra_gap():
     placement = placed(flat_machine({0}), ("a", "0"), ("b", "0"), ("c", "0"))
     assert layout(placement, inter_node_offset=7).node_z.tolist() == [0, 7, 14]
     assert layout(placement, 7, extra_gap=np.array([0, 0, 2.5])).node_z.tolist() == [0, 7, 16.5]
 
 
-def test_ranks_without_a_place_are_left_out_and_nothing_at_all_is_an_empty_table():
+def test_ranks_without_a_place_are_left_out():
     placement = place([None, {"host": "n", "boot_id": "b", "cpuset": "0"}], {})
-    cells = layout(placement)
+    cells = laid_out(placement)
     assert cells.rank.tolist() == [1]
     assert cells.n_ranks == 2
     for ranks in ([], [None]):
         placement = place(ranks, {})
-        assert table(placement, layout(placement)) == []
+        assert table(placement, laid_out(placement)) == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""hwloc's XML of versions 1, 2 and 3 becomes the same machine; what is none is refused in a sentence."""
+"""XML of hwloc 1, 2 and 3 gives the same machine; other files are refused with a clear sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REAL_MACHINES = Path(__file__).resolve().parents[2] / "../shared/machines"
 
 
 def wrapped(tmp_path: Path, inside: str) -> Path:
-    """A file with the given objects inside a machine."""
+    """Writes a file with the given objects inside a machine."""
     path = tmp_path / "machine.xml"
     path.write_text(f'<topology version="2.0"><object type="Machine">{inside}</object></topology>')
     return path
@@ -24,7 +24,7 @@ def pu(number: int | str) -> str:
     return f'<object type="Core"><object type="PU" os_index="{number}"/></object>'
 
 
-def test_parts_of_a_machine_are_spans_of_its_pus():
+def test_parts_are_spans_of_pus():
     machine = read_machine(MACHINES / "two-packages-2-l3-2-cores-2-pus.xml")
     assert machine.pus == tuple(range(16))
     assert machine.spans("package") == machine.spans("numa") == ((0, 8), (8, 16))
@@ -34,7 +34,7 @@ def test_parts_of_a_machine_are_spans_of_its_pus():
     assert machine.described
 
 
-def test_versions_1_2_and_3_of_one_machine_read_alike(tmp_path):
+def test_hwloc_versions_1_2_and_3_give_equal_machines(tmp_path):
     second = MACHINES / "two-packages-4-cores.xml"
     text = second.read_text()
     assert 'version="2.0"' in text
@@ -46,7 +46,7 @@ def test_versions_1_2_and_3_of_one_machine_read_alike(tmp_path):
     assert len(machine.level("l2")) == len(machine.level("l1")) == 8
 
 
-def test_a_part_counts_from_left_to_right_and_a_pu_keeps_linux_number(tmp_path):
+def test_parts_count_left_to_right_and_pus_keep_linux_numbers(tmp_path):
     packages = "".join(
         f'<object type="Package" os_index="{8 * i}"><object type="NUMANode" os_index="{8 * i}" cpuset="0x1"/>'
         f"{pu(i)}{pu(i + 2)}</object>"
@@ -59,7 +59,7 @@ def test_a_part_counts_from_left_to_right_and_a_pu_keeps_linux_number(tmp_path):
     assert [part.number for part in machine.level("numa")] == [0, 8]
 
 
-def test_memory_that_is_near_no_pu_or_serves_several_numa_nodes_is_left_out(tmp_path):
+def test_memory_without_pus_or_of_several_numa_nodes_is_left_out(tmp_path):
     memory = '<object type="NUMANode" os_index="{}" cpuset="{}"/>'
     packages = "".join(
         f'<object type="Package"><object type="MemCache">{memory.format(i, "0x3")}</object>{pu(i)}</object>'
@@ -69,7 +69,7 @@ def test_memory_that_is_near_no_pu_or_serves_several_numa_nodes_is_left_out(tmp_
     assert [(part.number, part.first, part.last) for part in machine.level("numa")] == [(0, 0, 1), (1, 1, 2)]
 
 
-def test_instruction_caches_and_devices_are_no_levels(tmp_path):
+def test_instruction_caches_and_devices_are_not_levels(tmp_path):
     device = '<object type="Bridge"><object type="PCIDev"><object type="OSDev"/></object></object>'
     machine = read_machine(
         wrapped(tmp_path, f'{device}<object type="L1iCache" cache_type="2">{pu(0)}</object>')
@@ -90,7 +90,7 @@ def test_instruction_caches_and_devices_are_no_levels(tmp_path):
         ),
     ],
 )
-def test_what_is_no_machine_is_refused_in_a_sentence_that_names_the_file(tmp_path, text, complaint):
+def test_invalid_machine_is_refused_with_its_file_name(tmp_path, text, complaint):
     path = tmp_path / "node7.xml"
     path.write_text(text)
     with pytest.raises(MachineError, match=complaint) as raised:
@@ -99,9 +99,9 @@ def test_what_is_no_machine_is_refused_in_a_sentence_that_names_the_file(tmp_pat
     assert str(raised.value).endswith((".", "?"))
 
 
-def test_an_unreadable_machine_is_told_and_the_others_are_read(tmp_path):
+def test_unreadable_machine_is_noted_and_others_are_read(tmp_path):
     (tmp_path / "bad.xml").write_text("<")
-    (tmp_path / ".n3.xml").write_text("<topology>")  # as while it is being written
+    (tmp_path / ".n3.xml").write_text("<topology>")  # an unfinished file
     for name in ("n1", "n2"):
         (tmp_path / f"{name}.xml").write_text((MACHINES / "two-packages-4-cores.xml").read_text())
     machines, notes = read_machines(tmp_path)
@@ -111,22 +111,22 @@ def test_an_unreadable_machine_is_told_and_the_others_are_read(tmp_path):
     assert "host bad is drawn without its hardware" in notes[0]
 
 
-def test_no_directory_of_machines_is_no_error(tmp_path):
+def test_missing_machine_directory_is_not_an_error(tmp_path):
     assert read_machines(tmp_path / "absent") == ({}, [])
 
 
-def test_a_flat_machine_of_which_no_pu_is_known_has_none():
+def test_flat_machine_without_known_pus_has_no_parts():
     assert flat_machine(set()).parts == ()
 
 
-def test_a_flat_machine_has_its_pus_only_and_says_so():
+def test_flat_machine_has_only_pus_and_is_not_described():
     machine = flat_machine({8, 3})
     assert machine.pus == (3, 8)
     assert {part.level for part in machine.parts} == {"pu"}
     assert not machine.described
 
 
-def test_cpusets_are_lists_of_numbers_and_ranges():
+def test_parse_cpuset_takes_numbers_and_ranges():
     assert parse_cpuset("0-3,8") == (0, 1, 2, 3, 8)
     assert parse_cpuset(" 5 , 2-2") == (2, 5)
     assert parse_cpuset("") == ()

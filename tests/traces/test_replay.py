@@ -5,10 +5,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from replays import ADVANCE, FLUX, MAIN, MASTER, OTHER, inside, of_regions, replayed, trace
+import pytest
+from replays import (
+    ADVANCE,
+    FLUX,
+    MAIN,
+    MASTER,
+    OTHER,
+    PAUSED,
+    SETUP,
+    STEP,
+    TEARDOWN,
+    inside,
+    of_regions,
+    replayed,
+    trace,
+)
 
+import twin
 from perfield import _bridge
-from perfield.traces.replay import PAUSED, SETUP, STEP, TEARDOWN, Replay
 from perfield.traces.selection import RegionChoice
 
 
@@ -79,7 +94,7 @@ def test_functions_of_cpp_are_chosen_by_their_symbols_and_else_called_without_th
 def test_regions_beyond_the_table_are_added_up_as_other_regions():
     _, whole = replayed(*inside(FLUX, 10, 40), *inside(ADVANCE, 50, 60), step_region="", max_regions=2)
     assert {row[0]: row[2] for row in whole.regions} == {1: 1, 0: 2}
-    assert whole.overflowed == 2
+    assert replayed.end["dropped_regions"] == 2
 
 
 def test_an_end_without_a_begin_and_a_lost_end_are_counted_as_faults():
@@ -93,20 +108,20 @@ def test_an_end_without_a_begin_and_a_lost_end_are_counted_as_faults():
 
 def test_time_without_recording_belongs_to_no_step_and_no_region():
     (_, step), _ = replayed(
-        ("enter", MASTER, 100, ADVANCE), ("switch", MASTER, 150, 2), ("switch", MASTER, 250, 1),
+        ("enter", MASTER, 100, ADVANCE), ("record", MASTER, 150, False), ("record", MASTER, 250, True),
         ("leave", MASTER, 300, ADVANCE),
     )  # fmt: skip
-    assert (step.measured_ns, step.flags) == (100, PAUSED)
+    assert (step.measured_ns, step.flags & PAUSED) == (100, PAUSED)
     assert of_regions(step)["advance"] == (1, 1, 100, 100)
 
 
 def test_recording_that_is_off_when_a_step_closes_is_off_in_the_next_one_too():
     (_, step), behind = replayed(
-        ("enter", MASTER, 100, ADVANCE), ("switch", MASTER, 150, 2), ("leave", MASTER, 300, ADVANCE),
-        ("switch", MASTER, 340, 1), ("leave", MASTER, 400, MAIN),
+        ("enter", MASTER, 100, ADVANCE), ("record", MASTER, 150, False), ("leave", MASTER, 300, ADVANCE),
+        ("record", MASTER, 340, True), ("leave", MASTER, 400, MAIN),
     )  # fmt: skip
     assert (step.measured_ns, behind.measured_ns) == (50, 60)
-    assert (step.flags, behind.flags) == (PAUSED, PAUSED)
+    assert step.flags & behind.flags & PAUSED
     assert of_regions(behind)["main"][2] == 60
 
 
@@ -120,11 +135,11 @@ def test_the_time_in_which_a_thread_writes_its_trace_is_not_the_programs():
 
 def test_counters_grow_in_the_regions_that_are_open_and_add_up_over_threads():
     _, whole = replayed(
-        ("metrics", MASTER, 100, 0, [5, 1000]), ("enter", MASTER, 100, FLUX),
-        ("metrics", MASTER, 200, 0, [7, 1400]), ("leave", MASTER, 200, FLUX),
-        ("metrics", MASTER, 250, 0, [7, 1500]),
-        ("metrics", OTHER, 110, 0, [1, 10]), ("enter", OTHER, 110, FLUX),
-        ("metrics", OTHER, 120, 0, [1, 60]), ("leave", OTHER, 120, FLUX), step_region="",
+        ("metric", MASTER, 100, 0, [5, 1000]), ("enter", MASTER, 100, FLUX),
+        ("metric", MASTER, 200, 0, [7, 1400]), ("leave", MASTER, 200, FLUX),
+        ("metric", MASTER, 250, 0, [7, 1500]),
+        ("metric", OTHER, 110, 0, [1, 10]), ("enter", OTHER, 110, FLUX),
+        ("metric", OTHER, 120, 0, [1, 60]), ("leave", OTHER, 120, FLUX), step_region="",
     )  # fmt: skip
     first = _bridge.first_counter
     counted = {(replayed.names[row[0]], row[1] - first): row[3] for row in whole.inside}
@@ -133,6 +148,58 @@ def test_counters_grow_in_the_regions_that_are_open_and_add_up_over_threads():
 
 def test_functions_of_calling_contexts_are_entered_and_left_like_others():
     of = replace(trace(), contexts={5: ADVANCE})
-    replay = Replay(of, 1, RegionChoice(of, ["*"], "advance"))
-    events = [("enter_context", MASTER, 100, 5, 2), ("leave_context", MASTER, 300, 5)]
-    assert [step.kind for step in replay.steps([events])] == [SETUP, STEP]
+    steps, _ = replayed(("enter_context", MASTER, 100, 5), ("leave_context", MASTER, 300, 5), of=of)
+    assert [step.kind for step in steps] == [SETUP, STEP]
+
+
+def test_a_region_that_the_trace_does_not_define_is_not_measured():
+    _, whole = replayed(*inside(999, 10, 40), *inside(FLUX, 50, 60), step_region="")
+    assert set(of_regions(whole)) == {"main", "flow::flux"}
+
+
+def test_stamps_that_go_backwards_give_no_time():
+    (_, step), behind = replayed(
+        ("enter", MASTER, 100, ADVANCE), ("leave", MASTER, 90, ADVANCE), ("enter", MASTER, 80, FLUX),
+        ("leave", MASTER, 130, FLUX),
+    )  # fmt: skip
+    assert (step.begin_ns, step.end_ns, step.measured_ns) == (100, 100, 0)
+    assert of_regions(step)["advance"] == (1, 1, 0, 0)
+    assert of_regions(behind)["flow::flux"][2] == 30
+
+
+def test_a_flush_on_another_thread_leaves_the_steps_time_as_it_is():
+    (_, step), behind = replayed(
+        ("enter", OTHER, 50, FLUX), ("enter", MASTER, 100, ADVANCE), ("flush", OTHER, 150, 350),
+        ("leave", MASTER, 300, ADVANCE), ("leave", OTHER, 400, FLUX),
+    )  # fmt: skip
+    assert (step.measured_ns, step.flags & PAUSED) == (200, 0)
+    assert of_regions(step)["advance"] == (1, 1, 200, 200)
+    assert of_regions(step)["flow::flux"] == (1, 0, 50, 50)
+    assert of_regions(behind)["flow::flux"] == (1, 0, 50, 50)
+
+
+def test_followers_of_several_ranks_count_each_for_itself(tmp_path):
+    tables = RegionChoice(trace(), ["*"], "").tables()
+    paths = [tmp_path / f"{rank}.pf" for rank in range(3)]
+    followers = [_bridge.Follower(tables, path=str(path), rank=rank) for rank, path in enumerate(paths)]
+    for time, what in ((0, "enter"), (100, "leave")):
+        for rank, follower in enumerate(followers):
+            getattr(follower, what)(MASTER, time * (rank + 1), FLUX)
+    for follower in followers:
+        follower.end("finalize")
+    for rank, path in enumerate(paths):
+        (step,) = [e for e in twin.decode(path.read_bytes())[0] if e["type"] == "step"]
+        assert [row["inclusive_sum_ns"] for row in step["body"]["regions"]] == [100 * (rank + 1)]
+
+
+def test_a_stream_that_cannot_be_written_is_an_error():
+    follower = _bridge.Follower(RegionChoice(trace(), ["*"], "").tables(), path="/dev/full")
+    follower.enter(MASTER, 0, MAIN)
+    with pytest.raises(OSError, match="No space left"):
+        follower.end("finalize")
+
+
+def test_the_end_entry_tells_of_faults():
+    replayed(("leave", MASTER, 10, FLUX), step_region="")
+    assert replayed.end["faults"] == {"ends_without_begin_or_not_reached": 1}
+    assert replayed.end["reason"] == "finalize"

@@ -55,8 +55,7 @@ def test_a_call_that_is_open_when_a_step_closes_gives_each_step_its_share():
 
 def test_messages_go_to_world_ranks_whatever_the_communicator():
     sent = [
-        ("isend", 0, comm, 0, n, n)
-        for comm, n in ((WORLD, 8), (REVERSED, 0), (SELF, 16), (BRIDGE, 4), (77, 2))
+        ("isend", 0, comm, n) for comm, n in ((WORLD, 8), (REVERSED, 0), (SELF, 16), (BRIDGE, 4), (77, 2))
     ]
     _, whole = replayed(*inside(MPI["MPI_Isend"], 10, 20, *sent), step_region="")
     isend = CALL["isend"]
@@ -67,27 +66,53 @@ def test_messages_go_to_world_ranks_whatever_the_communicator():
 
 
 def test_messages_are_added_up_by_peer_and_call_and_the_largest_is_kept():
-    many = [("isend", 2, WORLD, 0, n, n) for n in (10, 0, 30, 20)]
+    many = [("isend", 2, WORLD, n) for n in (10, 0, 30, 20)]
     _, whole = replayed(*inside(MPI["MPI_Isend"], 10, 20, *many), step_region="")
     assert whole.messages == [(2, CALL["isend"], 0, 4, 60, 1, 30)]
 
 
+def test_messages_beyond_the_table_of_peers_go_to_other_peers():
+    many = [("isend", peer, WORLD, 10) for peer in (0, 1, 2, 3)]
+    _, whole = replayed(*inside(MPI["MPI_Isend"], 10, 20, *many), step_region="", max_peers=1)
+    assert sorted((row[0], row[3]) for row in whole.messages) == [(-1, 3), (0, 1)]
+    assert (whole.overflowed, replayed.end["dropped_messages"]) == (3, 3)
+
+
+def test_messages_are_left_out_where_the_configuration_says_so():
+    _, whole = replayed(
+        *inside(MPI["MPI_Recv"], 10, 20, ("receive", 2, WORLD, 10)), step_region="", messages=False
+    )
+    assert (whole.messages, whole.waits) == ([], [])
+    assert of_calls(whole)[CALL["recv"]][1] == 1
+
+
+def test_nothing_is_counted_while_nothing_is_recorded():
+    _, whole = replayed(
+        ("record", MASTER, 5, False), *inside(MPI["MPI_Isend"], 10, 20, ("isend", 2, WORLD, 10)),
+        *inside(FLUX, 30, 40), ("record", MASTER, 50, True), *inside(MPI["MPI_Isend"], 60, 70),
+        step_region="",
+    )  # fmt: skip
+    assert whole.messages == []
+    assert of_calls(whole) == {CALL["isend"]: (CLASS["p2p"], 1, 10, 0, 0)}
+    assert set(of_regions(whole)) == {"main"}
+
+
 def test_a_put_goes_to_the_windows_own_rank():
-    _, whole = replayed(*inside(MPI["MPI_Put"], 10, 20, ("put", WINDOW, 0, 64, 1)), step_region="")
+    _, whole = replayed(*inside(MPI["MPI_Put"], 10, 20, ("transfer", WINDOW, 0, 64)), step_region="")
     assert whole.messages == [(3, CALL["put"], 0, 1, 64, 0, 64)]
 
 
 def test_a_copy_to_a_device_is_no_message():
     _, whole = replayed(
-        ("put", MASTER, 15, WINDOW, 0, 64, 1), ("get", MASTER, 16, WINDOW, 0, 64, 2), step_region=""
+        ("transfer", MASTER, 15, WINDOW, 0, 64), ("transfer", MASTER, 16, WINDOW, 0, 64), step_region=""
     )
     assert whole.messages == []
 
 
 def test_a_call_that_received_from_one_rank_waited_for_it():
-    one, two = ("ireceive", 2, WORLD, 0, 5, 1), ("ireceive", 3, WORLD, 0, 5, 2)
+    one, two = ("receive", 2, WORLD, 5), ("receive", 3, WORLD, 5)
     _, whole = replayed(
-        *inside(MPI["MPI_Recv"], 10, 30, ("receive", 0, WORLD, 0, 5)),
+        *inside(MPI["MPI_Recv"], 10, 30, ("receive", 0, WORLD, 5)),
         *inside(MPI["MPI_Wait"], 40, 45, one), *inside(MPI["MPI_Waitall"], 50, 90, one, two), step_region="",
     )  # fmt: skip
     assert sorted(whole.waits) == [(0, 0, 1, 20), (2, 0, 1, 5)]
@@ -96,9 +121,9 @@ def test_a_call_that_received_from_one_rank_waited_for_it():
 
 def test_bytes_of_collectives_go_to_their_call_also_when_they_are_complete_later():
     _, whole = replayed(
-        *inside(MPI["MPI_Allreduce"], 10, 20, ("collective", 0, WORLD, 0, 8, 24)),
+        *inside(MPI["MPI_Allreduce"], 10, 20, ("collective", 8, 24)),
         *inside(MPI["MPI_Ibcast"], 30, 35, ("start_collective", 5)),
-        *inside(MPI["MPI_Wait"], 40, 45, ("end_collective", 0, WORLD, 0, 16, 0, 5)), step_region="",
+        *inside(MPI["MPI_Wait"], 40, 45, ("end_collective", 16, 0, 5)), step_region="",
     )  # fmt: skip
     calls = of_calls(whole)
     assert calls[CALL["allreduce"]][1:] == (1, 10, 8, 24)
@@ -108,17 +133,17 @@ def test_bytes_of_collectives_go_to_their_call_also_when_they_are_complete_later
 @pytest.mark.parametrize(("handle", "call"), [(DISK, "posix_write"), (STREAM, "stdio_write")])
 def test_files_are_counted_with_bytes_and_time_by_the_way_they_are_written(handle, call):
     _, whole = replayed(
-        ("enter", MASTER, 10, FWRITE), ("begin_file", MASTER, 12, handle, 1, 0, 512, 7),
+        ("enter", MASTER, 10, FWRITE), ("begin_file", MASTER, 12, handle, 1, 7),
         ("end_file", MASTER, 20, handle, 512, 7), ("leave", MASTER, 22, FWRITE), step_region="",
     )  # fmt: skip
     assert of_calls(whole) == {CALL[call]: (CLASS["file"], 1, 8, 512, 0)}
-    assert (whole.read_bytes, whole.written_bytes) == (0, 512)
+    assert (whole.io_read_bytes, whole.io_write_bytes) == (0, 512)
     assert set(of_regions(whole)) == {"main"}
 
 
 def test_a_flush_is_a_call_that_writes_without_bytes():
     _, whole = replayed(
-        ("begin_file", MASTER, 12, STREAM, 2, 0, 0, 7),
+        ("begin_file", MASTER, 12, STREAM, 2, 7),
         ("end_file", MASTER, 20, STREAM, 64, 7),
         step_region="",
     )
@@ -127,7 +152,7 @@ def test_a_flush_is_a_call_that_writes_without_bytes():
 
 def test_an_unknown_number_of_bytes_is_not_added():
     _, whole = replayed(
-        ("begin_file", MASTER, 12, DISK, 0, 0, 9, 7),
+        ("begin_file", MASTER, 12, DISK, 0, 7),
         ("end_file", MASTER, 20, DISK, UNDEFINED, 7),
         step_region="",
     )
@@ -136,7 +161,7 @@ def test_an_unknown_number_of_bytes_is_not_added():
 
 def test_an_operation_whose_end_is_lost_ends_with_its_function():
     _, whole = replayed(
-        *inside(FWRITE, 10, 20, ("begin_file", STREAM, 1, 0, 9, 7)), *inside(MPI["MPI_Allreduce"], 30, 40),
+        *inside(FWRITE, 10, 20, ("begin_file", STREAM, 1, 7)), *inside(MPI["MPI_Allreduce"], 30, 40),
         step_region="",
     )  # fmt: skip
     assert of_calls(whole)[CALL["stdio_write"]] == (CLASS["file"], 1, 5, 0, 0)
@@ -145,15 +170,15 @@ def test_an_operation_whose_end_is_lost_ends_with_its_function():
 
 def test_an_operation_that_goes_on_beside_the_program_takes_no_more_of_its_time():
     _, whole = replayed(
-        ("begin_file", MASTER, 10, DISK, 1, 1, 64, 7), ("issue_file", MASTER, 12, DISK, 7),
+        ("begin_file", MASTER, 10, DISK, 1, 7), ("issue_file", MASTER, 12, DISK, 7),
         *inside(MPI["MPI_Allreduce"], 30, 40), ("end_file", MASTER, 50, DISK, 64, 7), step_region="",
     )  # fmt: skip
     assert of_calls(whole)[CALL["posix_write"]] == (CLASS["file"], 1, 2, 64, 0)
 
 
 def test_what_mpi_reads_for_itself_is_not_the_programs_and_mpi_io_is_counted_once():
-    own = [("begin_file", DISK, 0, 0, 100, 1), ("end_file", DISK, 100, 1)]
-    both = [("begin_file", SHARED, 1, 0, 64, 2), ("begin_file", DISK, 1, 0, 64, 3), ("end_file", DISK, 64, 3)]
+    own = [("begin_file", DISK, 0, 1), ("end_file", DISK, 100, 1)]
+    both = [("begin_file", SHARED, 1, 2), ("begin_file", DISK, 1, 3), ("end_file", DISK, 64, 3)]
     both.append(("end_file", SHARED, 64, 2))
     _, whole = replayed(
         *inside(MPI["MPI_Init"], 10, 20, *own),
@@ -163,4 +188,4 @@ def test_what_mpi_reads_for_itself_is_not_the_programs_and_mpi_io_is_counted_onc
     calls = of_calls(whole)
     assert set(calls) == {CALL["other"], CALL["file_write"]}
     assert calls[CALL["file_write"]] == (CLASS["io"], 1, 10, 64, 0)
-    assert (whole.read_bytes, whole.written_bytes) == (0, 64)
+    assert (whole.io_read_bytes, whole.io_write_bytes) == (0, 64)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// address_map.hpp - from an address to a word, read by all threads without a lock while one thread
-// at a time adds to it or changes it. It grows by being copied; what it has outgrown stays, since
-// others may be reading it: altogether less than is in use.
+// address_map.hpp - maps an address to a word. All threads read it without a lock, while one thread
+// at a time adds or changes words. It grows by copying. Old copies stay, because others may be
+// reading them; together they are smaller than the current one.
 #pragma once
 
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ class AddressMap {
     return table ? table->find(address)->word.load(std::memory_order_acquire) : 0;
   }
 
-  // For one thread at a time. address: not 0. False if there is no memory.
+  // One thread at a time. address: not 0. False without memory.
   bool set(uintptr_t address, uintptr_t word) noexcept {
     Table* table = table_.load(std::memory_order_relaxed);
     if (!table || 4 * (count_ + 1) > table->mask + 1) {
@@ -36,7 +36,7 @@ class AddressMap {
     return true;
   }
 
-  // For one thread at a time: change(word) for the word of every address from `begin` to `end`.
+  // One thread at a time: sets word = change(word) for every address from `begin` to `end`.
   template <class Change>
   void change(uintptr_t begin, uintptr_t end, Change change) noexcept {
     Table* table = table_.load(std::memory_order_relaxed);
@@ -69,7 +69,7 @@ class AddressMap {
     }
   };
 
-  // Pages of its own: a malloc may be the program's, and hold a lock that waits for ours.
+  // Pages of its own: the program's malloc may hold a lock that waits for ours.
   static Table* grown(const Table* before) noexcept {
     const int bits = before ? 64 - before->shift + 1 : 8;
     const size_t slots = size_t(1) << bits;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// choice.cpp - see choice.hpp. Files are read, and names compared, without a lock
-// of ours, so that nobody who holds one of the loader's or of the program's waits for it.
+// choice.cpp - see choice.hpp. It reads files and compares names without holding its own lock, so
+// that no thread that holds a lock of the loader or the program waits for it.
 #include "sources/functions/choice.hpp"
 
 #include <pthread.h>
@@ -18,10 +18,10 @@ namespace {
 
 constexpr const char* kHook = "__cyg_profile_func_enter";
 
-pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;   // what is known
-pthread_mutex_t closing = PTHREAD_MUTEX_INITIALIZER;  // one thread at a time forgets
+pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;   // guards the maps
+pthread_mutex_t closing = PTHREAD_MUTEX_INITIALIZER;  // one thread at a time forgets files
 
-// That of the C++ library may throw, with which all of that library would come into this one.
+// std::lock_guard may throw, which would pull most of the C++ library into this one.
 class Lock {
  public:
   explicit Lock(pthread_mutex_t& mutex) noexcept : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
@@ -39,7 +39,7 @@ class Lock {
 struct FunctionChoice::Chosen {
   struct Row {
     uintptr_t address;
-    Function* function;  // nullptr: given away
+    Function* function;  // nullptr once handed over
   };
   Row* rows = nullptr;
   size_t count = 0, capacity = 0;
@@ -101,16 +101,16 @@ Function* FunctionChoice::find(uintptr_t address) noexcept {
     if (pages_.find(address >> kPageBits) == kUnknown) look_at(address);
     const uintptr_t word = functions_.find(address);
     if (!(word & 1)) return reinterpret_cast<Function*>(word);
-    // Another thread may just have forgotten what lay here: then the page is unknown by now.
+    // Another thread may just have forgotten this file: then the page is unknown now.
   }
   return nullptr;
 }
 
 void FunctionChoice::look_at(uintptr_t address) noexcept {
-  const int error = errno;  // the program's: this is no call that it makes
+  const int error = errno;  // the program did not call us, so its errno must not change
   LoadedFile file;
   if (find_loaded_file(address, &file)) add(file, true);
-  if (pages_.find(address >> kPageBits) == kUnknown) {  // code that came from no file
+  if (pages_.find(address >> kPageBits) == kUnknown) {  // code from no file
     Lock lock(adding);
     if (!pages_.set(address >> kPageBits, kPlain)) end();
   }
@@ -134,8 +134,8 @@ void FunctionChoice::add(const LoadedFile& file, bool later) noexcept {
   if (room) return;
   end();
   perfield_source_tell("functions-memory",
-                       "there is no memory to tell functions apart, so they are no regions any "
-                       "more");
+                       "no memory is left to tell functions apart; from now on functions are not "
+                       "measured as regions");
 }
 
 void FunctionChoice::list(LaterFile* file) noexcept {
@@ -154,12 +154,12 @@ bool FunctionChoice::note(const LoadedFile& file, Chosen& chosen) noexcept {
     if (before && std::strcmp(before->name, function->name) == 0)
       function = before;  // loaded again
     else if (before && !(word & 1))
-      continue;  // a function of several names has the first
+      continue;  // a function with several names keeps the first
     else
       row.function = nullptr;
     if (!functions_.set(row.address, reinterpret_cast<uintptr_t>(function))) return false;
   }
-  // Only now: another thread may take a page for known as soon as it is.
+  // Last, because as soon as a page is known, another thread relies on its functions.
   for (size_t i = 0; i < chosen.count; ++i)
     if (!pages_.set(chosen.rows[i].address >> kPageBits, kHasChosen)) return false;
   for (int i = 0; i < file.codes; ++i)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// choice.hpp - which functions of a running program are regions, by their addresses. Files
-// are looked at when they are loaded with the program or, if it loads them later, when the first of
-// their functions is entered; so a function that is no region costs a look at its page,
-// and one more where others of that page are chosen.
+// choice.hpp - decides by address which functions of a running program are regions. It reads a
+// file's functions when the program starts or, for a file loaded later, when its first function is
+// entered. So a function that is no region costs one look-up of its page, and a second one if other
+// functions of that page are chosen.
 #pragma once
 
 #include <atomic>
@@ -18,28 +18,28 @@ struct LoadedFile;
 // A chosen function.
 struct Function {
   const char* name;
-  std::atomic<uint32_t> region;  // 0 until it is entered first
+  std::atomic<uint32_t> region;  // 0 until first entered
 };
 
 class FunctionChoice {
  public:
-  // Whether any file that is loaded now calls the hooks.
+  // Whether any file loaded now calls the hooks.
   static bool program_has_hooks() noexcept;
 
-  // Looks at the files that are loaded now, if the configuration may choose any function.
+  // Reads the files loaded now, if the configuration may choose any function.
   void begin() noexcept;
-  // For good: in a child, say, which is no rank.
+  // Stops for good, for example in a forked child, which is no rank.
   void end() noexcept { follows_.store(false, std::memory_order_relaxed); }
-  // Forgets the files that are no longer loaded.
+  // Forgets files that are no longer loaded.
   void forget_unloaded() noexcept;
 
-  // Whether there is more to a function than a look or two: false for those left out.
+  // False for a function that is surely not chosen. Costs one or two look-ups.
   bool concerns(uintptr_t address) const noexcept {
     if (!follows_.load(std::memory_order_acquire)) return false;
     const uintptr_t page = pages_.find(address >> kPageBits);
     return page != kPlain && (page == kUnknown || functions_.find(address) != 0);
   }
-  // The function, nullptr if it is left out. Asked where it concerns; may look at a file.
+  // The function, nullptr if not chosen. Call it if concerns() is true; it may read a file.
   Function* find(uintptr_t address) noexcept;
 
  private:
@@ -54,8 +54,8 @@ class FunctionChoice {
   void list(LaterFile* file) noexcept;
 
   std::atomic<bool> follows_{false};
-  AddressMap pages_;      // of files that were looked at, by number
-  AddressMap functions_;  // Function*, + 1 where its file is gone
+  AddressMap pages_;      // pages of files already read, by page number
+  AddressMap functions_;  // Function*, + 1 if its file was unloaded
   std::atomic<LaterFile*> later_{nullptr};
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// functions.cpp - functions as regions, in programs compiled with -finstrument-functions, whose
-// compiler calls a hook at each entry and exit. Libraries that the program closes are forgotten.
+// functions.cpp - functions as regions in programs compiled with -finstrument-functions: the
+// compiler calls a hook at each entry and exit. When the program closes a library, its functions
+// are forgotten.
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -21,8 +22,8 @@ using perfield::Function;
 
 perfield::FunctionChoice choice;
 
-// While this thread is inside perfield, what is called from there (a malloc of the program's own,
-// say) is not the program's.
+// While this thread is inside perfield, calls made there (of the program's own malloc, say) are not
+// the program's.
 thread_local bool inside __attribute__((tls_model("initial-exec"))) = false;
 
 __attribute__((noinline)) void enter(uintptr_t address) noexcept {
@@ -49,7 +50,7 @@ __attribute__((noinline)) void leave(uintptr_t address) noexcept {
   inside = false;
 }
 
-bool in_child = false;  // which is no rank
+bool in_child = false;  // a forked child is no rank
 
 __attribute__((constructor)) void begin() {
   choice.begin();
@@ -59,8 +60,8 @@ __attribute__((constructor)) void begin() {
   });
 }
 
-// A program without MPI is measured from its first region on: it may end with an empty run
-// directory, whose name leaves the environment when measuring starts.
+// A program without MPI is measured from its first region on. Without any region it ends with an
+// empty run directory. (PERFIELD_RUN is removed from the environment when measuring starts.)
 __attribute__((destructor)) void say_if_nothing_was_measured() {
   if (in_child || !std::getenv("PERFIELD_RUN") || dlsym(RTLD_DEFAULT, "PMPI_Init") ||
       !perfield::FunctionChoice::program_has_hooks())
@@ -68,7 +69,7 @@ __attribute__((destructor)) void say_if_nothing_was_measured() {
   perfield_source_tell(
       "functions-none",
       "nothing was measured: this program does not use MPI, and it entered no function that "
-      "`regions` or `step_region` names (a lone * names none); name some, as in "
+      "`regions` or `step_region` names (a lone * names none); name some, for example "
       "PERFIELD_REGIONS='solve*,flow::*' PERFIELD_STEP_REGION=time_step");
 }
 
@@ -87,7 +88,7 @@ PERFIELD_SHOWN void __cyg_profile_func_exit(void* function, void*) {
   if (__builtin_expect(choice.concerns(address), 0)) leave(address);
 }
 
-// The loader may put another library in the place of one that is closed.
+// The loader may load another library at the addresses of a closed one.
 PERFIELD_SHOWN int dlclose(void* library) noexcept {
   static std::atomic<int (*)(void*)> next{nullptr};
   auto close = next.load(std::memory_order_relaxed);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// symbols.cpp - see symbols.hpp. The loader tells which files are loaded, and
-// where.
+// symbols.cpp - see symbols.hpp. The loader says which files are loaded, and where.
 #include "sources/functions/symbols.hpp"
 
 #include <link.h>
@@ -85,7 +84,7 @@ void visit_functions(const LoadedFile& file, void (*visit)(void*, uintptr_t, con
   const ElfSymbols exported(mapped, SHT_DYNSYM), all(mapped, SHT_SYMTAB);
   const ElfSymbols& symbols = all.count ? all : exported;
   ElfW(Sym) symbol{};
-  // A function of another file has a value where its address is a place in this one (its PLT).
+  // A function of another file has a value here if its address is a place in this file (its PLT).
   for (uint64_t i = 0; i < symbols.count && symbols.read(i, &symbol); ++i)
     if ((symbol.st_info & 0xf) == STT_FUNC && symbol.st_value)
       visit(argument, file.base + symbol.st_value, symbols.name(symbol));

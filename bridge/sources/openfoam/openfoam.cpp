@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// openfoam.cpp - time steps and regions of an unmodified OpenFOAM solver. Preloaded, this library
-// stands in front of a few functions of libOpenFOAM.so, tells the recorder, and calls the real one.
-// It knows OpenFOAM by mangled names only, and uses nothing of the C++ library, whose newer
-// versions ask for a newer C library than a cluster may have.
+// openfoam.cpp - time steps and regions of an unmodified OpenFOAM solver. This library is
+// preloaded. It replaces a few functions of libOpenFOAM.so, informs the recorder and calls the real
+// function. It knows OpenFOAM by mangled names only. It uses nothing of the C++ library, because
+// newer versions of that need a newer C library than a cluster may have.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kSource = "openfoam";
 
-// The function that would have been called without this library; found at its first use.
+// The function that the program would have called without this library; found at its first use.
 template <class Function>
 struct Next {
   const char* symbol;
@@ -29,7 +29,7 @@ struct Next {
     void* function = found.load(std::memory_order_relaxed);
     if (!function) {
       function = dlsym(RTLD_NEXT, symbol);
-      if (!function)  // a host that loads OpenFOAM by dlopen keeps it out of RTLD_NEXT's sight
+      if (!function)  // RTLD_NEXT does not find OpenFOAM if a host loads it by dlopen
         if (void* library = dlopen("libOpenFOAM.so", RTLD_NOLOAD | RTLD_LAZY))
           function = dlsym(library, symbol);
       found.store(function, std::memory_order_relaxed);
@@ -39,13 +39,14 @@ struct Next {
 };
 
 // --- time steps ---------------------------------------------------------------------------------
-// A Foam::word is a std::string of libstdc++: short texts lie inside, longer ones on the heap.
+// A Foam::word is a std::string of libstdc++: short texts are stored inside, longer ones on the
+// heap.
 struct Word {
   char* text;
   size_t length;
   char inside[16];
 
-  Word(const Word&) = delete;  // so it is returned as a class that cannot be copied is: in place
+  Word(const Word&) = delete;  // returned in place, like any class without copies
   ~Word() {
     static Next<void(void*)> operator_delete{"_ZdlPv"};
     if (text != inside) operator_delete.get()(text);
@@ -54,12 +55,12 @@ struct Word {
 
 Next<Word(const void*)> real_time_name{"_ZNK4Foam4Time8timeNameEv"};
 
-// Every solver's loop asks `runTime.run()` once before each step and once after the last. So a
-// call closes the step before it, and the first one ends the setup. (operator++ would not do: it
-// also counts sub-cycles.)
+// Every solver's loop calls `runTime.run()` once before each step and once after the last. So a
+// call closes the step before it, and the first call ends the setup. (operator++ also counts
+// sub-cycles.)
 struct Steps {
   const void* clock;  // the Foam::Time object of the loop
-  double last;        // its time when it was last asked
+  double last;        // its time at the last call
   int64_t count;
 
   void ask(const void* time) noexcept {
@@ -68,7 +69,7 @@ struct Steps {
     if (!clock) {
       clock = time;
       perfield_initialize();
-    } else if (clock == time && now != last) {  // else: asked twice in a step
+    } else if (clock == time && now != last) {  // else: called twice in a step
       perfield_step(++count, now);
     }
     if (clock == time) last = now;
@@ -83,8 +84,8 @@ struct Steps {
 Steps steps;
 
 // --- regions ------------------------------------------------------------------------------------
-// A Foam::profilingTrigger lives as long as its piece of code runs, or until stop(). Which region
-// belongs to which object is kept here, on a stack per thread: objects end in reverse order.
+// A Foam::profilingTrigger lives while its piece of code runs, or until stop(). A stack per thread
+// keeps the region of each object, because objects end in reverse order.
 constexpr int kDeepest = 64;
 
 struct OpenTriggers {
@@ -101,7 +102,7 @@ struct OpenTriggers {
     perfield_region_begin(region);
   }
 
-  // Does nothing for an object that has ended before: the destructor follows stop().
+  // Ignores an object that has ended already: its destructor runs after stop().
   void end(const void* trigger) noexcept {
     for (int i = depth; i-- > 0;) {
       if (stack[i].trigger != trigger) continue;
@@ -118,14 +119,14 @@ thread_local OpenTriggers open_triggers;
 // -----------------------------------------------------------------
 constexpr const char* kNeverHit =
     "this OpenFOAM program never called Foam::Time::run(), so it has no time steps; if it is a "
-    "solver with a loop of another kind, name one of its regions as step_region";
+    "solver with another kind of loop, set step_region to one of its regions";
 
 __attribute__((constructor)) void expect_hook() {
   perfield_source_present(kSource);
   perfield_source_hook_expected(kSource, kNeverHit);
 }
 
-// A serial program without steps never woke perfield, which therefore has no end to tell it at.
+// A serial program without steps never wakes perfield, which then cannot warn at its own end.
 __attribute__((destructor)) void tell_if_never_hit() {
   if (!steps.clock) perfield_source_tell("hook-openfoam", kNeverHit);
 }
@@ -133,8 +134,8 @@ __attribute__((destructor)) void tell_if_never_hit() {
 }  // namespace
 
 // --- what the program calls instead of libOpenFOAM.so -------------------------------------------
-// Nothing that needs a destructor lives across the call of the real function: an exception that it
-// throws passes through as if nobody stood between.
+// Nothing with a destructor lives across the call of the real function, so an exception thrown
+// there passes through unchanged.
 #define PERFIELD_HOOK(symbol) __asm__(#symbol) __attribute__((visibility("default")))
 
 bool time_run(const void* time) PERFIELD_HOOK(_ZNK4Foam4Time3runEv);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// abi_mpich.hpp - what is MPICH's own, and that of the MPIs that share its binary interface (Intel
-// MPI, Cray MPICH, MVAPICH): handles are integers, and the constant ones stand in mpi.h.
+// abi_mpich.hpp - the part that is specific to MPICH and the MPIs with its binary interface (Intel
+// MPI, Cray MPICH, MVAPICH): handles are integers, and mpi.h defines the constant ones.
 #pragma once
 
 #define PERFIELD_BEHIND perfield_behind_mpich

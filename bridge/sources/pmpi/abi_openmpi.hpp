@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// abi_openmpi.hpp - what is Open MPI's own: handles are addresses, and the constant ones are
-// objects inside libmpi, known by name.
+// abi_openmpi.hpp - the part that is specific to Open MPI: handles are addresses, and the constant
+// ones are named objects inside libmpi.
 #pragma once
 
 #define PERFIELD_BEHIND perfield_behind_openmpi

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// call.hpp - one wrapped MPI call, from its entry to its return, on the thread that makes it: two
-// looks at the clock and what the rules count in between.
+// call.hpp - one wrapped MPI call from entry to return, on the thread that makes it: it reads the
+// clock twice, and the rules count in between.
 #pragma once
 
 #include "library.hpp"
@@ -9,16 +9,16 @@
 
 namespace perfield::pmpi {
 
-// The frame of a Fortran wrapper on its way through the MPI, which may go on by the C functions:
-// what they begin and end is the Fortran wrapper's to follow. Else nullptr.
+// The frame of a Fortran wrapper that is calling MPI, else nullptr. MPI may implement the call with
+// its C functions; the Fortran wrapper then follows the requests that those begin and end.
 extern __thread const void* fortran_frame __attribute__((tls_model("initial-exec")));
 
-// Whether requests and messages of this call are to be followed: also while measuring is paused.
+// Whether to follow requests and messages of this call, also while measuring is paused.
 inline bool following() noexcept { return library.awake && !fortran_frame; }
 
 class Call {
  public:
-  // caller and frame: of the wrapper that makes the object.
+  // caller and frame belong to the wrapper that makes the object.
   explicit Call(perfield_call kind, const void* caller = __builtin_return_address(0),
                 const void* frame = __builtin_frame_address(0)) noexcept
       : Call(kind, enter(kind, caller, frame)) {}
@@ -29,7 +29,7 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  // Whether what the call did is to be counted.
+  // Whether to count what the call did.
   bool counts(int result) const noexcept { return entered && result == MPI_SUCCESS; }
   bool follows(int result) const noexcept { return following() && result == MPI_SUCCESS; }
 
@@ -40,8 +40,8 @@ class Call {
  private:
   static perfield_entered enter(perfield_call kind, const void* caller,
                                 const void* frame) noexcept {
-    // No callee's frame, or inside no call: an error handler left the Fortran wrapper by an
-    // exception or longjmp.
+    // A stale value, because its frame is no longer below us: an error handler left the Fortran
+    // wrapper by an exception or longjmp.
     if (frame >= fortran_frame) fortran_frame = nullptr;
     if (!library.awake) return {0, 0};
     const perfield_entered begun = perfield_call_enter(kind, following() ? caller : nullptr, frame);
@@ -53,7 +53,7 @@ class Call {
   const uint64_t after_;
 };
 
-// A status that tells who sent, also where the program does not want to know.
+// A status to learn the sender from, also if the program ignores its status.
 inline MPI_Status* own_if_ignored(MPI_Status* given, MPI_Status* own) noexcept {
   return given == MPI_STATUS_IGNORE && following() ? own : given;
 }
@@ -65,7 +65,7 @@ inline uint64_t bytes_of(MPI_Count count, MPI_Datatype type) noexcept {
   return static_cast<uint64_t>(count) * static_cast<uint64_t>(size);
 }
 
-// Bytes that arrived.
+// Bytes received.
 inline uint64_t bytes_of(const MPI_Status& status) noexcept {
   MPI_Count bytes = 0;
   library.Get_elements_x(&status, library.byte, &bytes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// completion.hpp - what calls that start or complete requests have in common: handles are kept over
-// the call, which clears them, and statuses are asked for where the program ignores them. Handles
-// and statuses are those of C, or what becomes one. Any thread.
+// completion.hpp - common to calls that start or complete requests. It keeps handles across the
+// call, which clears them, and asks for statuses that the program ignores. Handles and statuses are
+// those of C, or types that convert to them. Any thread.
 #pragma once
 
 #include <cstdlib>
@@ -11,8 +11,8 @@
 
 namespace perfield::pmpi {
 
-// n items for the time of one call: on the stack, or, where they are many, from malloc (none if
-// there is no memory). Not initialised.
+// n items for the duration of one call: on the stack or, if there are many, from malloc (nullptr
+// without memory). Uninitialised.
 template <typename T>
 class Items {
  public:
@@ -44,15 +44,15 @@ inline void count_or_let_go(Call& call, const Pending& pending, const MPI_Status
     source_of(pending, status);
 }
 
-// Handles and statuses of a call that completes some of several requests. Which ones is known
-// when it has returned; only then are they taken out of the table. (Another thread that is given
-// the handle of a receive in that very moment, for a send that it completes at once, would
-// have the two messages counted for each other: a few nanoseconds, against searching the table
+// Handles and statuses of a call that completes some of several requests. Which ones is known only
+// after the call, so they leave the table then. (Another thread may receive the handle of a
+// finished receive within these few nanoseconds, and use it for a send that it completes at once:
+// then the two messages are counted for each other. Preventing that would mean searching the table
 // for all requests at each poll.)
 template <typename Request, typename Status>
 class Completion {
  public:
-  // ignored: the program does not want to know the statuses.
+  // ignored: the program ignores the statuses.
   Completion(Call& call, int n, const Request* handles, Status*& statuses, bool ignored) noexcept
       : call_(call), n_(n), handles_(following() ? n : 0), own_(following() ? n : 0) {
     if (!following() || !handles_.get() || !own_.get()) return;
@@ -61,14 +61,14 @@ class Completion {
     statuses_ = statuses;
   }
 
-  // The call has failed: requests that it has freed all the same are forgotten.
+  // The call has failed: forgets requests that it freed all the same.
   void failed(const Request* handles) noexcept {
     if (!statuses_) return;
     for (int i = 0; i < n_; ++i)
       if (handles_.get()[i] != handles[i]) let_go(requests.take(handles_.get()[i]));
   }
 
-  // Request `i` of the call is complete, and the k-th status tells of it.
+  // Request `i` of the call is complete; the k-th status belongs to it.
   void ended(int i, int k) noexcept {
     if (statuses_ && i >= 0 && i < n_ && handles_.get()[i] != library.no_request)
       count_or_let_go(call_, requests.take(handles_.get()[i]), statuses_[k]);
@@ -82,8 +82,8 @@ class Completion {
   Status* statuses_ = nullptr;
 };
 
-// One request that a call waits for. It is taken out of the table before the call: when that
-// returns, another thread may have the handle already.
+// One request that a call waits for. It leaves the table before the call, because when the call
+// returns, another thread may already have the handle.
 template <typename Status>
 void end_wait(Call& call, const Pending& taken, bool succeeded, const Status* status) noexcept {
   if (!succeeded) return let_go(taken);
@@ -94,7 +94,7 @@ void end_wait(Call& call, const Pending& taken, bool succeeded, const Status* st
     source_of(taken, *status);
 }
 
-// All requests that a call waits for, likewise. All but receives are left out.
+// All requests that a call waits for, in the same way. Keeps receives only.
 template <typename Request, typename Status>
 class Awaited {
  public:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// count_collectives.hpp - bytes of collectives: out is what this rank contributes, in is the
-// result that it obtains, its own part included; the same with MPI_IN_PLACE. Only arguments that
-// are significant on this rank are read. n is the number of ranks (in an inter-communicator: of
-// the other group), sizes are true sizes of the types.
+// count_collectives.hpp - bytes of collectives. out: what this rank contributes. in: the result
+// that it gets, its own part included. Both are the same with MPI_IN_PLACE. Reads only arguments
+// that are significant on this rank. n is the number of ranks (in an inter-communicator: of the
+// other group); sizes are true sizes of the types.
 #pragma once
 
 #include "call.hpp"
@@ -18,7 +18,7 @@ uint64_t sum_of(const Count* counts, int n) {
   return sum;
 }
 
-// Types are MPI_Datatype, or what becomes one.
+// Types are MPI_Datatype, or convert to it.
 template <typename Count, typename Type>
 uint64_t bytes_of_all(const Count* counts, const Type* types, int n) {
   uint64_t sum = 0;
@@ -26,8 +26,8 @@ uint64_t bytes_of_all(const Count* counts, const Type* types, int n) {
   return sum;
 }
 
-// The part of this rank in a call with a root. In an inter-communicator the root says MPI_ROOT,
-// the others of its group MPI_PROC_NULL, and the root itself has no part among the ranks.
+// The part of this rank in a call with a root. In an inter-communicator the root passes MPI_ROOT
+// and the others of its group MPI_PROC_NULL; the root itself has no part among the ranks.
 enum class Part { root, other, none };
 inline Part part(const Peers& peers, int root) {
   if (root == MPI_PROC_NULL) return Part::none;
@@ -161,7 +161,7 @@ void count_alltoallw(Call& call, const void* sendbuf, const Count* sendcounts,
 }
 
 // --- reductions ----------------------------------------------------------------------------------
-// allreduce, scan: out = in = count. exscan: the first rank obtains nothing.
+// allreduce, scan: out = in = count. exscan: the first rank gets nothing.
 inline void count_allreduce(Call& call, MPI_Count count, MPI_Datatype type) {
   call.bytes_out = call.bytes_in = bytes_of(count, type);
 }

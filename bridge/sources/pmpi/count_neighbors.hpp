@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // count_neighbors.hpp - neighbourhood collectives: one message to each destination of the topology
-// and one received from each source, counted at the call (the two sides of one must agree on the
-// size). Beyond the edge of a grid nobody is counted.
+// and one from each source, counted at the call (both sides must agree on the size). Neighbours
+// beyond the edge of a grid do not count.
 #pragma once
 
 #include "call.hpp"
@@ -11,8 +11,8 @@
 namespace perfield::pmpi {
 
 // Counts messages of out(i) bytes to the destinations and of in(i) bytes from the sources.
-// A datatype is looked at only for a neighbour that gets or sends something: on a side without any
-// the program may pass MPI_DATATYPE_NULL.
+// Reads a datatype only for a neighbour that gets or sends something, because the program may pass
+// MPI_DATATYPE_NULL on a side without neighbours.
 template <typename Out, typename In>
 void count_neighbors(Call& call, MPI_Comm comm, Out out, In in) {
   Peers* peers = peers_of(comm);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// extent.cpp - the one thing, beside the list of exported names, in which the two libraries of an
-// MPI differ: the one has all wrappers, the other only those of functions that MPI 3 knows.
+// extent.cpp - besides the list of exported names, the only difference between the two libraries of
+// an MPI: one has all wrappers, the other only those of functions in MPI 3.
 #include "library.hpp"
 
 const bool perfield::pmpi::kWrapsMpi4 = PERFIELD_WRAPS_MPI4;

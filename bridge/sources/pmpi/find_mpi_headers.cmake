@@ -1,20 +1,25 @@
-# Sets PERFIELD_OPENMPI_HEADER and PERFIELD_MPICH_HEADER, each the mpi.h for whose programs wrappers
-# are built: by asking MPI's compilers which mpi.h they take, and that mpi.h whose it is.
-set(PERFIELD_MPICC "" CACHE STRING
-  "the one MPI compiler to ask for its mpi.h (mpicc, cc, ...); empty: all that are found")
-set(PERFIELD_OPENMPI_HEADER "" CACHE FILEPATH "mpi.h of Open MPI; empty: found by its compiler")
-set(PERFIELD_MPICH_HEADER "" CACHE FILEPATH
-  "mpi.h of MPICH or an MPI with its binary interface; empty: found by its compiler")
+# Sets openmpi_header and mpich_header: the mpi.h for whose programs wrappers are built, empty where
+# there is none. Asks each MPI compiler that is found which mpi.h it takes, and which MPI that is.
+# Nothing found here is cached: an MPI may be installed or removed between two builds of one folder.
+#
+# As a script, it prints what a build would find now, a line for each mpi.h with its checksum:
+#   cmake -P find_mpi_headers.cmake
+if(NOT CMAKE_SCRIPT_MODE_FILE)
+  set(PERFIELD_MPICC "" CACHE STRING
+    "the one MPI compiler to ask for its mpi.h (mpicc, cc, ...); empty: all that are found")
+  set(PERFIELD_OPENMPI_HEADER "" CACHE FILEPATH "mpi.h of Open MPI; empty: found by its compiler")
+  set(PERFIELD_MPICH_HEADER "" CACHE FILEPATH
+    "mpi.h of MPICH or an MPI with its binary interface; empty: found by its compiler")
+endif()
 
 # Sets `family` to openmpi, mpich or nothing, and `header`.
 function(perfield_ask_mpi_compiler compiler family header)
   set(${family} "" PARENT_SCOPE)
-  set(question ${CMAKE_CURRENT_BINARY_DIR}/question.c)
-  file(WRITE ${question} "#define OMPI_SKIP_MPICXX 1\n#define MPICH_SKIP_MPICXX 1\n#include <mpi.h>\n"
+  string(CONCAT question "#define OMPI_SKIP_MPICXX 1\n#define MPICH_SKIP_MPICXX 1\n#include <mpi.h>\n"
     "#if defined(OMPI_MAJOR_VERSION)\nperfield_family = openmpi;\n"
     "#elif defined(MPICH_VERSION) || defined(MPICH_NAME) || defined(I_MPI_VERSION)\n"
     "perfield_family = mpich;\n#endif\n")
-  execute_process(COMMAND ${compiler} -E ${question}
+  execute_process(COMMAND ${CMAKE_COMMAND} -E echo "${question}" COMMAND ${compiler} -E -x c -
     OUTPUT_VARIABLE answer ERROR_QUIET RESULT_VARIABLE result)
   if(result EQUAL 0 AND answer MATCHES "perfield_family = ([a-z]+)")
     set(found ${CMAKE_MATCH_1})
@@ -31,33 +36,44 @@ else()
   set(candidates mpicc.openmpi ompi-mpicc mpicc.mpich mpich-mpicc mpicc
     /usr/lib64/openmpi/bin/mpicc /usr/lib64/mpich/bin/mpicc)
 endif()
+set(openmpi_header ${PERFIELD_OPENMPI_HEADER})
+set(mpich_header ${PERFIELD_MPICH_HEADER})
 foreach(candidate ${candidates})
-  if(PERFIELD_OPENMPI_HEADER AND PERFIELD_MPICH_HEADER)
+  if(openmpi_header AND mpich_header)
     break()
   endif()
-  unset(compiler)
   unset(compiler CACHE)
   find_program(compiler ${candidate})
   if(compiler)
     perfield_ask_mpi_compiler(${compiler} family header)
-    if(family)
-      string(TOUPPER ${family} upper)
-      if(NOT PERFIELD_${upper}_HEADER)
-        set(PERFIELD_${upper}_HEADER ${header} CACHE FILEPATH "" FORCE)
-        message(STATUS "Wrappers for ${family}: ${header}")
-      endif()
+    if(family AND NOT ${family}_header)
+      set(${family}_header ${header})
     endif()
   endif()
 endforeach()
 unset(compiler CACHE)
 
-if(NOT PERFIELD_OPENMPI_HEADER AND NOT PERFIELD_MPICH_HEADER)
+foreach(family openmpi mpich)
+  if(${family}_header AND NOT EXISTS ${${family}_header})
+    string(TOUPPER ${family} upper)
+    message(FATAL_ERROR "PERFIELD_${upper}_HEADER is ${${family}_header}, which does not exist. Set it "
+      "to an mpi.h that does, or to nothing, and the MPI compilers are asked.")
+  endif()
+  if(${family}_header AND CMAKE_SCRIPT_MODE_FILE)
+    file(SHA256 ${${family}_header} checksum)
+    execute_process(COMMAND ${CMAKE_COMMAND} -E echo "${family} ${${family}_header} ${checksum}")
+  elseif(${family}_header)
+    message(STATUS "Wrappers for ${family}: ${${family}_header}")
+  endif()
+endforeach()
+
+if(NOT openmpi_header AND NOT mpich_header AND NOT CMAKE_SCRIPT_MODE_FILE)
   set(sentence "the wrappers that count MPI calls are not built. Install the development files of an "
     "MPI, or set PERFIELD_MPICC to its compiler, or PERFIELD_OPENMPI_HEADER or PERFIELD_MPICH_HEADER "
     "to its mpi.h.")
   string(CONCAT sentence ${sentence})
   if(PERFIELD_MPICC)
-    message(FATAL_ERROR "${PERFIELD_MPICC} knows no mpi.h of Open MPI or MPICH, so ${sentence}")
+    message(FATAL_ERROR "${PERFIELD_MPICC} finds no mpi.h of Open MPI or MPICH, so ${sentence}")
   else()
     message(WARNING "No mpi.h of Open MPI or MPICH was found, so ${sentence}")
   endif()

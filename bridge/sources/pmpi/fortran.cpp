@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// fortran.cpp - finds the Fortran side of the program's MPI: its functions behind us in the search
-// order or, where a plug-in has brought it, among the loaded objects; and the addresses by which
-// Fortran says MPI_IN_PLACE and that it ignores a status, which are variables of the MPI.
+// fortran.cpp - finds the Fortran side of the program's MPI: its functions come after ours in the
+// search order or, if a plug-in has loaded the MPI, among the loaded objects. Also finds the
+// addresses that stand for MPI_IN_PLACE and ignored statuses in Fortran: variables of the MPI.
 #include "fortran.hpp"
 
 #include <dlfcn.h>
@@ -23,8 +23,8 @@ namespace {
 FortranLibrary found;
 void* fortran_handle = nullptr;
 
-// Libraries with Fortran functions, which Cray's call after the compiler, too
-// (libmpifort_gnu_91.so.12); those of mpi_f08 bring the others along.
+// Libraries with Fortran functions. Cray names them after the compiler, too
+// (libmpifort_gnu_91.so.12). Those of mpi_f08 load the others.
 constexpr const char* kLibraries[] = {"libmpi_usempif08", "libmpi_mpifh", "libmpichfort",
                                       "libmpifort"};
 constexpr int kNone = sizeof kLibraries / sizeof *kLibraries;
@@ -47,12 +47,12 @@ int note_fortran(dl_phdr_info* object, size_t, void* place) {
 
 void open_hidden_fortran() {
   Best best;
-  // The list is locked while it is walked: the library is opened afterwards.
+  // dl_iterate_phdr locks the list of objects, so we open the library afterwards.
   dl_iterate_phdr(note_fortran, &best);
   if (best.number != kNone) fortran_handle = dlopen(best.path, RTLD_NOLOAD | RTLD_NOW);
 }
 
-// A program that finds one of ours by its name, and calls it though its MPI has none.
+// Called if a program finds one of our functions by its name although its MPI has none.
 void absent() noexcept {
   perfield_source_tell("absent fortran",
                        "the program calls a Fortran function that its MPI does not have; the call "
@@ -65,7 +65,7 @@ void* find(void* where, const char* name) {
   return address;
 }
 
-// The linker may have given the program its own copy of a variable: so from the program on.
+// Search from the program on, because the linker may have given it its own copy of a variable.
 const void* variable(const char* name) { return find(RTLD_DEFAULT, name); }
 #ifndef PERFIELD_F2C_FUNCTIONS
 const void* pointed_by(const char* name) {
@@ -75,7 +75,7 @@ const void* pointed_by(const char* name) {
 #endif
 
 void find_all() {
-  resolve();  // what counting asks of the MPI, which a C wrapper would find
+  resolve();  // finds the MPI functions used for counting, as C wrappers do
   if (!dlsym(RTLD_NEXT, "mpi_init_")) open_hidden_fortran();
   int n = 0;
 #define PERFIELD_FIND(name) found.functions[n++] = find(RTLD_NEXT, #name);
@@ -92,7 +92,7 @@ void find_all() {
       found.f08 = {variable("mpi_fortran_in_place_"), variable("mpi_fortran_status_ignore_"),
                    variable("mpi_fortran_statuses_ignore_")};
 #else
-  // The MPI learns its addresses of mpif.h at the first Fortran call, whichever it is.
+  // The MPI learns its addresses of mpif.h at the first Fortran call of any kind.
   void* initialized = find(RTLD_NEXT, "mpi_initialized_");
   MPI_Fint flag, ierror;
   if (initialized) reinterpret_cast<void (*)(MPI_Fint*, MPI_Fint*)>(initialized)(&flag, &ierror);
@@ -105,7 +105,7 @@ void find_all() {
 }
 
 #ifndef PERFIELD_F2C_FUNCTIONS
-// Asked of the MPI itself: which of two requests is complete, when only the second is one?
+// Asks the MPI itself: which of two requests is complete, if only the second is a real one?
 int first_number_of_f08() {
   const auto isend = reinterpret_cast<decltype(&::MPI_Isend)>(find(RTLD_NEXT, "PMPI_Isend"));
   MPI_Request sent = library.no_request;

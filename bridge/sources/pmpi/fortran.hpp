@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// fortran.hpp - arguments of Fortran as they arrive: each by its address, handles as integers.
-// They are handed on as they are, to the next Fortran function, and become those of C only to be
-// counted by the same rules. With MPICH that function goes on by the C names: see fortran_frame.
+// fortran.hpp - arguments of Fortran calls: each arrives by address, handles as integers. Wrappers
+// pass them unchanged to the next Fortran function, and convert them to C only to count them by the
+// same rules. MPICH's Fortran functions call its C functions: see fortran_frame.
 #pragma once
 
 #include <cstring>
@@ -16,7 +16,7 @@ namespace perfield::pmpi {
 enum class Binding { mpifh, f08, f08ts };
 
 // --- handles, statuses, logicals -----------------------------------------------------------------
-// Used as MPI_Comm or the like, it is that.
+// Converts to MPI_Comm or the like where one is expected.
 template <typename InC>
 struct Fortran {
   MPI_Fint value;
@@ -47,7 +47,7 @@ PERFIELD_F2C_FUNCTIONS(PERFIELD_CONVERSION)
 #undef PERFIELD_CONVERSION
 #endif
 
-// Both MPIs lay the integers of a status out as C's, where INTEGER is int.
+// Both MPIs give a status the same integers as in C, if INTEGER is int.
 static_assert(sizeof(MPI_Fint) == sizeof(int),
               "This MPI was built for Fortran INTEGERs that are longer than C's int, which the "
               "wrappers cannot read; build perfield with an MPI whose INTEGER has 4 bytes.");
@@ -60,13 +60,13 @@ struct FortranStatus {
   }
 };
 
-// .true. has another value with each compiler; .false. is 0.
+// .true. differs between compilers; .false. is 0.
 struct FortranLogical {
   MPI_Fint value;
   operator int() const noexcept { return value != 0; }
 };
 
-// What a rule takes by its address, for the time of that call.
+// Holds a value for a rule that takes its address, for the duration of that call.
 template <typename InC>
 struct Held {
   InC value;
@@ -90,7 +90,7 @@ struct FortranLibrary {
   Meanings mpifh, f08;
 };
 
-// Looked up once, at the first Fortran call: most programs have none.
+// Runs once, at the first Fortran call, because most programs make none.
 const FortranLibrary& find_fortran() noexcept;
 extern std::atomic<const FortranLibrary*> fortran_found;
 inline const FortranLibrary& fortran() noexcept {
@@ -101,8 +101,8 @@ inline const Meanings& meanings(Binding binding) noexcept {
   return binding == Binding::mpifh ? fortran().mpifh : fortran().f08;
 }
 
-// The number of the first request where one of several is told: 1. (In mpi_f08 of MPICH 4.0 it is
-// 0, by mistake.) After MPI_Init.
+// The index that Fortran gives for the first of several requests: 1. (mpi_f08 of MPICH 4.0 has a
+// bug and gives 0.) Call it after MPI_Init.
 int first_number(Binding binding) noexcept;
 
 template <typename Function>
@@ -123,13 +123,13 @@ NextFortran<Function> next_fortran(FortranName name) noexcept {
 #define PERFIELD_NEXT(name) next_fortran<decltype(name)>(FortranName::name)
 
 #define PERFIELD_FORTRAN extern "C" __attribute__((visibility("default"))) void
-// The same function under the name by which compilers call it that add two underscores. (Not under
-// the one without any: libraries that have nothing to do with MPI have functions like mpi_init.)
+// The same function under the name of compilers that append two underscores. (Not without any:
+// libraries unrelated to MPI have functions like mpi_init.)
 #define PERFIELD_ALIAS(name) \
   extern "C" __attribute__((visibility("default"), alias(#name "_"))) decltype(name##_) name##__;
 
 // --- in the wrappers -----------------------------------------------------------------------------
-// mpi_f08 may leave out the error code. Inlined, so that the call's place is the wrapper's caller.
+// mpi_f08 may omit the error code. Inlined, so that the place of the call is the wrapper's caller.
 class FortranCall : public Call {
  public:
   [[gnu::always_inline]] FortranCall(perfield_call kind, MPI_Fint*& ierror) noexcept : Call(kind) {
@@ -140,13 +140,13 @@ class FortranCall : public Call {
   MPI_Fint own_error_ = MPI_SUCCESS;
 };
 
-// A status that tells who sent, also where the program does not want to know.
+// A status to learn the sender from, also if the program ignores its status.
 template <Binding binding>
 FortranStatus* own_if_ignored(FortranStatus* given, FortranStatus* own) noexcept {
   return given == meanings(binding).status_ignore && following() ? own : given;
 }
 
-// A choice buffer as C would have it, to be told from MPI_IN_PLACE, not to be read. A descriptor
+// The address of a choice buffer as in C, only for comparison with MPI_IN_PLACE. A descriptor
 // begins with the address of the data.
 template <Binding binding>
 const void* buffer(const void* given) noexcept {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// fortran_bindings.hpp - one body by hand for the same function in mpif.h, `use mpi` and mpi_f08.
-// It is given the next function of its binding, and is inlined: the wrapper's return address is
-// the place of the call in the program.
+// fortran_bindings.hpp - one handwritten body serves the same function in mpif.h, `use mpi` and
+// mpi_f08. It gets the next function of its binding. It is inlined, so that the wrapper's return
+// address is the place of the call in the program.
 #pragma once
 
 #include "fortran.hpp"

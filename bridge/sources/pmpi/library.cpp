@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// library.cpp - finds the program's MPI. Programs that are linked with it have it behind us in the
-// search order (RTLD_NEXT); Python and hosts of plug-ins load it out of everyone's sight, so there
-// it is looked for among the loaded objects and asked by its own handle.
+// library.cpp - finds the program's MPI. In programs linked with MPI it comes after us in the
+// search order (RTLD_NEXT). Python and hosts of plug-ins load MPI locally, so there we search the
+// loaded objects and use the MPI's own handle.
 #include "library.hpp"
 
 #include <dlfcn.h>
@@ -22,14 +22,14 @@ std::atomic<bool> resolved{false};
 namespace {
 
 void* mpi_handle = nullptr;
-void* (*behind_others)(const char*) = nullptr;  // set if the others' wrappers are to be skipped
+void* (*behind_others)(const char*) = nullptr;  // set to skip the other MPI's wrappers
 
 struct Candidate {
   int to_skip;
   char path[4096];
 };
 
-// Remembers the name of the next loaded object that may be an MPI library.
+// Stores the name of the next loaded object that may be an MPI library.
 int note_candidate(dl_phdr_info* object, size_t, void* found) {
   auto* candidate = static_cast<Candidate*>(found);
   const char* slash = strrchr(object->dlpi_name, '/');
@@ -42,7 +42,7 @@ int note_candidate(dl_phdr_info* object, size_t, void* found) {
 void open_hidden_mpi() {
   for (int n = 0; !mpi_handle; ++n) {
     Candidate candidate{n, ""};
-    // The list is locked while it is walked: the library is opened afterwards.
+    // dl_iterate_phdr locks the list of objects, so we open the library afterwards.
     if (!dl_iterate_phdr(note_candidate, &candidate)) return;
     void* handle = dlopen(candidate.path, RTLD_NOLOAD | RTLD_LAZY);
     if (handle && dlsym(handle, "PMPI_Init"))
@@ -64,8 +64,8 @@ bool in_one_object(const void* one, const void* other) {
 
 int absent() noexcept { return MPI_ERR_UNSUPPORTED_OPERATION; }
 
-// The function behind a wrapper. A program that finds one of ours by its name, and calls it though
-// its MPI has none, gets an error and no crash.
+// The function behind a wrapper. If a program finds one of our functions by its name although its
+// MPI has none, and calls it, it gets an error and no crash.
 template <typename T>
 void find_next(T& place, const char* name) {
   void* address = find(name);
@@ -76,8 +76,8 @@ void find_next(T& place, const char* name) {
   place = reinterpret_cast<T>(address ? address : (void*)absent);
 }
 
-// Objects are looked for from the program on, not behind us: the linker may have given a program
-// its own copy of one (a copy relocation), and then that is the one which the MPI uses too.
+// Searches for objects from the program on, not after us: the linker may have given the program its
+// own copy of one (a copy relocation), which the MPI then uses too.
 struct FindObject {
   template <typename T>
   void operator()(T& place, const char* name) const {
@@ -87,7 +87,7 @@ struct FindObject {
 };
 
 Family family_of(const char* version) {
-  // An MPI may be built with the standard's binary interface instead of its own.
+  // An MPI may be built with the MPI standard's ABI instead of its own.
   int major = 0, minor = 0;
   const auto abi_version = reinterpret_cast<int (*)(int*, int*)>(find("PMPI_Abi_get_version"));
   if (abi_version && abi_version(&major, &minor) == MPI_SUCCESS && major > 0) return Family::other;
@@ -156,8 +156,8 @@ bool fits() noexcept {
 
 }  // namespace perfield::pmpi
 
-// What stands behind this library under that name: asked by the wrappers for another MPI, which so
-// find the way past these in a process where these sleep.
+// The function behind this library with that name. The wrappers for another MPI call this to get
+// past these wrappers, in a process where these sleep.
 extern "C" __attribute__((visibility("default"))) void* PERFIELD_BEHIND(const char* name) {
   return dlsym(RTLD_NEXT, name);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // library.hpp - the MPI library of this process, found among its loaded objects: the next function
-// behind every wrapper, and the functions and objects that perfield itself uses. Looked up once,
-// in MPI_Init or at the first wrapped call, never on the hot path.
+// behind every wrapper, and the functions and objects that perfield itself uses. Looked up once, in
+// MPI_Init or at the first wrapped call, never on the hot path.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace perfield::pmpi {
 
-// MPIs whose programs are alike to the linker and the loader.
+// MPIs with the same binary interface.
 enum class Family { other, openmpi, mpich };
 
 }  // namespace perfield::pmpi
@@ -24,7 +24,7 @@ enum class Family { other, openmpi, mpich };
 
 namespace perfield::pmpi {
 
-// What counting itself asks of the MPI: always by the PMPI_ name, so that no other tool sees it.
+// Functions that counting itself calls, always by the PMPI_ name so that no other tool sees it.
 // clang-format off
 #define PERFIELD_USED_FUNCTIONS(X) \
   X(Cart_shift) X(Cartdim_get) X(Comm_create_keyval) X(Comm_get_attr) X(Comm_group) \
@@ -47,7 +47,7 @@ struct Library {
   MPI_Message no_message;
   Family family = Family::other;
 
-  bool awake = false;       // between MPI_Init and MPI_Finalize of an MPI that we know
+  bool awake = false;       // between MPI_Init and MPI_Finalize of a supported MPI
   bool concurrent = false;  // MPI_THREAD_MULTIPLE
 };
 extern Library library;
@@ -55,23 +55,23 @@ extern Library library;
 extern NextFunctions next_functions;
 extern std::atomic<bool> resolved;
 
-// Finds all of the above but `awake`. Any thread, at any time; later calls do nothing.
+// Fills all of the above except `awake`. Any thread, at any time; later calls do nothing.
 void resolve() noexcept;
 
-// The make and version of the program's MPI ("Open MPI 4.1.4"); asked of the MPI itself.
+// The name and version of the program's MPI ("Open MPI 4.1.4"), from the MPI itself.
 void name_of_library(char* text, int bytes) noexcept;
 
-// Whether the program's MPI has this function, by its PMPI_ name.
+// Whether the program's MPI has this function under its PMPI_ name.
 bool has_function(const char* name) noexcept;
 
-// Whether the functions that are new in MPI 4 are wrapped: a program may ask whether its MPI has
-// them, so a library that is loaded before its MPI is known leaves them out (see extent.cpp).
+// Whether functions that are new in MPI 4 are wrapped. A program may check whether its MPI has
+// them, so a library loaded before its MPI is known omits them (see extent.cpp).
 extern const bool kWrapsMpi4;
 
 // Whether the wrappers for another MPI are loaded too, and the program's MPI is theirs.
 bool others_measure() noexcept;
 
-// Whether the program's MPI is the one that this library was built for, and everything was found.
+// Whether the program uses the MPI that this library was built for, and all of it was found.
 bool fits() noexcept;
 
 inline const NextFunctions& next() noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// peers.cpp - making and dropping the tables of peers; see peers.hpp. Making one asks the MPI for
-// groups and attributes, once per communicator and under a lock.
+// peers.cpp - creates and frees the tables of peers; see peers.hpp. Creating one queries the MPI
+// for groups and attributes, once per communicator and under a lock.
 #include "peers.hpp"
 
 #include <pthread.h>
@@ -17,7 +17,7 @@ __thread LastPeers<MPI_Win> last_window __attribute__((tls_model("initial-exec")
 
 namespace {
 
-// Comparing groups costs their size squared; above this, ranks are translated instead.
+// Comparing groups costs their size squared; larger groups are translated rank by rank instead.
 constexpr int kMostCompared = 1024;
 
 pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
@@ -32,12 +32,12 @@ class Locked {
 };
 
 void drop(void* peers) {
-  if (!library.awake || !peers) return;  // MPI_Finalize: the groups are going anyway
+  if (!library.awake || !peers) return;  // in MPI_Finalize: the groups vanish anyway
   freed_age.fetch_add(1, std::memory_order_release);
   static_cast<Peers*>(peers)->let_go();
 }
 
-// A duplicate gets peers of its own when it is first used.
+// A duplicate gets its own table of peers at its first use.
 int copy_no_comm(MPI_Comm, int, void*, void*, void*, int* flag) { return *flag = 0, MPI_SUCCESS; }
 int copy_no_window(MPI_Win, int, void*, void*, void*, int* flag) { return *flag = 0, MPI_SUCCESS; }
 int drop_comm(MPI_Comm, int, void* peers, void*) { return drop(peers), MPI_SUCCESS; }
@@ -81,7 +81,7 @@ Peers* find(Handle handle, int key, Get get, Set set, Peers* (*make)(Handle)) {
 }  // namespace
 
 Peers* Peers::create(MPI_Group group) noexcept {
-  void* memory = malloc(sizeof(Peers));  // not by new, which would bring in the C++ library
+  void* memory = malloc(sizeof(Peers));  // new would bring in the C++ library
   if (!memory) {
     library.Group_free(&group);
     return nullptr;
@@ -149,7 +149,7 @@ const Neighbors* Peers::find_neighbors(MPI_Comm comm) noexcept {
   } else if (topology == MPI_GRAPH) {
     library.Graph_neighbors(comm, me, n_sources, sources);
   } else {
-    int32_t* weights = made->ranks + n;  // not wanted, but they need a place
+    int32_t* weights = made->ranks + n;  // unused, but MPI writes them
     library.Dist_graph_neighbors(comm, n_sources, sources, weights, n_destinations, destinations,
                                  weights + n_sources);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// peers.hpp - world ranks of the peers of a communicator, inter-communicator or window. Ranks are
-// translated one by one when first met and kept in a small table that hangs on the communicator as
-// an attribute and goes with it; the communicator used last is at hand without asking. Any thread.
+// peers.hpp - world ranks of the peers of a communicator, inter-communicator or window. It
+// translates each rank when first met, and keeps it in a small table, an attribute of the
+// communicator that is freed with it. The last communicator's table needs no query. Any thread.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 namespace perfield::pmpi {
 
 // The neighbours of this rank in a topology, in the order of the buffers of a neighbourhood
-// collective; world ranks, or kNoNeighbor where the grid ends.
+// collective: world ranks, or kNoNeighbor beyond the edge of a grid.
 inline constexpr int32_t kNoNeighbor = INT32_MIN;
 struct Neighbors {
   int n_sources, n_destinations;
@@ -35,13 +35,13 @@ class Peers {
   // Topology of the communicator; nullptr if it has none.
   const Neighbors* neighbors(MPI_Comm comm) noexcept;
 
-  // Whoever remembers peers beyond the life of their communicator keeps them, and lets go after.
+  // Keeps this object alive after its communicator is freed, until let_go().
   void keep() noexcept { users_.fetch_add(1, std::memory_order_relaxed); }
   void let_go() noexcept;
 
-  int size = 0;        // of the group that peers are ranks of: the remote one, if there is one
-  int local_size = 0;  // of the group that this process is in
-  int me = 0;          // this process in it
+  int size = 0;        // of the peers' group: the remote one if there is one
+  int local_size = 0;  // of this process's own group
+  int me = 0;          // rank of this process in its group
   bool inter = false;
   bool is_world = false;  // the same ranks as in MPI_COMM_WORLD
 
@@ -58,14 +58,14 @@ class Peers {
   std::atomic<uint64_t> slots_[kSlots] = {};  // rank + 1 in the upper half, world rank below
 };
 
-// In MPI_Init.
+// Call it in MPI_Init.
 void prepare_peers() noexcept;
 
 Peers* find_peers(MPI_Comm comm) noexcept;
 Peers* find_window_peers(MPI_Win window) noexcept;
 
-// What the thread used last. An address may be used again for another communicator: `age` counts
-// how many have been freed.
+// The communicator or window that the thread used last. Another one may get the same handle later,
+// so `age` counts how many have been freed.
 template <typename Handle>
 struct LastPeers {
   Handle handle;
@@ -85,8 +85,8 @@ inline Peers* peers_of(Handle handle, LastPeers<Handle>& last, Peers* (*find)(Ha
 }
 inline Peers* peers_of(MPI_Comm comm) noexcept { return peers_of(comm, last_comm, find_peers); }
 
-// World rank of `rank`, as it stands in a call with that communicator or window. (Two names: in
-// some MPIs the handles of both are integers.)
+// World rank of `rank`, which a call gives relative to that communicator or window. (Two names,
+// because in some MPIs both handles are integers.)
 inline int32_t world_rank(MPI_Comm comm, int rank) noexcept {
   Peers* peers = peers_of(comm);
   return peers ? peers->world_rank(rank) : kPeerUnknown;

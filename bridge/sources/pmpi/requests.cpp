@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// requests.cpp - the table of pending requests: open addressing, linear probing, holes closed on
-// removal. Under MPI_THREAD_MULTIPLE it is locked for some ten nanoseconds; else the program sees
-// to it that threads do not meet here.
+// requests.cpp - the table of pending requests: open addressing, linear probing; removal closes the
+// hole. Under MPI_THREAD_MULTIPLE a lock guards it for some ten nanoseconds; otherwise the program
+// keeps threads apart.
 #include "requests.hpp"
 
 #include <sched.h>
@@ -16,7 +16,7 @@ class Requests::Locked {
   explicit Locked(std::atomic<bool>& lock) noexcept : lock_(library.concurrent ? &lock : nullptr) {
     if (!lock_) return;
     for (int tries = 1; lock_->exchange(true, std::memory_order_acquire); ++tries)
-      if (tries % 64 == 0) sched_yield();  // its holder may wait for this core
+      if (tries % 64 == 0) sched_yield();  // the lock's holder may wait for this core
   }
   ~Locked() {
     if (lock_) lock_->store(false, std::memory_order_release);
@@ -31,8 +31,8 @@ bool Requests::add(const Pending& pending) noexcept {
   uint32_t slot = home(pending.handle);
   for (; slots_[slot].handle; slot = (slot + 1) % kSlots) {
     if (slots_[slot].handle != pending.handle) continue;
-    // An old request whose end nobody saw. With several threads it may be one whose end another
-    // thread is about to tell: then both stay, and the older is found first.
+    // An old request whose end was not seen. With several threads, another thread may be about to
+    // report its end: then both stay, and the older is found first.
     if (library.concurrent) continue;
     slots_[slot] = pending;
     return true;
@@ -75,7 +75,7 @@ void Requests::forget(Handle handle) noexcept {
 
 void Requests::remove(uint32_t hole) noexcept {
   for (uint32_t next = (hole + 1) % kSlots; slots_[next].handle; next = (next + 1) % kSlots) {
-    // What lies beyond the hole may move into it unless its home lies between the two.
+    // An entry beyond the hole may move into it unless its home lies between the two.
     if ((next - home(slots_[next].handle)) % kSlots < (next - hole) % kSlots) continue;
     slots_[hole] = slots_[next];
     hole = next;

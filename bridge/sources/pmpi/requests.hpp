@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// requests.hpp - what must be remembered between two calls: posted receives, persistent requests,
-// and messages that a probe has matched, by their handle. One table of fixed size; any thread.
+// requests.hpp - remembers, by handle, what lasts longer than one call: posted receives, persistent
+// requests, and messages matched by a probe. One table of fixed size; any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace perfield::pmpi {
 
-// A handle of the MPI, which may be an address or a number.
+// An MPI handle, which may be an address or a number.
 struct Handle {
   constexpr Handle() noexcept = default;
-  // Of a request, or what becomes one.
+  // Of a request, or of a type that converts to one.
   template <typename Request,
             typename = std::enable_if_t<std::is_convertible_v<Request, MPI_Request>>>
   Handle(const Request& request) noexcept : Handle(value_of(static_cast<MPI_Request>(request))) {}
-  // Of a message, where that is another type.
+  // Of a message, if that is another type.
   Handle(void* address) noexcept : Handle(value_of(address)) {}
   explicit operator bool() const noexcept { return value != 0; }
   bool operator==(Handle other) const noexcept { return value == other.value; }
@@ -36,16 +36,16 @@ struct Handle {
 
 struct Pending {
   enum Kind : uint8_t { none, receive, message, kept_send, kept_receive };
-  Handle handle;         // all zeros when unused, so that the table costs no memory
-  Peers* any = nullptr;  // a receive from any source: where the source is a rank
-  uint64_t bytes = 0;    // of a kept send
-  int32_t peer = 0;      // world rank of the other side, if it is known at once
+  Handle handle;         // all zeros when unused, so an empty table costs no memory
+  Peers* any = nullptr;  // for a receive from any source: translates its rank
+  uint64_t bytes = 0;    // of a persistent send
+  int32_t peer = 0;      // world rank of the other side, if known at the start
   Kind kind = none;
-  bool started = false;  // a kept one: between its start and its completion
+  bool started = false;  // persistent: between its start and its completion
 
-  // Kept requests stay until they are freed, the others are gone when they are complete.
+  // Persistent ("kept") requests stay until freed; others leave when complete.
   bool kept() const noexcept { return kind == kept_send || kind == kept_receive; }
-  // Whether it ends with a message that has arrived.
+  // Whether a received message completes it.
   bool receives() const noexcept {
     return kind == receive || kind == message || (kind == kept_receive && started);
   }
@@ -53,18 +53,18 @@ struct Pending {
 
 class Requests {
  public:
-  // Remembers it under its handle; false if the table is full.
+  // Adds it under its handle; false if the table is full.
   bool add(const Pending& pending) noexcept;
 
-  // Takes out what is under the handle: kind `none` if nothing is. A kept request stays in its
-  // place, and is no longer started.
+  // Removes the entry of the handle; kind `none` if it has none. A persistent request stays, but is
+  // no longer started.
   Pending take(Handle handle) noexcept {
     if (n_.load(std::memory_order_relaxed) == 0) return {};
     return find(handle, false);
   }
-  // Marks a kept request as started; kind `none` if it is not known.
+  // Marks a persistent request as started; kind `none` if unknown.
   Pending start(Handle handle) noexcept;
-  // Forgets it, kept or not.
+  // Removes it, persistent or not.
   void forget(Handle handle) noexcept;
 
   bool was_full() const noexcept { return full_.load(std::memory_order_relaxed); }
@@ -85,11 +85,11 @@ class Requests {
 };
 extern Requests requests;
 
-// World rank of who sent what `status` tells of; lets go of what `pending` kept.
+// World rank of the sender of `status`; releases what `pending` kept.
 int32_t source_of(const Pending& pending, const MPI_Status& status) noexcept;
 
-// Counts the message that has ended `pending`, and, unless `waited_since` is 0, the time since then
-// as waiting for its source. A cancelled receive is no message.
+// Counts the message that completed `pending`. Unless `waited_since` is 0, counts the time since
+// then as waiting for its source. A cancelled receive is no message.
 void count_arrived(const Pending& pending, const MPI_Status& status,
                    uint64_t waited_since) noexcept;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// rules.hpp - the rules of table/*.table: what a call counts when it has succeeded. count_ rules
-// run between entry and leave of a measured call, follow_ rules also while measuring is paused,
-// all on the thread that makes the call. Arguments are the call's own.
+// rules.hpp - the rules of table/*.table: what a call counts after it succeeds. count_ rules run
+// between enter and leave of a measured call; follow_ rules also run while measuring is paused. All
+// run on the thread that makes the call. Arguments are those of the call.
 #pragma once
 
 #include "call.hpp"
@@ -31,7 +31,7 @@ inline void count_receive(Call& call, int source, const MPI_Status* status, MPI_
   if (status->MPI_SOURCE != MPI_PROC_NULL) perfield_waited(peer, call.entered);
 }
 
-// --- requests that will receive, and kept (persistent) ones --------------------------------------
+// --- requests that will receive, and persistent ones ---------------------------------------------
 inline Pending pending_receive(Pending::Kind kind, int source, MPI_Comm comm, MPI_Request request) {
   Pending pending;
   pending.handle = request;
@@ -42,7 +42,7 @@ inline Pending pending_receive(Pending::Kind kind, int source, MPI_Comm comm, MP
   return pending;
 }
 
-// A receive that cannot be remembered is counted when it is posted, as it was asked for.
+// A receive that the full table cannot hold counts when it is posted, with the size it asks for.
 inline void remember_receive(Call& call, const Pending& pending, uint64_t bytes_asked) {
   if (requests.add(pending)) return;
   if (pending.any) pending.any->let_go();
@@ -90,8 +90,8 @@ inline void follow_match_if(Call& call, const int* flag, const MPI_Message* mess
   if (*flag) follow_match(call, message, status, comm);
 }
 
-// Before the receive of a matched message, which takes its handle away. A message that nobody
-// remembers comes from an unknown peer.
+// Runs before the receive of a matched message, which clears its handle. An unknown message comes
+// from an unknown peer.
 inline Pending take_message(const MPI_Message* message) {
   Pending taken;
   if (!following() || *message == library.no_message) return taken;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// startup.hpp - the beginning, the end and the switches of the measurement in a program of MPI,
-// whatever the language of its calls. Each may be called again and does nothing then.
+// startup.hpp - starts, ends and switches the measurement in an MPI program, whatever the language
+// of its calls. A repeated call does nothing.
 #pragma once
 
 namespace perfield::pmpi {
 
-// After MPI_Init: looks whether this is the MPI that we know, and starts to measure.
+// After MPI_Init: checks that this is the MPI that the wrappers are for, and starts measuring.
 void begin() noexcept;
 
 // Before MPI_Finalize ("finalize") or MPI_Abort ("abort"). Returns whether it was measuring.

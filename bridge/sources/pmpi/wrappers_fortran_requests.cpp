@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// wrappers_fortran_requests.cpp - starting and completing requests, as Fortran calls it: see
-// wrappers_requests.cpp. Numbers of requests count from 1, and statuses are arrays of integers.
+// wrappers_fortran_requests.cpp - starts and completes requests of Fortran calls: see
+// wrappers_requests.cpp. Indices of requests count from 1; statuses are arrays of integers.
 #include "completion.hpp"
 #include "fortran_bindings.hpp"
 

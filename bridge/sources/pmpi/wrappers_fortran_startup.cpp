@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// wrappers_fortran_startup.cpp - the beginning, the end and the switches of the measurement, as
-// Fortran calls them: see wrappers_startup.cpp.
+// wrappers_fortran_startup.cpp - Fortran calls that start, end and switch the measurement: see
+// wrappers_startup.cpp.
 #include "fortran.hpp"
 #include "fortran_bindings.hpp"
 #include "startup.hpp"
@@ -35,7 +35,7 @@ PERFIELD_BODY abort(Next next, const Fortran<MPI_Comm>* comm, const MPI_Fint* er
   next(comm, errorcode, ierror);
 }
 
-// Many programs pass no ierror here, which not all MPIs have: nobody may look at it.
+// Many programs pass no ierror here, and not all MPIs have one: never read or write it.
 PERFIELD_BODY pcontrol(Next next, const MPI_Fint* level, MPI_Fint* ierror) {
   control(*level);
   next(level, ierror);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// wrappers_requests.cpp - written by hand, because starting and completing requests is the one
-// place where a call ends what others began: handles are kept over the call, which clears them,
-// and statuses are asked for where the program ignores them. Any thread.
+// wrappers_requests.cpp - handwritten, because only these calls complete what other calls began.
+// They keep handles across the call, which clears them, and ask for statuses that the program
+// ignores. Any thread.
 #include "completion.hpp"
 
 using namespace perfield::pmpi;

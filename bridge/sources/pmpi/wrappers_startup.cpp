@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// wrappers_startup.cpp - written by hand, because these are the beginning, the end and the
-// switches of the measurement rather than calls to be counted.
+// wrappers_startup.cpp - handwritten, because these calls start, end and switch the measurement and
+// are not counted.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -25,13 +25,12 @@ void tell_of_another_mpi() noexcept {
   char name[256], sentence[512], reason[128] = "for which perfield has no wrappers";
   name_of_library(name, sizeof name);
   if (library.family != Family::other)
-    snprintf(reason, sizeof reason, "but the wrappers loaded are those for %s", kOurName);
-  snprintf(
-      sentence, sizeof sentence,
-      "this program uses %s, %s; its MPI calls are not measured. Start it with the mpirun of "
-      "its own MPI and with perfield-exec, which chooses the wrappers; where the program loads "
-      "its MPI late, set PERFIELD_MPI to openmpi or mpich",
-      name, reason);
+    snprintf(reason, sizeof reason, "but the loaded wrappers are for %s", kOurName);
+  snprintf(sentence, sizeof sentence,
+           "this program uses %s, %s; its MPI calls are not measured. Start it with the mpirun of "
+           "its own MPI and with perfield-exec, which chooses the wrappers; if the program loads "
+           "its MPI late, set PERFIELD_MPI to openmpi or mpich",
+           name, reason);
   perfield_source_tell("other mpi", sentence);
 }
 
@@ -53,9 +52,9 @@ void begin() noexcept {
   library.awake = true;
   if (!kWrapsMpi4 && has_function("PMPI_Send_c"))
     perfield_source_tell("functions of MPI 4",
-                         "calls that are new in MPI 4 (MPI_Send_c, ...) are not measured: it could "
-                         "not be told beforehand which MPI this program loads. Set PERFIELD_MPI to "
-                         "openmpi or mpich");
+                         "calls that are new in MPI 4 (MPI_Send_c, ...) are not measured, because "
+                         "perfield could not know in advance which MPI this program loads. Set "
+                         "PERFIELD_MPI to openmpi or mpich");
 }
 
 bool end(const char* reason) noexcept {
@@ -94,7 +93,7 @@ PERFIELD_WRAPPER(MPI_Session_init,
   const int result = next().Session_init(info, errhandler, session);
   if (!library.awake)
     perfield_source_tell("session",
-                         "this program starts MPI by a session (MPI_Session_init); perfield "
+                         "this program starts MPI with a session (MPI_Session_init); perfield "
                          "measures MPI calls only after MPI_Init");
   return result;
 }
@@ -112,7 +111,7 @@ PERFIELD_WRAPPER(MPI_Abort, (Wide<MPI_Comm> comm, int errorcode)) {
   return next().Abort(comm, errorcode);
 }
 
-// What else a program passes is for other tools, and cannot be handed on from here.
+// Other levels are for other tools; this wrapper cannot pass them on.
 PERFIELD_WRAPPER(MPI_Pcontrol, (const int level, ...)) {
   control(level);
   return next().Pcontrol(level);

@@ -27,23 +27,12 @@ int32_t peer_of(int rank, Handle communicator) noexcept {
 }
 
 // --- what the call that the thread is inside has brought about ----------------------------------
-// Whether messages count as sent by a call of that kind: `sends` or `fetches`, and not `none`.
-struct SendingCalls {
-  bool has[PERFIELD_CALL_LIMIT] = {};
-  constexpr SendingCalls() {
-#define PERFIELD_CALL(number, name, time_class, message) has[number] = #message[0] != 'n';
-#include "format/calls.def"
-#undef PERFIELD_CALL
-  }
-};
-constexpr SendingCalls kSendingCalls;
-
 bool counts(Location* location) noexcept {
   return open_call.is_open && open_call.stamp && is_own(location);
 }
 
 void count_sent(perfield_call otherwise, int32_t peer, uint64_t bytes) noexcept {
-  perfield_message(kSendingCalls.has[open_call.kind] ? open_call.kind : otherwise, peer, bytes);
+  perfield_message(kMessageCalls.has[open_call.kind] ? open_call.kind : otherwise, peer, bytes);
 }
 
 void send(Location* location, uint64_t, int target, Handle communicator, uint32_t, uint64_t bytes) {
@@ -68,7 +57,7 @@ void ireceive(Location* location, uint64_t, int source, Handle communicator, uin
 
 // Score-P tells of copies to and from devices by the same events, at times of its own choosing.
 void transfer(Location* location, uint64_t bytes) noexcept {
-  if (!counts(location) || !kSendingCalls.has[open_call.kind] ||
+  if (!counts(location) || !kMessageCalls.has[open_call.kind] ||
       kTimeClassOfCall.of[open_call.kind] != PERFIELD_CLASS_onesided)
     return;
   advise_wrappers();

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Pictures inside the measured program: the Python adaptor between perfield and ParaView Catalyst.
 
-Called by libperfield_catalyst.so in every rank, in turn `start`, `show` for each step, and `finish`. None of
-them lets an exception out: what goes wrong is told in a sentence, and the program runs on. All ranks end the
-pictures together.
+libperfield_catalyst.so calls it on every rank: `start`, then `show` for each step, then `finish`. No
+exception leaves these functions. After an error they print one sentence, all ranks end the pictures together,
+and the program runs on.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _tell: Callable[[str, str], None] | None = None
 def start(settings: str, tell: Callable[[str, str], None], finish: Callable[[], None] | None) -> bool:
     """Prepares the pictures. Collective.
 
-    settings : JSON object: run, rank, size, mpi, sources, counters, and the keys of the configuration without
-    their `catalyst_`. tell : says a sentence on a topic. finish : to be called when Python ends, in a program
-    that is Python's. Returns whether steps can be shown; if not, why was told.
+    settings : JSON object: run, rank, size, mpi, sources, counters, and the configuration's keys without
+    their `catalyst_`. tell : prints a sentence on a topic. finish : only in a Python program; runs when
+    Python ends. Returns whether steps can be shown; if not, prints why.
     """
     global _tell
     _tell = tell
@@ -34,13 +34,13 @@ def start(settings: str, tell: Callable[[str, str], None], finish: Callable[[], 
 def show(*step: Any) -> bool:
     """Shows a step; see `perfield.catalyst.adaptor.Adaptor.show` for the arguments. Collective.
 
-    Returns False when the pictures have ended.
+    Returns False once the pictures have ended.
     """
     return _without_exceptions(lambda: _adaptor.show(*step))
 
 
 def finish() -> None:
-    """Ends the pictures, before MPI does. Collective."""
+    """Ends the pictures; must run before MPI ends. Collective."""
     global _adaptor
     if _adaptor is not None:
         _without_exceptions(_adaptor.finish)
@@ -67,7 +67,7 @@ def _without_exceptions(action: Callable[[], None]) -> bool:
     try:
         action()
         return True
-    except BaseException as error:  # SystemExit, too, is not to end the simulation
+    except BaseException as error:  # not even SystemExit may end the simulation
         _adaptor = None
         if not getattr(error, "is_known", False):
             traceback.print_exc()
@@ -75,11 +75,11 @@ def _without_exceptions(action: Callable[[], None]) -> bool:
         if _tell is not None:
             _tell(
                 "catalyst",
-                f"there are no more pictures in the program: {words}. The program runs on, and "
+                f"the pictures in the program end here: {words}. The program runs on, and "
                 "`perfield render` makes pictures later",
             )
         return False
     finally:
-        for stream in (sys.stdout, sys.stderr):  # in an embedded Python, nobody else does
+        for stream in (sys.stdout, sys.stderr):  # an embedded Python never flushes them
             if stream is not None:
                 stream.flush()

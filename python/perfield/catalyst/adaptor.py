@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From a closed step to the ranks that have ParaView: each rank, or the first of each group of ranks.
+"""Passes a closed step to the ranks that run ParaView: every rank, or the first of each group of ranks.
 
-Every stage ends with all ranks agreeing on how it went, so that an error on one of them ends the pictures on
-all, and nobody waits for a rank that will not come.
+After every stage, all ranks agree on its success. So an error on one rank ends the pictures on all, and no
+rank waits for one that never comes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Adaptor:
     """The pictures of one program, on one of its ranks.
 
-    settings : what `perfield.catalyst.start` is given. tell : says a sentence on a topic.
+    settings : as in `perfield.catalyst.start`. tell : prints a sentence on a topic.
     """
 
     def __init__(self, settings: dict[str, Any], tell: Callable[[str, str], None]):
@@ -64,9 +64,9 @@ class Adaptor:
         blocks: list[bytes],
         fields: list[tuple[Any, ...]],
     ) -> None:
-        """Shows a step as libperfield_catalyst hands it over (see catalyst.h). Collective.
+        """Shows a step; libperfield_catalyst passes the arguments (see catalyst.h). Collective.
 
-        Raises PicturesEnded or NobodyCameError where the pictures have ended.
+        Raises PicturesEnded or NobodyCameError once the pictures have ended.
         """
         world, leader = self._world, self._leader
         if mesh_version != self._blocks_version:
@@ -93,7 +93,7 @@ class Adaptor:
         world.together("a pipeline", lambda: leader and leader.show(index, at, *made))
 
     def _exchange(self, measuring: int, tables: dict[str, np.ndarray] | None, regions: list[bytes]) -> bool:
-        """Tells the ranks that have ParaView what is new; returns whether all ranks have this step."""
+        """Sends news to the ranks that run ParaView; returns whether all ranks have this step."""
         world, news = self._world, self._news
         if tables:
             new = news_of(world.rank, tables, regions, self._known)
@@ -103,7 +103,7 @@ class Adaptor:
         all_measure, all_have_it, no_news = world.agree(measuring, int(bool(tables)), int(not news))
         if not all_measure:
             raise PicturesEnded("measuring has ended on a rank")
-        if not all_have_it:  # near record_limit, ranks may differ for a step
+        if not all_have_it:  # near record_limit, one rank may have a step that another lacks
             return False
         if not no_news:
             news_of_all = world.comm.allgather(news)
@@ -119,5 +119,5 @@ class Adaptor:
         self._world.agree(1)
         if self._leader is not None:
             self._leader.finish()
-        if self._settings["ends_mpi"]:  # a program without MPI: it is there for ParaView alone
+        if self._settings["ends_mpi"]:  # a program without MPI: mpi4py started MPI for ParaView
             MPI.Finalize()

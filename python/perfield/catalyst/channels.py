@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The datasets that pipelines inside the program see: the channels "geometry" and "topology".
+"""Makes the datasets for pipelines inside the program: the channels "geometry" and "topology".
 
-Both hold what `perfield render` writes, array by array.
+Both have the same arrays that `perfield render` writes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class GeometryChannel:
         self._pieces: Pieces | None = None
 
     def has_mesh(self) -> bool:
-        """Whether there is a mesh for these ranks: described to perfield, or on disk."""
+        """Whether these ranks have a mesh, described to perfield or on disk."""
         if self._pieces is None:
             try:
                 self._pieces = choose_pieces(self._run)
@@ -39,12 +39,12 @@ class GeometryChannel:
         return True
 
     def mesh_changed(self) -> None:
-        """Forgets the mesh as it was."""
+        """Drops the old mesh."""
         if isinstance(self._pieces, StoredPieces):
             self._pieces = None
 
     def blocks(self) -> list[tuple[str, vtkDataSet]]:
-        """Names and datasets of the newest step; none where these ranks have no mesh."""
+        """Names and datasets of the newest step; empty if these ranks have no mesh."""
         if not self.has_mesh():
             return []
         options = GeometryOptions(pieces=SomePieces(self._pieces, self._run.ranks_here))
@@ -54,9 +54,9 @@ class GeometryChannel:
 def geometry_among(
     blocks: list[tuple[str, vtkDataSet]], names: list[list[str]], here: int
 ) -> vtkMultiBlockDataSet:
-    """The blocks that are here, at their places among those of all ranks.
+    """Puts this process's blocks at their places among the blocks of all ranks.
 
-    names : of the blocks, for each process that has ParaView; here : which of these this one is.
+    names : the blocks' names for each process that runs ParaView. here : index of this process among them.
     """
     picture = vtkMultiBlockDataSet()
     first = sum(map(len, names[:here]))
@@ -74,11 +74,11 @@ class TopologyChannel:
         """path : the run directory on the rank that reads, None on the others."""
         self._path = path
         self.run: Any = None
-        self.frame: Any = None  # the newest that was shown
+        self.frame: Any = None  # the newest frame shown
         self._scene: TopologyScene | None = None
 
     def dataset(self, index: int) -> vtkMultiBlockDataSet:
-        """The step of this index, or the newest one that the run directory shows."""
+        """The step of this index, or the newest earlier one in the run directory."""
         picture = vtkMultiBlockDataSet()
         layers = self._layers(index) if self._path is not None else {}
         for number, layer in enumerate(LAYERS):

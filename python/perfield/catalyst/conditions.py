@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What must hold before ParaView may be loaded into a program: the same MPI, and a display for images.
+"""Checks before ParaView is loaded into a program: the same MPI, and a display for images.
 
-Looked at without loading anything that could disturb the program.
+The checks load nothing that could disturb the program.
 """
 
 from __future__ import annotations
@@ -22,27 +22,28 @@ _FAMILIES = {
 class UnfitError(RuntimeError):
     """Pictures cannot be made in this program; the text says why and what to do."""
 
-    is_known = True  # its words say all
+    is_known = True  # the text explains it, no traceback needed
 
 
 def check_mpi(told: str) -> None:
     """Raises UnfitError unless mpi4py, which ParaView uses, is built for the program's MPI.
 
-    told : what MPI the wrappers found, "" where they do not know.
+    told : the MPI that the wrappers found; "" if they found none.
     """
     spec = importlib.util.find_spec("mpi4py")
     origin = Path(str(spec.origin)) if spec is not None else None
     if origin is None:
         raise UnfitError(
-            f"{sys.prefix} has no mpi4py; install the Debian package python3-mpi4py, or name "
-            "another Python as catalyst_python"
+            f"{sys.prefix} has no mpi4py; install the Debian package python3-mpi4py, or perfield's extra "
+            "(pip install 'perfield[catalyst]', with the program's MPI in PATH), or name another Python "
+            "as catalyst_python"
         )
     version = told or _running_mpi()
     program = next((family for family in ("Open MPI", "MPICH") if family in version), version)
     found = _families_in(next(iter(origin.parent.glob("MPI.*so")), origin))
     if program and found and program not in found:
         raise UnfitError(
-            f"the program uses {program}, but mpi4py ({origin.parent}) and with it ParaView are built for "
+            f"the program uses {program}, but mpi4py ({origin.parent}) and thus ParaView are built for "
             f"{found[0]}; build the program with {found[0]}, or make its pictures afterwards"
         )
 
@@ -52,14 +53,14 @@ def check_paraview() -> None:
     if importlib.util.find_spec("paraview") is None:
         raise UnfitError(
             f"the Python of {sys.prefix} has no module paraview; install the Debian package "
-            "python3-paraview, or name a Python that has it as catalyst_python"
+            "python3-paraview, or set catalyst_python to a Python that has it"
         )
 
 
 def has_display() -> bool:
-    """Whether this process can open an X display: Debian's ParaView aborts the program where it cannot.
+    """Whether this process can open an X display. Without one, Debian's ParaView aborts the program.
 
-    The connection stays open: an X server that loses its last client starts anew, and then refuses others.
+    The connection stays open: an X server that loses its last client resets and then refuses others.
     """
     try:
         x11 = ctypes.CDLL("libX11.so.6")
@@ -71,14 +72,14 @@ def has_display() -> bool:
 
 
 def needs_display() -> bool:
-    """Whether this ParaView draws through X alone."""
+    """Whether this ParaView can draw only through X."""
     from vtkmodules import vtkRenderingOpenGL2
 
     return hasattr(vtkRenderingOpenGL2, "vtkXOpenGLRenderWindow")
 
 
 def _running_mpi() -> str:
-    """What the MPI that this process has loaded says of itself, "" if there is none in sight."""
+    """The version text of the MPI that this process has loaded; "" if it sees none."""
     if "mpi4py.MPI" in sys.modules:
         return str(sys.modules["mpi4py.MPI"].Get_library_version())
     try:
@@ -90,7 +91,7 @@ def _running_mpi() -> str:
 
 
 def mpi_is_running(told: str) -> bool:
-    """Whether the program has started MPI; else mpi4py does so. told : as for `check_mpi`."""
+    """Whether the program has started MPI; if not, mpi4py will. told : as for `check_mpi`."""
     if told or "mpi4py.MPI" in sys.modules:
         return True
     try:
@@ -101,7 +102,7 @@ def mpi_is_running(told: str) -> bool:
 
 
 def _families_in(library: Path) -> list[str]:
-    """The MPIs whose libraries a shared object names."""
+    """The MPIs whose library names occur in a shared object."""
     try:
         content = library.read_bytes()
     except OSError:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What images inside the program need to know of all ranks' arrays: ranges so far, titles, units.
+"""Describes all ranks' arrays for images inside the program: ranges so far, titles, units.
 
-The same words as in pictures.json, which `perfield render` writes when all steps are known.
+It has the form of pictures.json, which `perfield render` writes once all steps are known.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from perfield.pictures.own_fields import own_fields
 
 
 class LiveDescription:
-    """The arrays of this rank's datasets, over all steps that were noted."""
+    """The arrays of this rank's datasets, over all noted steps."""
 
     def __init__(self, name: str):
-        """name : of the run."""
+        """name : the run's name."""
         self._name = name
         self._arrays: dict[str, Arrays] = defaultdict(Arrays)
         self._own: dict[str, str] = {}
@@ -31,8 +31,8 @@ class LiveDescription:
     def note(self, index: int, blocks: list[tuple[str, Any]], picture: Any, run: Any, frame: Any) -> None:
         """Takes in a step.
 
-        blocks : of the geometry, with their names. picture : the topology. run, frame : of all ranks, where
-        this one reads them.
+        blocks : the geometry's blocks, with names. picture : the topology. run, frame : the run of all ranks,
+        on the rank that reads it; else None.
         """
         for _, dataset in blocks:
             self._arrays["geometry"].note(index, dataset)
@@ -51,7 +51,7 @@ class LiveDescription:
         return {"layers": layers, "own": self._own, "regions": self._uneven.names() if self._uneven else None}
 
     def joined(self, parts: Iterable[dict[str, Any]], regions: Iterable[Any]) -> dict[str, Any]:
-        """What all ranks know together, as pictures.json has it. regions : of the run."""
+        """Joins what all ranks know, in the form of pictures.json. regions : the run's regions."""
         titles, own, order = region_titles(regions), {}, []
         layers: dict[str, dict[str, Any]] = {}
         for part in parts:
@@ -75,7 +75,7 @@ def _around(one: Any, other: Any) -> Any:
 
 
 def _both(one: dict[str, Any] | None, other: dict[str, Any]) -> dict[str, Any]:
-    """One array on two ranks. Nothing is called unusual yet: that takes all steps."""
+    """Joins one array of two ranks. No peak is called unusual yet: that takes all steps."""
     other = {key: value for key, value in other.items() if key != "usual_peak"}
     if one is None:
         return other

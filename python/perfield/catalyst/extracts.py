@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lists of the extracts that pipelines have written, which stock ParaView opens as one series in time."""
+"""Lists the extracts that pipelines wrote, so that stock ParaView opens them as one series in time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 EXTRACTS = {"geometry": "vtm", "topology": "vtm"}  # channel -> how its files end
-_SECONDS = 1.0  # between two writings: each is as long as the list
+_SECONDS = 1.0  # between two writes; each writes the whole list
 
 
 class ExtractLists:
@@ -21,7 +21,7 @@ class ExtractLists:
         self._written = -_SECONDS
 
     def add(self, index: int, at: float) -> None:
-        """Adds what the pipelines wrote of a step. at : the time at which ParaView shows it."""
+        """Adds the files that pipelines wrote in a step. at : the time at which ParaView shows them."""
         for channel, files in self._files.items():
             name = f"{channel}_{index:06d}.{EXTRACTS[channel]}"
             if (self._folder / name).exists():
@@ -30,7 +30,7 @@ class ExtractLists:
             self.write()
 
     def write(self) -> None:
-        """Brings the lists to disk, each at once."""
+        """Writes the lists to disk, each atomically."""
         self._written = time.monotonic()
         for channel, files in self._files.items():
             if files:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What some ranks measured in the step just closed, as a run of one frame, straight from their memory.
+"""A run of one frame: what some ranks measured in the step just closed, straight from their memory.
 
-It answers what the pictures ask of a `perfield.run.Run`, and is decoded by the same code, so that arrays are
-called and filled alike in process and out of process.
+It has the parts of `perfield.run.Run` that pictures need. The same code decodes it, so arrays have the same
+names and values inside the program and afterwards.
 """
 
 from __future__ import annotations
@@ -21,14 +21,16 @@ from perfield.run.frame import Frame, build_frame
 from perfield.run.mesh import TYPES, Block, FieldArray, read_block
 from perfield.run.regions import Region, RegionTable
 
-_TYPE_OF = dict(enumerate(TYPES.values(), 1))  # enum perfield_type -> of NumPy
+_TYPE_OF = dict(enumerate(TYPES.values(), 1))  # enum perfield_type -> NumPy's type
 _OTHER_REGIONS = 0  # local id
 
 
 @dataclass
 class Piece:
-    """A rank's part of a step. entry : body of its step entry. blocks : bodies of mesh entries, new since the
-    last time. fields : all own fields of the simulation, as `own_field` gives them.
+    """A rank's part of a step.
+
+    entry : body of its step entry. blocks : bodies of mesh entries since the last shown step. fields : all
+    own fields of the simulation, from `own_field`.
     """
 
     rank: int
@@ -40,8 +42,10 @@ class Piece:
 
 @dataclass
 class News:
-    """What ranks tell each other when it is new: definitions of regions as (rank, body), numbers of calls in
-    their messages, of `what` in their tables `inside`, and whether there is time of `other regions`.
+    """What ranks send each other once, when it is new.
+
+    definitions : of regions, as (rank, body). calls : numbers of calls in their messages. inside : values of
+    `what` in their tables `inside`. others : whether they spent time in `other regions`.
     """
 
     definitions: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
@@ -61,7 +65,7 @@ class News:
 
 
 class GatheredRun:
-    """The pieces of some ranks of a run in its newest step; see `perfield.run.Run` for what it answers."""
+    """The pieces of some ranks of a run in its newest step; see `perfield.run.Run` for its members."""
 
     def __init__(self, path: Path, sources: Sequence[Iterable[str]], counters: Sequence[Iterable[str]]):
         self.path = path
@@ -83,8 +87,11 @@ class GatheredRun:
         self._columns = self._columns_now()
 
     def take(self, index: int, pieces: Iterable[Piece], waited_for: np.ndarray) -> bool:
-        """Makes these the newest step; returns whether a mesh changed. waited_for : ns that all ranks of the
-        program waited for each, which the pieces here do not tell."""
+        """Makes these the newest step; returns whether a mesh changed.
+
+        waited_for : (n_ranks,) ns that all ranks of the program waited for each rank; these pieces alone do
+        not hold that.
+        """
         self._pieces = {piece.rank: piece for piece in pieces}
         changed = False
         for piece in self._pieces.values():
@@ -109,7 +116,7 @@ class GatheredRun:
 
     @property
     def regions(self) -> list[Region]:
-        """All regions that any rank of the program defined so far."""
+        """All regions that the program's ranks defined so far."""
         return list(self._table.regions)
 
     @property
@@ -127,19 +134,21 @@ class GatheredRun:
         return self._frame
 
     def mesh(self, rank: int, version: int) -> list[Block]:
-        """The blocks of a rank's piece, by number."""
+        """The blocks of a rank's piece, ordered by number."""
         known, blocks = self._blocks.get(rank, (0, {}))
         return [blocks[number] for number in sorted(blocks)] if known == version else []
 
     def fields(self, rank: int, index: int) -> dict[tuple[int, str], FieldArray]:
-        """The simulation's own fields of a rank by (block, name), as they are now."""
+        """The current values of the simulation's own fields on a rank, by (block, name)."""
         piece = self._pieces.get(rank)
         return {(block, field.name): field for block, field in piece.fields} if piece else {}
 
 
 def news_of(rank: int, tables: dict[str, np.ndarray], definitions: Iterable[bytes], known: News) -> News:
-    """What a rank has to tell. tables : of its step entry, as _bridge.decode_steps gives them; definitions :
-    bodies of region entries; known : what it told before.
+    """The news of a rank.
+
+    tables : of its step entry, from _bridge.decode_steps. definitions : bodies of region entries. known : the
+    news it sent before.
     """
     calls = set(tables["messages"]["call"].tolist()) - known.calls
     inside = set(tables["inside"]["what"].tolist()) - known.inside
@@ -166,7 +175,7 @@ def own_field(
     size: Sequence[int],
     stride: Sequence[int],
 ) -> tuple[int, FieldArray]:
-    """(block, field) of a perfield_array in this process, over the program's own memory.
+    """Makes (block, field) of a perfield_array in this process, over the program's own memory.
 
     The values are valid until the step is shown.
     """
@@ -180,7 +189,7 @@ def own_field(
         "shape": (*reversed(size), components),
         "strides": tuple(dtype.itemsize * step for step in strides),
     }
-    values = np.asarray(view).reshape(-1, components)  # a copy only where the program's array has gaps
+    values = np.asarray(view).reshape(-1, components)  # copies only if the program's array has gaps
     kind = "cell" if association == 1 else "point"
     return block, FieldArray(name, kind, values[:, 0] if components == 1 else values, index)
 

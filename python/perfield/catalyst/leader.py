@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A rank that has ParaView: makes the datasets of its own piece and of those it was given, and shows them."""
+"""A rank that runs ParaView: makes the datasets of its own and the received pieces, and shows them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from perfield.output.description import step_title
 
 
 class Leader:
-    """One of the ranks that have ParaView.
+    """One of the ranks that run ParaView.
 
-    given : what `perfield.catalyst.start` is given. comm : of these ranks. sources, counters : by
-    rank of the program, the names of its sources and of its counters. tell : says a sentence on a topic.
+    given : the settings of `perfield.catalyst.start`. comm : communicator of these ranks. sources, counters :
+    names of sources and counters, for each rank of the program. tell : prints a sentence on a topic.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Leader:
     def datasets(
         self, index: int, pieces: Iterable[Piece], waited_for: np.ndarray
     ) -> tuple[list[tuple[str, vtkDataSet]], vtkMultiBlockDataSet]:
-        """Blocks of the geometry, with their names, and the topology; of the step of this index."""
+        """The geometry's blocks, with names, and the topology, of the step of this index."""
         if self._run.take(index, pieces, waited_for):
             self._geometry.mesh_changed()
         blocks, machine = self._geometry.blocks(), self._topology.dataset(index)

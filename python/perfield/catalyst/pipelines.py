@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ParaView's side: starts it in this process and runs pipelines on the channels of each step.
+"""Starts ParaView in this process and runs pipelines on the channels of each step.
 
-A pipeline is Python of the user's, and may fail on one rank: its functions are called through guards that
-let the other ranks know, so that they do not wait in ParaView for the one that failed.
+A pipeline is the user's Python code and may fail on one rank. Guards around its functions tell the other
+ranks about the failure, so they do not wait in ParaView for that rank.
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ from perfield.catalyst.world import PicturesEnded, World
 SCRIPTS = Path(__file__).parents[1] / "catalyst_scripts"
 DEFAULTS = ("geometry.py", "topology.py")
 FOLDER = "catalyst"  # in the run directory
-MODULES = "perfield_pipeline_"  # how names of pipelines' modules begin
+MODULES = "perfield_pipeline_"  # prefix of the pipelines' module names
 
-settings: dict[str, Any] = {}  # what perfield's own pipelines ask: see catalyst_scripts/in_program.py
+settings: dict[str, Any] = {}  # for perfield's own pipelines: see catalyst_scripts/in_program.py
 
 
 class Pipelines:
-    """The pipelines of a program, on one of the ranks that have ParaView. Everything here is collective among
-    these.
+    """The pipelines of a program, on one of the ranks that run ParaView. All methods are collective on these.
 
-    settings : as `perfield.catalyst.start` is given. comm : of the ranks that have ParaView.
+    given : the settings of `perfield.catalyst.start`. comm : communicator of the ranks that run ParaView.
     """
 
     def __init__(
@@ -56,8 +55,8 @@ class Pipelines:
             if images:
                 tell(
                     "catalyst-display",
-                    "there is no X display on some rank, so there are no images (catalyst_images) in the "
-                    "program; set DISPLAY, or start the ranks under xvfb-run -a",
+                    "some rank has no X display, so the program makes no images (catalyst_images); "
+                    "set DISPLAY, or start the ranks under xvfb-run -a",
                 )
         settings.update(given, folder=str(folder), images=images and self._display)
         if comm.rank == 0:
@@ -102,10 +101,10 @@ class Pipelines:
             try:
                 compile(script.read_text(encoding="utf-8"), str(script), "exec", dont_inherit=True)
             except SyntaxError as error:
-                raise UnfitError(f"{script}, line {error.lineno}: {error.msg}; mend that pipeline") from error
+                raise UnfitError(f"{script}, line {error.lineno}: {error.msg}; correct that line") from error
 
     def _start_paraview(self) -> Any:
-        """Starts ParaView on `comm`; returns what must be kept alive."""
+        """Starts ParaView on `comm`; returns an object that the caller must keep alive."""
         controller = None
         if self._comm.size < self._world.size:
             controller = self._controller_on(self._comm)
@@ -123,7 +122,7 @@ class Pipelines:
 
     @staticmethod
     def _controller_on(comm: MPI.Comm) -> Any:
-        # This import comes first, or the communicator is of the wrong type.
+        # This import must come first, or the communicator gets the wrong type.
         from vtkmodules.vtkParallelMPI import vtkMPIController  # isort: skip
         from vtkmodules.vtkParallelCore import vtkMultiProcessController
         from vtkmodules.vtkParallelMPI4Py import vtkMPI4PyCommunicator
@@ -136,14 +135,14 @@ class Pipelines:
     # --- guards ---------------------------------------------------------------------------------
 
     def _guard(self) -> None:
-        """Puts guards around what ParaView calls of a pipeline's module."""
+        """Puts guards around the functions of a pipeline's module that ParaView calls."""
         from paraview.catalyst import importers, v2_internals
 
         numbers = iter(range(len(self._scripts)))
         register = v2_internals.register_module
 
         def register_module(path: str) -> str:
-            """Names of modules are our own: `geometry` may be one of the simulation's."""
+            """Gives modules names of our own: `geometry` may be a module of the simulation."""
             if Path(path).is_dir() or path.endswith(".zip"):
                 return register(path)
             importers.install_pathfinder()
@@ -155,7 +154,7 @@ class Pipelines:
         def import_and_validate(name: str) -> ModuleType:
             before = list(sys.path)
             module = importing(name)
-            sys.path[:] = before  # the program may have modules called as a pipeline's neighbours are
+            sys.path[:] = before  # the program's modules may share names with files beside a pipeline
             return module
 
         v2_internals.import_and_validate = import_and_validate
@@ -163,7 +162,7 @@ class Pipelines:
             setattr(v2_internals, name, self._guarded(getattr(v2_internals, name), True))
 
     def _guarded(self, function: Callable[..., Any], otherwise: Any) -> Callable[..., Any]:
-        """The function for ParaView to call: on all ranks, or, once one of them has failed, on none."""
+        """Wraps a function for ParaView: it runs on all ranks, or on none after one has failed."""
 
         def guarded(*arguments: Any) -> Any:
             if self._failed:
@@ -177,20 +176,20 @@ class Pipelines:
         return guarded
 
     def _refuse_views(self) -> None:
-        """ParaView would end the program where it finds no display."""
+        """Makes creating a view an error: without a display, ParaView would end the program."""
         from paraview import servermanager
 
         def create_view(*_: Any, **__: Any) -> None:
             raise UnfitError(
-                "the pipeline makes a view, and there is no X display; set DISPLAY, or start the ranks under "
-                "xvfb-run -a"
+                "the pipeline makes a view, but this rank has no X display; set DISPLAY, or start the ranks "
+                "under xvfb-run -a"
             )
 
         servermanager._create_view = create_view
 
 
 def _with_trace(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Calls a function of the user's; its error is shown as Python shows it, and raised."""
+    """Calls a function of the user; prints its traceback and raises its error."""
     try:
         return function(*arguments)
     except UnfitError:
@@ -204,5 +203,5 @@ def _check_one_mpi(names: set[str]) -> None:
     if len(names) > 1:
         raise UnfitError(
             f"ParaView and the program use different MPIs ({' and '.join(sorted(names))}); build the "
-            "program with the one that ParaView is built for, or make its pictures afterwards"
+            "program with ParaView's MPI, or make its pictures afterwards"
         )

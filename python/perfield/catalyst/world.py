@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All ranks of the program, as the pictures need them: at the same step, or not at all.
+"""Keeps all ranks of the program at the same step while they make pictures.
 
-Nobody waits for ever: before anything collective all ranks agree that they are there, and those that find
-themselves alone for too long go on without pictures.
+No rank waits for ever. Before each collective operation all ranks agree that they are there. A rank that
+waits too long for the others goes on without pictures.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from mpi4py import MPI
 
 Result = TypeVar("Result")
-_BUSY_POLLS = 2000  # then a waiting rank gives its core away between two looks
+_BUSY_POLLS = 2000  # after these, a waiting rank sleeps between two polls
 _NAP_S = 1e-4
 
 
@@ -32,9 +32,9 @@ class NobodyCameError(RuntimeError):
 
 
 class World:
-    """The ranks of MPI_COMM_WORLD on a communicator of perfield's own.
+    """The ranks of MPI_COMM_WORLD, on perfield's own communicator.
 
-    patience : s, how long to wait for the others.
+    patience : s, the longest wait for the other ranks.
     """
 
     def __init__(self, patience: float):
@@ -45,16 +45,16 @@ class World:
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
 
     def agree(self, *numbers: int, comm: MPI.Comm | None = None) -> list[int]:
-        """The smallest of each number over all ranks (of `comm`, if that is given)."""
+        """The minimum of each number over all ranks (of `comm`, if given)."""
         mine = np.array(numbers, dtype=np.int64)
         least = np.empty_like(mine)
         self._wait((comm or self.comm).Iallreduce(mine, least, MPI.MIN))
         return least.tolist()
 
     def together(self, what: str, action: Callable[[], Result], comm: MPI.Comm | None = None) -> Result:
-        """Does something on each rank, and ends the pictures on all if it failed on one.
+        """Runs an action on each rank; ends the pictures on all if it fails on one.
 
-        what : it could not do, for the sentence. action : not collective, or all raise alike.
+        what : name of the action, for the error message. action : not collective, or it raises on all ranks.
         """
         comm = comm or self.comm
         result: Any = None
@@ -65,7 +65,7 @@ class World:
             words = str(error).strip().rstrip(".") or type(error).__name__
             if isinstance(error, NobodyCameError):
                 raise
-            if isinstance(error, PicturesEnded):  # all ranks of an inner `together` know
+            if isinstance(error, PicturesEnded):  # an inner `together` raised it on all ranks
                 words = f"={words}"
             elif not isinstance(error, (ValueError, OSError)) and not getattr(error, "is_known", False):
                 words = f"{type(error).__name__}: {words}"
@@ -83,13 +83,13 @@ class World:
             time.sleep(_NAP_S)
             if time.monotonic() - began > self._patience:
                 raise NobodyCameError(
-                    f"after {self._patience:g} s (catalyst_patience) some rank had not closed this step; all "
+                    f"some rank did not close this step within {self._patience:g} s (catalyst_patience); all "
                     "ranks of the program must run under perfield and call perfield_step in the same steps"
                 )
 
 
 def groups(n_ranks: int, wanted: int) -> np.ndarray:
-    """To which of `wanted` groups (0: as many as ranks) each rank belongs, (n_ranks,), rising from 0."""
+    """The group of each rank, (n_ranks,), ascending from 0. wanted : number of groups; 0: one per rank."""
     count = min(wanted or n_ranks, n_ranks)
     return np.arange(n_ranks, dtype=np.int64) * count // n_ranks
 

@@ -23,7 +23,8 @@ say what lies where. It may be called again, and by several at once.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run."""
-    parser.add_argument("run", metavar="RUN", nargs="?", default="perfield-run", help="a run directory")
+    add = parser.add_argument
+    add("run", metavar="RUN", nargs="?", help="a run directory; else the configured run_directory")
 
 
 def collect(run: str | PathLike[str], quietly: bool = False) -> int:
@@ -39,4 +40,6 @@ def collect(run: str | PathLike[str], quietly: bool = False) -> int:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Collects; returns 1 if something that lies here could not be moved, 2 if RUN is no run directory."""
-    return collect(arguments.run)
+    from perfield.configuration import in_force
+
+    return collect(arguments.run or in_force("run_directory"))

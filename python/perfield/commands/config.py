@@ -23,13 +23,13 @@ MARKDOWN_HEAD = """\
 # Configuration
 
 perfield reads `perfield.toml` in the working directory, or the file that `PERFIELD_CONFIG` names. Each key is
-also an environment variable, `PERFIELD_` and the key in capitals, which wins; lists are written there with
-commas: `PERFIELD_REGIONS="solve*,halo"`. Without any of it, the defaults below hold. `perfield config` prints
-what is in force and where each value came from.
+also an environment variable: `PERFIELD_` and the key in capitals. The variable overrides the file. A list is
+written there with commas: `PERFIELD_REGIONS="solve*,halo"`. The defaults below hold for everything else.
+`perfield config` prints the values in force and where each came from.
 
-An unknown key, a wrong type or a value out of range is an error: all of them are told at once, and the
-program runs unmeasured. The file is a part of TOML: comments, texts in one line, integers, numbers, booleans,
-lists and tables: a table's name and `_` stand before its keys, so `every` in `[catalyst]` is
+An unknown key, a wrong type or a value out of range is an error. perfield reports all errors at once, and the
+program runs unmeasured. The file may use this part of TOML: comments, texts in one line, integers, numbers,
+booleans, lists and tables. A table's name and `_` stand before its keys: `every` in `[catalyst]` is
 `catalyst_every`.
 
 ```toml
@@ -47,10 +47,12 @@ MARKDOWN_TAIL = """
 Types: `boolean` is true or false; `integer` and `real` are numbers; `text` stands in quotes; `texts` is a
 list of them in brackets.
 
-Four more variables are perfield's own: `PERFIELD_CONFIG` names the file; `PERFIELD_RUN_ID`, the same in all
-ranks of a run, lets ranks find each other's run directory where the launcher tells nothing of the job
-(`perfield run` sets it); `PERFIELD_RUN` is the run directory that `perfield-exec` has
-claimed, and `PERFIELD_PRELOADED` what it put into LD_PRELOAD.
+perfield uses four more variables:
+- `PERFIELD_CONFIG` names the file.
+- `PERFIELD_RUN_ID` is the same in all ranks of a run. It lets ranks find each other's run directory where the
+  launcher says nothing of the job. `perfield run` sets it.
+- `PERFIELD_RUN` is the run directory that `perfield-exec` has claimed.
+- `PERFIELD_PRELOADED` is what `perfield-exec` put into LD_PRELOAD.
 """
 
 

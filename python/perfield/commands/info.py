@@ -34,7 +34,7 @@ NOTHING = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run and the tables that can be asked for."""
     add = parser.add_argument
-    add("run", metavar="RUN", nargs="?", default="perfield-run", help="a run directory; else perfield-run")
+    add("run", metavar="RUN", nargs="?", help="a run directory; else the configured run_directory")
     add("--ranks", action="store_true", help="each rank: host, CPUs, steps, state")
     add("--regions", action="store_true", help="each region: time and where it was slowest")
     add("--steps", metavar="N", nargs="?", const=20, type=_number, help="the last N steps (20)")
@@ -47,17 +47,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_number,
         help="who waits longest for whom: N pairs (10)",
     )
-    add(
-        "--picture", action="store_true", help="the cells of the topology picture: level, id, x, y, z, parent"
-    )
+    add("--cells", action="store_true", help="the cells of the topology picture: level, id, x, y, z, parent")
     add("--json", action="store_true", help="all that was asked for as one JSON object")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the closing lines, or the tables that were asked for."""
     import perfield
+    from perfield.configuration import in_force
 
-    run = perfield.open(arguments.run)
+    run = perfield.open(arguments.run or in_force("run_directory"))
     tables, notes = _tables(run, arguments)
     if arguments.json:
         facts = {"run": str(run.path), "state": run.state, "n_ranks": run.n_ranks, "n_frames": len(run)}
@@ -132,11 +131,11 @@ def _tables(run: Run, arguments: argparse.Namespace) -> tuple[dict[str, list[dic
         found["waits"], n_pairs = tables.waits(run, arguments.waits)
         shown = len(found["waits"])
         notes["waits"] = f"{shown} of {n_pairs} pairs, by time; share: of the rank's time, over {frames}"
-    if arguments.picture:
+    if arguments.cells:
         from perfield.pictures import topology_table
 
         columns = ("level", "id", "x", "y", "z", "parent")
-        found["picture"] = [dict(zip(columns, row)) for row in topology_table(run)]
+        found["cells"] = [dict(zip(columns, row)) for row in topology_table(run)]
     return found, notes
 
 

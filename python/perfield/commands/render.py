@@ -12,7 +12,7 @@ from perfield.commands import CommandError
 from perfield.commands.paths import own_command
 
 if TYPE_CHECKING:  # both load VTK, which --help does without
-    from perfield.output.pictures import Pictures
+    from perfield.output.picture_series import PictureSeries
     from perfield.pictures.geometry_picture import GeometryOptions
     from perfield.pictures.topology_picture import TopologyScene
 
@@ -61,7 +61,7 @@ def render(run: Any, arguments: argparse.Namespace) -> Path:
 
     Raises CommandError, StepsError, MeshError or OutputError, each a sentence for the user.
     """
-    from perfield.output.pictures import Pictures, human_bytes
+    from perfield.output.picture_series import PictureSeries, human_bytes
     from perfield.output.steps import choose_steps
 
     directory = Path(arguments.output) if arguments.output else Path(run.path, "pictures")
@@ -69,7 +69,7 @@ def render(run: Any, arguments: argparse.Namespace) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     if run.frame(steps[0]).kind == "whole":
         print("no step was closed: the one frame shown is all that was measured, from start to end")
-    pictures = Pictures(run, steps, directory, _geometry(run, arguments), _topology(run, arguments))
+    pictures = PictureSeries(run, steps, directory, _geometry(run, arguments), _topology(run, arguments))
     if pictures.geometry is None and pictures.topology is None:
         raise CommandError(f"{run.path} has neither a mesh nor a machine to show; `perfield info {run.path}`")
     expected = pictures.estimate()
@@ -93,6 +93,7 @@ def _geometry(run: Any, arguments: argparse.Namespace) -> GeometryOptions | None
     """Options of the geometry picture; None if it is not wanted, or not possible and not asked for."""
     if arguments.topology and not arguments.geometry:
         return None
+    from perfield.configuration import setting
     from perfield.pictures.blocks import MeshMissingError
     from perfield.pictures.geometry_picture import GeometryOptions
     from perfield.pictures.pieces import choose_pieces
@@ -108,7 +109,7 @@ def _geometry(run: Any, arguments: argparse.Namespace) -> GeometryOptions | None
     if arguments.fields:
         fields = _words(arguments.fields)
         fields = [*fields, *(name for name in ("rank", "compute_time_s") if name not in fields)]
-    focus = arguments.focus or ",".join(run.info.get("configuration", {}).get("focus_ranks", []))
+    focus = arguments.focus or ",".join(setting(run, "focus_ranks"))
     try:
         ranks = tuple(int(word) for word in _words(focus))
     except ValueError as error:
@@ -128,8 +129,8 @@ def _topology(run: Any, arguments: argparse.Namespace) -> TopologyScene | None:
     return scene
 
 
-def _tell(run: Any, pictures: Pictures, written: list[Path]) -> None:
-    from perfield.output.pictures import human_bytes
+def _tell(run: Any, pictures: PictureSeries, written: list[Path]) -> None:
+    from perfield.output.picture_series import human_bytes
     from perfield.pictures.geometry_picture import ranks_without_mesh
 
     what = {
@@ -151,7 +152,7 @@ def _tell(run: Any, pictures: Pictures, written: list[Path]) -> None:
         print("  times in ParaView are indices of steps: the program gave no times that rise")
 
 
-def _images(run: Any, pictures: Pictures, arguments: argparse.Namespace) -> None:
+def _images(run: Any, pictures: PictureSeries, arguments: argparse.Namespace) -> None:
     from perfield.output.image_plan import plan_images, unknown_fields
     from perfield.output.images import draw_images
     from perfield.output.steps import slowest_step

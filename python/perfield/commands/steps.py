@@ -36,7 +36,7 @@ BY_CLOCK = "PERFIELD_STEP_SECONDS=0.5 perfield run ... closes steps by the clock
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run and the number of rows."""
     add = parser.add_argument
-    add("run", metavar="RUN", nargs="?", default="perfield-run", help="a run directory; else perfield-run")
+    add("run", metavar="RUN", nargs="?", help="a run directory; else the configured run_directory")
     add("--most", metavar="N", type=int, default=15, help="list at most so many sites (15)")
 
 
@@ -44,9 +44,10 @@ def execute(arguments: argparse.Namespace) -> int:
     """Prints the table, and how to use its first row."""
     import perfield
     from perfield.commands.info import format_table
+    from perfield.configuration import in_force
     from perfield.run import sites, source_lines
 
-    run = perfield.open(arguments.run)
+    run = perfield.open(arguments.run or in_force("run_directory"))
     found = sites.candidates(run)
     if not found:
         print(_why_none(run))

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a Python simulation tells perfield: regions, steps, its mesh and its fields.
+"""Calls for a Python simulation: regions, steps, its mesh and its fields.
 
-All of it is reached as `perfield.region`, `perfield.step` and so on, and may stay in the program: where
-nothing is measured, a call costs some tens of nanoseconds. What perfield cannot use (an array of the wrong
-length, no room on the disk) is told once per node on stderr and never raises; only what is wrong in the
-program's text does: TypeError for an argument of the wrong type, ValueError for a word or number that
-cannot be meant.
+Use them as `perfield.region`, `perfield.step` and so on. They may stay in the program: without perfield, a
+call costs some tens of nanoseconds. Problems at run time (an array of the wrong length, a full disk) print
+one warning per node on stderr and never raise. Only mistakes in the program's text raise: TypeError for an
+argument of the wrong type, ValueError for a word or number that makes no sense.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield.attach: what this rank measured, on a grid of the simulation's own Catalyst adaptor."""
+"""perfield.attach: adds this rank's measurements to a grid of the simulation's own Catalyst adaptor."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import numpy as np
 from perfield import _bridge
 
 ASSOCIATIONS = ("points", "cells", "field")
-FEW = 4096  # numbers, which have an array of their own
+FEW = 4096  # values; up to this length an array gets memory of its own
 
 
 def attach(dataset: Any, association: str = "points", names: Collection[str] | None = None) -> list[str]:
-    """Adds an array for each value that this rank measured in its step, under the names of a frame.
+    """Adds one array per value that this rank measured in the step. The arrays have a frame's names.
 
-    dataset : a vtkDataSet, a composite dataset, of which all parts get the arrays, or either of them as
-    vtkmodules.numpy_interface wraps it. association : "points", "cells", or "field" for one number in the
-    field data of each part. names : of the fields wanted; None for all of `perfield.values()`. The step is
-    the open one, or the one closed last if nothing was counted since.
-    Returns the names of the arrays, none where perfield does not measure. A long array takes
-    1/64 of its apparent memory, 64 kB at least; to VTK and NumPy it is an ordinary array of doubles.
-    Raises ValueError for another association, TypeError for what is no dataset.
+    dataset : a vtkDataSet or a composite dataset, plain or wrapped by vtkmodules.numpy_interface. All parts
+    of a composite dataset get the arrays. association : "points", "cells", or "field" for one number in the
+    field data of each part. names : the fields to add; None adds all of `perfield.values()`.
+    The values are those of the open step, or of the last closed step if nothing was counted since.
+    Returns the names of the arrays; the list is empty if perfield does not measure. A long array takes 1/64
+    of its apparent memory, at least 64 kB; VTK and NumPy see an ordinary array of doubles.
+    Raises ValueError for another association, TypeError if `dataset` is not a dataset.
     """
     if association not in ASSOCIATIONS:
         raise ValueError(f"association is {association!r}; expected one of {', '.join(ASSOCIATIONS)}")
@@ -38,7 +38,7 @@ def attach(dataset: Any, association: str = "points", names: Collection[str] | N
         most = max(lengths, default=0)
         numbers = np.full(most, value) if most <= FEW else np.frombuffer(_bridge.Constant(value, most))
         for grid, length in zip(grids, lengths):
-            array = numpy_to_vtk(numbers[:length])  # which keeps the numbers as long as VTK has the array
+            array = numpy_to_vtk(numbers[:length])  # keeps the numbers alive as long as VTK has the array
             array.SetName(name)
             _attributes(grid, association).AddArray(array)
     return list(wanted)

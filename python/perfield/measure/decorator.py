@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Functions that are regions: what `@perfield.region` makes of them."""
+"""Makes regions of functions: the decorator behind `@perfield.region`."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from perfield import _recorder
 
 
 def measured(region: _recorder.Region | None, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that does the same inside a region.
+    """Wraps a function so that each call runs inside a region.
 
-    region : None stands for one that is called like the function, with its class: "Solver.advance".
-    A generator is inside its region from each resumption to the next yield. Raises TypeError for what is
-    no function, and for coroutines, whose waiting is no work.
+    region : None makes a region named after the function and its class, such as "Solver.advance".
+    A generator is inside its region from each resumption to the next yield. Raises TypeError if this is not
+    a function. Coroutines raise it too: a region would count their waiting as work.
     """
     if not callable(function) or isinstance(function, type):
         raise TypeError(f"perfield.region decorates functions, not {function!r}")
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError(
             f"perfield.region does not decorate the coroutine {function.__qualname__}; "
-            "use `with perfield.region(...)` around what it does between two awaits"
+            "use `with perfield.region(...)` around the work between two awaits"
         )
     inside = _own_region(function) if region is None else region
     if inspect.isgeneratorfunction(function):

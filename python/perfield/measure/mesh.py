@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""This rank's piece of the mesh and its fields, block by block, from NumPy arrays.
+"""Describes this rank's piece of the mesh and its fields, block by block, from NumPy arrays.
 
-Axis 0 of an array is x (i), axis 1 y (j), axis 2 z (k), whatever its order in memory: give `a.T` where a
-program keeps them the other way round. A last axis may hold the components of a vector. Arrays are any with
-Python's buffer protocol, of float32, float64, int8, uint8, bool, int32 or int64; they are not copied.
+Axis 0 of an array is x (i), axis 1 y (j), axis 2 z (k), in any memory order: pass `a.T` if the program stores
+z first. A last axis may hold the components of a vector. Any array with Python's buffer protocol works, of
+float32, float64, int8, uint8, bool, int32 or int64. perfield does not copy it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     Integers = Union[Sequence[int], NDArray]
     Reals = Union[Sequence[float], NDArray]
 
-_POINTS_ALONG: dict[int, tuple[int, int, int]] = {}  # of each block with i, j, k
+_POINTS_ALONG: dict[int, tuple[int, int, int]] = {}  # points along i, j, k of each structured block
 
 
 def mesh_image(extent: Integers, origin: Reals = (), spacing: Reals = (), block: int = 0) -> None:
-    """Describes a block whose points lie at origin + spacing * number.
+    """Describes a block whose points lie at origin + spacing * index.
 
-    extent : first and last number of this rank's points along each axis, both included, as numbers of
+    extent : first and last index of this rank's points along each axis, both included. Indices count over
         the whole grid: (i0, i1), (i0, i1, j0, j1) or (i0, i1, j0, j1, k0, k1).
-    origin, spacing : up to three numbers, in the program's unit of length; 0 and 1 for those left out.
+    origin, spacing : up to three numbers, in the program's unit of length; default 0 and 1.
     """
     whole = _extent(extent)
     _recorder.mesh_image(block, whole, _three(origin, 0.0, "origin"), _three(spacing, 1.0, "spacing"))
@@ -39,7 +39,7 @@ def mesh_image(extent: Integers, origin: Reals = (), spacing: Reals = (), block:
 def mesh_rectilinear(x: NDArray, y: NDArray, z: NDArray, extent: Integers = (), block: int = 0) -> None:
     """Describes a block with points at all (x[i], y[j], z[k]).
 
-    extent : as for mesh_image; by itself, numbers that count from 0.
+    extent : as for mesh_image; by default, indices count from 0.
     """
     whole = _extent(extent or [number for axis in (x, y, z) for number in (0, len(axis) - 1)])
     _recorder.mesh_rectilinear(block, whole, x, y, z)
@@ -50,7 +50,7 @@ def mesh_structured(points: NDArray, extent: Integers = (), block: int = 0) -> N
     """Describes a curvilinear block.
 
     points : of shape (ni, nj, nk, 3), (ni, nj, 3) or (ni, 3).
-    extent : as for mesh_image; by itself, numbers that count from 0.
+    extent : as for mesh_image; by default, indices count from 0.
     """
     shape = _shape(points, "points")
     whole = _extent(extent or [number for length in shape[:-1] for number in (0, length - 1)])
@@ -66,13 +66,13 @@ def mesh_unstructured(
     first_number: int = 0,
     block: int = 0,
 ) -> None:
-    """Describes a block of any of VTK's cells.
+    """Describes an unstructured block of VTK cells.
 
     points : of shape (n, 3).
-    connectivity, offsets : cell c uses the points connectivity[offsets[c]] up to but not including
-        connectivity[offsets[c + 1]]; one offset more than there are cells, the first is 0.
-    types : VTK's number of each cell's type (10 tetrahedron, 12 hexahedron, ...), or one for all.
-    first_number : number of the first point in connectivity, 0 or 1.
+    connectivity, offsets : cell c uses the points connectivity[offsets[c]:offsets[c + 1]]. There is one
+        offset more than cells, and the first is 0.
+    types : VTK's type of each cell (10 tetrahedron, 12 hexahedron, ...), or one type for all cells.
+    first_number : the index of the first point in connectivity, 0 or 1.
     """
     each = bytes([types]) if isinstance(types, int) else types
     _recorder.mesh_unstructured(block, points, connectivity, offsets, each, first_number)
@@ -80,9 +80,9 @@ def mesh_unstructured(
 
 
 def mesh_ghosts(ghosts: NDArray, association: Association = "points", block: int = 0) -> None:
-    """Marks the points or cells of a block that belong to a neighbour: those where ghosts is not 0.
+    """Marks the points or cells of a block that belong to a neighbour.
 
-    ghosts : whole numbers or bool, one for each point or cell, of the block's shape or flat.
+    ghosts : integers or bool, one per point or cell, not 0 for ghosts; of the block's shape or flat.
     """
     _recorder.mesh_ghosts(block, _association(association), ghosts)
 
@@ -90,13 +90,13 @@ def mesh_ghosts(ghosts: NDArray, association: Association = "points", block: int
 def field(name: str, values: NDArray, association: Association = "points", block: int = 0) -> None:
     """Shows a field of the simulation beside perfield's own.
 
-    values : one number, or one vector along a last axis, for each point or cell: of the block's shape
-        (axes of length 1 may be left out), or flat. It is read whenever a step closes whose fields are
-        stored, and kept alive until then: change it in place, or call again with another array. If it
-        does not fit the block, that is told once and the field is left out.
+    values : one number, or one vector along a last axis, per point or cell. The array has the block's shape
+        (axes of length 1 may be left out) or is flat. perfield keeps it alive and reads it when it stores
+        the fields of a closed step: change it in place, or call again with another array. A field that does
+        not fit the block is left out, with one warning.
     association : "points" or "cells".
-    Raises TypeError for a type of numbers that perfield does not know, and for a list, which it could not
-    read again.
+    Raises TypeError for a number type that perfield does not know, and for a list: perfield could not read
+    its changes later.
     """
     where = _association(association)
     shape = _shape(values, f"field {name!r}")
@@ -111,7 +111,7 @@ def _shape(array: NDArray, what: str) -> tuple[int, ...]:
 
 
 def _has_components(shape: tuple[int, ...], block: int, association: int) -> bool:
-    """Whether the last axis of a field holds components, by the shape of its block."""
+    """Whether the last axis of a field holds components, judged by the shape of its block."""
     along = _POINTS_ALONG.get(block)
     if along:
         if association == _recorder.CELLS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stretches of a program that are not measured."""
+"""Pauses measuring around parts of a program."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from perfield._recorder import pause, resume
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """`with perfield.paused():` counts nothing in its block, and no time passes for perfield in it.
+    """Pauses measuring inside `with perfield.paused():`. perfield counts nothing there and its clock stops.
 
-    As a decorator of a function, `@perfield.paused()`, it does so whenever that is called.
+    As a decorator, `@perfield.paused()`, it pauses during each call of the function.
     """
     pause()
     try:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What leaves perfield: series of pictures for ParaView (.pvd) and images."""
+"""Writes series of pictures for ParaView (.pvd) and images."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was written, as the pipelines need to know it: where arrays sit, and their ranges over all steps."""
+"""Collects what the pipelines need to know of the written arrays: points or cells, ranges over all steps."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ OUTLIER = 5.0
 
 
 class Arrays:
-    """The arrays of one layer of a picture, over all steps that were noted; arrays without a finite value in
-    any step are left out.
+    """The arrays of one layer of a picture over all noted steps, without those that have no finite value.
 
-    bounds : x0, x1, y0, y1, z0, z1 of all datasets; None: there were no points.
+    bounds : x0, x1, y0, y1, z0, z1 of all datasets; None if no dataset had points.
     """
 
     def __init__(self) -> None:
@@ -28,7 +27,7 @@ class Arrays:
         self._peaks: dict[str, dict[int, float]] = {}  # array -> step -> largest value
 
     def note(self, step: int, dataset: vtkDataSet) -> None:
-        """Takes in what a dataset of a step holds."""
+        """Takes in a dataset of a step."""
         if dataset.GetNumberOfPoints():
             box = dataset.GetBounds()
             before = self.bounds or box
@@ -45,7 +44,7 @@ class Arrays:
         name, components = array.GetName(), array.GetNumberOfComponents()
         if array.GetDataType() in (VTK_FLOAT, VTK_DOUBLE) and np.isnan(vtk_to_numpy(array)).any():
             self._absent.add(name)
-        low, high = array.GetFiniteRange(0 if components == 1 else -1)  # -1: of the magnitude
+        low, high = array.GetFiniteRange(0 if components == 1 else -1)  # -1: the magnitude
         if not (low <= high and np.isfinite([low, high]).all()):
             return
         found = self._found.setdefault(name, {"range": (low, high)})
@@ -56,13 +55,14 @@ class Arrays:
         peaks[step] = max(high, peaks.get(step, high))
 
     def description(self) -> dict[str, dict[str, Any]]:
-        """By name: association ("POINTS" or "CELLS"), components, range (smallest and largest finite value
-        over all steps, of vectors the magnitude's), absent (whether there are NaN, too), and usual_peak where
-        a step is unusual.
+        """Describes each array, by name.
 
-        A step is unusual if its largest value is beyond OUTLIER times the median of those of all steps; such
-        a step, often the first one, would take all colours from the others. usual_peak is the largest value
-        of the others.
+        association : "POINTS" or "CELLS". components : their number. range : smallest and largest finite
+        value over all steps, of the magnitude for vectors. absent : whether some values are NaN.
+        usual_peak : the largest value of all usual steps; only there if some step is unusual.
+
+        A step is unusual if its largest value exceeds OUTLIER times the median over all steps. Scaled to such
+        a step, often the first, all other steps would have the same colour.
         """
         described = {}
         for name, found in self._found.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What pictures.json says of a run and its pictures: titles, ranges, and what is worth looking at first."""
+"""Describes a run and its pictures for pictures.json: titles, ranges, and what to look at first."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import numpy as np
 from perfield.output.arrays import Arrays
 from perfield.output.titles import region_titles, title
 
-FAMILIAR = ("temperature", "t", "p", "pressure", "alpha")  # starts of fields that people look at first
+FAMILIAR = ("temperature", "t", "p", "pressure", "alpha")  # fields whose names start so come first
 
 
 def describe(
     run: Any, uneven: UnevenRegions, arrays: Mapping[str, Arrays], own: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The part of pictures.json that is about the whole run.
+    """The part of pictures.json that describes the whole run.
 
-    uneven : has noted the frames written. arrays : what was written, by layer: "geometry", "messages",
-    "topology/machine", ... own : array -> name of an own field of the simulation.
+    uneven : has noted the written frames. arrays : the written arrays by layer: "geometry", "messages",
+    "topology/machine", ... own : array -> the simulation's name of its own field.
     """
     titles = region_titles(run.regions)
     layers: dict[str, Any] = {}
@@ -40,36 +40,36 @@ def describe(
 
 
 class UnevenRegions:
-    """Orders a run's regions by how much the ranks differ in them, over the frames noted.
+    """Orders a run's regions by imbalance over the noted frames.
 
-    By the seconds that the slowest rank needs beyond the mean: what all ranks would gain at most if the
-    region were balanced. Each region's worst frame does not count: it is often the first one, which says
-    little about the others.
+    Imbalance is the slowest rank's time minus the mean, in seconds: the most that balancing the region
+    could gain. Each region's worst frame does not count: often it is the first, which is not typical.
     """
 
     def __init__(self, run: Any) -> None:
         self._lost: dict[str, list[float]] = {region.field: [] for region in run.regions}
 
     def note(self, frame: Any) -> None:
-        """Takes the self times of a frame into account."""
+        """Takes in the self times of a frame."""
         for name, seconds in self._lost.items():
             times = frame.values.get(f"{name}_self_time_s", np.zeros(0))
             times = times[np.isfinite(times)]
             seconds.append(float(times.max() - times.mean()) if len(times) else 0.0)
 
     def names(self) -> list[str]:
-        """The regions by name of field, the most uneven one first."""
+        """The regions' field names, the most uneven region first."""
         return sorted(self._lost, key=lambda name: -_without_worst(self._lost[name]))
 
 
 def _without_worst(seconds: Sequence[float]) -> float:
-    """The sum of all but the largest; of a single one, that one."""
+    """The sum of all but the largest value; a single value counts."""
     return sum(sorted(seconds)[: max(len(seconds) - 1, 1)])
 
 
 def step_title(frame: Any, number: int, time: float | None) -> str:
-    """Which step a frame is, by the program's own number, with the frame's (its place in the run) if that is
-    another one. time : the program's, None if it gave none.
+    """A frame's step in words: the program's own number, then the frame's place in the run if it differs.
+
+    time : the program's time; None if the program gave none.
     """
     if frame.kind == "whole":
         return "from start to end"
@@ -78,14 +78,14 @@ def step_title(frame: Any, number: int, time: float | None) -> str:
 
 
 class Meshes:
-    """Numbers the meshes that frames are shown on: 0, and one more after each change on any rank."""
+    """Numbers the meshes of the frames: the first is 0, and a change on any rank starts the next."""
 
     def __init__(self) -> None:
         self._number = 0
         self._versions: np.ndarray | None = None
 
     def number(self, versions: np.ndarray) -> int:
-        """The number of a frame's mesh. versions : (n_ranks,); where it is 0, the one before still holds."""
+        """The number of a frame's mesh. versions : (n_ranks,); 0 means that the rank's mesh is unchanged."""
         before = versions if self._versions is None else self._versions
         self._versions = np.where(versions > 0, versions, before)
         self._number += int((self._versions != before).any())
@@ -93,6 +93,6 @@ class Meshes:
 
 
 def _familiar(name: str) -> tuple[int, str]:
-    """Sorts own fields: those that people look at first come first."""
+    """A sort key for the simulation's own fields: familiar ones come first."""
     start = name.lower().partition("_")[0]
     return FAMILIAR.index(start) if start in FAMILIAR else len(FAMILIAR), name

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which images are drawn of written pictures: of which values, in which steps, under which names."""
+"""Chooses the images to draw from written pictures: which values, which steps, which file names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-PARTS = ("topology_type", "node_id", "host_name", "id")  # of the machine, the same in all steps
+PARTS = ("topology_type", "node_id", "host_name", "id")  # arrays of the machine, the same in all steps
 STEMS = {"geometry": "geometry", "messages": "messages", "topology/messages": "topology_messages"}
-ENDS = ("source", "target")  # of messages, nearly the same in all steps
+ENDS = ("source", "target")  # ends of messages, nearly the same in all steps
 
 
 def plan_images(
     description: dict[str, Any], fields: Sequence[str] | None, steps: Sequence[int]
 ) -> list[dict[str, Any]]:
-    """The images of some pictures, for `draw_images`.
+    """The images to draw, for `draw_images`.
 
-    description : pictures.json. fields : names of arrays or of the simulation's own fields; None: those of
-    `default_values`, messages by both ends and by bytes, and what is sent to each focus rank.
-    steps : numbers of frames; what stays the same is drawn once, the partition once for each mesh.
+    description : pictures.json. fields : names of arrays or of the simulation's own fields; None draws
+    `default_values`, messages by source, target and bytes, and the messages sent to each focus rank.
+    steps : numbers of frames. What stays the same is drawn once, the partition once per mesh.
     """
     layers = description["layers"]
     shown = [step for step in description["steps"] if step["frame"] in steps]
@@ -29,7 +29,7 @@ def plan_images(
     def add(
         layer: str, name: str, at: list[dict[str, Any]], static: bool = False, focus: int | None = None
     ) -> None:
-        """static : the image holds for all steps, and its name names none."""
+        """static : one image serves all steps; its file name has no step."""
         if name not in layers.get(layer, {}).get("arrays", {}):
             return
         stem = f"{STEMS.get(layer, 'topology')}_{name}"
@@ -68,8 +68,10 @@ def plan_images(
 
 
 def default_values(description: dict[str, Any]) -> list[str]:
-    """Rank, compute time, times of the two regions in which ranks differ most, an own field of the
-    simulation, the parts of the machine, and its nodes if there are several.
+    """The arrays drawn by default.
+
+    Rank, compute time, times of the two regions with the most imbalance, one field of the simulation, the
+    parts of the machine, and its nodes if there are several.
     """
     known = _known(description)
     regions = [f"{name}_time_s" for name in description["regions"] if f"{name}_time_s" in known]
@@ -82,13 +84,13 @@ def default_values(description: dict[str, Any]) -> list[str]:
 
 
 def array_names(description: dict[str, Any], fields: Iterable[str]) -> list[str]:
-    """Names of arrays for names that may be those of the simulation's own fields, each once."""
+    """Array names of some fields, each once; a field of the simulation may be given by its own name."""
     array_of = {name: array for array, name in description["own_fields"].items()}
     return list(dict.fromkeys(array_of.get(name, name) for name in fields))
 
 
 def unknown_fields(description: dict[str, Any], fields: Iterable[str]) -> list[str]:
-    """Those of some fields of which there is nothing to draw."""
+    """The fields that no written array shows."""
     known = _known(description)
     return [name for name in fields if not known.issuperset(array_names(description, [name]))]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws images of written pictures with a ParaView on a display of its own.
+"""Draws images of written pictures with ParaView.
 
-ParaView works in a process of its own, under a virtual display, so that nothing opens on the user's screen
-and a crash of the graphics is a sentence here.
+ParaView runs in a separate process under a virtual display. Nothing opens on the user's screen, and a crash
+in the graphics becomes an error message here.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-# hwloc, in any program's MPI_Init on this machine, looks for graphics cards behind displays 0 to 9; if one of
-# these goes away meanwhile, the X library ends that program.
+# In MPI_Init of any program on this machine, hwloc searches displays 0 to 9 for graphics cards. If one of
+# these displays closes meanwhile, the X library ends that program.
 DISPLAYS = range(100, 200)
 SCRIPTS = Path(__file__).parents[1] / "catalyst_scripts"
 
 
 class ImagesError(OSError):
-    """Images could not be drawn; the text says what is missing."""
+    """Drawing images failed; the text says what is missing."""
 
 
 def draw_images(directory: Path, images: Sequence[dict[str, Any]]) -> list[Path]:
@@ -36,7 +36,7 @@ def draw_images(directory: Path, images: Sequence[dict[str, Any]]) -> list[Path]
     """
     if importlib.util.find_spec("paraview") is None:
         raise ImagesError(
-            f"images need ParaView's Python modules, which {sys.executable} does not find; install the "
+            f"images need ParaView's Python modules, but {sys.executable} does not find them; install the "
             "Debian package python3-paraview, and use a virtual environment made with --system-site-packages."
         )
     with display() as number, tempfile.TemporaryDirectory(prefix="perfield-images-") as place:
@@ -51,15 +51,28 @@ def draw_images(directory: Path, images: Sequence[dict[str, Any]]) -> list[Path]
         said = "\n".join((result.stdout + result.stderr).strip().splitlines()[-8:])
         raise ImagesError(
             f"ParaView drew {len(files) - len(missing)} of {len(files)} images and ended with "
-            f"{result.returncode}; the .pvd files are complete. Its last words were:\n{said}"
+            f"{result.returncode}; the .pvd files are complete. It printed last:\n{said}"
         )
     return files
 
 
+def _is_taken(number: int) -> bool:
+    """Whether an X server holds this display.
+
+    Containers that share a network have one set of abstract sockets, but each its own /tmp.
+    """
+    socket = f"/tmp/.X11-unix/X{number}"
+    try:
+        abstract = Path("/proc/net/unix").read_text(encoding="utf-8", errors="replace").split()
+    except OSError:
+        abstract = []
+    return f"@{socket}" in abstract or Path(socket).exists()
+
+
 def _start_display(xvfb: str) -> tuple[subprocess.Popen, int]:
-    """A virtual display and its number. Raises ImagesError if there is none to be had."""
+    """Starts a virtual display; returns it and its number. Raises ImagesError if none starts."""
     for number in DISPLAYS:
-        if Path(f"/tmp/.X11-unix/X{number}").exists():
+        if _is_taken(number):
             continue
         reading, writing = os.pipe()
         command = [xvfb, f":{number}", "-displayfd", str(writing), "-screen", "0", "1920x1200x24"]
@@ -76,7 +89,7 @@ def _start_display(xvfb: str) -> tuple[subprocess.Popen, int]:
             if pipe.readline().strip():
                 return server, number
         code = server.wait()
-        if not Path(f"/tmp/.X11-unix/X{number}").exists():  # it failed, not because others were faster
+        if not _is_taken(number):  # it failed, not because others were faster
             raise ImagesError(
                 f"{xvfb} gave no display and ended with {code}; try it by hand, or set DISPLAY and "
                 "take it out of PATH."
@@ -88,16 +101,16 @@ def _start_display(xvfb: str) -> tuple[subprocess.Popen, int]:
 
 @contextlib.contextmanager
 def display() -> Iterator[str]:
-    """A virtual display of our own for the time of the `with`; the user's if there is no Xvfb.
+    """Yields the value for DISPLAY: a virtual display that lives as long as the `with`.
 
-    Gives the value for DISPLAY. Raises ImagesError, naming the Debian package, if there is neither.
+    Without Xvfb it is the user's display. Raises ImagesError, naming the Debian package, if there is neither.
     """
     xvfb = shutil.which("Xvfb")
     if xvfb is None:
         if not os.environ.get("DISPLAY"):
             raise ImagesError(
-                "images need a display, and there is none: install the Debian package xvfb (a display in "
-                "memory), or run perfield where DISPLAY is set."
+                "images need a display, and DISPLAY is not set: install the Debian package xvfb (a display "
+                "in memory), or run perfield where DISPLAY is set."
             )
         yield os.environ["DISPLAY"]
         return

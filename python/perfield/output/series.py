@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes a series of pictures that stock ParaView opens: one .pvd, and the files that it names.
+"""Writes a series of pictures that stock ParaView opens: one .pvd and the files that it names.
 
-Every file is written under a temporary name and renamed, data first and the .pvd last, so that a reader
-never sees half of anything. What does not change is written once and named by every step. Stock ParaView
-cannot take a mesh and its values from two files, so an unstructured piece is written with each step.
+Each file is written under a temporary name and then renamed, data first and the .pvd last, so a reader never
+sees an incomplete file. A dataset that does not change is written once, and every step names it. Stock
+ParaView cannot read a mesh and its values from two files, so each step writes unstructured pieces anew.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ WRITERS: dict[str, type[vtkXMLWriter]] = {
 
 
 class OutputError(OSError):
-    """A picture could not be written; the text says which file and why."""
+    """Writing a picture failed; the text says which file and why."""
 
 
 class Series:
     """The files `NAME.pvd` and `NAME/...` in a directory; close() makes them visible to readers.
 
-    bytes : size of all files written.
+    bytes : total size of the written files.
     """
 
     def __init__(self, directory: Path, name: str):
@@ -53,11 +53,11 @@ class Series:
         (directory / name).mkdir(parents=True, exist_ok=True)
 
     def static(self, name: str, dataset: vtkDataSet) -> Path:
-        """Writes a dataset that several steps show; give the path to `add` in its place."""
+        """Writes a dataset for several steps; pass the returned path to `add` in its place."""
         return self._write(self._directory / self._name / name, dataset)
 
     def add(self, index: int, time: float, blocks: Iterable[tuple[str, vtkDataSet | Path]]) -> None:
-        """Adds a step made of named blocks, each a dataset or what `static` gave for it."""
+        """Adds a step made of named blocks, each a dataset or a path from `static`."""
         folder = self._directory / self._name
         step = folder / f"step_{index:06d}"
         step.mkdir(exist_ok=True)
@@ -79,7 +79,7 @@ class Series:
         self._steps.append((time, path.relative_to(self._directory).as_posix()))
 
     def close(self) -> Path:
-        """Writes the .pvd, then removes files of an earlier series of this name that it does not use."""
+        """Writes the .pvd, then removes the files that an earlier series of this name left."""
         lines = [
             f'    <DataSet timestep="{time!r}" part="0" file={quoteattr(file)}/>\n'
             for time, file in self._steps
@@ -101,16 +101,16 @@ class Series:
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         writer.SetFileName(str(temporary))
         writer.SetInputDataObject(dataset)
-        writer.SetDataModeToBinary()  # appended data is not read by VTK 9.1 with Expat 2.6 or Debian 12's
+        writer.SetDataModeToBinary()  # VTK 9.1 with Debian 12's Expat or Expat 2.6 cannot read appended data
         writer.SetCompressorTypeToZLib()
         writer.SetHeaderTypeToUInt64()
-        for speaker in (writer, writer.GetExecutive()):  # VTK's own words would go to stderr
+        for speaker in (writer, writer.GetExecutive()):  # keeps VTK's own error text off stderr
             speaker.AddObserver("ErrorEvent", lambda *_: None)
         if not writer.Write() or writer.GetErrorCode():
             reason = vtkErrorCode.GetStringFromErrorCode(writer.GetErrorCode())
             temporary.unlink(missing_ok=True)
             raise OutputError(
-                f"{path} could not be written ({reason}); give a directory with room for it, with -o DIR."
+                f"{path} could not be written ({reason}); choose a directory with enough room with -o DIR."
             )
         return self._rename(temporary, path)
 

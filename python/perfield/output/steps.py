@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which frames of a run are written, and at which times ParaView shows them."""
+"""Chooses the frames of a run to write, and the times at which ParaView shows them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ DEFAULT_FRAMES = 20
 
 
 class StepsError(ValueError):
-    """The steps asked for cannot be shown; the text says which there are."""
+    """The run does not have the requested steps; the text says which steps it has."""
 
 
 def choose_steps(run: Any, wanted: str | None = None, limit: int = DEFAULT_FRAMES) -> list[int]:
-    """Numbers of the frames to write (places in the run), rising, each once.
+    """Ascending numbers of the frames to write (places in the run).
 
-    wanted : None: at most `limit` frames, the first, the last and the slowest among them, the others evenly
-    spaced; "all"; a list of numbers and ranges "0,10,20:50:5", where a range is first:end:stride, end
-    excluded.
-    Raises StepsError if the text is neither, or names frames that the run does not have.
+    wanted : None for at most `limit` frames: the first, the last, the slowest and evenly spaced others. Or
+    "all". Or numbers and ranges such as "0,10,20:50:5", where a range is first:end:stride, end excluded.
+    Raises StepsError for other text and for frames that the run does not have.
     """
     if not len(run):
         advice = "wait for the first one, or call perfield_step(step, time) once per time step."
@@ -47,7 +46,7 @@ def choose_steps(run: Any, wanted: str | None = None, limit: int = DEFAULT_FRAME
     evenly = np.linspace(0, len(run) - 1, limit).round().astype(int)
     nearest_first = sorted(evenly.tolist(), key=lambda index: min(abs(index - other) for other in chosen))
     while len(chosen) < limit:
-        chosen.add(nearest_first.pop())  # the farthest from what is there already
+        chosen.add(nearest_first.pop())  # the one farthest from the chosen frames
     return sorted(chosen)
 
 
@@ -58,10 +57,10 @@ def slowest_step(run: Any) -> int:
 
 
 def frame_times(frames: Iterable[Any]) -> tuple[list[float], str]:
-    """Times at which frames are shown, and what they are.
+    """The times at which ParaView shows frames, and their meaning.
 
-    Returns the program's own times and "time" if they are known and rise; else the indices of their steps
-    and "step".
+    Returns the program's own times and "time" if they are all known and ascend; else the indices of the
+    steps and "step".
     """
     seen = np.array([(frame.time, frame.index) for frame in frames], dtype=float).reshape(-1, 2)
     times, indices = seen.T
@@ -83,7 +82,7 @@ def _numbers(word: str, n_frames: int) -> list[int]:
         or (len(parts) == 3 and parts[2] == 0)
     ):
         raise StepsError(
-            f"'{word}' in --steps is no frame; expected all, or numbers and ranges such as 0,10,20:50:5 "
+            f"'{word}' in --steps is not a frame; expected all, or numbers and ranges such as 0,10,20:50:5 "
             "(first:end:stride, end excluded)."
         )
     if len(parts) > 1:

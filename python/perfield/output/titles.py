@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What arrays are called in titles and legends: the program's own names of regions and fields, in words."""
+"""Names arrays in titles and legends, with the program's own names of regions and fields."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORDS = {
     "received_bytes": "bytes received",
     "empty_count": "empty messages",
     "largest_bytes": "largest message",
-    "waited_for_time_s": "time that others waited for the rank",
+    "waited_for_time_s": "time that others waited for this rank",
     "peer_count": "ranks with messages from or to it",
     "resident_bytes": "resident memory",
     "perfield_time_s": "time of perfield itself",
@@ -62,8 +62,9 @@ UNITS = {"_s": "s", "_bytes": "B", "_count": "1", "_switches": "1", "_faults": "
 
 
 def region_titles(regions: Iterable[Any]) -> dict[str, str]:
-    """The start of a region's field names -> what the program calls the region; where several regions are
-    called alike, the former stands behind it.
+    """Prefix of a region's field names -> the program's name of the region.
+
+    If several regions share a name, the prefix follows in brackets.
     """
     names = {region.field: " ".join(region.name.split()) for region in regions}
     alike = list(names.values())
@@ -71,9 +72,9 @@ def region_titles(regions: Iterable[Any]) -> dict[str, str]:
 
 
 def title(array: str, regions: Mapping[str, str], own: Mapping[str, str]) -> tuple[str, str]:
-    """Words for an array of perfield's or of the simulation, and its unit: "s", "B", "1" (a number), or "".
+    """The title of an array and its unit: "s", "B", "1" (a number), or "".
 
-    regions : as `region_titles` gives them. own : array -> name of an own field of the simulation.
+    regions : from `region_titles`. own : array -> the simulation's name of its own field.
     """
     if array in own:
         return " ".join(own[array].split()), ""

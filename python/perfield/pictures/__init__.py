@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Frames as VTK datasets: on the simulation's mesh (geometry) and on the machine that runs it (topology).
 
-VTK is loaded at the first use of a name, not before.
+The first use of a name loads VTK.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MODULE_OF = {
 
 NEEDS_VTK = (
     "needs VTK's Python modules, which are not installed here; install the Debian package python3-paraview "
-    "and use the Python that it belongs to, or call pip install vtk, which suffices for all but images."
+    "and use Debian's Python, or call pip install vtk, which does for everything but images."
 )
 
 __all__ = sorted(_MODULE_OF)

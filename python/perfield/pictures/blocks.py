@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Turns the blocks that a program described into VTK datasets.
+"""Turns the mesh blocks of a program into VTK datasets: image, rectilinear, structured or unstructured.
 
-A block comes from `run.mesh(rank, version)`, the program's own fields from `run.fields(rank, index)`;
-what leaves here is a dataset that VTK and ParaView know: image, rectilinear, structured or unstructured.
+A block comes from `run.mesh(rank, version)`, the program's own fields from `run.fields(rank, index)`.
 """
 
 from __future__ import annotations
@@ -28,18 +27,18 @@ POLYHEDRON = 42
 
 
 class MeshError(ValueError):
-    """A mesh, or a field on it, that cannot be shown; the text says why and what to do."""
+    """A mesh or one of its fields cannot be shown; the text says why and what to do."""
 
 
 class MeshMissingError(MeshError):
-    """There is no mesh to show values on; the text says where it was looked for."""
+    """The run has no mesh to show values on; the text says where perfield looked."""
 
 
 def dataset_of(block: Any) -> vtkDataSet:
-    """The VTK dataset of one block, ghosts marked as VTK marks them.
+    """Makes the VTK dataset of one block, with VTK's own marks for ghosts.
 
     block : `perfield.run.Block`; coordinates in the program's own unit.
-    Raises MeshError if its arrays do not fit to each other.
+    Raises MeshError if the lengths of its arrays do not match.
     """
     makers = {
         "image": _image,
@@ -50,7 +49,7 @@ def dataset_of(block: Any) -> vtkDataSet:
     if block.kind not in makers:
         raise MeshError(
             f"block {block.block} is of kind '{block.kind}'; expected one of {', '.join(makers)}. "
-            "It was written by a newer perfield: look at it with that one."
+            "A newer perfield wrote it: open it with that version."
         )
     dataset = makers[block.kind](block)
     for association, ghosts in block.ghosts.items():
@@ -61,7 +60,7 @@ def dataset_of(block: Any) -> vtkDataSet:
 def attach(dataset: vtkDataSet, name: str, values: np.ndarray, association: str) -> None:
     """Adds one array to a dataset.
 
-    values : (n_tuples,) or (n_tuples, n_components), copied; association: "point" or "cell".
+    values : (n_tuples,) or (n_tuples, n_components); copied. association : "point" or "cell".
     Raises MeshError if the dataset has another number of points or cells.
     """
     on_points = association == "point"
@@ -69,7 +68,7 @@ def attach(dataset: vtkDataSet, name: str, values: np.ndarray, association: str)
     if len(values) != expected:
         raise MeshError(
             f"field '{name}' has {len(values)} values, but the block has {expected} {association}s; "
-            "check the sizes that are given to perfield_field or perfield_mesh_ghosts."
+            "check the sizes passed to perfield_field or perfield_mesh_ghosts."
         )
     array = numpy_to_vtk(np.ascontiguousarray(values), deep=True)
     array.SetName(name)
@@ -77,7 +76,7 @@ def attach(dataset: vtkDataSet, name: str, values: np.ndarray, association: str)
 
 
 def owned_cells(dataset: vtkDataSet) -> int:
-    """Number of cells of a dataset that are not ghosts."""
+    """Number of the dataset's cells without ghosts."""
     ghosts = dataset.GetCellData().GetArray(GHOSTS)
     if ghosts is None:
         return dataset.GetNumberOfCells()
@@ -86,7 +85,7 @@ def owned_cells(dataset: vtkDataSet) -> int:
 
 
 def centre_and_size(datasets: Iterable[vtkDataSet]) -> tuple[np.ndarray, float] | None:
-    """Centre (3,) of the box around some datasets and the length of its diagonal; None if all are empty."""
+    """Centre (3,) and diagonal length of the box around some datasets; None if all are empty."""
     boxes = np.array([d.GetBounds() for d in datasets if d.GetNumberOfPoints()]).reshape(-1, 3, 2)
     if not len(boxes):
         return None
@@ -115,7 +114,7 @@ def _rectilinear(block: Any) -> vtkRectilinearGrid:
         if len(values) != expected:
             raise MeshError(
                 f"block {block.block} has {len(values)} {letter} coordinates, but its extent "
-                f"{_extent(block)} needs {expected}; check the sizes given to perfield_mesh_rectilinear."
+                f"{_extent(block)} needs {expected}; check the sizes passed to perfield_mesh_rectilinear."
             )
         getattr(grid, f"Set{letter.upper()}Coordinates")(numpy_to_vtk(values, deep=True))
     return grid
@@ -139,7 +138,7 @@ def _structured(block: Any) -> vtkStructuredGrid:
     if points.GetNumberOfPoints() != expected:
         raise MeshError(
             f"block {block.block} has {points.GetNumberOfPoints()} points, but its extent {_extent(block)} "
-            f"needs {expected}; check the sizes given to perfield_mesh_structured."
+            f"needs {expected}; check the sizes passed to perfield_mesh_structured."
         )
     grid.SetPoints(points)
     return grid
@@ -159,7 +158,7 @@ def _unstructured(block: Any) -> vtkUnstructuredGrid:
     if len(offsets) and (offsets[0] != 0 or offsets[-1] != len(connectivity) or (np.diff(offsets) < 0).any()):
         raise MeshError(
             f"block {block.block} has offsets from {offsets[0]} to {offsets[-1]} over {len(connectivity)} "
-            "numbers of connectivity; expected a row that starts at 0, never falls, and ends at that length."
+            "entries of connectivity; expected offsets that start at 0, never fall and end at that length."
         )
     if len(connectivity) and not (connectivity.min() >= 0 and connectivity.max() < n_points):
         raise MeshError(
@@ -168,8 +167,8 @@ def _unstructured(block: Any) -> vtkUnstructuredGrid:
         )
     if (types == POLYHEDRON).any():
         raise MeshError(
-            f"block {block.block} has general polyhedra (cell type 42), whose faces the mesh interface does "
-            "not carry; write the pieces as .pvtu and name it in mesh_path."
+            f"block {block.block} has general polyhedra (cell type 42); the mesh interface cannot carry "
+            "their faces. Write the pieces as .pvtu and name that file in mesh_path."
         )
     if n_cells > 0:
         cells = vtkCellArray()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The geometry picture: one frame's values on the simulation's own mesh.
 
-Each (rank, block) is one named dataset that carries the simulation's own fields and perfield's values, as
-point or cell arrays. A rank has one value per field; time given to a block differs from block to block. What
-was not measured is NaN, and all pieces of all frames carry the same arrays.
+Each (rank, block) is one named dataset with the simulation's own fields and perfield's values as point or
+cell arrays. A rank has one value per field, except times that the program assigned to single blocks. Values
+that were not measured are NaN, so all pieces of all frames have the same arrays.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from perfield.pictures.pieces import Pieces, choose_pieces
 
 @dataclass
 class GeometryOptions:
-    """How the geometry picture is made.
+    """Options of the geometry picture.
 
-    pieces : where the mesh comes from; None: as `choose_pieces` finds it.
-    association : "point" or "cell", where perfield's values sit.
-    fields : names of the values wanted; None: all.
+    pieces : the source of the mesh; None lets `choose_pieces` find it.
+    association : "point" or "cell", where perfield's values go.
+    fields : names of the values to show; None shows all.
     focus : ranks f that get arrays `<call>_count_to_<f>` and so on.
     """
 
@@ -41,11 +41,10 @@ class GeometryOptions:
 def geometry(run: Any, frame: Any, options: GeometryOptions | None = None) -> vtkMultiBlockDataSet:
     """One frame's values on the mesh: a block per (rank, block), named `rank_3` or `rank_3_block_1`.
 
-    run, frame : from `perfield.open`. Ranks without a mesh are left out (see `ranks_without_mesh`).
-    Pieces without points are left out, too. Field data of each block: `field_name` and `region_name`, which
-    region an array belongs to; `array_name` and `own_field_name`, what the simulation calls its own fields
-    (see `own_fields`).
-    Raises MeshMissingError if no rank has a mesh, MeshError if a mesh does not fit together.
+    run, frame : from `perfield.open`. The picture leaves out ranks without a mesh and pieces without points
+    (see `ranks_without_mesh`). Field data of each block: `field_name` and `region_name` name each array's
+    region; `array_name` and `own_field_name` name the simulation's own fields (see `own_fields`).
+    Raises MeshMissingError if no rank has a mesh, MeshError if a mesh is inconsistent.
     """
     picture = vtkMultiBlockDataSet()
     for name, dataset in geometry_blocks(run, frame, options):
@@ -63,7 +62,7 @@ def geometry(run: Any, frame: Any, options: GeometryOptions | None = None) -> vt
 def geometry_blocks(
     run: Any, frame: Any, options: GeometryOptions | None = None
 ) -> Iterator[tuple[str, vtkDataSet]]:
-    """Names and datasets of `geometry`, one by one, so that only one piece need be in memory."""
+    """Yields the names and datasets of `geometry` one by one, so only one piece need be in memory."""
     options = options or GeometryOptions()
     pieces = options.pieces or choose_pieces(run)
     values = {name: column for name, column in frame.values.items() if _wanted(name, options)}
@@ -92,7 +91,7 @@ def geometry_blocks(
 
 
 def ranks_without_mesh(run: Any, frame: Any, pieces: Pieces) -> list[int]:
-    """Ranks that the geometry picture of this frame leaves out: without a mesh, or with an empty piece."""
+    """Ranks that the geometry picture of this frame leaves out: they have no mesh or an empty piece."""
     return [
         rank
         for rank in range(run.n_ranks)
@@ -123,7 +122,7 @@ def per_cell(name: str) -> str:
 
 
 def region_names(run: Any, frame: Any) -> list[vtkStringArray]:
-    """Two columns of text, `field_name` and `region_name`: what a region is called in the program."""
+    """Two columns of text: `field_name`, and `region_name`, the region's name in the program."""
     shown = [region for region in run.regions if f"{region.field}_time_s" in frame.values]
     return text_columns("field_name", "region_name", [(region.field, region.name) for region in shown])
 
@@ -141,16 +140,16 @@ def _value(frame: Any, name: str, column: np.ndarray, rank: int, block: int) -> 
 
 
 class _Constants:
-    """Adds arrays of one value to a dataset; those of the same value share their memory."""
+    """Adds constant arrays to a dataset. Arrays of the same value share their memory."""
 
     def __init__(self, dataset: vtkDataSet, association: str):
         self._dataset, self._association = dataset, association
         self._on_points = association == "point"
         self._data = dataset.GetPointData() if self._on_points else dataset.GetCellData()
-        self._first: dict[bytes, str] = {}  # value -> the first array of it
+        self._first: dict[bytes, str] = {}  # value -> first array with this value
 
     def add(self, name: str, value: float) -> None:
-        key = np.float64(value).tobytes()  # NaN, too, is equal to itself here
+        key = np.float64(value).tobytes()  # as bytes, NaN equals itself
         known = self._data.GetArray(self._first.setdefault(key, name))
         if known is not None:
             array = known.NewInstance()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Messages of a frame as one row per pair of ranks, and as lines in the topology picture."""
+"""Adds up a frame's messages by pairs of ranks, and draws them as lines in the topology picture."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from perfield.run.frame import UNKNOWN
 from perfield.topology import Cells
 
-STUB = 0.3  # length of a stub in parts of comm_offset, and its distance from the cell's middle in widths
+STUB = 0.3  # a stub's length as a fraction of comm_offset, and its distance from the cell's middle in widths
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Pairs:
 
     source, target : int32 (n_pairs,), world ranks, ascending by source, then target.
     values : float64 (n_pairs,) each: sent_count, sent_bytes, empty_count, largest_bytes over all calls,
-        then `<call>_count` and `<call>_bytes`, NaN where the pair had no message by that call.
+        then `<call>_count` and `<call>_bytes`, NaN if the call sent nothing between the pair.
     """
 
     source: np.ndarray
@@ -36,21 +36,22 @@ class Pairs:
 
 
 def calls_of(frame: Any) -> list[str]:
-    """Names of the calls that send in this run, the same in all of its frames."""
+    """Names of the calls that send in this run; all frames have the same."""
     names = [name[: -len("_bytes")] for name in frame.values if name.endswith("_bytes")]
     return [name for name in names if f"{name}_count" in frame.values and name not in ("sent", "received")]
 
 
 def pairs_of(frame: Any) -> Pairs:
-    """The messages of a frame between ranks of its world, added up by pair; others are left out."""
+    """The messages of a frame between ranks of its world, added up by pair; without all other messages."""
     messages = frame.messages
     known = (messages["source"] >= 0) & (messages["target"] >= 0)
     return _added_up(messages if known.all() else messages[known], calls_of(frame))
 
 
 def unknown_of(frame: Any) -> Pairs:
-    """The messages of a frame whose other end is not known, added up by the rank that sent or fetched them:
-    it is the source, and the target is UNKNOWN.
+    """The messages of a frame with one unknown end, added up by the known rank.
+
+    The source is the rank that sent or fetched them, the target is UNKNOWN.
     """
     unknown = (frame.messages["source"] == UNKNOWN) | (frame.messages["target"] == UNKNOWN)
     messages = frame.messages[unknown]
@@ -84,12 +85,12 @@ def _added_up(messages: np.ndarray, calls: list[str]) -> Pairs:
             total = np.bincount(pair[rows], messages[quantity][rows], len(begin))
             values[f"{call}_{quantity}"] = np.where(seen, total, np.nan)
     ends = key[begin]
-    # The lower halves as they are, negative numbers too.
+    # The view keeps negative numbers in the lower halves.
     return Pairs((ends >> 32).astype(np.int32), ends.astype(np.uint32).view(np.int32), values)
 
 
 def joined(first: Pairs, second: Pairs) -> Pairs:
-    """The rows of both, of the same frame."""
+    """The rows of both; both belong to the same frame."""
     if not len(second.source):
         return first
     values = {name: np.concatenate((column, second.values[name])) for name, column in first.values.items()}
@@ -104,9 +105,9 @@ def line_ends(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Both ends of each message's line, float32 (n_pairs, 2, 3), and whether it stays in a node, (n_pairs,).
 
-    A line starts at the bottom of the sender's column of cells and goes down to comm_offset below the
-    receiver's: so the lines of A to B and of B to A cross, and a message to oneself is an upright. With
-    periodic_BC a line between the first and the last of more than two nodes leaves the picture on the
+    A line starts at the bottom of the sender's column of cells and ends comm_offset below the receiver's
+    column. So the lines A to B and B to A cross, and a message to oneself is a vertical line. With
+    periodic_BC and more than two nodes, a line between the first and the last node leaves the picture on the
     near side instead. All ranks must have a place.
     """
     cell_of = _cell_of_rank(cells)
@@ -125,10 +126,10 @@ def line_ends(
 
 
 def stub_ends(pairs: Pairs, cells: Cells, comm_offset: float) -> np.ndarray:
-    """Both ends of the stub of each rank whose peers are not known, float32 (n_pairs, 2, 3).
+    """Both ends of each rank's stub for messages with unknown peers, float32 (n_pairs, 2, 3).
 
-    A short upright below the sender's column of cells, beside the middle, where lines begin. All senders
-    must have a place.
+    A stub is a short vertical line below the sender's column of cells. It stands beside the middle, where
+    the other lines begin. All senders must have a place.
     """
     cell = _cell_of_rank(cells)[pairs.source]
     ends = np.empty((len(cell), 2, 3), np.float32)
@@ -139,7 +140,7 @@ def stub_ends(pairs: Pairs, cells: Cells, comm_offset: float) -> np.ndarray:
 
 
 def placed(pairs: Pairs, cells: Cells) -> np.ndarray:
-    """For each pair whether both of its ranks have a place, bool (n_pairs,); an UNKNOWN one needs none."""
+    """Whether both ranks of each pair have a place, bool (n_pairs,); an UNKNOWN target needs none."""
     has_place = np.zeros(cells.n_ranks, bool)
     has_place[cells.rank] = True
     known = (pairs.source < cells.n_ranks) & (pairs.target < cells.n_ranks)
@@ -150,7 +151,7 @@ def placed(pairs: Pairs, cells: Cells) -> np.ndarray:
 
 
 def _cell_of_rank(cells: Cells) -> np.ndarray:
-    """Place of each rank's cell of measurements in the table; -1 for ranks without a place."""
+    """Index of each rank's measurement cell in the table; -1 for ranks without a place."""
     cell_of = np.full(cells.n_ranks, -1)
     cell_of[cells.rank] = np.arange(cells.measurements.start, cells.measurements.stop)
     return cell_of

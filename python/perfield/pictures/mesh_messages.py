@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Messages on the mesh, without one array per possible peer.
+"""Draws messages on the mesh.
 
-Lines join the centres of the pieces that talk; a few chosen ranks also get arrays that say, on every piece,
-what its rank exchanges with them.
+Lines join the centres of pieces whose ranks communicate. One array per possible peer would be too many, so
+only a few chosen ranks f get arrays: on every piece, what its rank exchanges with f.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
 from perfield.pictures.lines import calls_of, joined, pairs_of, unknown_of
 
 POINTS_PER_LINE = 13
-BEND = 0.12  # how far a line leaves the straight way, in parts of its length
-LOOP = 0.15  # radius of a message to oneself, in parts of the piece's diagonal; a stub is as long
+BEND = 0.12  # distance of a line from the straight way, as a fraction of its length
+LOOP = 0.15  # radius of the loop of a message to oneself and length of a stub, in diagonals of the piece
 
 
 def message_lines(frame: Any, centres: np.ndarray, sizes: np.ndarray) -> vtkPolyData:
-    """One bent line from the centre of the sender's piece to that of the receiver's.
+    """One bent line from the centre of the sender's piece to the centre of the receiver's.
 
-    centres : (n_ranks, 3), NaN where a rank has no mesh: its messages are left out; sizes : (n_ranks,)
-    length of a piece's diagonal. Lines A to B and B to A bend to opposite sides; a message to oneself is a
-    loop. Messages whose other end is not known are one short straight stub per rank, with the target -3.
+    centres : (n_ranks, 3), NaN for ranks without a mesh, whose messages are left out. sizes : (n_ranks,),
+    length of each piece's diagonal. Lines A to B and B to A bend to opposite sides; a message to oneself is
+    a loop. Messages with an unknown peer become one short straight stub per rank, with target -3.
     Cell arrays: source, target and the values of `lines.Pairs`.
     """
     pairs, unknown = pairs_of(frame), unknown_of(frame)
@@ -54,10 +54,10 @@ def message_lines(frame: Any, centres: np.ndarray, sizes: np.ndarray) -> vtkPoly
 
 
 def focus_values(frame: Any, focus: Iterable[int], n_ranks: int) -> dict[str, np.ndarray]:
-    """What every rank exchanges with each rank f of `focus`: (n_ranks,) float64 each, NaN where nothing.
+    """What every rank exchanges with each rank f of `focus`: (n_ranks,) float64 each, NaN for nothing.
 
     `<call>_count_to_<f>`, `<call>_bytes_to_<f>`: what this rank sent to f; `..._from_<f>`: what f sent to it.
-    With `sent` in place of the call: all calls together.
+    `sent` in place of the call adds up all calls.
     Raises ValueError for a rank that the run does not have.
     """
     pairs = pairs_of(frame)
@@ -65,7 +65,7 @@ def focus_values(frame: Any, focus: Iterable[int], n_ranks: int) -> dict[str, np
     for chosen in focus:
         if not 0 <= chosen < n_ranks:
             raise ValueError(
-                f"focus rank {chosen} is not in this run, which has ranks 0 to {n_ranks - 1}; name one of "
+                f"focus rank {chosen} is not in this run, which has ranks 0 to {n_ranks - 1}; give one of "
                 "these in --focus or focus_ranks."
             )
         calls = ("sent", *calls_of(frame))
@@ -81,13 +81,13 @@ def focus_values(frame: Any, focus: Iterable[int], n_ranks: int) -> dict[str, np
 
 
 def _stubs(start: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Points (n, POINTS_PER_LINE, 3) of short lines from start, (n, 3): down and aside, to be seen anyhow."""
+    """Points (n, POINTS_PER_LINE, 3) of short lines from start, (n, 3), slanted to show from any side."""
     way = np.linspace(0.0, 1.0, POINTS_PER_LINE)[None, :, None]
     return start[:, None] - LOOP * size[:, None, None] * way * np.full(3, 3**-0.5)
 
 
 def _bent(start: np.ndarray, end: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Points (n, POINTS_PER_LINE, 3) of arcs from start to end, (n, 3) each; loops where these agree."""
+    """Points (n, POINTS_PER_LINE, 3) of arcs from start to end, (n, 3) each; loops where start equals end."""
     along = end - start
     length = np.linalg.norm(along, axis=1, keepdims=True)
     upward = np.where(np.abs(along[:, 2:3]) < 0.9 * length, [[0.0, 0.0, 1.0]], [[0.0, 1.0, 0.0]])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pieces of an OpenFOAM case: processor0, processor1, ..., read one by one with VTK's own reader.
+"""Reads the pieces of an OpenFOAM case, processor0, processor1, ..., one by one with VTK's reader.
 
-Each processor directory is the mesh of the rank of that number. The reader wants a whole case, so each is
-shown to it through a small directory of links; the case itself is never written to.
+Directory processorN holds the mesh of rank N. VTK's reader expects a whole case, so it sees each piece
+through a small temporary directory of links. perfield never writes to the case itself.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from perfield.pictures.blocks import MeshMissingError
 
 
 def is_openfoam_case(path: Path) -> bool:
-    """Whether a directory holds a decomposed OpenFOAM case, in whichever layout."""
+    """Whether a directory holds a decomposed OpenFOAM case, collated or not."""
     return (path / "processor0").is_dir() or bool(_collated(path))
 
 
 class OpenFoamPieces:
-    """Meshes and fields of processorN/, as written last at or before the frame's time."""
+    """Meshes and fields of processorN/, from the newest time written at or before the frame's time."""
 
     def __init__(self, case: Path, n_ranks: int):
         self.origin = f"{case}/processor*"
         if not (case / "processor0").is_dir() and _collated(case):
             raise MeshMissingError(
-                f"{case} holds collated pieces ({_collated(case)[0].name}), which perfield does not read; "
+                f"{case} holds collated pieces ({_collated(case)[0].name}), which perfield cannot read; "
                 "expected processor0, processor1, ... Run decomposePar and the solver with -fileHandler "
                 "uncollated."
             )
@@ -86,7 +86,7 @@ def _collated(path: Path) -> list[Path]:
 
 
 def _written_time(reader: vtkOpenFOAMReader, time: float) -> float:
-    """The newest time that was written at or before `time`: the first if none was, the last if NaN."""
+    """The newest time written at or before `time`; the first if there is none, the last if `time` is NaN."""
     values = reader.GetTimeValues()
     times = np.array([values.GetValue(n) for n in range(values.GetNumberOfTuples())] if values else [])
     if not len(times):

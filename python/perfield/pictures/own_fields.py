@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The simulation's own fields on a piece: named so that ParaView's expressions take them.
+"""Renames the simulation's own fields on a piece so that ParaView's expressions accept them.
 
-`alpha.water` becomes the array `alpha_water`, by the rule that names of regions follow; what the simulation
-calls it stays in the field data of the piece.
+`alpha.water` becomes the array `alpha_water`, by the same rule as names of regions. The field data of the
+piece keeps the original name.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from perfield.run.fields import identifier
 
 
 def name_own_fields(dataset: vtkDataSet, taken: Collection[str]) -> None:
-    """Renames the simulation's own fields on a dataset to identifiers, alike ones with `_2`, `_3`.
+    """Renames the simulation's own fields on a dataset to identifiers; equal ones get `_2`, `_3`.
 
-    taken : names of perfield's arrays; an own field that would have one of them is called `own_<name>`.
-    Field data: the columns `array_name` and `own_field_name`.
+    taken : names of perfield's arrays; an own field with one of these names becomes `own_<name>`.
+    Adds the columns `array_name` and `own_field_name` to the field data.
     """
     called = {}
     for data in (dataset.GetPointData(), dataset.GetCellData()):
@@ -38,7 +38,7 @@ def name_own_fields(dataset: vtkDataSet, taken: Collection[str]) -> None:
             called[new] = name
             if new != name:
                 data.RemoveArray(name)
-                renamed.append(own[name].NewInstance())  # the array itself is shared with other frames
+                renamed.append(own[name].NewInstance())  # other frames share the original array
                 renamed[-1].ShallowCopy(own[name])
                 renamed[-1].SetName(new)
         for array in renamed:
@@ -48,7 +48,7 @@ def name_own_fields(dataset: vtkDataSet, taken: Collection[str]) -> None:
 
 
 def own_fields(dataset: vtkDataSet) -> dict[str, str]:
-    """Array name -> what the simulation calls that field, as `name_own_fields` noted it."""
+    """Array name -> the simulation's name of the field, as `name_own_fields` noted it."""
     columns = [dataset.GetFieldData().GetAbstractArray(name) for name in ("array_name", "own_field_name")]
     if None in columns:
         return {}
@@ -57,7 +57,7 @@ def own_fields(dataset: vtkDataSet) -> dict[str, str]:
 
 
 def text_columns(first: str, second: str, rows: Sequence[tuple[str, str]]) -> list[vtkStringArray]:
-    """Two arrays of text of the same length, for field data."""
+    """Makes two arrays of text of equal length, for field data."""
     columns = []
     for number, name in enumerate((first, second)):
         column = vtkStringArray()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where a run's mesh comes from: stored in the run, or pieces that lie on disk.
+"""Finds a run's mesh: stored in the run, or as pieces on disk.
 
-Every source answers one question: which blocks does this rank own in this frame, with the simulation's own
-fields on them. Two are here, the meshes that a program described to perfield and the pieces of a parallel VTK
-file; OpenFOAM's are in `openfoam_pieces`.
+Every source answers one question: which blocks does this rank own in this frame, and which of the
+simulation's own fields are on them? This module has two sources: meshes that a program described to perfield,
+and the pieces of a parallel VTK file. `openfoam_pieces` has the third.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from vtkmodules.vtkIOXML import (
     vtkXMLUnstructuredGridReader,
 )
 
+from perfield.configuration import setting
 from perfield.pictures.blocks import MeshError, MeshMissingError, attach, dataset_of
 from perfield.pictures.openfoam_pieces import OpenFoamPieces, is_openfoam_case
 
@@ -39,24 +40,24 @@ READERS = {
 class Pieces(Protocol):
     """A source of meshes."""
 
-    origin: str  # where the meshes come from, for messages: "the run", "case/processor*", "mesh.pvtu"
+    origin: str  # the place of the meshes, for messages: "the run", "case/processor*", "mesh.pvtu"
 
     def blocks(self, rank: int, frame: Any) -> list[tuple[int, vtkDataSet]]:
-        """Block numbers and datasets of a rank in a frame, own fields attached; none if it has no mesh."""
+        """Block numbers and datasets of a rank in a frame, with own fields; empty if it has no mesh."""
 
 
 class StoredPieces:
-    """Meshes that the program described through perfield.h; each (rank, version) is converted once."""
+    """Meshes that the program described through perfield.h. Each (rank, version) is converted once."""
 
     origin = "the run"
 
     def __init__(self, run: Any):
         self._run = run
         self._converted: dict[tuple[int, int], list[tuple[int, vtkDataSet]]] = {}
-        self.left_out: dict[str, str] = {}  # name of a field that does not fit its block -> why
+        self.left_out: dict[str, str] = {}  # field that does not fit its block -> reason
 
     def blocks(self, rank: int, frame: Any) -> list[tuple[int, vtkDataSet]]:
-        """Blocks of this rank's mesh as it was in this frame, with the newest fields stored by then."""
+        """Blocks of this rank's mesh in this frame, with the newest fields stored until then."""
         version = int(frame.mesh_version[rank])
         if version == 0:
             return []
@@ -78,7 +79,7 @@ class StoredPieces:
 
 @dataclass(frozen=True)
 class SomePieces:
-    """Pieces of some ranks only; the others have none."""
+    """The pieces of some ranks; all other ranks have none."""
 
     pieces: Pieces
     ranks: Collection[int]
@@ -89,7 +90,7 @@ class SomePieces:
         return self.pieces.origin
 
     def blocks(self, rank: int, frame: Any) -> list[tuple[int, vtkDataSet]]:
-        """As the pieces themselves have them."""
+        """The rank's blocks if it is one of `ranks`, else none."""
         return self.pieces.blocks(rank, frame) if rank in self.ranks else []
 
 
@@ -123,8 +124,8 @@ class FilePieces:
     def _load(path: Path) -> vtkDataSet:
         if path.suffix not in READERS or not path.is_file():
             raise MeshMissingError(
-                f"piece {path} is missing or not one of {', '.join(READERS)}; copy it beside the parallel "
-                "file that names it."
+                f"piece {path} is missing or not one of {', '.join(READERS)}; copy it to the place that the "
+                "parallel file names."
             )
         reader = READERS[path.suffix]()
         errors: list[str] = []
@@ -133,28 +134,28 @@ class FilePieces:
         reader.Update()
         if errors:
             raise MeshMissingError(
-                f"piece {path} cannot be read by VTK {vtkVersion.GetVTKVersion()}: it is damaged, or holds "
-                "raw appended data, which some builds of VTK cannot read; write it again with inline data."
+                f"VTK {vtkVersion.GetVTKVersion()} cannot read piece {path}: it is damaged, or holds raw "
+                "appended data, which some builds of VTK cannot read; write it again with inline data."
             )
         return reader.GetOutput()
 
 
 def shallow(dataset: vtkDataSet) -> vtkDataSet:
-    """A new dataset that shares points, cells and arrays with another one."""
+    """A new dataset that shares the points, cells and arrays of another."""
     copy = dataset.NewInstance()
     copy.ShallowCopy(dataset)
     return copy
 
 
 def choose_pieces(run: Any, mesh: str | Path | None = None) -> Pieces:
-    """The source of a run's meshes.
+    """Finds the source of a run's meshes.
 
-    In this order: `mesh` (a parallel VTK file or an OpenFOAM case), `mesh_path` of the run's configuration,
-    meshes stored in the run, processor0 in the directory that the program ran in.
+    Takes the first of: `mesh` (a parallel VTK file or an OpenFOAM case), `mesh_path` of the run's
+    configuration, meshes stored in the run, processor0 in the program's working directory.
     Raises MeshMissingError, with what to do, if there is none.
     """
     started_in = (Path(run.path).resolve() / run.info.get("working_directory", ".")).resolve()
-    configured = run.info.get("configuration", {}).get("mesh_path", "")
+    configured = setting(run, "mesh_path")
     if mesh is not None or configured:
         path = Path(mesh) if mesh is not None else started_in / configured
         return _on_disk(path, run)
@@ -163,7 +164,7 @@ def choose_pieces(run: Any, mesh: str | Path | None = None) -> Pieces:
     if is_openfoam_case(started_in):
         return OpenFoamPieces(started_in, run.n_ranks)
     raise MeshMissingError(
-        f"no rank of {run.path} described a mesh, and there are no pieces on disk beside it. Describe the "
+        f"no rank of {run.path} described a mesh, and no pieces are on disk beside it. Describe the "
         "mesh with perfield_mesh_* (perfield.h), or name a .pvtu file or an OpenFOAM case with --mesh PATH "
         "or mesh_path in perfield.toml; `perfield render --topology` needs no mesh."
     )
@@ -172,7 +173,7 @@ def choose_pieces(run: Any, mesh: str | Path | None = None) -> Pieces:
 def _on_disk(path: Path, run: Any) -> Pieces:
     if not path.exists():
         raise MeshMissingError(
-            f"mesh {path} does not exist; name a .pvtu file, or a directory that holds processor0, "
+            f"mesh {path} does not exist; give a .pvtu file, or a directory that holds processor0, "
             "processor1, ..."
         )
     if path.is_dir() or path.suffix == ".foam":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the rows of the topology picture are, as letters at the left of the first plane."""
+"""Names the rows of the topology picture, as text at the left of the first plane."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BASELINE = 0.25  # below the middle of a row
 
 
 def row_labels(cells: Cells) -> vtkPolyData:
-    """The name of each row that is drawn, right-aligned at the left end of the plane of the first node."""
+    """The name of each drawn row, right-aligned at the left end of the first node's plane."""
     letters = vtkAppendPolyData()
     right = float((cells.x - cells.width / 2).min()) - DISTANCE if len(cells.x) else 0.0
     for level in sorted(set(cells.level.tolist())):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The topology picture: nodes as planes, the ranks under their PUs, measurements below, messages as lines.
 
-Each layer is a dataset of its own, so that it can be switched and coloured alone. What stays the same
-over the frames of a run (placement, machine, ranks) is made once, as a TopologyScene.
+Each layer is a separate dataset, so users can hide and colour it alone. A TopologyScene holds what all frames
+of a run share (placement, machine, ranks).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkPolyData
 
+from perfield.configuration import setting
 from perfield.topology import LEVELS, Cells, Placement, layout, place, read_machines, table
 
 from .lines import joined, line_ends, pairs_of, placed, stub_ends, unknown_of
@@ -22,10 +23,10 @@ from .topology_polydata import attach, attach_names, attach_numbers, rectangles,
 
 @dataclass(frozen=True)
 class TopologyScene:
-    """What all frames of a run share: where everything is, and the datasets that do not change.
+    """What all frames of a run share: the layout and the datasets that do not change.
 
-    machine, ranks : as in TopologyPicture. comm_offset, periodic_BC : how messages are drawn.
-    notes : sentences on what is not known about the machine.
+    machine, ranks : as in TopologyPicture. comm_offset, periodic_BC : options of the message lines.
+    notes : sentences on what is unknown about the machine.
     """
 
     placement: Placement
@@ -41,16 +42,16 @@ class TopologyScene:
 class TopologyPicture:
     """One frame on the machine. All values are cell arrays; absent ones are NaN.
 
-    machine : rectangles: topology_type, node_id, host_name, id (the part's own number). What the numbers in
-        topology_type and host_name mean is in the field data, as texts: `topology_type_names`,
-        `host_name_names`.
+    machine : rectangles: topology_type, node_id, host_name, id (the part's own number). topology_type and
+        host_name are numbers; the texts `topology_type_names` and `host_name_names` in the field data
+        explain them.
     ranks : rectangles: rank, node_id, host_name, package_id, core_id, pu_id.
     measurements : rectangles: every value of the frame, and the arrays of `ranks`; pu_id is where the rank
         ran in this step.
     messages : lines: source, target, inside_node, sent_count, sent_bytes, empty_count, largest_bytes, and
-        `<call>_count`, `<call>_bytes` for each call of the run. Messages whose other end is not known are one
-        short stub per rank: the rank is the source, target is -3 and inside_node 2. In the field data:
-        messages_not_drawn, count and bytes of the messages to or from where no rank has a place.
+        `<call>_count`, `<call>_bytes` for each call of the run. Messages with an unknown peer become one
+        short stub per rank: the rank is the source, target is -3 and inside_node 2. messages_not_drawn in
+        the field data holds count and bytes of messages with a rank that has no place.
     """
 
     machine: vtkPolyData
@@ -70,23 +71,22 @@ def topology_scene(
 ) -> TopologyScene:
     """Prepares the topology pictures of a run.
 
-    run : a perfield.run.Run. placement : where the ranks are; from the run's own records if None.
-    inter_node_offset, comm_offset : lengths in units of one row's height. These and periodic_BC are as
-        the run was configured if None. every_level : also draw caches and NUMA nodes that coincide with
-        what is above.
+    run : a perfield.run.Run. placement : where the ranks are; None takes it from the run's own records.
+    inter_node_offset, comm_offset : lengths in units of one row's height. For these and periodic_BC, None
+        takes the run's configuration. every_level : also draw caches and NUMA nodes that span the same PUs
+        as a level above.
     """
     notes: tuple[str, ...] = ()
     if placement is None:
         machines, unreadable = read_machines(Path(run.path) / "machine")
         placement = place(run.ranks, machines)
         notes = tuple(unreadable)
-    configured = run.info.get("configuration", {})
     if inter_node_offset is None:
-        inter_node_offset = float(configured.get("inter_node_offset", 5))
+        inter_node_offset = float(setting(run, "inter_node_offset"))
     if comm_offset is None:
-        comm_offset = float(configured.get("comm_offset", 5))
+        comm_offset = float(setting(run, "comm_offset"))
     if periodic_BC is None:
-        periodic_BC = bool(configured.get("periodic_BC", False))
+        periodic_BC = bool(setting(run, "periodic_BC"))
     cells = layout(placement, inter_node_offset, every_level=every_level)
     return TopologyScene(
         placement=placement,
@@ -102,14 +102,14 @@ def topology_scene(
 def topology(run: Any, frame: Any, scene: TopologyScene | None = None, **options: Any) -> TopologyPicture:
     """The topology picture of one frame.
 
-    scene : from topology_scene(run), to be shared by the frames of a run; made here with `options` if None.
+    scene : from topology_scene(run); all frames of a run can share it. None makes one with `options`.
     """
     scene = scene or topology_scene(run, **options)
     return TopologyPicture(scene.machine, scene.ranks, _measurements(scene, frame), _messages(scene, frame))
 
 
 def topology_table(run: Any, **options: Any) -> list[tuple[str, str, float, float, float, str]]:
-    """The cells of a run's topology picture: level, id, x, y, z, parent; options as for topology_scene."""
+    """The cells of a run's topology picture: level, id, x, y, z, parent. options : as for topology_scene."""
     scene = topology_scene(run, **options)
     return table(scene.placement, scene.cells)
 
@@ -135,7 +135,7 @@ def _measurements(scene: TopologyScene, frame: Any) -> vtkPolyData:
     rank = scene.cells.rank
     arrays = {name: column[rank] for name, column in frame.values.items()}
     where = _places(scene.placement, scene.cells)
-    if "pu_id" in arrays:  # where the rank ran in this step, which says more than where it may run
+    if "pu_id" in arrays:  # where the rank ran in this step says more than where it may run
         where["pu_id"] = np.where(np.isnan(arrays["pu_id"]), where["pu_id"], arrays["pu_id"])
     dataset = attach(rectangles(scene.cells, scene.cells.measurements), {**arrays, **where})
     _name_nodes(dataset, scene.placement)
@@ -162,7 +162,7 @@ def _messages(scene: TopologyScene, frame: Any) -> vtkPolyData:
 
 
 def _places(placement: Placement, cells: Cells) -> dict[str, np.ndarray]:
-    """Where each placed rank is, by array name."""
+    """The place of each placed rank, by array name."""
     rank = cells.rank
     node = placement.node_id[rank]
     return {
@@ -176,7 +176,7 @@ def _places(placement: Placement, cells: Cells) -> dict[str, np.ndarray]:
 
 
 def _host_of(placement: Placement) -> np.ndarray:
-    """Place of each node's host name among the different names, int32 (n_nodes,)."""
+    """Index of each node's host name among the distinct names, int32 (n_nodes,)."""
     number = {host: i for i, host in enumerate(_hosts(placement))}
     return np.array([number[node.host] for node in placement.nodes], np.int32)
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""NumPy arrays as vtkPolyData: rectangles of the topology picture, and straight lines.
+"""Makes vtkPolyData from NumPy arrays: rectangles of the topology picture, and straight lines.
 
-Only the numbering of cells is copied: for the rest, the datasets keep the arrays alive and use their memory,
-which nobody changes afterwards.
+All arrays are copied, so the callers may reuse theirs.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
 from perfield.topology import Cells
 
 CELL_HEIGHT = 0.86
-SIDE_GAP = 0.05  # free on each side of a cell, in parts of its width, but at most:
+SIDE_GAP = 0.05  # free space on each side of a cell, as a fraction of its width, but at most:
 WIDEST_SIDE_GAP = 0.08
 
 
 def rectangles(cells: Cells, which: slice) -> vtkPolyData:
-    """One upright rectangle per cell of a part of the table, in its order, without arrays."""
+    """One upright rectangle per cell of a slice of the table, in table order, without arrays."""
     x, y, z, width = (column[which] for column in (cells.x, cells.y, cells.z, cells.width))
     half = width / 2 - np.minimum(SIDE_GAP * width, WIDEST_SIDE_GAP)
     corners = np.empty((len(x), 4, 3), np.float32)
@@ -55,12 +54,12 @@ def attach(dataset: vtkPolyData, arrays: Mapping[str, np.ndarray]) -> vtkPolyDat
 
 
 def attach_names(dataset: vtkPolyData, name: str, texts: Iterable[str]) -> None:
-    """Adds a table of texts to the field data: value n of the cell array that it explains means text n."""
+    """Adds texts to the field data; value n of the cell array that they explain means text n."""
     _attach(dataset, vtkStringArray(), name, texts)
 
 
 def attach_numbers(dataset: vtkPolyData, name: str, values: Sequence[float]) -> None:
-    """Adds numbers that speak of the whole dataset to its field data."""
+    """Adds numbers that describe the whole dataset to its field data."""
     _attach(dataset, vtkDoubleArray(), name, values)
 
 
@@ -78,11 +77,11 @@ def _points(corners: np.ndarray) -> vtkPoints:
 
 
 def _cells(count: int, corners: int) -> vtkCellArray:
-    """Cells of so many corners each, which number the points one after another."""
+    """`count` cells of `corners` points each; they number the points consecutively."""
     kind = np.int32 if count * corners < 2**31 else np.int64
     cells = vtkCellArray()
     offsets = np.arange(0, (count + 1) * corners, corners, dtype=kind)
     numbers = np.arange(count * corners, dtype=kind)
-    # Copies: vtkCellArray shares the memory, but lets go of the objects that keep it alive.
+    # Copied: vtkCellArray shares the memory but does not keep the arrays alive.
     cells.SetData(numpy_to_vtk(offsets, deep=True), numpy_to_vtk(numbers, deep=True))
     return cells

@@ -12,18 +12,14 @@ import json
 import re
 import secrets
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
 from perfield import _bridge
-from perfield.run.streams import TYPES
 
-_EMPTY = _bridge.decode_steps([])
 _MOST_NAMES = 10_000
 
 
@@ -48,10 +44,10 @@ class NewRun:
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         shutil.rmtree(self._path, ignore_errors=True)
 
-    def stream(self, host: str, boot_id: str, rank: int) -> RankStream:
-        """The stream of a rank, which is to be closed before that of the next one is opened."""
+    def stream(self, host: str, boot_id: str) -> Path:
+        """The stream of the ranks of a host, each of which adds its entries when the one before is done."""
         stem = re.sub(r"[^\w.-]", "_", f"{host or 'host'}-{boot_id}")
-        return RankStream(self._path / "stream" / f"{stem}.pf", self.run_id, rank)
+        return self._path / "stream" / f"{stem}.pf"
 
     def finish(self, info: Mapping[str, Any], start_ns: int) -> Path:
         """Writes run.json and gives the run its name; returns that.
@@ -77,27 +73,3 @@ class NewRun:
             f"{self._wanted} and {_MOST_NAMES} names behind it are taken; remove old runs, or give another "
             "name."
         )
-
-
-class RankStream:
-    """What one rank has to say, as entries of a stream. Raises OSError where writing fails."""
-
-    def __init__(self, path: Path, run_id: int, rank: int):
-        self._writer = _bridge.StreamWriter(str(path), run_id, rank)
-
-    def add(self, kind: str, body: Mapping[str, Any], index: int = 0) -> None:
-        """Adds a `rank`, `region`, `place` or `end` entry."""
-        self._writer.json(TYPES[kind], index, json.dumps(body))
-
-    def add_step(self, index: int, fixed: Mapping[str, Any], tables: Mapping[str, Sequence[tuple]]) -> None:
-        """Adds a step: the columns of its fixed part (others are 0) and the rows of its tables, by name."""
-        step = np.zeros(1, dtype=_EMPTY["steps"].dtype)
-        for name, value in fixed.items():
-            step[name] = value
-        names = ("regions", "messages", "waits", "calls", "inside")
-        rows = (np.array(list(tables.get(name, ())), dtype=_EMPTY[name].dtype) for name in names)
-        self._writer.step(index, step, *rows)
-
-    def close(self) -> None:
-        """Writes what is gathered."""
-        self._writer.close()

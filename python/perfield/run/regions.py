@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The regions of a run: local ids of the ranks joined by name, block and call site."""
+"""The regions of a run: local ids of the ranks joined by name, block and call armed_at."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RegionTable:
 
     @property
     def stems(self) -> list[str]:
-        """What fields begin with: one per (name, site), in the order of definition."""
+        """What fields begin with: one per (name, armed_at), in the order of definition."""
         return self._stems.names
 
     def update(self, definitions: Iterable[tuple[int, dict]], n_ranks: int, others: bool) -> None:
@@ -59,16 +59,19 @@ class RegionTable:
         if len(found) == self._n_definitions and len(self._base) == n_ranks + 1:
             return
         self._n_definitions = len(found)
-        new = {(name, site, block): (file, line) for _, (_, name, block, site, file, line) in reversed(found)}
+        new = {
+            (name, armed_at, block): (file, line)
+            for _, (_, name, block, armed_at, file, line) in reversed(found)
+        }
         wanted = [key for key in sorted(new) if key[0] != OTHER_REGIONS or others]
-        self._stems.add({(utf8(name), site) for name, site, _ in wanted})
+        self._stems.add({(utf8(name), armed_at) for name, armed_at, _ in wanted})
         names = self.stems
-        for name, site, block in wanted:
-            if (name, block, site) not in self._number_of:
-                stem = self._stems.of(utf8(name), site)
-                self._number_of[name, block, site] = len(self.regions)
+        for name, armed_at, block in wanted:
+            if (name, block, armed_at) not in self._number_of:
+                stem = self._stems.of(utf8(name), armed_at)
+                self._number_of[name, block, armed_at] = len(self.regions)
                 self._stem_of_region.append(stem)
-                self.regions.append(Region(name, block, names[stem], *new[name, site, block]))
+                self.regions.append(Region(name, block, names[stem], *new[name, armed_at, block]))
 
         longest = np.zeros(n_ranks, dtype=np.int64)  # id 0 is known to each rank
         for rank, (number, *_) in found:
@@ -76,8 +79,8 @@ class RegionTable:
         self._base = np.concatenate(([0], np.cumsum(longest + 1)))
         other = self._number_of.get((OTHER_REGIONS, -1, 0), -1)
         self._local = np.full(self._base[-1], other, dtype=np.int64)
-        for rank, (number, name, block, site, *_) in found:
-            self._local[self._base[rank] + number] = self._number_of.get((name, block, site), other)
+        for rank, (number, name, block, armed_at, *_) in found:
+            self._local[self._base[rank] + number] = self._number_of.get((name, block, armed_at), other)
 
     def tables(self, n_ranks: int) -> tuple[list[int], list[int], np.ndarray, np.ndarray, int]:
         """For the kernel: stem and block of each region; where each rank's local ids begin, and the regions
@@ -90,9 +93,9 @@ class RegionTable:
 
 
 def _definition(body: dict) -> tuple[int, str, int, int, str, int]:
-    number, block, site, line = (whole(body.get(key), other) for key, other in _NUMBERS)
-    return max(number, 0), str(body.get("name", "")), block, site % 2**64, str(body.get("file", "")), line
+    number, block, armed_at, line = (whole(body.get(key), other) for key, other in _NUMBERS)
+    return max(number, 0), str(body.get("name", "")), block, armed_at % 2**64, str(body.get("file", "")), line
 
 
 _LARGEST_ID = 1 << 20  # far above any max_regions; a number beyond it is no id
-_NUMBERS = (("id", 0), ("block", -1), ("site", 0), ("line", 0))
+_NUMBERS = (("id", 0), ("block", -1), ("armed_at", 0), ("line", 0))

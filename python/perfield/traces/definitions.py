@@ -16,7 +16,7 @@ from perfield import _bridge
 from perfield.traces.errors import TraceError
 from perfield.traces.library import otf2_modules, quiet_callbacks, reason
 from perfield.traces.metrics import MOST, Metrics, read_metrics
-from perfield.traces.peers import Peers, read_peers
+from perfield.traces.peers import read_peers
 
 UNDEFINED = 2**64 - 1
 
@@ -69,15 +69,16 @@ class Clock:
 class Trace:
     """The definitions of a trace, by the trace's own numbers.
 
-    windows : of one-sided communication -> its communicator. files : I/O handle -> "POSIX", "ISOC", "MPI-IO".
-    contexts : calling context -> region. sources : as a rank entry has them, by the names
-    of those that would know the same in a measured program. notes : sentences on what is left out.
+    peers : its communicators, as `_bridge.TracePeers`. windows : of one-sided communication -> its
+    communicator. files : I/O handle -> "POSIX", "ISOC", "MPI-IO". contexts : calling context -> region.
+    sources : as a rank entry has them, by the names of those that would know the same in a measured
+    program. notes : sentences on what is left out.
     """
 
     path: Path
     ranks: list[TraceRank]
     regions: dict[int, TraceRegion]
-    peers: Peers
+    peers: Any
     windows: dict[int, int]
     files: dict[int, str]
     contexts: dict[int, int]

@@ -6,21 +6,18 @@ from __future__ import annotations
 import difflib
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from perfield import _bridge
-from perfield.run.frame import NO_PROCESS
-from perfield.run.new_run import NewRun, RankStream
+from perfield.run.new_run import NewRun
 from perfield.traces.definitions import Trace, TraceRank, read_definitions
 from perfield.traces.errors import TraceError
-from perfield.traces.events import events
-from perfield.traces.replay import Replay
+from perfield.traces.events import read_events
 from perfield.traces.selection import RegionChoice
-from perfield.traces.step import Step
 
 _MOST_CANDIDATES = 8
 
@@ -61,13 +58,12 @@ def import_trace(
     began = time.monotonic()
     configuration = _configuration(run_directory, step_region, regions)
     trace = read_definitions(Path(anchor))
-    choice = RegionChoice(
-        trace, configuration["regions"], configuration["step_region"], configuration["max_regions"]
-    )
+    choice = RegionChoice(trace, configuration["regions"], configuration["step_region"])
     if configuration["step_region"] and not choice.step_regions:
         raise TraceError(_no_such_region(trace, configuration["step_region"]))
     with NewRun(Path(configuration["run_directory"])) as run:
-        job = _Import(trace, choice, run, progress)
+        limits = {key: configuration[key] for key in ("max_regions", "max_peers", "messages")}
+        job = _Import(trace, choice.tables(**limits), configuration["step_region"], run, progress)
         for rank in trace.ranks:
             job.add(rank)
         if not job.n_events:
@@ -82,8 +78,11 @@ def import_trace(
 class _Import:
     """An import under way."""
 
-    def __init__(self, trace: Trace, choice: RegionChoice, run: NewRun, progress: Callable[[int, int], None]):
-        self.trace, self.choice, self.run, self.progress = trace, choice, run, progress
+    def __init__(
+        self, trace: Trace, tables: Any, step_region: str, run: NewRun, progress: Callable[[int, int], None]
+    ):
+        self.trace, self.tables, self.step_region = trace, tables, step_region
+        self.run, self.progress = run, progress
         self.n_events = self.n_steps = 0
         self.command: list[str] = []
         self.candidates: list[tuple[str, int]] = []
@@ -92,36 +91,33 @@ class _Import:
         self._without_events: list[int] = []
 
     def add(self, rank: TraceRank) -> None:
-        """Replays a rank and writes its stream; what is damaged is told in `notes`."""
-        replay = Replay(self.trace, rank.rank, self.choice)
-        stream, damage = None, ""
+        """Follows a rank, whose stream is written meanwhile; what is damaged is told in `notes`."""
+        follower = self._follower(rank)
+        damage = ""
         try:
-            for step in replay.steps(self._events(rank)):
-                stream = stream or self._begin(rank, replay)
-                self._write(stream, replay, step)
+            for n_read in read_events(self.trace.path, rank.locations, follower):
+                self.n_events += n_read
+                follower.check_writing()
+                self.progress(self.n_events, self.trace.n_events)
         except TraceError as error:
             damage = str(error)
-        if damage:
-            self.notes.append(_damage(rank.rank, replay, damage))
-        if not replay.n_events:
+            self.notes.append(_damage(rank.rank, follower, damage))
+        if not follower.n_events:
             self._without_events += [] if damage else [rank.rank]
             return
-        stream = stream or self._begin(rank, replay)
-        self._write(stream, replay, replay.end())
-        stream.add("end", self._end(replay, "abort" if damage else "finalize"))
-        stream.close()
-        self.n_steps = max(self.n_steps, replay.n_steps)
-        if not replay.n_steps:
+        follower.end("abort" if damage else "finalize")
+        self.n_steps = max(self.n_steps, follower.n_steps)
+        if not follower.n_steps:
             self._without_steps.append(rank.rank)
         if rank.rank == 0:
-            self.command = [replay.program, *replay.arguments] if replay.program else []
-            self.candidates = candidates(replay)
+            self.command = [follower.program, *follower.arguments] if follower.program else []
+            self.candidates = follower.candidates(_MOST_CANDIDATES)
 
     def info(self, configuration: dict[str, Any]) -> dict[str, Any]:
         """What run.json says of the run, once all ranks are read."""
         ranks = self.trace.ranks
         if self.n_steps and self._without_steps:
-            what = f"never leave '{self.choice.step_region}', so they have no steps"
+            what = f"never leave '{self.step_region}', so they have no steps"
             self.notes.append(_some(self._without_steps, len(ranks), what))
         if self._without_events:
             self.notes.append(
@@ -136,48 +132,18 @@ class _Import:
             "configuration": configuration,
         }
 
-    def _events(self, rank: TraceRank) -> Iterator[list[tuple]]:
-        for n_read, batch in events(self.trace.path, rank.locations):
-            self.n_events += n_read
-            yield batch
-            self.progress(self.n_events, self.trace.n_events)
-
-    def _begin(self, rank: TraceRank, replay: Replay) -> RankStream:
+    def _follower(self, rank: TraceRank) -> Any:
         boot_id = f"trace-{rank.node}"
-        stream = self.run.stream(rank.host, boot_id, rank.rank)
-        body = {"rank": rank.rank, "size": len(self.trace.ranks), "pid": 0, "pid_namespace": ""}
-        body |= {"program": replay.program, "arguments": replay.arguments}
-        body |= {"group": PurePath(replay.program).name, "host": rank.host, "host_long": rank.host}
-        body |= {"boot_id": boot_id, "cpuset": "", "clock": "otf2", "realtime_ns": self.trace.clock.start_ns}
-        body |= {"sources": self.trace.sources, "mpi": "", "perfield": _bridge.version, "sum_every": 1}
-        if self.trace.metrics.names:
-            body["counters"] = self.trace.metrics.names
-        stream.add("rank", body)
-        return stream
-
-    def _end(self, replay: Replay, reason: str) -> dict[str, Any]:
-        end_ns = self.trace.clock.start_ns + self.trace.clock.ns(self.trace.clock.length)
-        body = {"reason": reason, "steps": replay.n_steps, "sources": self.trace.sources, "hooks": {}}
-        body |= {"faults": {}, "dropped_messages": 0, "dropped_regions": 0, "bytes_written": 0}
-        return body | {"perfield_ns": 0, "perfield_bytes": 0, "realtime_ns": end_ns}
-
-    def _write(self, stream: RankStream, replay: Replay, step: Step) -> None:
-        for definition in replay.names.take_new():
-            stream.add("region", definition, definition["id"])
-        fixed = {"label": step.index, "time": float("nan"), "span": 1, "kind": step.kind}
-        fixed |= {"flags": step.flags | NO_PROCESS, "begin_ns": step.begin_ns, "end_ns": step.end_ns}
-        fixed |= {"realtime_ns": self.trace.clock.start_ns + step.end_ns, "measured_ns": step.measured_ns}
-        fixed |= {"faults": step.faults, "overflowed": step.overflowed, "pu": -1}
-        fixed |= {"io_read_bytes": step.read_bytes, "io_write_bytes": step.written_bytes}
-        stream.add_step(step.index, fixed, vars(step))
-
-
-def candidates(replay: Replay) -> list[tuple[str, int]]:
-    """Regions that a rank entered more than once, the one in which it spent most time first."""
-    name_of = {number: name for name, number in replay.names.numbers.items()}
-    found = [number for number, count in replay.entered.items() if count > 1 and number in name_of]
-    found.sort(key=lambda number: -replay.spent[number])
-    return [(name_of[number], replay.entered[number]) for number in found[:_MOST_CANDIDATES]]
+        return _bridge.Follower(
+            self.tables,
+            path=str(self.run.stream(rank.host, boot_id)),
+            run_id=self.run.run_id,
+            rank=rank.rank,
+            size=len(self.trace.ranks),
+            host=rank.host,
+            boot_id=boot_id,
+            first_location=rank.locations[0] if rank.locations else 0,
+        )
 
 
 def _configuration(run_directory, step_region, regions) -> dict[str, Any]:
@@ -201,15 +167,14 @@ def _no_such_region(trace: Trace, step_region: str) -> str:
     text = f"{trace.path} has no region '{step_region}', which is to close the steps."
     if near:
         text += f" Did you mean {' or '.join(near)}?"
-    replay = Replay(trace, 0, RegionChoice(trace, ["*"], ""))
+    follower = _bridge.Follower(RegionChoice(trace, ["*"], "").tables())
     try:
-        batches = (batch for _, batch in events(trace.path, trace.ranks[0].locations))
-        for _ in replay.steps(batches):
+        for _ in read_events(trace.path, trace.ranks[0].locations, follower):
             pass
-        replay.end()
+        follower.end("finalize")
     except TraceError:
         return text
-    likely = ", ".join(f"{name} ({count} times)" for name, count in candidates(replay))
+    likely = ", ".join(f"{name} ({count} times)" for name, count in follower.candidates(_MOST_CANDIDATES))
     return f"{text} Rank 0 enters more than once, longest first: {likely or 'no region'}."
 
 
@@ -218,10 +183,10 @@ def _some(ranks: list[int], n_ranks: int, what: str) -> str:
     return f"{len(ranks)} of {n_ranks} ranks {what} (rank {shown})"
 
 
-def _damage(rank: int, replay: Replay, reason: str) -> str:
-    if not replay.n_events:
+def _damage(rank: int, follower: Any, reason: str) -> str:
+    if not follower.n_events:
         return f"the events of rank {rank} cannot be read ({reason}): it is missing in the run."
     return (
-        f"the events of rank {rank} break off after {replay.n_events} ({reason}): it has "
-        f"{replay.n_steps} steps, and what follows is missing."
+        f"the events of rank {rank} break off after {follower.n_events} ({reason}): it has "
+        f"{follower.n_steps} steps, and what follows is missing."
     )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A wave in two media with Devito, a real solver that knows nothing of perfield.
+"""A wave in two media with Devito, a real solver that does not know perfield.
 
-Devito (`pip install devito mpi4py`) makes C of the equations below, compiles it with mpicc and calls it;
-Devito itself shares the grid out among the ranks. The program is an ordinary one, measured by settings alone:
+Devito (`pip install devito mpi4py`) generates C from the equations below, compiles it with mpicc and calls
+it; Devito itself divides the grid among the ranks. The program is unchanged; settings alone measure it:
 
     export DEVITO_MPI=1 DEVITO_LANGUAGE=C OMP_NUM_THREADS=1
     export PERFIELD_REGIONS='Operator.apply,Operator.arguments,Operator._postprocess*'
@@ -10,7 +10,7 @@ Devito itself shares the grid out among the ranks. The program is an ordinary on
     mpirun -n 4 perfield-exec python wave.py
     perfield render perfield-run --images
 
-A step closes whenever `Operator.apply` returns. The messages that Devito's own C sends are seen, too.
+A step closes whenever `Operator.apply` returns. The messages of Devito's C code are counted, too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from devito import Eq, Function, Grid, Operator, TimeFunction, solve
 
 
 def main() -> None:
-    """Runs the case, and prints how strong the wave is at the end."""
+    """Runs the case and prints the strength of the wave at the end."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--steps", type=int, default=40, help="time steps")
     parser.add_argument("--points", type=int, default=240, help="points along each side")

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * events.c - what one event costs: `events
+ * events.c - the cost of one event: `events
  * regions|calls|messages|steps|memory|clock-tsc|clock-monotonic`. Rank 0 prints one number per
- * repetition: nanoseconds per event (memory: bytes). Run bare and under perfield, the difference is
- * perfield's share.
+ * repetition: nanoseconds per event (memory: bytes). The difference between a run under perfield
+ * and a bare run is perfield's share.
  */
 #include <mpi.h>
 #include <perfield.h>
@@ -28,7 +28,7 @@ static double regions(perfield_region region) {
   return (now_ns(CLOCK_MONOTONIC) - begin) / kEvents;
 }
 
-/* The cheapest call that is counted: what it costs is nearly all the wrapper's. */
+/* The cheapest counted call: nearly all its time is the wrapper's. */
 static double calls(void) {
   double begin = now_ns(CLOCK_MONOTONIC);
   for (int i = 0; i < kEvents; i++) {
@@ -39,7 +39,7 @@ static double calls(void) {
   return (now_ns(CLOCK_MONOTONIC) - begin) / kEvents;
 }
 
-/* Messages to oneself: a receive, a send and a wait each; per call. */
+/* Messages to oneself, each a receive, a send and a wait; returns the time per call. */
 static double messages(void) {
   double begin = now_ns(CLOCK_MONOTONIC);
   for (int i = 0; i < kEvents / 10; i++) {
@@ -52,8 +52,8 @@ static double messages(void) {
   return (now_ns(CLOCK_MONOTONIC) - begin) / (kEvents / 10 * 3);
 }
 
-/* CPU time of closing a step in which kRegions regions were entered and every other rank was sent
- * to. The others only receive. */
+/* CPU time of closing a step: rank 0 entered kRegions regions and sent to every other rank. The
+ * others only receive. */
 static double steps(int rank, int size, const perfield_region* region, int64_t* label) {
   double spent = 0;
   for (int step = 0; step < kSteps; step++) {
@@ -72,7 +72,7 @@ static double steps(int rank, int size, const perfield_region* region, int64_t* 
   return spent / kSteps;
 }
 
-/* Two reads of a clock, as every event needs them. */
+/* Two clock reads, as in every event. */
 static double tsc_reads(void) {
   volatile unsigned long long sink = 0;
   double begin = now_ns(CLOCK_MONOTONIC);

@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! events.f90 - what one MPI call costs in Fortran: `events calls|messages`, as events.c. Compiled with
-! -DMPIFH or -DUSE_F08. Prints one number per repetition: nanoseconds per call.
+! events.f90 - the cost of one MPI call in Fortran: `events calls|messages`, like events.c. Compile
+! it with -DMPIFH or -DUSE_F08. Prints one number per repetition: nanoseconds per call.
 program events
 #ifdef USE_F08
   use mpi_f08
@@ -35,7 +35,7 @@ contains
     now = 1d9 * dble(count) / dble(rate)
   end function
 
-  ! The cheapest call that is counted: what it costs is nearly all the wrapper's.
+  ! The cheapest counted call: nearly all its time is the wrapper's.
   double precision function calls()
     double precision :: begin
     logical :: done
@@ -48,7 +48,7 @@ contains
     calls = (now() - begin) / n_events
   end function
 
-  ! Messages to oneself: a receive, a send and a wait each; per call.
+  ! Messages to oneself, each a receive, a send and a wait; returns the time per call.
   double precision function messages()
     double precision :: begin, out
     double precision, asynchronous :: in

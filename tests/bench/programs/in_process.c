@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * in_process.c - ten steps on 1,000,000 points per rank. Rank 0 prints the largest of all ranks:
- * resident, proportional and private memory (MB), the time of the first perfield_step (s) and the
- * median of the later ones (ms); and the smallest resident memory (MB).
+ * in_process.c - ten steps on 1,000,000 points per rank. Rank 0 prints maxima over all ranks:
+ * resident, proportional and private memory (MB), the time of the first perfield_step (s), the
+ * median time of the later ones (ms). Then it prints the smallest resident memory (MB).
  */
 #include <mpi.h>
 #include <perfield.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * io.c - what perfield adds to a call for a file: `io write|read|pipe|fwrite|fread|printf|putc`,
- * under perfield-exec. Prints one number per repetition, nanoseconds per call: of the function that
- * the program calls, less those of the C library's own, taken in turn.
+ * io.c - what perfield adds to a file call: `io write|read|pipe|fwrite|fread|printf|putc`, under
+ * perfield-exec. Prints one number per repetition: nanoseconds per call of the program's function
+ * minus nanoseconds per call of the C library's own function, measured in turn.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 enum { kRepetitions = 201, kCalls = 2000, kBytes = 64 };
 
-/* One set of the functions. */
+/* The measured functions: the program's or the C library's. */
 struct functions {
   ssize_t (*pwrite)(int, const void*, size_t, off_t);
   ssize_t (*pread)(int, void*, size_t, off_t);
@@ -60,14 +60,14 @@ static double calls(const struct functions* f, const char* what) {
 }
 
 int main(int argc, char** argv) {
-  static char buffer[1 << 18]; /* holds what all calls of a repetition move */
+  static char buffer[1 << 18]; /* holds the data of one repetition */
   const char* what = argc > 1 ? argv[1] : "";
   MPI_Init(&argc, &argv);
   struct functions own = {pwrite, pread, write, read, fwrite, fread, fprintf, putc}, bare;
   void* library = dlopen("libc.so.6", RTLD_NOLOAD | RTLD_LAZY);
   const char* names[] = {"pwrite", "pread", "write", "read", "fwrite", "fread", "fprintf", "putc"};
   for (int i = 0; i < 8; i++) ((void**)&bare)[i] = dlsym(library, names[i]);
-  stream = tmpfile(); /* a regular file, and gone at the end */
+  stream = tmpfile(); /* a regular file that disappears at the end */
   if (!stream || setvbuf(stream, buffer, _IOFBF, sizeof buffer) != 0 || pipe(ends) != 0) return 1;
   file = fileno(stream);
   for (int i = 0; i < kCalls + 1; i++)

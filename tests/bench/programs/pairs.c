@@ -1,5 +1,5 @@
-/* What entering and leaving an empty function costs that a tool follows: CPU time per pair in
- * nanoseconds, several times. For Score-P, which instruments `chosen` and `other`.
+/* The cost of entering and leaving an empty function that a tool follows: prints CPU time per pair
+ * in nanoseconds, several times. Score-P instruments `chosen` and `other`.
  * SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The configuration: the file, the environment, and the sentences about what is wrong in them."""
+"""The configuration: the file, the environment, and the messages about errors in them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROGRAM = "import json; from perfield._bridge import load_config; print(json.dum
 
 @pytest.fixture
 def load(execute, tmp_path):
-    """load(text=None, **environment): ({key: its facts}, errors) of a fresh process."""
+    """load(text=None, **environment): ({key: its facts}, errors) from a new process."""
 
     def run(text: str | None = None, **environment: str):
         if text is not None:
@@ -30,7 +30,7 @@ def load(execute, tmp_path):
     return run
 
 
-def test_without_a_file_every_key_has_its_default_and_nothing_is_wrong(load):
+def test_defaults_without_a_file(load):
     keys, errors = load()
     assert errors == []
     table = (REPOSITORY / "bridge/configuration/keys.def").read_text()
@@ -40,7 +40,7 @@ def test_without_a_file_every_key_has_its_default_and_nothing_is_wrong(load):
         assert key["value"] == key["default"]
 
 
-def test_values_come_from_the_file_with_their_line(load):
+def test_file_values_name_their_line(load):
     keys, errors = load(
         '# first\nmeasure_every = 1_0  # ten\n\nregions = ["solve*",\n  \'a"b\', # two\n]\nsummary=false\n'
     )
@@ -50,7 +50,7 @@ def test_values_come_from_the_file_with_their_line(load):
     assert (keys["summary"]["value"], keys["summary"]["origin"]) == ("false", "perfield.toml:7")
 
 
-def test_the_environment_wins_over_the_file(load):
+def test_environment_overrides_file(load):
     keys, errors = load(
         "measure_every = 10\nmessages = true\n",
         PERFIELD_MEASURE_EVERY="3",
@@ -70,37 +70,35 @@ def test_the_environment_wins_over_the_file(load):
     assert float(keys["flush_seconds"]["value"]) == 0.25
 
 
-def test_an_unknown_key_names_the_nearest_one(load):
+def test_unknown_key_suggests_nearest(load):
     _, errors = load("\nmesure_every = 3\n")
-    assert errors == ["perfield.toml:2: there is no key 'mesure_every'; did you mean measure_every?"]
+    assert errors == ["perfield.toml:2: unknown key 'mesure_every'; did you mean measure_every?"]
 
 
-def test_a_key_far_from_all_others_is_sent_to_the_list(load):
+def test_unknown_key_without_near_match_points_to_the_list(load):
     _, errors = load("colour_of_the_sky = 3\n")
-    assert errors == [
-        "perfield.toml:1: there is no key 'colour_of_the_sky'; 'perfield config' lists all keys"
-    ]
+    assert errors == ["perfield.toml:1: unknown key 'colour_of_the_sky'; 'perfield config' lists all keys"]
 
 
-def test_an_unknown_variable_names_the_nearest_one(load):
+def test_unknown_variable_suggests_nearest(load):
     _, errors = load(PERFIELD_SUMARY="false")
-    assert errors == ["PERFIELD_SUMARY: there is no such setting; did you mean PERFIELD_SUMMARY?"]
+    assert errors == ["PERFIELD_SUMARY: unknown setting; did you mean PERFIELD_SUMMARY?"]
 
 
-def test_variables_between_perfields_parts_and_of_module_systems_are_no_keys(load):
+def test_internal_and_module_variables_are_accepted(load):
     names = ["RUN", "RUN_ID", "PRELOADED", "ROOT", "DIR", "HOME", "VERSION", "NO_PACKAGES"]
     _, errors = load(**{f"PERFIELD_{name}": "x" for name in names})
     assert errors == []
 
 
-def test_a_key_under_a_table_is_unknown_and_told_to_move_up(load):
+def test_key_inside_a_table_is_told_to_move_up(load):
     _, errors = load("[perfield]\nsummary = false\n")
     assert errors == [
-        "perfield.toml:2: there is no key 'perfield.summary'; did you mean summary, above the first [table]?"
+        "perfield.toml:2: unknown key 'perfield.summary'; did you mean summary, above the first [table]?"
     ]
 
 
-CALL_SITE = "a call and the number of its call site, as Allreduce@3"
+CALL_SITE = "a call and the number of its call site, such as Allreduce@3"
 
 
 @pytest.mark.parametrize(
@@ -119,17 +117,17 @@ CALL_SITE = "a call and the number of its call site, as Allreduce@3"
         ('run_directory = ""', 'the text ""', "the name of a directory"),
         ('step_call = "Allreduce"', 'the text "Allreduce"', CALL_SITE),
         ('step_call = "Allreduce@0"', 'the text "Allreduce@0"', CALL_SITE),
-        ('step_call = "@3"', 'the text "@3"', "an MPI call that perfield counts, as Allreduce@3"),
+        ('step_call = "@3"', 'the text "@3"', "an MPI call that perfield counts, such as Allreduce@3"),
         (
             'step_call = "MPI_Alreduce@3"',
             'the text "MPI_Alreduce@3"',
-            "an MPI call that perfield counts, as Allreduce@3 (did you mean Allreduce?)",
+            "an MPI call that perfield counts, such as Allreduce@3 (did you mean Allreduce?)",
         ),
         ("step_seconds = -1", "the integer -1", "at least 0"),
         ("step_seconds = 1e-6", "the number 1e-6", "0 (no such steps) or at least 0.001"),
     ],
 )
-def test_a_wrong_value_says_key_found_and_expected(load, line, found, expected):
+def test_wrong_value_names_key_found_and_expected(load, line, found, expected):
     keys, errors = load(line + "\n")
     name = line.split()[0]
     default = keys[name]["default"]
@@ -146,50 +144,50 @@ def test_a_wrong_value_says_key_found_and_expected(load, line, found, expected):
         ("group = 'x\n", "the text has no closing '"),
         ('group = "a\\qb"\n', "found \\q in a text"),
         ("group\n", "found 'group' without '='"),
-        ("group =\n", "found no value behind '='"),
+        ("group =\n", "found no value after '='"),
         ("= 3\n", "found '= 3'; expected key = value"),
         ("regions = ['a' 'b']\n", "the list needs ','"),
-        ("regions = ['a'\n", "']' at its end"),
-        ("regions = ['a',\n", "the list has no ']' at its end"),
+        ("regions = ['a'\n", "a closing ']'"),
+        ("regions = ['a',\n", "the list has no closing ']'"),
         ("group = { a = 1 }\n", "tables in one line"),
         ("[[group]]\n", "lists of tables"),
-        ("[group\n", "needs ']' behind it"),
+        ("[group\n", "needs a closing ']'"),
         ("skip_steps = 3 4\n", "found '4' after the value"),
         ('group = """a"""\n', "texts of several lines"),
     ],
 )
-def test_a_line_that_is_no_toml_is_told_with_its_number(load, text, sentence):
+def test_invalid_toml_is_reported_with_its_line(load, text, sentence):
     _, errors = load("# one\n" + text)
     assert len(errors) == 1, errors
     assert errors[0].startswith("perfield.toml:2: ")
     assert sentence in errors[0]
 
 
-def test_a_file_of_something_else_is_told_briefly_and_legibly(load):
+def test_other_file_is_reported_briefly_and_legibly(load):
     _, errors = load("\x1b[31m\x00é" + "x" * 500 + "\n" + "= 1\n" * 100)
     assert errors[0] == "perfield.toml:1: found '?[31m?é" + "x" * 52 + "...'; expected key = value"
     assert len(errors) == 11
-    assert "this may be no configuration of perfield" in errors[-1]
+    assert "Is this a configuration of perfield?" in errors[-1]
 
 
-def test_all_errors_are_told_at_once(load):
+def test_all_errors_are_reported_together(load):
     _, errors = load(
         "group = x\nmeasure_every = true\nnosuch = 1\nskip_steps = 1\nskip_steps = 2\n", PERFIELD_CLOCK="no"
     )
     assert len(errors) == 5, errors
-    assert "perfield.toml:5: skip_steps was already set in line 4; keep one of the two" in errors
+    assert "perfield.toml:5: skip_steps was already set on line 4; keep one of the two" in errors
 
 
-def test_settings_that_exclude_each_other_are_told_with_both_origins(load):
+def test_conflicting_settings_name_both_origins(load):
     _, errors = load("measure_every = 4\n", PERFIELD_SUM_EVERY="3")
     assert errors == [
         "measure_every = 4 (perfield.toml:1) and sum_every = 3 (PERFIELD_SUM_EVERY) exclude each other: a "
-        "frame is one step in so many, or the sum of so many; leave one of them out"
+        "frame is either one measured step or a sum of steps; remove one of them"
     ]
     assert load("measure_every = 4\nsum_every = 1\n")[1] == []
 
 
-def test_steps_are_closed_in_one_way_only(load):
+def test_only_one_setting_may_close_steps(load):
     _, errors = load('step_call = "allreduce@2"\n', PERFIELD_STEP_SECONDS="0.5")
     assert errors == [
         'step_call = "allreduce@2" (perfield.toml:1) and step_seconds = 0.5 (PERFIELD_STEP_SECONDS) exclude '
@@ -203,13 +201,13 @@ def test_texts_keep_every_character(load):
     assert json.loads(keys["group"]["value"]) == 'tab\t é é \U0001f600 \\ " end'
 
 
-def test_windows_line_ends_and_a_byte_order_mark_do_no_harm(load):
+def test_windows_line_ends_and_byte_order_mark_are_accepted(load):
     keys, errors = load("\ufeffmeasure_every = 2\r\ngroup = 'g' # x\r\n")
     assert errors == []
     assert (keys["measure_every"]["value"], keys["group"]["value"]) == ("2", '"g"')
 
 
-def test_a_file_that_was_named_must_exist(load, tmp_path):
+def test_named_file_must_exist(load, tmp_path):
     _, errors = load(PERFIELD_CONFIG="nowhere.toml")
     assert errors == ["nowhere.toml cannot be read: No such file or directory; PERFIELD_CONFIG names it"]
     _, errors = load(PERFIELD_CONFIG=str(tmp_path))
@@ -217,33 +215,33 @@ def test_a_file_that_was_named_must_exist(load, tmp_path):
     assert "Is a directory" in errors[0]
 
 
-def test_the_file_that_was_named_is_read_instead(load, tmp_path):
+def test_named_file_replaces_the_default_file(load, tmp_path):
     (tmp_path / "other.toml").write_text("skip_steps = 7\n")
     keys, errors = load("skip_steps = 1\n", PERFIELD_CONFIG="other.toml")
     assert errors == []
     assert (keys["skip_steps"]["value"], keys["skip_steps"]["origin"]) == ("7", "other.toml:1")
 
 
-def test_an_empty_file_is_as_good_as_none(load):
+def test_empty_file_gives_defaults(load):
     keys, errors = load("")
     assert errors == []
     assert all(key["origin"] == "default" for key in keys.values())
 
 
-def test_an_unknown_counter_names_the_nearest_one(load):
+def test_unknown_counter_suggests_nearest(load):
     _, errors = load('counters = ["cycles", "instrutions"]\n')
     assert errors == [
-        "perfield.toml:1: counters: found a list, expected names of counters, and there is no 'instrutions': "
+        "perfield.toml:1: counters: found a list, expected names of counters; unknown counter 'instrutions'; "
         "did you mean instructions?; the default is []"
     ]
 
 
-def test_counters_that_cannot_be_chosen_together_are_errors(load):
+def test_invalid_counter_lists_are_errors(load):
     for names, words in {
         "r1,r2,r3,r4,r5,r6,r7,r8,r9": "expected at most 8 counters, not 9",
-        "cycles,r1a8,cycles": "expected each counter once, and 'cycles' stands there twice",
-        "rxyz": "there is no 'rxyz'",
-        "r11223344556677889": "there is no 'r11223344556677889'",
+        "cycles,r1a8,cycles": "expected each counter once, and 'cycles' is listed twice",
+        "rxyz": "unknown counter 'rxyz'",
+        "r11223344556677889": "unknown counter 'r11223344556677889'",
     }.items():
         _, errors = load(PERFIELD_COUNTERS=names)
         assert len(errors) == 1
@@ -251,13 +249,13 @@ def test_counters_that_cannot_be_chosen_together_are_errors(load):
         assert errors[0].startswith("PERFIELD_COUNTERS: found")
 
 
-def test_no_counter_could_be_mistaken_for_another_one_of_a_longer_region():
+def test_no_counter_name_ends_with_another():
     names = re.findall(r"^PERFIELD_COUNTER\((\w+),", COUNTERS.read_text(), re.M)
     assert "instructions" in names
     assert not [(a, b) for a in names for b in names if a.endswith(f"_{b}")]
 
 
-def test_every_counter_that_can_be_chosen_is_documented(load):
+def test_every_counter_is_documented(load):
     text = (REPOSITORY / "docs/counters.md").read_text()
     names = re.findall(r"^PERFIELD_COUNTER\((\w+),", COUNTERS.read_text(), re.M)
     assert [name for name in names if f"`{name}`" not in text] == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield.f90: Fortran programs that run where perfield is absent, and are measured where it is."""
+"""perfield.f90: Fortran programs that run without perfield and are measured with it."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ program meshes
 end program meshes
 """
 
-# Each call is one of the cases of a test below.
+# Each call is one case of a test below.
 WRONG_MESHES = """
 program wrong_meshes
   use perfield
@@ -130,8 +130,8 @@ program wrong_meshes
 end program wrong_meshes
 """
 
-# Measuring is started behind the module's back, as an MPI_Init of C would: so the module's first call is
-# the one that arms.
+# The C symbol starts measuring without the module, as MPI_Init in C would: so the module's first call is the
+# one that arms.
 PIPELINE = """
 program pipeline
   use perfield
@@ -188,8 +188,8 @@ end program with_mpi
 
 @pytest.fixture(scope="session")
 def build_fortran(perfield_flags, tmp_path_factory):
-    """build_fortran(text, *flags, compiler="gfortran"): compiles perfield.f90 and a program, with
-    every warning an error; returns the program's Path."""
+    """build_fortran(text, *flags, compiler="gfortran"): compiles perfield.f90 and a program with all
+    warnings as errors; returns the program's Path."""
     (module,) = perfield_flags("--fortran")
 
     def build(text: str, *flags: str, compiler: str = "gfortran") -> Path:
@@ -206,7 +206,7 @@ def build_fortran(perfield_flags, tmp_path_factory):
 
 @pytest.fixture
 def measured_fortran(build_fortran, execute, bin_dir, tmp_path):
-    """measured_fortran(text, *flags): runs a Fortran program without MPI under perfield-exec; its
+    """measured_fortran(text, *flags): runs a Fortran program without MPI under perfield-exec; returns its
     perfield.Run."""
 
     def run(text: str, *flags: str) -> perfield.run.Run:
@@ -218,7 +218,7 @@ def measured_fortran(build_fortran, execute, bin_dir, tmp_path):
 
 
 @pytest.mark.parametrize("flags", [("-O0", "-fcheck=all", "-ffpe-trap=invalid,zero"), ("-O3",)])
-def test_every_call_does_nothing_where_perfield_is_absent(build_fortran, execute, flags):
+def test_every_call_does_nothing_without_perfield(build_fortran, execute, flags):
     result = execute(build_fortran(EVERY_CALL, *flags))
     assert (result.returncode, result.stdout) == (0, "measuring F, region 0\n"), result.stderr
     assert "fortran" not in result.stderr and "perfield" not in result.stderr
@@ -237,7 +237,7 @@ def test_every_call_reaches_perfield(measured_fortran, flags):
 
 
 @pytest.mark.parametrize("flags", [("-O0", "-fcheck=all"), ("-O3",)])
-def test_parts_of_arrays_are_shown_as_they_are_when_the_step_closes(measured_fortran, flags):
+def test_array_parts_are_read_when_the_step_closes(measured_fortran, flags):
     fields = measured_fortran(ARRAYS, *flags).fields(0, 0)
     points = [(k, j, i) for k in (1, 2) for j in (1, 2, 3) for i in (1, 2, 3, 4)]
     density = [2000 + 100 * k + 10 * j + i for k, j, i in points]
@@ -249,10 +249,10 @@ def test_parts_of_arrays_are_shown_as_they_are_when_the_step_closes(measured_for
     assert np.array_equal(fields[0, "reversed"].values, np.arange(24, 0, -1))
     assert fields[1, "material"].values.dtype == np.int32
     assert np.array_equal(fields[1, "material"].values, np.arange(1, 13))
-    assert (1, "none") not in fields  # its size fits no block: told and left out
+    assert (1, "none") not in fields  # its size fits no block, so it is reported and omitted
 
 
-def test_meshes_count_from_1_as_fortran_does(measured_fortran):
+def test_mesh_numbers_start_at_1(measured_fortran):
     first, second, curved, rectilinear = sorted(measured_fortran(MESHES).mesh(0, 1), key=lambda b: b.block)
     for block in (first, second):
         assert np.array_equal(block.connectivity, [0, 1, 2, 3])
@@ -276,7 +276,7 @@ def test_meshes_count_from_1_as_fortran_does(measured_fortran):
         (6, "field 'q' of block 0 has 7 values but the block has 8 points"),
     ],
 )
-def test_what_cannot_be_a_mesh_is_told_with_both_numbers(build_fortran, execute, bin_dir, case, sentence):
+def test_invalid_mesh_is_reported_with_both_numbers(build_fortran, execute, bin_dir, case, sentence):
     program = build_fortran(WRONG_MESHES.replace("CASE", str(case)))
     result = execute(bin_dir / "perfield-exec", program)
     assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
@@ -285,15 +285,15 @@ def test_what_cannot_be_a_mesh_is_told_with_both_numbers(build_fortran, execute,
 
 
 @pytest.mark.parametrize("optimisation", ["-O0", "-O3"])
-def test_a_region_is_armed_by_the_line_that_calls_even_in_the_very_first_call(measured_fortran, optimisation):
+def test_each_calling_line_arms_even_the_first(measured_fortran, optimisation):
     run = measured_fortran(PIPELINE, optimisation)
     fields = {region.field for region in run.regions}
-    assert len(fields) == 2  # two places arm, and the third call of flux is not armed
+    assert len(fields) == 2  # two places arm; the third call of flux is not armed
     for frame in run.frames():
         assert [frame.values[f"{field}_count"][0] for field in fields] == [1, 1]
 
 
-def test_a_program_of_each_mpi_runs_with_and_without_perfield(mpi, build_fortran, bin_dir):
+def test_mpi_program_runs_with_and_without_perfield(mpi, build_fortran, bin_dir):
     program = build_fortran(WITH_MPI, compiler=mpi.fc)
     alone = mpi.run(2, program)
     assert alone.returncode == 0, alone.stderr

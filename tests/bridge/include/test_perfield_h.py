@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield.h and perfield.hpp: programs that run where perfield is absent, and arrays as told."""
+"""perfield.h and perfield.hpp: programs that run without perfield, and descriptions of arrays."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ int main(void) {
 }
 """
 
-# A stand-in for libperfield.so (a fake): it only says that the program's calls reach it.
+# A fake libperfield.so, which only prints that the program's calls reach it.
 FAKE_LIBRARY = """
 #include <stdint.h>
 #include <stdio.h>
@@ -117,7 +117,7 @@ int main() {
 
 
 def run(*argv: object, env: dict[str, str] | None = None) -> str:
-    """Standard output of a command that must succeed, without a word on its error output."""
+    """Standard output of a command that must succeed with an empty error output."""
     result = subprocess.run([str(word) for word in argv], capture_output=True, text=True, env=env)
     assert result.returncode == 0, f"{argv} failed:\n{result.stdout}{result.stderr}"
     assert result.stderr == ""
@@ -125,7 +125,7 @@ def run(*argv: object, env: dict[str, str] | None = None) -> str:
 
 
 def build(folder: Path, text: str, compiler: str, *flags: str) -> Path:
-    """Compiles a program with every warning an error, against nothing but the headers."""
+    """Compiles a program with all warnings as errors, with the headers only."""
     source = folder / ("program.c" if compiler == "gcc" else "program.cpp")
     source.write_text(text)
     program = folder / "program"
@@ -144,14 +144,14 @@ LINKS = {"plain": (), "fast": ("-O3",), "no-pie": ("-no-pie", "-fno-pie"), "pie"
 
 @pytest.mark.parametrize("link", [*LINKS, "static"])
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_program_with_every_call_runs_unchanged_where_perfield_is_absent(tmp_path, language, link):
+def test_every_call_does_nothing_without_perfield(tmp_path, language, link):
     program = build(tmp_path, EVERY_CALL, *LANGUAGES[language], *LINKS.get(link, ("-static",)))
     assert run(program) == "measuring 0, region 0\n"
 
 
 @pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_same_program_reaches_a_library_that_is_preloaded(tmp_path, language, link):
+def test_calls_reach_a_preloaded_library(tmp_path, language, link):
     program = build(tmp_path, EVERY_CALL, *LANGUAGES[language], *LINKS[link])
     (tmp_path / "fake.c").write_text(FAKE_LIBRARY)
     run("gcc", "-shared", "-fPIC", tmp_path / "fake.c", "-o", tmp_path / "fake.so")
@@ -159,14 +159,14 @@ def test_same_program_reaches_a_library_that_is_preloaded(tmp_path, language, li
     assert said == "run 7 0.5\nmeasuring 1, region 5\n"
 
 
-def test_two_files_of_one_program_may_both_include_the_header(tmp_path):
+def test_two_files_may_include_the_header(tmp_path):
     (tmp_path / "other.c").write_text('#include "perfield.h"\nvoid other(void) { perfield_step(1, 0); }\n')
     text = '#include "perfield.h"\nvoid other(void);\nint main(void) { perfield_step(0, 0); other(); }\n'
     program = build(tmp_path, text, "gcc", str(tmp_path / "other.c"))
     assert run(program) == ""
 
 
-def test_region_ends_with_its_block_also_when_an_exception_leaves_it(tmp_path):
+def test_exception_ends_the_region(tmp_path):
     program = build(tmp_path, CPP_SCOPES, "g++", "-std=c++17")
     assert run(program).splitlines() == [
         "define at solver.cpp:42",
@@ -187,11 +187,11 @@ def test_arrays_know_type_size_and_strides(tmp_path):
     assert points == [5, 3, 1, [4, 1, 1], [3, 0, 0], 0]
     assert [array[0] for array in (int8, uint8, int32, int64)] == [1, 2, 3, 4]
     assert block == [6, 1, 1, [4, 3, 2], [1, 6, 30], 37 * 8]
-    # q(5, 8, 7, 6) in Fortran's order, its third component, of 4 x 3 x 2 points
+    # q(5, 8, 7, 6) in Fortran's order: its third component, 4 x 3 x 2 points of it
     assert component == [6, 1, 1, [4, 3, 2], [5, 40, 280], 2 * 8]
 
 
-def test_number_that_perfield_does_not_know_is_refused_by_the_compiler(tmp_path):
+def test_unsupported_number_type_does_not_compile(tmp_path):
     (tmp_path / "program.cpp").write_text(
         "#include <perfield.hpp>\nint main() { unsigned n = 0; perfield::array(&n, 1); }\n"
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield_vtk.hpp in an adaptor compiled against ParaView: arrays that VTK takes for its own."""
+"""perfield_vtk.hpp in an adaptor compiled against ParaView: VTK accepts its arrays as ordinary ones."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ static double range_of(vtkDataSetAttributes* data, const char* name, int side) {
   return range[side];
 }
 
-// Of this process alone: libraries are shared with whom one knows not.
+// Memory of this process alone, because others share the libraries.
 static long own_kb() {
   long kb = 0, total = 0;
   char line[256];
@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
     std::printf("%d read %d\n", step, range_of(reader->GetOutput()->GetPointData(), "solve_time_s", 1) ==
                                           range_of(points, "solve_time_s", 0));
 
-    grid->GetPointData()->GetArray("solve_count")->SetTuple1(7, 77);  // one page of it is its own now
+    grid->GetPointData()->GetArray("solve_count")->SetTuple1(7, 77);  // unshares one page of it
     std::printf("%d written %g %g\n", step, points->GetArray("solve_count")->GetTuple1(7),
                 points->GetArray("solve_count")->GetTuple1(100000));
 
@@ -138,7 +138,7 @@ int main(int argc, char** argv) {
 
 @pytest.fixture(scope="module")
 def adaptor(build_c):
-    """The adaptor above, compiled; skips where VTK's headers are not installed."""
+    """The adaptor above, compiled; skips without VTK's headers."""
     if not VTK.is_dir():
         pytest.skip("VTK's headers are not installed (Debian: paraview-dev)")
     return build_c(ADAPTOR, *FLAGS, name="adaptor.cpp")
@@ -153,7 +153,7 @@ def attached(adaptor, mpirun, bin_dir):
     return perfield.open(result.cwd / "perfield-run"), lambda step: [r[1:] for r in rows if r[0] == str(step)]
 
 
-def test_the_arrays_are_the_values_of_the_frame(attached):
+def test_arrays_equal_the_frame(attached):
     run, printed = attached
     for step in range(2):
         lines = {row[0]: row[1:] for row in printed(step)}
@@ -164,7 +164,7 @@ def test_the_arrays_are_the_values_of_the_frame(attached):
         assert lines["cells"] == [str(49**3), "field", "1"]
 
 
-def test_filters_and_writers_take_them_for_ordinary_arrays(attached):
+def test_filters_and_writers_accept_the_arrays(attached):
     _, printed = attached
     for step in range(2):
         lines = {row[0]: row[1:] for row in printed(step)}
@@ -173,25 +173,25 @@ def test_filters_and_writers_take_them_for_ordinary_arrays(attached):
         assert lines["written"] == ["77", "1"]
 
 
-def test_all_blocks_of_a_composite_get_them(attached):
+def test_all_blocks_of_a_composite_get_arrays(attached):
     _, printed = attached
     blocks = [row[1:] for row in printed(1) if row[0] == "block"]
     assert blocks == [["0", "27", "1"], ["2", "27000", "1"]]
 
 
-def test_what_is_no_grid_gets_nothing(attached):
+def test_objects_without_a_grid_get_nothing(attached):
     _, printed = attached
     assert [row for row in printed(0) if row[0] == "no"] == [["no", "grid", "0", "0"]]
 
 
-def test_they_take_a_small_share_of_the_memory_and_give_it_back(attached):
+def test_arrays_use_little_memory_and_free_it(attached):
     _, printed = attached
     kilobytes = {row[0]: float(row[1]) for row in printed(2)}
     assert 50 < kilobytes["held"] < 0.03 * 8000  # for each array of a million numbers
     assert kilobytes["freed"] < 500
 
 
-def test_without_perfield_nothing_is_added(build_c, mpirun, adaptor):
+def test_attach_adds_nothing_without_perfield(build_c, mpirun, adaptor):
     program = build_c(
         "#include <perfield_vtk.hpp>\n#include <vtkImageData.h>\n"
         "int main() { vtkNew<vtkImageData> g; g->SetDimensions(3, 3, 3); return perfield::attach(g); }\n",

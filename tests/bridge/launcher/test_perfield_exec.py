@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield-exec: what a program gets, what is told, and that the program runs in any case."""
+"""perfield-exec: what it gives a program, what it prints, and that the program always runs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pytest
 from conftest import exports
 
 HELLO = '#include <stdio.h>\nint main(void) { puts("hello"); return 3; }\n'
-BOTH = ["libperfield_openmpi_mpi3.so", "libperfield_mpich_mpi3.so"]  # where the MPI cannot be known
+BOTH = ["libperfield_openmpi_mpi3.so", "libperfield_mpich_mpi3.so"]  # for an unknown MPI
 MPI_PROGRAM = "#include <mpi.h>\nint main(void) { MPI_Init(0, 0); MPI_Finalize(); return 0; }\n"
 SHOW = ["sh", "-c", "env | grep -E '^(LD_PRELOAD|PERFIELD_)' | sort"]
 
 
 @pytest.fixture
 def compile_c(tmp_path):
-    """compile_c(text, *flags, compiler="cc"): the program, or None if it cannot be made here."""
+    """compile_c(text, *flags, compiler="cc"): the program, or None if it cannot be built here."""
 
     def build(text: str, *flags: str, compiler: str = "cc", name: str = "hello") -> Path | None:
         folder = tmp_path / "bin"
@@ -46,14 +46,14 @@ def here(tmp_path):
 
 
 def preloaded(result: subprocess.CompletedProcess) -> list[str]:
-    """Names of the libraries that `perfield-exec --print` would preload before that of files, the last."""
+    """Libraries that `perfield-exec --print` would preload, without the last one, that of files."""
     assert result.returncode == 0, result.stderr
     *others, last = [Path(path).name for path in exports(result.stdout)["LD_PRELOAD"].split(":")]
     assert last == "libperfield_io.so"
     return others
 
 
-def test_a_program_gets_the_libraries_and_the_run_directory(execute, here):
+def test_program_gets_libraries_and_run_directory(execute, here):
     result = execute("perfield-exec", *SHOW, cwd=here)
     assert (result.returncode, result.stderr) == (0, "")
     variables = dict(line.split("=", 1) for line in result.stdout.splitlines())
@@ -65,13 +65,13 @@ def test_a_program_gets_the_libraries_and_the_run_directory(execute, here):
     assert variables["PERFIELD_RUN_ID"] in (here / "perfield-run/run.json").read_text()
 
 
-def test_the_library_of_files_stays_away_if_the_configuration_says_so(execute, here):
+def test_io_false_omits_the_file_library(execute, here):
     result = execute("perfield-exec", "--print", "true", env={"PERFIELD_IO": "false"}, cwd=here)
     libraries = exports(result.stdout)["LD_PRELOAD"].split(":")
     assert [Path(path).name for path in libraries] == BOTH
 
 
-def test_what_was_preloaded_before_is_kept_behind_ours(execute, here):
+def test_earlier_preloads_follow_ours(execute, here):
     other = str(next(Path("/").glob("lib*/**/libdl.so.2"), Path("/lib/libm.so.6")))
     result = execute("perfield-exec", "--print", "true", cwd=here, env={"LD_PRELOAD": other})
     variables = exports(result.stdout)
@@ -80,20 +80,20 @@ def test_what_was_preloaded_before_is_kept_behind_ours(execute, here):
     assert exports(again.stdout)["LD_PRELOAD"] == variables["LD_PRELOAD"]
 
 
-def test_the_configuration_is_named_by_its_whole_path(execute, here):
+def test_configuration_path_is_absolute(execute, here):
     (here / "perfield.toml").write_text("skip_steps = 1\n")
     variables = exports(execute("perfield-exec", "--print", "true", cwd=here).stdout)
     assert variables["PERFIELD_CONFIG"] == str(here.resolve() / "perfield.toml")
 
 
-def test_the_exit_code_and_all_arguments_are_the_programs(execute, here):
+def test_exit_code_and_arguments_are_the_programs(execute, here):
     result = execute(
         "perfield-exec", "--", "sh", "-c", 'echo "$1|$2"; exit 5', "sh", "--print", "a b", cwd=here
     )
     assert (result.returncode, result.stdout) == (5, "--print|a b\n")
 
 
-def test_a_program_that_is_missing_or_cannot_be_started_ends_as_in_a_shell(execute, here):
+def test_exit_codes_of_missing_programs_are_a_shells(execute, here):
     (here / "data.txt").write_text("no program\n")
     for name, code, reason in (
         ("./nowhere", 127, "No such file or directory"),
@@ -113,8 +113,8 @@ def test_help_and_wrong_usage_are_clear(execute, here):
     assert shown.returncode == 0
     assert "mpirun -n 8 perfield-exec ./a.out" in shown.stdout
     for words, sentence in (
-        (["-n", "4", "true"], "there is no option -n"),
-        ([], "found no program to start"),
+        (["-n", "4", "true"], "unknown option -n"),
+        ([], "no program to start"),
     ):
         result = execute("perfield-exec", *words, cwd=here)
         assert result.returncode == 2
@@ -122,7 +122,7 @@ def test_help_and_wrong_usage_are_clear(execute, here):
     assert list(here.iterdir()) == []
 
 
-def test_a_static_program_is_told_and_runs_unmeasured(execute, compile_c, here):
+def test_static_program_runs_unmeasured_with_a_message(execute, compile_c, here):
     programs = [compile_c(HELLO, flag, name=f"hello{flag}") for flag in ("-static", "-static-pie")]
     programs = [program for program in programs if program]
     if not programs:
@@ -137,7 +137,7 @@ def test_a_static_program_is_told_and_runs_unmeasured(execute, compile_c, here):
     assert list(here.iterdir()) == []
 
 
-def test_a_program_with_other_rights_is_told_and_runs_unmeasured(execute, compile_c, here):
+def test_setuid_program_runs_unmeasured_with_a_message(execute, compile_c, here):
     program = compile_c(HELLO)
     assert program
     try:
@@ -152,7 +152,7 @@ def test_a_program_with_other_rights_is_told_and_runs_unmeasured(execute, compil
     assert list(here.iterdir()) == []
 
 
-def test_an_mpi_program_gets_the_wrappers_for_its_mpi_whoever_starts_it(execute, build_c, mpi, here):
+def test_mpi_program_gets_its_wrappers_under_any_launcher(execute, build_c, mpi, here):
     program = build_c(MPI_PROGRAM, by=mpi)
     for started_by in ("OMPI_COMM_WORLD_RANK", "MPI_LOCALRANKID", "PERFIELD_MPI"):
         other = "mpich" if mpi.name == "openmpi" else "openmpi"
@@ -161,7 +161,7 @@ def test_an_mpi_program_gets_the_wrappers_for_its_mpi_whoever_starts_it(execute,
         assert preloaded(result) == [f"libperfield_{mpi.name}.so"]
 
 
-def test_where_the_program_tells_no_mpi_its_launcher_or_the_configuration_does(execute, mpi, here):
+def test_launcher_or_configuration_chooses_an_unknown_mpi(execute, mpi, here):
     launched = {"openmpi": "OMPI_COMM_WORLD_RANK", "mpich": "MPI_LOCALRANKID"}[mpi.name]
     for env in ({launched: "0"}, {"PERFIELD_MPI": mpi.name}):
         result = execute("perfield-exec", "--print", "true", cwd=here, env=env)
@@ -170,7 +170,7 @@ def test_where_the_program_tells_no_mpi_its_launcher_or_the_configuration_does(e
     assert 'PERFIELD_MPI: found the text "lam", expected auto, openmpi or mpich' in unknown.stderr
 
 
-def test_where_only_one_mpi_can_be_loaded_its_wrappers_are_taken(privately, mpi, tmp_path):
+def test_only_installed_mpi_is_chosen(privately, mpi, tmp_path):
     (tmp_path / {"openmpi": "libmpi.so.40", "mpich": "libmpi.so.12"}[mpi.name]).touch()
     script = f"""
       for list in /etc/ld.so.conf.d/*.conf; do mount --bind /dev/null $list; done
@@ -180,7 +180,7 @@ def test_where_only_one_mpi_can_be_loaded_its_wrappers_are_taken(privately, mpi,
     assert preloaded(privately(script)) == [f"libperfield_{mpi.name}.so"]
 
 
-def test_wrappers_that_were_not_built_are_told(execute, build_c, mpi, bin_dir, here, tmp_path):
+def test_missing_wrappers_are_reported(execute, build_c, mpi, bin_dir, here, tmp_path):
     other = "mpich" if mpi.name == "openmpi" else "openmpi"
     name = {"openmpi": "Open MPI", "mpich": "MPICH"}
     (tmp_path / "bin").mkdir()
@@ -192,14 +192,14 @@ def test_wrappers_that_were_not_built_are_told(execute, build_c, mpi, bin_dir, h
     )
     result = execute(tmp_path / "bin/perfield-exec", program, cwd=here)
     assert (result.returncode, result.stdout) == (3, "hello\n")
-    assert f"it uses {name[mpi.name]}, and this perfield is built for {name[other]} only" in result.stderr
+    assert f"it uses {name[mpi.name]}, but this perfield is built for {name[other]} only" in result.stderr
     assert "make recorder MPICC=" in result.stderr
     assert result.stderr.count("\n") == 1
     assert list(here.iterdir()) == []
 
 
-def test_an_openfoam_program_gets_its_hook_too(execute, compile_c, here, tmp_path):
-    # A fake libOpenFOAM.so, which a library of the program brings: the name alone decides.
+def test_openfoam_program_gets_its_hook(execute, compile_c, here, tmp_path):
+    # A library of the program loads a fake libOpenFOAM.so: the name alone decides.
     folder = tmp_path / "bin"
     path = f"-Wl,-rpath,{folder}"
     assert compile_c("int foam;\n", "-shared", "-fPIC", name="libOpenFOAM.so")
@@ -215,7 +215,7 @@ def test_an_openfoam_program_gets_its_hook_too(execute, compile_c, here, tmp_pat
     assert preloaded(result) == [*BOTH, "libperfield_openfoam.so"]
 
 
-def test_a_script_is_measured_through_the_programs_it_starts(execute, here):
+def test_script_passes_perfield_to_its_programs(execute, here):
     script = here / "job"
     script.write_text("#!/bin/sh\nexec true\n")
     script.chmod(0o755)
@@ -223,7 +223,7 @@ def test_a_script_is_measured_through_the_programs_it_starts(execute, here):
 
 
 @pytest.mark.parametrize("length", [1, 4, 18, 64, 100, 600, 5000])
-def test_a_program_that_was_cut_short_is_left_to_the_system(execute, here, length):
+def test_truncated_program_fails_as_without_perfield(execute, here, length):
     program = here / "cut"
     program.write_bytes(Path("/bin/cat").read_bytes()[:length])
     program.chmod(0o755)
@@ -233,32 +233,32 @@ def test_a_program_that_was_cut_short_is_left_to_the_system(execute, here, lengt
     assert (result.returncode < 0) == (bare.returncode < 0), result
 
 
-def test_all_errors_of_the_configuration_are_told_once_per_node_and_the_program_runs(mpirun, bin_dir, here):
+def test_configuration_errors_appear_once_per_node(mpirun, bin_dir, here):
     (here / "perfield.toml").write_text("mesure_every = 3\nsummary = 5\n")
     result = mpirun(3, bin_dir / "perfield-exec", "echo", "hello", cwd=here)
     assert (result.returncode, result.stdout) == (0, "hello\n" * 3)
     told = [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
     assert told == [
-        "perfield: perfield.toml:1: there is no key 'mesure_every'; did you mean measure_every?",
+        "perfield: perfield.toml:1: unknown key 'mesure_every'; did you mean measure_every?",
         "perfield: perfield.toml:2: summary: found the integer 5, expected true or false; "
         "the default is true",
-        "perfield: the program runs unmeasured until this is put right",
+        "perfield: the program runs unmeasured until you correct this",
     ]
     assert [path.name for path in here.iterdir()] == ["perfield.toml"]
 
 
-def test_a_wrong_configuration_leaves_nothing_of_ours_in_the_program(execute, here):
+def test_invalid_configuration_preloads_nothing(execute, here):
     result = execute("perfield-exec", *SHOW, cwd=here, env={"PERFIELD_SKIP_STEPS": "x"})
     assert result.stdout == "PERFIELD_ENABLED=false\nPERFIELD_SKIP_STEPS=x\n"
 
 
-def test_switched_off_it_does_and_says_nothing(execute, here):
+def test_disabled_perfield_is_silent_and_inactive(execute, here):
     result = execute("perfield-exec", *SHOW, cwd=here, env={"PERFIELD_ENABLED": "false"})
     assert (result.stdout, result.stderr) == ("PERFIELD_ENABLED=false\n", "")
     assert list(here.iterdir()) == []
 
 
-def test_the_machine_is_described_once_per_host(mpirun, bin_dir, here):
+def test_machine_is_described_once_per_host(mpirun, bin_dir, here):
     result = mpirun(4, bin_dir / "perfield-exec", "true", cwd=here)
     assert result.returncode == 0, result.stderr
     files = [path.name for path in (here / "perfield-run/machine").iterdir()]
@@ -268,7 +268,7 @@ def test_the_machine_is_described_once_per_host(mpirun, bin_dir, here):
 
 
 def only_tools(folder: Path, *names: str) -> str:
-    """A PATH that holds just these programs and perfield-exec."""
+    """A PATH with only these programs and perfield-exec."""
     folder.mkdir()
     (folder / "perfield-exec").symlink_to(Path(sys.executable).parent / "perfield-exec")
     for name in names:
@@ -276,13 +276,13 @@ def only_tools(folder: Path, *names: str) -> str:
     return str(folder)
 
 
-def test_a_description_given_to_hwloc_is_the_one_that_is_kept(execute, here):
+def test_hwloc_variables_choose_the_description(execute, here):
     execute("perfield-exec", "true", cwd=here, env={"HWLOC_SYNTHETIC": "pack:2 core:3 pu:1"})
     (file,) = (here / "perfield-run/machine").iterdir()
     assert file.read_text().count('type="Core"') == 6
 
 
-def test_without_lstopo_the_machine_is_described_by_libhwloc(execute, here, tmp_path):
+def test_libhwloc_describes_the_machine_without_lstopo(execute, here, tmp_path):
     path = only_tools(tmp_path / "tools", "true", "sh")
     result = execute("perfield-exec", "true", cwd=here, env={"PATH": path, "HWLOC_SYNTHETIC": "pack:2 pu:1"})
     if "lstopo" in result.stderr:
@@ -292,7 +292,7 @@ def test_without_lstopo_the_machine_is_described_by_libhwloc(execute, here, tmp_
     assert file.read_text().count('type="PU"') == 2
 
 
-def test_without_lstopo_and_libhwloc_one_line_says_so_and_the_program_is_measured(privately, here, tmp_path):
+def test_without_hwloc_one_line_is_printed(privately, here, tmp_path):
     path = only_tools(tmp_path / "tools", "echo", "sh")
     script = f"""
       for library in $(ldconfig -p | sed -n 's/.*libhwloc.* => //p'); do
@@ -304,27 +304,25 @@ def test_without_lstopo_and_libhwloc_one_line_says_so_and_the_program_is_measure
     result = privately(script)
     assert (result.returncode, result.stdout) == (0, "hello\n")
     assert result.stderr.count("\n") == 1
-    assert "found neither lstopo nor libhwloc that describes" in result.stderr
+    assert "found no lstopo or libhwloc that can describe" in result.stderr
     assert "install the package hwloc" in result.stderr
     assert list((here / "perfield-run/machine").iterdir()) == []
 
 
-def test_where_perfield_lies_under_a_name_that_cannot_be_preloaded_it_is_told(
-    execute, bin_dir, here, tmp_path
-):
+def test_path_that_cannot_be_preloaded_is_reported(execute, bin_dir, here, tmp_path):
     home = tmp_path / "a b"
     (home / "bin").mkdir(parents=True)
     (home / "lib").mkdir()
     shutil.copy(bin_dir / "perfield-exec", home / "bin")
     result = execute(home / "bin/perfield-exec", "echo", "hello", cwd=here)
-    assert "libperfield_openmpi.so is not where it belongs" in result.stderr
+    assert "libperfield_openmpi.so is missing near" in result.stderr
     (home / "lib/libperfield_openmpi.so").touch()
     result = execute(home / "bin/perfield-exec", "echo", "hello", cwd=here)
     assert (result.returncode, result.stdout) == (0, "hello\n")
-    assert "which has a blank or a colon in it; install perfield elsewhere" in result.stderr
+    assert "which contains a blank or a colon; install perfield elsewhere" in result.stderr
 
 
-def test_only_one_rank_tells_what_is_in_the_way(mpirun, bin_dir, compile_c, here):
+def test_only_one_rank_reports_the_obstacle(mpirun, bin_dir, compile_c, here):
     program = compile_c(HELLO.replace("return 3", "return 0"), "-static")
     if program is None:
         pytest.skip("no static C library is installed, so no static program can be made")

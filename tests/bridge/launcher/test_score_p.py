@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield-exec before programs that were built with Score-P: it has them load perfield's plugin."""
+"""perfield-exec for programs built with Score-P: Score-P loads perfield's plugin."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLUGIN_VARIABLES = ("SCOREP_SUBSTRATE_PLUGINS", "LD_LIBRARY_PATH")
 
 @pytest.fixture
 def program(build_c) -> Path:
-    """A program that needs a library of Score-P's name, and asks for the hooks of compiled functions."""
+    """A program that needs a library with Score-P's name and calls the hooks of compiled functions."""
     hook = "void __cyg_profile_func_enter(void *a, void *b)"
     library = build_c(hook + " {}\n", "-shared", "-fPIC", name="libscorep_measurement.so.c", mpi=False)
     needed = f"-L{library.parent}", "-lscorep_measurement", f"-Wl,-rpath,{library.parent}"
@@ -24,7 +24,7 @@ def program(build_c) -> Path:
     return build_c(calls, *needed, mpi=False)
 
 
-def test_program_of_score_p_gets_the_plugin(execute, program):
+def test_score_p_program_gets_the_plugin(execute, program):
     variables = exports(execute("perfield-exec", "--print", program).stdout)
     assert variables["SCOREP_SUBSTRATE_PLUGINS"] == "perfield"
     folder = Path(variables["LD_LIBRARY_PATH"].split(":")[0])
@@ -39,7 +39,7 @@ def test_score_p_keeps_the_hooks_of_compiled_functions(execute, program):
     )
 
 
-def test_other_programs_get_no_plugin_unless_it_is_asked_for(execute):
+def test_other_programs_get_the_plugin_on_request_only(execute):
     plain = exports(execute("perfield-exec", "--print", "true").stdout)
     assert not set(PLUGIN_VARIABLES) & set(plain)
     asked = exports(execute("perfield-exec", "--scorep", "--print", "true").stdout)
@@ -50,12 +50,12 @@ def test_other_programs_get_no_plugin_unless_it_is_asked_for(execute):
     ("before", "after"),
     [("other", "other,perfield"), ("perfield,other", "perfield,other"), ("Catalyst", "Catalyst")],
 )
-def test_plugin_is_added_to_those_that_are_there_but_not_twice(execute, program, before, after):
+def test_plugin_is_added_once(execute, program, before, after):
     result = execute("perfield-exec", "--print", program, env={"SCOREP_SUBSTRATE_PLUGINS": before})
     assert exports(result.stdout)["SCOREP_SUBSTRATE_PLUGINS"] == after
 
 
-def test_libraries_are_found_in_the_users_folders_too(execute, program, tmp_path):
+def test_users_library_path_is_kept(execute, program, tmp_path):
     before = {"LD_LIBRARY_PATH": str(tmp_path)}
     once = exports(execute("perfield-exec", "--print", program, env=before).stdout)["LD_LIBRARY_PATH"]
     assert once.split(":")[1:] == [str(tmp_path)]
@@ -63,7 +63,7 @@ def test_libraries_are_found_in_the_users_folders_too(execute, program, tmp_path
     assert exports(again.stdout)["LD_LIBRARY_PATH"] == once
 
 
-def test_perfield_run_and_env_hand_the_option_on(perfield_cli, tmp_path):
+def test_perfield_run_and_env_pass_the_option_on(perfield_cli, tmp_path):
     line = perfield_cli("run", "--scorep", "--dry-run", "-n", 2, "true", cwd=tmp_path).stdout
     assert "perfield-exec --scorep -- true" in line
     assert set(PLUGIN_VARIABLES) <= set(exports(perfield_cli("env", "--scorep", "true", cwd=tmp_path).stdout))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a run directory is claimed, joined by its job, and refused in a sentence."""
+"""How perfield claims a run directory, how a job's ranks join it, and how failures are reported."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def claim(execute):
 
 
 def runs(folder: Path) -> dict[str, dict]:
-    """The run.json of each run directory in a folder, by name; fails if anything else lies there."""
+    """The run.json of each run directory in a folder, by name; fails if the folder has anything else."""
     entries = sorted(path for path in folder.iterdir() if path.name != "perfield.toml")
     assert all((path / "run.json").is_file() for path in entries), [path.name for path in entries]
     return {path.name: json.loads((path / "run.json").read_text()) for path in entries}
 
 
-def test_a_claimed_directory_is_complete_and_names_its_run(claim, tmp_path):
+def test_claimed_directory_is_complete(claim, tmp_path):
     command = ["sh", "-c", "exit 3", "a b\u00e9"]
     result = claim(*command, PERFIELD_RUN_DIRECTORY="runs/first", PERFIELD_SKIP_STEPS="4")
     assert (result.returncode, result.stderr) == (3, "")
@@ -48,7 +48,7 @@ def test_a_claimed_directory_is_complete_and_names_its_run(claim, tmp_path):
     assert facts["start"].endswith("Z")
 
 
-def test_an_existing_directory_is_not_touched_and_the_next_free_name_is_told(claim, tmp_path):
+def test_existing_directory_is_kept_and_next_name_used(claim, tmp_path):
     (tmp_path / "perfield-run").mkdir()  # empty, and not ours
     (tmp_path / "perfield-run-2").write_text("a file\n")
     result = claim()
@@ -59,7 +59,7 @@ def test_an_existing_directory_is_not_touched_and_the_next_free_name_is_told(cla
     assert len(list(tmp_path.iterdir())) == 3
 
 
-def test_processes_with_one_run_id_share_a_directory(claim, tmp_path):
+def test_processes_with_equal_run_id_share_a_directory(claim, tmp_path):
     for _ in range(3):
         assert claim(PERFIELD_RUN_ID="00000000000000ab").stderr == ""
     found = runs(tmp_path)
@@ -67,7 +67,7 @@ def test_processes_with_one_run_id_share_a_directory(claim, tmp_path):
     assert found["perfield-run"]["run_id"] == "00000000000000ab"
 
 
-def test_processes_without_a_job_have_a_directory_each(claim, tmp_path):
+def test_processes_without_a_job_get_separate_directories(claim, tmp_path):
     claim()
     claim()
     found = runs(tmp_path)
@@ -80,14 +80,14 @@ def test_processes_without_a_job_have_a_directory_each(claim, tmp_path):
     [
         ({"PMIX_NAMESPACE": "7", "OMPI_MCA_orte_hnp_uri": "1.0;tcp"}, {"PMIX_NAMESPACE": "7"}),
         ({"SLURM_JOB_ID": "5", "SLURM_STEP_ID": "0"}, {"SLURM_JOB_ID": "5", "SLURM_STEP_ID": "1"}),
-        # mpirun inside a Slurm job: Open MPI knows better
+        # mpirun inside a Slurm job: Open MPI's identity wins
         (
             {"PMIX_NAMESPACE": "7", "SLURM_JOB_ID": "5", "SLURM_STEP_ID": "0"},
             {"PMIX_NAMESPACE": "8", "SLURM_JOB_ID": "5", "SLURM_STEP_ID": "0"},
         ),
     ],
 )
-def test_ranks_of_one_job_share_a_directory_and_other_jobs_do_not(claim, tmp_path, one_job, another_job):
+def test_only_ranks_of_one_job_share_a_directory(claim, tmp_path, one_job, another_job):
     claim(**one_job)
     claim(**one_job)
     assert list(runs(tmp_path)) == ["perfield-run"]
@@ -96,7 +96,7 @@ def test_ranks_of_one_job_share_a_directory_and_other_jobs_do_not(claim, tmp_pat
     assert list(runs(tmp_path)) == ["perfield-run", "perfield-run-2"]
 
 
-def test_a_launchers_number_that_returns_after_an_hour_is_another_job(claim, tmp_path):
+def test_repeated_job_number_after_an_hour_is_another_job(claim, tmp_path):
     job = {"PMIX_NAMESPACE": "7"}
     claim(**job)
     file = tmp_path / "perfield-run/run.json"
@@ -108,7 +108,7 @@ def test_a_launchers_number_that_returns_after_an_hour_is_another_job(claim, tmp
         assert list(runs(tmp_path)) == names
 
 
-def test_a_given_run_id_holds_for_longer_than_an_hour(claim, tmp_path):
+def test_run_id_does_not_expire(claim, tmp_path):
     claim(PERFIELD_RUN_ID="my job")
     file = tmp_path / "perfield-run/run.json"
     start = json.loads(file.read_text())["start_ns"]
@@ -117,7 +117,7 @@ def test_a_given_run_id_holds_for_longer_than_an_hour(claim, tmp_path):
     assert list(runs(tmp_path)) == ["perfield-run"]
 
 
-def test_many_ranks_of_two_jobs_at_once_make_two_directories(plain_environment, tmp_path):
+def test_racing_ranks_of_two_jobs_make_two_directories(plain_environment, tmp_path):
     jobs = ["00000000000000aa", "00000000000000bb"]
     started = [
         subprocess.Popen(
@@ -142,7 +142,7 @@ def test_many_ranks_of_two_jobs_at_once_make_two_directories(plain_environment, 
     assert told == ["perfield: perfield-run exists; using perfield-run-2\n"]
 
 
-def test_ranks_of_mpirun_share_a_directory_that_knows_their_number(mpirun, bin_dir, tmp_path):
+def test_ranks_of_mpirun_share_a_directory_with_their_number(mpirun, bin_dir, tmp_path):
     result = mpirun(4, bin_dir / "perfield-exec", "true", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     found = runs(tmp_path)
@@ -150,21 +150,21 @@ def test_ranks_of_mpirun_share_a_directory_that_knows_their_number(mpirun, bin_d
     assert found["perfield-run"]["size"] == 4
 
 
-def test_a_run_directory_that_perfield_exec_has_claimed_is_joined(claim, tmp_path):
+def test_directory_claimed_by_perfield_exec_is_joined(claim, tmp_path):
     claim()
     result = claim(PERFIELD_RUN=str(tmp_path / "perfield-run"))
     assert result.stderr == ""
     assert list(runs(tmp_path)) == ["perfield-run"]
 
 
-def test_a_claimed_directory_that_is_none_is_told(claim, tmp_path):
+def test_perfield_run_without_run_json_is_reported(claim, tmp_path):
     result = claim("echo", "hello", PERFIELD_RUN=str(tmp_path))
     assert (result.returncode, result.stdout) == (0, "hello\n")
     assert f"PERFIELD_RUN is {tmp_path}, which holds no run.json of perfield" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_read_only_place_is_told_and_the_program_runs(privately):
+def test_read_only_place_leaves_the_program_unmeasured(privately):
     result = privately("mount -t tmpfs -o ro none /mnt; cd /mnt; perfield-exec echo hello; ls -A")
     assert (result.returncode, result.stdout) == (0, "hello\n")
     assert result.stderr == (
@@ -173,7 +173,7 @@ def test_a_read_only_place_is_told_and_the_program_runs(privately):
     )
 
 
-def test_a_full_disk_is_told_and_nothing_stays_behind(privately):
+def test_full_disk_is_reported_and_left_clean(privately):
     result = privately(
         "mount -t tmpfs -o size=64k none /mnt; cd /mnt; cat /dev/zero > filler 2> /dev/null || true;"
         "perfield-exec echo hello; ls -A"
@@ -187,13 +187,13 @@ def test_a_full_disk_is_told_and_nothing_stays_behind(privately):
     assert result.stderr.count("\n") == 1
 
 
-def test_a_disk_without_room_for_directories_is_told_too(privately):
+def test_disk_without_inodes_is_reported(privately):
     result = privately("mount -t tmpfs -o nr_inodes=3 none /mnt; cd /mnt; perfield-exec echo hello; ls -A")
     assert (result.returncode, result.stdout) == (0, "hello\n")
     assert "No space left on device" in result.stderr
 
 
-def test_a_parent_that_cannot_be_made_is_told(claim):
+def test_parent_that_cannot_be_made_is_reported(claim):
     result = claim("echo", "hello", PERFIELD_RUN_DIRECTORY="/proc/nowhere/run")
     assert (result.returncode, result.stdout) == (0, "hello\n")
     assert "cannot make the run directory /proc/nowhere/run: " in result.stderr

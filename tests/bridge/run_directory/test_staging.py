@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A node's files that are staged on its own disk, and moved into the run directory without a loss."""
+"""Staging: a node's files go to its own disk first and then into the run directory, without loss."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def stage(tmp_path) -> Path:
 
 @pytest.fixture
 def killed(program, stage, mpirun, bin_dir, tmp_path) -> Path:
-    """The run directory of three ranks that were killed after five steps."""
+    """The run directory of three ranks killed after five steps."""
     mpirun(3, bin_dir / "perfield-exec", program, 10, "kill", env={"PERFIELD_STAGE": stage}, cwd=tmp_path)
     return tmp_path / "perfield-run"
 
 
 @pytest.fixture
 def collect(bin_dir):
-    """collect(run): what `perfield-exec --collect` says, and its exit code."""
+    """collect(run): exit code and output of `perfield-exec --collect`."""
 
     def run(path: Path) -> tuple[int, str]:
         words = [bin_dir / "perfield-exec", "--collect", path]
@@ -86,20 +86,20 @@ def collect(bin_dir):
 
 
 def note(run: Path) -> Path:
-    """The one note of a run that says where something is staged."""
+    """The only note of a run that says where files are staged."""
     (found,) = (run / "stream").glob(".staged-*")
     return found
 
 
 def is_whole(path: Path, ranks: int, steps: int) -> None:
-    """Checks that a run holds all steps of all ranks, their meshes, and nothing that is damaged."""
+    """Checks that a run holds all steps of all ranks and their meshes, and nothing damaged."""
     run = perfield.open(path)
     assert run.damage == []
     assert [frame.values["work_count"].tolist() for frame in run.frames()] == [[1] * ranks] * steps
     assert [run.mesh(rank, 1)[0].extent[0] for rank in range(ranks)] == [2 * r for r in range(ranks)]
 
 
-def test_the_last_rank_moves_what_is_staged_into_the_run_directory(stage, mpi, build_c, bin_dir):
+def test_last_rank_moves_staged_files(stage, mpi, build_c, bin_dir):
     program = build_c(PROGRAM, by=mpi)
     result = mpi.run(3, bin_dir / "perfield-exec", program, 10, env={"PERFIELD_STAGE": stage})
     assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
@@ -110,7 +110,7 @@ def test_the_last_rank_moves_what_is_staged_into_the_run_directory(stage, mpi, b
     assert "steps      10 on 3 ranks" in result.stderr
 
 
-def test_what_killed_ranks_left_is_collected_by_command(killed, stage, collect):
+def test_command_collects_files_of_killed_ranks(killed, stage, collect):
     with pytest.raises(RunError, match=r"1 stream is still staged on host .* perfield collect"):
         perfield.open(killed)
     code, said = collect(killed)
@@ -121,7 +121,7 @@ def test_what_killed_ranks_left_is_collected_by_command(killed, stage, collect):
     assert collect(killed) == (0, "nothing is staged\n")
 
 
-def test_two_that_collect_at_once_collect_once(killed, bin_dir):
+def test_two_collectors_collect_once(killed, bin_dir):
     words = [bin_dir / "perfield-exec", "--collect", killed]
     both = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     said = [process.communicate()[0] for process in both]
@@ -130,7 +130,7 @@ def test_two_that_collect_at_once_collect_once(killed, bin_dir):
     is_whole(killed, 3, 5)
 
 
-def test_one_that_collects_waits_for_another(killed, bin_dir):
+def test_collector_waits_for_another(killed, bin_dir):
     stream = Path(json.loads(note(killed).read_text())["directory"]) / "stream.pf"
     words = [bin_dir / "perfield-exec", "--collect", killed]
     with stream.open() as file:
@@ -141,13 +141,13 @@ def test_one_that_collects_waits_for_another(killed, bin_dir):
     assert waiting.communicate()[0].startswith("collected  ")
 
 
-def test_collecting_that_was_cut_short_is_done_again(killed, stage, collect):
+def test_interrupted_collection_is_repeated(killed, stage, collect):
     staged = Path(json.loads(note(killed).read_text())["directory"])
     name = note(killed).name.removeprefix(".staged-")
     (killed / "stream" / f".collecting-{name}").write_text("half of it")
     collect(killed)
     is_whole(killed, 3, 5)
-    # Cut short behind the last rename: all is there twice.
+    # Interrupted after the last rename: both copies exist.
     staged.mkdir()
     shutil.copy(killed / "stream" / f"{name}.pf", staged / "stream.pf")
     text = json.dumps({"host": "here", "directory": str(staged)})
@@ -157,7 +157,7 @@ def test_collecting_that_was_cut_short_is_done_again(killed, stage, collect):
     assert list(stage.iterdir()) == []
 
 
-def test_running_ranks_keep_what_they_have_staged(program, stage, bin_dir, tmp_path, collect):
+def test_running_ranks_keep_their_staged_files(program, stage, bin_dir, tmp_path, collect):
     process = subprocess.Popen(
         ["mpirun", "--oversubscribe", "-n", "2", bin_dir / "perfield-exec", program, "8", "wait"],
         env=clean_environment({"PERFIELD_STAGE": str(stage)}),
@@ -177,7 +177,7 @@ def test_running_ranks_keep_what_they_have_staged(program, stage, bin_dir, tmp_p
     is_whole(run, 2, 8)
 
 
-def test_a_disk_that_fills_up_loses_nothing(privately, program, bin_dir, tmp_path):
+def test_full_stage_loses_nothing(privately, program, bin_dir, tmp_path):
     (tmp_path / "small").mkdir()
     result = privately(
         f"mount -t tmpfs -o size=64k none small; "
@@ -196,8 +196,8 @@ def test_a_disk_that_fills_up_loses_nothing(privately, program, bin_dir, tmp_pat
     assert not any("lost" in sentence for sentence in run.damage)
 
 
-def test_entries_of_a_batch_that_was_cut_short_are_counted_once(measured, stage):
-    # Each write takes a second, so entries are gathered; of the first batch half reaches the disk.
+def test_entries_of_a_partial_batch_count_once(measured, stage):
+    # Each write takes a second, so entries are batched; half of the first batch reaches the disk.
     before = """
 #include <sys/syscall.h>
 static int cut = 0;
@@ -227,8 +227,8 @@ ssize_t write(int file, const void* bytes, size_t n) {
     assert not any("lost" in sentence for sentence in run.damage)
 
 
-def test_a_run_directory_that_is_full_leaves_all_where_it_is(privately, killed, bin_dir, stage):
-    """Collecting into it fails, and succeeds once there is room."""
+def test_full_run_directory_keeps_files_staged(privately, killed, bin_dir, stage):
+    """Collecting into it fails, and succeeds once it has room."""
     result = privately(
         "mkdir full; mount -t tmpfs -o size=32k none full; cp -a perfield-run/. full/ 2>/dev/null || true; "
         f"dd if=/dev/zero of=full/fill 2>/dev/null || true; {bin_dir}/perfield-exec --collect full"
@@ -239,14 +239,14 @@ def test_a_run_directory_that_is_full_leaves_all_where_it_is(privately, killed, 
 
 
 @pytest.mark.parametrize("place", ["/nowhere", "/proc"])
-def test_a_place_that_cannot_be_used_is_told_and_left_alone(program, mpirun, bin_dir, place):
+def test_unusable_stage_is_reported_and_unchanged(program, mpirun, bin_dir, place):
     result = mpirun(2, bin_dir / "perfield-exec", program, 5, env={"PERFIELD_STAGE": place})
     assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
-    assert result.stderr.count(f"perfield: nothing is staged in {place} (stage): ") == 1
+    assert result.stderr.count(f"perfield: cannot stage in {place} (stage): ") == 1
     is_whole(result.cwd / "perfield-run", 2, 5)
 
 
-def test_ranks_that_come_when_all_others_have_ended_stage_anew(build_c, perfield_flags, stage, tmp_path):
+def test_late_ranks_stage_again(build_c, perfield_flags, stage, tmp_path):
     """Programs without MPI, started one after another as ranks of one run."""
     serial = build_c(
         '#include "perfield.h"\n'
@@ -265,7 +265,7 @@ def test_ranks_that_come_when_all_others_have_ended_stage_anew(build_c, perfield
     assert len(list((tmp_path / "perfield-run/stream").glob("*.pf"))) == 3
 
 
-# What becomes of the note that says where a node's files lie.
+# Faults while a rank writes the note that says where a node's files lie.
 NOTES = """
 #define _GNU_SOURCE
 #include "perfield.h"
@@ -306,7 +306,7 @@ int main(void) {
 
 @pytest.fixture
 def noted(build_c, perfield_flags, stage, tmp_path):
-    """noted(**env): runs the program of one rank of one run; its exit code and what it said."""
+    """noted(**env): runs a program of one rank of one run; returns its exit code and messages."""
     flags = ["-rdynamic", "-w", *perfield_flags("--cflags"), *perfield_flags("--libs")]
     program = build_c(NOTES, *flags, mpi=False)
 
@@ -326,7 +326,7 @@ def noted(build_c, perfield_flags, stage, tmp_path):
     return run
 
 
-def test_a_rank_killed_while_it_leaves_its_note_hides_nothing_of_the_next(noted, stage, collect, tmp_path):
+def test_rank_killed_during_its_note_does_not_hide_the_next(noted, stage, collect, tmp_path):
     assert noted(NOTE="kills")[0] == -9
     assert not list((tmp_path / "perfield-run/stream").glob(".staged-*"))
     assert noted(KILLED="1")[0] == -9
@@ -335,32 +335,32 @@ def test_a_rank_killed_while_it_leaves_its_note_hides_nothing_of_the_next(noted,
     assert list(stage.iterdir()) == []
 
 
-def test_a_rank_that_cannot_leave_its_note_leaves_nothing_in_the_stage(noted, stage, tmp_path):
+def test_rank_without_a_note_cleans_its_stage(noted, stage, tmp_path):
     code, said = noted(NOTE="full")
     assert code == 0 and "cannot write " in said and "No space left on device" in said
     assert list(stage.iterdir()) == []
     assert perfield.open(tmp_path / "perfield-run").frame(0).values["work_count"].tolist() == [1]
 
 
-def test_a_note_is_left_where_the_file_system_has_no_links(noted, collect, tmp_path):
+def test_note_works_without_links(noted, collect, tmp_path):
     code, said = noted(NOTE="no links", KILLED="1")
-    assert code == -9 and "nothing is staged" not in said
+    assert code == -9 and "cannot stage" not in said
     assert collect(tmp_path / "perfield-run")[0] == 0
 
 
-def test_a_staged_file_that_is_gone_is_told(killed, stage, collect):
+def test_missing_staged_file_is_reported(killed, stage, collect):
     shutil.rmtree(stage)
     code, said = collect(killed)
-    assert code == 1 and "is not there any more" in said and "are lost" in said
+    assert code == 1 and "does not exist any more" in said and "are lost" in said
 
 
-def test_what_is_staged_on_another_host_is_left_to_it(killed, stage, collect):
+def test_files_staged_on_another_host_stay(killed, stage, collect):
     place = json.loads(note(killed).read_text())
     note(killed).write_text(json.dumps({**place, "host": "n7", "directory": "/scratch/of/n7"}))
-    assert collect(killed) == (0, "elsewhere  something is still staged on host n7; collect it there\n")
+    assert collect(killed) == (0, "elsewhere  files are still staged on host n7; collect them there\n")
 
 
-def test_perfield_run_collects_what_killed_ranks_left(program, stage, perfield_cli):
+def test_perfield_run_collects_files_of_killed_ranks(program, stage, perfield_cli):
     words = ["run", "--oversubscribe", "-n", 2, "--set", f"stage={stage}", "--", program, 10, "kill"]
     result = perfield_cli(*words)
     assert "steps      5 on 2 ranks" in result.stderr

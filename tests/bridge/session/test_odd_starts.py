@@ -229,5 +229,5 @@ def test_a_configuration_that_is_cut_short_is_told_and_the_program_runs(
     result = mpirun(2, bin_dir / "perfield-exec", build_c(COUPLED), 2, env=env, cwd=tmp_path)
     assert (result.returncode, result.stdout) == (0, "the answer is 42\n")
     assert result.stderr.count(f"perfield: {tmp_path}/job.toml:1: ") == 1
-    assert "the program runs unmeasured until this is put right" in result.stderr
+    assert "the program runs unmeasured until you correct this" in result.stderr
     assert not (tmp_path / "perfield-run").exists()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""MPI calls of Fortran programs, with both MPIs and in all three bindings: the counts of C, exactly."""
+"""MPI calls of Fortran programs with both MPIs and in all three bindings: exactly the counts of C."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ LIBRARIES = Path(perfield.__file__).parent / "lib"
 N = 4  # ranks
 INT, DOUBLE = 4, 8
 BINDINGS = {"mpif.h": "-DMPIFH", "use mpi": "-DUSE_MPI", "mpi_f08": "-DUSE_F08"}
-# Open MPI 4.1.4's fetching forms fail by themselves where one rank may read another's memory.
-# What the programs print is no call of MPI, and is not counted here.
+# Open MPI 4.1.4's fetching calls fail, also without perfield, if one rank may read another's memory.
+# The programs' own output would count as file I/O, so it is switched off.
 ENVIRONMENT = {
     **{"OMPI_MCA_btl_vader_single_copy_mechanism": "none"},
     **{"PERFIELD_SUMMARY": "false", "PERFIELD_IO": "false"},
@@ -25,7 +25,7 @@ ENVIRONMENT = {
 
 
 def closed_forms():
-    """The tests of C programs: what they expect holds for these."""
+    """The tests of C programs, whose expectations also hold here."""
     spec = importlib.util.spec_from_file_location("of_c", Path(__file__).with_name("test_pmpi.py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -37,7 +37,7 @@ OF_C = closed_forms()
 
 @pytest.fixture(scope="session")
 def build_fortran(programs, tmp_path_factory):
-    """build_fortran(name, mpi, binding): compiles programs/<name>, once for each MPI and binding."""
+    """build_fortran(name, mpi, binding): compiles programs/<name>, once per MPI and binding."""
     built = {}
 
     def build(name: str, mpi, binding: str) -> Path:
@@ -58,7 +58,7 @@ def build_fortran(programs, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def plain_output(build_fortran, mpi, tmp_path_factory):
-    """plain_output(name): what the program prints without perfield; in all bindings the same."""
+    """plain_output(name): the program's output without perfield, the same in all bindings."""
     printed = {}
 
     def run(name: str) -> str:
@@ -73,7 +73,7 @@ def plain_output(build_fortran, mpi, tmp_path_factory):
 
 @pytest.fixture(params=BINDINGS)
 def measure(request, mpi, build_fortran, plain_output, counted_in, bin_dir):
-    """measure(name): runs programs/<name> measured; what was counted. Its results must be its own."""
+    """measure(name): runs programs/<name> measured; returns the counts. Its output must be unchanged."""
 
     def run(name: str):
         program = build_fortran(name, mpi, request.param)
@@ -86,7 +86,7 @@ def measure(request, mpi, build_fortran, plain_output, counted_in, bin_dir):
     return run
 
 
-def test_fortran_messages_count_once_in_every_form_by_world_rank(measure):
+def test_fortran_messages_count_once_by_world_rank(measure):
     counted = measure("fortran_messages.f90")
     forms = ["send", "bsend", "ssend", "rsend", "isend", "ibsend", "issend", "irsend"]
     forms += ["sendrecv", "sendrecv_replace"]
@@ -117,7 +117,7 @@ def test_fortran_messages_count_once_in_every_form_by_world_rank(measure):
         assert {call: counted.calls[rank, call] for call in calls} == calls
 
 
-def test_fortran_collectives_count_what_each_rank_contributes_and_obtains(measure):
+def test_fortran_collectives_count_bytes_in_and_out(measure):
     counted = measure("fortran_collectives.f90")
     for rank in range(N):
         place = N - 1 - rank
@@ -168,7 +168,7 @@ def test_fortran_neighbors_windows_and_files_count_as_in_c(measure):
         assert counted.moved_by(rank) == {
             "file_write": ((1 + 2 + 3) * INT, 0),
             "file_write_all": ((4 + 5) * INT, 0),
-            "file_read": (0, 2 * INT),  # nothing came from behind the end
+            "file_read": (0, 2 * INT),  # reads past the end get nothing
             "file_read_all": (0, 3 * INT),
             "allgather": (INT, N * INT),
         }
@@ -209,7 +209,7 @@ def test_large_counts_of_fortran_count_as_small_ones(build_fortran, mpi, counted
         }
 
 
-def test_old_fortran_counts_as_new(mpi, build_fortran, counted_in, bin_dir):
+def test_fixed_form_fortran_counts_the_same(mpi, build_fortran, counted_in, bin_dir):
     program = build_fortran("fortran_fixed.f", mpi, "mpif.h")
     result = mpi.run(N, bin_dir / "perfield-exec", program, env=ENVIRONMENT)
     assert result.returncode == 0, result.stderr
@@ -225,9 +225,7 @@ def test_old_fortran_counts_as_new(mpi, build_fortran, counted_in, bin_dir):
         assert counted.moved_by(rank) == {"reduce": (DOUBLE, DOUBLE if rank == 0 else 0)}
 
 
-def test_requests_begun_in_one_language_and_completed_in_another_count(
-    mpi, build_c, programs, counted_in, bin_dir
-):
+def test_requests_count_across_languages(mpi, build_c, programs, counted_in, bin_dir):
     library = {"openmpi": "-lmpi_mpifh", "mpich": "-lmpichfort"}[mpi.name]
     program = build_c(programs / "mixed_languages.c", library, by=mpi)
     result = mpi.run(N, bin_dir / "perfield-exec", program, "reversed")
@@ -242,7 +240,7 @@ def test_requests_begun_in_one_language_and_completed_in_another_count(
 
 
 @pytest.mark.parametrize("how", ["step_call", "run"])
-def test_calls_are_followed_after_one_of_fortran_was_left_by_longjmp(
+def test_calls_count_after_longjmp_out_of_fortran(
     mpi, build_c, programs, perfield_flags, counted_in, bin_dir, how
 ):
     library = {"openmpi": "-lmpi_mpifh", "mpich": "-lmpichfort"}[mpi.name]
@@ -257,14 +255,14 @@ def test_calls_are_followed_after_one_of_fortran_was_left_by_longjmp(
 
 
 def fortran_symbols(*libraries: Path) -> set[str]:
-    """Names of MPI's Fortran functions that the libraries define, as gfortran's programs ask for them."""
+    """Names of MPI's Fortran functions that the libraries define, as gfortran spells them."""
     listed = subprocess.run(
         ["nm", "-D", "--defined-only", *libraries], capture_output=True, text=True, check=True
     )
     return set(re.findall(r" [TW] (mpi_\w*[a-z0-9]_)$", listed.stdout, re.M))
 
 
-def test_every_wrapped_function_is_wrapped_in_all_bindings_that_the_mpi_has(mpi, build_fortran):
+def test_wrapped_functions_cover_all_bindings_of_the_mpi(mpi, build_fortran):
     program = build_fortran("fortran_messages.f90", mpi, "mpi_f08")
     linked = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
     of_mpi = fortran_symbols(*re.findall(r"/\S*libmpi\S*", linked))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The functions source under ThreadSanitizer, while threads open and close the libraries it follows."""
+"""The functions source under ThreadSanitizer, while threads open and close libraries that it follows."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ WATCHED = ["g++", "-std=c++17", "-O1", "-g", "-fsanitize=thread"]
 
 @pytest.fixture
 def races(tmp_path) -> Path:
-    """The program and the source in one, in a folder with the libraries that it opens."""
+    """The program and the source in one binary, in a folder with the libraries that it opens."""
     probe = tmp_path / "probe"
     words = [*WATCHED, "-x", "c++", "-", "-o", probe]
     made = subprocess.run(words, input="int main() {}", text=True, check=False, capture_output=True)
     if made.returncode or subprocess.run([probe], check=False, capture_output=True).returncode:
-        pytest.skip("this compiler or kernel has no ThreadSanitizer that works")
+        pytest.skip("ThreadSanitizer does not work with this compiler or kernel")
     (tmp_path / "one.c").write_text("static void helper(void) {} void one(void) { helper(); }")
     words = ["gcc", "-shared", "-fPIC", "-finstrument-functions", "one.c", "-o", "lib0.so"]
     subprocess.run(words, cwd=tmp_path, check=True)
@@ -37,8 +37,8 @@ def races(tmp_path) -> Path:
     return tmp_path / "races"
 
 
-def test_64_threads_that_open_and_close_libraries_lose_no_call_and_have_no_data_race(races, execute):
-    # The loader's own lock is one that ThreadSanitizer does not see; without symbols the loader is its file.
+def test_64_threads_opening_libraries_have_no_race(races, execute):
+    # ThreadSanitizer does not see the loader's own lock. Without symbols, the loader appears as its file.
     loader = races.with_name("suppressions")
     loader.write_text("race:ld-linux\nrace:^_dl_\n")
     result = execute(races, env={"TSAN_OPTIONS": f"exitcode=66 suppressions={loader}"})

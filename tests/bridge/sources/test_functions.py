@@ -63,7 +63,7 @@ def follow(execute, tmp_path):
 
 @pytest.fixture
 def flow(build_c):
-    """The program above, whose step is a function."""
+    """The program above; its step is a function."""
     return build_c(FLOW + MAIN, HOOKS, name="flow.cpp", mpi=False)
 
 
@@ -83,20 +83,20 @@ def names(run) -> set[str]:
         ("limit", "limit", 1),
     ],
 )
-def test_a_function_is_a_region_by_each_of_its_names(flow, follow, glob, region, calls):
+def test_each_name_of_a_function_makes_it_a_region(flow, follow, glob, region, calls):
     run, _ = follow(flow, glob)
     assert names(run) == {region}
     (found,) = [known for known in run.regions if known.name == region]
     assert series(run, f"{found.field}_count") == [calls] * STEPS
 
 
-def test_a_lone_star_chooses_no_function_but_the_step(flow, follow):
+def test_lone_star_chooses_only_the_step(flow, follow):
     run, _ = follow(flow, "*")
     assert len(run) == STEPS
     assert names(run) == {"time_step"}
 
 
-def test_functions_that_are_left_by_an_exception_or_a_jump_keep_the_counts_right(flow, follow):
+def test_exceptions_and_jumps_keep_counts_right(flow, follow):
     run, _ = follow(flow, "fail,recover,leap,dive")
     assert len(run) == STEPS
     for function in ("fail", "recover", "leap", "dive"):
@@ -104,7 +104,7 @@ def test_functions_that_are_left_by_an_exception_or_a_jump_keep_the_counts_right
 
 
 @pytest.mark.parametrize("option", [HOOKS, f"{HOOKS}-after-inlining"])
-def test_clang_s_functions_are_counted_as_those_of_gcc(follow, tmp_path, option):
+def test_clang_functions_count_like_gcc(follow, tmp_path, option):
     if not shutil.which("clang++"):
         pytest.skip("clang++ is not installed")
     (tmp_path / "flow.cpp").write_text(FLOW + MAIN)
@@ -136,23 +136,23 @@ extern "C" void time_step() {
 """
 
 
-def test_each_level_of_a_deep_recursion_is_counted(build_c, follow):
+def test_deep_recursion_counts_each_level(build_c, follow):
     program = build_c(RECURSION + MAIN, HOOKS, name="recursion.cpp", mpi=False)
     run, _ = follow(program, "deep")
     assert series(run, "deep_count") == [1000] * STEPS
 
 
-def test_functions_of_a_forked_child_are_not_this_rank_s(build_c, follow):
+def test_forked_child_is_not_counted(build_c, follow):
     program = build_c(RECURSION + MAIN, HOOKS, name="recursion.cpp", mpi=False)
     run, _ = follow(program, "relax")
     assert series(run, "relax_count") == [2] * STEPS
 
 
-def test_10000_of_100000_functions_are_told_apart(build_c, follow):
+def test_10000_of_100000_functions_are_distinguished(build_c, follow):
     program = build_c(PROGRAMS / "many_functions.c", mpi=False)
     run, _ = follow(program, "f*7", "f0", STEPS, PERFIELD_MAX_REGIONS="12000")
     assert len(run.regions) == 10000
-    later = list(run.frames())[1:]  # what comes before the first step is setup
+    later = list(run.frames())[1:]  # everything before the first step is setup
     assert len(later) == STEPS - 1
     for frame in later:
         entered = [frame.values[f"{region.field}_count"][0] for region in run.regions]
@@ -160,7 +160,7 @@ def test_10000_of_100000_functions_are_told_apart(build_c, follow):
 
 
 @pytest.mark.parametrize("regions", ["*", "no_such_function"])
-def test_program_in_which_no_chosen_function_is_entered_says_so(execute, flow, regions):
+def test_program_without_chosen_functions_is_reported(execute, flow, regions):
     result = execute("perfield-exec", flow, env={"PERFIELD_REGIONS": regions})
     assert (result.returncode, result.stderr.count("nothing was measured")) == (0, 1), result.stderr
 
@@ -180,11 +180,11 @@ def test_calls_on_all_threads_are_counted(build_c, follow):
     program = build_c(FLOW + body, HOOKS, "-pthread", name="team.cpp", mpi=False)
     run, _ = follow(program, "relax")
     first, *others = series(run, "relax_count")
-    assert first == CALLS + 1  # what comes before the first step is setup
+    assert first == CALLS + 1  # everything before the first step is setup
     assert others == [8000 + CALLS + 1] * (STEPS - 1)
 
 
-def test_functions_of_the_programs_own_library_are_found(build_c, follow, tmp_path):
+def test_functions_of_a_linked_library_are_found(build_c, follow, tmp_path):
     library = tmp_path / "libflow.so"
     source = tmp_path / "flow.cpp"
     source.write_text(FLOW)
@@ -213,7 +213,7 @@ extern "C" void time_step() {
 
 
 def build_plugin(folder, name: str, *flags: str):
-    """folder/lib<name>.so, whose function of that name calls `helper`."""
+    """folder/lib<name>.so, whose function <name> calls `helper`."""
     source = folder / f"{name}.c"
     source.write_text(
         f"volatile int sink; static void helper(void) {{ sink = 1; }} void {name}(void) {{ helper(); }}"
@@ -223,8 +223,8 @@ def build_plugin(folder, name: str, *flags: str):
     return library
 
 
-def test_libraries_that_the_program_opens_and_closes_are_followed(build_c, follow, tmp_path):
-    # Each lies where the one before was: what is known of that one is forgotten when it is closed.
+def test_opened_and_closed_libraries_are_followed(build_c, follow, tmp_path):
+    # Each library gets the addresses of the one before, which must be forgotten when it is closed.
     for name in ("one", "two"):
         build_plugin(tmp_path, name)
     program = build_c(OPENER + MAIN, HOOKS, name="opener.cpp", mpi=False)
@@ -234,7 +234,7 @@ def test_libraries_that_the_program_opens_and_closes_are_followed(build_c, follo
     assert series(run, "helper_count") == [2 * CALLS] * STEPS
 
 
-def test_functions_of_a_library_that_python_loads_are_regions(execute, tmp_path):
+def test_library_loaded_by_python_is_measured(execute, tmp_path):
     build_plugin(tmp_path, "one")
     script = "import ctypes; one = ctypes.CDLL('./libone.so').one\nfor i in range(5): one()"
     env = {"PERFIELD_REGIONS": "one,helper"}
@@ -244,7 +244,7 @@ def test_functions_of_a_library_that_python_loads_are_regions(execute, tmp_path)
     assert series(run, "one_count") == series(run, "helper_count") == [CALLS]
 
 
-def test_threads_that_open_libraries_at_once_lose_no_call(build_c, follow, tmp_path):
+def test_threads_opening_libraries_lose_no_call(build_c, follow, tmp_path):
     body = """
     #include <dlfcn.h>
     int main() {
@@ -267,7 +267,7 @@ def test_threads_that_open_libraries_at_once_lose_no_call(build_c, follow, tmp_p
     assert [series(run, f"{name}_count")[1] for name in ("one", "two", "helper")] == [4000, 4000, 8000]
 
 
-def test_a_stripped_program_shows_what_it_exports(build_c, follow):
+def test_stripped_program_has_exported_functions(build_c, follow):
     program = build_c(FLOW + MAIN, HOOKS, "-rdynamic", "-s", name="stripped.cpp", mpi=False)
     run, _ = follow(program, "relax,recover")
     assert names(run) == {"recover"}  # relax is static
@@ -307,7 +307,7 @@ end program
 
 @pytest.mark.parametrize("advance", ["advance", "flow::advance", "__flow_MOD_advance"])
 @pytest.mark.parametrize("relax", ["relax", "relax_"])
-def test_fortran_procedures_are_named_as_in_the_source_or_by_their_symbols(follow, tmp_path, advance, relax):
+def test_fortran_procedures_match_source_names_and_symbols(follow, tmp_path, advance, relax):
     (tmp_path / "flow.f90").write_text(FORTRAN)
     argv = ["gfortran", "-O1", HOOKS, "flow.f90", "-o", "flow"]
     subprocess.run(argv, cwd=tmp_path, check=True)
@@ -317,7 +317,7 @@ def test_fortran_procedures_are_named_as_in_the_source_or_by_their_symbols(follo
     assert series(run, "inner_count") == [1] * STEPS
 
 
-def test_functions_of_an_mpi_program_are_counted_on_each_rank(build_c, mpi, bin_dir):
+def test_each_rank_counts_its_functions(build_c, mpi, bin_dir):
     body = """
     #include <mpi.h>
     void relax(void) {}
@@ -341,20 +341,20 @@ def test_functions_of_an_mpi_program_are_counted_on_each_rank(build_c, mpi, bin_
 
 
 def preloads_functions(result) -> bool:
-    """Whether `perfield-exec --print` names the library."""
+    """Whether `perfield-exec --print` lists the library."""
     assert result.returncode == 0, result.stderr
     return "libperfield_functions.so" in result.stdout
 
 
-def test_only_programs_that_call_the_hooks_get_the_library(execute, build_c, flow):
+def test_only_programs_with_hooks_get_the_library(execute, build_c, flow):
     plain = build_c(FLOW + MAIN, name="flow.cpp", mpi=False)
     assert preloads_functions(execute("perfield-exec", "--print", flow))
     assert not preloads_functions(execute("perfield-exec", "--print", plain))
-    chosen = {"PERFIELD_REGIONS": "relax"}  # perhaps in what it loads later
+    chosen = {"PERFIELD_REGIONS": "relax"}  # may be in a library loaded later
     assert preloads_functions(execute("perfield-exec", "--print", plain, env=chosen))
 
 
-def test_a_program_with_hooks_of_its_own_keeps_them(execute, build_c):
+def test_program_keeps_its_own_hooks(execute, build_c):
     skip = "__attribute__((no_instrument_function))"
     hooks = "".join(
         f'extern "C" {skip} void __cyg_profile_func_{way}(void*, void*) {{}}\n' for way in ("enter", "exit")

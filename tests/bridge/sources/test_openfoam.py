@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Unmodified OpenFOAM solvers: their time steps, their times and their regions, as their logs have them."""
+"""Unmodified OpenFOAM solvers: time steps, times and regions as in the solvers' logs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ pytestmark = pytest.mark.skipif(
     not shutil.which("icoFoam"), reason="OpenFOAM (Debian: openfoam) is not installed"
 )
 
-# A region that the solver must show, and how often a step enters it (from its numerical settings).
+# A region that each solver must have, and how often a step enters it (from its numerical settings).
 REGIONS = {
     "icoFoam": {"fvMatrix::solve.U": 1, "fvMatrix::solve.p": 2},
     "interFoam": {"fvMatrix::solve.alpha.water": 3, "fvMatrix::solve.p_rgh": 3},
     "reactingFoam": {"fvMatrix::solve.CH4": 1, "fvMatrix::solve.p": 2},
 }
-# Lines of a solver's log that no two runs have in common.
+# Lines of a solver's log that differ between runs.
 FLEETING = re.compile(r"^(ExecutionTime|Date|Time +:|PID|Case|Host|Exec|Build|\"|\(|\)|\d)|clockTime")
 
 
@@ -63,7 +63,7 @@ def times(log: str) -> list[float]:
     return [float(time) for time in re.findall(r"(?m)^Time = (\S+)", log)]
 
 
-def test_each_time_step_of_the_solver_is_a_frame_with_its_time(measured):
+def test_each_solver_step_is_a_frame_with_its_time(measured):
     _, _, log, run = measured
     assert len(times(log)) > 10
     np.testing.assert_array_equal([frame.time for frame in run.frames()], times(log))
@@ -76,7 +76,7 @@ def test_all_ranks_are_in_every_frame(measured):
     assert all(frame.present.all() for frame in run.frames())
 
 
-def test_regions_are_the_solver_s_own_and_counted_per_step(measured):
+def test_solver_regions_count_per_step(measured):
     solver, _, _, run = measured
     fields = {region.name: region.field for region in run.regions}
     for name, per_step in REGIONS[solver].items():
@@ -112,7 +112,7 @@ def test_serial_solver_is_measured_as_rank_0_of_1(cases, mpirun, bin_dir, tmp_pa
     assert (run.n_ranks, len(run)) == (1, len(times(result.stdout)))
 
 
-def test_program_without_a_time_loop_is_told_in_one_line(cases, mpirun, bin_dir, tmp_path):
+def test_program_without_a_time_loop_prints_one_line(cases, mpirun, bin_dir, tmp_path):
     cases.prepare(cases.CASES["icoFoam"], tmp_path / "case")
     command = [bin_dir / "perfield-exec", "checkMesh", "-parallel"]
     result = mpirun(4, *command, cwd=tmp_path / "case", env=cases.environment())

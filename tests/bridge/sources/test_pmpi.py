@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""MPI calls of C programs: counts, bytes and peers against closed forms, exactly; time within 1 %."""
+"""MPI calls of C programs: counts, bytes and peers exactly as in closed forms; times within 1 %."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def neighbors(rank: int, order: str, n: int = N) -> tuple[int, int]:
 
 
 @BOTH_ORDERS
-def test_every_form_of_sending_counts_its_message_and_bytes_by_world_rank(measure, order):
+def test_every_send_counts_by_world_rank(measure, order):
     counted, _ = measure("sends", order)
     forms = [
         "send",
@@ -42,7 +42,7 @@ def test_every_form_of_sending_counts_its_message_and_bytes_by_world_rank(measur
 
 
 @BOTH_ORDERS
-def test_every_way_of_receiving_counts_the_bytes_that_came_by_source(measure, order):
+def test_every_receive_counts_bytes_by_source(measure, order):
     counted, result = measure("receives", order)
     ways = int(result.stdout)
     assert ways == 32
@@ -51,7 +51,7 @@ def test_every_way_of_receiving_counts_the_bytes_that_came_by_source(measure, or
         assert counted.received_by(rank) == {left: (ways, sum(range(1, ways + 1)) * INT)}
 
 
-def test_waiting_is_told_by_source_where_one_receive_is_waited_for(measure):
+def test_waiting_for_one_receive_counts_by_source(measure):
     counted, _ = measure("receives", "world")
     for rank in range(N):
         left, _ = neighbors(rank, "world")
@@ -76,12 +76,12 @@ def test_odd_messages_count_their_true_bytes_and_peers(measure):
         assert counted.received_by(rank) == {
             rank: (1, 5 * DOUBLE),
             left: (1 + 1 + 1 + 100 + remembered, named),
-            -3: (many - remembered, many - remembered),  # more at once than can be remembered
+            -3: (many - remembered, many - remembered),  # more pending at once than the table holds
         }
 
 
 @BOTH_ORDERS
-def test_inter_communicator_counts_by_world_rank_of_the_other_group(measure, order):
+def test_inter_communicator_counts_the_other_groups_world_ranks(measure, order):
     counted, _ = measure("inter_communicator", order)
     for rank in range(N):
         place = rank if order == "world" else N - 1 - rank  # in the communicator
@@ -94,8 +94,8 @@ def test_inter_communicator_counts_by_world_rank_of_the_other_group(measure, ord
 
 
 @BOTH_ORDERS
-def test_one_sided_transfers_count_by_world_rank_of_the_target(measure, order):
-    # Open MPI 4.1.4's fetching forms fail by themselves where one rank may read another's memory.
+def test_one_sided_transfers_count_by_target(measure, order):
+    # Open MPI 4.1.4's fetching calls fail, also without perfield, if one rank may read another's memory.
     counted, _ = measure("windows", order, env={"OMPI_MCA_btl_vader_single_copy_mechanism": "none"})
     for rank in range(N):
         _, right = neighbors(rank, order)
@@ -147,7 +147,7 @@ def collective_bytes(place: int, in_place: bool, n: int = N, root: int = 1) -> d
 @BOTH_ORDERS
 @pytest.mark.parametrize("form", ["blocking", "i"])
 @pytest.mark.parametrize("buffers", ["apart", "in_place"])
-def test_collectives_count_what_each_rank_contributes_and_obtains(measure, order, form, buffers):
+def test_collectives_count_bytes_in_and_out(measure, order, form, buffers):
     counted, _ = measure("collectives", order, form, buffers)
     prefix = "i" if form == "i" else ""
     for rank in range(N):
@@ -162,7 +162,7 @@ def test_collectives_count_what_each_rank_contributes_and_obtains(measure, order
 
 @BOTH_ORDERS
 @pytest.mark.parametrize("kind", ["line", "graph", "old_graph"])
-def test_neighborhood_collectives_are_messages_to_each_neighbor(measure, order, kind):
+def test_neighborhood_collectives_count_a_message_per_neighbor(measure, order, kind):
     counted, _ = measure("neighbors", order, kind)
     for rank in range(N):
         left, right = neighbors(rank, order)
@@ -180,7 +180,7 @@ def test_neighborhood_collectives_are_messages_to_each_neighbor(measure, order, 
                     sent[name, left] = (1, left_n * INT)
                 if to_right:
                     sent[name, right] = (1, right_n * INT)
-        per_call = 2 * (3 + 3 + 4) * INT  # twice: blocking and not
+        per_call = 2 * (3 + 3 + 4) * INT  # twice: blocking and non-blocking
         if not (kind == "line" and place == 0):
             received[left] = (10, per_call + 2 * 2 * v_right * INT)
         if to_right and kind != "graph":
@@ -189,19 +189,19 @@ def test_neighborhood_collectives_are_messages_to_each_neighbor(measure, order, 
         assert counted.received_by(rank) == received
 
 
-def test_file_operations_count_what_was_written_and_read(measure):
+def test_file_operations_count_bytes(measure):
     counted, _ = measure("files", "reversed")
     for rank in range(N):
         assert counted.moved_by(rank) == {
             "file_write": ((1 + 2 + 3 + 4 + 5) * INT, 0),
             "file_write_all": ((6 + 7 + 8 + 9 + 10) * INT, 0),
-            "file_read": (0, (1 + 2 + 3) * INT),  # nothing came from behind the end
+            "file_read": (0, (1 + 2 + 3) * INT),  # reads past the end get nothing
             "file_read_all": (0, (5 + 6) * INT),
         }
 
 
-def test_threads_that_pass_messages_at_once_are_all_counted(measure):
-    n = 2  # of four threads each, which wait by spinning
+def test_messages_of_concurrent_threads_count(measure):
+    n = 2  # ranks of four threads each, which spin while waiting
     counted, _ = measure("threads", n=n)
     for rank in range(n):
         left, right = neighbors(rank, "world", n)
@@ -210,7 +210,7 @@ def test_threads_that_pass_messages_at_once_are_all_counted(measure):
         assert counted.received_by(rank) == {left: all_messages}
 
 
-def test_pcontrol_pauses_and_a_receive_counts_where_it_completes(measure):
+def test_pcontrol_pauses_and_receives_count_at_completion(measure):
     counted, _ = measure("pauses")
     for rank in range(N):
         left, right = neighbors(rank, "world")
@@ -247,7 +247,7 @@ def test_frames_hold_the_messages_of_their_step(measure):
     assert len(run.setup.messages) == len(run.teardown.messages) == 0
 
 
-def test_time_classes_agree_with_the_program_own_clock_within_one_percent(measure):
+def test_time_classes_match_the_programs_clock(measure):
     counted, result = measure("times")
     classes = ("p2p", "wait", "collective", "onesided", "io", "other")
     own = dict.fromkeys(classes, 0.0)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""find_mpi_headers.cmake: the mpi.h for which wrappers are built."""
+"""find_mpi_headers.cmake: finds the mpi.h of each MPI to build wrappers for."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -14,14 +15,14 @@ PROJECT = f"""
 cmake_minimum_required(VERSION 3.22)
 project(asking NONE)
 include({FILE})
-message(STATUS "openmpi=${{PERFIELD_OPENMPI_HEADER}};")
-message(STATUS "mpich=${{PERFIELD_MPICH_HEADER}};")
+message(STATUS "openmpi=${{openmpi_header}};")
+message(STATUS "mpich=${{mpich_header}};")
 """
 
 
 @pytest.fixture
 def ask(tmp_path):
-    """ask(*options): (the MPIs whose mpi.h is found -> its Path, CMake's messages)."""
+    """ask(*options): (MPI -> Path of the mpi.h found, CMake's messages)."""
     (tmp_path / "CMakeLists.txt").write_text(PROJECT)
 
     def run(*options: str):
@@ -33,7 +34,7 @@ def ask(tmp_path):
     return run
 
 
-def test_the_headers_of_all_installed_mpis_are_found(ask):
+def test_headers_of_all_installed_mpis_are_found(ask):
     found, errors = ask()
     assert set(found) == {"openmpi", "mpich"}
     assert "OMPI_MAJOR_VERSION" in found["openmpi"].read_text()
@@ -41,17 +42,38 @@ def test_the_headers_of_all_installed_mpis_are_found(ask):
     assert not errors
 
 
-def test_where_a_compiler_is_named_only_that_one_is_asked(ask, mpi):
+def test_only_the_named_compiler_is_asked(ask, mpi):
     found, _ = ask(f"-DPERFIELD_MPICC={mpi.cc}")
     assert set(found) == {mpi.name}
 
 
-def test_a_header_that_is_given_is_taken(ask, mpi, tmp_path):
+def test_given_header_is_used(ask, mpi, tmp_path):
+    (tmp_path / "mpi.h").touch()
     found, _ = ask(f"-DPERFIELD_MPICC={mpi.cc}", f"-DPERFIELD_{mpi.name.upper()}_HEADER={tmp_path}/mpi.h")
     assert found == {mpi.name: tmp_path / "mpi.h"}
 
 
-def test_a_named_compiler_without_an_mpi_is_an_error(ask):
+def test_a_given_header_that_does_not_exist_is_an_error(ask, tmp_path):
+    found, errors = ask(f"-DPERFIELD_MPICH_HEADER={tmp_path}/mpi.h")
+    assert not found
+    assert f"PERFIELD_MPICH_HEADER is {tmp_path}/mpi.h, which does not exist" in errors
+
+
+def test_each_configuration_of_one_folder_finds_the_mpis_of_that_moment(ask, tmp_path, monkeypatch):
+    hidden = tmp_path / "bin"
+    hidden.mkdir()
+    for name, text in {"mpicc.mpich": "exit 1", "mpicc": 'exec mpicc.openmpi "$@"'}.items():
+        (hidden / name).write_text(f"#!/bin/sh\n{text}\n")
+        (hidden / name).chmod(0o755)
+    with monkeypatch.context() as without_mpich:
+        without_mpich.setenv("PATH", f"{hidden}:{os.environ['PATH']}")
+        assert set(ask()[0]) == {"openmpi"}
+    assert set(ask()[0]) == {"openmpi", "mpich"}
+    monkeypatch.setenv("PATH", f"{hidden}:{os.environ['PATH']}")
+    assert set(ask()[0]) == {"openmpi"}
+
+
+def test_named_compiler_without_mpi_is_an_error(ask):
     found, errors = ask("-DPERFIELD_MPICC=gcc")
     assert not found
-    assert "CMake Error" in errors and "gcc knows no mpi.h of Open MPI or MPICH" in errors
+    assert "CMake Error" in errors and "gcc finds no mpi.h of Open MPI or MPICH" in errors

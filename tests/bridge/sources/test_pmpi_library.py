@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The wrappers as a library: which functions they cover, and that they harm nobody."""
+"""The wrappers as libraries: which functions they cover, and that they do no harm."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import perfield
 LIBRARIES = Path(perfield.__file__).parent / "lib"
 PMPI = Path(__file__).resolve().parents[3] / "bridge/sources/pmpi"
 
-#: Functions of mpi.h that are not wrapped: patterns of names, by the reason.
+#: Functions of mpi.h that are not wrapped: patterns of names, grouped by reason.
 NOT_WRAPPED = {
-    "makes, asks or frees an object of this process": [
+    "creates, queries or frees an object of this process": [
         r"(Comm|Win|Type|File|Info|Group|Request|Message|Errhandler|Op|Status|Session)_(c2f|f2c)",
         r"Status_(c2f08|f082c|f082f|f2f08)|Session_(call|create|get|set)_errhandler|Session_get_\w+",
         r"(Comm|Win|Type)_(get|set|delete)_(attr|name|errhandler)|(Comm|Win)_get_info",
@@ -31,21 +31,21 @@ NOT_WRAPPED = {
         r"(Alloc|Free)_mem|Buffer_attach(_c)?|(P|Unp)ack(_external)?(_size)?(_c)?|Reduce_local(_c)?",
         r"Win_(at|de)tach|Win_shared_query(_c)?|Register_datarep(_c)?|Aint_(add|diff)",
     ],
-    "asks about or steps in an open file, alone": [
+    "queries or seeks in an open file, on one rank": [
         r"File_(get_(amode|atomicity|byte_offset|group|info|position|size|type_extent(_c)?|view)|seek)",
     ],
-    "tells of or marks an operation without waiting for it": [
+    "queries or marks an operation without waiting for it": [
         r"Cancel|Grequest_(start|complete)|Get_(count|elements|elements_x)(_c)?|Test_cancelled",
         r"Status_set_(cancelled|elements|elements_x)",
     ],
-    "tells of the library": [
+    "describes the library": [
         r"(Initialized|Finalized|Is_thread_main|Query_thread|Wtime|Wtick)",
         r"Get_(library_version|processor_name|version)|T_\w+",
     ],
     "belongs to partitioned communication or to sessions, which are not measured": [
         r"P(send|recv)_init|Pready(_list|_range)?|Parrived|Session_finalize",
     ],
-    "speaks with the launcher, not with ranks": [r"(Open|Close)_port|(Publish|Unpublish|Lookup)_name"],
+    "talks to the launcher, not to ranks": [r"(Open|Close)_port|(Publish|Unpublish|Lookup)_name"],
 }
 
 
@@ -65,23 +65,23 @@ def library(mpi) -> Path:
 
 
 def symbols(library: Path, which: str) -> set[str]:
-    """Names of the dynamic symbols that a library defines (or does not): --defined-only, --undefined-only."""
+    """Names of the dynamic symbols that a library defines or needs: --defined-only, --undefined-only."""
     listed = subprocess.run(["nm", "-D", which, library], capture_output=True, text=True, check=True)
     return {line.split()[-1].split("@")[0] for line in listed.stdout.splitlines()}
 
 
-def test_the_library_shows_only_functions_of_mpi(library, mpi_functions):
+def test_library_exports_only_mpi_functions(library, mpi_functions):
     shown = {name for name in symbols(library, "--defined-only") if re.match(r"MPI_.*[a-z]", name)}
     assert len(shown) > 150
     assert shown <= mpi_functions
 
 
-def test_the_library_asks_for_no_mpi_and_no_cpp_library(library):
+def test_library_needs_no_mpi_and_no_cpp_library(library):
     wanted = symbols(library, "--undefined-only")
     assert not {name for name in wanted if re.match(r"P?MPI_|ompi_|_Zn|_Zd|_ZS|__cxa_throw", name)}
 
 
-def test_the_library_for_programs_of_an_unknown_mpi_shows_what_both_mpis_have():
+def test_library_for_an_unknown_mpi_exports_common_functions():
     shown = [
         {
             name
@@ -94,15 +94,15 @@ def test_the_library_for_programs_of_an_unknown_mpi_shows_what_both_mpis_have():
     assert "MPI_Isend" in shown[0] and not {"MPI_Isend_c", "MPI_Isendrecv", "MPI_Bcast_init"} & shown[0]
 
 
-def test_every_function_is_wrapped_or_has_a_reason_not_to_be(library, mpi_functions):
+def test_every_function_is_wrapped_or_has_a_reason(library, mpi_functions):
     wrapped = symbols(library, "--defined-only")
     patterns = [f"MPI_({p})" for reasons in NOT_WRAPPED.values() for p in reasons]
     left_out = {name for name in mpi_functions if any(re.fullmatch(p, name) for p in patterns)}
-    assert mpi_functions - wrapped - left_out == set(), "neither wrapped nor left out for a reason"
-    assert wrapped & left_out == set(), "wrapped, though a reason says not"
+    assert mpi_functions - wrapped - left_out == set(), "neither wrapped nor excluded by a reason"
+    assert wrapped & left_out == set(), "wrapped although a reason excludes it"
 
 
-def test_the_table_uses_all_calls_of_calls_def_and_no_others(generate, known_calls):
+def test_table_and_calls_def_have_the_same_calls(generate, known_calls):
     names = {
         name for path in (PMPI / "table").glob("*.table") for name in re.findall(r"MPI_\w+", path.read_text())
     }
@@ -113,7 +113,7 @@ def test_the_table_uses_all_calls_of_calls_def_and_no_others(generate, known_cal
     assert set(re.findall(r"PERFIELD_CALL_(\w+)", written)) == known_calls
 
 
-def test_large_count_and_persistent_forms_follow_from_their_row(generate):
+def test_rows_generate_large_count_and_persistent_forms(generate):
     written = generate(["MPI_Igatherv_c", "MPI_Allreduce_init", "MPI_Alltoallv"]).out["wrappers.cpp"]
     assert written.count("PERFIELD_WRAPPER(") == 3
     gather = written[written.index("MPI_Igatherv_c, (") :].partition(")")[0]
@@ -132,11 +132,11 @@ def test_large_count_and_persistent_forms_follow_from_their_row(generate):
     ("row", "sentence"),
     [
         ("MPI_Send : send dest\nMPI_Recv : time\n    int x\n", "expected 'NAMES [= CALL] : RULES'"),
-        ("MPI_Send : time\n    int\n", "'int' is no parameter; expected a type, a name"),
+        ("MPI_Send : time\n    int\n", "'int' is not a parameter; expected a type, a name"),
         ("MPI_Send +x : time\n    int x\n", "found '+x', expected MPI_..., +i, +c, +init or +4"),
     ],
 )
-def test_a_row_that_cannot_be_read_is_refused_with_its_file_and_text(generate, tmp_path, row, sentence):
+def test_invalid_row_is_refused_with_file_and_text(generate, tmp_path, row, sentence):
     (tmp_path / "bad.table").write_text(row)
     result = generate([], tmp_path)
     assert result.returncode == 1
@@ -144,7 +144,7 @@ def test_a_row_that_cannot_be_read_is_refused_with_its_file_and_text(generate, t
     assert f"bad.table, row '{head}': {sentence}" in result.stderr
 
 
-def test_programs_without_mpi_do_not_notice_the_library(library, tmp_path):
+def test_library_does_not_affect_programs_without_mpi(library, tmp_path):
     for command in (["true"], ["sh", "-c", "echo $((6 * 7)); ls / | wc -l"]):
         bare = subprocess.run(command, capture_output=True, cwd=tmp_path, check=True)
         environment = {"LD_PRELOAD": str(library), "PATH": "/usr/bin:/bin"}

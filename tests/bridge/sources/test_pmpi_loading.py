@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which MPI the wrappers find: a hidden one, that of Python, another than theirs; and tools beside them."""
+"""Which MPI the wrappers find: one loaded locally, Python's, one they are not for; and other tools."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import perfield
 
 LIBRARIES = Path(perfield.__file__).parent / "lib"
 INT, N = 4, 3  # bytes, ranks
-#: Of an environment that has no perfield.
+#: A Python without perfield.
 PYTHON = Path(sys.base_prefix) / "bin/python3"
-#: Without these perfield-exec cannot know by whom a rank was started.
+#: Without these variables, perfield-exec cannot tell the launcher of a rank.
 UNKNOWN_LAUNCHER = ["env", "-u", "OMPI_COMM_WORLD_RANK", "-u", "HYDI_CONTROL_FD", "-u", "MPI_LOCALRANKID"]
 SCRIPT = """
 import array
@@ -40,7 +40,7 @@ def library(name: str) -> Path:
 
 
 def assert_exchange(counted) -> None:
-    """What programs/exchange.c sends is counted, each message once."""
+    """Asserts that each message of programs/exchange.c counts once."""
     for rank in range(N):
         messages = (5, (2 + 3 + 4 + 5 + 6) * INT)
         assert counted.sent_by(rank) == {("isend", (rank + 1) % N): messages}
@@ -48,7 +48,7 @@ def assert_exchange(counted) -> None:
         assert (counted.calls[rank, "allreduce"], counted.calls[rank, "waitall"]) == (5, 5)
 
 
-def test_an_mpi_that_was_loaded_out_of_sight_is_found(mpi, build_c, bin_dir, programs, counted_in):
+def test_locally_loaded_mpi_is_found(mpi, build_c, bin_dir, programs, counted_in):
     plugin = build_c(programs / "plugin.c", "-DPLUGIN", "-shared", "-fPIC", by=mpi)
     host = build_c(programs / "plugin.c", "-ldl", mpi=False, name="host.c")
     for launcher in ([], UNKNOWN_LAUNCHER):
@@ -61,9 +61,7 @@ def test_an_mpi_that_was_loaded_out_of_sight_is_found(mpi, build_c, bin_dir, pro
 
 
 @pytest.mark.parametrize("order", ["openmpi:mpich", "mpich:openmpi"])
-def test_of_two_wrapper_libraries_the_one_for_the_mpi_counts_and_the_other_is_silent(
-    mpi, build_c, bin_dir, programs, counted_in, order
-):
+def test_only_matching_wrappers_count(mpi, build_c, bin_dir, programs, counted_in, order):
     preload = ":".join(str(library(name)) for name in order.split(":"))
     result = mpi.run(N, "env", f"LD_PRELOAD={preload}", build_c(programs / "exchange.c", by=mpi))
     assert (result.returncode, result.stdout) == (0, "sum 15\n"), result.stderr
@@ -72,9 +70,9 @@ def test_of_two_wrapper_libraries_the_one_for_the_mpi_counts_and_the_other_is_si
 
 
 @pytest.mark.parametrize("program", ["exchange", "receives", "windows", "files"])
-def test_a_library_for_another_mpi_passes_calls_on_unmeasured_and_says_so(mpi, build_c, programs, program):
+def test_wrappers_for_another_mpi_pass_calls_on(mpi, build_c, programs, program):
     other = {"openmpi": "mpich", "mpich": "openmpi"}[mpi.name]
-    # Open MPI 4.1.4's fetching forms fail by themselves where one rank may read another's memory.
+    # Open MPI 4.1.4's fetching calls fail, also without perfield, if one rank may read another's memory.
     env = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
     arguments = [] if program == "exchange" else ["world"]
     built = build_c(programs / f"{program}.c", "-lpthread", by=mpi)
@@ -82,12 +80,12 @@ def test_a_library_for_another_mpi_passes_calls_on_unmeasured_and_says_so(mpi, b
     assert result.returncode == 0, result.stderr
     names = {"openmpi": "Open MPI", "mpich": "MPICH"}
     assert f"this program uses {names[mpi.name]} 4." in result.stderr
-    assert f"but the wrappers loaded are those for {names[other]}; its MPI calls are not" in result.stderr
+    assert f"but the loaded wrappers are for {names[other]}; its MPI calls are not" in result.stderr
     assert result.stderr.count("perfield: ") == 1
     assert not (result.cwd / "perfield-run").exists()
 
 
-def test_a_function_that_the_mpi_lacks_returns_an_error_where_a_program_finds_ours(mpi, build_c):
+def test_function_missing_in_the_mpi_returns_an_error(mpi, build_c):
     if mpi.name == "mpich":
         pytest.skip("MPICH has all functions that the wrappers know")
     source = r"""
@@ -106,14 +104,12 @@ def test_a_function_that_the_mpi_lacks_returns_an_error_where_a_program_finds_ou
       return 0;
     }
     """
-    # The wrappers for MPICH have what Open MPI 4.1 has not.
+    # The wrappers for MPICH have functions that Open MPI 4.1 lacks.
     result = mpi.run(1, "env", f"LD_PRELOAD={library('mpich')}", build_c(source, "-ldl", by=mpi))
     assert (result.returncode, result.stdout) == (0, "1\n"), result.stderr
 
 
-def test_tools_above_and_below_see_each_call_once_and_so_do_the_wrappers(
-    mpi, build_c, bin_dir, programs, counted_in
-):
+def test_other_pmpi_tools_see_each_call_once(mpi, build_c, bin_dir, programs, counted_in):
     above, below = (
         build_c(
             programs / "interposer.c", "-shared", "-fPIC", "-ldl", f'-DTOOL="{name}"', *flags,
@@ -131,7 +127,7 @@ def test_tools_above_and_below_see_each_call_once_and_so_do_the_wrappers(
 
 
 def assert_script(result, counted) -> None:
-    """SCRIPT has run, and what it sends is counted."""
+    """Asserts that SCRIPT ran and that its messages were counted."""
     assert (result.returncode, result.stdout) == (0, f"total {7 * N}\n"), result.stderr
     for rank in range(N):
         left, right = (rank - 1) % N, (rank + 1) % N
@@ -140,7 +136,7 @@ def assert_script(result, counted) -> None:
         assert counted.moved_by(rank)["allreduce"] == (INT, INT)
 
 
-def test_a_program_of_debians_mpi4py_is_measured(mpirun, bin_dir, counted_in):
+def test_debian_mpi4py_is_measured(mpirun, bin_dir, counted_in):
     python = "/usr/bin/python3"
     if subprocess.run([python, "-c", "import mpi4py"], capture_output=True).returncode:
         pytest.skip("mpi4py is not installed for Debian's Python")
@@ -150,17 +146,15 @@ def test_a_program_of_debians_mpi4py_is_measured(mpirun, bin_dir, counted_in):
         assert "not measured" not in result.stderr
 
 
-def test_a_program_of_the_wheel_of_mpi4py_is_measured(mpi, bin_dir, counted_in, mpi4py_wheel):
+def test_mpi4py_wheel_is_measured(mpi, bin_dir, counted_in, mpi4py_wheel):
     command = [bin_dir / "perfield-exec", PYTHON, "-c", SCRIPT]
     result = mpi.run(N, *command, env=mpi4py_wheel[mpi.name])
     assert_script(result, counted_in(result.cwd / "perfield-run"))
     assert "not measured" not in result.stderr
 
 
-def test_where_the_mpi_cannot_be_known_functions_that_it_may_lack_are_left_alone_and_told(
-    mpi, bin_dir, counted_in, mpi4py_wheel
-):
-    """The wheel takes MPI_Send_c where the MPI has it: it must not find one of ours instead."""
+def test_unknown_mpi_leaves_mpi4_functions_unwrapped(mpi, bin_dir, counted_in, mpi4py_wheel):
+    """The wheel uses MPI_Send_c if the MPI has it: it must not find one of ours instead."""
     command = [*UNKNOWN_LAUNCHER, bin_dir / "perfield-exec", PYTHON, "-c", SCRIPT]
     result = mpi.run(N, *command, env=mpi4py_wheel[mpi.name])
     counted = counted_in(result.cwd / "perfield-run")

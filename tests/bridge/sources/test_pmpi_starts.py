@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Odd beginnings and ends of MPI: sessions, none at all, twice, and by MPI_Abort."""
+"""Unusual starts and ends of MPI: sessions, no MPI_Init, two MPI_Finalize, MPI_Abort."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ int main(void) {
 """
 
 
-def test_a_program_of_sessions_runs_on_unmeasured_and_says_so_once(mpi, build_c, bin_dir):
+def test_session_program_runs_unmeasured_with_one_message(mpi, build_c, bin_dir):
     if mpi.name == "openmpi":
         pytest.skip("Open MPI has sessions from 5.0 on")
     result = mpi.run(3, bin_dir / "perfield-exec", build_c(SESSION, by=mpi))
     assert (result.returncode, result.stdout) == (0, "sum 3\n"), result.stderr
     told = [line for line in result.stderr.splitlines() if line.startswith("perfield: ")]
     assert told == [
-        "perfield: this program starts MPI by a session (MPI_Session_init); perfield measures MPI calls "
+        "perfield: this program starts MPI with a session (MPI_Session_init); perfield measures MPI calls "
         "only after MPI_Init"
     ]
 
 
-def test_a_program_that_never_calls_mpi_init_runs_as_without_perfield(mpi, build_c, bin_dir):
+def test_program_without_mpi_init_runs_unchanged(mpi, build_c, bin_dir):
     source = r"""
     #include <mpi.h>
     #include <stdio.h>
@@ -66,7 +66,7 @@ def test_a_program_that_never_calls_mpi_init_runs_as_without_perfield(mpi, build
     assert "perfield: " not in result.stderr
 
 
-def test_steps_are_measured_also_where_a_program_of_mpi_never_calls_mpi_init(mpi, build_c, bin_dir):
+def test_steps_are_measured_without_mpi_init(mpi, build_c, bin_dir):
     source = """
     #include <mpi.h>
     #include "perfield.h"
@@ -88,9 +88,7 @@ def test_steps_are_measured_also_where_a_program_of_mpi_never_calls_mpi_init(mpi
     assert "perfield: " not in result.stderr
 
 
-def test_mpi_that_is_finalized_twice_fails_as_without_perfield_and_the_run_is_whole(
-    mpi, build_c, bin_dir, programs, counted_in
-):
+def test_second_finalize_fails_and_keeps_the_run(mpi, build_c, bin_dir, programs, counted_in):
     program = build_c(programs / "exchange.c", by=mpi)
     bare = mpi.run(1, program, "twice")
     result = mpi.run(1, bin_dir / "perfield-exec", program, "twice")
@@ -101,7 +99,7 @@ def test_mpi_that_is_finalized_twice_fails_as_without_perfield_and_the_run_is_wh
     assert counted.calls[0, "allreduce"] == 5
 
 
-def test_abort_leaves_the_reason_in_the_stream(mpi, build_c, bin_dir, counted_in):
+def test_abort_is_recorded_in_the_stream(mpi, build_c, bin_dir, counted_in):
     source = """
     #include <mpi.h>
     int main(int argc, char** argv) {

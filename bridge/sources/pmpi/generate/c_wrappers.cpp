@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// c_wrappers.cpp - see c_wrappers.hpp; what the rules become is declared in ../rules.hpp.
+// c_wrappers.cpp - see c_wrappers.hpp. ../rules.hpp defines the functions that rules become.
 #include "c_wrappers.hpp"
 
 #include "text.hpp"
@@ -8,7 +8,7 @@
 namespace perfield::generate {
 namespace {
 
-// The parameters as a wrapper has them: handles as wide as a pointer.
+// The parameters of a wrapper: handles are as wide as a pointer.
 std::string wide_parameters(const Function& function) {
   std::vector<std::string> parameters;
   for (Parameter parameter : function.parameters) {
@@ -70,7 +70,7 @@ std::string next_functions(const std::vector<Function>& functions) {
          "struct NextFunctions {\n" +
          members +
          "};\n"
-         "// The table says what mpi.h says.\n" +
+         "// Checks that the table agrees with mpi.h.\n" +
          checks + "#define PERFIELD_NEXT_FUNCTIONS(X) \\\n" + joined(names, " \\\n") +
          "\n"
          "}  // namespace perfield::pmpi\n";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// call_kinds.hpp - which kind of call each function of MPI counts as, for sources that learn of
-// calls by the functions' names.
+// call_kinds.hpp - the kind of call that each MPI function counts as, for sources that know calls
+// by the functions' names.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace perfield::generate {
 
-// call_kinds.def: PERFIELD_CALL_KIND(MPI_Isend, isend), ..., by name as strcmp sorts them.
+// call_kinds.def: PERFIELD_CALL_KIND(MPI_Isend, isend), ..., sorted by name as with strcmp.
 std::string call_kinds(const std::vector<Function>& functions);
 
 }  // namespace perfield::generate

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// fortran_wrappers.cpp - see fortran_wrappers.hpp. Which of these symbols an MPI has cannot be read
-// from a header: all are written, and what the program's MPI does not have is never called.
+// fortran_wrappers.cpp - see fortran_wrappers.hpp. No header says which of these symbols an MPI
+// has, so it writes all; those that the program's MPI lacks are never called.
 #include "fortran_wrappers.hpp"
 
 #include "text.hpp"
@@ -50,7 +50,7 @@ std::vector<Symbol> f08_symbols(const Function& function) {
   return symbols;
 }
 
-// The type in C without const, blanks around it, and what makes it a pointer.
+// The C type without const, surrounding blanks and pointer marks.
 std::string bare(const Parameter& parameter) {
   std::string type = parameter.type;
   if (starts_with(type, "const ")) type.erase(0, sizeof "const " - 1);
@@ -62,7 +62,7 @@ bool is_pointer(const Parameter& parameter) { return contains(parameter.type, "*
 bool is_value(const Parameter& parameter) {
   return !is_pointer(parameter) && parameter.array.empty();
 }
-// Of the few functions that tell by an integer whether something is so.
+// True for the few functions that return yes or no as an integer.
 bool is_logical(const Parameter& parameter) {
   return is_pointer(parameter) && parameter.name == "flag";
 }
@@ -79,7 +79,7 @@ std::string type_in_fortran(const Parameter& parameter) {
   return "Fortran<" + type + ">";
 }
 
-// How a rule is given the word: the name of a parameter, or something else as it is.
+// A word of a rule as C++: a parameter's name becomes its value, any other word stays.
 std::string in_rule(const Function& function, const std::string& word, const std::string& binding) {
   for (const Parameter& parameter : function.parameters) {
     if (parameter.name != word) continue;
@@ -90,8 +90,8 @@ std::string in_rule(const Function& function, const std::string& word, const std
   return word;
 }
 
-// Whether a rule is given the parameter by its value. It is read before the call: many programs
-// pass a part of the status that the call fills, the source of the message before.
+// Whether a rule takes the parameter by value. The wrapper reads it before the call, because many
+// programs pass part of the status that the call fills: the previous message's source.
 bool is_kept(const Function& function, const Parameter& parameter) {
   return is_value(parameter) && function.asks(parameter.name.c_str());
 }
@@ -101,7 +101,7 @@ std::string wrapper(const Function& function, const Symbol& symbol) {
   for (const Parameter& parameter : function.parameters) {
     parameters.push_back(type_in_fortran(parameter) + "* " + parameter.name);
     arguments.push_back(parameter.name);
-    // Behind all arguments stand the lengths of the texts among them.
+    // The lengths of text arguments follow all arguments.
     if (is_text(parameter)) lengths.push_back("length_of_" + parameter.name);
   }
   parameters.push_back("MPI_Fint* ierror");

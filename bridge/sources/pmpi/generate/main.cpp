@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // main.cpp - generate --mpi-header MPI_H --table DIRECTORY --out DIRECTORY: writes the wrappers of
-// MPI's functions from the rows of the table. Run by CMake while perfield is built, with the mpi.h
-// of the MPI that the library is for. Without a header: only which kind of call each function is.
+// MPI's functions from the rows of the table. CMake runs it during the build with the mpi.h of the
+// MPI that the library is for. Without a header it only writes the kind of call of each function.
 #include <cstdio>
 #include <exception>
 #include <map>

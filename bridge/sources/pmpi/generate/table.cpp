@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// table.cpp - see table.hpp. A row is a line that begins at the margin and the indented lines
-// below it; lines that are empty or begin with # stand between rows or inside them for the reader.
+// table.cpp - see table.hpp. A row is a line without indentation and the indented lines below it.
+// Empty lines and lines that begin with # are ignored.
 #include "table.hpp"
 
 #include <glob.h>
@@ -19,12 +19,12 @@ Parameter read_parameter(const std::string& text) {
   std::smatch match;
   if (!std::regex_match(text, match, form) || trimmed(match[1]).empty())
     throw std::runtime_error("'" + text +
-                             "' is no parameter; expected a type, a name and perhaps a mark "
+                             "' is not a parameter; expected a type, a name and optionally a mark "
                              "(@root, @out or @inout)");
   return {trimmed(match[1]), match[2], match[3], match[4]};
 }
 
-// The parameter as it is in the large-count form of its function.
+// The parameter in the large-count form of its function.
 Parameter large(Parameter parameter) {
   static const std::regex counts(R"(counts?(\[\])?$)"), addresses(R"((displs\[\]|disp_unit)$)"),
       integer(R"(\bint\b)");
@@ -36,7 +36,7 @@ Parameter large(Parameter parameter) {
   return parameter;
 }
 
-// The function and the forms that its flags ask for: non-blocking, persistent, large counts.
+// The function and the forms that its flags request: non-blocking, persistent, large counts.
 std::vector<Function> forms(const Function& function, const std::set<std::string>& flags) {
   const Parameter info{"MPI_Info", "info", "", ""}, request{"MPI_Request *", "request", "", "out"};
   std::vector<Function> found = {function};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// table.hpp - the rows of table/*.table (see table/README.md) as MPI functions, each with the
-// forms that its row asks for. What writes wrappers for a language starts from here.
+// table.hpp - the rows of table/*.table (see table/README.md) as MPI functions, each with the forms
+// that its row requests. The writers of wrappers for each language start here.
 #pragma once
 
 #include <set>
@@ -14,34 +14,34 @@ namespace perfield::generate {
 struct Parameter {
   std::string type;   // "const int"
   std::string name;   // "recvcounts"
-  std::string array;  // "[]" or nothing
-  std::string mark;   // "root", "out", "inout" or nothing
+  std::string array;  // "[]" or ""
+  std::string mark;   // "root", "out", "inout" or ""
 
-  std::string declaration() const;  // as it stands in a parameter list of C
-  bool is_handle() const;           // of an MPI object, handed over by value
+  std::string declaration() const;  // as in a C parameter list
+  bool is_handle() const;           // of an MPI object, passed by value
 };
 
 struct Function {
   std::string name;                             // "MPI_Isend"
-  std::string call;                             // what it counts as: "isend"
+  std::string call;                             // the call it counts as: "isend"
   std::vector<std::vector<std::string>> rules;  // each a name and the words after it
   std::vector<Parameter> parameters;
   bool variadic = false;
   bool since_mpi4 = false;
 
-  bool by_hand() const;               // its wrapper is not to be written
+  bool by_hand() const;               // its wrapper is handwritten
   std::string short_name() const;     // "Isend": its place among the next functions
-  bool asks(const char* word) const;  // whether a rule is given this parameter
+  bool asks(const char* word) const;  // whether a rule uses this parameter
 };
 
-// Whether a rule keeps track of requests or messages, and so runs also while nothing is measured.
+// Whether a rule follows requests or messages, and so also runs while measuring is paused.
 bool is_follower(const std::string& rule);
 
-// All functions of the tables in that folder. Throws std::runtime_error, naming file and row.
+// All functions of the tables in that folder. Throws std::runtime_error with file and row.
 std::vector<Function> read_table(const std::string& folder);
 
-// Names of the functions that this mpi.h declares, with the headers beside it that it includes.
-// Throws std::runtime_error if it cannot be read.
+// Names of the functions that this mpi.h and the headers included from its folder declare. Throws
+// std::runtime_error if it cannot be read.
 std::set<std::string> declared_functions(const std::string& header);
 
 }  // namespace perfield::generate

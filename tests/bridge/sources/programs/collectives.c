@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * collectives.c - every collective once, blocking or not (second argument `i`), in place or not
- * (third argument `in_place`). Root is rank 1. What is not significant is given as an address that
- * nobody may read. */
+ * (third argument `in_place`). Root is rank 1. Arguments that are not significant are an address
+ * that nobody may read. */
 #include "ring.h"
 
 enum { kRoot = 1 };
-static const int* volatile kUnreadable = (const int*)8; /* not seen through */
+static const int* volatile kUnreadable = (const int*)8; /* hides the value from the compiler */
 
 #define CALL(function, ifunction, ...)     \
   if (started) {                           \
@@ -24,9 +24,9 @@ int main(int argc, char** argv) {
   const int started = argc > 2 && strcmp(argv[2], "i") == 0;
   const int in_place = argc > 3 && strcmp(argv[3], "in_place") == 0;
   const int root = rank == kRoot;
-  const void* mine = in_place ? MPI_IN_PLACE : out;              /* where all give and take */
-  const void* root_mine = in_place && root ? MPI_IN_PLACE : out; /* where one takes */
-  void* root_in = in_place && root ? MPI_IN_PLACE : in;          /* where one gives */
+  const void* mine = in_place ? MPI_IN_PLACE : out;              /* all send and receive */
+  const void* root_mine = in_place && root ? MPI_IN_PLACE : out; /* one receives */
+  void* root_in = in_place && root ? MPI_IN_PLACE : in;          /* one sends */
   for (int r = 0; r < size; ++r) {                               /* rank r gives r + 1 integers */
     counts[r] = r + 1;
     displs[r] = r * (r + 1) / 2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * files.c - every way of writing and reading a file by MPI, the n-th with n integers; reads of
- * four integers behind the file's end get none. */
+ * files.c - every way of writing and reading a file with MPI, the n-th with n integers. Reads of
+ * four integers past the file's end get none. */
 #include "ring.h"
 
 static int data[64];

@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
 ! fortran_collectives.f90 - every collective four times: blocking or not, apart or in place. Root is
-! rank 1. At last a broadcast whose addresses stand in the datatype, from MPI_BOTTOM.
+! rank 1. Finally a broadcast from MPI_BOTTOM, whose datatype contains the addresses.
 #include "fortran_ring.inc"
 
 program fortran_collectives

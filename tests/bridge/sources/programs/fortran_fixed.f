@@ -1,8 +1,7 @@
 C     SPDX-License-Identifier: BSD-3-Clause
 C
-C     fortran_fixed.f - as programs were written before there were modules: fixed form, implicit
-C     types, statuses as arrays, and a message to whom the last one came from. Prints the sum of
-C     what rank 0 got.
+C     fortran_fixed.f - a program in the style before modules: fixed form, implicit types, statuses
+C     as arrays, and a message to the sender of the last one. Prints the sum of what rank 0 got.
       PROGRAM FIXED
       INCLUDE 'mpif.h'
       INTEGER IERROR, MYRANK, NPROC, NEXT, LAST, ISTAT(MPI_STATUS_SIZE)

@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! fortran_large.f90 - counts of 8 bytes, which mpi_f08 of MPI 4 takes: the second functions behind the
-! same names. The n-th call moves n integers.
+! fortran_large.f90 - 8-byte counts of MPI 4's mpi_f08, where each name has a second function. The
+! n-th call moves n integers.
 #include "fortran_ring.inc"
 
 program fortran_large

@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
-! fortran_pauses.f90 - the n-th message to the right neighbour is of n integers; the second goes while
-! measuring is paused. With `abort` as argument, rank 0 then ends all.
+! fortran_pauses.f90 - the n-th message to the right neighbour has n integers; the second one is sent
+! while measuring is paused. With the argument `abort`, rank 0 then calls MPI_Abort.
 #include "fortran_ring.inc"
 
 program fortran_pauses

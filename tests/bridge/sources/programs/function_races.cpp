@@ -36,7 +36,7 @@ void work(int number) {
 
 }  // namespace
 
-// --- what libperfield.so has --------------------------------------------------------------------
+// --- functions of libperfield.so ----------------------------------------------------------------
 extern "C" {
 int perfield_source_follows_functions() noexcept { return 1; }
 char* perfield_source_function(const char* symbol) noexcept {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * interposer.c - another tool that stands in front of MPI: counts some calls and prints them in
- * MPI_Finalize, after the word TOOL. It calls on by PMPI_, or, compiled with -DNEXT, by the next
- * library behind it. */
+ * interposer.c - another PMPI tool: counts some calls and prints them in MPI_Finalize, after the
+ * word TOOL. It calls the PMPI_ function or, compiled with -DNEXT, that of the next library. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * left_call.c - one rank whose error handler leaves a call of MPI's Fortran functions by longjmp.
- * Then ten times a message to itself and a sum; "run": perfield_step follows, and the messages are
- * sent by a function, deeper in the stack than the call that was left. */
+ * left_call.c - one rank whose error handler leaves an MPI Fortran function by longjmp. Then ten
+ * times a message to itself and a sum. "run": then perfield_step, and a function sends the
+ * messages, deeper in the stack than the call that was left. */
 #include <mpi.h>
 #include <setjmp.h>
 #include <string.h>

@@ -1,9 +1,8 @@
 /* A program of 100,000 functions f0, f1, ...: many_functions ROUNDS [LEFT_OUT]
  * SPDX-License-Identifier: BSD-3-Clause
  *
- * Calls the hooks of -finstrument-functions as each function would, in each round the last function
- * first, but for those whose last digit is LEFT_OUT. Prints for each round the nanoseconds per
- * hook. */
+ * Calls the hooks of -finstrument-functions as each function would, from the last function to the
+ * first, except those whose last digit is LEFT_OUT. Prints each round's nanoseconds per hook. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

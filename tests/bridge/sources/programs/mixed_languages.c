@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * mixed_languages.c - a program in C that calls MPI's Fortran functions too, as its Fortran parts
- * would, with one underscore or two: what one language begins, the other ends. Twice one integer
- * and twice two go to the right neighbour. */
+ * mixed_languages.c - a C program that also calls MPI's Fortran functions, with one underscore or
+ * two, as Fortran parts of it would. One language starts requests and the other completes them.
+ * Sends one integer twice and two integers twice to the right neighbour. */
 #include "ring.h"
 
 void mpi_irecv_(void*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*, MPI_Fint*);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * odd_messages.c - messages that are easily counted wrong: with a type that has gaps, to oneself,
- * to nobody, empty, on a communicator that is freed before they are complete, on one of many that
- * come and go, and more at once than can be remembered. */
+ * odd_messages.c - messages that are easily miscounted: with gaps in the type, to oneself, to
+ * nobody, empty, on a communicator freed before they complete, on one of many short-lived
+ * communicators, and more pending at once than the table holds. */
 #include "ring.h"
 
 enum { kMany = 10000 };
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   MPI_Comm_free(&other);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 
-  for (int i = 0; i < 50; ++i) { /* the same address, now in this order, now in the other */
+  for (int i = 0; i < 50; ++i) { /* the same address, in alternating rank order */
     MPI_Comm_split(comm, 0, i % 2 ? rank : -rank, &other);
     const int to = i % 2 ? right : size - 1 - right, from = i % 2 ? left : size - 1 - left;
     MPI_Irecv(in, 1, MPI_DOUBLE, from, 6, other, &request);

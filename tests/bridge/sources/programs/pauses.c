@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * pauses.c - one message before, two during and one after MPI_Pcontrol(0); a receive that is posted
- * during the pause and completed after it counts where it completes. Tells its levels to no one
- * else: MPI_Pcontrol(2) changes nothing. */
+ * pauses.c - one message before, two during and one after MPI_Pcontrol(0). A receive posted during
+ * the pause and completed after it counts where it completes. MPI_Pcontrol(2) changes nothing. */
 #include "ring.h"
 
 static void pass(int n) {

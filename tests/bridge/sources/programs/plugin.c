@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * plugin.c - an MPI ring as a plug-in (compiled with -DPLUGIN -shared), and a host that knows no
- * MPI and loads it out of everyone's sight. */
+ * plugin.c - an MPI ring as a plug-in (compiled with -DPLUGIN -shared), and a host without MPI that
+ * loads it locally (RTLD_LOCAL). */
 #ifdef PLUGIN
 #include "ring.h"
 

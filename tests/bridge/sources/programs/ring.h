@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * ring.h - what the test programs share: a communicator by the name in the first argument, and this
- * rank's neighbours in it. `world`, or `reversed`, in which world rank w has rank size - 1 - w. */
+ * ring.h - shared by the test programs: the communicator that the first argument names, and this
+ * rank's neighbours in it. `world`, or `reversed`, where world rank w has rank size - 1 - w. */
 #pragma once
 #include <mpi.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * times.c - rank 0 comes late to every call, and each rank measures by MPI_Wtime how long its own
- * calls take, class by class. Prints "rank p2p wait collective onesided io other", in seconds. */
+ * times.c - rank 0 is late for every call. Each rank measures the time of its calls with MPI_Wtime,
+ * by class. Prints "rank p2p wait collective onesided io other", in seconds. */
 #include <time.h>
 
 #include "ring.h"
@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
     TIMED(kIo, MPI_File_close(&file));
   }
   TIMED(kOther, MPI_Win_free(&window));
-  char line[200]; /* and its end in one write, so that no other rank's comes in between */
+  char line[200]; /* one write with the line end keeps other ranks' lines out */
   int n = sprintf(line, "%d", rank);
   for (int kind = 0; kind < kClasses; ++kind) n += sprintf(line + n, " %.9f", seconds[kind]);
   sprintf(line + n, "\n");

@@ -2,13 +2,14 @@
 //
 // step_entry.cpp - see step_entry.hpp. Rows are taken shard by shard; the same (peer, call) seen by
 // several threads gives several rows, which add up.
-#include "session/step_entry.hpp"
+#include "recorder/step_entry.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <numeric>
 
+#include "format/json.hpp"
 #include "recorder/region_counts.hpp"
 #include "recorder/source.h"  // kPeerOther
 
@@ -132,7 +133,9 @@ uint32_t add_calls(Recorder& r, Rows& rows, Carry carry, StepBody* body) noexcep
       row.bytes_in += v.bytes_in;
       if (carry == Carry::emptied) v = {};
     }
-    if ((row.count || row.ns) && rows.add(row)) ++n;  // no count: a call that has not returned yet
+    // No count: a call that has not returned yet, or the late bytes of one that has.
+    const bool any = row.count || row.ns || row.bytes_out || row.bytes_in;
+    if (any && rows.add(row)) ++n;
     if (row.time_class != PERFIELD_CLASS_io && row.time_class != PERFIELD_CLASS_file) continue;
     body->io_read_bytes += row.bytes_in;
     body->io_write_bytes += row.bytes_out;
@@ -200,6 +203,25 @@ size_t largest_step_body(uint32_t max_regions, uint32_t max_peers) noexcept {
   return sizeof(StepBody) + kTableHeaders + PERFIELD_CALL_LIMIT * sizeof(CallRow) +
          max_regions * sizeof(RegionRow) + room_for_inside(max_regions) +
          threads_with_full_tables * (max_peers + PERFIELD_CALL_LIMIT) * sizeof(MessageRow);
+}
+
+void define_regions(Recorder& r,
+                    const std::function<void(uint32_t id, const std::string& json)>& write) {
+  for (uint32_t id = 0; id < r.regions.size(); ++id) {
+    RegionDefinition& d = r.regions[id];
+    if (d.written) continue;
+    bool used = false;
+    for (int i = 0; i < r.n_shards() && !used; ++i) {
+      const RegionValues& v = r.shard_at(i).carry_regions[id];
+      used = v.count || v.inclusive;
+    }
+    if (!used) continue;
+    JsonObject json;
+    json.natural("id", id).text("name", d.name).text("file", d.file);
+    json.integer("line", d.line).integer("block", d.block).natural("armed_at", d.place);
+    write(id, json.str());
+    d.written = true;
+  }
 }
 
 size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room,

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes a run's pictures: geometry.pvd, messages.pvd, topology.pvd and pictures.json, in one directory.
 
-`Pictures` is made once per call of `perfield render`: it chooses the mesh, estimates how many bytes the
-chosen steps will take, and writes them. pictures.json holds what a .pvd cannot: ranges, titles and steps for
-the pipelines.
+`perfield render` makes one `PictureSeries` per call. It estimates the bytes of the chosen steps, then writes
+them. pictures.json holds what a .pvd cannot: ranges, titles and steps for the pipelines.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ STATIC_LAYERS = ("machine", "ranks", "labels")
 
 
 @dataclass
-class Pictures:
+class PictureSeries:
     """The pictures of some steps of a run.
 
-    steps : numbers of frames (places in the run), rising; directory : where the files go.
-    geometry : options of the geometry picture, its pieces chosen; None: do not make it.
-    topology : what all topology pictures share; None: do not make them.
-    After `write`: description, what pictures.json says; bytes of each series; shown_at, "time" or "step",
-    what ParaView shows as time.
+    steps : ascending numbers of frames (places in the run). directory : where the files go.
+    geometry : options of the geometry picture, with pieces; None skips that picture.
+    topology : what all topology pictures share; None skips them.
+    `write` sets description (the content of pictures.json), bytes (of each series) and shown_at ("time" or
+    "step": what ParaView shows as time).
     """
 
     run: Any
@@ -55,7 +54,7 @@ class Pictures:
     shown_at: str = field(default="", init=False)
 
     def estimate(self) -> int:
-        """Bytes that `write` will take: a few pieces of the middle step are written to a temporary place."""
+        """Estimates the bytes that `write` will take by writing a sample of the middle step."""
         frame = self.run.frame(self.steps[len(self.steps) // 2])
         with tempfile.TemporaryDirectory(prefix="perfield-estimate-") as place:
             trial = replace(self, directory=Path(place))
@@ -74,7 +73,7 @@ class Pictures:
         return round(once + each * len(self.steps))
 
     def write(self, progress: Callable[[int], None] = lambda step: None) -> list[Path]:
-        """Writes everything; returns the .pvd files. `progress` is told each step when it is done."""
+        """Writes everything; returns the .pvd files. Calls `progress` with each finished step."""
         times, self.shown_at = frame_times(self.run.frame(index) for index in self.steps)
         wanted = ["geometry", "messages"] if self.geometry is not None else []
         wanted += ["topology"] if self.topology is not None else []
@@ -129,14 +128,14 @@ class Pictures:
         arrays: dict[str, Arrays],
         own: dict[str, str],
     ) -> Iterator[tuple[str, vtkDataSet]]:
-        """Passes on the pieces of a step, and notes what is on them."""
+        """Yields the pieces of a step unchanged and notes their arrays."""
         for name, dataset in blocks:
             arrays["geometry"].note(number, dataset)
             own.update(own_fields(dataset))
             yield name, dataset
 
     def _sampled_geometry_bytes(self, frame: Any) -> float:
-        """Bytes of one step of the geometry, from at most SAMPLED_PIECES ranks spread over all."""
+        """Bytes of one step of the geometry, extrapolated from at most SAMPLED_PIECES evenly spread ranks."""
         pieces = self.geometry.pieces
         sizes = [
             sum(1 + dataset.GetNumberOfPoints() + dataset.GetNumberOfCells() for _, dataset in blocks)
@@ -154,7 +153,7 @@ class Pictures:
 
 
 def human_bytes(number: float) -> str:
-    """A number of bytes for people, in decimal units: 1234567 -> "1.2 MB"."""
+    """Bytes as text in decimal units: 1234567 -> "1.2 MB"."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if number < 1000:
             return f"{number:.0f} {unit}" if unit == "bytes" or number >= 100 else f"{number:.1f} {unit}"

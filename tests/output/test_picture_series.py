@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pictures of a run on disk: what they hold, how large they are, and that the estimate knows it."""
+"""The pictures of a run on disk: their content, their size, and the estimate of the size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import perfield
 import twin
 from perfield.output.description import UnevenRegions
-from perfield.output.pictures import Pictures, human_bytes
+from perfield.output.picture_series import PictureSeries, human_bytes
 from perfield.output.steps import choose_steps
 from perfield.pictures.geometry_picture import GeometryOptions
 from perfield.pictures.pieces import choose_pieces
@@ -20,15 +20,15 @@ from perfield.pictures.topology_picture import topology_scene
 
 
 def pictures_of(run, directory, steps=None, **options):
-    """The geometry pictures of a run, default steps."""
+    """The geometry pictures of a run, by default of the default steps."""
     geometry = GeometryOptions(pieces=choose_pieces(run), **options)
-    return Pictures(run, steps or choose_steps(run), directory, geometry, None)
+    return PictureSeries(run, steps or choose_steps(run), directory, geometry, None)
 
 
 def both_pictures(run, directory, steps):
     """Geometry and topology of a run."""
     geometry = GeometryOptions(pieces=choose_pieces(run))
-    return Pictures(run, steps, directory, geometry, topology_scene(run))
+    return PictureSeries(run, steps, directory, geometry, topology_scene(run))
 
 
 def bytes_in(directory):
@@ -36,7 +36,7 @@ def bytes_in(directory):
     return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
 
 
-def test_all_series_and_their_description_are_written(tmp_path):
+def test_series_and_description_are_written(tmp_path):
     twin.write_run(tmp_path / "run", ranks=4, steps=3, hosts=("a", "b"))
     written = both_pictures(perfield.open(tmp_path / "run"), tmp_path / "pictures", [0, 2]).write()
     assert [path.name for path in written] == ["geometry.pvd", "messages.pvd", "topology.pvd"]
@@ -58,7 +58,7 @@ def test_all_series_and_their_description_are_written(tmp_path):
 
 @pytest.mark.parametrize("kind", ["image", "structured", "unstructured"])
 @pytest.mark.parametrize("ranks", [1, 40])
-def test_the_estimate_is_within_a_fifth_of_what_is_written(tmp_path, kind, ranks):
+def test_estimate_is_within_a_fifth_of_written_bytes(tmp_path, kind, ranks):
     run = fake_run.FakeRun(tmp_path, ranks=ranks, steps=6, kind=kind, cells=8)
     for rank in range(ranks):
         noise = np.random.default_rng(rank).random(9**3)
@@ -69,7 +69,7 @@ def test_the_estimate_is_within_a_fifth_of_what_is_written(tmp_path, kind, ranks
     assert expected == pytest.approx(bytes_in(tmp_path / "pictures"), rel=0.2)
 
 
-def test_the_estimate_knows_that_the_machine_is_written_once(tmp_path):
+def test_estimate_counts_the_machine_once(tmp_path):
     twin.write_run(tmp_path / "run", ranks=16, steps=12, hosts=("a", "b"))
     run = perfield.open(tmp_path / "run")
     pictures = both_pictures(run, tmp_path / "pictures", list(range(12)))
@@ -79,13 +79,13 @@ def test_the_estimate_knows_that_the_machine_is_written_once(tmp_path):
     assert len(list((tmp_path / "pictures").rglob("machine.vtp"))) == 1
 
 
-def test_the_estimate_leaves_nothing_behind(tmp_path):
+def test_estimate_leaves_no_files(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=2)
     pictures_of(run, tmp_path / "pictures").estimate()
     assert not (tmp_path / "pictures").exists()
 
 
-def test_doubling_the_steps_of_a_run_does_not_double_the_bytes_of_its_mesh(tmp_path):
+def test_longer_run_needs_no_more_bytes_for_its_mesh(tmp_path):
     sizes = {}
     for steps in (20, 40):
         run = fake_run.FakeRun(tmp_path, ranks=4, steps=steps, kind="unstructured", cells=10)
@@ -94,7 +94,7 @@ def test_doubling_the_steps_of_a_run_does_not_double_the_bytes_of_its_mesh(tmp_p
     assert sizes[40] == pytest.approx(sizes[20], rel=0.05)
 
 
-def test_a_step_of_a_regular_mesh_costs_values_and_no_coordinates(tmp_path):
+def test_regular_mesh_writes_no_coordinates(tmp_path):
     sizes = {}
     for kind in ("image", "unstructured"):
         run = fake_run.FakeRun(tmp_path, ranks=2, steps=4, kind=kind, cells=20)
@@ -103,7 +103,7 @@ def test_a_step_of_a_regular_mesh_costs_values_and_no_coordinates(tmp_path):
     assert sizes["image"] < sizes["unstructured"] / 5
 
 
-def test_a_frame_before_the_first_mesh_is_an_empty_step(tmp_path):
+def test_frame_before_the_first_mesh_is_empty(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=2, steps=3)
     run.frame(0).mesh_version[:] = 0
     pictures_of(run, tmp_path / "pictures").write()
@@ -111,7 +111,7 @@ def test_a_frame_before_the_first_mesh_is_an_empty_step(tmp_path):
     assert ["<DataSet " in path.read_text() for path in steps] == [False, True, True]
 
 
-def test_frames_that_stand_for_one_step_in_many_are_named_by_their_place(tmp_path):
+def test_sampled_frames_are_titled_with_step_and_frame(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=1, steps=3)
     for frame in run.frames():
         frame.index *= 10
@@ -127,12 +127,12 @@ def test_frames_that_stand_for_one_step_in_many_are_named_by_their_place(tmp_pat
 @pytest.mark.parametrize(
     ("number", "text"), [(0, "0 bytes"), (999, "999 bytes"), (1234567, "1.2 MB"), (2.5e13, "25.0 TB")]
 )
-def test_bytes_are_told_in_units_for_people(number, text):
+def test_bytes_are_shown_in_decimal_units(number, text):
     assert human_bytes(number) == text
 
 
 def slowed(regions, seconds):
-    """A change_step that lets a rank spend seconds(rank, step) in the region of that id."""
+    """A change_step that makes a rank spend seconds(rank, step) in the regions with these ids."""
 
     def change(rank, step, entry):
         for row in entry["regions"]:
@@ -145,7 +145,7 @@ def slowed(regions, seconds):
 
 
 def regions_of(path, steps, change):
-    """The regions that pictures.json lists, of a run of 4 ranks with regions solve (1) and exchange (2)."""
+    """The order of regions in pictures.json, for a run of 4 ranks with regions solve (1) and exchange (2)."""
     twin.write_run(path / "run", ranks=4, steps=steps, change_step=change)
     run = perfield.open(path / "run")
     uneven = UnevenRegions(run)
@@ -154,16 +154,16 @@ def regions_of(path, steps, change):
     return uneven.names()
 
 
-def test_regions_in_which_the_ranks_differ_come_first(tmp_path):
+def test_regions_with_imbalance_come_first(tmp_path):
     assert regions_of(tmp_path, 2, slowed([2], lambda rank, step: 1.0)) == ["solve", "exchange"]
 
 
-def test_one_slow_start_does_not_put_a_region_first(tmp_path):
+def test_one_slow_first_step_does_not_decide_region_order(tmp_path):
     spike = slowed([2], lambda rank, step: 10.0 if (rank, step) == (0, 0) else 1e-4)
     assert regions_of(tmp_path, 5, spike) == ["solve", "exchange"]
 
 
-def test_a_mesh_that_grows_gets_a_number_and_its_box_is_that_of_all_steps(tmp_path):
+def test_changed_mesh_gets_a_number_and_bounds_span_all_steps(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=1, steps=3, cells=1)
     versions = {1: run.meshes[0], 2: [fake_run.cube(2, "image", cells=1)]}
     run.mesh = lambda rank, version: versions[version]
@@ -175,7 +175,7 @@ def test_a_mesh_that_grows_gets_a_number_and_its_box_is_that_of_all_steps(tmp_pa
     assert pictures.description["layers"]["geometry"]["bounds"] == pytest.approx([0, 3, 0, 1, 0, 1])
 
 
-def test_the_one_frame_of_a_run_without_steps_is_not_called_a_step(tmp_path):
+def test_frame_of_a_run_without_steps_is_not_titled_step(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=1, steps=1)
     run.frame(0).kind = "whole"
     pictures = pictures_of(run, tmp_path / "pictures")
@@ -183,7 +183,7 @@ def test_the_one_frame_of_a_run_without_steps_is_not_called_a_step(tmp_path):
     assert [step["title"] for step in pictures.description["steps"]] == ["from start to end"]
 
 
-def test_own_fields_that_people_look_at_first_are_listed_first(tmp_path):
+def test_familiar_own_fields_come_first(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=1, cells=1)
     values = fake_run.FakeField(np.arange(8.0))
     run.own_fields[0] = {(0, name): values for name in ("density", "alpha.water", "T", "phi")}

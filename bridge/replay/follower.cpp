@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// follower.cpp - see follower.hpp.
+#include "replay/follower.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "format/decode.hpp"
+#include "format/json.hpp"
+#include "recorder/step_entry.hpp"
+
+namespace perfield {
+namespace {
+
+constexpr uint32_t kNoRegion = ~uint32_t(0);
+constexpr uint64_t kUnknownBytes = ~uint64_t(0);
+constexpr size_t kGathered = size_t{1} << 20;  // bytes that are written at once
+
+enum : uint8_t { kRead = 0, kWrite = 1, kFlush = 2 };
+
+// The recorder takes 0 for no stamp.
+uint64_t stamp_of(uint64_t time) noexcept { return time + (time != ~uint64_t(0)); }
+
+// Calls that wait for one message at most.
+bool waits_for_one(uint16_t call) noexcept {
+  return call == PERFIELD_CALL_recv || call == PERFIELD_CALL_mrecv || call == PERFIELD_CALL_wait;
+}
+
+bool is_of_class(uint16_t call, uint16_t time_class) noexcept {
+  return call && kTimeClassOfCall.of[call] == time_class;
+}
+
+uint16_t call_of(FileKind kind, uint8_t mode) noexcept {
+  const bool reads = mode == kRead;
+  switch (kind) {
+    case FileKind::stdio:
+      return reads ? PERFIELD_CALL_stdio_read : PERFIELD_CALL_stdio_write;
+    case FileKind::mpi:
+      return reads ? PERFIELD_CALL_file_read : PERFIELD_CALL_file_write;
+    case FileKind::posix:
+      break;
+  }
+  return reads ? PERFIELD_CALL_posix_read : PERFIELD_CALL_posix_write;
+}
+
+std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+}  // namespace
+
+Follower::Follower(std::shared_ptr<const Trace> trace, FollowedRank rank)
+    : trace_(std::move(trace)), rank_(std::move(rank)), recorder_(std::make_unique<Recorder>()) {
+  Recorder& r = *recorder_;
+  r.regions.configure(trace_->max_regions, Selection());  // the trace's names are chosen already
+  for (const std::string& counter : trace_->counters) r.counters.define(counter.c_str());
+  r.start(trace_->max_peers, trace_->messages, trace_->ticks_per_second, stamp_of(trace_->start));
+  room_ = largest_step_body(r.regions.capacity(), trace_->max_peers);
+}
+
+// --- whose event it is
+// ----------------------------------------------------------------------------
+
+Follower::Thread* Follower::follow(uint64_t location, uint64_t time, uint64_t* now) {
+  *now = last_ = stamp_of(time);
+  if (n_events_++ == 0) {
+    begin_ = counting_since_ = *now;
+    recorder_->open(*now);
+  }
+  if (!last_thread_ || location != last_location_) {
+    const auto [found, is_new] = threads_.try_emplace(location);
+    if (is_new) found->second.shard = recorder_->add_shard();
+    last_location_ = location;
+    last_thread_ = &found->second;
+  }
+  return last_thread_->shard ? last_thread_ : nullptr;
+}
+
+// A region is defined when it is entered first, so that the table holds those of this rank alone.
+const Follower::Plan& Follower::plan(uint32_t region) {
+  const auto [found, is_new] = plans_.try_emplace(region);
+  Plan& plan = found->second;
+  if (!is_new) return plan;
+  const auto known = trace_->regions.find(region);
+  if (known == trace_->regions.end()) return plan;
+  const TraceRegion& of_trace = known->second;
+  plan.call = of_trace.call;
+  plan.closes_steps = of_trace.closes_steps;
+  if (!plan.call && !of_trace.name.empty())
+    plan.id =
+        recorder_->regions.define(of_trace.name.c_str(), of_trace.file.c_str(), of_trace.line);
+  return plan;
+}
+
+// --- regions
+// --------------------------------------------------------------------------------------
+
+void Follower::enter(uint64_t location, uint64_t time, uint32_t region) {
+  uint64_t now;
+  Thread* const thread = follow(location, time, &now);
+  const Plan& plan = this->plan(region);
+  if (plan.closes_steps && !has_stepper_) {
+    has_stepper_ = true;
+    stepper_ = location;
+    close(StepKind::setup, now);
+  }
+  if (!thread) return;
+  const int32_t level = thread->shard->depth.load(std::memory_order_relaxed);
+  recorder_->enter_region(*thread->shard, region, plan.id, now);
+  if (plan.call && !thread->call) begin_call(*thread, plan.call, level, now);
+}
+
+void Follower::leave(uint64_t location, uint64_t time, uint32_t region) {
+  uint64_t now;
+  if (Thread* const thread = follow(location, time, &now)) {
+    if (thread->call) {
+      const int32_t level = thread->shard->level_of(region);
+      if (level >= 0 && level <= thread->level) end_call(*thread, now);
+    }
+    recorder_->leave_region(*thread->shard, region, now);
+  }
+  if (!has_stepper_ || location != stepper_ || !plan(region).closes_steps) return;
+  close(StepKind::step, now);
+  ++n_steps_;
+}
+
+uint32_t Follower::region_of(uint32_t context) const noexcept {
+  const auto found = trace_->contexts.find(context);
+  return found == trace_->contexts.end() ? kNoRegion : found->second;
+}
+
+void Follower::enter_context(uint64_t location, uint64_t time, uint32_t context) {
+  enter(location, time, region_of(context));
+}
+
+void Follower::leave_context(uint64_t location, uint64_t time, uint32_t context) {
+  leave(location, time, region_of(context));
+}
+
+// --- calls and messages
+// ---------------------------------------------------------------------------
+
+void Follower::begin_call(Thread& thread, uint16_t call, int32_t level, uint64_t now) noexcept {
+  thread.call = call;
+  thread.level = level;
+  thread.stamp = is_recording() ? now : 0;
+  thread.bytes_out = thread.bytes_in = 0;
+  thread.n_received = 0;
+  if (thread.stamp) thread.shard->enter_call(perfield_call(call), nullptr, now);
+}
+
+void Follower::end_call(Thread& thread, uint64_t now) noexcept {
+  const auto call = perfield_call(thread.call);
+  thread.call = 0;
+  if (!thread.stamp) return;
+  if (waits_for_one(call) && thread.n_received == 1 && thread.shard->count_messages)
+    thread.shard->count_wait(thread.peer, growth(now, thread.stamp));
+  thread.shard->leave_call(call, thread.stamp, now, thread.bytes_out, thread.bytes_in);
+}
+
+// Of a call that was counted before.
+void Follower::count_bytes(Thread& thread, uint16_t call, uint64_t out, uint64_t in) noexcept {
+  if (is_recording()) thread.shard->count_call(perfield_call(call), 0, out, in, 0);
+}
+
+void Follower::sent(uint64_t location, uint64_t time, perfield_call otherwise, uint32_t comm,
+                    uint32_t receiver, uint64_t bytes) {
+  uint64_t now;
+  Thread* const thread = follow(location, time, &now);
+  if (!thread || !thread->shard->count_messages || !is_recording()) return;
+  const uint16_t call = kMessageCalls.has[thread->call] ? thread->call : uint16_t(otherwise);
+  thread->shard->count_message(call, trace_->peers.world_rank(comm, receiver, rank_.rank), bytes);
+}
+
+void Follower::received(uint64_t location, uint64_t time, uint32_t comm, uint32_t sender,
+                        uint64_t bytes) {
+  uint64_t now;
+  Thread* const thread = follow(location, time, &now);
+  if (!thread || !thread->shard->count_messages || !is_recording()) return;
+  thread->peer = trace_->peers.world_rank(comm, sender, rank_.rank);
+  ++thread->n_received;
+  thread->shard->count_message(PERFIELD_CALL_recv, thread->peer, bytes);
+}
+
+void Follower::transfer(uint64_t location, uint64_t time, uint32_t window, uint32_t remote,
+                        uint64_t bytes) {
+  uint64_t now;
+  Thread* const thread = follow(location, time, &now);
+  if (!thread || !thread->shard->count_messages || !is_recording()) return;
+  if (!kMessageCalls.has[thread->call]) return;
+  const auto comm = trace_->windows.find(window);
+  const int32_t peer = comm == trace_->windows.end()
+                           ? kPeerUnknown
+                           : trace_->peers.world_rank(comm->second, remote, rank_.rank);
+  thread->shard->count_message(thread->call, peer, bytes);
+}
+
+void Follower::collective(uint64_t location, uint64_t time, uint64_t sent, uint64_t received) {
+  uint64_t now;
+  Thread* const thread = follow(location, time, &now);
+  // To make a communicator is one in the trace, but not here.
+  if (!thread || !is_of_class(thread->call, PERFIELD_CLASS_collective)) return;
+  thread->bytes_out += sent;
+  thread->bytes_in += received;
+}
+
+void Follower::start_collective(uint64_t location, uint64_t time, uint64_t request) {
+  uint64_t now;
+  if (Thread* const thread = follow(location, time, &now)) started_[request] = thread->call;
+}
+
+void Follower::end_collective(uint64_t location, uint64_t time, uint64_t sent, uint64_t received,
+                              uint64_t request) {
+  uint64_t now;
+  Thread* const thread = follow(location, time, &now);
+  const auto started = started_.find(request);
+  if (started == started_.end()) return;
+  const uint16_t call = started->second;
+  started_.erase(started);
+  if (thread && is_of_class(call, PERFIELD_CLASS_collective))
+    count_bytes(*thread, call, sent, received);
+}
+
+// --- files
+// ----------------------------------------------------------------------------------------
+
+void Follower::begin_file(uint64_t location, uint64_t time, uint32_t handle, uint8_t mode,
+                          uint64_t matching) {
+  uint64_t now;
+  Thread* const thread = follow(location, time, &now);
+  if (!thread || mode > kFlush) return;
+  const auto file = trace_->files.find(handle);
+  const FileKind kind = file == trace_->files.end() ? FileKind::posix : file->second;
+  if (thread->call) {  // of MPI, or of another operation that this one is part of
+    if (kind == FileKind::mpi && is_of_class(thread->call, PERFIELD_CLASS_io))
+      operations_[{handle, matching}] = {thread->call, mode, false};
+    return;
+  }
+  const int32_t top = thread->shard->depth.load(std::memory_order_relaxed) - 1;
+  begin_call(*thread, call_of(kind, mode), top, now);
+  operations_[{handle, matching}] = {thread->call, mode, true};
+}
+
+void Follower::end_operation(Thread& thread, Operation& operation, uint64_t now) noexcept {
+  if (operation.owns_call && thread.call == operation.call) end_call(thread, now);
+  operation.owns_call = false;
+}
+
+void Follower::issue_file(uint64_t location, uint64_t time, uint32_t handle, uint64_t matching) {
+  uint64_t now;
+  Thread* const thread = follow(location, time, &now);
+  const auto found = operations_.find({handle, matching});
+  if (thread && found != operations_.end()) end_operation(*thread, found->second, now);
+}
+
+void Follower::end_file(uint64_t location, uint64_t time, uint32_t handle, uint64_t bytes,
+                        uint64_t matching) {
+  uint64_t now;
+  Thread* const thread = follow(location, time, &now);
+  const auto found = operations_.find({handle, matching});
+  if (!thread || found == operations_.end()) return;
+  Operation operation = found->second;
+  operations_.erase(found);
+  end_operation(*thread, operation, now);
+  if (bytes == kUnknownBytes || operation.mode == kFlush) return;
+  const bool reads = operation.mode == kRead;
+  count_bytes(*thread, operation.call, reads ? 0 : bytes, reads ? bytes : 0);
+}
+
+// --- counters, and where nothing was recorded
+// -----------------------------------------------------
+
+void Follower::metric(uint64_t location, uint64_t time, uint32_t metric, const uint64_t* values,
+                      uint32_t n_values) {
+  uint64_t now;
+  Thread* const thread = follow(location, time, &now);
+  const auto places = trace_->metrics.find(metric);
+  if (!thread || places == trace_->metrics.end()) return;
+  for (const TraceMetric& of : places->second)
+    if (of.place < n_values)
+      recorder_->counter_stands(*thread->shard, of.counter, values[of.place]);
+}
+
+void Follower::record(uint64_t location, uint64_t time, bool on) {
+  uint64_t now;
+  follow(location, time, &now);
+  if (on == is_recording()) return;
+  if (on) {
+    recorder_->open(now);
+    counting_since_ = now;
+  } else {
+    recorder_->fold(now);
+    recorder_->close();
+    measured_ += growth(now, counting_since_);
+  }
+  flags_ |= kStepPaused;
+}
+
+void Follower::flush(uint64_t location, uint64_t time, uint64_t until) {
+  uint64_t now;
+  Thread* const thread = follow(location, time, &now);
+  if (!thread || until <= time || !is_recording()) return;
+  recorder_->skip(*thread->shard, now, stamp_of(until));
+  if (location != rank_.first_location) return;
+  flushed_ += until - time;
+  flags_ |= kStepPaused;
+}
+
+void Follower::program(uint64_t location, uint64_t time, uint32_t name, const uint32_t* arguments,
+                       uint32_t n_arguments) {
+  uint64_t now;
+  follow(location, time, &now);
+  const auto text = [&](uint32_t number) {
+    const auto found = trace_->strings.find(number);
+    return found == trace_->strings.end() ? std::string() : found->second;
+  };
+  program_ = text(name);
+  arguments_.clear();
+  for (uint32_t i = 0; i < n_arguments; ++i) arguments_.push_back(text(arguments[i]));
+}
+
+// --- closing a step
+// -------------------------------------------------------------------------------
+
+void Follower::end(const std::string& reason) {
+  if (!n_events_) return;
+  close(has_stepper_ ? StepKind::teardown : StepKind::setup, last_);
+  write_end_entry(reason);
+  out_.flush();
+}
+
+void Follower::close(StepKind kind, uint64_t now) {
+  now = std::max(now, begin_);  // stamps may go backwards
+  const bool recording = is_recording();
+  if (recording) {
+    recorder_->fold(now);
+    measured_ += growth(now, counting_since_);
+  }
+  write_step(kind, now);
+  begin_ = counting_since_ = now;
+  measured_ = flushed_ = 0;
+  flags_ = recording ? 0 : kStepPaused;
+  if (recording) recorder_->open(now);
+}
+
+void Follower::write_step(StepKind kind, uint64_t now) {
+  Recorder& r = *recorder_;
+  const uint64_t origin = stamp_of(trace_->start);
+  const auto since_start_ns = [&](uint64_t stamp) {
+    return r.clock.span_ns(growth(stamp, origin));
+  };
+  StepBody b{};
+  b.label = int64_t(kind == StepKind::teardown && n_steps_ ? n_steps_ - 1 : n_steps_);
+  b.time = std::nan("");
+  b.span = 1;
+  b.kind = uint16_t(kind);
+  b.flags = flags_ | kStepNoProcess;
+  b.begin_ns = since_start_ns(begin_);
+  b.end_ns = since_start_ns(now);
+  b.realtime_ns = trace_->start_ns + int64_t(b.end_ns);
+  b.measured_ns = r.clock.span_ns(growth(measured_, flushed_));
+  b.pu = -1;
+
+  const bool writes = !rank_.path.empty();
+  if (writes && !out_.is_open() && !out_.failed()) write_rank_entry();
+  define_regions(
+      r, [this](uint32_t id, const std::string& json) { out_.json(EntryType::region, id, json); });
+  if (!writes) unwritten_.resize(room_);
+  unsigned char* const at =
+      writes ? out_.begin(EntryType::step, n_steps_, room_) : unwritten_.data();
+  if (!at) return;  // error() says why
+  const size_t bytes = encode_step(r, b, at, room_);
+  note_regions(at, bytes);
+  if (writes) out_.end(bytes);
+}
+
+// What is told of the regions in the end.
+void Follower::note_regions(const unsigned char* body, size_t bytes) {
+  StepView step;
+  if (!view_step(body, bytes, &step)) return;
+  faults_ += step.fixed.faults;
+  overflowed_ += step.fixed.overflowed;
+  for (const RegionRow& row : step.regions) {
+    if (spent_.size() <= row.id) spent_.resize(row.id + 1);
+    spent_[row.id].count += row.count;
+    spent_[row.id].ns += row.inclusive_max_ns;
+  }
+}
+
+std::vector<std::pair<std::string, uint64_t>> Follower::candidates(size_t most) const {
+  std::vector<uint32_t> found;
+  for (uint32_t id = 1; id < spent_.size(); ++id)  // not `other regions`
+    if (spent_[id].count > 1) found.push_back(id);
+  std::stable_sort(found.begin(), found.end(),
+                   [this](uint32_t a, uint32_t b) { return spent_[a].ns > spent_[b].ns; });
+  std::vector<std::pair<std::string, uint64_t>> named;
+  for (uint32_t id : found)
+    if (named.size() < most) named.emplace_back(recorder_->regions[id].name, spent_[id].count);
+  return named;
+}
+
+// --- what stands before and behind the steps
+// ------------------------------------------------------
+
+void Follower::write_rank_entry() {
+  if (!out_.open(rank_.path, rank_.run_id, rank_.rank, room_ + kGathered)) return;
+  JsonObject json;
+  json.integer("rank", rank_.rank).integer("size", rank_.size).integer("pid", 0);
+  json.text("pid_namespace", "").text("program", program_).texts("arguments", arguments_);
+  json.text("group", base_name(program_)).text("host", rank_.host).text("host_long", rank_.host);
+  json.text("boot_id", rank_.boot_id).text("cpuset", "").text("clock", "otf2");
+  json.integer("realtime_ns", trace_->start_ns).text("mpi", "").text("perfield", PERFIELD_VERSION);
+  json.texts("sources", trace_->sources).texts("counters", recorder_->counters.names());
+  json.natural("sum_every", 1);
+  out_.json(EntryType::rank, 0, json.str());
+}
+
+void Follower::write_end_entry(const std::string& reason) {
+  Recorder& r = *recorder_;
+  JsonObject json, faults, dropped;
+  if (faults_) faults.natural("ends_without_begin_or_not_reached", faults_);
+  if (r.refused_threads()) faults.natural("threads_without_room", r.refused_threads());
+  if (r.untimed_regions()) dropped.natural("too_deep", r.untimed_regions());
+  json.text("reason", reason).natural("steps", n_steps_).texts("sources", trace_->sources);
+  json.raw("hooks", "{}").raw("faults", faults.str()).raw("dropped_events", dropped.str());
+  json.natural("dropped_messages", overflowed_).natural("dropped_regions", r.regions.overflowed());
+  json.natural("bytes_written", out_.bytes_written() + out_.gathered());
+  json.natural("perfield_ns", 0).natural("perfield_bytes", 0);
+  json.integer("realtime_ns", trace_->end_ns);
+  out_.json(EntryType::end, 0, json.str());
+}
+
+}  // namespace perfield

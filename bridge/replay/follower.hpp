@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// follower.hpp - follows the events of one rank of a trace: each goes to the recorder with its own
+// stamp, so that regions, calls, messages and waits mean what they mean in a measured program.
+// Closes steps where the step region is left, and writes the rank's entries as the session does.
+// One thread at a time. Throws std::bad_alloc; what cannot be written is kept in error().
+//
+// A step closes when the step region is left by the location that entered it first; before that
+// first entry is setup, what follows the last step is teardown.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "format/append.hpp"
+#include "recorder/recorder.hpp"
+#include "replay/trace.hpp"
+
+namespace perfield {
+
+// Where a rank's entries go, and what its `rank` entry says of where it ran. path "": nowhere.
+struct FollowedRank {
+  std::string path;
+  uint64_t run_id = 0;
+  int32_t rank = 0;
+  int32_t size = 1;
+  std::string host, boot_id;
+  uint64_t first_location = 0;  // of its first thread
+};
+
+class Follower {
+ public:
+  Follower(std::shared_ptr<const Trace> trace, FollowedRank rank);
+  ~Follower() { out_.close(); }
+  Follower(const Follower&) = delete;
+  Follower& operator=(const Follower&) = delete;
+
+  // --- events: location and stamp, then what the trace tells ------------------------------------
+  void enter(uint64_t location, uint64_t time, uint32_t region);
+  void leave(uint64_t location, uint64_t time, uint32_t region);
+  void enter_context(uint64_t location, uint64_t time, uint32_t context);
+  void leave_context(uint64_t location, uint64_t time, uint32_t context);
+
+  // otherwise: the call that it counts as where the location is in none that sends.
+  void sent(uint64_t location, uint64_t time, perfield_call otherwise, uint32_t comm,
+            uint32_t receiver, uint64_t bytes);
+  void received(uint64_t location, uint64_t time, uint32_t comm, uint32_t sender, uint64_t bytes);
+  // One-sided. Copies to and from devices are told by the same events, and are no messages.
+  void transfer(uint64_t location, uint64_t time, uint32_t window, uint32_t remote, uint64_t bytes);
+  void collective(uint64_t location, uint64_t time, uint64_t sent, uint64_t received);
+  void start_collective(uint64_t location, uint64_t time, uint64_t request);
+  void end_collective(uint64_t location, uint64_t time, uint64_t sent, uint64_t received,
+                      uint64_t request);
+
+  // mode: 0 read, 1 write, 2 flush, which counts as writing without bytes.
+  void begin_file(uint64_t location, uint64_t time, uint32_t handle, uint8_t mode,
+                  uint64_t matching);
+  // The operation goes on beside the program.
+  void issue_file(uint64_t location, uint64_t time, uint32_t handle, uint64_t matching);
+  void end_file(uint64_t location, uint64_t time, uint32_t handle, uint64_t bytes,
+                uint64_t matching);
+
+  // What counters of this thread stand at, right before it enters or leaves a region.
+  void metric(uint64_t location, uint64_t time, uint32_t metric, const uint64_t* values,
+              uint32_t n_values);
+  // The tool that made the trace records from now on, or no more.
+  void record(uint64_t location, uint64_t time, bool on);
+  // It wrote the location's buffer until then: that is no time of the program.
+  void flush(uint64_t location, uint64_t time, uint64_t until);
+  void program(uint64_t location, uint64_t time, uint32_t name, const uint32_t* arguments,
+               uint32_t n_arguments);
+
+  // After the last event: writes what is behind the last step, and the `end` entry.
+  void end(const std::string& reason);
+
+  // --- what came of it --------------------------------------------------------------------------
+  uint64_t n_events() const noexcept { return n_events_; }
+  uint64_t n_steps() const noexcept { return n_steps_; }
+  const std::string& program_name() const noexcept { return program_; }
+  const std::vector<std::string>& program_arguments() const noexcept { return arguments_; }
+  // Regions that were entered more than once, with how often: most time first, at most `most`.
+  std::vector<std::pair<std::string, uint64_t>> candidates(size_t most) const;
+  // errno of the first write that failed, and where; 0: none.
+  int error() const noexcept { return out_.error(); }
+  const std::string& path() const noexcept { return rank_.path; }
+
+ private:
+  // What a region of the trace is in this rank.
+  struct Plan {
+    uint32_t id = Regions::kNone;  // of the recorder's regions
+    uint16_t call = 0;
+    bool closes_steps = false;
+  };
+  // A thread of the rank, and the call that it is inside.
+  struct Thread {
+    Shard* shard = nullptr;  // nullptr: there are too many threads
+    uint16_t call = 0;       // 0: none
+    int32_t level = 0;       // the call ends at the latest when this level of the stack is left
+    uint64_t stamp = 0;      // when it was entered; 0: while nothing was recorded
+    uint64_t bytes_out = 0, bytes_in = 0;
+    int32_t peer = 0;         // that the call's last message came from
+    uint32_t n_received = 0;  // messages in this call
+  };
+  struct Operation {
+    uint16_t call;
+    uint8_t mode;
+    bool owns_call;  // it is itself the call that its thread is inside
+  };
+
+  // The thread of an event, and its stamp. nullptr: the event is not counted.
+  Thread* follow(uint64_t location, uint64_t time, uint64_t* now);
+  const Plan& plan(uint32_t region);
+  uint32_t region_of(uint32_t context) const noexcept;
+  bool is_recording() const noexcept { return recorder_->state() == Activity::active; }
+  void begin_call(Thread& thread, uint16_t call, int32_t level, uint64_t now) noexcept;
+  void end_call(Thread& thread, uint64_t now) noexcept;
+  void count_bytes(Thread& thread, uint16_t call, uint64_t out, uint64_t in) noexcept;
+  void end_operation(Thread& thread, Operation& operation, uint64_t now) noexcept;
+
+  void close(StepKind kind, uint64_t now);
+  void write_step(StepKind kind, uint64_t now);
+  void write_rank_entry();
+  void write_end_entry(const std::string& reason);
+  void note_regions(const unsigned char* body, size_t bytes);
+
+  const std::shared_ptr<const Trace> trace_;
+  const FollowedRank rank_;
+  const std::unique_ptr<Recorder> recorder_;
+  Appender out_;
+  size_t room_ = 0;                       // for the largest step
+  std::vector<unsigned char> unwritten_;  // a step that is written nowhere
+
+  std::unordered_map<uint64_t, Thread> threads_;  // by location
+  uint64_t last_location_ = 0;
+  Thread* last_thread_ = nullptr;
+  std::unordered_map<uint32_t, Plan> plans_;                       // by region
+  std::map<std::pair<uint32_t, uint64_t>, Operation> operations_;  // by handle and matching id
+  std::unordered_map<uint64_t, uint16_t> started_;  // request -> its non-blocking collective
+
+  std::string program_;
+  std::vector<std::string> arguments_;
+  uint64_t n_events_ = 0, n_steps_ = 0;
+  uint64_t last_ = 0;  // stamp of the last event
+  bool has_stepper_ = false;
+  uint64_t stepper_ = 0;  // the location that closes steps
+  uint64_t begin_ = 0;    // of the step
+  uint64_t counting_since_ = 0, measured_ = 0, flushed_ = 0;
+  uint16_t flags_ = 0;
+  uint64_t faults_ = 0, overflowed_ = 0;
+  struct Spent {
+    uint64_t count = 0, ns = 0;
+  };
+  std::vector<Spent> spent_;  // by region
+};
+
+}  // namespace perfield

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// configured_steps.cpp - see configured_steps.hpp.
+#include "session/configured_steps.hpp"
+
+#include "recorder/recorder.hpp"
+#include "run_directory/run_json.hpp"
+#include "session/tell.hpp"
+
+namespace perfield {
+
+bool ConfiguredSteps::start(const Config& config, const std::string& run,
+                            Windows::Close close_window) {
+  std::string complaint;  // none: the configuration has been checked
+  call_ = read_step_call(config.step_call, &complaint);
+  recorder().sites.start(call_.call, call_.number);
+  by_clock_ = config.step_seconds > 0;
+  if (!by_clock_) return false;
+  RunFacts facts;
+  read_run_facts(run, &facts);
+  const bool started = windows_.start(config.step_seconds, facts.start_ns, close_window);
+  if (!started)
+    tell("windows",
+         "there was no thread to close steps by the clock (step_seconds); the run has "
+         "no steps");
+  return started;
+}
+
+bool ConfiguredSteps::replace_the_programs() noexcept {
+  if (!call_.call && !by_clock_) return false;
+  if (!told_.exchange(true))
+    tell("steps-configured",
+         "step_call or step_seconds is set and says where steps end; what the program itself or a "
+         "hook tells of its steps is passed over");
+  return true;
+}
+
+}  // namespace perfield

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// notices.cpp - see notices.hpp.
+#include "session/notices.hpp"
+
+#include "recorder/recorder.hpp"
+#include "session/session_counters.hpp"
+#include "session/step_sites.hpp"
+#include "session/tell.hpp"
+
+namespace perfield {
+
+void Notices::add_entry(const StepBody& entry) {
+  overflowed_ += entry.overflowed;
+  if (entry.faults) faults_["ends_without_begin_or_not_reached"] += entry.faults;
+}
+
+void Notices::add_to_end_entry(JsonObject* entry) {
+  Recorder& r = recorder();
+  if (const uint64_t refused = r.refused_threads()) faults_["threads_without_room"] = refused;
+  JsonObject hooks, faults, dropped;
+  for (const auto& [name, hook] : hooks_) hooks.natural(name.c_str(), hook.hits);
+  for (const auto& [kind, count] : faults_) faults.natural(kind.c_str(), count);
+  for (const auto& [kind, events] : dropped_)
+    if (const uint64_t count = *events.count) dropped.natural(kind.c_str(), count);
+  if (const uint64_t count = r.untimed_regions()) dropped.natural("too_deep", count);
+  entry->raw("hooks", hooks.str()).raw("faults", faults.str()).raw("dropped_events", dropped.str());
+  entry->natural("dropped_messages", overflowed_);
+  entry->natural("dropped_regions", r.regions.overflowed());
+}
+
+void Notices::tell_at_end(const Run& run) {
+  if (run.steps == 0 && !config_.step_region.empty() && !run.aborted)
+    tell("step-region", "the region " + config_.step_region +
+                            " (step_region) never ended, so no step was closed and the whole "
+                            "run is one frame; expected is the name of a region that the "
+                            "program enters and leaves");
+  tell_of_dropped(run);
+  tell_of_full_tables();
+  for (const auto& [kind, count] : faults_)
+    tell("fault-" + kind, "events that could not be right on this node, first seen by rank " +
+                              std::to_string(run.rank) + ": " + kind + ", " +
+                              std::to_string(count) +
+                              " times; their time is credited as far as it is known");
+  tell_of_sites(run);
+  tell_of_counters();
+  for (const auto& [name, hook] : hooks_)
+    if (!hook.hits && !hook.sentence.empty()) tell("hook-" + name, hook.sentence);
+}
+
+void Notices::tell_of_dropped(const Run& run) const {
+  const auto drop = [&](const std::string& kind, uint64_t count, const std::string& sentence) {
+    if (!count) return;
+    tell("dropped-" + kind,
+         std::to_string(count) + " " + sentence +
+             (run.size > 1 ? "; so many on rank " + std::to_string(run.rank) : ""));
+  };
+  for (const auto& [kind, events] : dropped_) drop(kind, *events.count, events.sentence);
+  drop("too_deep", recorder().untimed_regions(),
+       "regions were entered more than " + std::to_string(kStackDepth) +
+           " levels deep: they are counted, but their time is not known");
+}
+
+void Notices::tell_of_full_tables() const {
+  if (overflowed_)
+    tell("peers", "a table of (peer, call) pairs was full: " + std::to_string(overflowed_) +
+                      " messages are counted as `other peers`; raise max_peers (now " +
+                      std::to_string(config_.max_peers) + ")");
+  if (recorder().regions.overflowed())
+    tell("regions",
+         "the table of regions was full: later regions are counted as `other regions`; "
+         "raise max_regions (now " +
+             std::to_string(config_.max_regions) + ") or choose fewer by `regions`");
+}
+
+void Notices::tell_of_sites(const Run& run) const {
+  const CallSites& sites = recorder().sites;
+  if (run.step_call && sites.step_hits() == 0)
+    tell("step-call", "the call site " + config_.step_call +
+                          " (step_call) was never hit, so no step was closed; seen by rank " +
+                          std::to_string(run.rank) + ": " +
+                          sites_in_words(recorder(), run.step_call) + "; `perfield steps " +
+                          run.path + "` lists all");
+  if (run.step_call && sites.overflowed())
+    tell("sites", "MPI was called from more places than are followed: " +
+                      std::to_string(sites.overflowed()) +
+                      " calls were not compared with step_call");
+}
+
+}  // namespace perfield

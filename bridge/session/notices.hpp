@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// notices.hpp - what is counted while a program is measured to be told at its end: hooks that were
+// expected and hit, events that were dropped, faults, tables that were full. The counts go into
+// the end entry, and each that matters becomes a sentence. Used under the session's lock.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "configuration/config.hpp"
+#include "format/entry.hpp"
+#include "format/json.hpp"
+
+namespace perfield {
+
+class Notices {
+ public:
+  explicit Notices(const Config& config) : config_(config) {}
+
+  void hook_expected(const char* name, const char* sentence) { hooks_[name].sentence = sentence; }
+  void hook_hit(const char* name) { ++hooks_[name].hits; }
+  // A source counts what it drops by itself.
+  void counts_dropped(const char* kind, const char* sentence, const std::atomic<uint64_t>* count) {
+    dropped_[kind] = {sentence, count};
+  }
+  void fault(const char* kind) {
+    ++faults_[kind];
+    ++faults_of_step_;
+  }
+  uint64_t faults_of_step() const noexcept { return faults_of_step_; }  // since the last entry
+  // entry: its body as written, with the faults of the recorder.
+  void add_entry(const StepBody& entry);
+  void entry_closed() noexcept { faults_of_step_ = 0; }
+
+  // Adds all counts to the end entry.
+  void add_to_end_entry(JsonObject* entry);
+  struct Run {
+    const std::string& path;
+    int rank, size;
+    uint64_t steps;      // that were closed
+    uint16_t step_call;  // that closes them; 0: none
+    bool aborted;
+  };
+  void tell_at_end(const Run& run);
+
+ private:
+  struct Hook {
+    std::string sentence;
+    uint64_t hits = 0;
+  };
+  struct Dropped {
+    std::string sentence;
+    const std::atomic<uint64_t>* count;
+  };
+  void tell_of_dropped(const Run& run) const;
+  void tell_of_full_tables() const;
+  void tell_of_sites(const Run& run) const;
+
+  const Config& config_;
+  std::map<std::string, Hook> hooks_;
+  std::map<std::string, Dropped> dropped_;
+  std::map<std::string, uint64_t> faults_;
+  uint64_t faults_of_step_ = 0, overflowed_ = 0;
+};
+
+}  // namespace perfield

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// step_clock.cpp - see step_clock.hpp.
+#include "session/step_clock.hpp"
+
+#include <utility>
+
+#include "recorder/recorder.hpp"
+
+namespace perfield {
+
+void StepClock::configure(const Config& config) noexcept {
+  configured_ = choice_ = StepChoice::of(config);
+  paused_ = config.start_paused ? 1 : 0;
+}
+
+bool StepClock::share(uint64_t factor) noexcept {
+  constexpr uint64_t kMostSteps = 1u << 30;
+  const bool one_in_many = configured_.measure_every > 1;
+  const uint64_t configured = one_in_many ? configured_.measure_every : configured_.sum_every;
+  if (configured * factor > kMostSteps) return false;
+  (one_in_many ? choice_.measure_every : choice_.sum_every) = configured * factor;
+  return true;
+}
+
+void StepClock::begin(uint64_t now) noexcept {
+  begin_ticks_ = now;
+  recorder().close();  // awake; start() makes it count
+  start();
+}
+
+// --- counting ------------------------------------------------------------------------------------
+
+bool StepClock::counts() const noexcept { return recorder().state() == Activity::active; }
+
+void StepClock::start() noexcept {
+  Recorder& r = recorder();
+  if (paused_ > 0) flags_ |= kStepPaused;
+  const bool counted = counts();  // see cut
+  if (paused_ > 0 || !is_measured(step_)) {
+    if (counted) r.close();
+    return;
+  }
+  if (counted && windowed_) return;
+  counting_since_ = r.clock.ticks();
+  r.open(counting_since_);
+}
+
+// What sources have gathered is the program's, though perfield's own work is under way.
+void StepClock::hand_in() noexcept {
+  Shard* s = before_close_.empty() ? nullptr : recorder().shard();
+  if (!s) return;
+  const uint32_t own_work = std::exchange(s->own_work, 0);
+  for (auto* function : before_close_) function();
+  s->own_work = own_work;
+}
+
+void StepClock::stop(uint64_t now) noexcept {
+  hand_in();
+  if (!counts()) return;
+  recorder().fold(now);
+  recorder().close();
+  measured_ticks_ += now - counting_since_;
+}
+
+// Other threads go on, and what they do meanwhile counts for the next step. With windows their time
+// goes on too, since the program does not know that a step closes.
+void StepClock::cut(uint64_t now) noexcept {
+  hand_in();
+  if (!counts()) return;
+  recorder().fold(now);
+  if (windowed_) recorder().open(now);
+  measured_ticks_ += now - counting_since_;
+  counting_since_ = now;
+}
+
+void StepClock::pause(uint64_t now) noexcept {
+  if (paused_++ == 0) stop(now);
+  flags_ |= kStepPaused;
+}
+
+void StepClock::resume() noexcept {
+  if (paused_ == 0 || --paused_ > 0) return;
+  hand_in();  // of the pause: dropped
+  start();
+}
+
+// --- the open step -------------------------------------------------------------------------------
+
+StepClock::Entry StepClock::close(int64_t label) noexcept {
+  if (step_ > 0 && label <= last_label_) flags_ |= kStepLabelFell;
+  ++span_;
+  if (choice_.is_measured(step_)) return choice_.ends_frame(step_) ? Entry::frame : Entry::none;
+  flags_ |= kStepNotMeasured;
+  // Each has its entry, until the directory nears its limit: then all up to the next measured.
+  const bool shared = choice_.measure_every > configured_.measure_every;
+  return !shared || choice_.is_measured(step_ + 1) ? Entry::unmeasured : Entry::none;
+}
+
+void StepClock::next_step(int64_t label) noexcept {
+  last_label_ = label;
+  ++step_;
+}
+
+// --- the entry -----------------------------------------------------------------------------------
+
+void StepClock::fill(StepBody* body, uint64_t now) const noexcept {
+  const Clock& clock = recorder().clock;
+  body->span = span_ ? span_ : 1;
+  body->flags = flags_;
+  body->begin_ns = clock.since_start_ns(begin_ticks_);
+  body->end_ns = clock.since_start_ns(now);
+  body->measured_ns = clock.span_ns(measured_ticks_);
+  body->perfield_ns = clock.span_ns(own_ticks_);
+}
+
+void StepClock::entry_written() noexcept {
+  total_own_ticks_ += own_ticks_;
+  own_ticks_ = measured_ticks_ = 0;
+  flags_ = 0;
+  span_ = 0;
+}
+
+}  // namespace perfield

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// step_writer.cpp - see step_writer.hpp.
+#include "session/step_writer.hpp"
+
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "platform/clock.hpp"
+#include "platform/process.hpp"
+#include "recorder/recorder.hpp"
+#include "recorder/step_entry.hpp"
+#include "run_directory/machine_file.hpp"
+#include "run_directory/shared_note.hpp"
+#include "session/environment.hpp"
+#include "session/step_sites.hpp"
+#include "session/tell.hpp"
+
+namespace perfield {
+namespace {
+
+constexpr double kWritingShare = 0.005;  // of the time; above it entries are gathered, once
+constexpr uint64_t kWritingGrace_ns = 10'000'000;  // this much has been spent
+constexpr uint64_t kLimitEvery = 64;               // steps between two looks at record_limit
+constexpr uint64_t kSitesEvery_ns = 1'000'000'000;
+
+// From which step on how many times more steps share an entry; 0, 0: not agreed upon yet.
+struct Sharing {
+  unsigned long long from = 0, factor = 0;
+};
+
+Sharing read_note(const std::string& path) {
+  Sharing sharing;
+  char text[64] = "";
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return sharing;
+  ssize_t n = read(fd, text, sizeof text - 1);
+  close(fd);
+  if (n <= 0 || sscanf(text, "%llu %llu", &sharing.from, &sharing.factor) != 2) return {};
+  return sharing;
+}
+
+// Unless another rank was faster; returns what stands there.
+Sharing agree(const std::string& path, uint64_t from, uint64_t factor) {
+  const std::string text = std::to_string(from) + " " + std::to_string(factor);
+  return leave_note(path, text) ? read_note(path) : Sharing{};
+}
+
+}  // namespace
+
+// --- opening -------------------------------------------------------------------------------------
+
+bool StepWriter::open_run() {
+  run_ = open_run_directory(config_, {program_arguments()});
+  if (!run_.error.empty()) {
+    tell("run-directory", run_.error + "; nothing is measured");
+    return false;
+  }
+  set_tell_directory(run_.path);
+  if (!run_.notice.empty()) tell("notice", run_.notice);
+  const std::string trouble = write_machine_file(run_.path, false);  // perfield-exec has done it
+  if (!trouble.empty()) tell("machine", trouble);
+  return true;
+}
+
+bool StepWriter::open_files(int rank) {
+  const std::string trouble = files_.begin(config_.stage, run_.path, run_.run_id);
+  if (!trouble.empty()) tell("stage", trouble);
+  Recorder& r = recorder();
+  counters_written_ = r.counters.size();
+  const size_t buffer =
+      largest_step_body(r.regions.capacity(), uint32_t(config_.max_peers)) + 2 * kGatherBytes;
+  if (!stream_.open(files_.stream, run_.run_id, rank, buffer, files_.stream_instead)) {
+    tell("stream", "the stream " + stream_.path() + " cannot be written (" +
+                       strerror(stream_.error()) + "); nothing is measured");
+    return false;
+  }
+  files_.release();
+  mesh_.start(files_.mesh, files_.mesh_instead, run_.run_id, rank, uint64_t(config_.record_limit),
+              [](const std::string& topic, const std::string& sentence) { tell(topic, sentence); });
+  if (in_process_.wanted())
+    mesh_.copy_blocks_to([this](uint64_t version, const iovec* parts, int n_parts) {
+      in_process_.keep_block(version, parts, n_parts);
+    });
+  return true;
+}
+
+// --- entries -------------------------------------------------------------------------------------
+
+void StepWriter::rank(int rank, int size, const std::string& mpi, const std::string& cpus,
+                      const std::vector<std::string>& sources) {
+  begin_ticks_ = last_flush_ticks_ = recorder().clock.ticks();
+  sites_ticks_ = begin_ticks_;
+  char long_name[256] = "";
+  gethostname(long_name, sizeof long_name - 1);
+  JsonObject json;
+  json.integer("rank", rank).integer("size", size).integer("pid", getpid());
+  json.text("program", program_name()).text("arguments", program_arguments());
+  json.text("group", config_.group.empty() ? program_name() : config_.group);
+  json.text("host", host_name())
+      .text("host_long", long_name)
+      .text("pid_namespace", pid_namespace())
+      .text("boot_id", boot_id());
+  json.text("cpuset", cpus).text("clock", recorder().clock.name());
+  json.integer("realtime_ns", realtime_ns()).text("mpi", mpi);
+  json.text("perfield", PERFIELD_VERSION)
+      .texts("sources", sources)
+      .texts("counters", recorder().counters.names())
+      .natural("sum_every", uint64_t(config_.sum_every));
+  stream_.json(EntryType::rank, 0, json.str());
+  stream_.flush();
+}
+
+const unsigned char* StepWriter::step(uint64_t index, const StepBody& body, size_t* bytes) {
+  Recorder& r = recorder();
+  define_regions();
+  if (const int n = r.counters.size(); n != counters_written_) {  // a source has defined some since
+    counters_written_ = n;
+    place(JsonObject().texts("counters", r.counters.names()));
+  }
+  const size_t room = largest_step_body(r.regions.capacity(), uint32_t(config_.max_peers));
+  unsigned char* at = stream_.begin(EntryType::step, index, room);
+  if (!at) return nullptr;
+  *bytes = encode_step(r, body, at, room);
+  stream_.end(*bytes);
+  return at;
+}
+
+void StepWriter::define_regions() {
+  perfield::define_regions(recorder(), [this](uint32_t id, const std::string& json) {
+    stream_.json(EntryType::region, id, json);
+    in_process_.keep_region(json);
+  });
+}
+
+void StepWriter::sites() {
+  if (!recorder().sites.following() || recorder().sites.size() == 0) return;
+  std::string text = sites_json(recorder(), config_.step_call);
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  const iovec body = {text.data(), text.size()};
+  stream_.write_parts(EntryType::sites, 0, &body, 1);
+}
+
+bool StepWriter::sites_are_due(uint64_t now) const noexcept {
+  return recorder().clock.span_ns(now - sites_ticks_.load()) >= kSitesEvery_ns;
+}
+
+void StepWriter::end(JsonObject entry) {
+  entry.natural("bytes_written", stream_.bytes_written() + mesh_.file().bytes_written());
+  stream_.json(EntryType::end, 0, entry.str());
+  stream_.flush();
+}
+
+// --- fields --------------------------------------------------------------------------------------
+
+// Unless the configuration says it: half as often after each doubling of the steps, so that a long
+// run stores few fields and those of a picture are at most a sixteenth of the run old. By the
+// number of the step alone, so that all ranks store the same.
+uint64_t StepWriter::fields_interval(uint64_t step) const noexcept {
+  if (config_.fields_every >= 0) return uint64_t(config_.fields_every);
+  uint64_t interval = 10;
+  while (step >= 32 * interval) interval *= 2;
+  return interval;
+}
+
+// They go with the first frame at or after each multiple of their interval.
+void StepWriter::fields(uint64_t step) noexcept {
+  const uint64_t every = fields_interval(step);
+  if (!every || step < next_fields_ || !mesh_.has_fields()) return;
+  next_fields_ = (step / every + 1) * every;
+  try {
+    if (mesh_.file().file_bytes() < uint64_t(config_.record_limit))
+      mesh_.write_fields(step);
+    else
+      tell("fields-limit", "the simulation's own fields take record_limit (" +
+                               std::to_string(config_.record_limit) + " bytes); from step " +
+                               std::to_string(step) +
+                               " on they are not stored; raise it or fields_every");
+  } catch (...) {
+    tell("fields", "there was no memory to store the simulation's fields of a step");
+  }
+}
+
+// --- writing -------------------------------------------------------------------------------------
+
+void StepWriter::flush_when_due(uint64_t now) noexcept {
+  Recorder& r = recorder();
+  const bool cheap = double(write_ticks_) < kWritingShare * double(now - begin_ticks_) ||
+                     r.clock.span_ns(write_ticks_) < kWritingGrace_ns;
+  const double gathered_s = double(r.clock.span_ns(now - last_flush_ticks_)) * 1e-9;
+  if (!cheap && stream_.gathered() < kGatherBytes && gathered_s < config_.flush_seconds) return;
+  const uint64_t before = r.clock.ticks();
+  stream_.flush();
+  last_flush_ticks_ = r.clock.ticks();
+  write_ticks_ += last_flush_ticks_ - before;
+}
+
+// A node's disk that fails is no loss: entries go where they would have gone without it.
+void StepWriter::check_staging(uint64_t step) noexcept {
+  const int error = stream_.moved() ? stream_.moved() : mesh_.file().moved();
+  if (!error || stage_failed_) return;
+  stage_failed_ = true;
+  try {
+    tell("stage", "writing to " + config_.stage + " (stage) failed in step " +
+                      std::to_string(step) + " (" + strerror(error) +
+                      "); from here on entries are written into the run directory at once");
+  } catch (...) {
+  }
+}
+
+bool StepWriter::works(uint64_t step) noexcept {
+  check_staging(step);
+  const int error = stream_.failed()        ? stream_.error()
+                    : mesh_.file().failed() ? mesh_.file().error()
+                                            : 0;
+  if (!error) return true;
+  try {
+    tell("writing", "writing to " + run_.path + " failed in step " + std::to_string(step) + " (" +
+                        strerror(error) +
+                        "); measuring ends here, what was written can be read, "
+                        "the program runs on");
+  } catch (...) {
+  }
+  return false;
+}
+
+void StepWriter::collect() {
+  const std::string trouble = files_.end(stream_);
+  if (!trouble.empty()) tell("stage-end", trouble);
+}
+
+// Where the run directory nears its limit, ever more steps share an entry: half of the space for
+// the steps as configured, half of what is left for pairs of them, and so on. The first rank that
+// sees it leaves a note that says from which step on, a little ahead, so that all ranks change
+// there.
+uint64_t StepWriter::agreed_sharing(uint64_t step) noexcept {
+  if ((step % kLimitEvery) != 0) return 0;
+  try {
+    const std::string note = run_.path + "/stream/.shared-" + std::to_string(times_shared_ + 1);
+    Sharing sharing = read_note(note);
+    const double used = double(stream_.file_bytes()) * double(nodes_of_run());
+    uint64_t factor = sharing_;
+    for (double left = 1.0 - used / double(config_.record_limit);
+         left < 1.0 / double(2 * factor) && factor < 1u << 20;)
+      factor *= 2;
+    if (!sharing.factor && factor > sharing_) sharing = agree(note, step + kLimitEvery, factor);
+    if (!sharing.factor || step < sharing.from) return 0;
+    ++times_shared_;
+    return sharing_ = sharing.factor;
+  } catch (...) {
+    return 0;  // no memory for a name: the limit is looked at again
+  }
+}
+
+}  // namespace perfield

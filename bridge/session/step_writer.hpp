@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// step_writer.hpp - this rank's part of the run directory: its stream of entries, its mesh and
+// fields, when they are written, and how much of the disk they may take. What cannot be written is
+// told. Used under the session's lock.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "configuration/config.hpp"
+#include "format/append.hpp"
+#include "run_directory/run_directory.hpp"
+#include "run_directory/staging.hpp"
+#include "session/in_process.hpp"
+#include "session/mesh.hpp"
+
+namespace perfield {
+
+class StepWriter {
+ public:
+  // in_process: keeps what is written until it is shown.
+  StepWriter(const Config& config, InProcess& in_process)
+      : config_(config), in_process_(in_process) {}
+
+  // Finds or makes the run directory. False, and told, if there can be none.
+  bool open_run();
+  // Opens this rank's files there, for a table of regions of its final size. False, and told.
+  bool open_files(int rank);
+  const std::string& run_path() const noexcept { return run_.path; }
+
+  // The entries of a rank; place: what has changed since its `rank` entry.
+  void rank(int rank, int size, const std::string& mpi, const std::string& cpus,
+            const std::vector<std::string>& sources);
+  void place(const JsonObject& changed) { stream_.json(EntryType::place, 0, changed.str()); }
+  // Encodes what the recorder carries, with the definitions that it needs. Returns the body as it
+  // stands in the buffer, until something else is written; nullptr if it cannot be written.
+  const unsigned char* step(uint64_t index, const StepBody& body, size_t* bytes);
+  void sites();
+  // For a while none are due.
+  bool sites_are_due(uint64_t now) const noexcept;
+  void sites_looked_at(uint64_t now) noexcept { sites_ticks_.store(now); }
+  // Completes `entry` by what was written; nothing comes after it.
+  void end(JsonObject entry);
+  // Then a node's staged files are moved, by the last of its ranks. Told where that fails.
+  void collect();
+
+  // The simulation's own fields, if they are due with this frame.
+  void fields(uint64_t step) noexcept;
+  Mesh& mesh() noexcept { return mesh_; }
+
+  void flush() noexcept { stream_.flush(); }
+  // Writes at once as long as that stays cheap beside the steps; gathers where it does not.
+  void flush_when_due(uint64_t now) noexcept;
+  // False, and told, when nothing more can be written.
+  bool works(uint64_t step) noexcept;
+  // Near record_limit: by what factor more steps share an entry from this step on, as all ranks
+  // have agreed; 0: as before.
+  uint64_t agreed_sharing(uint64_t step) noexcept;
+
+ private:
+  static constexpr size_t kGatherBytes = 64 * 1024;  // of entries, where writing is slow
+
+  void define_regions();
+  uint64_t fields_interval(uint64_t step) const noexcept;
+  void check_staging(uint64_t step) noexcept;
+
+  const Config& config_;
+  InProcess& in_process_;
+  RunDirectory run_;
+  NodeFiles files_;
+  Appender stream_;
+  Mesh mesh_;
+  int counters_written_ = 0;  // of which the stream tells
+  uint64_t next_fields_ = 0;  // are due from this step on
+  uint64_t begin_ticks_ = 0, write_ticks_ = 0, last_flush_ticks_ = 0;
+  std::atomic<uint64_t> sites_ticks_{0};
+  uint64_t sharing_ = 1, times_shared_ = 0;
+  bool stage_failed_ = false;
+};
+
+}  // namespace perfield
