@@ -90,7 +90,7 @@ def path(tmp_path_factory, request):
             writer = twin.Writer(stream, rank)
             writer.sequence = sum(entry["rank"] == rank for entry in entries)
             for id, name, block in ((3, "flux", 0), (4, "flux", 1), (5, "late", -1)):
-                definition = {"id": id, "name": name, "block": block, "site": 0}
+                definition = {"id": id, "name": name, "block": block, "armed_at": 0}
                 writer.add("region", twin.json_body(definition), index=id)
     return path
 
