@@ -12,8 +12,8 @@ PYTHON := /usr/bin/python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-# NumPy, xarray and rich come from Debian, built for one another; only on other systems from pip.
-RUN_REQUIREMENTS := $(if $(PERFIELD_NO_PACKAGES),run)
+# NumPy, xarray, pandas, dask and rich are Debian's, all built for one another; elsewhere they are pip's.
+RUN_REQUIREMENTS := $(if $(PERFIELD_NO_PACKAGES),run cluster)
 
 # The caller's Python settings must not divert pip or the tests.
 unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX PIP_REQUIRE_VIRTUALENV
@@ -51,7 +51,7 @@ $(PACKAGES):
 .venv/ready: pyproject.toml .ci/requirements.py | base-packages
 	@echo "perfield: preparing .venv"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv --system-site-packages .venv
-	@$(BIN)/python .ci/requirements.py build test $(RUN_REQUIREMENTS) > .venv/requirements.txt
+	@$(BIN)/python .ci/requirements.py build test export $(RUN_REQUIREMENTS) > .venv/requirements.txt
 	@$(PIP) install -r .venv/requirements.txt
 	@touch $@
 

@@ -104,8 +104,9 @@ class FakeRun:
         self.path = path
         self.state = "running"
         self.n_ranks = ranks
+        self.rank_entries: list[dict | None] = [{"rank": rank} for rank in range(ranks)]
         self.info: dict = {"working_directory": ".", "configuration": {}}
-        self.regions = [FakeRegion("solve", "solve"), FakeRegion("i flux", "i_flux")]
+        self.known_regions = [FakeRegion("solve", "solve"), FakeRegion("i flux", "i_flux")]
         self.meshes = {rank: [cube(rank, kind, cells)] for rank in range(ranks)}
         self.own_fields: dict[int, dict[tuple[int, str], FakeField]] = {}
         self._frames = [self._make(step) for step in range(steps)]

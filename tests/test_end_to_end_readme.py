@@ -54,6 +54,6 @@ def test_program_is_measured_with_its_steps_and_regions(
     assert result.returncode == 0, result.stderr
     run = perfield.open(tmp_path / "perfield-run")
     assert (run.state, len(run)) == ("finished", 100)
-    assert "solve" in [region.name for region in run.regions]
+    assert "solve" in [region.name for region in run.known_regions]
     assert run.frame(0).values["solve_count"].tolist() == [1, 1]
     assert run.mesh(1, 1)[0].extent[:2] == (10, 20)

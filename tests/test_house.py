@@ -152,6 +152,16 @@ def test_readme_has_at_most_150_lines():
     assert len((REPOSITORY / "README.md").read_text().splitlines()) <= 150
 
 
+def test_lines_of_pages_stay_below_120_characters_tables_aside():
+    wide = [
+        f"{path.relative_to(REPOSITORY)}:{number}: {len(line)} characters"
+        for path in pages()
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if len(line) >= 120 and not line.lstrip().startswith("|")
+    ]
+    assert not wide, "\n".join(wide)
+
+
 def test_relative_links_of_pages_lead_to_files():
     broken = []
     for path in pages():

@@ -50,7 +50,7 @@ def test_values_are_there_without_vtk_and_pictures_say_what_they_need(plain, run
     said = plain("perfield", "info", run_directory)
     assert said.returncode == 0 and "steps      3 on 2 ranks" in said.stdout, said.stderr
     values = plain(
-        "python", "-c", f"import perfield; print(perfield.open({str(run_directory)!r}).dataset().sizes)"
+        "python", "-c", f"import perfield; print(perfield.open({str(run_directory)!r}).steps.sizes)"
     )
     assert "'step': 3" in values.stdout, values.stderr
     drawn = plain("perfield", "render", run_directory, "-o", tmp_path / "pictures")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // sim_adaptor_interface.hpp - for Catalyst adaptors written for the Catalyst-Score-P plug-in
-// (Alves, see README.md, Publications): its getters of what this rank measured in the step, on top
+// (Alves, see README.md, Cite): its getters of what this rank measured in the step, on top
 // of perfield.h. Needs no library; without perfield it reports no regions and no ranks. C++11.
 // docs/original-plugin.md compares old and new; one line of perfield_vtk.hpp replaces an adaptor.
 //

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * simulation_interface.h - for simulations instrumented for the Catalyst-Score-P plug-in (Alves,
- * see README.md, Publications). It maps the plug-in's four calls, for C and C++, to perfield.h.
+ * see README.md, Cite). It maps the plug-in's four calls, for C and C++, to perfield.h.
  * Like perfield.h it needs no library and does nothing without perfield. docs/original-plugin.md
  * compares old and new. New code uses perfield.h.
  *

@@ -66,21 +66,20 @@ bool invariant_tsc() noexcept {
 }  // namespace
 
 void Clock::start(const char* choice) noexcept {
-  const bool tsc = strcmp(choice, "monotonic") != 0 && invariant_tsc() &&
+  tsc_ = scaled_ = strcmp(choice, "monotonic") != 0 && invariant_tsc() &&
                    (!strcmp(choice, "tsc") || kernel_trusts_tsc());
-  kind_ = tsc ? Kind::tsc : Kind::monotonic;
   calibrate();
   origin_ticks_ = ticks();
 }
 
 void Clock::take(double ticks_per_second, uint64_t origin) noexcept {
-  kind_ = Kind::given;
+  scaled_ = true;
   ns_per_tick_ = 1e9 / ticks_per_second;
   origin_ticks_ = origin;
 }
 
 void Clock::calibrate() noexcept {
-  if (kind_ != Kind::tsc) return;
+  if (!tsc_) return;
   Pair now = read_pair();
   if (now.ns > first_pair.ns + 1000 && now.ticks > first_pair.ticks)
     ns_per_tick_ = double(now.ns - first_pair.ns) / double(now.ticks - first_pair.ticks);

@@ -38,7 +38,7 @@ class Clock {
 
   uint64_t ticks() const noexcept {
 #if defined(__x86_64__)
-    if (kind_ == Kind::tsc) return __rdtsc();
+    if (tsc_) return __rdtsc();
 #endif
     return monotonic_ns();
   }
@@ -49,20 +49,19 @@ class Clock {
 
   // Converts a span of ticks to nanoseconds.
   uint64_t span_ns(uint64_t ticks) const noexcept {
-    return kind_ == Kind::monotonic ? ticks : uint64_t(double(ticks) * ns_per_tick_);
+    return scaled_ ? uint64_t(double(ticks) * ns_per_tick_) : ticks;
   }
   uint64_t ticks_of_ns(uint64_t ns) const noexcept {
-    return kind_ == Kind::monotonic ? ns : uint64_t(double(ns) / ns_per_tick_);
+    return scaled_ ? uint64_t(double(ns) / ns_per_tick_) : ns;
   }
   // A stamp in nanoseconds since start(), or since the origin that was given.
   uint64_t since_start_ns(uint64_t stamp) const noexcept { return span_ns(stamp - origin_ticks_); }
 
-  const char* name() const noexcept { return kind_ == Kind::tsc ? "tsc" : "monotonic"; }
+  const char* name() const noexcept { return tsc_ ? "tsc" : "monotonic"; }
 
  private:
-  enum class Kind : uint8_t { monotonic, tsc, given };
-
-  Kind kind_ = Kind::monotonic;
+  bool tsc_ = false;
+  bool scaled_ = false;  // ticks are not nanoseconds
   uint64_t origin_ticks_ = 0;
   double ns_per_tick_ = 1.0;
 };

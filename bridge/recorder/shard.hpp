@@ -197,7 +197,6 @@ class Shard {
   // --- state
   // --------------------------------------------------------------------------------------
   const Activity* activity;
-  size_t memory_bytes;  // of the shard and its tables
   uint32_t max_regions, max_messages;
   uint32_t inside_call = 0;          // the thread is inside a wrapped MPI call
   const void* call_frame = nullptr;  // ... whose wrapper's frame is this
@@ -238,6 +237,7 @@ class Shard {
   uint32_t* message_slots;  // hash table of indices into messages; 0: free
   uint32_t slot_mask;
   uint32_t last_message = 0;  // most messages go where the last one went
+  size_t memory_bytes;        // of the shard and its tables
 
  private:
   Shard() = default;

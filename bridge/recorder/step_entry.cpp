@@ -134,8 +134,8 @@ uint32_t add_calls(Recorder& r, Rows& rows, Carry carry, StepBody* body) noexcep
       if (carry == Carry::emptied) v = {};
     }
     // No count: a call that has not returned yet, or the late bytes of one that has.
-    const bool any = row.count || row.ns || row.bytes_out || row.bytes_in;
-    if (any && rows.add(row)) ++n;
+    if (!(row.count | row.ns | row.bytes_out | row.bytes_in)) continue;
+    if (rows.add(row)) ++n;
     if (row.time_class != PERFIELD_CLASS_io && row.time_class != PERFIELD_CLASS_file) continue;
     body->io_read_bytes += row.bytes_in;
     body->io_write_bytes += row.bytes_out;

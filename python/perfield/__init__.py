@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         values,
     )
     from perfield.measure.attach import attach
-    from perfield.run import Run
+    from perfield.run import RunDirectory
 
 __all__ = [
     "attach",
@@ -70,15 +70,15 @@ __all__ = [
 ]
 
 
-def open(path: str | PathLike[str]) -> Run:
+def open(path: str | PathLike[str]) -> RunDirectory:
     """Opens a run directory. The run may be finished, killed or still running.
 
     path : the directory that holds run.json.
     Raises perfield.run.RunError if this is not a run; its text says what was found instead.
     """
-    from perfield.run import Run  # loads NumPy, which a simulation may not need
+    from perfield.run import RunDirectory  # loads NumPy, which a simulation may not need
 
-    return Run(path)
+    return RunDirectory(path)
 
 
 def __getattr__(name: str) -> object:

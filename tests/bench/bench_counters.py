@@ -31,7 +31,7 @@ def main() -> None:
             here = folder / (counters or "none")
             here.mkdir()
             printed = programs.run(1, program, "regions", measured=True, cwd=here, PERFIELD_COUNTERS=counters)
-            rank = perfield.open(here / "perfield-run").ranks[0]
+            rank = perfield.open(here / "perfield-run").rank_entries[0]
             wanted = counters.split(",") if counters else []
             return [float(line) for line in printed.split()] if rank["counters"] == wanted else None
 

@@ -66,5 +66,5 @@ def clock_reads(events: Path) -> tuple[str, list[float]]:
     """
     with tempfile.TemporaryDirectory() as name:
         run(1, events, "regions", measured=True, cwd=Path(name))
-        clock = perfield.open(Path(name) / "perfield-run").ranks[0]["clock"]
+        clock = perfield.open(Path(name) / "perfield-run").rank_entries[0]["clock"]
     return clock, [float(line) for line in run(1, events, f"clock-{clock}", measured=False).split()]

@@ -84,7 +84,7 @@ def test_frames_of_the_other_ranks_stay_when_one_ranks_entries_are_all_lost(run)
             data = flipped(data, entry["offset"] + 50)
     file.write_bytes(data)
     found = perfield.open(run)
-    assert len(found) == 4 and found.ranks[1] is None
+    assert len(found) == 4 and found.rank_entries[1] is None
     for frame in found.frames():
         assert frame.present.tolist() == [True, False, True]
     assert found.damage

@@ -62,7 +62,7 @@ def test_steps_and_regions_have_the_traces_times(imported):
             small_traces.STEP * 1e-9 - 1e-6 * (rank + 1)
         )
     assert run.setup.values["step_time_s"] == pytest.approx([small_traces.SETUP * 1e-9] * RANKS)
-    region = next(region for region in run.regions if region.name == "exchange")
+    region = next(region for region in run.known_regions if region.name == "exchange")
     assert (region.file, region.line) == ("ring.c", 7)
 
 
@@ -99,7 +99,7 @@ def test_the_run_knows_program_hosts_and_configuration(imported, ring):
     assert run.info["command"] == ["/home/user/ring", "ring.input"]
     assert run.info["imported_from"] == str(ring)
     assert run.info["configuration"]["step_region"] == "time_step"
-    assert [rank["host"] for rank in run.ranks] == ["node0", "node0", "node1", "node1"]
+    assert [rank["host"] for rank in run.rank_entries] == ["node0", "node0", "node1", "node1"]
     assert run.groups == {"ring": [0, 1, 2, 3]}
 
 
@@ -130,7 +130,10 @@ def test_without_a_step_region_the_run_is_one_frame_and_candidates_are_named(rin
 
 def test_regions_can_be_chosen(ring, perfield_cli):
     result = perfield_cli("import", ring, "--regions", "sol*, exchange", "-o", "chosen")
-    assert {region.name for region in perfield.open(result.cwd / "chosen").regions} == {"solve", "exchange"}
+    assert {region.name for region in perfield.open(result.cwd / "chosen").known_regions} == {
+        "solve",
+        "exchange",
+    }
 
 
 def test_the_configuration_chooses_where_the_command_does_not(ring, perfield_cli, tmp_path):
@@ -140,7 +143,7 @@ def test_the_configuration_chooses_where_the_command_does_not(ring, perfield_cli
     assert perfield_cli("import", ring, cwd=tmp_path).returncode == 0
     run = perfield.open(tmp_path / "x")
     assert len(run) == STEPS
-    assert {region.name for region in run.regions} == {"solve", "time_step"}
+    assert {region.name for region in run.known_regions} == {"solve", "time_step"}
 
 
 def test_a_name_that_is_taken_is_left_alone(ring, perfield_cli, tmp_path):
@@ -194,7 +197,7 @@ def test_a_rank_whose_events_are_missing_never_checked_in(copy, perfield_cli):
     assert result.returncode == 0
     assert "events of rank 1 cannot be read" in result.stderr
     run = perfield.open(result.cwd / "perfield-run")
-    assert run.ranks[1] is None
+    assert run.rank_entries[1] is None
     assert run.frame(0).present.tolist() == [True, False, True, True]
 
 
@@ -203,7 +206,7 @@ def test_ranks_without_events_are_told(tmp_path, perfield_cli):
         trace.inside(0, "main", 0, 5000)
     result = perfield_cli("import", trace.anchor)
     assert "2 of 3 ranks have no events: they are missing in the run (rank 1, 2)" in result.stderr
-    assert perfield.open(result.cwd / "perfield-run").ranks[1:] == [None, None]
+    assert perfield.open(result.cwd / "perfield-run").rank_entries[1:] == [None, None]
 
 
 def test_ranks_that_never_enter_the_step_are_told_and_have_none(tmp_path, perfield_cli):

@@ -88,7 +88,8 @@ def package_for(tmp_path_factory):
         told = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True)
         include, suffix = told.stdout.split()
         bridge = REPOSITORY / "bridge"
-        sources = [*bridge.glob("python/recorder_*.cpp"), *bridge.glob("recorder/config*.cpp")]
+        sources = [*bridge.glob("python/recorder_*.cpp"), *bridge.glob("configuration/*.cpp")]
+        sources.append(bridge / "platform/quoted.cpp")
         paths = [f"-I{bridge}", f"-I{bridge / 'include'}", f"-I{include}", f"-L{installed / 'lib'}"]
         command = ["g++", *BUILD_AS, *paths, f"-Wl,-rpath,{installed / 'lib'}", *map(str, sources)]
         subprocess.run([*command, "-lperfield", "-o", package / f"_recorder{suffix}"], check=True)
@@ -126,7 +127,7 @@ def followed(measured_python, a_python):
 
 def counts(run) -> list[dict[str, float]]:
     """How often each region was entered, in each step."""
-    fields = [region.field for region in run.regions]
+    fields = [region.field for region in run.known_regions]
     return [
         {name: count for name in fields if (count := float(frame.values[f"{name}_count"][0])) > 0}
         for frame in run.frames()
@@ -137,10 +138,10 @@ def test_functions_are_selected_by_name_qualified_name_and_module(followed):
     run = followed(STEPS, "Solver.*,fails,program:numbers")
     each = {"Solver_create": 1, "Solver_advance": 1, "Solver_inner": 5, "fails": 1, "program_numbers": 6}
     assert counts(run) == [each] * 3
-    assert {region.name: region.line for region in run.regions} == {
+    assert {region.name: region.line for region in run.known_regions} == {
         "Solver.advance": 6, "Solver.inner": 8, "Solver.create": 10, "program:numbers": 13, "fails": 19,
     }  # fmt: skip
-    assert all(region.file.endswith("program.py") for region in run.regions)
+    assert all(region.file.endswith("program.py") for region in run.known_regions)
 
 
 def test_exceptions_generators_and_threads_close_their_regions(followed):
@@ -158,7 +159,7 @@ def test_step_closes_when_step_function_returns(followed):
 
 def test_star_alone_selects_no_python_function(followed):
     run = followed(STEPS, "*")
-    assert [region.name for region in run.regions] == []
+    assert [region.name for region in run.known_regions] == []
 
 
 def test_program_with_its_own_profiler_still_runs(followed):

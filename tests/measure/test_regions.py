@@ -35,7 +35,7 @@ def count(run, name: str) -> list[float]:
 
 def region(run, name: str) -> Region:
     """The region of that name."""
-    (found,) = [one for one in run.regions if one.name == name and one.block == -1]
+    (found,) = [one for one in run.known_regions if one.name == name and one.block == -1]
     return found
 
 

@@ -81,7 +81,7 @@ def run(bin_dir, build_c, tmp_path_factory):
 
 def test_ranks_of_all_hosts_form_one_run(run):
     assert run.n_ranks == 8
-    assert [rank["host"] for rank in run.ranks] == ["n1", "n1", "n2", "n2", "n3", "n3", "n10", "n10"]
+    assert [rank["host"] for rank in run.rank_entries] == ["n1", "n1", "n2", "n2", "n3", "n3", "n10", "n10"]
     assert len(run) == 5
     assert run.damage == []
 
@@ -144,6 +144,6 @@ def test_mpich_ranks_of_all_hosts_form_one_run_with_staged_files(
     assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
     assert [path.name for path in tmp_path.glob("perfield-run*")] == ["perfield-run"]
     found = perfield.open(tmp_path / "perfield-run")
-    assert [rank["host"] for rank in found.ranks] == ["n1", "n1", "n2", "n2"]
+    assert [rank["host"] for rank in found.rank_entries] == ["n1", "n1", "n2", "n2"]
     assert (len(found), found.damage) == (5, [])
     assert all("-staged-1" in path.name for path in (found.path / "stream").glob("*.pf"))

@@ -71,8 +71,8 @@ def odd(build_c, mpirun, bin_dir, tmp_path_factory):
 
 def test_regions_with_odd_names_get_fields_and_keep_names(odd):
     run = perfield.open(odd)
-    assert sorted(region.field for region in run.regions) == sorted(REGIONS.values())
-    names = {region.name for region in run.regions}
+    assert sorted(region.field for region in run.known_regions) == sorted(REGIONS.values())
+    names = {region.name for region in run.known_regions}
     assert {"i flux", "Überströmung", "流れ", "rank", "a\"b<c>&d'", "two\nlines"} <= names
     assert len(names) == len(REGIONS)
     for frame in run.frames():

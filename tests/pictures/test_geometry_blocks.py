@@ -92,7 +92,7 @@ def wrong_blocks():
     unknown.kind = "octree"
     return [
         (one_based, "connects points 1 to 8, but has points 0 to 7; check first_number"),
-        (falling, "offsets from 64 to 0 over 64 numbers"),
+        (falling, "offsets from 64 to 0 over 64 entries"),
         (polyhedra, "general polyhedra"),
         (short, r"3 y coordinates, but its extent \[0, 3, 0, 3, 0, 3\] needs 4"),
         (curved, r"63 points, but its extent .* needs 64"),

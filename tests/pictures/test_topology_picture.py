@@ -36,7 +36,7 @@ def fake_run(tmp_path: Path, ranks: list[tuple[str, str] | None], **configuratio
     for host in {rank[0] for rank in ranks if rank}:
         (folder / f"{host}.xml").write_text((MACHINES / "two-packages-4-cores.xml").read_text())
     entries = [rank and {"host": rank[0], "boot_id": "b", "cpuset": rank[1]} for rank in ranks]
-    return SimpleNamespace(path=tmp_path, info={"configuration": configuration}, ranks=entries)
+    return SimpleNamespace(path=tmp_path, info={"configuration": configuration}, rank_entries=entries)
 
 
 def fake_frame(n_ranks: int, messages: list[tuple] = (), **values) -> SimpleNamespace:

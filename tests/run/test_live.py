@@ -176,10 +176,10 @@ def test_host_that_joins_late_is_seen(tmp_path):
     data = late.read_bytes()
     late.unlink()
     run = perfield.open(path)
-    assert run.ranks[1] is None
+    assert run.rank_entries[1] is None
     late.write_bytes(data)
     run.refresh()
-    assert run.ranks[1]["host"] == "b" and run.frame(0).present.all()
+    assert run.rank_entries[1]["host"] == "b" and run.frame(0).present.all()
 
 
 def test_every_byte_flipped_leaves_all_other_entries_readable(tmp_path):
@@ -194,7 +194,7 @@ def test_every_byte_flipped_leaves_all_other_entries_readable(tmp_path):
         lost = hit["type"] == "step" and hit["body"]["kind"] == 0
         assert present.sum() == 4 - lost, f"byte {at}"
         assert run.damage, f"byte {at}"
-        run.setup, run.teardown, run.dataset()
+        assert run.setup.kind == "setup" and run.teardown.kind == "teardown" and "step" in run.steps.sizes
 
 
 def test_lost_definition_gives_its_time_to_other_regions(tmp_path):

@@ -84,7 +84,7 @@ def opened(path):
         except RunError:
             return False
         found[:] = [run]
-        return all(run.ranks)
+        return all(run.rank_entries)
 
     until(ready)
     return found[0]
@@ -138,7 +138,7 @@ def test_a_program_that_is_killed_while_it_is_followed_keeps_its_frames(live):
     run = opened(path)
     steps(process, 6)
     until(lambda: grows_to(run, 6))
-    for rank in run.ranks:
+    for rank in run.rank_entries:
         os.kill(rank["pid"], signal.SIGKILL)
     process.communicate(timeout=60)
     run.refresh()

@@ -19,8 +19,8 @@ def run(tmp_path):
 
 def test_finished_run_has_its_ranks_regions_and_frames(run):
     assert (run.state, run.n_ranks, len(run), run.damage) == ("finished", 4, 5, [])
-    assert [rank["host"] for rank in run.ranks] == ["a", "a", "b", "b"]
-    assert set(run.regions) == {
+    assert [rank["host"] for rank in run.rank_entries] == ["a", "a", "b", "b"]
+    assert set(run.known_regions) == {
         Region("solve", -1, "solve", "heat.cpp", 10),
         Region("exchange", -1, "exchange", "heat.cpp", 20),
     }
@@ -172,7 +172,7 @@ def test_zero_regions_and_zero_messages_are_no_trouble(tmp_path):
         values["regions"], values["messages"], values["waits"], values["calls"] = [], [], [], []
 
     run = perfield.open(twin.write_run(tmp_path / "run", ranks=1, regions=(), mesh=False, change_step=bare))
-    assert run.regions == [] and len(run.frame(0).messages) == 0
+    assert run.known_regions == [] and len(run.frame(0).messages) == 0
     assert run.frame(0).values["step_time_s"][0] > 0
     assert run.mesh(0, 1) == [] and run.fields(0, 0) == {}
 
@@ -195,7 +195,7 @@ def test_ended_run_without_steps_has_one_frame_of_all_that_it_measured(tmp_path)
     assert frame.values["resident_bytes"].tolist() == [9, 9]
     assert frame.values["sent_bytes"].tolist() == [7, 7] and frame.messages["count"].tolist() == [3, 3]
     assert frame.values["solve_time_s"] == pytest.approx([0.005, 0.005])
-    assert run.fields(0, frame.index) == {} and run.dataset().sizes["step"] == 1
+    assert run.fields(0, frame.index) == {} and run.steps.sizes["step"] == 1
     assert (run.setup.kind, run.setup.index, run.teardown.kind, run.teardown.index) == (
         "setup",
         -1,
@@ -256,7 +256,7 @@ def test_region_of_several_blocks_is_summed_and_kept_by_block(tmp_path):
     writer.add("step", twin.step_body(regions=rows), index=0)
     run = perfield.open(path)
     frame = run.frame(0)
-    assert {(region.block, region.field) for region in run.regions} == {
+    assert {(region.block, region.field) for region in run.known_regions} == {
         (-1, "flux"),
         (0, "flux"),
         (1, "flux"),
@@ -289,7 +289,7 @@ def test_time_beyond_a_full_table_is_other_regions(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=1, steps=1, regions=names, change_step=overflowing)
     run = perfield.open(path)
     values = run.frame(0).values
-    assert len(run.regions) == 4096 and len(values) > 3 * 4096
+    assert len(run.known_regions) == 4096 and len(values) > 3 * 4096
     assert values["other_regions_time_s"] == pytest.approx([700e-9])
     assert values["region_4095_time_s"] == pytest.approx([300e-9])
 
@@ -318,7 +318,7 @@ def test_rank_that_never_checked_in_is_none_and_absent(tmp_path):
         values["size"] = 3
 
     run = perfield.open(twin.write_run(tmp_path / "run", ranks=2, change_rank=larger_world))
-    assert run.n_ranks == 3 and run.ranks[2] is None
+    assert run.n_ranks == 3 and run.rank_entries[2] is None
     assert run.frame(0).present.tolist() == [True, True, False]
     assert run.state == "finished" and not run.frame(0).partial
 
@@ -327,7 +327,7 @@ def test_rank_that_moved_is_shown_where_it_is(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=1)
     writer = twin.Writer(next((path / "stream").iterdir()), 0)
     writer.add("place", twin.json_body({"cpuset": "4-7"}))
-    assert perfield.open(path).ranks[0]["cpuset"] == "4-7"
+    assert perfield.open(path).rank_entries[0]["cpuset"] == "4-7"
 
 
 def test_run_can_be_moved(tmp_path):

@@ -7,7 +7,7 @@ Both have the same arrays that `perfield render` writes.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkDataSet, vtkMultiBlockDataSet
 
@@ -19,13 +19,17 @@ from perfield.pictures.pieces import Pieces, SomePieces, StoredPieces, choose_pi
 from perfield.pictures.row_labels import row_labels
 from perfield.pictures.topology_picture import TopologyScene, topology, topology_scene
 
+if TYPE_CHECKING:
+    from perfield.catalyst.gathered_run import GatheredRun
+    from perfield.run import Frame, RunDirectory
+
 LAYERS = ("machine", "ranks", "measurements", "messages", "labels")
 
 
 class GeometryChannel:
     """Some ranks' pieces of the mesh, among the blocks of all."""
 
-    def __init__(self, run: Any):
+    def __init__(self, run: GatheredRun):
         self._run = run
         self._pieces: Pieces | None = None
 
@@ -73,8 +77,8 @@ class TopologyChannel:
     def __init__(self, path: Path | None):
         """path : the run directory on the rank that reads, None on the others."""
         self._path = path
-        self.run: Any = None
-        self.frame: Any = None  # the newest frame shown
+        self.run: RunDirectory | None = None
+        self.frame: Frame | None = None  # the newest that was shown
         self._scene: TopologyScene | None = None
 
     def dataset(self, index: int) -> vtkMultiBlockDataSet:

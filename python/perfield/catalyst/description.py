@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
+from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkDataSet, vtkMultiBlockDataSet
 
 from perfield.output.arrays import Arrays
 from perfield.output.description import UnevenRegions
 from perfield.output.titles import region_titles, title
 from perfield.pictures.own_fields import own_fields
+
+if TYPE_CHECKING:
+    from perfield.run import Frame, Region, Run
 
 
 class LiveDescription:
@@ -28,11 +31,18 @@ class LiveDescription:
         self._own: dict[str, str] = {}
         self._uneven: UnevenRegions | None = None
 
-    def note(self, index: int, blocks: list[tuple[str, Any]], picture: Any, run: Any, frame: Any) -> None:
+    def note(
+        self,
+        index: int,
+        blocks: list[tuple[str, vtkDataSet]],
+        picture: vtkMultiBlockDataSet,
+        run: Run | None,
+        frame: Frame | None,
+    ) -> None:
         """Takes in a step.
 
-        blocks : the geometry's blocks, with names. picture : the topology. run, frame : the run of all ranks,
-        on the rank that reads it; else None.
+        blocks : of the geometry, with their names. picture : the topology. run, frame : of all ranks, where
+        this one reads them, else None.
         """
         for _, dataset in blocks:
             self._arrays["geometry"].note(index, dataset)
@@ -50,7 +60,7 @@ class LiveDescription:
         layers = {layer: (noted.bounds, noted.description()) for layer, noted in self._arrays.items()}
         return {"layers": layers, "own": self._own, "regions": self._uneven.names() if self._uneven else None}
 
-    def joined(self, parts: Iterable[dict[str, Any]], regions: Iterable[Any]) -> dict[str, Any]:
+    def joined(self, parts: Iterable[dict[str, Any]], regions: Iterable[Region]) -> dict[str, Any]:
         """Joins what all ranks know, in the form of pictures.json. regions : the run's regions."""
         titles, own, order = region_titles(regions), {}, []
         layers: dict[str, dict[str, Any]] = {}

@@ -8,7 +8,7 @@ names and values inside the program and afterwards.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,10 +67,15 @@ class News:
 class GatheredRun:
     """The pieces of some ranks of a run in its newest step; see `perfield.run.Run` for its members."""
 
+    state = "running"
+
     def __init__(self, path: Path, sources: Sequence[Iterable[str]], counters: Sequence[Iterable[str]]):
         self.path = path
         self.info = read_info(path)
-        self.n_ranks = len(sources)
+        self.rank_entries: list[dict[str, Any] | None] = [
+            {"sources": list(of_rank), "counters": list(counted)}
+            for of_rank, counted in zip(sources, counters)
+        ]
         self._sources, self._counters = sources, counters
         self._known = News()
         self._table = RegionTable()
@@ -115,8 +120,13 @@ class GatheredRun:
         return Columns(self._sources, self._counters, known.calls, known.inside, self._table)
 
     @property
-    def regions(self) -> list[Region]:
+    def n_ranks(self) -> int:
         """All regions that the program's ranks defined so far."""
+        return len(self.rank_entries)
+
+    @property
+    def known_regions(self) -> list[Region]:
+        """All regions that any rank of the program defined so far."""
         return list(self._table.regions)
 
     @property
@@ -132,6 +142,10 @@ class GatheredRun:
         if self._frame is None or number not in (0, -1):
             raise IndexError(f"frame {number} was asked for, but only the newest one is here")
         return self._frame
+
+    def frames(self) -> Iterator[Frame]:
+        """The newest step, if there is one."""
+        return iter([] if self._frame is None else [self._frame])
 
     def mesh(self, rank: int, version: int) -> list[Block]:
         """The blocks of a rank's piece, ordered by number."""

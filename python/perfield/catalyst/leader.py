@@ -65,7 +65,7 @@ class Leader:
         names = self._comm.allgather([name for name, _ in blocks])
         if settings["images"]:
             described = self._description.joined(
-                self._comm.allgather(self._description.part()), self._run.regions
+                self._comm.allgather(self._description.part()), self._run.known_regions
             )
             settings["description"] = {**described, "step": step_title(self._run.frame(), index, time)}
         geometry = geometry_among(blocks, names, self._comm.rank)

@@ -2,7 +2,7 @@
 """The command `perfield`: one module per subcommand, each with HELP, add_arguments() and execute().
 
 To add a subcommand, write a module of its name here and add the name to COMMANDS. A module with a
-function separate() takes words out of the command line that argparse is not to see.
+function separate() removes words from the command line before argparse sees them.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ import os
 import sys
 from collections.abc import Sequence
 
-COMMANDS = ("run", "info", "steps", "fields", "render", "open", "collect", "import", "env", "config", "paths")
+COMMANDS = (
+    *("run", "info", "steps", "fields", "render", "open", "export", "collect", "import"),
+    *("env", "config", "paths"),
+)
 
 DESCRIPTION = """\
 perfield shows the performance of a running MPI program as fields: on the
 simulation's own mesh and on a picture of the machine, one frame per time step.
 
   perfield run -n 8 ./a.out input.txt    measure a program on 8 ranks
-  perfield info perfield-run             what was seen, also while it runs
+  perfield info perfield-run             what was measured, also while it runs
   perfield render perfield-run           write .pvd files for ParaView
   perfield open perfield-run             look at them
 
@@ -28,7 +31,7 @@ Under a launcher of your own: mpirun -n 8 perfield-exec ./a.out input.txt"""
 
 
 class CommandError(Exception):
-    """What is in the way, found by a subcommand; its text is a sentence for the user."""
+    """A subcommand cannot go on; the text is a sentence for the user."""
 
 
 def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `perfield run` knows of launchers: where their options end, and how they hand on the environment."""
+"""What `perfield run` knows of launchers: where their options end, and how they pass on the environment."""
 
 from __future__ import annotations
 
@@ -138,8 +138,8 @@ class Launcher:
     ) -> list[str]:
         """The command line that starts all programs, each behind the words `before_program`.
 
-        environment : names of variables that every rank must get. Open MPI hands on to other nodes
-        only what -x names; the others hand on all.
+        environment : names of variables that every rank must get. Open MPI passes on to other nodes
+        only those that -x names; the others pass on all.
         """
         forward: list[str] = []
         if self.kind == "openmpi":

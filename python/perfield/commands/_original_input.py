@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The input files of the original plug-in and of its adaptor, as lines of a perfield.toml.
 
-docs/original-plugin.md holds the table of all keys for people.
+docs/original-plugin.md shows all keys in a table.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Counterpart:
     """What becomes of a key: setting and how its value is written there, or why there is none.
 
     setting : a key of perfield.toml, "" for none. literal : from the value in the input file to the literal
-    in TOML; raises ValueError with what was expected. note : what a reader of the new file is to know.
+    in TOML; raises ValueError with what was expected. note : what a reader of the new file must know.
     """
 
     setting: str = ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield collect: moves what is staged on this host into its run directory."""
+"""perfield collect: moves files that are staged on this host into their run directory."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from os import PathLike
 
 from perfield.commands.paths import perfield_exec
 
-HELP = "move what is staged on this host into the run directory"
+HELP = "move files that are staged on this host into the run directory"
 DESCRIPTION = """\
 With `stage` set, a node's files lie on its own disk until the last of its ranks
-moves them into the run directory. What ranks that were killed left there is
-moved by this command, called once on each node; the notes in the run directory
-say what lies where. It may be called again, and by several at once.
+moves them into the run directory. If ranks were killed, call this command once
+on each node to move their files. The run directory says which files lie where.
+You may call it again, and several times at once.
 
   perfield collect perfield-run
   srun --ntasks-per-node=1 perfield collect perfield-run
@@ -24,13 +24,13 @@ say what lies where. It may be called again, and by several at once.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run."""
     add = parser.add_argument
-    add("run", metavar="RUN", nargs="?", help="a run directory; else the configured run_directory")
+    add("run", metavar="RUN", nargs="?", help="a run directory (default: the configured run_directory)")
 
 
 def collect(run: str | PathLike[str], quietly: bool = False) -> int:
     """Collects what is staged on this host; returns perfield-exec's exit code.
 
-    quietly : only trouble is told, on stderr.
+    quietly : prints errors only, on stderr.
     """
     output = subprocess.DEVNULL if quietly else None
     return subprocess.run(

@@ -11,11 +11,11 @@ HELP = "print each setting, where its value came from and what it means"
 DESCRIPTION = """\
 Prints the configuration that a program started here and now would get: each
 key with its value, where the value came from, its unit and its meaning. The
-lines are a perfield.toml: `perfield config > perfield.toml` keeps them.
-Errors are told as sentences on stderr; the exit code is then 2.
+output is a valid perfield.toml: `perfield config > perfield.toml` keeps it.
+Errors are sentences on stderr, with exit code 2.
 
-With --from, the input files of the original plug-in (plugin.input) and of its
-adaptor become a perfield.toml:
+With --from it converts the input files of the original plug-in (plugin.input)
+and of its adaptor:
 
   perfield config --from plugin.input adaptor.input > perfield.toml"""
 
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="print what input files of the original plug-in say, as a perfield.toml",
+        help="convert input files of the original plug-in into a perfield.toml",
     )
 
 

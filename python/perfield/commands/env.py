@@ -8,19 +8,19 @@ import subprocess
 
 from perfield.commands.paths import perfield_exec
 
-HELP = "print what perfield-exec sets, as export lines for job scripts"
+HELP = "print the variables that perfield-exec sets, as export lines for job scripts"
 DESCRIPTION = """\
-Claims a run directory and prints the environment of a measured program as
-export lines, for job scripts that cannot put perfield-exec before the program:
+For job scripts that cannot put perfield-exec before the program: claims a run
+directory, and prints the environment of a measured program as export lines.
 
   eval "$(perfield env ./a.out)"
   srun -n 64 ./a.out
 
-The lines hold for one run: ask again before the next. Only this host is
-described for the topology picture; perfield-exec describes all of them.
+The lines are valid for one run; call this again before the next. The topology
+picture then knows this host only; perfield-exec describes all hosts.
 
-A program that was built with Score-P gets perfield's plugin for it, too;
---scorep says so where the program's file does not tell."""
+A program that was built with Score-P gets perfield's plug-in for it, too. Say
+--scorep if its file does not show that."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 HELP = "turn a Score-P trace (OTF2) into a run directory"
 DESCRIPTION = """\
-Reads a trace in the format OTF2, as Score-P writes it, and makes a run directory
-that all other commands read: regions, messages between world ranks, MPI time,
-waiting and files, step by step.
+Reads a trace of Score-P (OTF2) and writes a run directory that all other commands
+read: regions, messages between world ranks, MPI time, waiting and files, step by
+step.
 
   perfield import scorep-traces/traces.otf2 --step-region time_step_loop_body
   perfield import traces.otf2 --step-region advance --regions 'flux_*,solve' -o old-run
   perfield info perfield-run
 
-Without --step-region the run is one frame, and regions that could close steps
-are named. Needs the Python module otf2 (Debian: python3-otf2)."""
+Without --step-region the run is one frame, and perfield names regions that could
+close steps. Needs the Python module otf2 (Debian: python3-otf2)."""
 
 _MOST_NOTES = 10
 
@@ -32,9 +32,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the trace, what of it is wanted, and where to put it."""
     add = parser.add_argument
     add("trace", metavar="TRACE", help="the trace's anchor file, traces.otf2")
-    add("--step-region", metavar="NAME", help="a step closes when this region is left; else as configured")
-    add("--regions", metavar="NAMES", help="names or globs of the regions to keep: 'flux_*,solve'; else all")
-    add("-o", "--run-directory", metavar="DIR", help="where the run is kept (perfield-run)")
+    add(
+        "--step-region",
+        metavar="NAME",
+        help="the region that closes a step when the program leaves it (default: as configured)",
+    )
+    add(
+        "--regions",
+        metavar="NAMES",
+        help="names or globs of the regions to keep: 'flux_*,solve' (default: all)",
+    )
+    add("-o", "--run-directory", metavar="DIR", help="where to write the run (perfield-run)")
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield info: what a run was like so far, as lines, tables or JSON."""
+"""perfield info: shows a run so far, as lines, tables or JSON."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from os import PathLike
 
-    from perfield.run import Run
+    from perfield.run import RunDirectory
 
 NAME = "info"
-HELP = "say what was seen in a run, also while it runs"
+HELP = "show what was measured, also while the program runs"
 DESCRIPTION = """\
-Repeats the closing lines of a run; finished, killed or still running.
+Prints the closing lines of a run again. The run may be finished, killed or still
+running.
 
   perfield info perfield-run
   perfield info perfield-run --ranks --messages 10
@@ -34,7 +35,7 @@ NOTHING = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run and the tables that can be asked for."""
     add = parser.add_argument
-    add("run", metavar="RUN", nargs="?", help="a run directory; else the configured run_directory")
+    add("run", metavar="RUN", nargs="?", help="a run directory (default: the configured run_directory)")
     add("--ranks", action="store_true", help="each rank: host, CPUs, steps, state")
     add("--regions", action="store_true", help="each region: time and where it was slowest")
     add("--steps", metavar="N", nargs="?", const=20, type=_number, help="the last N steps (20)")
@@ -48,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="who waits longest for whom: N pairs (10)",
     )
     add("--cells", action="store_true", help="the cells of the topology picture: level, id, x, y, z, parent")
-    add("--json", action="store_true", help="all that was asked for as one JSON object")
+    add("--json", action="store_true", help="print everything as one JSON object")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -103,7 +104,7 @@ def format_table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(line(cells) for cells in [names, *texts])
 
 
-def _tables(run: Run, arguments: argparse.Namespace) -> tuple[dict[str, list[dict]], dict[str, str]]:
+def _tables(run: RunDirectory, arguments: argparse.Namespace) -> tuple[dict[str, list[dict]], dict[str, str]]:
     """The tables asked for by name, and what is to be said below them."""
     from perfield.run import tables
 
@@ -139,7 +140,7 @@ def _tables(run: Run, arguments: argparse.Namespace) -> tuple[dict[str, list[dic
     return found, notes
 
 
-def _title(run: Run) -> str:
+def _title(run: RunDirectory) -> str:
     command = " ".join(str(word) for word in run.info.get("command") or [])
     return f"{run.path}: {run.state}" + (f" ({command})" if command else "")
 

@@ -14,8 +14,8 @@ from perfield.commands import CommandError
 
 HELP = "look at a run in ParaView"
 DESCRIPTION = """\
-Starts ParaView with the pictures of a run; if there are none, they are written
-first as by `perfield render RUN`.
+Starts ParaView with the pictures of a run. If there are none, writes them first,
+as `perfield render RUN` does.
 
   perfield open perfield-run               mesh and machine side by side, at the same step
   perfield open perfield-run --topology    the machine alone
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="a run directory")
     parser.add_argument("--geometry", action="store_true", help="show the mesh alone")
     parser.add_argument("--topology", action="store_true", help="show the machine alone")
-    parser.add_argument("-o", "--output", metavar="DIR", help="where the pictures are; else RUN/pictures")
+    parser.add_argument("-o", "--output", metavar="DIR", help="where the pictures are (RUN/pictures)")
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -14,15 +14,15 @@ from perfield.commands import CommandError
 
 HELP = "print where headers, libraries and build files lie"
 DESCRIPTION = """\
-Prints where perfield's headers, libraries and build files lie; without an
-option, all of them with their names.
+Prints where perfield's headers, libraries and build files lie. Without an option
+it prints all of them with their names.
 
   mpicc solver.c $(perfield paths --cflags --libs) -o solver
   cmake -DCMAKE_PREFIX_PATH=$(perfield paths --cmake) ...    # find_package(perfield)
   PKG_CONFIG_PATH=$(perfield paths --pkgconfig) pkg-config --cflags --libs perfield
 
-A program that calls perfield.h needs --cflags only, if it is started with
-perfield-exec or perfield run."""
+If you start the program with perfield-exec or perfield run, it needs --cflags
+only."""
 
 OPTIONS = {
     "cflags": "options for the compiler",

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from perfield.commands import CommandError
 from perfield.commands.paths import own_command
@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # both load VTK, which --help does without
     from perfield.output.picture_series import PictureSeries
     from perfield.pictures.geometry_picture import GeometryOptions
     from perfield.pictures.topology_picture import TopologyScene
+    from perfield.run import Run
 
 HELP = "write the pictures of a run as .pvd files for ParaView, and as images"
 DESCRIPTION = """\
@@ -27,10 +28,10 @@ Writes RUN/pictures: geometry.pvd (values on the simulation's mesh), messages.pv
   perfield render perfield-run --mesh case/         pieces in case/processor0, ..."""
 
 STEPS_HELP = """\
-all, or numbers of frames, from 0 (not the program's own numbers of steps), and ranges:
-0,10,20:50:5; else at most 20: the first, the last, the slowest, and others evenly spaced"""
-FIELDS_HELP = "names of arrays or of the simulation's own fields: on the mesh, and of the images; else all"
-IMAGES_HELP = "also draw images (.png): of the first, the slowest and the last step, or of all in --steps"
+"all", or frame numbers from 0 (not the program's own step numbers) and ranges: 0,10,20:50:5;
+default: at most 20: the first, the last, the slowest, and others evenly spaced"""
+FIELDS_HELP = "arrays and own fields of the simulation to put on the mesh and into images (default: all)"
+IMAGES_HELP = "also draw images (.png) of the first, the slowest and the last step, or of all in --steps"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,9 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--fields", metavar="NAMES", help=FIELDS_HELP)
     add("--images", action="store_true", help=IMAGES_HELP)
     add("--mesh", metavar="PATH", help="pieces on disk: a .pvtu file or an OpenFOAM case")
-    add("--cells", action="store_true", help="put values on cells; else on points")
-    add("--focus", metavar="RANKS", help="ranks for which every piece says what it exchanges with them: 3,7")
-    add("-o", "--output", metavar="DIR", help="where to write; else RUN/pictures")
+    add("--cells", action="store_true", help="put values on cells (default: on points)")
+    add("--focus", metavar="RANKS", help="ranks: each piece shows what it exchanges with them: 3,7")
+    add("-o", "--output", metavar="DIR", help="where to write (RUN/pictures)")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -56,7 +57,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def render(run: Any, arguments: argparse.Namespace) -> Path:
+def render(run: Run, arguments: argparse.Namespace) -> Path:
     """Writes the pictures of an open run as the arguments say; returns their directory.
 
     Raises CommandError, StepsError, MeshError or OutputError, each a sentence for the user.
@@ -89,7 +90,7 @@ def render(run: Any, arguments: argparse.Namespace) -> Path:
     return directory
 
 
-def _geometry(run: Any, arguments: argparse.Namespace) -> GeometryOptions | None:
+def _geometry(run: Run, arguments: argparse.Namespace) -> GeometryOptions | None:
     """Options of the geometry picture; None if it is not wanted, or not possible and not asked for."""
     if arguments.topology and not arguments.geometry:
         return None
@@ -117,7 +118,7 @@ def _geometry(run: Any, arguments: argparse.Namespace) -> GeometryOptions | None
     return GeometryOptions(pieces, "cell" if arguments.cells else "point", fields, ranks)
 
 
-def _topology(run: Any, arguments: argparse.Namespace) -> TopologyScene | None:
+def _topology(run: Run, arguments: argparse.Namespace) -> TopologyScene | None:
     """What all topology pictures share; None if they are not wanted."""
     if arguments.geometry and not arguments.topology:
         return None
@@ -129,7 +130,7 @@ def _topology(run: Any, arguments: argparse.Namespace) -> TopologyScene | None:
     return scene
 
 
-def _tell(run: Any, pictures: PictureSeries, written: list[Path]) -> None:
+def _tell(run: Run, pictures: PictureSeries, written: list[Path]) -> None:
     from perfield.output.picture_series import human_bytes
     from perfield.pictures.geometry_picture import ranks_without_mesh
 
@@ -152,7 +153,7 @@ def _tell(run: Any, pictures: PictureSeries, written: list[Path]) -> None:
         print("  times in ParaView are indices of steps: the program gave no times that rise")
 
 
-def _images(run: Any, pictures: PictureSeries, arguments: argparse.Namespace) -> None:
+def _images(run: Run, pictures: PictureSeries, arguments: argparse.Namespace) -> None:
     from perfield.output.image_plan import plan_images, unknown_fields
     from perfield.output.images import draw_images
     from perfield.output.steps import slowest_step

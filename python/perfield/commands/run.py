@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield run: starts a program under a launcher with every rank measured, and says what was seen."""
+"""perfield run: starts a program under a launcher, measures every rank, and prints what was seen."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from perfield.commands.paths import perfield_exec
 
 HELP = "run a program and measure it"
 DESCRIPTION = """\
-Runs a program under a launcher, each rank behind perfield-exec, and ends with
-the closing lines of the run. Options that perfield does not know go to the
-launcher, and the program's exit code comes back.
+Runs a program under a launcher, each rank behind perfield-exec, and prints the
+closing lines of the run. Options that perfield does not know go to the launcher.
+The exit code is the program's.
 
   perfield run -n 8 ./a.out input.txt
   perfield run -n 8 --bind-to core -- ./a.out input.txt
   perfield run --launcher 'srun -n 64' -- ./a.out input.txt
   perfield run --set measure_every=10 -n 8 ./a.out
 
-The program begins at the first word that is neither an option nor its value;
-where that cannot be told, put -- before it. The run is kept in perfield-run,
-or perfield-run-2, ... if that is taken."""
+The program is the first word that is neither an option nor its value. Put --
+before it if that is not clear. The run is written to perfield-run, or to
+perfield-run-2, ... if that is taken."""
 
 # Our options with the number of their values; any other belongs to the launcher.
 OWN = {
@@ -51,8 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--launcher", metavar="COMMAND", default="mpirun", help="what starts the ranks (mpirun); '' for none"
     )
-    parser.add_argument("--run-directory", metavar="DIR", help="where the run is kept (perfield-run)")
-    parser.add_argument("--config", metavar="FILE", help="the configuration (perfield.toml, if it is there)")
+    parser.add_argument("--run-directory", metavar="DIR", help="where to write the run (perfield-run)")
+    parser.add_argument(
+        "--config", metavar="FILE", help="the configuration file (perfield.toml, if there is one)"
+    )
     parser.add_argument(
         "--set",
         metavar="KEY=VALUE",
@@ -61,7 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a setting, see perfield config; repeatable",
     )
     parser.add_argument(
-        "--scorep", action="store_true", help="the program was built with Score-P, if its file does not tell"
+        "--scorep",
+        action="store_true",
+        help="the program was built with Score-P, if its file does not show that",
     )
     parser.add_argument("--dry-run", action="store_true", help="print the command line and start nothing")
 
@@ -130,7 +134,7 @@ def absent_ranks(path: Path) -> str:
 
     started = json.loads((path / "run.json").read_text())["size"] or 1
     try:
-        ranks = perfield.open(path).ranks
+        ranks = perfield.open(path).rank_entries
     except RunError:  # there is no stream at all
         ranks = []
     started = max(started, len(ranks))

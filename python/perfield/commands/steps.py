@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield steps: which call of MPI could tell where the time steps of a program end."""
+"""perfield steps: lists MPI calls at which the time steps of a program may end."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from perfield.run import Run
+    from perfield.run import RunDirectory
     from perfield.run.sites import Caller, Candidate
     from perfield.run.source_lines import SourceLine
 
-HELP = "say which MPI call could close the time steps of a program"
+HELP = "list MPI calls that could close the time steps of a program"
 DESCRIPTION = """\
-Lists the call sites of MPI that all ranks of a run hit equally often, the most
-likely end of a time step first: regular ones before all, then those that go on
-for most of the run, then those furthest outside in the program. A site is a
-place of the program and how it was reached, numbered by first hits.
+Lists the MPI call sites that all ranks of a run reached equally often. The most
+likely end of a time step comes first: regular sites, then those that continue
+for most of the run, then the outermost ones in the program. A site is a place in
+the program and how it was reached; sites are numbered by their first hits.
 
   perfield steps perfield-run
   PERFIELD_STEP_CALL=Allreduce@3 perfield run -n 8 ./a.out
 
-Sites are noted in programs that tell of no steps by themselves (perfield_step,
-step_region), and where step_call or step_seconds is set."""
+perfield records sites in programs that do not close steps themselves
+(perfield_step, step_region), and if step_call or step_seconds is set."""
 
 NO_SITES = (
     "no call site of MPI could close steps: none was hit more than once, and equally often, by all ranks"
@@ -36,8 +36,8 @@ BY_CLOCK = "PERFIELD_STEP_SECONDS=0.5 perfield run ... closes steps by the clock
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run and the number of rows."""
     add = parser.add_argument
-    add("run", metavar="RUN", nargs="?", help="a run directory; else the configured run_directory")
-    add("--most", metavar="N", type=int, default=15, help="list at most so many sites (15)")
+    add("run", metavar="RUN", nargs="?", help="a run directory (default: the configured run_directory)")
+    add("--most", metavar="N", type=int, default=15, help="list at most this many sites (15)")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -65,7 +65,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def proposal(run: Run) -> str:
+def proposal(run: RunDirectory) -> str:
     """A sentence on how a run that closed no step could have some."""
     from perfield.run import sites, source_lines
 
@@ -115,7 +115,7 @@ def _row(site: Candidate, lines: dict, several_groups: bool) -> dict[str, object
     return row | ({"group": site.group} if several_groups else {})
 
 
-def _why_none(run: Run) -> str:
+def _why_none(run: RunDirectory) -> str:
     from perfield.run import sites
 
     if sites.has_sites(run):

@@ -5,25 +5,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perfield.output.arrays import Arrays
 from perfield.output.titles import region_titles, title
 
+if TYPE_CHECKING:
+    from perfield.run import Frame, Run
+
 FAMILIAR = ("temperature", "t", "p", "pressure", "alpha")  # fields whose names start so come first
 
 
 def describe(
-    run: Any, uneven: UnevenRegions, arrays: Mapping[str, Arrays], own: Mapping[str, str]
+    run: Run, uneven: UnevenRegions, arrays: Mapping[str, Arrays], own: Mapping[str, str]
 ) -> dict[str, Any]:
     """The part of pictures.json that describes the whole run.
 
     uneven : has noted the written frames. arrays : the written arrays by layer: "geometry", "messages",
     "topology/machine", ... own : array -> the simulation's name of its own field.
     """
-    titles = region_titles(run.regions)
+    titles = region_titles(run.known_regions)
     layers: dict[str, Any] = {}
     for layer, noted in arrays.items():
         described = noted.description()
@@ -46,10 +49,10 @@ class UnevenRegions:
     could gain. Each region's worst frame does not count: often it is the first, which is not typical.
     """
 
-    def __init__(self, run: Any) -> None:
-        self._lost: dict[str, list[float]] = {region.field: [] for region in run.regions}
+    def __init__(self, run: Run) -> None:
+        self._lost: dict[str, list[float]] = {region.field: [] for region in run.known_regions}
 
-    def note(self, frame: Any) -> None:
+    def note(self, frame: Frame) -> None:
         """Takes in the self times of a frame."""
         for name, seconds in self._lost.items():
             times = frame.values.get(f"{name}_self_time_s", np.zeros(0))
@@ -66,7 +69,7 @@ def _without_worst(seconds: Sequence[float]) -> float:
     return sum(sorted(seconds)[: max(len(seconds) - 1, 1)])
 
 
-def step_title(frame: Any, number: int, time: float | None) -> str:
+def step_title(frame: Frame, number: int, time: float | None) -> str:
     """A frame's step in words: the program's own number, then the frame's place in the run if it differs.
 
     time : the program's time; None if the program gave none.

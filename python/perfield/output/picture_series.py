@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vtkmodules.vtkCommonDataModel import vtkDataSet
 
@@ -27,6 +27,9 @@ from perfield.pictures.own_fields import own_fields
 from perfield.pictures.pieces import SomePieces
 from perfield.pictures.row_labels import row_labels
 from perfield.pictures.topology_picture import TopologyScene, topology
+
+if TYPE_CHECKING:
+    from perfield.run import Frame, Run
 
 SAMPLED_PIECES = 12
 LAYERS = ("machine", "ranks", "measurements", "messages", "labels")
@@ -44,7 +47,7 @@ class PictureSeries:
     "step": what ParaView shows as time).
     """
 
-    run: Any
+    run: Run
     steps: Sequence[int]
     directory: Path
     geometry: GeometryOptions | None
@@ -115,7 +118,7 @@ class PictureSeries:
         temporary.replace(path)
         return [series.close() for series in made.values()]
 
-    def _layers(self, frame: Any) -> dict[str, vtkDataSet]:
+    def _layers(self, frame: Frame) -> dict[str, vtkDataSet]:
         """The layers of a frame's topology picture, by name."""
         picture = topology(self.run, frame, self.topology)
         layers = {layer: getattr(picture, layer) for layer in LAYERS[:-1]}
@@ -134,7 +137,7 @@ class PictureSeries:
             own.update(own_fields(dataset))
             yield name, dataset
 
-    def _sampled_geometry_bytes(self, frame: Any) -> float:
+    def _sampled_geometry_bytes(self, frame: Frame) -> float:
         """Bytes of one step of the geometry, extrapolated from at most SAMPLED_PIECES evenly spread ranks."""
         pieces = self.geometry.pieces
         sizes = [

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from perfield.run import Frame, Run
 
 DEFAULT_FRAMES = 20
 
@@ -15,7 +18,7 @@ class StepsError(ValueError):
     """The run does not have the requested steps; the text says which steps it has."""
 
 
-def choose_steps(run: Any, wanted: str | None = None, limit: int = DEFAULT_FRAMES) -> list[int]:
+def choose_steps(run: Run, wanted: str | None = None, limit: int = DEFAULT_FRAMES) -> list[int]:
     """Ascending numbers of the frames to write (places in the run).
 
     wanted : None for at most `limit` frames: the first, the last, the slowest and evenly spaced others. Or
@@ -50,13 +53,13 @@ def choose_steps(run: Any, wanted: str | None = None, limit: int = DEFAULT_FRAME
     return sorted(chosen)
 
 
-def slowest_step(run: Any) -> int:
+def slowest_step(run: Run) -> int:
     """Number of the frame in which some rank took longest."""
     longest = [np.nanmax(np.append(frame.values["step_time_s"], -1.0)) for frame in run.frames()]
     return int(np.argmax(longest))
 
 
-def frame_times(frames: Iterable[Any]) -> tuple[list[float], str]:
+def frame_times(frames: Iterable[Frame]) -> tuple[list[float], str]:
     """The times at which ParaView shows frames, and their meaning.
 
     Returns the program's own times and "time" if they are all known and ascend; else the indices of the

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perfield.run import Region
 
 WORDS = {
     "source": "messages by sending rank",
@@ -61,7 +64,7 @@ REGION_ENDINGS = {
 UNITS = {"_s": "s", "_bytes": "B", "_count": "1", "_switches": "1", "_faults": "1"}
 
 
-def region_titles(regions: Iterable[Any]) -> dict[str, str]:
+def region_titles(regions: Iterable[Region]) -> dict[str, str]:
     """Prefix of a region's field names -> the program's name of the region.
 
     If several regions share a name, the prefix follows in brackets.

@@ -7,7 +7,7 @@ A block comes from `run.mesh(rank, version)`, the program's own fields from `run
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
@@ -22,6 +22,9 @@ from vtkmodules.vtkCommonDataModel import (
     vtkUnstructuredGrid,
 )
 
+if TYPE_CHECKING:
+    from perfield.run import Block
+
 GHOSTS = "vtkGhostType"
 POLYHEDRON = 42
 
@@ -34,7 +37,7 @@ class MeshMissingError(MeshError):
     """The run has no mesh to show values on; the text says where perfield looked."""
 
 
-def dataset_of(block: Any) -> vtkDataSet:
+def dataset_of(block: Block) -> vtkDataSet:
     """Makes the VTK dataset of one block, with VTK's own marks for ghosts.
 
     block : `perfield.run.Block`; coordinates in the program's own unit.
@@ -93,11 +96,11 @@ def centre_and_size(datasets: Iterable[vtkDataSet]) -> tuple[np.ndarray, float] 
     return (low + high) / 2, float(np.linalg.norm(high - low))
 
 
-def _extent(block: Any) -> list[int]:
+def _extent(block: Block) -> list[int]:
     return [int(number) for number in block.extent]
 
 
-def _image(block: Any) -> vtkImageData:
+def _image(block: Block) -> vtkImageData:
     image = vtkImageData()
     image.SetExtent(_extent(block))
     image.SetOrigin(block.origin)
@@ -105,7 +108,7 @@ def _image(block: Any) -> vtkImageData:
     return image
 
 
-def _rectilinear(block: Any) -> vtkRectilinearGrid:
+def _rectilinear(block: Block) -> vtkRectilinearGrid:
     grid = vtkRectilinearGrid()
     grid.SetExtent(_extent(block))
     for axis, letter in enumerate("xyz"):
@@ -120,7 +123,7 @@ def _rectilinear(block: Any) -> vtkRectilinearGrid:
     return grid
 
 
-def _points(block: Any) -> vtkPoints:
+def _points(block: Block) -> vtkPoints:
     points = vtkPoints()
     values = np.asarray(block.points)
     if values.dtype not in (np.float32, np.float64):
@@ -129,7 +132,7 @@ def _points(block: Any) -> vtkPoints:
     return points
 
 
-def _structured(block: Any) -> vtkStructuredGrid:
+def _structured(block: Block) -> vtkStructuredGrid:
     grid = vtkStructuredGrid()
     grid.SetExtent(_extent(block))
     points = _points(block)
@@ -144,7 +147,7 @@ def _structured(block: Any) -> vtkStructuredGrid:
     return grid
 
 
-def _unstructured(block: Any) -> vtkUnstructuredGrid:
+def _unstructured(block: Block) -> vtkUnstructuredGrid:
     grid = vtkUnstructuredGrid()
     if block.points is None or not len(block.points):
         return grid  # an empty piece

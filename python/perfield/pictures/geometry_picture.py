@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from vtkmodules.vtkCommonCore import vtkStringArray
@@ -20,6 +20,9 @@ from perfield.pictures.blocks import MeshMissingError, attach, centre_and_size, 
 from perfield.pictures.mesh_messages import focus_values, message_lines
 from perfield.pictures.own_fields import name_own_fields, text_columns
 from perfield.pictures.pieces import Pieces, choose_pieces
+
+if TYPE_CHECKING:
+    from perfield.run import Frame, Run
 
 
 @dataclass
@@ -38,7 +41,7 @@ class GeometryOptions:
     focus: Collection[int] = field(default_factory=tuple)
 
 
-def geometry(run: Any, frame: Any, options: GeometryOptions | None = None) -> vtkMultiBlockDataSet:
+def geometry(run: Run, frame: Frame, options: GeometryOptions | None = None) -> vtkMultiBlockDataSet:
     """One frame's values on the mesh: a block per (rank, block), named `rank_3` or `rank_3_block_1`.
 
     run, frame : from `perfield.open`. The picture leaves out ranks without a mesh and pieces without points
@@ -60,7 +63,7 @@ def geometry(run: Any, frame: Any, options: GeometryOptions | None = None) -> vt
 
 
 def geometry_blocks(
-    run: Any, frame: Any, options: GeometryOptions | None = None
+    run: Run, frame: Frame, options: GeometryOptions | None = None
 ) -> Iterator[tuple[str, vtkDataSet]]:
     """Yields the names and datasets of `geometry` one by one, so only one piece need be in memory."""
     options = options or GeometryOptions()
@@ -90,7 +93,7 @@ def geometry_blocks(
             yield (f"rank_{rank}" if len(blocks) == 1 else f"rank_{rank}_block_{number}"), dataset
 
 
-def ranks_without_mesh(run: Any, frame: Any, pieces: Pieces) -> list[int]:
+def ranks_without_mesh(run: Run, frame: Frame, pieces: Pieces) -> list[int]:
     """Ranks that the geometry picture of this frame leaves out: they have no mesh or an empty piece."""
     return [
         rank
@@ -99,7 +102,7 @@ def ranks_without_mesh(run: Any, frame: Any, pieces: Pieces) -> list[int]:
     ]
 
 
-def geometry_messages(run: Any, frame: Any, pieces: Pieces | None = None) -> vtkPolyData:
+def geometry_messages(run: Run, frame: Frame, pieces: Pieces | None = None) -> vtkPolyData:
     """Lines between the centres of the pieces that communicate; see `mesh_messages.message_lines`."""
     pieces = pieces or choose_pieces(run)
     centres, sizes = np.full((run.n_ranks, 3), np.nan), np.zeros(run.n_ranks)
@@ -110,9 +113,9 @@ def geometry_messages(run: Any, frame: Any, pieces: Pieces | None = None) -> vtk
     return message_lines(frame, centres, sizes)
 
 
-def region_time_fields(run: Any, frame: Any) -> list[str]:
+def region_time_fields(run: Run, frame: Frame) -> list[str]:
     """Names of the fields that hold the time of a region."""
-    names = dict.fromkeys(f"{region.field}_time_s" for region in run.regions)
+    names = dict.fromkeys(f"{region.field}_time_s" for region in run.known_regions)
     return [name for name in names if name in frame.values]
 
 
@@ -121,9 +124,9 @@ def per_cell(name: str) -> str:
     return name.removesuffix("_time_s") + "_time_per_cell_s"
 
 
-def region_names(run: Any, frame: Any) -> list[vtkStringArray]:
+def region_names(run: Run, frame: Frame) -> list[vtkStringArray]:
     """Two columns of text: `field_name`, and `region_name`, the region's name in the program."""
-    shown = [region for region in run.regions if f"{region.field}_time_s" in frame.values]
+    shown = [region for region in run.known_regions if f"{region.field}_time_s" in frame.values]
     return text_columns("field_name", "region_name", [(region.field, region.name) for region in shown])
 
 
@@ -131,7 +134,7 @@ def _wanted(name: str, options: GeometryOptions) -> bool:
     return options.fields is None or name in options.fields
 
 
-def _value(frame: Any, name: str, column: np.ndarray, rank: int, block: int) -> tuple[float, bool]:
+def _value(frame: Frame, name: str, column: np.ndarray, rank: int, block: int) -> tuple[float, bool]:
     """The value to show on a block, and whether it is the block's own (else the rank's)."""
     by_block = frame.block_values.get(name)
     if by_block and (rank, block) in by_block:

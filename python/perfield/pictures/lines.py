@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfield.run.frame import UNKNOWN
 from perfield.topology import Cells
+
+if TYPE_CHECKING:
+    from perfield.run import Frame
 
 STUB = 0.3  # a stub's length as a fraction of comm_offset, and its distance from the cell's middle in widths
 
@@ -35,20 +38,20 @@ class Pairs:
         return Pairs(self.source[keep], self.target[keep], values)
 
 
-def calls_of(frame: Any) -> list[str]:
+def calls_of(frame: Frame) -> list[str]:
     """Names of the calls that send in this run; all frames have the same."""
     names = [name[: -len("_bytes")] for name in frame.values if name.endswith("_bytes")]
     return [name for name in names if f"{name}_count" in frame.values and name not in ("sent", "received")]
 
 
-def pairs_of(frame: Any) -> Pairs:
+def pairs_of(frame: Frame) -> Pairs:
     """The messages of a frame between ranks of its world, added up by pair; without all other messages."""
     messages = frame.messages
     known = (messages["source"] >= 0) & (messages["target"] >= 0)
     return _added_up(messages if known.all() else messages[known], calls_of(frame))
 
 
-def unknown_of(frame: Any) -> Pairs:
+def unknown_of(frame: Frame) -> Pairs:
     """The messages of a frame with one unknown end, added up by the known rank.
 
     The source is the rank that sent or fetched them, the target is UNKNOWN.

@@ -8,7 +8,7 @@ only a few chosen ranks f get arrays: on every piece, what its rank exchanges wi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from vtkmodules.util.numpy_support import numpy_to_vtk
@@ -17,12 +17,15 @@ from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
 
 from perfield.pictures.lines import calls_of, joined, pairs_of, unknown_of
 
+if TYPE_CHECKING:
+    from perfield.run import Frame
+
 POINTS_PER_LINE = 13
 BEND = 0.12  # distance of a line from the straight way, as a fraction of its length
 LOOP = 0.15  # radius of the loop of a message to oneself and length of a stub, in diagonals of the piece
 
 
-def message_lines(frame: Any, centres: np.ndarray, sizes: np.ndarray) -> vtkPolyData:
+def message_lines(frame: Frame, centres: np.ndarray, sizes: np.ndarray) -> vtkPolyData:
     """One bent line from the centre of the sender's piece to the centre of the receiver's.
 
     centres : (n_ranks, 3), NaN for ranks without a mesh, whose messages are left out. sizes : (n_ranks,),
@@ -53,7 +56,7 @@ def message_lines(frame: Any, centres: np.ndarray, sizes: np.ndarray) -> vtkPoly
     return lines
 
 
-def focus_values(frame: Any, focus: Iterable[int], n_ranks: int) -> dict[str, np.ndarray]:
+def focus_values(frame: Frame, focus: Iterable[int], n_ranks: int) -> dict[str, np.ndarray]:
     """What every rank exchanges with each rank f of `focus`: (n_ranks,) float64 each, NaN for nothing.
 
     `<call>_count_to_<f>`, `<call>_bytes_to_<f>`: what this rank sent to f; `..._from_<f>`: what f sent to it.

@@ -11,13 +11,16 @@ import shutil
 import tempfile
 import weakref
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkUnstructuredGrid
 from vtkmodules.vtkIOGeometry import vtkOpenFOAMReader
 
 from perfield.pictures.blocks import MeshMissingError
+
+if TYPE_CHECKING:
+    from perfield.run import Frame
 
 
 def is_openfoam_case(path: Path) -> bool:
@@ -50,7 +53,7 @@ class OpenFoamPieces:
         self._readers: dict[int, vtkOpenFOAMReader] = {}
         self._read: dict[tuple[int, float], vtkUnstructuredGrid] = {}
 
-    def blocks(self, rank: int, frame: Any) -> list[tuple[int, vtkDataSet]]:
+    def blocks(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
         """The internal mesh of this rank's processor directory."""
         reader = self._reader(rank)
         time = _written_time(reader, float(frame.time))

@@ -12,7 +12,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from vtkmodules.vtkCommonCore import vtkVersion
 from vtkmodules.vtkCommonDataModel import vtkDataSet
@@ -28,6 +28,9 @@ from perfield.configuration import setting
 from perfield.pictures.blocks import MeshError, MeshMissingError, attach, dataset_of
 from perfield.pictures.openfoam_pieces import OpenFoamPieces, is_openfoam_case
 
+if TYPE_CHECKING:
+    from perfield.run import Frame, Run
+
 READERS = {
     ".vtu": vtkXMLUnstructuredGridReader,
     ".vtp": vtkXMLPolyDataReader,
@@ -42,7 +45,7 @@ class Pieces(Protocol):
 
     origin: str  # the place of the meshes, for messages: "the run", "case/processor*", "mesh.pvtu"
 
-    def blocks(self, rank: int, frame: Any) -> list[tuple[int, vtkDataSet]]:
+    def blocks(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
         """Block numbers and datasets of a rank in a frame, with own fields; empty if it has no mesh."""
 
 
@@ -51,12 +54,12 @@ class StoredPieces:
 
     origin = "the run"
 
-    def __init__(self, run: Any):
+    def __init__(self, run: Run):
         self._run = run
         self._converted: dict[tuple[int, int], list[tuple[int, vtkDataSet]]] = {}
         self.left_out: dict[str, str] = {}  # field that does not fit its block -> reason
 
-    def blocks(self, rank: int, frame: Any) -> list[tuple[int, vtkDataSet]]:
+    def blocks(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
         """Blocks of this rank's mesh in this frame, with the newest fields stored until then."""
         version = int(frame.mesh_version[rank])
         if version == 0:
@@ -89,7 +92,7 @@ class SomePieces:
         """Where the meshes come from."""
         return self.pieces.origin
 
-    def blocks(self, rank: int, frame: Any) -> list[tuple[int, vtkDataSet]]:
+    def blocks(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
         """The rank's blocks if it is one of `ranks`, else none."""
         return self.pieces.blocks(rank, frame) if rank in self.ranks else []
 
@@ -114,7 +117,7 @@ class FilePieces:
         self._files = [path.parent / str(source) for source in sources]
         self._read: dict[int, vtkDataSet] = {}
 
-    def blocks(self, rank: int, frame: Any) -> list[tuple[int, vtkDataSet]]:
+    def blocks(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
         """The one block of this rank, the same in every frame."""
         if rank not in self._read:
             self._read[rank] = self._load(self._files[rank])
@@ -147,7 +150,7 @@ def shallow(dataset: vtkDataSet) -> vtkDataSet:
     return copy
 
 
-def choose_pieces(run: Any, mesh: str | Path | None = None) -> Pieces:
+def choose_pieces(run: Run, mesh: str | Path | None = None) -> Pieces:
     """Finds the source of a run's meshes.
 
     Takes the first of: `mesh` (a parallel VTK file or an OpenFOAM case), `mesh_path` of the run's
@@ -170,7 +173,7 @@ def choose_pieces(run: Any, mesh: str | Path | None = None) -> Pieces:
     )
 
 
-def _on_disk(path: Path, run: Any) -> Pieces:
+def _on_disk(path: Path, run: Run) -> Pieces:
     if not path.exists():
         raise MeshMissingError(
             f"mesh {path} does not exist; give a .pvtu file, or a directory that holds processor0, "
@@ -181,5 +184,5 @@ def _on_disk(path: Path, run: Any) -> Pieces:
     return FilePieces(path, run.n_ranks)
 
 
-def _first_and_last(run: Any) -> list[Any]:
+def _first_and_last(run: Run) -> list[Frame]:
     return [run.frame(index) for index in sorted({0, len(run) - 1})] if len(run) else []

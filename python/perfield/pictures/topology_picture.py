@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkPolyData
@@ -19,6 +19,9 @@ from perfield.topology import LEVELS, Cells, Placement, layout, place, read_mach
 
 from .lines import joined, line_ends, pairs_of, placed, stub_ends, unknown_of
 from .topology_polydata import attach, attach_names, attach_numbers, rectangles, segments
+
+if TYPE_CHECKING:
+    from perfield.run import Frame, Run
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class TopologyPicture:
 
 
 def topology_scene(
-    run: Any,
+    run: Run,
     placement: Placement | None = None,
     *,
     inter_node_offset: float | None = None,
@@ -79,7 +82,7 @@ def topology_scene(
     notes: tuple[str, ...] = ()
     if placement is None:
         machines, unreadable = read_machines(Path(run.path) / "machine")
-        placement = place(run.ranks, machines)
+        placement = place(run.rank_entries, machines)
         notes = tuple(unreadable)
     if inter_node_offset is None:
         inter_node_offset = float(setting(run, "inter_node_offset"))
@@ -99,7 +102,7 @@ def topology_scene(
     )
 
 
-def topology(run: Any, frame: Any, scene: TopologyScene | None = None, **options: Any) -> TopologyPicture:
+def topology(run: Run, frame: Frame, scene: TopologyScene | None = None, **options: Any) -> TopologyPicture:
     """The topology picture of one frame.
 
     scene : from topology_scene(run); all frames of a run can share it. None makes one with `options`.
@@ -108,7 +111,7 @@ def topology(run: Any, frame: Any, scene: TopologyScene | None = None, **options
     return TopologyPicture(scene.machine, scene.ranks, _measurements(scene, frame), _messages(scene, frame))
 
 
-def topology_table(run: Any, **options: Any) -> list[tuple[str, str, float, float, float, str]]:
+def topology_table(run: Run, **options: Any) -> list[tuple[str, str, float, float, float, str]]:
     """The cells of a run's topology picture: level, id, x, y, z, parent. options : as for topology_scene."""
     scene = topology_scene(run, **options)
     return table(scene.placement, scene.cells)
@@ -131,7 +134,7 @@ def _ranks(placement: Placement, cells: Cells) -> vtkPolyData:
     return dataset
 
 
-def _measurements(scene: TopologyScene, frame: Any) -> vtkPolyData:
+def _measurements(scene: TopologyScene, frame: Frame) -> vtkPolyData:
     rank = scene.cells.rank
     arrays = {name: column[rank] for name, column in frame.values.items()}
     where = _places(scene.placement, scene.cells)
@@ -142,7 +145,7 @@ def _measurements(scene: TopologyScene, frame: Any) -> vtkPolyData:
     return dataset
 
 
-def _messages(scene: TopologyScene, frame: Any) -> vtkPolyData:
+def _messages(scene: TopologyScene, frame: Frame) -> vtkPolyData:
     pairs = pairs_of(frame)
     drawn = pairs.chosen(placed(pairs, scene.cells))
     ends, inside_node = line_ends(drawn, scene.cells, scene.comm_offset, scene.periodic_BC)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run directory as frames: `perfield.open(path)` gives a Run, and that gives Frames.
+"""A run directory as frames, as an xarray Dataset and as DataFrames; `perfield.open(path)` opens it.
 
-Reads finished, killed and live runs, damaged ones included. Knows no meshes but as arrays, and no machine.
+Reads finished, killed and live runs, damaged ones included. Knows no meshes but as arrays, and no pictures.
 """
 
 from perfield.run.errors import RunError
 from perfield.run.frame import Frame
 from perfield.run.mesh import Block, FieldArray
+from perfield.run.protocol import Run
 from perfield.run.regions import Region
-from perfield.run.run import Run
+from perfield.run.run import RunDirectory
 
-__all__ = ["Block", "FieldArray", "Frame", "Region", "Run", "RunError"]
+__all__ = ["Block", "FieldArray", "Frame", "Region", "Run", "RunDirectory", "RunError"]

@@ -16,7 +16,7 @@ from perfield.run.regions import RegionTable
 from perfield.run.streams import Places
 
 if TYPE_CHECKING:
-    from perfield.run.run import Run
+    from perfield.run.run import RunDirectory
 
 
 class Columns:
@@ -104,7 +104,9 @@ class Columns:
         return {name: number for number, name in enumerate(self.names)}
 
 
-def read_columns(run: Run, names: Sequence[str], frames: slice | Sequence[int] = slice(None)) -> np.ndarray:
+def read_columns(
+    run: RunDirectory, names: Sequence[str], frames: slice | Sequence[int] = slice(None)
+) -> np.ndarray:
     """Fields of many frames at once: (n_frames, len(names), n_ranks) float64, NaN where absent.
 
     names : of fields, as in `run.columns.names`; `run.columns.of_regions("<region>_time_s")` gives those of

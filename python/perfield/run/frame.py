@@ -86,10 +86,15 @@ def build_frame(
     )
 
 
+def call_names(numbers: np.ndarray) -> np.ndarray:
+    """Names of calls by their numbers."""
+    return _CALLS[np.minimum(numbers, 127)]
+
+
 def _messages(rows: np.ndarray) -> np.ndarray:
     table = np.zeros(len(rows), dtype=MESSAGES)
     for name in MESSAGES.names:
-        table[name] = _CALLS[np.minimum(rows["call"], 127)] if name == "call" else rows[name]
+        table[name] = call_names(rows["call"]) if name == "call" else rows[name]
     return table
 
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run directory as frames."""
+"""A run directory as frames, as a Dataset and as DataFrames."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import copy
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Union
 
 import numpy as np
 
@@ -21,31 +22,39 @@ from perfield.run.stored_meshes import StoredMeshes
 from perfield.run.streams import Streams, whole
 
 if TYPE_CHECKING:
+    import dask.dataframe as dd
+    import pandas as pd
     import xarray as xr
 
+Steps = Union[int, slice, Sequence[int], None]
 _STEP, _SETUP, _TEARDOWN = 0, 1, 2
 _NOT_MEASURED = 4
 _MOST_RANKS = 1 << 24  # a rank beyond it is a number gone wrong
 
 
-class Run:
-    """One execution of a program under perfield, read from its run directory.
+class RunDirectory:
+    """One execution of a program under perfield, read from its run directory: a `perfield.run.Run`.
 
     It shows what was written when it was opened or last refreshed. Frames are counted from 0; a run that
     measures one step in ten has a frame for each of those. A run that ended without closing a step has one
-    frame of all that it measured (kind "whole"). Reading a frame reads its own entries only.
+    frame of all that it measured (kind "whole"). Reading a frame reads its own entries only. An open run
+    pickles by its path.
     """
 
-    def __init__(self, path: str | PathLike[str]):
+    def __init__(self, path: str | PathLike[str], until: Mapping[str, int] | None = None):
+        """until : by name of a stream file, the offset of the last entry to read; None reads all."""
         self.path = Path(path)
         self.info = read_info(self.path)
         run_id = run_id_of(self.info, self.path)
-        self._streams = Streams(self.path / "stream", self.path / "analysis", run_id)
+        self._streams = Streams(self.path / "stream", self.path / "analysis", run_id, until)
         self._meshes = StoredMeshes(Streams(self.path / "mesh", self.path / "analysis", run_id))
         self._regions = RegionTable()
         self._digest()
-        if not any(self.ranks):
+        if not any(self.rank_entries):
             raise RunError(why_empty(self.path, self.info, self._streams))
+
+    def __reduce__(self) -> tuple:
+        return RunDirectory, (str(self.path.absolute()),)
 
     def refresh(self) -> None:
         """Reads what was written since; frames may be added, and partial ones completed."""
@@ -53,15 +62,15 @@ class Run:
         if self._streams.refresh():
             self._digest()
         else:
-            self.state = run_state(self.ranks, self.ends, self._newest_ns)
+            self.state = run_state(self.rank_entries, self.ends, self._newest_ns)
 
     @property
     def n_ranks(self) -> int:
         """Number of ranks of the world that was measured."""
-        return len(self.ranks)
+        return len(self.rank_entries)
 
     @property
-    def regions(self) -> list[Region]:
+    def known_regions(self) -> list[Region]:
         """All regions that any rank defined so far, joined by name, block and call site."""
         return list(self._regions.regions)
 
@@ -84,7 +93,7 @@ class Run:
         A frame holds the steps of one index; those of different groups need not have been at the same time.
         """
         found: dict[str, list[int]] = {}
-        for rank, entry in enumerate(self.ranks):
+        for rank, entry in enumerate(self.rank_entries):
             if entry is not None:
                 found.setdefault(_group(entry), []).append(rank)
         return found
@@ -104,11 +113,9 @@ class Run:
         """
         if not -len(self) <= number < len(self):
             raise IndexError(f"frame {number} was asked for, but {self.path} has {len(self)} frames")
-        if self._is_whole:
-            return self._build("whole", 0, np.concatenate([self._kind_rows[k] for k in (_SETUP, _TEARDOWN)]))
-        index = self._frame_index[number]
-        begin, end = np.searchsorted(self._step_index, [index, index + 1])
-        return self._build("step", int(index), self._step_rows[begin:end])
+        number %= len(self)
+        kind = "whole" if self._is_whole else "step"
+        return self._build(kind, int(self.step_indexes[number]), self._rows(number))
 
     def frames(self) -> Iterator[Frame]:
         """All frames in turn; one at a time is in memory."""
@@ -120,14 +127,7 @@ class Run:
 
         Raises IndexError if the run has no such frame.
         """
-        numbers = np.arange(len(self))[frames]
-        if self._is_whole:
-            rows = np.concatenate([self._kind_rows[kind] for kind in (_SETUP, _TEARDOWN)])
-            parts = [rows] * len(numbers)
-        else:
-            index = self._frame_index[numbers]
-            begins, ends = (np.searchsorted(self._step_index, index + n) for n in (0, 1))
-            parts = [self._step_rows[begin:end] for begin, end in zip(begins, ends)]
+        parts = [self._rows(number) for number in np.arange(len(self))[frames]]
         return self._streams.places_of(parts)
 
     @property
@@ -141,11 +141,58 @@ class Run:
         behind = int(self._frame_index[-1]) + 1 if len(self._frame_index) else 0
         return self._build("teardown", behind, self._kind_rows[_TEARDOWN])
 
-    def dataset(self) -> xr.Dataset:
-        """All frames as an xarray Dataset with dimensions step, rank and region; see perfield.run.dataset."""
-        from perfield.run.dataset import dataset  # xarray takes its time to load
+    @property
+    def steps(self) -> xr.Dataset:
+        """All frames as an xarray Dataset with dimensions step, rank and region; see perfield.run.backend.
 
-        return dataset(self)
+        It is read when it is computed, chunk by chunk over steps. It shows the run as it is known now: after
+        `refresh`, ask again.
+        """
+        from perfield.run.backend import open_steps  # xarray takes its time to load
+
+        return open_steps(self)
+
+    @property
+    def ranks(self) -> pd.DataFrame:
+        """A row for each rank: where it ran, how many steps it closed and whether it ended."""
+        from perfield.run.dataframes import ranks
+
+        return ranks(self)
+
+    @property
+    def regions(self) -> pd.DataFrame:
+        """A row for each region, by the name that its fields begin with."""
+        from perfield.run.dataframes import regions
+
+        return regions(self)
+
+    def messages(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+        """Messages as the sending (for get: the fetching) ranks counted them.
+
+        steps : one step index, a list of them, or a slice that includes both ends, as in
+        `run.steps.sel(step=...)`; then a pandas DataFrame. None: all, as a dask DataFrame that reads chunks
+        of steps. Columns: step, source, target (ranks of the world; -1 other peers, -2 outside this world,
+        -3 unknown), call, count, bytes, empty, largest.
+        Raises KeyError if the run has no such step.
+        """
+        from perfield.run.dataframes import rows_of_steps
+
+        return rows_of_steps(self, "messages", steps)
+
+    def received(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+        """Messages as the receiving ranks counted them; otherwise as `messages`."""
+        from perfield.run.dataframes import rows_of_steps
+
+        return rows_of_steps(self, "received", steps)
+
+    def waits(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+        """Which rank waited for which, where a wait tells: step, rank, peer, count, time_s.
+
+        steps and result : as for `messages`.
+        """
+        from perfield.run.dataframes import rows_of_steps
+
+        return rows_of_steps(self, "waits", steps)
 
     def mesh(self, rank: int, version: int) -> list[Block]:
         """The blocks of a rank's piece in one version of its mesh, by number; empty if it described none."""
@@ -157,6 +204,41 @@ class Run:
         index : Frame.index. Fields that belong to an earlier version of the rank's mesh are left out.
         """
         return self._meshes.fields(rank, index, self._mesh_versions)
+
+    # --- for readers of chunks of steps: perfield.run.snapshot and backend ------------------------
+
+    @property
+    def until(self) -> dict[str, int]:
+        """By name of each stream file, the offset of the last entry that is known."""
+        return self._streams.until
+
+    @property
+    def step_indexes(self) -> np.ndarray:
+        """(len(self),) int64, the index of each frame's step."""
+        return np.zeros(len(self), dtype=np.int64) if self._is_whole else self._frame_index
+
+    @property
+    def partial(self) -> np.ndarray:
+        """(len(self),) bool, whether some rank may still deliver its entry of the frame."""
+        ranks = self._streams.places["rank"]
+        frames = ((int(index), ranks[self._rows(n)]) for n, index in enumerate(self.step_indexes))
+        return np.array([self._is_partial(index, present) for index, present in frames], dtype=bool)
+
+    def told(self, position: int) -> np.void:
+        """The fixed part of a step entry that is whole, of the lowest rank: label, time, span, ..."""
+        rows = self._rows(position)
+        for row in rows[np.argsort(self._streams.places["rank"][rows], kind="stable")]:
+            for _, read in self._streams.steps(np.array([row])):
+                if read["whole"][0]:
+                    return read["steps"][0]
+        return np.array([(0, np.nan, 1)], dtype=[("label", "i8"), ("time", "f8"), ("span", "u4")])[0]
+
+    def snapshot(self) -> RunDirectory:
+        """The run as it is known now, whatever this one reads later; shares all that was read."""
+        taken = RunDirectory.__new__(RunDirectory)  # copy.copy would open the path anew
+        vars(taken).update(vars(self))
+        taken._streams = copy.copy(self._streams)
+        return taken
 
     # --- from entries to tables ------------------------------------------------------------------
 
@@ -171,27 +253,25 @@ class Run:
         size = int(max(size if size <= _MOST_RANKS else 0, highest + 1))
         self.ends = {int(place["rank"]): body for place, body in streams.json("end") if _is_rank(place)}
         self.sites = {int(place["rank"]): body for place, body in streams.json("sites") if _is_rank(place)}
-        self.ranks: list[dict | None] = [entries.get(rank) for rank in range(size)]
+        self.rank_entries: list[dict | None] = [entries.get(rank) for rank in range(size)]
         for place, body in streams.json("place"):
-            if _is_rank(place) and place["rank"] < size and self.ranks[place["rank"]] is not None:
-                self.ranks[place["rank"]] = {**self.ranks[place["rank"]], **body}
+            if _is_rank(place) and place["rank"] < size and self.rank_entries[place["rank"]] is not None:
+                self.rank_entries[place["rank"]] = {**self.rank_entries[place["rank"]], **body}
 
-        places = streams.places[steps]
-        self._kind_rows = {
-            kind: _newest(streams, steps[places["kind"] == kind]) for kind in (_SETUP, _TEARDOWN)
-        }
-        closed = steps[places["kind"] == _STEP]
+        kinds = streams.places["kind"][steps]
+        self._kind_rows = {kind: _newest(streams, steps[kinds == kind]) for kind in (_SETUP, _TEARDOWN)}
+        closed = steps[kinds == _STEP]
         self._last_index = np.full(size, -1, dtype=np.int64)
-        closed_places = streams.places[closed]
-        np.maximum.at(self._last_index, closed_places["rank"], closed_places["index"].astype(np.int64))
-        measured = closed[closed_places["flags"] & _NOT_MEASURED == 0]
+        indexes = streams.places["index"][closed].astype(np.int64)
+        np.maximum.at(self._last_index, streams.places["rank"][closed], indexes)
+        measured = closed[streams.places["flags"][closed] & _NOT_MEASURED == 0]
         self._step_rows = _newest(streams, measured)
         self._step_index = streams.places["index"][self._step_rows].astype(np.int64)
         self._frame_index = np.unique(self._step_index)
         self._every_step = _newest(streams, closed, rank_first=True)
 
         self._newest_ns = self._newest_realtime()
-        self.state = run_state(self.ranks, self.ends, self._newest_ns)
+        self.state = run_state(self.rank_entries, self.ends, self._newest_ns)
         damaged = bool(streams.damage(running=True))
         definitions = [
             (int(place["rank"]), body) for place, body in streams.json("region") if _is_rank(place)
@@ -199,24 +279,34 @@ class Run:
         definitions = [(rank, body) for rank, body in definitions if rank < size]
         self._regions.update(definitions, size, streams.other_regions() or damaged)
         names = list(self.groups)
-        self._group = np.array([names.index(_group(r)) if r else -1 for r in self.ranks], dtype=np.int64)
+        self._group = np.array(
+            [names.index(_group(r)) if r else -1 for r in self.rank_entries], dtype=np.int64
+        )
         self._has_ended = np.isin(np.arange(size), list(self.ends))
         self._columns = Columns(
             [self._sources_of(rank) for rank in range(size)],
-            [_counters(body) for body in self.ranks],
+            [_counters(body) for body in self.rank_entries],
             streams.message_calls(),
             streams.inside_kinds(),
             self._regions,
         )
 
     def _sources_of(self, rank: int) -> set[str]:
-        bodies = (self.ranks[rank] or {}, self.ends.get(rank, {}))
+        bodies = (self.rank_entries[rank] or {}, self.ends.get(rank, {}))
         return {str(name) for body in bodies for name in body.get("sources") or ()}
 
     @property
     def _is_whole(self) -> bool:  # its one frame is all of it
         some = any(len(rows) for rows in self._kind_rows.values())
         return some and self.state != "running" and not (self._last_index >= 0).any()
+
+    def _rows(self, position: int) -> np.ndarray:
+        """Rows of `places` of a frame's entries."""
+        if self._is_whole:
+            return np.concatenate([self._kind_rows[kind] for kind in (_SETUP, _TEARDOWN)])
+        index = self._frame_index[position]
+        begin, end = np.searchsorted(self._step_index, [index, index + 1])
+        return self._step_rows[begin:end]
 
     def _build(self, kind: str, index: int, rows: np.ndarray) -> Frame:
         ranks = self._streams.places["rank"][rows]
@@ -269,10 +359,9 @@ def _is_rank(place: np.ndarray) -> np.ndarray:
 
 def _newest(streams: Streams, rows: np.ndarray, rank_first: bool = False) -> np.ndarray:
     """Rows sorted by (index, rank), or by (rank, index); of two for the same the newer is kept."""
-    places = streams.places[rows]
-    keys = ("rank", "index") if rank_first else ("index", "rank")
-    order = np.lexsort((np.arange(len(rows)), places[keys[1]], places[keys[0]]))
-    rows, places = rows[order], places[order]
+    rank, index = streams.places["rank"][rows], streams.places["index"][rows]
+    order = np.lexsort((index, rank) if rank_first else (rank, index))  # of two alike the newer stays behind
+    rank, index = rank[order], index[order]
     last = np.ones(len(rows), dtype=bool)
-    last[:-1] = (places["rank"][1:] != places["rank"][:-1]) | (places["index"][1:] != places["index"][:-1])
-    return rows[last]
+    last[:-1] = (rank[1:] != rank[:-1]) | (index[1:] != index[:-1])
+    return rows[order[last]]

@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-from perfield.run.run import Run
+from perfield.run.run import RunDirectory
 from perfield.run.streams import whole
 
 STEADY = 0.7  # a site is regular when so many of its intervals are like the one before
@@ -49,7 +49,7 @@ class Candidate:
         return self.hits >= FEWEST and self.steady >= STEADY and self.share >= COVERS
 
 
-def candidates(run: Run) -> list[Candidate]:
+def candidates(run: RunDirectory) -> list[Candidate]:
     """All sites of a run that could close its steps, the most likely first.
 
     Before all come the regular ones; then those that go on for most of the run; then those with the shortest
@@ -62,12 +62,12 @@ def candidates(run: Run) -> list[Candidate]:
     return [candidate for _, candidate in sorted(found, key=lambda pair: pair[0])]
 
 
-def has_sites(run: Run) -> bool:
+def has_sites(run: RunDirectory) -> bool:
     """Whether any rank noted call sites."""
     return any(body.get("sites") for body in run.sites.values())
 
 
-def _of_group(run: Run, name: str, ranks: list[int]) -> list[tuple[tuple, Candidate]]:
+def _of_group(run: RunDirectory, name: str, ranks: list[int]) -> list[tuple[tuple, Candidate]]:
     """The group's candidates, each behind what it is sorted by."""
     tables = [_table(run.sites.get(rank, {})) for rank in ranks]
     lengths = [_length_ns(table) for table in tables]

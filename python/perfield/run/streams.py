@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,10 +41,11 @@ class Streams:
     file : (n_entries,) int, number of the entry's file in `paths`.
     """
 
-    def __init__(self, folder: Path, analysis: Path, run_id: int):
+    def __init__(self, folder: Path, analysis: Path, run_id: int, until: Mapping[str, int] | None = None):
+        """until : by name of a file, the offset of its last entry; what stands behind it is left out."""
         self.folder = folder
         self.paths: list[Path] = []
-        self._analysis, self._run_id = analysis, run_id
+        self._analysis, self._run_id, self._until = analysis, run_id, until
         self._indexes: list[_bridge.StreamIndex] = []
         self._json: dict[tuple[int, int], dict] = {}
         self._lengths: list[int] = []
@@ -67,9 +68,21 @@ class Streams:
             return False
         self._lengths = lengths
         tables = [index.places for index in self._indexes]
-        self.file = np.repeat(np.arange(len(tables)), lengths)
+        if self._until is not None:
+            last = [self._until.get(path.name, -1) for path in self.paths]
+            tables = [table[table["offset"].astype(np.int64) <= end] for table, end in zip(tables, last)]
+        self.file = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
         self.places = np.concatenate(tables)
         return True
+
+    @property
+    def until(self) -> dict[str, int]:
+        """By name of each file, the offset of the last entry that is known; -1 if none is."""
+        offsets = self.places["offset"].astype(np.int64)
+        return {
+            path.name: int(offsets[self.file == number].max(initial=-1))
+            for number, path in enumerate(self.paths)
+        }
 
     def of_type(self, name: str) -> np.ndarray:
         """Row numbers in `places` of the entries of a type that this version knows."""

@@ -9,15 +9,15 @@ import numpy as np
 
 if TYPE_CHECKING:
     from perfield.run.frame import Frame
-    from perfield.run.run import Run
+    from perfield.run.run import RunDirectory
 
 MOST_FRAMES = 1000  # that are read for a table; the newest ones
 
 
-def ranks(run: Run) -> list[dict]:
+def ranks(run: RunDirectory) -> list[dict]:
     """A row per rank: rank, host, cpuset, pid, steps (closed so far), state."""
     rows = []
-    for rank, entry in enumerate(run.ranks):
+    for rank, entry in enumerate(run.rank_entries):
         end = run.ends.get(rank)
         if entry is None:
             state = "never checked in"
@@ -30,13 +30,13 @@ def ranks(run: Run) -> list[dict]:
     return rows
 
 
-def regions(run: Run) -> list[dict]:
+def regions(run: RunDirectory) -> list[dict]:
     """A row per region: its field, mean seconds per frame and rank that entered it, the largest time of one
     rank in one frame with rank, frame and the program's number of the step, how many ranks entered it, its
     name. Of the newest 1000 frames.
     """
-    stems = list(dict.fromkeys(region.field for region in run.regions))
-    own_name = {region.field: region.name for region in run.regions}
+    stems = list(dict.fromkeys(region.field for region in run.known_regions))
+    own_name = {region.field: region.name for region in run.known_regions}
     sums, counts = np.zeros((2, len(stems), run.n_ranks))
     largest, where = np.full(len(stems), -1.0), [(None, None, None)] * len(stems)
     for number in _newest(run):
@@ -59,7 +59,7 @@ def regions(run: Run) -> list[dict]:
     return rows
 
 
-def steps(run: Run, last: int) -> list[dict]:
+def steps(run: RunDirectory, last: int) -> list[dict]:
     """A row for each of the last frames: its place in the run, the program's number of the step (None: no
     step was closed, the frame is all that was measured), time, longest and mean step time, imbalance of
     compute time (largest / mean), the rank that computed longest, ranks that are present, whether it is
@@ -86,7 +86,7 @@ def steps(run: Run, last: int) -> list[dict]:
     return rows
 
 
-def messages(run: Run, most: int) -> tuple[list[dict], int]:
+def messages(run: RunDirectory, most: int) -> tuple[list[dict], int]:
     """A row for each of the heaviest pairs of ranks, by bytes: what source sent to target (or
     target fetched), added up over all calls and the newest 1000 frames; and how many pairs there are.
     """
@@ -109,7 +109,7 @@ def messages(run: Run, most: int) -> tuple[list[dict], int]:
     return rows, len(keys)
 
 
-def waits(run: Run, most: int) -> tuple[list[dict], int]:
+def waits(run: RunDirectory, most: int) -> tuple[list[dict], int]:
     """A row for each of the pairs in which one rank waited longest for another, over the newest 1000 frames:
     who waits for whom, how often and how long, and its share of the waiting rank's steps; and how many pairs
     there are. For whom is known where a wait's status tells it.
@@ -134,5 +134,5 @@ def _step_number(frame: Frame) -> int | None:
     return frame.label if frame.kind == "step" else None
 
 
-def _newest(run: Run) -> range:
+def _newest(run: RunDirectory) -> range:
     return range(max(0, len(run) - MOST_FRAMES), len(run))

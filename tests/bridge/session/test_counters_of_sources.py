@@ -30,7 +30,7 @@ def test_a_source_hands_over_counters_that_it_reads_by_itself(measured, perfield
         before=SOURCE,
         flags=perfield_flags("--libs"),
     )
-    assert run.ranks[0]["counters"] == ["page-faults", "PAPI_TOT_INS"]
+    assert run.rank_entries[0]["counters"] == ["page-faults", "PAPI_TOT_INS"]
     assert series(run, "solve_page_faults") == [7, 7]
     assert series(run, "solve_PAPI_TOT_INS") == [0, 0]
 
@@ -57,7 +57,7 @@ def test_a_counter_that_a_source_finds_late_is_there_from_then_on(measured, perf
         before=SOURCE,
         flags=perfield_flags("--libs"),
     )
-    assert run.ranks[0]["counters"] == ["energy"]
+    assert run.rank_entries[0]["counters"] == ["energy"]
     assert series(run, "solve_energy") == [0, 2, 3]
     assert series(run, "inner_energy")[1] == 2
 

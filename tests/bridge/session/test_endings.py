@@ -95,7 +95,7 @@ def test_a_child_process_of_a_rank_is_not_taken_for_a_rank(measured):
       MPI_Finalize();
     """)
     assert result.stdout.count("preload is [] run is []") == 3
-    assert len([rank for rank in run.ranks if rank]) == 1
+    assert len([rank for rank in run.rank_entries if rank]) == 1
     assert len(run) == 3
 
 

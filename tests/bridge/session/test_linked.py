@@ -96,7 +96,7 @@ def test_under_mpirun_all_ranks_find_each_other_and_mpi_is_not_measured(linked, 
     run = perfield.open(result.cwd / "perfield-run")
     assert [path.name for path in result.cwd.iterdir()] == ["perfield-run"]
     assert counts(run) == [[1, 1, 1]] * 4
-    assert [rank["rank"] for rank in run.ranks] == [0, 1, 2]
+    assert [rank["rank"] for rank in run.rank_entries] == [0, 1, 2]
     assert all(
         np.isnan(run.frame(0).values[name]).all() for name in ("sent_count", "mpi_time_s", "compute_time_s")
     )

@@ -26,7 +26,7 @@ def test_calls_before_mpi_init_do_nothing_and_initialize_may_come_first(measured
         n=2,
     )
     assert [frame.label for frame in run.frames()] == [0, 1, 2]
-    assert [rank["rank"] for rank in run.ranks] == [0, 1]
+    assert [rank["rank"] for rank in run.rank_entries] == [0, 1]
     assert all((frame.values["mpi_collective_time_s"] > 0).all() for frame in run.frames())
     assert "early_count" not in run.frame(0).values
     assert run.state == "finished" and not run.damage
@@ -60,7 +60,7 @@ def test_initialize_twice_and_finalize_twice_are_as_once(measured):
       perfield_initialize(); {TWO_STEPS} perfield_finalize();
     """)
     assert series(run, "work_count") == [1, 1, 1, 1]
-    assert len([rank for rank in run.ranks if rank]) == 1
+    assert len([rank for rank in run.rank_entries if rank]) == 1
     assert result.stderr.count("perfield open") == 1
     assert not run.damage
 

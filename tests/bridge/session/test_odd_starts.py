@@ -139,7 +139,7 @@ def test_an_unmeasured_half_of_a_coupled_code_keeps_nothing_waiting(two_programs
     result = mpi.run(2, bin_dir / "perfield-exec", fluid, 3, ":", "-n", 2, solid, 3, cwd=tmp_path)
     assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
     run = perfield.open(tmp_path / "perfield-run")
-    assert [rank is not None for rank in run.ranks] == [True, True, False, False]
+    assert [rank is not None for rank in run.rank_entries] == [True, True, False, False]
     assert [frame.present.tolist() for frame in run.frames()] == [[True, True, False, False]] * 3
     assert not any(frame.partial for frame in run.frames())
     assert (run.state, sends(run)) == ("finished", [(0, 1, 3), (1, 2, 3)])
@@ -169,7 +169,7 @@ def test_a_spawned_world_is_a_run_of_its_own(build_c, bin_dir, tmp_path, mpirun,
     parents, children = (perfield.open(tmp_path / name) for name in ("perfield-run", "perfield-run-2"))
     assert (parents.n_ranks, children.n_ranks) == (2, 2)
     assert sends(parents) == [(0, OUTSIDE, 1)]
-    assert [int(rank["size"]) for rank in children.ranks] == [2, 2]
+    assert [int(rank["size"]) for rank in children.rank_entries] == [2, 2]
     assert children.frame(0).received["source"].tolist() == [OUTSIDE]
     assert parents.damage == children.damage == []
     assert "spawned" in children.info["token"]
@@ -206,7 +206,7 @@ def test_programs_without_mpi_know_their_rank_from_slurm(build_c, perfield_flags
         slurm |= {"SLURM_STEP_NUM_TASKS": "2", "SLURMD_NODENAME": f"n{rank}"}
         subprocess.run([program], env=clean_environment(slurm), cwd=tmp_path, check=True)
     run = perfield.open(tmp_path / "perfield-run")
-    assert [rank["host"] for rank in run.ranks] == ["n0", "n1"]
+    assert [rank["host"] for rank in run.rank_entries] == ["n0", "n1"]
     assert run.frame(0).values["work_count"].tolist() == [1, 1]
 
 

@@ -327,5 +327,5 @@ def test_what_another_thread_does_while_a_step_closes_is_never_lost(measured):
         real_time=True,
     )
     assert len(run) > 100
-    steps = run.dataset()["region_count"].sel(region="often").sum()
+    steps = run.steps["region_count"].sel(region="often").sum()
     assert np.nansum([steps, run.teardown.values["often_count"][0]]) == 2_000_000

@@ -69,7 +69,7 @@ def flow(build_c):
 
 def names(run) -> set[str]:
     """Names of the run's regions."""
-    return {region.name for region in run.regions}
+    return {region.name for region in run.known_regions}
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def names(run) -> set[str]:
 def test_each_name_of_a_function_makes_it_a_region(flow, follow, glob, region, calls):
     run, _ = follow(flow, glob)
     assert names(run) == {region}
-    (found,) = [known for known in run.regions if known.name == region]
+    (found,) = [known for known in run.known_regions if known.name == region]
     assert series(run, f"{found.field}_count") == [calls] * STEPS
 
 
@@ -151,11 +151,11 @@ def test_forked_child_is_not_counted(build_c, follow):
 def test_10000_of_100000_functions_are_distinguished(build_c, follow):
     program = build_c(PROGRAMS / "many_functions.c", mpi=False)
     run, _ = follow(program, "f*7", "f0", STEPS, PERFIELD_MAX_REGIONS="12000")
-    assert len(run.regions) == 10000
+    assert len(run.known_regions) == 10000
     later = list(run.frames())[1:]  # everything before the first step is setup
     assert len(later) == STEPS - 1
     for frame in later:
-        entered = [frame.values[f"{region.field}_count"][0] for region in run.regions]
+        entered = [frame.values[f"{region.field}_count"][0] for region in run.known_regions]
         assert entered == [1] * 10000
 
 

@@ -10,7 +10,7 @@ from files_of_programs import IO, OPEN, of_steps
 
 def sources_of(run) -> list[str]:
     """The sources that rank 0 had."""
-    return run.ranks[0]["sources"]
+    return run.rank_entries[0]["sources"]
 
 
 # Of each way the statement, and what it reads and writes: events, bytes.

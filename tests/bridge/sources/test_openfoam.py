@@ -78,7 +78,7 @@ def test_all_ranks_are_in_every_frame(measured):
 
 def test_solver_regions_count_per_step(measured):
     solver, _, _, run = measured
-    fields = {region.name: region.field for region in run.regions}
+    fields = {region.name: region.field for region in run.known_regions}
     for name, per_step in REGIONS[solver].items():
         assert name in fields, sorted(fields)
         for frame in run.frames():
@@ -98,7 +98,7 @@ def test_solver_s_own_output_is_unchanged(measured):
 
 def test_run_names_the_hook_as_a_source(measured):
     *_, run = measured
-    assert all("openfoam" in rank["sources"] for rank in run.ranks)
+    assert all("openfoam" in rank["sources"] for rank in run.rank_entries)
 
 
 def test_serial_solver_is_measured_as_rank_0_of_1(cases, mpirun, bin_dir, tmp_path):

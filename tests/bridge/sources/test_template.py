@@ -56,7 +56,7 @@ def test_what_it_is_told_becomes_regions_and_copies(measured, library):
     assert inner == [(1, pytest.approx(2 * MS)), (2, pytest.approx(4 * MS))]
     outer = [f.values["outer_time_s"][0] for f in run.frames()]
     assert outer == pytest.approx([3 * MS, 5 * MS])
-    assert "template" in run.ranks[0]["sources"]
+    assert "template" in run.rank_entries[0]["sources"]
     assert "could not be right" not in result.stderr
 
 

@@ -74,14 +74,14 @@ def counts_of(frame) -> dict[str, list[float]]:
 
 def test_each_way_is_a_source_of_its_own(runs):
     for way, name in SOURCE.items():
-        sources = {source for rank in runs[way].ranks for source in rank["sources"]}
+        sources = {source for rank in runs[way].rank_entries for source in rank["sources"]}
         assert sources & {"functions", "scorep"} == ({name} if name else set()), way
 
 
 @pytest.mark.parametrize("way", ["functions", "scorep"])
 def test_regions_and_calls_of_each_step_are_counted_as_through_the_api(runs, way):
     api, other = runs["api"], runs[way]
-    assert {region.name for region in other.regions} == set(PROCEDURES)
+    assert {region.name for region in other.known_regions} == set(PROCEDURES)
     assert len(api) == len(other) == STEPS
     for expected, frame in zip(api.frames(), other.frames()):
         assert counts_of(frame) == counts_of(expected)

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run as an xarray Dataset: `run.steps`, or `xr.open_dataset("perfield-run", engine="perfield")`.
+
+Dimensions are step, rank and region. Opening reads no step: an array reads the entries of the steps that are
+asked of it, and those alone. So a run that is larger than memory can be reduced chunk by chunk, by dask's
+threads or by the workers of a cluster that see the run directory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+from xarray.backends import BackendArray, BackendEntrypoint
+from xarray.core import indexing
+
+from perfield.run.dataframes import placement
+from perfield.run.errors import RunError
+from perfield.run.run import RunDirectory
+from perfield.run.snapshot import Snapshot
+
+_STEP, _RANK, _REGION = "step", "rank", "region"
+
+
+class PerfieldBackend(BackendEntrypoint):
+    """Opens run directories for `xarray.open_dataset`."""
+
+    description = "Open run directories of perfield: what each rank measured in each step"
+    url = ""
+    open_dataset_parameters = ("filename_or_obj", "drop_variables")
+
+    def open_dataset(
+        self,
+        filename_or_obj: str | PathLike[str] | RunDirectory,
+        *,
+        drop_variables: str | Iterable[str] | None = None,
+    ) -> xr.Dataset:
+        """The Dataset of a run; `perfield.run.RunDirectory.steps` says what it holds.
+
+        filename_or_obj : the directory that holds run.json, or an open run.
+        Raises RunError, whose text says what was found instead of a run.
+        """
+        if isinstance(filename_or_obj, RunDirectory):
+            run = filename_or_obj
+        elif isinstance(filename_or_obj, (str, PathLike)):
+            run = RunDirectory(filename_or_obj)
+        else:
+            raise RunError(
+                f"a {type(filename_or_obj).__name__} was given to engine='perfield', which opens run "
+                "directories only; give the directory that perfield made, by default perfield-run."
+            )
+        dropped = [drop_variables] if isinstance(drop_variables, str) else list(drop_variables or ())
+        return _dataset(Snapshot(run)).drop_vars(dropped, errors="ignore")
+
+    def guess_can_open(self, filename_or_obj: object) -> bool:
+        """Whether this is a directory with a run.json, or an open run."""
+        if isinstance(filename_or_obj, (str, PathLike)):
+            return (Path(filename_or_obj) / "run.json").is_file()
+        return isinstance(filename_or_obj, RunDirectory)
+
+
+def open_steps(run: RunDirectory) -> xr.Dataset:
+    """The Dataset of a run as it is known now: what is read from its steps is in dask chunks over steps."""
+    from dask.base import tokenize
+
+    opened = PerfieldBackend().open_dataset(run)
+    token = tokenize(str(run.path.absolute()), sorted(run.until.items()))  # a run that grew has other chunks
+    chunked = {
+        name: variable.chunk(variable.encoding["preferred_chunks"], name=f"perfield-{name}-{token}")
+        for name, variable in opened.variables.items()
+        if "preferred_chunks" in variable.encoding
+    }
+    return opened.assign(chunked)
+
+
+class _StepArray(BackendArray):
+    """One variable of the Dataset, read when it is indexed.
+
+    fields : names of fields as in Frame.values, one for each region; a single one without dimension region;
+    None for what a step has of its own. about : the variable's attributes.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        name: str,
+        fields: list[str] | None,
+        dims: tuple[str, ...],
+        about: dict[str, str],
+        dtype: type = np.float64,
+    ):
+        self.snapshot, self.name, self.fields, self.dims, self.about = snapshot, name, fields, dims, about
+        run = snapshot.run
+        sizes = {_STEP: len(run), _RANK: run.n_ranks, _REGION: len(run.columns.stems)}
+        self.shape, self.dtype = tuple(sizes[dim] for dim in dims), np.dtype(dtype)
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> np.ndarray:
+        outer = indexing.IndexingSupport.OUTER
+        return indexing.explicit_indexing_adapter(key, self.shape, outer, self._read)
+
+    def _read(self, key: tuple[int | slice | np.ndarray, ...]) -> np.ndarray:
+        positions = np.atleast_1d(np.arange(self.shape[0])[key[0]])
+        if self.fields is None:
+            values = self.snapshot.told(positions, self.name).astype(self.dtype)
+        else:
+            wanted = np.arange(len(self.fields))[key[2] if len(key) > 2 else 0]
+            names = [self.fields[number] for number in np.atleast_1d(wanted)]
+            values = self.snapshot.fields(positions, names)[:, :, key[1]]
+            values = values[:, 0] if wanted.ndim == 0 else np.moveaxis(values, 1, -1)
+        return values[0] if isinstance(key[0], (int, np.integer)) else values
+
+
+def chunks_of(run: RunDirectory) -> Iterator[xr.Dataset]:
+    """The Dataset of a run as it is known now, in memory and chunk by chunk over steps; at least one.
+
+    Reads each step entry once for all variables, which a lazy Dataset cannot.
+    """
+    snapshot = Snapshot(run)
+    opened = _dataset(snapshot)
+    names = [field for array in _arrays(snapshot) for field in array.fields or ()]
+    place = {name: number for number, name in enumerate(names)}
+    size = snapshot.steps_per_chunk
+    for begin in range(0, max(len(run), 1), size):
+        positions = np.arange(begin, min(begin + size, len(run)))
+        values = snapshot.fields(positions, names).swapaxes(1, 2)
+        read = {}
+        for array in _arrays(snapshot):
+            if array.fields is not None:
+                found = values[:, :, [place[field] for field in array.fields]]
+                read[array.name] = array.dims, found if _REGION in array.dims else found[..., 0], array.about
+        chunk = opened.isel({_STEP: slice(begin, begin + size)})
+        yield chunk.assign({name: chunk[name].load() for name in _OF_STEP} | read)
+
+
+def _dataset(snapshot: Snapshot) -> xr.Dataset:
+    run, stems = snapshot.run, snapshot.run.columns.stems
+    preferred = {"preferred_chunks": {_STEP: snapshot.steps_per_chunk}}
+    lazy = {
+        array.name: xr.Variable(array.dims, indexing.LazilyIndexedArray(array), array.about, preferred)
+        for array in _arrays(snapshot)
+    }
+    own_name = {region.field: region.name for region in run.known_regions}
+    own_names = np.array([own_name[stem] for stem in stems], dtype=str)
+    coordinates = {
+        _STEP: (_STEP, run.step_indexes, {"long_name": "number of the step's closing, from 0"}),
+        _RANK: (_RANK, np.arange(run.n_ranks), {"long_name": "rank in MPI_COMM_WORLD"}),
+        _REGION: (_REGION, np.array(stems, dtype=str), {"long_name": "what the region's fields begin with"}),
+        "region_name": (_REGION, own_names, {"long_name": "the region's own name"}),
+        "partial": (_STEP, run.partial, {"long_name": "whether some rank may still deliver this step"}),
+    }
+    for name, column in placement(run).items():
+        values = column.to_numpy(dtype=str if name == "host" else None)
+        coordinates[name] = (_RANK, values, {"long_name": _PLACES[name]})
+    coordinates |= {name: lazy.pop(name) for name in _OF_STEP}
+    return xr.Dataset(lazy, coordinates, {"run": str(run.path), "state": run.state})
+
+
+def _arrays(snapshot: Snapshot) -> Iterator[_StepArray]:
+    """All that is read from steps."""
+    for name, (dtype, meaning) in _OF_STEP.items():
+        yield _StepArray(snapshot, name, None, (_STEP,), {"long_name": meaning}, dtype)
+    columns = snapshot.run.columns
+    for kind, field in columns.kinds.items():
+        about = {"units": field.unit, "long_name": field.meaning, "source": field.source}
+        about |= {"direction": field.direction} if field.direction else {}
+        if "<region>" in kind:
+            name, dims = kind.replace("<region>", _REGION), (_STEP, _RANK, _REGION)
+            yield _StepArray(snapshot, name, columns.of_regions(kind), dims, about)
+        elif kind != _RANK:
+            yield _StepArray(snapshot, kind, [kind], (_STEP, _RANK), about)
+
+
+_OF_STEP = {
+    "label": (np.int64, "the program's own number of the step, from the lowest rank"),
+    "time": (np.float64, "the program's own time, from the lowest rank; NaN if it gave none"),
+    "span": (np.int64, "steps that are added up"),
+}
+_PLACES = {
+    "host": "host on which the rank ran",
+    "node": "number of the node on which the rank ran",
+    "package": "package (socket) on which the rank ran; NaN where it was bound to several",
+    "core": "core on which the rank ran; NaN where it was bound to several",
+}

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run's ranks, regions, messages and waits as DataFrames: pandas for some steps, dask for all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from perfield.run import tables
+from perfield.run.frame import MESSAGES, WAITS, call_names
+from perfield.run.snapshot import Snapshot
+from perfield.topology import place, read_machines
+
+if TYPE_CHECKING:
+    import dask.dataframe as dd
+
+    from perfield.run.run import RunDirectory, Steps
+
+
+def placement(run: RunDirectory) -> pd.DataFrame:
+    """Where each rank ran: host and number of its node ("" and -1 if it never checked in), package and core
+    (NaN where it was bound to several, or the machine is not known)."""
+    placed = place(run.rank_entries, read_machines(run.path / "machine")[0])
+    hosts = [str((entry or {}).get("host") or "") for entry in run.rank_entries]
+    columns = {
+        "host": np.array(hosts, dtype=object),
+        "node": placed.node_id.astype(np.int64),
+        "package": placed.package_id,
+        "core": placed.core_id,
+    }
+    return pd.DataFrame(columns, index=pd.RangeIndex(run.n_ranks, name="rank"))
+
+
+def ranks(run: RunDirectory) -> pd.DataFrame:
+    """See `RunDirectory.ranks`."""
+    told = pd.DataFrame(tables.ranks(run), columns=["rank", "cpuset", "pid", "steps", "state"])
+    return placement(run).join(told.set_index("rank"))
+
+
+def regions(run: RunDirectory) -> pd.DataFrame:
+    """See `RunDirectory.regions`."""
+    rows = [(r.field, r.name, r.block, r.file, r.line) for r in run.known_regions]
+    return pd.DataFrame(rows, columns=["region", "name", "block", "file", "line"]).set_index("region")
+
+
+def rows_of_steps(run: RunDirectory, table: str, steps: Steps) -> pd.DataFrame | dd.DataFrame:
+    """Messages or waits of steps, see `RunDirectory.messages`. table : "messages", "received" or "waits"."""
+    snapshot = Snapshot(run)
+    if steps is not None:
+        return _rows(_positions(run, steps), snapshot, table)
+    import dask.dataframe as dd
+
+    size, n_steps = snapshot.steps_per_chunk, len(run)
+    chunks = [np.arange(at, min(at + size, n_steps)) for at in range(0, n_steps, size)] or [np.arange(0)]
+    return dd.from_map(
+        _rows, chunks, snapshot=snapshot, table=table, meta=_rows(chunks[0][:0], snapshot, table)
+    )
+
+
+def _rows(positions: np.ndarray, snapshot: Snapshot, table: str) -> pd.DataFrame:
+    rows = snapshot.rows(positions, table)
+    columns = {"step": snapshot.run.step_indexes[positions][rows["step"]]}
+    for name in (WAITS if table == "waits" else MESSAGES).names:
+        columns[name] = call_names(rows["call"]).astype(object) if name == "call" else rows[name]
+    return pd.DataFrame(columns)
+
+
+def _positions(run: RunDirectory, steps: int | slice | Sequence[int]) -> np.ndarray:
+    """Positions of frames by the indexes of their steps. Raises KeyError if one is not there."""
+    known = pd.Index(run.step_indexes)
+    if isinstance(steps, slice):
+        return np.arange(len(run))[known.slice_indexer(steps.start, steps.stop, steps.step)]
+    wanted = np.atleast_1d(np.asarray(steps, dtype=np.int64))
+    positions = known.get_indexer(wanted)
+    if (positions < 0).any():
+        has = f"steps {known[0]} to {known[-1]}" if len(known) else "no steps"
+        missing = wanted[positions < 0][0]
+        raise KeyError(f"step {missing} is not in {run.path}, which has {has} ({len(known)} measured).")
+    return positions

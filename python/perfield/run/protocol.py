@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a run answers, wherever its data come from: a run directory, or the memory of the program itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from perfield.run.frame import Frame
+    from perfield.run.mesh import Block, FieldArray
+    from perfield.run.regions import Region
+
+
+@runtime_checkable
+class Run(Protocol):
+    """One execution of a program under perfield: finished, killed, live, imported, or gathered in process.
+
+    path : its run directory. info : its run.json. state : "running", "finished" or "killed". rank_entries :
+    what each rank told when it checked in, None where one never did.
+    """
+
+    path: Path
+    info: dict[str, Any]
+    state: str
+    rank_entries: list[dict[str, Any] | None]
+
+    @property
+    def n_ranks(self) -> int:
+        """Number of ranks of the world that was measured."""
+
+    @property
+    def known_regions(self) -> list[Region]:
+        """All regions that any rank defined so far, joined by name, block and call site."""
+
+    def __len__(self) -> int:
+        """Number of frames."""
+
+    def frame(self, number: int) -> Frame:
+        """The frame at a position (from 0; negative: from the end); raises IndexError if there is none."""
+
+    def frames(self) -> Iterator[Frame]:
+        """All frames in turn; one at a time is in memory."""
+
+    def mesh(self, rank: int, version: int) -> list[Block]:
+        """The blocks of a rank's piece in one version of its mesh, by number; empty if it described none."""
+
+    def fields(self, rank: int, index: int) -> dict[tuple[int, str], FieldArray]:
+        """The simulation's own fields of a rank by (block, name), as newest stored at or before a step."""

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run as it was at one moment, read chunk by chunk of steps, in this process or in another one."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+
+from perfield.run.errors import RunError
+from perfield.run.run import RunDirectory
+from perfield.run.streams import Places
+
+ENTRIES_PER_CHUNK = 32_768  # of a chunk: a tenth of a second of reading
+NUMBERS_PER_CHUNK = 2**21  # of a chunk of the largest variable: 16 MB
+_opening = Lock()
+
+
+class Snapshot:
+    """A run as it is when this is made. It pickles by its path: other processes read the same part of it.
+
+    Methods read the entries of the steps that are asked for, each of them once and without the interpreter's
+    lock. They raise RunError if a file that holds such entries is no longer there.
+    """
+
+    def __init__(self, run: RunDirectory):
+        self.run = run.snapshot()
+
+    def __reduce__(self) -> tuple:
+        return _reopened, (str(self.run.path.absolute()), tuple(self.run.until.items()), len(self.run))
+
+    @property
+    def steps_per_chunk(self) -> int:
+        """Number of steps that are best read at once."""
+        run = self.run
+        n_ranks, n_regions = max(run.n_ranks, 1), max(len(run.columns.stems), 1)
+        return max(1, min(ENTRIES_PER_CHUNK // n_ranks, NUMBERS_PER_CHUNK // (n_ranks * n_regions), len(run)))
+
+    def fields(self, positions: np.ndarray, names: list[str]) -> np.ndarray:
+        """Values of fields at positions of frames: (n_positions, len(names), n_ranks), NaN where absent."""
+        return self.run.columns.read(self._places(positions), names)
+
+    def told(self, positions: np.ndarray, name: str) -> np.ndarray:
+        """(n_positions,), what the lowest rank told of these steps: "label", "time" or "span"."""
+        self._places(positions)
+        return np.array([self.run.told(position)[name] for position in positions.tolist()])
+
+    def rows(self, positions: np.ndarray, table: str) -> np.ndarray:
+        """Rows of "messages", "received" or "waits" of these frames; `step` is a place in `positions`."""
+        return self.run.columns.read_tables(self._places(positions), [])[table]
+
+    def _places(self, positions: np.ndarray) -> Places:
+        """Where the entries of frames lie."""
+        places = self.run.places(positions)
+        for number in np.unique(places.file):
+            _expect(Path(places.paths[number]))
+        return places
+
+
+def _reopened(path: str, until: tuple[tuple[str, int], ...], n_steps: int) -> Snapshot:
+    with _opening:
+        return _opened(path, until, n_steps)
+
+
+@lru_cache(maxsize=2)  # a worker opens a run once, not once for each chunk
+def _opened(path: str, until: tuple[tuple[str, int], ...], n_steps: int) -> Snapshot:
+    for name, _ in until:
+        _expect(Path(path) / "stream" / name)
+    run = RunDirectory(path, dict(until))
+    if len(run) != n_steps:
+        raise RunError(
+            f"{path} had {n_steps} steps when it was opened, and the same part of it now has {len(run)}; it "
+            "was changed since. Open it again."
+        )
+    return Snapshot(run)
+
+
+def _expect(file: Path) -> None:
+    if not file.exists():
+        raise RunError(
+            f"{file} is no longer there, but was when the run was opened; bring it back, or open the run "
+            "again to see what is left of it."
+        )

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What it takes to reduce a run of 1,024 ranks and 2,000 steps to imbalance per step and region.
+
+The run (10 regions and 6 peers, 3 GB) is written first, by perfield's own writer. `--ranks` and `--steps`
+make a smaller one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from report import figure
+
+from perfield import _bridge
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import twin
+
+REGIONS, PEERS = 10, 6
+MOST_MB = 1000
+
+REDUCE = """
+import sys, time
+import dask
+import perfield
+
+begin = time.perf_counter()
+steps = perfield.open(sys.argv[1]).steps
+opened = time.perf_counter()
+times = steps["region_time_s"]
+with dask.config.set(scheduler="threads"):
+    imbalance = (times.max("rank") / times.mean("rank")).compute()
+computed = time.perf_counter()
+# Not ru_maxrss, which counts the process that started this one.
+peak_kb = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+assert imbalance.shape == (steps.sizes["step"], steps.sizes["region"]), imbalance.shape
+print(opened - begin, computed - opened, peak_kb * 1.024e-3, float(imbalance.isel(step=0, region=0)))
+"""
+
+
+def rows(like: np.ndarray, columns: dict[str, object]) -> np.ndarray:
+    """Rows of one of a step entry's tables; what is not given is 0."""
+    length = max(np.size(values) for values in columns.values())
+    made = np.zeros(length, dtype=like.dtype)
+    for name, values in columns.items():
+        made[name] = values
+    return made
+
+
+def write_run(path: Path, ranks: int, steps: int) -> None:
+    """A run in which region r takes rank q (r + 1) * (1 ms + q us) in each step."""
+    names = tuple(f"region {number}" for number in range(REGIONS))
+    twin.write_run(path, ranks, 0, regions=names, mesh=False, ended=False)
+    stream = next((path / "stream").glob("*.pf"))
+    stream.unlink()
+    like = _bridge.read_steps("", [])
+    fixed = np.zeros(1, dtype=like["steps"].dtype)
+    fixed["span"], fixed["measured_ns"] = 1, 20_000_000
+    writers = [_bridge.StreamWriter(str(stream), twin.RUN_ID, rank) for rank in range(ranks)]
+    tables = []
+    for rank, writer in enumerate(writers):
+        writer.json(twin.TYPES["rank"], 0, json.dumps(twin.rank_values(rank, ranks, "node0")))
+        for number, name in enumerate(names, 1):
+            body = {"id": number, "name": name, "file": "heat.cpp", "line": 1, "block": -1, "site": 0}
+            writer.json(twin.TYPES["region"], number, json.dumps(body))
+        time_ns = np.arange(1, REGIONS + 1) * (1_000_000 + 1_000 * rank)
+        peers = (rank + 1 + np.arange(PEERS)) % ranks
+        columns = {name: time_ns for name in like["regions"].dtype.names if name.endswith("_ns")}
+        tables.append(
+            (
+                rows(like["regions"], {"id": np.arange(1, REGIONS + 1), "threads": 1, "count": 1, **columns}),
+                rows(like["messages"], {"peer": peers, "call": twin.ISEND, "count": 1, "bytes": 800}),
+                rows(like["waits"], {"peer": peers, "count": 1, "ns": 10_000}),
+                rows(like["calls"], {"call": [twin.ISEND, twin.WAITALL], "time_class": [0, 1], "ns": 60_000}),
+                rows(like["inside"], {"region": np.arange(1, REGIONS + 1), "what": 1, "value": 5_000}),
+            )
+        )
+    for step in range(steps):
+        fixed["label"], fixed["time"] = step, 0.1 * step
+        for writer, of_rank in zip(writers, tables):
+            writer.step(step, fixed, *of_rank)
+    for writer in writers:
+        writer.json(twin.TYPES["end"], 0, json.dumps({"reason": "finalize", "steps": steps}))
+        writer.close()
+
+
+def main() -> None:
+    """Prints all figures."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--ranks", type=int, default=1024)
+    parser.add_argument("--steps", type=int, default=2000)
+    arguments = parser.parse_args()
+    ranks, steps = arguments.ranks, arguments.steps
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "run"
+        begin = time.perf_counter()
+        write_run(path, ranks, steps)
+        size = sum(file.stat().st_size for file in path.rglob("*.pf"))
+        print(f"a run of {size / 1e9:.3g} GB took {time.perf_counter() - begin:.3g} s", file=sys.stderr)
+        opening, reducing, peaks = [], [], []
+        for _ in range(2):
+            done = subprocess.run(
+                [sys.executable, "-c", REDUCE, path], capture_output=True, text=True, check=True
+            )
+            opened, computed, peak_mb, imbalance = map(float, done.stdout.split())
+            expected = (1_000_000 + 1_000 * (ranks - 1)) / (1_000_000 + 500 * (ranks - 1))
+            if not np.isclose(imbalance, expected, rtol=1e-9):
+                raise RuntimeError(f"the imbalance is {imbalance}, but {expected} was written.")
+            opening.append(opened)
+            reducing.append(computed)
+            peaks.append(peak_mb)
+    of_run = f"of {ranks} ranks x {steps} steps"
+    figure(f"opening the Dataset {of_run}", opening, "s", target=None)
+    figure(f"imbalance per step and region {of_run}", reducing, "s", target=None)
+    figure(f"peak memory of both {of_run}", peaks, "MB", target=MOST_MB)
+
+
+if __name__ == "__main__":
+    main()
