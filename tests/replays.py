@@ -10,6 +10,7 @@ from pathlib import Path
 
 from perfield import _bridge
 from perfield.traces.definitions import Clock, Trace, TraceRank, TraceRegion
+from perfield.traces.files import FILE_CALLS
 from perfield.traces.metrics import Metrics
 from perfield.traces.peers import Peers
 from perfield.traces.replay import Replay
@@ -32,7 +33,7 @@ MPI = {f"MPI_{name}": 10 + n for n, name in enumerate(FUNCTIONS)}
 WORLD, REVERSED, SELF, BRIDGE, WINDOW = 0, 1, 2, 3, 9
 DISK, STREAM, SHARED = 0, 1, 2  # handles of POSIX, of C's streams, of MPI-IO
 MASTER, OTHER = 100, 101  # locations
-CALL = {name: number for number, name, _, _ in _bridge.calls()}
+CALL = {name: number for number, name, _, _ in _bridge.calls()} | FILE_CALLS
 CLASS = {"p2p": 0, "wait": 1, "collective": 2, "io": 4, "file": 6}
 
 

@@ -73,7 +73,7 @@ class StreamWriter {
   void step(uint64_t index, const Rows<perfield::StepBody>& fixed,
             const Rows<perfield::RegionRow>& regions, const Rows<perfield::MessageRow>& messages,
             const Rows<perfield::WaitRow>& waits, const Rows<perfield::CallRow>& calls,
-            const Rows<perfield::InsideRow>& inside) {
+            const Rows<perfield::QuantityRow>& quantities) {
     if (fixed.size() != 1) throw std::length_error("a step has one fixed part");
     using perfield::StepTable;
     StepParts parts(*fixed.data());
@@ -81,7 +81,7 @@ class StreamWriter {
         .add(StepTable::messages, messages)
         .add(StepTable::waits, waits)
         .add(StepTable::calls, calls)
-        .add(StepTable::inside, inside);
+        .add(StepTable::quantities, quantities);
     size_t bytes = 0;
     for (const iovec& part : parts) bytes += part.iov_len;
     if (unsigned char* at = out_.begin(EntryType::step, index, bytes)) {
@@ -123,7 +123,7 @@ void bind_writing(py::module_& module) {
       .def("json", &StreamWriter::json, py::arg("type"), py::arg("index"), py::arg("text"),
            "Adds an entry of that number of type, whose body is JSON.")
       .def("step", &StreamWriter::step, py::arg("index"), py::arg("fixed"), py::arg("regions"),
-           py::arg("messages"), py::arg("waits"), py::arg("calls"), py::arg("inside"),
+           py::arg("messages"), py::arg("waits"), py::arg("calls"), py::arg("quantities"),
            "Adds a step: its fixed part (one row) and tables, as read_steps gives them.\n\n"
            "The numbers of rows in the fixed part are filled in.")
       .def("close", &StreamWriter::close,

@@ -5,7 +5,7 @@
 
 #include <new>
 
-#include "recorder/region_counts.hpp"
+#include "recorder/kernel_readings.hpp"
 
 namespace perfield {
 namespace {
@@ -44,7 +44,8 @@ void Recorder::thread_ended(void* memory) noexcept {
     shard->leave_region(shard->stack[top].handle.load(std::memory_order_relaxed),
                         recorder().clock.ticks());
   }
-  if (RegionCounts* counts = shard->counts.load(std::memory_order_relaxed)) counts->thread_ended();
+  if (KernelReadings* k = shard->kernel.load(std::memory_order_relaxed)) k->thread_ended();
+  shard->told = 0;
   shard->inside_call = shard->own_work = 0;
   shard->call_since.store(0, std::memory_order_relaxed);
   shard->pipeline_armed = false;
@@ -71,7 +72,7 @@ Shard* Recorder::new_shard() noexcept {
     }
   }
   if (!mine && n < kMaxShards) {
-    mine = Shard::create(activity_, regions.capacity(), max_peers_);
+    mine = Shard::create(activity_, quantities, regions.capacity(), max_peers_);
     if (mine) {
       mine->count_messages = messages_;
       shards_[n].store(mine, std::memory_order_release);
@@ -88,31 +89,24 @@ Shard* Recorder::new_shard() noexcept {
   return mine;
 }
 
-RegionCounts* Recorder::counts_of(Shard& s) noexcept {
-  RegionCounts* counts = s.counts.load(std::memory_order_relaxed);
-  if (counts) return counts;
-  counts =
-      RegionCounts::create(regions.capacity(), activity_.period.load(std::memory_order_relaxed));
-  s.counts.store(counts, std::memory_order_release);
-  return counts;
-}
-
 void Recorder::read_at_enter(Shard& s, uint32_t region) noexcept {
-  RegionCounts* counts = counts_of(s);
-  if (!counts) return;
-  counts->start(counters);
+  KernelReadings* readings = s.kernel.load(std::memory_order_relaxed);
+  if (!readings) {
+    readings = KernelReadings::create(activity_.period.load(std::memory_order_relaxed));
+    if (!readings) return;
+    s.kernel.store(readings, std::memory_order_release);
+  }
+  readings->start(counters);
   if (state() != Activity::active) return;
-  const int32_t frame = s.depth.load(std::memory_order_relaxed);
-  s.touch(frame, region);
-  counts->enter(frame, activity_.period.load(std::memory_order_relaxed));
+  s.touch(s.depth.load(std::memory_order_relaxed), region);
+  read_at_leave(s);
 }
 
 void Recorder::read_at_leave(Shard& s) noexcept {
-  if (RegionCounts* counts = s.counts.load(std::memory_order_relaxed)) counts->look();
-}
-
-void Recorder::counter_stands(Shard& s, int counter, uint64_t value) noexcept {
-  if (RegionCounts* counts = counts_of(s)) counts->stands(counter, value);
+  KernelReadings* readings = s.kernel.load(std::memory_order_relaxed);
+  if (!readings) return;
+  readings->look(counters, activity_.period.load(std::memory_order_relaxed),
+                 [&](int c, uint64_t n) { s.add_to_regions(uint16_t(counters[c].quantity), n); });
 }
 
 uint64_t Recorder::hit_site(Shard& s, uint16_t call, const void* caller, const void* frame,
@@ -135,7 +129,7 @@ void Recorder::open(uint64_t now) noexcept {
   activity_.since_ticks.store(now, std::memory_order_relaxed);
   activity_.period.store(activity_.period.load(std::memory_order_relaxed) + 1,
                          std::memory_order_relaxed);
-  for (int i = 0; i < n_shards(); ++i) shard_at(i).open(now, regions.size());
+  for (int i = 0; i < n_shards(); ++i) shard_at(i).open(counters, now, regions.size());
   activity_.state.store(Activity::active, std::memory_order_release);
 }
 
@@ -146,7 +140,7 @@ uint64_t Recorder::untimed_regions() noexcept {
 }
 
 void Recorder::fold(uint64_t now) noexcept {
-  for (int i = 0; i < n_shards(); ++i) shard_at(i).fold(now, regions.size());
+  for (int i = 0; i < n_shards(); ++i) shard_at(i).fold(counters, now, regions.size());
 }
 
 }  // namespace perfield

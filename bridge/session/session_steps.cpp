@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <exception>
+#include <functional>
 
 #include "session/environment.hpp"
 #include "session/session.hpp"
@@ -18,6 +19,16 @@ namespace {
 
 constexpr uint64_t kResidentEvery_ns = 10'000'000;
 constexpr uint64_t kPlacementEvery_ns = 1'000'000'000;
+
+// Whether any region has time of that quantity in the step that is about to be written.
+bool carries_time(Recorder& r, uint16_t quantity) noexcept {
+  bool found = false;
+  for (int i = 0; i < r.n_shards() && !found; ++i)
+    r.shard_at(i).carry_of_regions.for_each([&](const auto& row) {
+      found |= row.quantity == quantity && r.clock.span_ns(row.value.value) > 0;
+    });
+  return found;
+}
 
 }  // namespace
 
@@ -148,7 +159,7 @@ void Session::write_step(StepKind kind, uint64_t index, int64_t label, double ti
   r.clock.calibrate();
   note_placement();
   define_regions();
-  note_counters();
+  define_quantities();
 
   ProcessFigures figures = process_figures();
   StepBody b = body_of(kind, label, time, now, figures);
@@ -191,8 +202,30 @@ void Session::define_regions() {
     json.natural("id", id).text("name", d.name).text("file", d.file);
     json.integer("line", d.line).integer("block", d.block).natural("site", d.place);
     stream_.json(EntryType::region, id, json.str());
-    in_process_.keep_region(json.str());
+    in_process_.keep_definition(json.str());
     d.written = true;
+  }
+}
+
+// All that sources have declared, and times inside regions once there are some: so what a rank does
+// not define it has not measured, and what it defines is 0 where nothing was added.
+void Session::define_quantities() {
+  Recorder& r = recorder();
+  for (const std::string& sentence : r.quantities.take_refusals())
+    tell("quantity-" + std::to_string(std::hash<std::string>()(sentence)), sentence);
+  for (int number = 0; number < r.quantities.size() && !stream_.failed(); ++number) {
+    Quantity& q = r.quantities[number];
+    if (q.written || (q.waits_for_use() && !carries_time(r, uint16_t(number)))) continue;
+    static constexpr const char* kScopes[] = {"region", "rank"};
+    static constexpr const char* kOverSteps[] = {"sum", "max", "last"};
+    static constexpr const char* kOverThreads[] = {"sum", "max", "longest"};
+    JsonObject json;
+    json.integer("id", number).text("name", q.name).text("unit", q.unit->stored);
+    json.text("scope", kScopes[q.scope]).text("over_steps", kOverSteps[q.over_steps]);
+    json.text("over_threads", kOverThreads[q.over_threads]).text("help", q.help);
+    stream_.json(EntryType::quantity, uint64_t(number), json.str());
+    in_process_.keep_definition(json.str());
+    q.written = true;
   }
 }
 

@@ -10,6 +10,7 @@ from replays import ADVANCE, FLUX, MAIN, MASTER, OTHER, inside, of_regions, repl
 from perfield import _bridge
 from perfield.traces.replay import PAUSED, SETUP, STEP, TEARDOWN, Replay
 from perfield.traces.selection import RegionChoice
+from perfield.traces.step import FIRST_COUNTER
 
 
 def test_a_step_closes_when_its_region_is_left_and_setup_ends_when_it_is_first_entered():
@@ -126,8 +127,7 @@ def test_counters_grow_in_the_regions_that_are_open_and_add_up_over_threads():
         ("metrics", OTHER, 110, 0, [1, 10]), ("enter", OTHER, 110, FLUX),
         ("metrics", OTHER, 120, 0, [1, 60]), ("leave", OTHER, 120, FLUX), step_region="",
     )  # fmt: skip
-    first = _bridge.first_counter
-    counted = {(replayed.names[row[0]], row[1] - first): row[3] for row in whole.inside}
+    counted = {(replayed.names[row[0]], row[1] - FIRST_COUNTER): row[3] for row in whole.inside}
     assert counted == {("flow::flux", 0): 450, ("flow::flux", 1): 2, ("main", 0): 500, ("main", 1): 2}
 
 

@@ -94,7 +94,7 @@ class RankStream:
         step = np.zeros(1, dtype=_EMPTY["steps"].dtype)
         for name, value in fixed.items():
             step[name] = value
-        names = ("regions", "messages", "waits", "calls", "inside")
+        names = ("regions", "messages", "waits", "calls", "quantities")
         rows = (np.array(list(tables.get(name, ())), dtype=_EMPTY[name].dtype) for name in names)
         self._writer.step(index, step, *rows)
 

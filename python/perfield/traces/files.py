@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from perfield.run.fields import CALL_CLASSES, CALL_NUMBERS
+from perfield.run.fields import CALL_CLASSES, CALL_NAMES
 from perfield.traces.definitions import UNDEFINED, Trace
 from perfield.traces.thread import Thread
 
 READ, WRITE, FLUSH = 0, 1, 2  # modes of an operation; a flush counts as writing, without bytes
+FILE_CALLS = {"posix_read": 101, "posix_write": 102, "stdio_read": 103, "stdio_write": 104}  # no call of MPI
+FILE_CLASS = 6  # of time in them, behind those of MPI
 _MPI_IO = frozenset(number for number, kind in CALL_CLASSES.items() if kind == "io")
-_KINDS = {"ISOC": "stdio", "MPI-IO": "file"}  # else POSIX's
 
 
 @dataclass
@@ -44,7 +45,11 @@ class Files:
             if paradigm == "MPI-IO" and call in _MPI_IO:
                 self._operations[handle, matching] = _Operation(call, mode, False)
             return
-        call = CALL_NUMBERS[f"{_KINDS.get(paradigm, 'posix')}_{'read' if mode == READ else 'write'}"]
+        way = "read" if mode == READ else "write"
+        if paradigm == "MPI-IO":
+            call = next(number for number, name in CALL_NAMES.items() if name == f"file_{way}")
+        else:
+            call = FILE_CALLS[f"{'stdio' if paradigm == 'ISOC' else 'posix'}_{way}"]
         thread.begin_call(time, call, depth=1)
         self._operations[handle, matching] = _Operation(call, mode, True)
 

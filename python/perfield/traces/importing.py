@@ -15,12 +15,14 @@ from typing import Any
 from perfield import _bridge
 from perfield.run.frame import NO_PROCESS
 from perfield.run.new_run import NewRun, RankStream
+from perfield.run.quantities import OF_RANK
 from perfield.traces.definitions import Trace, TraceRank, read_definitions
 from perfield.traces.errors import TraceError
 from perfield.traces.events import events
+from perfield.traces.files import FILE_CALLS, FILE_CLASS
 from perfield.traces.replay import Replay
 from perfield.traces.selection import RegionChoice
-from perfield.traces.step import Step
+from perfield.traces.step import FIRST_COUNTER, Step
 
 _MOST_CANDIDATES = 8
 
@@ -150,9 +152,10 @@ class _Import:
         body |= {"group": PurePath(replay.program).name, "host": rank.host, "host_long": rank.host}
         body |= {"boot_id": boot_id, "cpuset": "", "clock": "otf2", "realtime_ns": self.trace.clock.start_ns}
         body |= {"sources": self.trace.sources, "mpi": "", "perfield": _bridge.version, "sum_every": 1}
-        if self.trace.metrics.names:
-            body["counters"] = self.trace.metrics.names
         stream.add("rank", body)
+        for number, name in enumerate(self.trace.metrics.names, FIRST_COUNTER):
+            self._define(stream, number, name, "region", "1", "sum")
+        self._defined = set()
         return stream
 
     def _end(self, replay: Replay, reason: str) -> dict[str, Any]:
@@ -168,8 +171,38 @@ class _Import:
         fixed |= {"flags": step.flags | NO_PROCESS, "begin_ns": step.begin_ns, "end_ns": step.end_ns}
         fixed |= {"realtime_ns": self.trace.clock.start_ns + step.end_ns, "measured_ns": step.measured_ns}
         fixed |= {"faults": step.faults, "overflowed": step.overflowed, "pu": -1}
-        fixed |= {"io_read_bytes": step.read_bytes, "io_write_bytes": step.written_bytes}
-        stream.add_step(step.index, fixed, vars(step))
+        rows = [(region, what, 0, value) for region, what, _, value in step.inside] + _of_files(step)
+        for number in sorted({row[1] for row in rows if row[1] < FIRST_COUNTER} - self._defined):
+            self._defined.add(number)
+            name, scope, unit, threads = _QUANTITIES[number]
+            self._define(stream, number, name, scope, unit, threads)
+        calls = [row for row in step.calls if row[1] != FILE_CLASS]
+        stream.add_step(step.index, fixed, {**vars(step), "calls": calls, "quantities": rows})
+
+    @staticmethod
+    def _define(stream: RankStream, number: int, name: str, scope: str, unit: str, threads: str) -> None:
+        body = {"id": number, "name": name, "unit": unit, "scope": scope}
+        stream.add("quantity", body | {"over_steps": "sum", "over_threads": threads, "help": ""}, number)
+
+
+_QUANTITIES = [(name, "region", "ns", "longest") for name in (*_bridge.mpi_time_names, _bridge.file_names[0])]
+_QUANTITIES += [
+    (name, "rank", unit, "sum") for name, unit in zip(_bridge.file_names, ("ns", "1", "1", "B", "B"))
+]
+
+
+def _of_files(step: Step) -> list[tuple]:
+    """What a step read and wrote without MPI, as rows of the rank's quantities."""
+    sums = dict.fromkeys(_bridge.file_names, 0)
+    for call, kind, _, count, ns, n_out, n_in in step.calls:
+        if kind != FILE_CLASS:
+            continue
+        reads = call in (FILE_CALLS["posix_read"], FILE_CALLS["stdio_read"])
+        sums["file_time"] += ns
+        sums["file_read_count" if reads else "file_write_count"] += count
+        sums["file_read"] += n_in
+        sums["file_write"] += n_out
+    return [(OF_RANK, FILE_CLASS + 1 + n, 0, value) for n, value in enumerate(sums.values()) if value]
 
 
 def candidates(replay: Replay) -> list[tuple[str, int]]:

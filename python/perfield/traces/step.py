@@ -7,21 +7,23 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from perfield import _bridge
 from perfield.run.fields import CALL_CLASSES, TIME_CLASSES
 from perfield.traces.definitions import Clock
+from perfield.traces.files import FILE_CALLS, FILE_CLASS
 from perfield.traces.thread import Thread
 
-_CLASSES = (*TIME_CLASSES, "file", "device")  # by number
-_CLASS_OF_CALL = {number: _CLASSES.index(kind) for number, kind in CALL_CLASSES.items()}
-_FILE_CLASSES = (_CLASSES.index("io"), _CLASSES.index("file"))
+FIRST_COUNTER = 16  # numbers of `what` in Step.inside: below are classes of time
+_CLASS_OF_CALL = {number: TIME_CLASSES.index(kind) for number, kind in CALL_CLASSES.items()}
+_CLASS_OF_CALL |= dict.fromkeys(FILE_CALLS.values(), FILE_CLASS)
+_FILE_CLASSES = (TIME_CLASSES.index("io"), FILE_CLASS)
 
 
 @dataclass
 class Step:
     """What a rank did in one step; times in ns, begin and end since the trace's start.
 
-    The tables are lists of rows, columns as in docs/stream.md.
+    The tables are lists of rows, columns as in docs/stream.md; `inside` has (region, class of time or
+    FIRST_COUNTER + counter, 0, value), and `calls` has those on files, too.
     """
 
     kind: int
@@ -88,5 +90,5 @@ def _inside(number: int, threads: Sequence[Thread], clock: Clock) -> list[tuple]
             longest = times
         counted.update(thread.counted.get(number, {}))
     rows = [(kind, clock.ns(ticks)) for kind, ticks in sorted(longest.items()) if ticks]
-    rows += [(_bridge.first_counter + counter, value) for counter, value in sorted(counted.items())]
+    rows += [(FIRST_COUNTER + counter, value) for counter, value in sorted(counted.items())]
     return [(number, what, 0, value) for what, value in rows]
