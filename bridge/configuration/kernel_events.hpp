@@ -22,6 +22,14 @@ struct KernelEvent {
 // The event of that name; false if there is none.
 bool find_kernel_event(const std::string& name, KernelEvent* found);
 
+// What it is as a quantity.
+struct CounterAbout {
+  std::string quantity;  // its name
+  const char* unit;      // that the kernel counts it in
+  std::string meaning;
+};
+CounterAbout about_counter(const std::string& name);
+
 // The second half of a sentence about what is wrong with a list of names, "" if nothing is.
 std::string wrong_with_counters(const std::vector<std::string>& names);
 

@@ -5,38 +5,38 @@
 
 #include <algorithm>
 
+#include "configuration/kernel_events.hpp"
 #include "fields/field_names.hpp"
+#include "format/units.hpp"
 
 namespace perfield {
 namespace {
 
-CounterField described(const std::string& counter, const std::string& unit,
-                       const std::string& meaning) {
-  const bool is_time = unit == "s";  // the kernel counts it in nanoseconds
-  return {counter, "_" + counter + (is_time ? "_time_s" : ""), is_time ? 1e-9 : 1.0, unit, meaning};
+CounterField described(const std::string& counter) {
+  const CounterAbout about = about_counter(counter);
+  const Unit* unit = find_unit(about.unit);
+  return {counter, quantity_suffix(about.quantity, unit->stored), unit->shown, about.meaning};
 }
 
 }  // namespace
 
 const std::vector<CounterField>& known_counter_fields() {
   static const std::vector<CounterField> all = {
-#define PERFIELD_COUNTER(name, type, number, modes, unit, meaning) described(#name, unit, meaning),
+#define PERFIELD_COUNTER(name, type, number, modes, unit, meaning) described(#name),
 #include "configuration/counters.def"
 #undef PERFIELD_COUNTER
   };
   return all;
 }
 
-CounterField counter_field(const std::string& counter) {
-  for (const CounterField& known : known_counter_fields())
-    if (known.counter == counter) return known;
-  CounterField field = described(counter, "1", "what the counter " + counter + " counted");
-  field.suffix = "_" + identifier(counter);
-  const auto is_it = [&](const char* suffix) { return field.suffix == suffix; };
-  if (std::any_of(kRegionSuffixes.begin(), kRegionSuffixes.end(), is_it) ||
-      std::any_of(kInsideSuffixes.begin(), kInsideSuffixes.end(), is_it) || is_it(kPerCycleSuffix))
-    field.suffix = "_counter" + field.suffix;
-  return field;
+std::string quantity_suffix(const std::string& name, const std::string& stored) {
+  const Unit* unit = find_unit(stored);
+  const std::string suffix = "_" + identifier(name) + (unit ? unit->suffix : "");
+  const auto is_it = [&](const char* taken) { return suffix == taken; };
+  const bool clashes = std::any_of(kRegionSuffixes.begin(), kRegionSuffixes.end(), is_it) ||
+                       std::any_of(kInsideSuffixes.begin(), kInsideSuffixes.end(), is_it) ||
+                       is_it(kPerCycleSuffix);
+  return clashes ? "_counter" + suffix : suffix;
 }
 
 }  // namespace perfield

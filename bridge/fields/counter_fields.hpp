@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// counter_fields.hpp - what the fields of a counter are called, and in which unit they are. Beside
-// the counters of counters.def there are raw ones and those that other sources hand over, which
-// keep their names as far as a field's name can.
+// counter_fields.hpp - what the fields of the quantities of regions are called. The name of a
+// quantity and its unit say it; the counters of counters.def have a meaning beside.
 #pragma once
 
 #include <string>
@@ -15,14 +14,14 @@ inline constexpr const char* kPerCycleSuffix = "_instructions_per_cycle";
 
 struct CounterField {
   std::string counter, suffix;  // the field is the region's stem and this
-  double factor;                // from what is counted to the unit
   std::string unit, meaning;
 };
 
 // Of every counter in counters.def.
 const std::vector<CounterField>& known_counter_fields();
 
-// Of any counter.
-CounterField counter_field(const std::string& counter);
+// The end of the fields' names of a quantity of regions, given its name and the unit that it is
+// stored in: as far as a field's name can, it keeps its own.
+std::string quantity_suffix(const std::string& name, const std::string& stored);
 
 }  // namespace perfield

@@ -87,7 +87,7 @@ void Session::start_run(int rank, int size, const std::string& mpi) {
   mesh_.start(files_.mesh, files_.mesh_instead, run_.run_id, rank, uint64_t(config_.record_limit),
               [](const std::string& topic, const std::string& sentence) { tell(topic, sentence); });
   if (in_process_.wanted()) {
-    in_process_.describe_run(run_.path, rank, size, mpi, r.counters.names());
+    in_process_.describe_run(run_.path, rank, size, mpi);
     mesh_.copy_blocks_to([this](uint64_t version, const iovec* parts, int n_parts) {
       in_process_.keep_block(version, parts, n_parts);
     });
@@ -129,7 +129,6 @@ void Session::write_rank_entry(int size, const std::string& mpi) {
   json.integer("realtime_ns", realtime_ns()).text("mpi", mpi);
   json.text("perfield", PERFIELD_VERSION)
       .texts("sources", sources_)
-      .texts("counters", recorder().counters.names())
       .natural("sum_every", sum_every_);
   stream_.json(EntryType::rank, 0, json.str());
 }

@@ -97,7 +97,7 @@ class Session {
   void count_step(int64_t label, double time, uint64_t now);
   void define_regions();
   void choose_counters();
-  void note_counters();
+  void define_quantities();
   void tell_of_counters();
   void note_placement();
 
@@ -156,7 +156,6 @@ class Session {
   std::string cpu_set_;
   std::vector<std::string> sources_;
   std::vector<void (*)()> before_close_;
-  int counters_written_ = 0;  // of which the stream tells
   struct Hook {
     std::string sentence;
     uint64_t hits = 0;

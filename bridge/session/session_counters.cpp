@@ -9,7 +9,7 @@
 #include <map>
 
 #include "recorder/kernel_counters.hpp"
-#include "recorder/region_counts.hpp"
+#include "recorder/kernel_readings.hpp"
 #include "session/session.hpp"
 #include "session/tell.hpp"
 
@@ -69,18 +69,9 @@ std::string sentence(const std::vector<RefusedCounter>& refused) {
 
 void Session::choose_counters() {
   std::vector<RefusedCounter> refused;
-  recorder().counters.choose(config_.counters, &refused);
+  Recorder& r = recorder();
+  r.counters.choose(config_.counters, &r.quantities, &refused);
   if (!refused.empty()) tell("counters", sentence(refused));
-  counters_written_ = recorder().counters.size();
-}
-
-// Counters that a source has defined since.
-void Session::note_counters() {
-  const int n = recorder().counters.size();
-  if (n == counters_written_) return;
-  counters_written_ = n;
-  stream_.json(EntryType::place, 0,
-               JsonObject().texts("counters", recorder().counters.names()).str());
 }
 
 void Session::tell_of_counters() {
@@ -91,8 +82,8 @@ void Session::tell_of_counters() {
              " threads were not counted: they would take more than a quarter of the "
              "descriptors that the process may open (ulimit -n); choose fewer or raise it");
   for (int i = 0; i < r.n_shards(); ++i) {
-    const RegionCounts* counts = r.shard_at(i).counts.load(std::memory_order_acquire);
-    if (!counts || !counts->shared_registers()) continue;
+    const KernelReadings* readings = r.shard_at(i).kernel.load(std::memory_order_acquire);
+    if (!readings || !readings->shared_registers()) continue;
     tell("counters-shared",
          "there are more `counters` than the processor counts at once, or another tool counts, "
          "too: their fields are estimates, scaled by the time that each was counted; choose fewer");

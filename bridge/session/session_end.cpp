@@ -93,6 +93,13 @@ void Session::write_end_entry(const std::string& reason) {
     tell("peers", "a table of (peer, call) pairs was full: " + std::to_string(overflowed_) +
                       " messages are counted as `other peers`; raise max_peers (now " +
                       std::to_string(config_.max_peers) + ")");
+  uint64_t without_room = 0;
+  for (int i = 0; i < r.n_shards(); ++i) without_room += r.shard_at(i).overflowed_quantity.get();
+  if (without_room)
+    tell("quantities",
+         "a table of (region, quantity) pairs was full: " + std::to_string(without_room) +
+             " amounts are counted for `other regions`; raise max_regions (now " +
+             std::to_string(config_.max_regions) + ") or choose fewer regions");
   if (r.regions.overflowed())
     tell("regions",
          "the table of regions was full: later regions are counted as `other regions`; "

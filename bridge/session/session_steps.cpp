@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <exception>
+#include <functional>
 
 #include "recorder/step_entry.hpp"
 #include "session/environment.hpp"
@@ -148,7 +149,7 @@ void Session::write_step(StepKind kind, uint64_t index, int64_t label, double ti
   r.clock.calibrate();
   note_placement();
   define_regions();
-  note_counters();
+  define_quantities();
 
   ProcessFigures figures = process_figures();
   StepBody b = body_of(kind, label, time, now, figures);
@@ -177,7 +178,16 @@ void Session::write_step(StepKind kind, uint64_t index, int64_t label, double ti
 void Session::define_regions() {
   perfield::define_regions(recorder(), [this](uint32_t id, const std::string& json) {
     stream_.json(EntryType::region, id, json);
-    in_process_.keep_region(json);
+    in_process_.keep_definition(json);
+  });
+}
+
+void Session::define_quantities() {
+  for (const std::string& sentence : recorder().quantities.take_refusals())
+    tell("quantity-" + std::to_string(std::hash<std::string>()(sentence)), sentence);
+  perfield::define_quantities(recorder(), [this](uint32_t id, const std::string& json) {
+    stream_.json(EntryType::quantity, id, json);
+    in_process_.keep_definition(json);
   });
 }
 

@@ -36,8 +36,7 @@ std::vector<Row> Session::look_at_step(F rows_of) noexcept {
 std::vector<perfield_value> Session::field_values() noexcept {
   return look_at_step<perfield_value>([this] {
     const bool has_mpi = has("pmpi") || has("scorep-mpi"), has_io = has("io") || has("scorep-io");
-    const DevicesTold devices{has("cupti"), has("cupti") || has("kokkos")};
-    return values_.fields(recorder(), rank_, size_, has_mpi, has_io, devices);
+    return values_.fields(recorder(), rank_, size_, has_mpi, has_io);
   });
 }
 

@@ -9,6 +9,7 @@
 
 #include "fields/field_names.hpp"
 #include "format/decode.hpp"
+#include "format/known_quantities.hpp"
 #include "recorder/step_entry.hpp"
 #include "session/values_inside.hpp"
 #include "session/values_io.hpp"
@@ -39,18 +40,32 @@ const CallFacts& facts_of(uint16_t call) {
 constexpr const char* kMpiClassNames[kMpiClasses] = {"p2p",      "wait", "collective",
                                                      "onesided", "io",   "other"};
 
-bool counts_mpi(const StepView& step) {
-  for (const CallRow row : step.calls)
-    if (is_mpi_class(row.time_class)) return true;
-  return step.messages.size();
-}
+bool counts_mpi(const StepView& step) { return step.calls.size() || step.messages.size(); }
 
 bool counts_something(const StepView& step) {
   for (const RegionRow row : step.regions)
     if (row.count) return true;
-  for (const CallRow row : step.calls)  // a line on the screen begins no step
-    if (row.time_class != PERFIELD_CLASS_file) return true;
-  return step.messages.size() || step.waits.size();
+  return step.calls.size() || step.messages.size() || step.waits.size();
+}
+
+// The kind of time inside a region, as SecondsInside numbers them; -1: something else.
+int kind_inside(const Quantity& quantity) {
+  const KnownQuantity known = known_quantity(quantity.name, quantity.scope == PERFIELD_PER_RANK);
+  return known <= KnownQuantity::file_time_inside ? int(known) : -1;
+}
+
+// The quantities of the rank that are fields by themselves.
+template <class Add>
+void add_of_rank(const Quantities& quantities, const StepView& step, Add add) {
+  for (int q = 0; q < quantities.size(); ++q) {
+    const Quantity& of = quantities[q];
+    if (of.scope != PERFIELD_PER_RANK || known_quantity(of.name, true) != KnownQuantity::none)
+      continue;
+    double value = of.is_state() ? NAN : 0;
+    for (const QuantityRow row : step.quantities)
+      if (row.region == kOfRank && row.quantity == q) value = double(row.value) * of.unit->factor;
+    add(of.name + of.unit->suffix, value);
+  }
 }
 
 // The kinds of call by which this rank has ever sent: fields that stay, once they are there.
@@ -103,7 +118,7 @@ void StepValues::name_regions(Recorder& recorder) {
 }
 
 std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int size, bool has_mpi,
-                                               bool has_io, DevicesTold devices) {
+                                               bool has_io) {
   std::vector<perfield_value> rows;
   StepView step;
   if (!view_step(body_, bytes_, &step)) return rows;
@@ -123,12 +138,12 @@ std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int
   add("involuntary_switches", double(b.involuntary_switches));
   add("minor_faults", double(b.minor_faults));
   add("major_faults", double(b.major_faults));
-  const IoValues io = io_values(step);
+  const IoValues io = io_values(recorder.quantities, step);
   const Watched watched{has_mpi, has_io || io.file_time_s > 0, size == 1};
   has_io = has_io || has_mpi || io.is_seen;
   auto add_io = [&](const char* name, double value) { add(name, has_io ? value : NAN); };
-  add_io("io_read_bytes", double(b.io_read_bytes));
-  add_io("io_write_bytes", double(b.io_write_bytes));
+  add_io("io_read_bytes", io.read_bytes);
+  add_io("io_write_bytes", io.write_bytes);
   add_io("io_read_count", io.read_count);
   add_io("io_write_count", io.write_count);
   add_io("io_time_s", io.time_s);
@@ -144,9 +159,18 @@ std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int
     of.self += double(row.self_max_ns) * 1e-9;
   }
   std::map<Place, SecondsInside> seconds;
-  for (const InsideRow row : step.inside) {
+  const Quantities& quantities = recorder.quantities;
+  uint32_t kinds = 0;  // of time inside regions that this process has had
+  for (int q = 0; q < quantities.size(); ++q)
+    if (recorder.quantities_used >> q & 1) {
+      const int kind = kind_inside(quantities[q]);
+      if (kind >= 0) kinds |= 1u << kind;
+    }
+  for (const QuantityRow row : step.quantities) {
+    const int kind = row.region == kOfRank ? -1 : kind_inside(quantities[row.quantity]);
+    if (kind < 0) continue;
     const RegionDefinition& d = recorder.regions[row.region];
-    if (row.what < kOwnClasses) seconds[{d.name, d.place}].of[row.what] += double(row.value) * 1e-9;
+    seconds[{d.name, d.place}].of[kind] += double(row.value) * 1e-9;
   }
   for (const Place& place : order_) {
     const auto names = region_fields(stems_[place]);
@@ -156,15 +180,14 @@ std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int
     add(names[1], of.count);
     add(names[2], of.self);
     const auto inside = inside_fields(stems_[place]);
-    for (const auto& [n, value] :
-         values_inside(recorder.classes_inside, of.time, seconds[place], watched))
+    for (const auto& [n, value] : values_inside(kinds, of.time, seconds[place], watched))
       add(inside[n], value);
   }
   add_counters(recorder, step, &rows);
 
   double time_of[kMpiClasses] = {}, mpi_time = 0;
   for (const CallRow row : step.calls) {
-    if (is_mpi_class(row.time_class)) time_of[row.time_class] += double(row.ns);
+    if (row.time_class < kMpiClasses) time_of[row.time_class] += double(row.ns);
   }
   for (int c = 0; c < kMpiClasses; ++c) {
     const double time = time_of[c] * 1e-9;
@@ -198,7 +221,7 @@ std::vector<perfield_value> StepValues::fields(Recorder& recorder, int rank, int
   for (uint16_t call = 0; call < PERFIELD_CALL_LIMIT; ++call)
     if (seen[call] && facts_of(call).sends) add_messages(facts_of(call).name, by_call[call]);
   add_mpi("peer_count", double(peers.size()));
-  add_device_values(step, devices, add);
+  add_of_rank(quantities, step, add);
   return rows;
 }
 

@@ -16,7 +16,6 @@
 #include "format/entry.hpp"
 #include "perfield.h"
 #include "recorder/recorder.hpp"
-#include "session/values_devices.hpp"
 
 namespace perfield {
 
@@ -32,7 +31,7 @@ class StepValues {
   // has_mpi, has_io: MPI, and files, are measured in this process. The texts live as long as the
   // process.
   std::vector<perfield_value> fields(Recorder& recorder, int rank, int size, bool has_mpi,
-                                     bool has_io, DevicesTold devices);
+                                     bool has_io);
   std::vector<perfield_region_value> regions(Recorder& recorder) const;
   std::vector<perfield_message_value> messages() const;
 

@@ -12,7 +12,6 @@ namespace perfield {
 std::vector<std::pair<size_t, double>> values_inside(uint32_t classes, double region_time,
                                                      const SecondsInside& seconds,
                                                      const Watched& watched) {
-  static_assert(PERFIELD_CLASS_file == kMpiClasses && kOwnClasses == kMpiClasses + 1);
   std::vector<std::pair<size_t, double>> values;
   if (!classes) return values;
   const bool entered = std::isfinite(region_time);
@@ -21,11 +20,11 @@ std::vector<std::pair<size_t, double>> values_inside(uint32_t classes, double re
   };
   double mpi = 0;
   for (int c = 0; c < kMpiClasses; ++c) mpi += seconds.of[c];
-  const double files = seconds.of[PERFIELD_CLASS_file];
+  const double files = seconds.of[SecondsInside::kFiles];
   if (classes & ((1u << kMpiClasses) - 1)) add(0, watched.mpi, mpi);
   for (size_t c = 0; c < kMpiClasses; ++c)
     if (classes >> c & 1) add(1 + c, watched.mpi, seconds.of[c]);
-  if (classes >> PERFIELD_CLASS_file & 1) add(1 + kMpiClasses, watched.files, files);
+  if (classes >> SecondsInside::kFiles & 1) add(1 + kMpiClasses, watched.files, files);
   add(2 + kMpiClasses, watched.mpi || watched.alone, std::max(region_time - mpi - files, 0.0));
   return values;
 }

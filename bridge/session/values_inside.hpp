@@ -15,7 +15,8 @@ namespace perfield {
 
 // Seconds inside one region, and those of several parts of it added up.
 struct SecondsInside {
-  double of[kOwnClasses] = {};
+  static constexpr int kFiles = kMpiClasses;  // behind the classes of MPI calls
+  double of[kMpiClasses + 1] = {};
 };
 
 // What is known of a rank.

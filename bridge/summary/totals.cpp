@@ -23,8 +23,8 @@ uint64_t pair_key(int32_t source, int32_t target) {
   return uint64_t{static_cast<uint32_t>(source)} << 32 | static_cast<uint32_t>(target);
 }
 
-bool may_wait(uint16_t time_class) {
-  return is_mpi_class(time_class) && time_class != PERFIELD_CLASS_io &&
+bool may_wait(int time_class) {
+  return time_class >= 0 && time_class < kMpiClasses && time_class != PERFIELD_CLASS_io &&
          time_class != PERFIELD_CLASS_other;
 }
 
@@ -68,24 +68,36 @@ uint64_t RankTotals::waiting_ns() const {
   return sum;
 }
 
-void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
-                 const StepView& step) {
+void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, const StepView& step,
+                 const std::map<uint16_t, KnownQuantity>& quantities) {
   RankTotals& own = ranks[rank];
   uint64_t mpi_ns = 0, file_ns = 0;
   bool has_mpi = step.messages.size() > 0;
   for (const CallRow row : step.calls) {
-    if (row.time_class == PERFIELD_CLASS_io || row.time_class == PERFIELD_CLASS_file)
+    if (row.time_class >= kMpiClasses) continue;
+    if (row.time_class == PERFIELD_CLASS_io) {
       own.io_ns += row.ns;
-    if (row.time_class == PERFIELD_CLASS_file) file_ns += row.ns;
-    if (!is_mpi_class(row.time_class)) continue;
+      own.io_read_bytes += row.bytes_in;
+      own.io_write_bytes += row.bytes_out;
+    }
     has_mpi = true;
     mpi_ns += row.ns;
     own.mpi_ns[row.time_class] += row.ns;
   }
+  for (const QuantityRow row : step.quantities) {
+    const auto known = quantities.find(row.quantity);
+    if (known == quantities.end()) continue;
+    if (may_wait(int(known->second)))
+      regions[pair_key(rank, int32_t(row.region))].waiting_ns += row.value;
+    else if (known->second == KnownQuantity::file_time)
+      own.io_ns += file_ns = row.value;
+    else if (known->second == KnownQuantity::file_read)
+      own.io_read_bytes += row.value;
+    else if (known->second == KnownQuantity::file_write)
+      own.io_write_bytes += row.value;
+  }
   own.step_ns += step.fixed.measured_ns;
   own.own_ns += step.fixed.perfield_ns;
-  own.io_read_bytes += step.fixed.io_read_bytes;
-  own.io_write_bytes += step.fixed.io_write_bytes;
 
   for (const MessageRow row : step.messages) {
     if (row.call == PERFIELD_CALL_recv) continue;  // the sender counted it
@@ -107,9 +119,6 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
   }
   for (const RegionRow row : step.regions) {
     regions[pair_key(rank, int32_t(row.id))].time_ns += row.inclusive_max_ns;
-  }
-  for (const InsideRow row : step.inside) {
-    if (may_wait(row.what)) regions[pair_key(rank, int32_t(row.region))].waiting_ns += row.value;
   }
 
   StepTotals& all = steps[index ^ group << 48];
@@ -165,6 +174,11 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
   } else if (type == EntryType::region) {
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
     region_names[pair_key(header.rank, int32_t(header.index))] = json_text(text, "name");
+  } else if (type == EntryType::quantity) {
+    const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
+    const bool is_per_rank = json_text(text, "scope") == "rank";
+    quantities[header.rank][uint16_t(header.index)] =
+        known_quantity(json_text(text, "name"), is_per_rank);
   } else if (type == EntryType::end) {
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
     if (names_mpi(text)) blind[header.rank] = false;
@@ -183,7 +197,7 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     else
       (inside ? steps : outside)
           .add(header.rank, inside ? header.index : 0, group[header.rank],
-               size > 1 && blind[header.rank], *step);
+               size > 1 && blind[header.rank], *step, quantities[header.rank]);
   }
 }
 
@@ -202,7 +216,8 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
   const EntryVisitor take_ranks = [totals](const EntryHeader& header, uint64_t,
                                            const unsigned char* body, const StepView*) {
     const auto type = static_cast<EntryType>(header.type);
-    if (type == EntryType::rank || type == EntryType::region) totals->add(header, body, nullptr);
+    if (type == EntryType::rank || type == EntryType::region || type == EntryType::quantity)
+      totals->add(header, body, nullptr);
   };
   const double share = std::min(1.0, double(max_bytes) / double(totals->stream_bytes + 1));
   for (const auto& [path, bytes] : streams) {

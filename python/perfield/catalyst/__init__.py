@@ -22,7 +22,7 @@ _tell: Callable[[str, str], None] | None = None
 def start(settings: str, tell: Callable[[str, str], None], finish: Callable[[], None] | None) -> bool:
     """Prepares the pictures. Collective.
 
-    settings : JSON object: run, rank, size, mpi, sources, counters, and the keys of the configuration without
+    settings : JSON object: run, rank, size, mpi, sources, and the keys of the configuration without
     their `catalyst_`. tell : says a sentence on a topic. finish : to be called when Python ends, in a program
     that is Python's. Returns whether steps can be shown; if not, why was told.
     """

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from perfield import _bridge
-from perfield.run.counter_values import Counters
 from perfield.run.directory import read_info
 from perfield.run.fields import SENDING_CALLS
 from perfield.run.frame import Frame, build_frame
 from perfield.run.mesh import TYPES, Block, FieldArray, read_block
+from perfield.run.quantities import Quantities, definitions
 from perfield.run.regions import Region, RegionTable
 from perfield.run.sources import Sources
 from perfield.run.wait_values import waited_for_ns
@@ -44,35 +44,33 @@ class Piece:
 
 @dataclass
 class News:
-    """What ranks tell each other when it is new: definitions of regions as (rank, body), numbers of calls in
-    their messages, of `what` in their tables `inside`, and whether there is time of `other regions`.
+    """What ranks tell each other when it is new: definitions of regions and quantities as (rank, body),
+    numbers of calls in their messages, and whether there is time of `other regions`.
     """
 
     definitions: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     calls: set[int] = field(default_factory=set)
-    inside: set[int] = field(default_factory=set)
     others: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.definitions or self.calls or self.inside or self.others)
+        return bool(self.definitions or self.calls or self.others)
 
     def add(self, new: News) -> None:
         """Takes in more."""
         self.definitions += new.definitions
         self.calls |= new.calls
-        self.inside |= new.inside
         self.others |= new.others
 
 
 class GatheredRun:
     """The pieces of some ranks of a run in its newest step; see `perfield.run.Run` for what it answers."""
 
-    def __init__(self, path: Path, sources: Sequence[Iterable[str]], counters: Sequence[Iterable[str]]):
+    def __init__(self, path: Path, sources: Sequence[Iterable[str]]):
         self.path = path
         self.info = read_info(path)
         self.n_ranks = len(sources)
         self._sources = Sources(sources)
-        self._counters = Counters(counters)
+        self._quantities = Quantities()
         self._known = News()
         self._table = RegionTable()
         self._pieces: dict[int, Piece] = {}
@@ -83,7 +81,12 @@ class GatheredRun:
         """Takes in what is new on all ranks of the program."""
         for new in news:
             self._known.add(new)
-        self._table.update(self._known.definitions, self.n_ranks, self._known.others)
+        known = self._known.definitions
+        regions = [(rank, body) for rank, body in known if "scope" not in body]
+        self._table.update(regions, self.n_ranks, self._known.others)
+        self._quantities = Quantities(
+            definitions([(rank, body) for rank, body in known if "scope" in body], self.n_ranks)
+        )
 
     def take(self, index: int, pieces: Iterable[Piece], waited_for: np.ndarray) -> bool:
         """Makes these the newest step; returns whether a mesh changed. waited_for : ns that all ranks of the
@@ -104,7 +107,7 @@ class GatheredRun:
         known = self._known
         calls = [SENDING_CALLS[number] for number in sorted(known.calls) if number in SENDING_CALLS]
         place = {"kind": "step", "index": index, "partial": False}
-        facts = self.n_ranks, self._table, calls, self._sources, known.inside, self._counters
+        facts = self.n_ranks, self._table, calls, self._sources, self._quantities
         self._frame = build_frame(place, [(ranks, tables)], *facts)
         here = self._frame.values["waited_for_time_s"]
         here[:] = np.where(np.isnan(here), np.nan, waited_for * 1e-9)
@@ -142,12 +145,11 @@ class GatheredRun:
 
 def news_of(rank: int, tables: dict[str, np.ndarray], definitions: Iterable[bytes], known: News) -> News:
     """What a rank has to tell. tables : of its step entry, as _bridge.decode_steps gives them; definitions :
-    bodies of region entries; known : what it told before.
+    bodies of region and quantity entries; known : what it told before.
     """
     calls = set(tables["messages"]["call"].tolist()) - known.calls
-    inside = set(tables["inside"]["what"].tolist()) - known.inside
     others = bool((tables["regions"]["id"] == _OTHER_REGIONS).any())
-    return News([(rank, json.loads(body)) for body in definitions], calls, inside, others)
+    return News([(rank, json.loads(body)) for body in definitions], calls, others)
 
 
 def waited_for_in(rank: int, n_ranks: int, tables: dict[str, np.ndarray]) -> np.ndarray:

@@ -3,53 +3,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from perfield import _bridge
 from perfield.run.fields import region_fields
 from perfield.run.inside_sums import inside_sums
+from perfield.run.quantities import Quantities
 from perfield.run.regions import RegionTable
-
-_FIRST = _bridge.first_counter  # number of `what` of a rank's first counter
 
 
 class Counters:
-    """The counters of a run: `names` of all, and which of them each rank means by a number. Of counters whose
-    fields would be called alike only the first is there.
+    """The quantities of regions that are fields by themselves. Of those whose fields would be called alike
+    only the first is there.
 
-    fields : for each name the (suffix of the field's name, factor to its unit). suffixes : those of all
-    fields that each region of the run has of them.
+    names, fields : of each its name, and (suffix of the field's name, factor to its unit). has : (n_counters,
+    n_ranks) bool. suffixes : those of all fields that each region of the run has of them.
     """
 
-    def __init__(self, of_ranks: Sequence[Iterable[str]] = ()):
-        """of_ranks : the names of each rank's counters by number, in the order of the ranks."""
-        lists = [list(names) for names in of_ranks]
+    def __init__(self, quantities: Quantities):
+        self._place = np.full(len(quantities.all) + 1, -1)  # the last: of those that nothing defines
         self.names: list[str] = []
         self.fields: list[tuple[str, float]] = []
-        for name in sorted({name for names in lists for name in names}):
-            suffix, factor = _bridge.counter_field(name)[:2]
+        has = []
+        of_regions = [(q.name, n) for n, q in enumerate(quantities.all) if q.scope == "region" and q.kind < 0]
+        for name, number in sorted(of_regions):
+            quantity = quantities.all[number]
+            suffix = _bridge.quantity_suffix(name, quantity.stored)
             if suffix not in (taken for taken, _ in self.fields):
+                self._place[number] = len(self.names)
                 self.names.append(name)
-                self.fields.append((suffix, factor))
+                self.fields.append((suffix, quantity.factor))
+                has.append(quantity.has)
+        self.has = np.array(has)
         self.suffixes = [suffix for suffix, _ in self.fields]
         if {"instructions", "cycles"} <= set(self.names):
             self.suffixes.append(_bridge.per_cycle_suffix)
-        place = {name: at for at, name in enumerate(self.names)}
-        longest = max(map(len, lists), default=0)
-        self._place = np.full((len(lists), longest), -1, dtype=np.int64)
-        self.has = np.zeros((len(self.names), len(lists)), dtype=bool)
-        for rank, names in enumerate(lists):
-            for number, name in enumerate(names):
-                if name in place:
-                    self._place[rank, number] = place[name]
-                    self.has[place[name], rank] = True
 
-    def places(self, ranks: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """Places in `names` of these ranks' counters, -1 where there is no such counter."""
-        known = (numbers >= 0) & (numbers < self._place.shape[1])
-        return np.where(known, self._place[ranks, np.where(known, numbers, 0)], -1)
+    def kinds(self, places: np.ndarray) -> np.ndarray:
+        """Places in `names` of quantities, given their places in the run's; -1 where it is no counter."""
+        return self._place[places]
 
 
 def add_counters(
@@ -59,15 +53,17 @@ def add_counters(
     counters: Counters,
     ranks: np.ndarray,
     rows: np.ndarray,
+    places: np.ndarray,
 ) -> None:
     """Adds the fields of all counters of all regions, to those of the ranks and to those of their blocks.
 
-    ranks, rows : the rank of each row of the step entries' table `inside`, and these rows. A region that was
-    entered has a value of each counter of its rank.
+    ranks, rows, places : the rank of each row of the step entries' table `quantities`, these rows, and the
+    places of their quantities in the run's. A region that was entered has a value of each counter of its
+    rank.
     """
     if not counters.names:
         return
-    kinds = counters.places(ranks, rows["what"].astype(np.int64) - _FIRST)
+    kinds = counters.kinds(places)
     factors = np.array([factor for _, factor in counters.fields])
     n_ranks = counters.has.shape[1]
     sums, of_blocks = inside_sums(block_values, regions, n_ranks, ranks, rows, kinds, factors)

@@ -82,7 +82,7 @@ FIELDS: tuple[Field, ...] = (
     ),
     *(
         Field(f"<region>{suffix}", unit, f"{meaning}, inside the region, in all threads")
-        for suffix, _, unit, meaning in map(_bridge.counter_field, _bridge.known_counters())
+        for _, suffix, unit, meaning in _bridge.known_counters()
     ),
     Field(
         f"<region>{_bridge.per_cycle_suffix}",
@@ -141,6 +141,14 @@ FIELDS: tuple[Field, ...] = (
     Field("package_id", "1", "package (socket) on which the rank ran", source="placement"),
     Field("core_id", "1", "core on which the rank ran", source="placement"),
 )
+
+_DECLARED: dict[str, Field] = {}  # by sources
+
+
+def declare(field: Field) -> None:
+    """Has `description` know a field that a source of some run has declared."""
+    _DECLARED.setdefault(field.name, field)
+
 
 RESERVED = frozenset(_bridge.reserved_field_names())
 
@@ -203,6 +211,8 @@ def description(name: str, region: str | None = None) -> Field:
             )
         if kind == "<call" and name.removesuffix(suffix) in SENDING_CALLS.values():
             return Field(name, field.unit, field.meaning, field.direction, field.source)
+    if name in _DECLARED:
+        return _DECLARED[name]
     if region is not None and name.startswith(sanitised(region) + "_"):
         return Field(name, "1", f"region '{region}': what another counter counted inside, in all threads")
     raise KeyError(f"'{name}' is no field; perfield.run.fields.FIELDS lists them")

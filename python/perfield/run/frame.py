@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from perfield.run.counter_values import Counters, add_counters
-from perfield.run.device_values import add_devices
-from perfield.run.fields import TIME_CLASSES
+from perfield.run.counter_values import add_counters
 from perfield.run.inside_values import add_inside
-from perfield.run.io_values import add_io, file_times
+from perfield.run.io_values import add_io
 from perfield.run.mpi_values import add_messages, add_times
+from perfield.run.quantities import Quantities, add_of_ranks
 from perfield.run.region_values import add_regions
 from perfield.run.regions import RegionTable
 from perfield.run.sources import Sources
@@ -30,8 +29,6 @@ _COPIED = {  # field -> (column of the step entry, factor)
     "involuntary_switches": ("involuntary_switches", 1),
     "minor_faults": ("minor_faults", 1),
     "major_faults": ("major_faults", 1),
-    "io_read_bytes": ("io_read_bytes", 1),
-    "io_write_bytes": ("io_write_bytes", 1),
     "pu_id": ("pu", 1),
 }
 _TABLES = {  # of a step entry -> where an entry's rows begin
@@ -39,10 +36,10 @@ _TABLES = {  # of a step entry -> where an entry's rows begin
     "messages": "message_start",
     "waits": "wait_start",
     "calls": "call_start",
-    "inside": "inside_start",
+    "quantities": "quantity_start",
 }
 NO_PROCESS = 8  # flag of an entry: figures of the process and of perfield are not known
-_OF_PROCESS = tuple(n for n in _COPIED if n not in ("step_time_s", "io_read_bytes", "io_write_bytes"))
+_OF_PROCESS = tuple(n for n in _COPIED if n != "step_time_s")
 _STATES = ("resident_bytes", "pu_id")  # of the moment; all others add up
 
 
@@ -84,15 +81,13 @@ def build_frame(
     regions: RegionTable,
     calls: list[str],
     sources: Sources,
-    inside: Collection[int],
-    counters: Counters,
+    quantities: Quantities,
 ) -> Frame:
     """Puts a frame together from step entries.
 
     place : kind, index and partial of the Frame. parts : (rank of each entry, tables as _bridge.read_steps
     gives them); where a rank has several entries, they are added up. calls : names of the sending calls
-    that the run's frames have fields of. sources : of the ranks, in their order. inside : numbers of `what`
-    in the tables `inside` of the run. counters : of the run.
+    that the run's frames have fields of. sources : of the ranks, in their order. quantities : of the run.
     """
     ranks, steps, tables = _joined(parts)
     present = np.zeros(n_ranks, dtype=bool)
@@ -108,15 +103,17 @@ def build_frame(
         values[name][ranks[steps["flags"] & NO_PROCESS != 0]] = np.nan
     block_values = add_regions(values, n_ranks, regions, *tables["regions"])
     has_mpi = present & sources["pmpi"]
-    of_mpi = tables["calls"][1]["time_class"] < len(TIME_CLASSES)
-    has_mpi[tables["calls"][0][of_mpi]] = has_mpi[tables["messages"][0]] = True
-    add_io(values, has_mpi | (present & sources["io"]), *tables["calls"])
-    add_devices(values, present, sources, *tables["calls"])
-    file_time = file_times(n_ranks, *tables["calls"])
+    has_mpi[tables["calls"][0]] = has_mpi[tables["messages"][0]] = True
+    of_rows = tables["quantities"]
+    places = quantities.places(of_rows[0], of_rows[1]["quantity"].astype(np.int64))
+    of_files = add_of_ranks(values, present, quantities, *of_rows, places)
+    add_io(values, has_mpi | (present & sources["io"]), of_files, *tables["calls"])
+    file_time = of_files["file_time"] * 1e-9
     add_times(values, has_mpi, file_time, *tables["calls"])
     has_files = (present & sources["io"]) | (file_time > 0)
-    add_inside(values, block_values, regions, inside, has_mpi, has_files, *tables["inside"])
-    add_counters(values, block_values, regions, counters, *tables["inside"])
+    kinds = np.array([quantity.kind for quantity in quantities.all] + [-1])[places]
+    add_inside(values, block_values, regions, quantities.kinds_inside, has_mpi, has_files, *of_rows, kinds)
+    add_counters(values, block_values, regions, quantities.counters, *of_rows, places)
     messages, received = add_messages(values, has_mpi, calls, *tables["messages"])
     waits = add_waits(values, has_mpi, *tables["waits"])
 

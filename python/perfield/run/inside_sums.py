@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sums of the step entries' table `inside`, for each region: of each rank, and of each block of its mesh."""
+"""Sums of quantities inside each region: of each rank, and of each block of its mesh."""
 
 from __future__ import annotations
 

@@ -26,18 +26,17 @@ def add_inside(
     has_files: np.ndarray,
     ranks: np.ndarray,
     rows: np.ndarray,
+    told: np.ndarray,
 ) -> None:
     """Adds the fields of time in calls inside regions, to those of the ranks and to those of their blocks.
 
-    kinds : numbers of `what` of the whole run, so that all its frames have the same fields. has_mpi,
-    has_files : (n_ranks,) bool, where MPI, and files, were measured. ranks, rows : the rank of each row of
-    the step entries' table `inside`, and these rows.
+    kinds : those of the whole run, so that all its frames have the same fields. has_mpi, has_files :
+    (n_ranks,) bool, where MPI, and files, were measured. ranks, rows, told : the rank of each row of the
+    step entries' table `quantities`, these rows, and the kind of time that each tells (-1: none).
     """
     kinds = [kind for kind in _KINDS if kind in kinds]
     if not kinds:
         return
-    what = rows["what"].astype(np.int64)
-    told = np.where(what < len(_KINDS), what, -1)
     factors = np.full(len(_KINDS), 1e-9)
     sums, of_blocks = inside_sums(block_values, regions, len(has_mpi), ranks, rows, told, factors)
     for number, stem in enumerate(regions.stems):

@@ -16,6 +16,8 @@ from perfield.run.errors import RunError
 from perfield.run.fields import SENDING_CALLS
 from perfield.run.frame import Frame, build_frame
 from perfield.run.mesh import Block, FieldArray
+from perfield.run.quantities import Quantities
+from perfield.run.quantities import definitions as definitions_of
 from perfield.run.regions import Region, RegionTable
 from perfield.run.sources import Sources
 from perfield.run.state import run_state
@@ -70,7 +72,7 @@ class Run:
     @property
     def counters(self) -> Counters:
         """The counters that ranks of the run had for its regions."""
-        return self._counters
+        return self._quantities.counters
 
     @property
     def damage(self) -> list[str]:
@@ -188,10 +190,14 @@ class Run:
         self._calls = [
             SENDING_CALLS[number] for number in sorted(streams.message_calls()) if number in SENDING_CALLS
         ]
-        self._inside = streams.inside_kinds()
+        self._quantities = Quantities(
+            definitions_of(
+                [(int(place["rank"]), body) for place, body in streams.json("quantity") if _is_rank(place)],
+                size,
+            )
+        )
         names = list(self.groups)
         self._group = np.array([names.index(_group(r)) if r else -1 for r in self.ranks], dtype=np.int64)
-        self._counters = Counters([_counters(body) for body in self.ranks])
         self._has_ended = np.isin(np.arange(size), list(self.ends))
         self._sources = Sources([self._sources_of(rank) for rank in range(size)])
 
@@ -209,7 +215,7 @@ class Run:
         parts = [(streams.places["rank"][here], tables) for here, tables in streams.steps(rows)]
         partial = self._is_partial(index, streams.places["rank"][rows])
         place = {"kind": kind, "index": index, "partial": partial}
-        facts = (self.n_ranks, self._regions, self._calls, self._sources, self._inside, self._counters)
+        facts = (self.n_ranks, self._regions, self._calls, self._sources, self._quantities)
         return build_frame(place, parts, *facts)
 
     def _is_partial(self, index: int, ranks: np.ndarray) -> bool:
@@ -245,11 +251,6 @@ class Run:
 
 def _group(entry: dict) -> str:
     return str(entry.get("group") or entry.get("program") or "")
-
-
-def _counters(entry: dict | None) -> list[str]:
-    names = (entry or {}).get("counters")
-    return [str(name) for name in names] if isinstance(names, list) else []
 
 
 def _is_rank(place: np.ndarray) -> np.ndarray:

@@ -44,7 +44,7 @@ def test_a_region_counts_the_pages_that_it_touches_first(faults):
       }
     """
     )
-    assert run.ranks[0]["counters"] == ["page_faults"]
+    assert run.counters.names == ["page_faults"]
     assert series(run, "touching_page_faults") == [10, 20, 30]
     assert series(run, "idle_page_faults") == [0, 0, 0]
 
@@ -164,7 +164,7 @@ def test_without_counters_nothing_is_said_of_them(measured):
     run, result = measured(
         'perfield_initialize(); perfield_begin("solve"); perfield_end("solve"); perfield_step(0, 0);'
     )
-    assert run.ranks[0]["counters"] == []
+    assert run.counters.names == []
     assert "counters" not in result.stderr
 
 

@@ -113,6 +113,6 @@ def test_counters_that_a_machine_refuses_have_no_fields_and_are_told_with_the_re
     sentences = [line for line in result.stderr.splitlines() if "not all `counters`" in line]
     assert len(sentences) == 1, result.stderr  # of both ranks
     assert "instructions and cycles: " + words in sentences[0]
-    assert run.ranks[1]["counters"] == ["page_faults"]
+    assert run.counters.names == ["page_faults"]
     assert series(run, "solve_page_faults") == [7]
     assert not [name for name in run.frame(0).values if "instructions" in name or "cycles" in name]
