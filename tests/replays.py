@@ -34,7 +34,7 @@ WORLD, REVERSED, SELF, BRIDGE, WINDOW = 0, 1, 2, 3, 9
 DISK, STREAM, SHARED = 0, 1, 2  # handles of POSIX, of C's streams, of MPI-IO
 MASTER, OTHER = 100, 101  # locations
 CALL = {name: number for number, name, _, _ in _bridge.calls()}
-CLASS = {"p2p": 0, "wait": 1, "collective": 2, "io": 4, "file": 6}
+CLASS = {"p2p": 0, "wait": 1, "collective": 2, "io": 4}
 
 
 def trace() -> Trace:
@@ -85,9 +85,13 @@ def replayed(*events: tuple, regions=("*",), step_region="advance", of=None, **m
         follower.end("finalize")
         entries, damage = twin.decode(path.read_bytes())
     assert not damage
-    bodies = {kind: [e for e in entries if e["type"] == kind] for kind in ("rank", "region", "step", "end")}
+    bodies = {
+        kind: [e for e in entries if e["type"] == kind]
+        for kind in ("rank", "region", "quantity", "step", "end")
+    }
     assert [len(bodies["rank"]), len(bodies["end"])] == [1, 1]
     replayed.names = {0: "other regions"} | {e["body"]["id"]: e["body"]["name"] for e in bodies["region"]}
+    replayed.quantities = {e["body"]["id"]: e["body"]["name"] for e in bodies["quantity"]}
     replayed.rank, replayed.end = bodies["rank"][0]["body"], bodies["end"][0]["body"]
     *steps, behind = [step_of(e) for e in bodies["step"]]
     return steps, behind
@@ -115,3 +119,10 @@ def of_regions(step) -> dict[str, tuple]:
 def of_calls(step) -> dict[int, tuple]:
     """Call -> (class, count, ns, bytes out, bytes in)."""
     return {row[0]: (row[1], *row[3:]) for row in step.calls}
+
+
+def of_quantities(step, region: str | None) -> dict[str, int]:
+    """Quantity -> value, of a region or, without one, of the rank."""
+    name_of = replayed.names | {twin.OF_RANK: None}
+    rows = [row for row in step.quantities if name_of[row[0]] == region]
+    return {replayed.quantities[row[1]]: row[3] for row in rows}

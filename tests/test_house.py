@@ -66,6 +66,7 @@ ROOMS = (
     "api",
 )
 CONTRACT = {
+    "recorder/file_operations.hpp",
     "recorder/source.h",
     "format/calls.h",
     "format/calls.def",

@@ -26,7 +26,7 @@ import time
 from pathlib import Path
 
 MARKER = b"\xf1pfentr\n"
-NAMES = ("rank", "region", "place", "clock", "step", "mesh", "end", "field", "sites")
+NAMES = ("rank", "region", "place", "clock", "step", "mesh", "end", "field", "sites", "quantity")
 TYPES = {name: number for number, name in enumerate(NAMES, 1)}
 TYPE_NAMES = {number: name for name, number in TYPES.items()}
 START_NS = 1_700_000_000_000_000_000
@@ -48,9 +48,9 @@ STEP_KEYS = (
     ),
     *("perfield_bytes", "resident_bytes", "cpu_user_ns", "cpu_system_ns", "voluntary_switches"),
     *("involuntary_switches", "minor_faults", "major_faults", "faults", "overflowed"),
-    *("io_read_bytes", "io_write_bytes", "mesh_version", "pu"),
+    *("mesh_version", "pu"),
 )
-STEP = struct.Struct("<qdIHHQQqQQQQQQQQQQQQQQHhI")
+STEP = struct.Struct("<qdIHHQQqQQQQQQQQQQQQHhI")
 TABLE = struct.Struct("<HHI")
 TABLES = {  # name -> (layout of a row, names of its columns; "" is padding)
     "regions": (
@@ -63,12 +63,20 @@ TABLES = {  # name -> (layout of a row, names of its columns; "" is padding)
     "messages": (struct.Struct("<iHHQQQQ"), ["peer", "call", "", "count", "bytes", "empty", "largest"]),
     "waits": (struct.Struct("<iIQQ"), ["peer", "", "count", "ns"]),
     "calls": (struct.Struct("<HHIQQQQ"), ["call", "time_class", "", "count", "ns", "bytes_out", "bytes_in"]),
-    "inside": (struct.Struct("<IHHQ"), ["region", "what", "", "value"]),
+    "quantities": (struct.Struct("<IHHQ"), ["region", "quantity", "", "value"]),
 }
 VERSIONS = {name: 3 if name == "step" else 1 for name in NAMES}
 CODES = {"i1": "b", "u1": "B", "i4": "i", "i8": "q", "f4": "f", "f8": "d"}
 ISEND, RECV, IRECV, WAITALL = 5, 12, 13, 19
 P2P, WAIT = 0, 1
+OF_RANK = 0xFFFFFFFF  # in place of a region
+# Ids of the quantities of `write_run`, which every rank defines: (name, unit, scope, over threads).
+QUANTITIES = (
+    ("mpi_p2p_time", "ns", "region", "longest"),
+    ("mpi_wait_time", "ns", "region", "longest"),
+    ("file_write", "B", "rank", "sum"),
+)
+FILE_WRITE = 2
 
 
 def crc32c(data: bytes, seed: int = 0) -> int:
@@ -107,7 +115,7 @@ def step_body(
     messages: list[dict] = (),
     waits: list[dict] = (),
     calls: list[dict] = (),
-    inside: list[dict] = (),
+    quantities: list[dict] = (),
     **values,
 ) -> bytes:
     """Body of a step entry; keys: STEP_KEYS and TABLES; what is not given is 0 (time: NaN, span: 1)."""
@@ -115,7 +123,8 @@ def step_body(
     unknown = set(values) - set(STEP_KEYS)
     if unknown:
         raise KeyError(f"a step entry has no {sorted(unknown)}; it has {STEP_KEYS}")
-    tables = {"regions": regions, "messages": messages, "waits": waits, "calls": calls, "inside": inside}
+    tables = {"regions": regions, "messages": messages, "waits": waits, "calls": calls}
+    tables["quantities"] = quantities
     fixed = [values.get(key, 0) for key in STEP_KEYS]
     body = STEP.pack(*fixed, sum(1 for rows in tables.values() if rows))
     for number, (name, rows) in enumerate(tables.items(), 1):
@@ -133,6 +142,18 @@ def region_row(id: int, inclusive_ns: int, self_ns: int | None = None, count: in
     for part in ("sum", "min", "max"):
         row |= {f"inclusive_{part}_ns": inclusive_ns, f"self_{part}_ns": own}
     return row
+
+
+def quantity_body(
+    number: int, name: str, unit: str, scope: str, over_threads: str = "sum", over_steps: str = "sum"
+) -> bytes:
+    """Body of a quantity entry; unit: that of the rows."""
+    return json_body(
+        {
+            "id": number, "name": name, "unit": unit, "scope": scope, "over_steps": over_steps,
+            "over_threads": over_threads, "help": f"the {name}",
+        }
+    )  # fmt: skip
 
 
 def array_body(description: dict, arrays: list[dict]) -> bytes:
@@ -285,7 +306,7 @@ def step_values(rank: int, ranks: int, step: int, mesh_version: int = 1) -> dict
         "perfield_ns": 5_000, "perfield_bytes": 1_500_000, "resident_bytes": 50_000_000 + rank,
         "cpu_user_ns": solve,
         "cpu_system_ns": 10_000, "voluntary_switches": 1, "minor_faults": 3,
-        "io_write_bytes": 4096 if rank == 0 else 0, "mesh_version": mesh_version, "pu": rank,
+        "mesh_version": mesh_version, "pu": rank,
         "regions": [region_row(1, solve), region_row(2, exchange)],
         "messages": [
             {"peer": after, "call": ISEND, "count": 3, "bytes": 2 * size, "empty": 1, "largest": size},
@@ -296,9 +317,10 @@ def step_values(rank: int, ranks: int, step: int, mesh_version: int = 1) -> dict
             {"call": ISEND, "time_class": P2P, "count": 3, "ns": 50_000},
             {"call": WAITALL, "time_class": WAIT, "count": 1, "ns": slowest - solve - 150_000},
         ],
-        "inside": [
-            {"region": 2, "what": P2P, "value": 50_000},
-            {"region": 2, "what": WAIT, "value": 40_000},
+        "quantities": [
+            {"region": 2, "quantity": P2P, "value": 50_000},
+            {"region": 2, "quantity": WAIT, "value": 40_000},
+            *[{"region": OF_RANK, "quantity": FILE_WRITE, "value": 4096}] * (rank == 0),
         ],
     }  # fmt: skip
 
@@ -328,6 +350,7 @@ def write_run(
     *,
     hosts: tuple[str, ...] = ("node0",),
     regions: tuple[str, ...] = ("solve", "exchange"),
+    quantities: tuple[tuple, ...] = QUANTITIES,
     ended: bool = True,
     mesh: bool = True,
     fields_every: int = 2,
@@ -365,6 +388,8 @@ def write_run(
             definition = {"id": number, "name": name, "file": "heat.cpp", "line": 10 * number, "block": -1}
             definition["armed_at"] = 0
             writers[rank].add("region", json_body(definition), index=number)
+        for number, definition in enumerate(quantities):
+            writers[rank].add("quantity", quantity_body(number, *definition), index=number)
         writers[rank].add("step", outside_body(1, 10_000_000))
         if mesh:
             mesh_writers[rank].add("mesh", slab_mesh(rank, ranks), index=1)
@@ -394,7 +419,7 @@ def without_mpi(rank: int, values: dict) -> None:
 
 def without_calls(rank: int, step: int, values: dict) -> None:
     """For `change_step`: nothing of MPI was seen."""
-    values |= {"messages": [], "calls": [], "waits": [], "inside": []}
+    values |= {"messages": [], "calls": [], "waits": [], "quantities": []}
 
 
 def live_rank(rank: int, values: dict) -> None:

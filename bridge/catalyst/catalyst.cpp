@@ -160,7 +160,7 @@ int perfield_catalyst_show(const perfield_catalyst_step* step) noexcept try {
       "(iKLdIy#NNN)", step->measuring, static_cast<unsigned long long>(step->index),
       static_cast<long long>(step->label), step->time, static_cast<unsigned>(step->mesh_version),
       step->entry.size ? static_cast<const char*>(step->entry.data) : "",
-      static_cast<Py_ssize_t>(step->entry.size), list_of(step->regions, step->n_regions),
+      static_cast<Py_ssize_t>(step->entry.size), list_of(step->definitions, step->n_definitions),
       list_of(step->blocks, step->n_blocks), list_of(step->fields, step->n_fields));
   PyObject* show = arguments ? PyObject_GetAttrString(adaptor, "show") : nullptr;
   const bool good = succeeded(show ? PyObject_CallObject(show, arguments) : nullptr);

@@ -36,8 +36,9 @@ struct perfield_catalyst_step {
   double time;
   uint32_t mesh_version;
   perfield_catalyst_body entry;  // of the step; empty if none was written
-  const perfield_catalyst_body *regions, *blocks;
-  size_t n_regions, n_blocks;
+  // Definitions are of regions and of quantities.
+  const perfield_catalyst_body *definitions, *blocks;
+  size_t n_definitions, n_blocks;
   const perfield_catalyst_field* fields;
   size_t n_fields;
 };

@@ -45,6 +45,17 @@ bool find_kernel_event(const std::string& name, KernelEvent* found) {
   return true;
 }
 
+CounterAbout about_counter(const std::string& name) {
+#define PERFIELD_COUNTER(known, type, number, modes, unit, meaning)          \
+  if (name == #known) {                                                      \
+    const bool is_time = std::string(unit) == "s";                           \
+    return {is_time ? name + "_time" : name, is_time ? "ns" : "1", meaning}; \
+  }
+#include "configuration/counters.def"
+#undef PERFIELD_COUNTER
+  return {name, "1", "what the counter " + name + " counted"};
+}
+
 std::string wrong_with_counters(const std::vector<std::string>& names) {
   if (names.size() > kMostChosenCounters)
     return "expected at most " + std::to_string(kMostChosenCounters) + " counters, not " +

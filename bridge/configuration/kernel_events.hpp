@@ -22,6 +22,14 @@ struct KernelEvent {
 // Finds the event with that name; false if none has it.
 bool find_kernel_event(const std::string& name, KernelEvent* found);
 
+// What it is as a quantity.
+struct CounterAbout {
+  std::string quantity;  // its name
+  const char* unit;      // that the kernel counts it in
+  std::string meaning;
+};
+CounterAbout about_counter(const std::string& name);
+
 // What is wrong with a list of names, as the second half of a sentence; "" if nothing is.
 std::string wrong_with_counters(const std::vector<std::string>& names);
 

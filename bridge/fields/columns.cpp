@@ -26,10 +26,9 @@ struct CallTable {
     };
 #define PERFIELD_CALL(number, name_, time_class, message)                                      \
   of[number].name = #name_;                                                                    \
-  of[number].sends = #message[0] != 'n';                                                       \
+  of[number].sends = #message[0] != 'n';                                                     \
   of[number].fetches = #message[0] == 'f';                                                     \
-  if (PERFIELD_CLASS_##time_class == PERFIELD_CLASS_io ||                                      \
-      PERFIELD_CLASS_##time_class == PERFIELD_CLASS_file) { /* which, stands in their names */ \
+  if (PERFIELD_CLASS_##time_class == PERFIELD_CLASS_io) { /* which, stands in their names */ \
     of[number].reads = has(#name_, "_read");                                                   \
     of[number].writes = has(#name_, "_write");                                                 \
   }
@@ -71,7 +70,15 @@ constexpr Row kRows[] = {
 
 constexpr size_t kOwnSums = 3;  // of a region: time, entries, self time
 constexpr size_t kInsideAt = kOwnSums;
-constexpr size_t kCountersAt = kInsideAt + kOwnClasses;
+constexpr size_t kQuantitiesAt = kInsideAt + kTimesInside;
+
+// Adds one row to what stands for a quantity.
+void add_row(const RunQuantity& quantity, double value, double* amount) {
+  if (!quantity.is_state)
+    *amount += value;
+  else if (!quantity.is_largest || !(*amount >= value))
+    *amount = value;
+}
 
 }  // namespace
 
@@ -81,7 +88,7 @@ const char* call_name(uint16_t call) { return facts_of(call).name; }
 
 // --- sums of a rank -----------------------------------------------------------------------------
 
-void RankSums::add(const StepView& step) {
+void RankSums::add(const StepView& step, const std::vector<KnownQuantity>& known) {
   const StepBody& b = step.fixed;
   measured_ns += double(b.measured_ns);
   perfield_ns += double(b.perfield_ns);
@@ -91,34 +98,54 @@ void RankSums::add(const StepView& step) {
   involuntary_switches += double(b.involuntary_switches);
   minor_faults += double(b.minor_faults);
   major_faults += double(b.major_faults);
-  io_read_bytes += double(b.io_read_bytes);
-  io_write_bytes += double(b.io_write_bytes);
   resident_bytes = double(b.resident_bytes);
   pu = b.pu;
   is_imported |= (b.flags & kStepNoProcess) != 0;
 
+  has_mpi |= step.calls.size() > 0;
   for (const CallRow row : step.calls) {
-    has_mpi |= is_mpi_class(row.time_class);
-    if (is_mpi_class(row.time_class)) mpi_call_count += double(row.count);
-    if (row.time_class < kTimeClasses) class_ns[row.time_class] += double(row.ns);
-    if (row.time_class == PERFIELD_CLASS_io || row.time_class == PERFIELD_CLASS_file) {
-      const CallFacts& call = facts_of(row.call);
-      if (call.reads) io_read_count += double(row.count);
-      if (call.writes) io_write_count += double(row.count);
-      if (row.time_class == PERFIELD_CLASS_file) own_file_count += double(row.count);
-    }
-    if (row.call >= PERFIELD_CALL_device_kernel && row.call <= PERFIELD_CALL_device_copy_within) {
-      DeviceSums& device = devices[row.call - PERFIELD_CALL_device_kernel];
-      device.count += double(row.count);
-      device.ns += double(row.ns);
-      device.bytes += double(row.bytes_out) + double(row.bytes_in);
-    }
+    mpi_call_count += double(row.count);
+    if (row.time_class < kMpiClasses) class_ns[row.time_class] += double(row.ns);
+    if (row.time_class != PERFIELD_CLASS_io) continue;
+    const CallFacts& call = facts_of(row.call);
+    if (call.reads) io_read_count += double(row.count);
+    if (call.writes) io_write_count += double(row.count);
+    io_read_bytes += double(row.bytes_in);
+    io_write_bytes += double(row.bytes_out);
   }
+  for (const QuantityRow row : step.quantities)
+    if (row.region == kOfRank && row.quantity < known.size())
+      add_file(known[row.quantity], double(row.value));
   has_mpi |= step.messages.size() > 0;
   for (const MessageRow row : step.messages) {
     MessageSums& sum = facts_of(row.call).sends ? sent : received;
     sum.count += double(row.count);
     sum.bytes += double(row.bytes);
+  }
+}
+
+// Reading and writing without MPI.
+void RankSums::add_file(KnownQuantity what, double amount) {
+  switch (what) {
+    case KnownQuantity::file_time:
+      file_ns += amount;
+      break;
+    case KnownQuantity::file_read_count:
+      io_read_count += amount;
+      own_file_count += amount;
+      break;
+    case KnownQuantity::file_write_count:
+      io_write_count += amount;
+      own_file_count += amount;
+      break;
+    case KnownQuantity::file_read:
+      io_read_bytes += amount;
+      break;
+    case KnownQuantity::file_write:
+      io_write_bytes += amount;
+      break;
+    default:
+      break;
   }
 }
 
@@ -128,9 +155,9 @@ void RankSums::add(const RankSums& other) {
         &RankSums::cpu_system_ns, &RankSums::voluntary_switches, &RankSums::involuntary_switches,
         &RankSums::minor_faults, &RankSums::major_faults, &RankSums::io_read_bytes,
         &RankSums::io_write_bytes, &RankSums::io_read_count, &RankSums::io_write_count,
-        &RankSums::own_file_count})
+        &RankSums::own_file_count, &RankSums::file_ns})
     this->*sum += other.*sum;
-  for (int c = 0; c < kTimeClasses; ++c) class_ns[c] += other.class_ns[c];
+  for (int c = 0; c < kMpiClasses; ++c) class_ns[c] += other.class_ns[c];
 }
 
 double RankSums::mpi_ns() const {
@@ -147,17 +174,7 @@ double RankSums::waiting_ns() const {
 }
 
 double RankSums::compute_ns() const {
-  return std::max(measured_ns - mpi_ns() - class_ns[PERFIELD_CLASS_file], 0.0);
-}
-
-DeviceSums RankSums::copies() const {
-  DeviceSums sum;
-  for (int n = 1; n < 4; ++n) {
-    sum.count += devices[n].count;
-    sum.ns += devices[n].ns;
-    sum.bytes += devices[n].bytes;
-  }
-  return sum;
+  return std::max(measured_ns - mpi_ns() - file_ns, 0.0);
 }
 
 // --- sums of a region ---------------------------------------------------------------------------
@@ -169,24 +186,24 @@ double RegionSums::mpi_ns() const {
 }
 
 double RegionSums::compute_ns() const {
-  return std::max(time_ns - mpi_ns() - inside_[PERFIELD_CLASS_file], 0.0);
+  return std::max(time_ns - mpi_ns() - inside_[kFilesInside], 0.0);
 }
 
-double RegionSums::counted(int counter) const {
-  return inside_[kOwnClasses + counter] * columns_->factors_[size_t(counter)];
+double RegionSums::amount(int quantity) const {
+  return inside_[kTimesInside + quantity] * columns_->factors_[size_t(quantity)];
 }
 
-bool RegionSums::has(int counter) const {
-  const auto& own = rank_->counters;
-  return counter >= 0 && std::find(own.begin(), own.end(), counter) != own.end();
+bool RegionSums::has(int quantity) const {
+  const auto& own = rank_->quantities;
+  return quantity >= 0 && std::find(own.begin(), own.end(), quantity) != own.end();
 }
 
 double RegionSums::instructions() const {
-  return has(columns_->instructions_) ? counted(columns_->instructions_) : NAN;
+  return has(columns_->instructions_) ? amount(columns_->instructions_) : NAN;
 }
 
 double RegionSums::cycles() const {
-  return has(columns_->cycles_) ? counted(columns_->cycles_) : NAN;
+  return has(columns_->cycles_) ? amount(columns_->cycles_) : NAN;
 }
 
 // --- what is known of a run ---------------------------------------------------------------------
@@ -194,36 +211,60 @@ double RegionSums::cycles() const {
 void KnownRank::has_source(std::string_view name) {
   mpi |= name == "pmpi" || name == "scorep-mpi";  // Score-P's wrappers watch the same
   files |= name == "io" || name == "scorep-io";
-  kernels |= name == "cupti";
-  copies |= name == "cupti" || name == "kokkos";
 }
 
 bool KnownRank::operator==(const KnownRank& other) const {
-  return mpi == other.mpi && files == other.files && kernels == other.kernels &&
-         copies == other.copies && counters == other.counters;
+  return mpi == other.mpi && files == other.files && quantities == other.quantities;
 }
 
-bool KnownRun::any_rank(bool KnownRank::*fact) const {
-  return std::any_of(ranks.begin(), ranks.end(), [fact](const KnownRank& r) { return r.*fact; });
+bool RunQuantity::operator==(const RunQuantity& other) const {
+  return name == other.name && stored == other.stored && per_rank == other.per_rank &&
+         is_state == other.is_state && is_largest == other.is_largest;
+}
+
+int16_t KnownRun::place_of(const RunQuantity& quantity) {
+  for (size_t n = 0; n < quantities.size(); ++n)
+    if (quantities[n].name == quantity.name && quantities[n].per_rank == quantity.per_rank)
+      return quantities[n].stored == quantity.stored ? int16_t(n) : int16_t(-1);
+  quantities.push_back(quantity);
+  return int16_t(quantities.size() - 1);
+}
+
+uint32_t KnownRun::times_inside() const {
+  uint32_t kinds = 0;
+  for (const RunQuantity& quantity : quantities) {
+    const int known = int(quantity.known());
+    if (known >= 0 && known < kTimesInside) kinds |= 1u << known;
+  }
+  return kinds;
 }
 
 int KnownRun::counter(std::string_view name) const {
-  const auto found = std::find(counters.begin(), counters.end(), name);
-  return found == counters.end() ? -1 : int(found - counters.begin());
+  const auto found =
+      std::find_if(quantities.begin(), quantities.end(),
+                   [name](const RunQuantity& q) { return !q.per_rank && q.name == name; });
+  return found == quantities.end() ? -1 : int(found - quantities.begin());
 }
 
 bool KnownRun::operator==(const KnownRun& other) const {
   return world_size == other.world_size && first_rank == other.first_rank &&
          has_all_ranks == other.has_all_ranks && ranks == other.ranks &&
-         calls_seen == other.calls_seen && classes_inside == other.classes_inside &&
+         calls_seen == other.calls_seen && quantities == other.quantities &&
          stems == other.stems && regions == other.regions && local_begin == other.local_begin &&
-         local == other.local && other_region == other.other_region && counters == other.counters;
+         local == other.local && other_region == other.other_region;
 }
 
 // --- the columns of a run -----------------------------------------------------------------------
 
 Columns::Columns(KnownRun facts) : facts_(std::move(facts)) {
-  for (const std::string& name : facts_.counters) factors_.push_back(counter_field(name).factor);
+  for (const RunQuantity& q : facts_.quantities)
+    factors_.push_back(quantity_field(q.name, q.stored, q.per_rank).factor);
+  for (const KnownRank& rank : facts_.ranks) {
+    known_.emplace_back();
+    for (const int16_t place : rank.quantities)
+      known_.back().push_back(place < 0 ? KnownQuantity::none
+                                        : facts_.quantities[size_t(place)].known());
+  }
   instructions_ = facts_.counter("instructions");
   cycles_ = facts_.counter("cycles");
   facts_.local_begin.resize(facts_.ranks.size() + 1, facts_.local.size());
@@ -234,6 +275,19 @@ Columns::Columns(KnownRun facts) : facts_(std::move(facts)) {
   }
   for (uint16_t row = 0; row < field_rows().size(); ++row) add_kinds(row);
   add_columns();
+}
+
+// The quantities that are fields by themselves, in the order of their names.
+std::vector<int> Columns::by_name(bool per_rank) const {
+  std::vector<int> places;
+  for (int n = 0; n < int(facts_.quantities.size()); ++n) {
+    const RunQuantity& q = facts_.quantities[size_t(n)];
+    if (q.per_rank == per_rank && q.known() == KnownQuantity::none) places.push_back(n);
+  }
+  std::sort(places.begin(), places.end(), [this](int a, int b) {
+    return facts_.quantities[size_t(a)].name < facts_.quantities[size_t(b)].name;
+  });
+  return places;
 }
 
 void Columns::add_kinds(uint16_t row) {
@@ -253,12 +307,14 @@ void Columns::add_kinds(uint16_t row) {
   } else if (has("<call>")) {
     for (uint16_t c = 0; c < PERFIELD_CALL_LIMIT; ++c)
       if (sends(c)) add("<call>", call_name(c), c, field.unit, "");
-  } else if (has("<counter>")) {
+  } else if (has("<quantity>")) {
+    const bool per_rank = !has("<region>");
     std::unordered_set<std::string> suffixes;  // of names alike the first
-    for (int c = 0; c < int(facts_.counters.size()); ++c) {
-      const CounterField counter = counter_field(facts_.counters[size_t(c)]);
-      if (suffixes.insert(counter.suffix).second)
-        add("<counter>", counter.suffix, c, counter.unit, counter.meaning);
+    for (const int place : by_name(per_rank)) {
+      const RunQuantity& q = facts_.quantities[size_t(place)];
+      const QuantityField shown = quantity_field(q.name, q.stored, per_rank);
+      if (suffixes.insert(shown.suffix).second)
+        add("<quantity>", shown.suffix, place, shown.unit, q.help.empty() ? q.name : q.help);
     }
   } else {
     add("<>", "", 0, field.unit, "");
@@ -267,17 +323,22 @@ void Columns::add_kinds(uint16_t row) {
 
 void Columns::add_columns() {
   const auto is_of_region = [](const ColumnKind& kind) { return kind.name[0] == '<'; };
-  std::unordered_set<std::string> own;  // a counter's field called as one of these is left out
+  std::unordered_set<std::string> own;  // a quantity's field called as one of these is left out
   for (const std::string& stem : facts_.stems)
     for (std::string& name : region_fields(stem)) own.insert(std::move(name));
+  const auto is_quantity = [](const ColumnKind& kind) {
+    return field_rows()[kind.row].name.find("<quantity>") != std::string::npos;
+  };
+  for (const ColumnKind& kind : kinds_)
+    if (!is_of_region(kind) && !is_quantity(kind)) own.insert(kind.name);
   for (uint32_t n = 0; n < kinds_.size(); ++n)
-    if (!is_of_region(kinds_[n])) all_.push_back({kinds_[n].name, n, -1});
+    if (!is_of_region(kinds_[n]) && (!is_quantity(kinds_[n]) || own.insert(kinds_[n].name).second))
+      all_.push_back({kinds_[n].name, n, -1});
   for (uint32_t stem = 0; stem < facts_.stems.size(); ++stem)
     for (uint32_t n = 0; n < kinds_.size(); ++n) {
       if (!is_of_region(kinds_[n])) continue;
       std::string name = with(kinds_[n].name, "<region>", facts_.stems[stem]);
-      const bool is_counter = field_rows()[kinds_[n].row].name == "<region>_<counter>";
-      if (!is_counter || own.insert(name).second)
+      if (!is_quantity(kinds_[n]) || own.insert(name).second)
         all_.push_back({std::move(name), n, int32_t(stem)});
     }
 }
@@ -302,7 +363,8 @@ ColumnFiller::ColumnFiller(const Columns& columns, const std::vector<uint32_t>& 
   }
   region_begin_.push_back(uint32_t(of_region_.size()));
   const size_t n_slots = facts.stems.size() + columns.region_of_.size();
-  slot_size_ = kCountersAt + facts.counters.size();
+  slot_size_ = kQuantitiesAt + facts.quantities.size();
+  amounts_.resize(facts.quantities.size());
   slots_.resize(n_slots * slot_size_);
   entered_.resize(n_slots);
 }
@@ -316,8 +378,10 @@ void ColumnFiller::begin(size_t place) {
   rank_.is_alone = facts.world_size == 1;
   rank_.has_mpi = known.mpi;
   rank_.has_files = known.files;
-  rank_.has_kernels = known.kernels;
-  rank_.has_copies = known.copies;
+  rank_.amounts = amounts_.data();
+  std::fill(amounts_.begin(), amounts_.end(), NAN);
+  for (const int16_t place : known.quantities)
+    if (place >= 0 && !facts.quantities[size_t(place)].is_state) amounts_[size_t(place)] = 0;
   std::fill(std::begin(calls_), std::end(calls_), MessageSums{});
   peers_.clear();
   for (const int32_t slot : met_) {
@@ -337,10 +401,13 @@ void ColumnFiller::touch(int32_t slot) {
   if (entered_[size_t(slot)]) return;
   entered_[size_t(slot)] = 1;
   met_.push_back(slot);
+  const auto& quantities = columns_.facts().quantities;
+  for (size_t n = 0; n < quantities.size(); ++n)
+    if (quantities[n].is_state) sums(slot)[kQuantitiesAt + n] = NAN;
 }
 
 void ColumnFiller::add(const StepView& step, double* waited_for) {
-  rank_.add(step);
+  rank_.add(step, columns_.known_[place_]);
   for (const MessageRow row : step.messages) {
     MessageSums& sum = calls_[std::min(row.call, kLastCall)];
     sum.count += double(row.count);
@@ -352,6 +419,15 @@ void ColumnFiller::add(const StepView& step, double* waited_for) {
     for (const WaitRow row : step.waits)
       if (row.peer >= 0 && size_t(row.peer) < facts.ranks.size() && size_t(row.peer) != place_)
         waited_for[row.peer] += double(row.ns);
+  const std::vector<int16_t>& places = facts.ranks[place_].quantities;
+  const auto place_of = [&](const QuantityRow& row) {
+    return row.quantity < places.size() ? places[row.quantity] : -1;
+  };
+  for (const QuantityRow row : step.quantities) {
+    const int place = row.region == kOfRank ? place_of(row) : -1;
+    if (place >= 0)
+      add_row(facts.quantities[size_t(place)], double(row.value), &amounts_[size_t(place)]);
+  }
   if (of_region_.empty()) return;
 
   const auto slots_of = [&](uint32_t local_id, const auto& take) {
@@ -369,19 +445,15 @@ void ColumnFiller::add(const StepView& step, double* waited_for) {
       sum[1] += double(row.count);
       sum[2] += double(row.self_max_ns);
     });
-  const std::vector<int16_t>& counters = facts.ranks[place_].counters;
-  for (const InsideRow row : step.inside) {
-    size_t at = kInsideAt + row.what;
-    if (row.what >= kOwnClasses) {
-      const int number = int(row.what) - kInsideCounter;
-      const int counter =
-          number >= 0 && number < int(counters.size()) ? counters[size_t(number)] : -1;
-      if (counter < 0) continue;
-      at = kCountersAt + size_t(counter);
-    }
+  for (const QuantityRow row : step.quantities) {
+    const int place = row.region == kOfRank ? -1 : place_of(row);
+    if (place < 0) continue;
+    const RunQuantity& quantity = facts.quantities[size_t(place)];
+    const int known = int(columns_.known_[place_][row.quantity]);
+    const size_t at = known >= 0 ? kInsideAt + size_t(known) : kQuantitiesAt + size_t(place);
     slots_of(row.region, [&](int32_t slot) {
       touch(slot);
-      sums(slot)[at] += double(row.value);
+      add_row(quantity, double(row.value), &sums(slot)[at]);
     });
   }
 }
@@ -392,6 +464,7 @@ void ColumnFiller::end(double* out, size_t stride, std::vector<BlockValue>* bloc
     std::sort(peers_.begin(), peers_.end());
     rank_.n_peers = double(std::unique(peers_.begin(), peers_.end()) - peers_.begin());
   }
+  for (size_t n = 0; n < amounts_.size(); ++n) amounts_[n] *= columns_.factors_[n];
   RegionSums region;
   region.rank_ = &facts.ranks[place_];
   region.columns_ = &columns_;

@@ -13,12 +13,13 @@
 
 #include "format/calls.h"
 #include "format/decode.hpp"
+#include "format/known_quantities.hpp"
 
 namespace perfield {
 
 // Whether calls of that class may wait for other ranks: all of MPI but MPI-IO and `other`.
 constexpr bool may_wait(uint16_t time_class) {
-  return is_mpi_class(time_class) && time_class != PERFIELD_CLASS_io &&
+  return time_class < kMpiClasses && time_class != PERFIELD_CLASS_io &&
          time_class != PERFIELD_CLASS_other;
 }
 
@@ -31,9 +32,9 @@ const char* call_name(uint16_t call);
 struct MessageSums {
   double count = 0, bytes = 0;
 };
-struct DeviceSums {
-  double count = 0, ns = 0, bytes = 0;
-};
+
+inline constexpr int kFilesInside = int(KnownQuantity::file_time_inside);
+inline constexpr int kTimesInside = kFilesInside + 1;  // of regions: MPI's classes, and files
 
 // What the step entries of one rank add up to, regions aside. Sums are whole numbers.
 struct RankSums {
@@ -41,8 +42,6 @@ struct RankSums {
   bool is_alone = false;     // in its world
   bool has_mpi = false;      // watched; calls or messages of MPI in the entries say so, too
   bool has_files = false;    // likewise, other than by MPI
-  bool has_kernels = false;  // of devices
-  bool has_copies = false;
   bool is_imported = false;  // figures of the process are not known
 
   double measured_ns = 0, perfield_ns = 0, cpu_user_ns = 0, cpu_system_ns = 0;
@@ -50,35 +49,49 @@ struct RankSums {
   double io_read_bytes = 0, io_write_bytes = 0, io_read_count = 0, io_write_count = 0;
   double own_file_count = 0;           // calls on files that are not MPI's
   double resident_bytes = 0, pu = -1;  // the newest
-  double class_ns[kTimeClasses] = {};  // in calls, by class
-  DeviceSums devices[4];
+  double class_ns[kMpiClasses] = {};  // in calls of MPI, by class
+  double file_ns = 0;                 // in calls on files that are not MPI's
+  const double* amounts = nullptr;    // of quantities of the rank, by place; NaN where absent
   MessageSums sent, received;
   double n_peers = 0, mpi_call_count = 0;
   double waited_for_ns = 0;
 
-  // Adds an entry; peers and waits are not a rank's own sums.
-  void add(const StepView& step);
+  // Adds an entry; peers and waits are not a rank's own sums. known: what the rank's quantities are,
+  // by its ids.
+  void add(const StepView& step, const std::vector<KnownQuantity>& known);
   // Adds what another rank did.
   void add(const RankSums& other);
 
   double mpi_ns() const;
   double waiting_ns() const;  // in calls that may wait for other ranks
-  double io_ns() const { return class_ns[PERFIELD_CLASS_io] + class_ns[PERFIELD_CLASS_file]; }
+  double io_ns() const { return class_ns[PERFIELD_CLASS_io] + file_ns; }
   double compute_ns() const;  // measured, without MPI and files; at least 0
-  const DeviceSums& device(perfield_call call) const {
-    return devices[call - PERFIELD_CALL_device_kernel];
-  }
-  DeviceSums copies() const;
+
+ private:
+  void add_file(KnownQuantity what, double amount);
 };
 
 // What is known of one rank.
 struct KnownRank {
-  bool mpi = false, files = false, kernels = false, copies = false;  // watched
-  std::vector<int16_t> counters;  // for each number of its own the counter in KnownRun, -1: none
+  bool mpi = false, files = false;  // watched
+  // For each id of its own the place of the quantity in KnownRun, -1: none. A rank that declares one
+  // has it, though nothing was added.
+  std::vector<int16_t> quantities;
 
   // Notes a source by the name that stands in `rank` and `end` entries.
   void has_source(std::string_view name);
   bool operator==(const KnownRank& other) const;
+};
+
+// What ranks have declared under one name.
+struct RunQuantity {
+  std::string name, stored, help;  // stored: the unit of its rows
+  bool per_rank = false;           // else per region
+  bool is_state = false;           // the largest or the last holds, where several come together
+  bool is_largest = false;
+
+  KnownQuantity known() const { return known_quantity(name, per_rank); }
+  bool operator==(const RunQuantity& other) const;
 };
 
 // What is known of the whole run: of as many ranks as the columns have numbers.
@@ -96,16 +109,19 @@ struct KnownRun {
   bool has_all_ranks = true;
   std::vector<KnownRank> ranks;
   std::bitset<PERFIELD_CALL_LIMIT> calls_seen;  // in messages
-  uint32_t classes_inside = 0;                  // of time, inside any region; as bits
   std::vector<std::string> stems;               // what the regions' fields begin with
   std::vector<Region> regions;
   std::vector<uint64_t> local_begin;  // n_ranks + 1: where a rank's part of `local` begins
   std::vector<int32_t> local;         // the rank's regions by their local id, -1: none
   int32_t other_region = -1;          // that of ids beyond them; -1: none
-  std::vector<std::string> counters;  // in the order of their names
+  std::vector<RunQuantity> quantities;
 
-  bool any_rank(bool KnownRank::*fact) const;
-  int counter(std::string_view name) const;  // -1: none
+  // The place of a quantity, added now if it is new; -1 if its rows have another unit than those of
+  // another rank.
+  int16_t place_of(const RunQuantity& quantity);
+  // The kinds of time inside regions that ranks declared, as bits.
+  uint32_t times_inside() const;
+  int counter(std::string_view name) const;  // a quantity of regions; -1: none
   bool operator==(const KnownRun& other) const;
 };
 
@@ -117,25 +133,25 @@ class RegionSums {
   double class_ns(int time_class) const { return inside_[time_class]; }
   double mpi_ns() const;
   double compute_ns() const;
-  double counted(int counter) const;  // in the counter's unit
-  bool has(int counter) const;
+  double amount(int quantity) const;  // in the unit of its field
+  bool has(int quantity) const;
   double instructions() const;
   double cycles() const;
 
  private:
   friend class ColumnFiller;
-  const double* inside_ = nullptr;  // by class, then by counter
+  const double* inside_ = nullptr;  // by kind of time, then by quantity
   const KnownRank* rank_ = nullptr;
   const class Columns* columns_ = nullptr;
 };
 
-// A kind of field that a run has: a row of fields.def with a class, a call or a counter in its
+// A kind of field that a run has: a row of fields.def with a class, a call or a quantity in its
 // place.
 struct ColumnKind {
   std::string name;  // with `<region>` where it is one of regions
   std::string unit, meaning;
   uint16_t row;  // of fields.def
-  int16_t c;     // class, call or counter
+  int16_t c;     // class, call or quantity
 };
 
 // A field of a run.
@@ -157,14 +173,16 @@ class Columns {
  private:
   friend class ColumnFiller;
   friend class RegionSums;
+  std::vector<int> by_name(bool per_rank) const;
   void add_kinds(uint16_t row);
   void add_columns();
 
   KnownRun facts_;
   std::vector<ColumnKind> kinds_;
   std::vector<Column> all_;
-  std::vector<double> factors_;  // of counters
-  int instructions_, cycles_;    // counters, -1: none
+  std::vector<double> factors_;                    // of quantities
+  std::vector<std::vector<KnownQuantity>> known_;  // of each rank's, by its ids
+  int instructions_, cycles_;                      // quantities, -1: none
   // A region's slot is its stem; one that has a block has a slot of its own, too.
   std::vector<int32_t> block_slot_;  // by region, -1: none
   std::vector<uint32_t> region_of_;  // by such a slot, from the first on
@@ -213,9 +231,10 @@ class ColumnFiller {
   size_t place_ = 0;
   RankSums rank_;
   MessageSums calls_[PERFIELD_CALL_LIMIT];
+  std::vector<double> amounts_;  // of quantities of the rank
   std::vector<int32_t> peers_;
   size_t slot_size_;
-  std::vector<double> slots_;     // time, entries, self time; by class; by counter
+  std::vector<double> slots_;     // time, entries, self time; by kind of time; by quantity
   std::vector<uint8_t> entered_;  // by slot: 1 met, 2 entered
   std::vector<int32_t> met_;
 };

@@ -8,7 +8,9 @@
 #include <iterator>
 #include <unordered_set>
 
+#include "configuration/kernel_events.hpp"
 #include "format/calls.h"
+#include "format/units.hpp"
 
 namespace perfield {
 
@@ -31,11 +33,8 @@ constexpr const char* kCalls[] = {
 #undef PERFIELD_CALL
 };
 
-struct KnownCounter {
-  const char *name, *unit, *meaning;
-};
-constexpr KnownCounter kCounters[] = {
-#define PERFIELD_COUNTER(name, type, number, modes, unit, meaning) {#name, unit, meaning},
+constexpr const char* kCounters[] = {
+#define PERFIELD_COUNTER(name, type, number, modes, unit, meaning) #name,
 #include "configuration/counters.def"
 #undef PERFIELD_COUNTER
 };
@@ -81,26 +80,28 @@ void for_each_expanded(const Field& row, Take take) {
       of_class.meaning = with(row.meaning, "<class>", kMpiClassMeanings[c]);
       take(of_class);
     }
-  } else if (has(row.name, "<counter>")) {
-    for (const KnownCounter& known : kCounters) {
-      const CounterField counter = counter_field(known.name);
+  } else if (has(row.name, "<region>_<quantity>")) {
+    for (const char* known : kCounters) {
+      const CounterAbout about = about_counter(known);
+      const QuantityField counter = quantity_field(about.quantity, about.unit, false);
       Field of_counter = row;
-      of_counter.name = with(row.name, "<counter>", counter.suffix);
+      of_counter.name = with(row.name, "<quantity>", counter.suffix);
       of_counter.unit = counter.unit;
-      of_counter.meaning = with(row.meaning, "<counter>", counter.meaning);
+      of_counter.meaning = with(row.meaning, "<quantity>", about.meaning);
       take(of_counter);
     }
+    take(row);
   } else {
     take(row);
   }
 }
 
-// What follows a region's stem in the names of its fields, those of counters aside.
+// What follows a region's stem in the names of its fields, those of quantities aside.
 const std::vector<std::string>& region_suffixes() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> suffixes;
     for (const Field& row : field_rows())
-      if (has(row.name, "<region>") && !has(row.name, "<counter>"))
+      if (has(row.name, "<region>") && !has(row.name, "<quantity>"))
         for_each_expanded(
             row, [&](const Field& f) { suffixes.push_back(with(f.name, "<region>", "")); });
     return suffixes;
@@ -144,15 +145,12 @@ const std::vector<Field>& all_fields() {
   return fields;
 }
 
-CounterField counter_field(const std::string& counter) {
-  for (const KnownCounter& known : kCounters) {
-    if (known.name != counter) continue;
-    const bool is_time = std::string_view(known.unit) == "s";  // counted in nanoseconds
-    return {counter + (is_time ? "_time_s" : ""), is_time ? 1e-9 : 1.0, known.unit, known.meaning};
-  }
-  CounterField field{identifier(counter), 1.0, "1", "what the counter " + counter + " counted"};
+QuantityField quantity_field(const std::string& name, const std::string& stored, bool per_rank) {
+  const Unit* unit = find_unit(stored);
+  QuantityField field{identifier(name) + (unit ? unit->suffix : ""),
+                      unit ? unit->shown : stored, unit ? unit->factor : 1.0};
   const auto& taken = region_suffixes();
-  if (std::find(taken.begin(), taken.end(), "_" + field.suffix) != taken.end())
+  if (!per_rank && std::find(taken.begin(), taken.end(), "_" + field.suffix) != taken.end())
     field.suffix = "counter_" + field.suffix;
   return field;
 }
@@ -163,7 +161,7 @@ const std::vector<std::string>& reserved_field_names() {
     for (const Field& field : all_fields()) {
       if (has(field.name, "<call>"))
         for (const char* call : kCalls) all.push_back(with(field.name, "<call>", call));
-      else if (!has(field.name, "<region>"))
+      else if (!has(field.name, "<region>") && !has(field.name, "<quantity>"))
         all.push_back(field.name);
     }
     return all;

@@ -29,14 +29,14 @@ const std::vector<Field>& field_rows();
 extern const char* const kMpiClassNames[];
 extern const char* const kMpiClassMeanings[];
 
-// What `<counter>` stands for. Counters that counters.def does not know keep their names as far as
-// a field's name can.
-struct CounterField {
-  std::string suffix;  // of the field's name
-  double factor;       // from what is counted to the unit
-  std::string unit, meaning;
+// What `<quantity>` stands for in a field's name, its unit, and the factor to that from the unit of
+// its rows (format/units.hpp; an unknown one is shown as it is).
+struct QuantityField {
+  std::string suffix, unit;
+  double factor = 1;
 };
-CounterField counter_field(const std::string& counter);
+// per_rank: else of regions, whose other fields have names of their own.
+QuantityField quantity_field(const std::string& name, const std::string& stored, bool per_rank);
 
 // A row's name, with `to` in place of `pattern` ("<region>").
 std::string with(std::string text, std::string_view pattern, std::string_view to);
@@ -52,7 +52,7 @@ std::string identifier(std::string_view name);
 // itself, would be called as something of perfield's own.
 std::string region_stem(std::string_view name);
 
-// The names of all fields that a region may have, from its stem, those of counters aside.
+// The names of all fields that a region may have, from its stem, those of quantities aside.
 std::vector<std::string> region_fields(const std::string& stem);
 
 // What the fields of a run's regions begin with: one stem for all regions of the same name that

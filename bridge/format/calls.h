@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// calls.h - the kinds of call that are counted (of MPI, of files, of a device) and their classes of
-// time, from the one table calls.def.
+// calls.h - the kinds of MPI call that are counted and their classes of time, from the one table
+// calls.def.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,10 @@ enum perfield_time_class : uint16_t {
   PERFIELD_CLASS_collective = 2,
   PERFIELD_CLASS_onesided = 3,
   PERFIELD_CLASS_io = 4,
-  PERFIELD_CLASS_other = 5,
-  PERFIELD_CLASS_file = 6,
-  PERFIELD_CLASS_device = 7
+  PERFIELD_CLASS_other = 5
 };
 
-inline constexpr int kTimeClasses = 8;
-inline constexpr int kMpiClasses = 6;  // the first ones: time in MPI
-
-inline constexpr int kOwnClasses = 7;  // the first ones: time of the calling thread itself
-
-constexpr bool is_mpi_class(uint16_t time_class) { return time_class < kMpiClasses; }
+inline constexpr int kMpiClasses = 6;
 
 struct perfield_time_classes {
   uint8_t of[PERFIELD_CALL_LIMIT] = {};

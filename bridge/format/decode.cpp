@@ -10,10 +10,10 @@ namespace perfield {
 namespace {
 
 std::string name_of_type(uint16_t type) {
-  static const char* const kNames[] = {"",     "rank", "region", "place", "clock",
-                                       "step", "mesh", "end",    "field", "sites"};
-  return type >= 1 && type <= 9 ? std::string(kNames[type]) + " entry"
-                                : "entry of unknown type " + std::to_string(type);
+  static const char* const kNames[] = {"",     "rank", "region", "place", "clock",   "step",
+                                       "mesh", "end",  "field",  "sites", "quantity"};
+  return type >= 1 && type <= 10 ? std::string(kNames[type]) + " entry"
+                                 : "entry of unknown type " + std::to_string(type);
 }
 
 std::string name_of_entry(const EntryHeader& header) {
@@ -81,8 +81,8 @@ bool set_table(const TableHeader& header, const unsigned char* rows, StepView* v
       return set_rows(header, rows, &view->waits);
     case StepTable::calls:
       return set_rows(header, rows, &view->calls);
-    case StepTable::inside:
-      return set_rows(header, rows, &view->inside);
+    case StepTable::quantities:
+      return set_rows(header, rows, &view->quantities);
   }
   return true;  // of a newer perfield
 }

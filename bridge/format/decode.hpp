@@ -94,7 +94,7 @@ struct StepView {
   TableView<MessageRow> messages;
   TableView<WaitRow> waits;
   TableView<CallRow> calls;
-  TableView<InsideRow> inside;
+  TableView<QuantityRow> quantities;
 };
 
 // False if the tables do not fill the body exactly, or a known one has rows that are too short.

@@ -20,7 +20,8 @@ enum class EntryType : uint16_t {
   mesh = 6,
   end = 7,
   field = 8,
-  sites = 9
+  sites = 9,
+  quantity = 10
 };
 
 // The version of a type's body that this perfield writes and reads.
@@ -69,17 +70,15 @@ struct StepBody {
   uint64_t major_faults;
   uint64_t faults;
   uint64_t overflowed;
-  uint64_t io_read_bytes;
-  uint64_t io_write_bytes;
   uint16_t mesh_version;
   int16_t pu;
   uint32_t n_tables;
 };
-static_assert(sizeof(StepBody) == 168);
+static_assert(sizeof(StepBody) == 152);
 
 // Before the rows of each table that a step has; a table without rows need not be there. Readers
 // pass over tables that they do not know, and what a longer row has behind the known columns.
-enum class StepTable : uint16_t { regions = 1, messages = 2, waits = 3, calls = 4, inside = 5 };
+enum class StepTable : uint16_t { regions = 1, messages = 2, waits = 3, calls = 4, quantities = 5 };
 struct TableHeader {
   uint16_t table;
   uint16_t row_bytes;
@@ -119,17 +118,15 @@ struct CallRow {
 };
 static_assert(sizeof(CallRow) == 40);
 
-// What passed inside a region: 0..7 ns in calls of that class, kInsideCounter + n what counter n of
-// the rank entry's list `counters` has counted.
-struct InsideRow {
-  uint32_t region;
-  uint16_t what;
+// What a region had, or the rank, of a quantity that a `quantity` entry of the rank defines.
+struct QuantityRow {
+  uint32_t region;  // kOfRank: the rank itself
+  uint16_t quantity;
   uint16_t zero;
   uint64_t value;
 };
-static_assert(sizeof(InsideRow) == 16);
-inline constexpr uint16_t kInsideCounter = 16;
-inline constexpr int kInsideKinds = 32;  // numbers of `what` stay below
+static_assert(sizeof(QuantityRow) == 16);
+inline constexpr uint32_t kOfRank = 0xFFFFFFFF;
 
 // CRC-32C (Castagnoli) of a buffer; hardware instruction where the CPU has it.
 uint32_t crc32c(const void* data, size_t bytes, uint32_t seed = 0) noexcept;

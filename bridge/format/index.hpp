@@ -32,8 +32,6 @@ class StreamIndex {
   const std::map<uint64_t, uint64_t>& strangers() const { return strangers_; }
   // By number of call: whether a step's messages name it. Received ones are `recv`.
   const std::array<uint8_t, 128>& message_calls() const { return message_calls_; }
-  // Bit n: some step has a row of what == n in its table `inside`.
-  uint32_t inside_kinds() const { return inside_kinds_; }
   // Whether a step names region 0, `other regions`.
   bool other_regions() const { return other_regions_; }
 
@@ -53,7 +51,6 @@ class StreamIndex {
   Damage pending_{};
   std::map<uint64_t, uint64_t> strangers_;
   std::array<uint8_t, 128> message_calls_{};
-  uint32_t inside_kinds_ = 0;
   bool other_regions_ = false;
 };
 

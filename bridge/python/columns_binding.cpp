@@ -9,6 +9,7 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <tuple>
 
 #include "fields/columns.hpp"
 #include "fields/fields.hpp"
@@ -275,31 +276,35 @@ py::dict decode_columns(const Columns& columns, const std::vector<std::string>& 
   return reading.result();
 }
 
+// A quantity that a rank declared: its id, name, scope, stored unit, what it is over steps, help.
+using Declared =
+    std::tuple<int, std::string, std::string, std::string, std::string, std::string>;
+
+void declare(const std::vector<Declared>& quantities, KnownRun* run, perfield::KnownRank* rank) {
+  for (const auto& [id, name, scope, stored, over_steps, help] : quantities) {
+    if (id < 0 || id > 0xFFFF) continue;
+    const perfield::RunQuantity quantity{
+        name, stored, help, scope == "rank", over_steps != "sum", over_steps == "max"};
+    if (rank->quantities.size() <= size_t(id)) rank->quantities.resize(size_t(id) + 1, -1);
+    rank->quantities[size_t(id)] = run->place_of(quantity);
+  }
+}
+
 std::unique_ptr<Columns> make_columns(const std::vector<std::vector<std::string>>& sources,
-                                      const std::vector<std::vector<std::string>>& counters,
-                                      const std::vector<int>& calls,
-                                      const std::vector<int>& classes_inside,
-                                      std::vector<std::string> stems, const Numbers& stem_of_region,
-                                      const Numbers& block_of_region, const Numbers& local_begin,
-                                      const Numbers& local, int32_t other_region) {
+                                      const std::vector<std::vector<Declared>>& quantities,
+                                      const std::vector<int>& calls, std::vector<std::string> stems,
+                                      const Numbers& stem_of_region, const Numbers& block_of_region,
+                                      const Numbers& local_begin, const Numbers& local,
+                                      int32_t other_region) {
   KnownRun facts;
   facts.world_size = uint32_t(sources.size());
   facts.ranks.resize(sources.size());
-  std::vector<std::string> names;
-  for (const auto& of_rank : counters) names.insert(names.end(), of_rank.begin(), of_rank.end());
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  facts.counters = names;
   for (size_t rank = 0; rank < sources.size(); ++rank) {
     for (const std::string& name : sources[rank]) facts.ranks[rank].has_source(name);
-    if (rank < counters.size())
-      for (const std::string& name : counters[rank])
-        facts.ranks[rank].counters.push_back(int16_t(facts.counter(name)));
+    if (rank < quantities.size()) declare(quantities[rank], &facts, &facts.ranks[rank]);
   }
   for (const int call : calls)
     if (call >= 0 && call < PERFIELD_CALL_LIMIT) facts.calls_seen.set(size_t(call));
-  for (const int what : classes_inside)
-    if (what >= 0 && what < kOwnClasses) facts.classes_inside |= 1u << what;
   facts.stems = std::move(stems);
   for (ptrdiff_t n = 0; n < stem_of_region.size(); ++n) {
     const auto stem = uint32_t(stem_of_region.at(n));
@@ -346,7 +351,7 @@ void bind_names(py::module_& module) {
       "region_stem", [](const std::string& name) { return perfield::region_stem(name); },
       py::arg("name"), "What the fields of a region of that name begin with.");
   module.def("region_fields", &perfield::region_fields, py::arg("stem"),
-             "Names of all fields that a region may have, those of counters aside.");
+             "Names of all fields that a region may have, those of quantities aside.");
   py::class_<perfield::Stems>(
       module, "Stems", "What the fields of a run's regions begin with; grows, never renames.")
       .def(py::init())
@@ -364,19 +369,18 @@ void bind_names(py::module_& module) {
 }  // namespace
 
 void bind_columns(py::module_& module) {
-  module.attr("first_counter") = perfield::kInsideCounter;
   PYBIND11_NUMPY_DTYPE(Message, step, source, target, call, count, bytes, empty, largest);
   PYBIND11_NUMPY_DTYPE(Wait, step, rank, peer, count, time_s);
   PYBIND11_NUMPY_DTYPE(BlockValue, step, wanted, rank, block, zero, value);
   bind_names(module);
   py::class_<Columns>(module, "Columns", "Turns step entries into fields: a column each.")
       .def(
-          py::init(&make_columns), py::arg("sources"), py::arg("counters"), py::arg("calls"),
-          py::arg("classes_inside"), py::arg("stems"), py::arg("stem_of_region"),
-          py::arg("block_of_region"), py::arg("local_begin"), py::arg("local"),
-          py::arg("other_region"),
-          "sources, counters : by rank, the names of its sources and of its counters.\n"
-          "calls : numbers of those in messages. classes_inside : of time inside regions.\n"
+          py::init(&make_columns), py::arg("sources"), py::arg("quantities"), py::arg("calls"),
+          py::arg("stems"), py::arg("stem_of_region"), py::arg("block_of_region"),
+          py::arg("local_begin"), py::arg("local"), py::arg("other_region"),
+          "sources : by rank, the names of its sources. quantities : by rank, those that it\n"
+          "declared, each as (id, name, scope, unit of its rows, over steps, help). calls : numbers\n"
+          "of those in messages.\n"
           "stem_of_region, block_of_region : by region. local_begin, local : where each rank's\n"
           "regions begin by their local id, and which they are (-1: none). other_region : that of\n"
           "all other ids, -1 for none.")

@@ -23,9 +23,9 @@ struct Steps {
   std::vector<perfield::MessageRow> messages;
   std::vector<perfield::WaitRow> waits;
   std::vector<perfield::CallRow> calls;
-  std::vector<perfield::InsideRow> inside;
+  std::vector<perfield::QuantityRow> quantities;
   std::vector<int64_t> region_start{0}, message_start{0}, wait_start{0}, call_start{0};
-  std::vector<int64_t> inside_start{0};
+  std::vector<int64_t> quantity_start{0};
 };
 
 template <class Row>
@@ -46,7 +46,7 @@ void append_step(const unsigned char* body, size_t bytes, Steps* steps) {
   append_table(view.messages, &steps->messages, &steps->message_start);
   append_table(view.waits, &steps->waits, &steps->wait_start);
   append_table(view.calls, &steps->calls, &steps->call_start);
-  append_table(view.inside, &steps->inside, &steps->inside_start);
+  append_table(view.quantities, &steps->quantities, &steps->quantity_start);
 }
 
 py::dict to_tables(Steps&& steps) {
@@ -57,12 +57,12 @@ py::dict to_tables(Steps&& steps) {
   result["messages"] = to_array(std::move(steps.messages));
   result["waits"] = to_array(std::move(steps.waits));
   result["calls"] = to_array(std::move(steps.calls));
-  result["inside"] = to_array(std::move(steps.inside));
+  result["quantities"] = to_array(std::move(steps.quantities));
   result["region_start"] = to_array(std::move(steps.region_start));
   result["message_start"] = to_array(std::move(steps.message_start));
   result["wait_start"] = to_array(std::move(steps.wait_start));
   result["call_start"] = to_array(std::move(steps.call_start));
-  result["inside_start"] = to_array(std::move(steps.inside_start));
+  result["quantity_start"] = to_array(std::move(steps.quantity_start));
   return result;
 }
 
@@ -148,14 +148,13 @@ void bind_reading(py::module_& module) {
   PYBIND11_NUMPY_DTYPE(StepBody, label, time, span, kind, flags, begin_ns, end_ns, realtime_ns,
                        measured_ns, perfield_ns, perfield_bytes, resident_bytes, cpu_user_ns,
                        cpu_system_ns, voluntary_switches, involuntary_switches, minor_faults,
-                       major_faults, faults, overflowed, io_read_bytes, io_write_bytes,
-                       mesh_version, pu, n_tables);
+                       major_faults, faults, overflowed, mesh_version, pu, n_tables);
   PYBIND11_NUMPY_DTYPE(RegionRow, id, threads, count, inclusive_sum_ns, inclusive_min_ns,
                        inclusive_max_ns, self_sum_ns, self_min_ns, self_max_ns);
   PYBIND11_NUMPY_DTYPE(MessageRow, peer, call, zero, count, bytes, empty, largest);
   PYBIND11_NUMPY_DTYPE(WaitRow, peer, zero, count, ns);
   PYBIND11_NUMPY_DTYPE(CallRow, call, time_class, zero, count, ns, bytes_out, bytes_in);
-  PYBIND11_NUMPY_DTYPE(InsideRow, region, what, zero, value);
+  PYBIND11_NUMPY_DTYPE(QuantityRow, region, quantity, zero, value);
 
   module.def(
       "crc32c",
@@ -209,24 +208,15 @@ void bind_reading(py::module_& module) {
             return calls;
           },
           "Numbers of the calls that stand in any step's table of messages.")
-      .def_property_readonly(
-          "inside_kinds",
-          [](const StreamIndex& index) {
-            std::vector<int> kinds;
-            for (int what = 0; what < kInsideKinds; ++what)
-              if (index.inside_kinds() >> what & 1) kinds.push_back(what);
-            return kinds;
-          },
-          "Numbers of `what` that stand in any step's table `inside`.")
       .def_property_readonly("other_regions", &StreamIndex::other_regions,
                              "Whether any step has a row of region 0, `other regions`.");
 
-  module.def(
-      "read_steps", &read_steps, py::arg("path"), py::arg("offsets"),
-      "Step entries at these offsets of a stream file, in their order.\n\n"
-      "Returns a dict: 'whole' (bool per entry; False: damaged, all 0), 'steps' (fixed\n"
-      "parts), the tables 'regions', 'messages', 'waits', 'calls', 'inside' of all entries one\n"
-      "after another, and 'region_start' (n + 1,), ...: where an entry's rows begin.");
+  module.def("read_steps", &read_steps, py::arg("path"), py::arg("offsets"),
+             "Step entries at these offsets of a stream file, in their order.\n\n"
+             "Returns a dict: 'whole' (bool per entry; False: damaged, all 0), 'steps' (fixed\n"
+             "parts), the tables 'regions', 'messages', 'waits', 'calls', 'quantities' of all "
+             "entries one\n"
+             "after another, and 'region_start' (n + 1,), ...: where an entry's rows begin.");
   module.def(
       "decode_steps",
       [](const std::vector<py::bytes>& bodies) {

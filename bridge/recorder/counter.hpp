@@ -26,4 +26,28 @@ inline uint64_t growth(uint64_t later, uint64_t earlier) noexcept {
   return later > earlier ? later - earlier : 0;
 }
 
+// A number that its own thread only lets grow, and from which the thread that closes steps takes
+// what each step had of it. Nobody ever resets it.
+class Growing {
+ public:
+  void add(uint64_t n) noexcept { now_.add(n); }
+  uint64_t get() const noexcept { return now_.get(); }
+
+  // By the closing thread.
+  // The growth since it last took or skipped.
+  uint64_t grown() const noexcept { return growth(now_.get(), taken_); }
+  // The same, which is taken with it.
+  uint64_t take() noexcept {
+    const uint64_t now = now_.get(), before = taken_;
+    taken_ = now;
+    return growth(now, before);
+  }
+  // The growth until now belongs to no step.
+  void skip() noexcept { taken_ = now_.get(); }
+
+ private:
+  Counter now_;
+  uint64_t taken_ = 0;  // the closing thread's
+};
+
 }  // namespace perfield

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// events.cpp - counting MPI calls and messages: the hot path of every source. Runs on the thread
-// that makes the call; see source.h.
+// events.cpp - counting MPI calls, messages and quantities: the hot path of every source. Runs on
+// the thread that makes the call; see source.h.
 #include "recorder/recorder.hpp"
 #include "recorder/source.h"
 
@@ -9,6 +9,28 @@ using perfield::Activity;
 using perfield::recorder;
 using perfield::Shard;
 using perfield::this_shard;
+
+namespace {
+
+// This thread's shard, if what the thread does now is to be counted; else nullptr.
+inline Shard* counting_shard() noexcept {
+  auto* r = perfield::the_recorder;
+  if (__builtin_expect(!r || r->state() != Activity::active, 0)) return nullptr;
+  Shard* s = this_shard ? this_shard : r->shard();
+  return s && !s->own_work ? s : nullptr;
+}
+
+// Whether the call that a thread is in is over, though it was never left: a handler left it by an
+// exception or longjmp, and its frame is gone. Then it is forgotten.
+bool left_behind(Shard& s, bool follow, const void* frame) noexcept {
+  const bool is_mpi = !s.open_operation.load(std::memory_order_relaxed);
+  if (!(follow || !is_mpi) || frame < s.call_frame) return false;
+  s.forget_call();
+  s.faults.add(1);
+  return true;
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -19,12 +41,7 @@ perfield_entered perfield_call_enter(perfield_call call, const void* caller,
   if (!follow && r.state() != Activity::active) return {0, 0};
   Shard* s = r.shard();
   if (!s || s->own_work) return {0, 0};
-  if (s->inside_call) {
-    const uint8_t open_class = kTimeClassOfCall.of[s->open_call.load(std::memory_order_relaxed)];
-    if (!(follow || !is_mpi_class(open_class)) || frame < s->call_frame) return {0, 0};
-    s->forget_call();  // a handler left it by an exception or longjmp: its frame is gone
-    s->faults.add(1);
-  }
+  if (s->inside_call && !left_behind(*s, follow, frame)) return {0, 0};
   uint64_t now = r.clock.ticks();
   const uint64_t after = follow ? r.hit_site(*s, call, caller, frame, now) : 0;
   if (r.state() != Activity::active) return {0, after};
@@ -38,6 +55,10 @@ void perfield_call_leave(perfield_call call, uint64_t entered, uint64_t bytes_ou
   if (!s) return;
   uint64_t now = recorder().clock.ticks();
   s->leave_call(call, entered, now, bytes_out, bytes_in);
+}
+
+void perfield_call_moved(perfield_call call, uint64_t bytes_out, uint64_t bytes_in) noexcept {
+  if (Shard* s = counting_shard()) s->count_call(call, 0, bytes_out, bytes_in, 0);
 }
 
 void perfield_message(perfield_call call, int32_t peer, uint64_t bytes) noexcept {
@@ -54,22 +75,49 @@ void perfield_waited(int32_t peer, uint64_t entered) noexcept {
   if (s && s->count_messages) s->count_wait(peer, recorder().clock.ticks() - entered);
 }
 
-void perfield_source_count(perfield_call call, uint64_t count, uint64_t ns, uint64_t bytes_out,
-                           uint64_t bytes_in) noexcept {
-  auto& r = recorder();
-  if (r.state() != Activity::active) return;
-  Shard* s = r.shard();
-  if (!s || s->own_work || (s->inside_call && count)) return;
-  const uint64_t ticks = ns ? r.clock.ticks_of_ns(ns) : 0;
-  s->count_call(call, ticks, bytes_out, bytes_in, count);
-  if (ticks) s->pass_inside(kTimeClassOfCall.of[call], ticks);
+perfield_quantity perfield_quantity_define(const char* name, const char* unit, perfield_scope scope,
+                                           perfield_over_steps steps, perfield_over_threads threads,
+                                           const char* help) noexcept {
+  return recorder().define_quantity(name, unit, scope, steps, threads, help);
 }
 
-int perfield_source_counter(const char* name) noexcept { return recorder().counters.define(name); }
+void perfield_quantity_add(perfield_quantity quantity, uint64_t amount) noexcept {
+  if (!perfield::is_quantity(quantity)) return;
+  if (Shard* s = counting_shard()) s->add(quantity, amount);
+}
 
-void perfield_source_counter_stands(int counter, uint64_t value) noexcept {
-  auto& r = recorder();
-  if (Shard* s = r.shard()) r.counter_stands(*s, counter, value);
+void perfield_quantity_set(perfield_quantity quantity, uint64_t value) noexcept {
+  Shard* s = perfield::is_quantity(quantity) ? counting_shard() : nullptr;
+  if (s) s->set(quantity, value);
+}
+
+void perfield_quantity_stands(perfield_quantity quantity, uint64_t value) noexcept {
+  Shard* s = perfield::is_quantity(quantity) ? recorder().shard() : nullptr;
+  if (s) s->stands(quantity, value);
+}
+
+uint64_t perfield_source_ticks_of_ns(uint64_t ns) noexcept {
+  return ns ? recorder().clock.ticks_of_ns(ns) : 0;
+}
+
+uint64_t perfield_operation_enter(const perfield_operation* operation, const void* frame) noexcept {
+  Shard* s = counting_shard();
+  if (!s || (s->inside_call && !left_behind(*s, false, frame))) return 0;
+  const uint64_t now = recorder().clock.ticks();
+  s->enter_operation(operation, frame, now);
+  return now;
+}
+
+void perfield_operation_leave(const perfield_operation* operation, uint64_t entered,
+                              uint64_t bytes) noexcept {
+  Shard* s = this_shard;
+  if (!s) return;
+  s->leave_operation(*operation, entered, recorder().clock.ticks(), bytes);
+}
+
+void perfield_operation_count(const perfield_operation* operation, uint64_t bytes) noexcept {
+  Shard* s = counting_shard();
+  if (s && !s->inside_call) s->count_operation(*operation, bytes);
 }
 
 int perfield_source_armed() noexcept {

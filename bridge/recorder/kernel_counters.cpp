@@ -121,8 +121,7 @@ bool KernelCounters::add(const KernelEvent& event, bool user_mode_only, int numb
 
 void KernelCounters::open(const Counters& counters) noexcept {
   is_open_ = true;  // also where it fails: it would again
-  int wanted = 0;
-  for (int i = 0; i < counters.size(); ++i) wanted += counters[i].of_kernel;
+  const int wanted = counters.size();
   if (!wanted) return;
   if (descriptors.fetch_add(wanted) + wanted > most_descriptors() / 4) {
     descriptors.fetch_sub(wanted);
@@ -131,8 +130,7 @@ void KernelCounters::open(const Counters& counters) noexcept {
   }
   const int before = errno;
   std::lock_guard<std::mutex> lock(changing);
-  for (int i = 0; i < counters.size() && n_events_ < int(kMostChosenCounters); ++i)
-    if (counters[i].of_kernel) add(counters[i].event, counters[i].user_mode_only, i);
+  for (int i = 0; i < wanted; ++i) add(counters[i].event, counters[i].user_mode_only, i);
   descriptors.fetch_sub(wanted - n_events_);
   by_registers_ = n_events_ > 0;
   for (int i = 0; i < n_events_ && by_registers_; ++i) {
@@ -140,7 +138,7 @@ void KernelCounters::open(const Counters& counters) noexcept {
     by_registers_ = page != MAP_FAILED;
     if (by_registers_) events_[i].page = static_cast<perf_event_mmap_page*>(page);
   }
-  uint64_t values[kMostFollowed];
+  uint64_t values[kMostChosenCounters];
   by_registers_ = by_registers_ && read_registers(values);
   for (int i = 0; i < n_events_ && !by_registers_; ++i) {
     if (events_[i].page) munmap(events_[i].page, kPageBytes);

@@ -5,7 +5,7 @@
 
 #include <new>
 
-#include "recorder/region_counts.hpp"
+#include "recorder/kernel_readings.hpp"
 
 namespace perfield {
 namespace {
@@ -36,6 +36,15 @@ void Recorder::start(uint32_t max_peers, bool messages, double ticks_per_second,
   clock.take(ticks_per_second, origin);
 }
 
+perfield_quantity Recorder::define_quantity(const char* name, const char* unit,
+                                            perfield_scope scope, perfield_over_steps steps,
+                                            perfield_over_threads threads,
+                                            const char* help) noexcept {
+  const int number = quantities.define(name, unit, scope, steps, threads, help);
+  if (number < 0) return 0;
+  return perfield_quantity(number + 1) | (scope == PERFIELD_PER_RANK ? kQuantityPerRank : 0);
+}
+
 Recorder::~Recorder() {
   if (has_key_) pthread_key_delete(thread_key_);
   for (int i = 0; i < n_shards(); ++i) Shard::destroy(&shard_at(i));
@@ -56,7 +65,8 @@ void Recorder::thread_ended(void* memory) noexcept {
     shard->leave_region(shard->stack[top].handle.load(std::memory_order_relaxed),
                         recorder().clock.ticks());
   }
-  if (RegionCounts* counts = shard->counts.load(std::memory_order_relaxed)) counts->thread_ended();
+  if (KernelReadings* k = shard->kernel.load(std::memory_order_relaxed)) k->thread_ended();
+  shard->told = 0;
   shard->inside_call = shard->own_work = 0;
   shard->call_since.store(0, std::memory_order_relaxed);
   shard->pipeline_armed = false;
@@ -92,8 +102,9 @@ Shard* Recorder::new_shard() noexcept {
 // Under shards_mutex_, or by the one thread that reads a trace.
 Shard* Recorder::add_shard() noexcept {
   const int n = n_shards();
-  Shard* added =
-      n < kMaxShards ? Shard::create(activity_, regions.capacity(), max_peers_) : nullptr;
+  Shard* added = n < kMaxShards
+                     ? Shard::create(activity_, quantities, regions.capacity(), max_peers_)
+                     : nullptr;
   if (!added) {
     refused_threads_.fetch_add(1);
     return nullptr;
@@ -104,31 +115,24 @@ Shard* Recorder::add_shard() noexcept {
   return added;
 }
 
-RegionCounts* Recorder::counts_of(Shard& s) noexcept {
-  RegionCounts* counts = s.counts.load(std::memory_order_relaxed);
-  if (counts) return counts;
-  counts =
-      RegionCounts::create(regions.capacity(), activity_.period.load(std::memory_order_relaxed));
-  s.counts.store(counts, std::memory_order_release);
-  return counts;
-}
-
 void Recorder::read_at_enter(Shard& s, uint32_t region) noexcept {
-  RegionCounts* counts = counts_of(s);
-  if (!counts) return;
-  counts->start(counters);
+  KernelReadings* readings = s.kernel.load(std::memory_order_relaxed);
+  if (!readings) {
+    readings = KernelReadings::create(activity_.period.load(std::memory_order_relaxed));
+    if (!readings) return;
+    s.kernel.store(readings, std::memory_order_release);
+  }
+  readings->start(counters);
   if (state() != Activity::active) return;
-  const int32_t frame = s.depth.load(std::memory_order_relaxed);
-  s.touch(frame, region);
-  counts->enter(frame, activity_.period.load(std::memory_order_relaxed));
+  s.touch(s.depth.load(std::memory_order_relaxed), region);
+  read_at_leave(s);
 }
 
 void Recorder::read_at_leave(Shard& s) noexcept {
-  if (RegionCounts* counts = s.counts.load(std::memory_order_relaxed)) counts->look();
-}
-
-void Recorder::counter_stands(Shard& s, int counter, uint64_t value) noexcept {
-  if (RegionCounts* counts = counts_of(s)) counts->stands(counter, value);
+  KernelReadings* readings = s.kernel.load(std::memory_order_relaxed);
+  if (!readings) return;
+  readings->look(counters, activity_.period.load(std::memory_order_relaxed),
+                 [&](int c, uint64_t n) { s.add_to_regions(uint16_t(counters[c].quantity), n); });
 }
 
 uint64_t Recorder::hit_site(Shard& s, uint16_t call, const void* caller, const void* frame,
@@ -151,7 +155,7 @@ void Recorder::open(uint64_t now) noexcept {
   activity_.since_ticks.store(now, std::memory_order_relaxed);
   activity_.period.store(activity_.period.load(std::memory_order_relaxed) + 1,
                          std::memory_order_relaxed);
-  for (int i = 0; i < n_shards(); ++i) shard_at(i).open(now, regions.size());
+  for (int i = 0; i < n_shards(); ++i) shard_at(i).open(counters, now, regions.size());
   activity_.state.store(Activity::active, std::memory_order_release);
 }
 
@@ -170,7 +174,7 @@ uint64_t Recorder::untimed_regions() noexcept {
 }
 
 void Recorder::fold(uint64_t now) noexcept {
-  for (int i = 0; i < n_shards(); ++i) shard_at(i).fold(now, regions.size());
+  for (int i = 0; i < n_shards(); ++i) shard_at(i).fold(counters, now, regions.size());
 }
 
 }  // namespace perfield

@@ -51,8 +51,6 @@ class Recorder {
   // On the thread of that shard. ticks: of the event; 0: the clock is read where it is needed.
   void enter_region(Shard& s, uint32_t id, uint32_t counted_as, uint64_t ticks) noexcept;
   void leave_region(Shard& s, uint32_t id, uint64_t ticks) noexcept;
-  // What a counter of this thread stands at, which a source has read.
-  void counter_stands(Shard& s, int counter, uint64_t value) noexcept;
   // Counts a hit of the site of a call; returns what is to be done after it (AfterCall). now: set
   // anew where that took its time.
   uint64_t hit_site(Shard& s, uint16_t call, const void* caller, const void* frame,
@@ -63,6 +61,10 @@ class Recorder {
   void start(uint32_t max_peers, bool messages, const std::string& clock) noexcept;
   // The same for events of a trace, whose stamps tick so often per second and count from `origin`.
   void start(uint32_t max_peers, bool messages, double ticks_per_second, uint64_t origin) noexcept;
+  // See perfield_quantity_define.
+  perfield_quantity define_quantity(const char* name, const char* unit, perfield_scope scope,
+                                    perfield_over_steps steps, perfield_over_threads threads,
+                                    const char* help) noexcept;
   // A shard of its own; nullptr when there are kMaxShards, or no memory for one more.
   Shard* add_shard() noexcept;
   // Counting goes on, from `now`; what was open is credited from here.
@@ -89,13 +91,12 @@ class Recorder {
   Clock clock;
   Regions regions;
   CallSites sites;
-  uint32_t classes_inside = 0;  // of time inside regions that step entries have held, as bits
-  Counters counters;
+  Quantities quantities;
+  uint64_t quantities_used = 0;  // of which step entries have held rows, as bits
+  Counters counters;             // of the kernel
 
  private:
   Shard* new_shard() noexcept;
-  // Of a thread, made now if it had none; nullptr without memory.
-  RegionCounts* counts_of(Shard& s) noexcept;
   // Reads the counters of a thread that is about to enter or to leave a region.
   void read_at_enter(Shard& s, uint32_t region) noexcept;
   void read_at_leave(Shard& s) noexcept;

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <new>
 
-#include "recorder/region_counts.hpp"
+#include "recorder/kernel_readings.hpp"
 
 namespace perfield {
 namespace {
@@ -25,7 +25,8 @@ size_t aligned(size_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
 
 }  // namespace
 
-Shard* Shard::create(const Activity& activity, uint32_t max_regions, uint32_t max_peers) noexcept {
+Shard* Shard::create(const Activity& activity, const Quantities& quantities, uint32_t max_regions,
+                     uint32_t max_peers) noexcept {
   uint32_t max_messages = max_peers + PERFIELD_CALL_LIMIT;
   uint32_t slots = power_of_two_above(max_messages * 2);
   size_t regions = aligned(max_regions * sizeof(RegionCounters));
@@ -33,11 +34,12 @@ Shard* Shard::create(const Activity& activity, uint32_t max_regions, uint32_t ma
   size_t values = aligned(max_regions * sizeof(RegionValues));
   size_t messages = aligned(max_messages * sizeof(Message));
   size_t sites = aligned(kMostSites * sizeof(SiteCounters));
-  size_t inside = Inside::bytes(max_regions);
-  size_t times = kStackDepth * sizeof(InsideTimes);
+  size_t of_regions = aligned(RegionQuantities<QuantityValue>::bytes(max_regions));
+  size_t carried = aligned(RegionQuantities<QuantityCarry>::bytes(max_regions));
+  size_t amounts = kStackDepth * kMostQuantities * sizeof(Counter);
   size_t deep = kDeepLevels * sizeof(uint32_t);
-  size_t total = aligned(sizeof(Shard)) + regions + counts + 2 * values + messages + sites +
-                 inside + times + deep + slots * sizeof(uint32_t);
+  size_t total = aligned(sizeof(Shard)) + regions + counts + values + messages + sites +
+                 of_regions + carried + amounts + deep + slots * sizeof(uint32_t);
   // Fresh pages are zero and cost nothing until they are touched.
   void* memory = mmap(nullptr, total, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -51,16 +53,17 @@ Shard* Shard::create(const Activity& activity, uint32_t max_regions, uint32_t ma
   Shard* s = new (take(aligned(sizeof(Shard)))) Shard;
   s->activity = &activity;
   s->memory_bytes = total;
+  s->quantities = &quantities;
   s->max_regions = max_regions;
   s->max_messages = max_messages;
   s->regions = reinterpret_cast<RegionCounters*>(take(regions));
   s->open_count = reinterpret_cast<uint16_t*>(take(counts));
-  s->closed_regions = reinterpret_cast<RegionValues*>(take(values));
   s->carry_regions = reinterpret_cast<RegionValues*>(take(values));
   s->messages = reinterpret_cast<Message*>(take(messages));
   s->sites = reinterpret_cast<SiteCounters*>(take(sites));
-  s->inside.place(take(inside), max_regions);
-  s->frame_times = reinterpret_cast<InsideTimes*>(take(times));
+  s->of_regions.place(take(of_regions), max_regions);
+  s->carry_of_regions.place(take(carried), max_regions);
+  s->frame_amounts = reinterpret_cast<Counter(*)[kMostQuantities]>(take(amounts));
   s->deep_handles = reinterpret_cast<uint32_t*>(take(deep));
   s->message_slots = reinterpret_cast<uint32_t*>(take(slots * sizeof(uint32_t)));
   s->slot_mask = slots - 1;
@@ -68,8 +71,7 @@ Shard* Shard::create(const Activity& activity, uint32_t max_regions, uint32_t ma
 }
 
 void Shard::destroy(Shard* shard) noexcept {
-  if (RegionCounts* counts = shard->counts.load(relaxed))
-    RegionCounts::destroy(counts, shard->max_regions);
+  if (KernelReadings* readings = shard->kernel.load(relaxed)) KernelReadings::destroy(readings);
   munmap(static_cast<void*>(shard), shard->memory_bytes);  // nothing in it owns anything
 }
 
@@ -89,7 +91,7 @@ void Shard::enter_region(uint32_t handle, uint32_t id, bool counted, uint64_t no
       // Else what stands there is of an earlier period, and is taken for nothing.
       f.entered.store(now, relaxed);
       f.children_period.store(0, relaxed);
-      f.inside.store(0, relaxed);
+      f.grown.store(0, relaxed);
       regions[id].count.add(1);
     }
     ++open_count[id];
@@ -138,11 +140,9 @@ void Shard::leave_top(uint64_t now) noexcept {
       uint64_t begin = std::max(f.entered.load(relaxed), activity->since_ticks.load(relaxed));
       uint64_t spent = growth(now, begin);
       uint64_t inner = f.children_period.load(relaxed) == period ? f.children.load(relaxed) : 0;
-      if (still_open == 0) {
-        regions[id].inclusive.add(spent);
-        if (RegionCounts* c = counts.load(relaxed)) c->leave(d, id, period);
-      }
-      if (f.inside.load(relaxed) >> 8 == period) leave_inside(d, still_open == 0);
+      if (still_open == 0) regions[id].inclusive.add(spent);
+      if (f.grown.load(relaxed) && f.grown_period.load(relaxed) == period)
+        hand_outward(d, still_open == 0);
       regions[id].self.add(growth(spent, inner));
       int32_t p = f.parent.load(relaxed);
       if (p >= 0) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // shard.hpp - what one thread has counted. Only its own thread writes the counters, with relaxed
-// atomics, and they only grow; the thread that closes a step reads them and keeps differences in
-// the `closed` and `carry` parts, which only it touches. Nothing here allocates, locks or fails:
-// what finds no place goes to `other` and is counted.
+// atomics, and they only grow; the thread that closes a step takes what they grew by into the
+// `carry` parts, which only it touches, until they are written. Nothing here allocates, locks or
+// fails: what finds no place goes to `other` and is counted.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 #include "format/calls.h"
 #include "recorder/call_sites.hpp"
 #include "recorder/counter.hpp"
-#include "recorder/inside.hpp"
+#include "recorder/quantities.hpp"
+#include "recorder/quantity_tables.hpp"
 #include "recorder/source.h"
 
 namespace perfield {
 
 inline constexpr int kStackDepth = 256;
 inline constexpr int kDeepLevels = 1 << 16;   // beyond those, of which only handles are known
-inline constexpr uint32_t kOtherRegion = 0;   // id of `other regions`
 inline constexpr uint16_t kWaitedCall = 127;  // kind of the message rows that hold waits by peer
 
 // Set by the recorder, read by every shard.
@@ -32,7 +32,7 @@ struct Activity {
 };
 
 struct RegionCounters {
-  Counter count, inclusive, self;
+  Growing count, inclusive, self;
 };
 struct RegionValues {
   uint64_t count, inclusive, self;
@@ -41,9 +41,21 @@ struct RegionValues {
 struct Message {
   int32_t peer;
   uint16_t call;
-  Counter count, bytes, empty, largest, largest_period;
-  uint64_t closed_count, closed_bytes, closed_empty;              // at the last fold
-  uint64_t carry_count, carry_bytes, carry_empty, carry_largest;  // folded, not yet written
+  Growing count, bytes, empty;
+  Counter largest, largest_period;
+  uint64_t carry_count, carry_bytes, carry_empty, carry_largest;  // taken, not yet written
+};
+
+// What one thread has of a quantity, in one region or in the rank: a sum, or a state and the
+// period in which it was set.
+struct QuantityValue {
+  Growing sum;
+  Counter state, period;
+};
+struct QuantityCarry {
+  uint64_t value;
+  bool is_set;    // there is one, be it 0
+  uint32_t seen;  // by which encoding of an entry
 };
 
 // Hits of one call site by one thread; stamps in ticks.
@@ -68,7 +80,7 @@ struct SiteCounters {
 };
 
 struct CallCounters {
-  Counter count, ticks, bytes_out, bytes_in;
+  Growing count, ticks, bytes_out, bytes_in;
 };
 struct CallValues {
   uint64_t count, ticks, bytes_out, bytes_in;
@@ -81,17 +93,21 @@ struct Frame {
   std::atomic<uint64_t> entered;
   std::atomic<uint64_t> children, children_period;  // ticks of inner regions in that period
   std::atomic<int32_t> parent;                      // the next outer frame that is counted, or -1
-  std::atomic<uint64_t> inside;                     // marks what frame_times hold: see inside.hpp
+  // Which quantities have grown inside by frame_amounts, as bits, and in which period. So entering
+  // a region stores one word, and leaving one in which none grew reads one.
+  std::atomic<uint64_t> grown, grown_period;
   std::atomic<bool> counted;
 };
 
-class RegionCounts;
+class Counters;
+class KernelReadings;
 
 class Shard {
  public:
   // Memory for tables of these sizes; nullptr if there is none. Given back with the recorder only:
   // shards of ended threads are used again.
-  static Shard* create(const Activity& activity, uint32_t max_regions, uint32_t max_peers) noexcept;
+  static Shard* create(const Activity& activity, const Quantities& quantities, uint32_t max_regions,
+                       uint32_t max_peers) noexcept;
   static void destroy(Shard* shard) noexcept;
 
   // --- by the shard's own thread ----------------------------------------------------------------
@@ -117,32 +133,49 @@ class Shard {
         std::memory_order_relaxed);
   }
   void enter_call(perfield_call call, const void* frame, uint64_t now) noexcept {
-    inside_call = 1;
-    call_frame = frame;
-    open_call.store(call, std::memory_order_relaxed);
-    call_since.store(now, std::memory_order_release);
+    begin_call(call, nullptr, frame, now);
   }
   // Counts the call, and of its time what no closing in the meantime has credited.
   void leave_call(perfield_call call, uint64_t entered, uint64_t now, uint64_t out,
                   uint64_t in) noexcept {
-    inside_call = 0;
-    uint64_t since = call_since.load(std::memory_order_relaxed);
-    call_since.store(0, std::memory_order_release);
-    if (since < entered) since = entered;
-    bool passed =
-        now > since && activity->state.load(std::memory_order_relaxed) == Activity::active;
-    const uint64_t spent = passed ? now - since : 0;
+    const uint64_t spent = end_call(entered, now);
     count_call(call, spent, out, in);
-    pass_inside(kTimeClassOfCall.of[call], spent);
+    if (spent) add_to_regions(kTimeClassOfCall.of[call], spent);
   }
-  // So much time of a class has passed inside the regions that the thread is in.
-  void pass_inside(uint16_t time_class, uint64_t ticks) noexcept {
+  // The same of an operation.
+  void enter_operation(const perfield_operation* operation, const void* frame,
+                       uint64_t now) noexcept {
+    begin_call(perfield_call(0), operation, frame, now);
+  }
+  void leave_operation(const perfield_operation& operation, uint64_t entered, uint64_t now,
+                       uint64_t bytes) noexcept {
+    const uint64_t spent = end_call(entered, now);
+    count_operation(operation, bytes);
+    add(operation.time, spent);
+    add(operation.time_inside, spent);
+  }
+  void count_operation(const perfield_operation& operation, uint64_t bytes) noexcept {
+    add(operation.count, 1);
+    if (bytes) add(operation.bytes, bytes);
+  }
+
+  // Adds to a quantity, of the regions that this thread is in or of the rank.
+  void add(perfield_quantity quantity, uint64_t amount) noexcept {
+    if (quantity & kQuantityPerRank)
+      of_rank[number_of(quantity)].sum.add(amount);
+    else if (quantity && amount)
+      add_to_regions(uint16_t(number_of(quantity)), amount);
+  }
+  void add_to_regions(uint16_t quantity, uint64_t amount) noexcept {
     const int32_t d = std::min(depth.load(std::memory_order_relaxed), kStackDepth) - 1;
-    if (d < 0 || time_class >= kOwnClasses) return;
+    if (d < 0) return;
     const bool counted = stack[d].counted.load(std::memory_order_relaxed);
     const int32_t f = counted ? d : stack[d].parent.load(std::memory_order_relaxed);
-    if (f >= 0) add_to_frame(f, time_class, ticks);
+    if (f >= 0) add_to_frame(f, quantity, amount);
   }
+  void set(perfield_quantity quantity, uint64_t value) noexcept;
+  // What a counter stands at that a source has read.
+  void stands(perfield_quantity quantity, uint64_t value) noexcept;
   // The program runs again, though the call has never been left.
   void forget_call() noexcept {
     inside_call = 0;
@@ -175,9 +208,9 @@ class Shard {
 
   // --- by the thread that closes a step ---------------------------------------------------------
   // Takes what has been counted up to `now` into carry.
-  void fold(uint64_t now, uint32_t n_regions) noexcept;
+  void fold(const Counters& counters, uint64_t now, uint32_t n_regions) noexcept;
   // Starts from here: what lies before `now` is not credited.
-  void open(uint64_t now, uint32_t n_regions) noexcept;
+  void open(const Counters& counters, uint64_t now, uint32_t n_regions) noexcept;
   // What is open, regions and call, gets time from `until` on only. To be called right after
   // open().
   void hold(uint64_t until) noexcept;
@@ -206,9 +239,9 @@ class Shard {
   uintptr_t pipeline_armed_at = 0;
   std::atomic<bool> in_use{true};
 
-  Counter faults;      // ends without begin, begins without end
-  Counter overflowed;  // events that went to `other`
-  uint64_t closed_faults = 0, closed_overflowed = 0;
+  Growing faults;               // ends without begin, begins without end
+  Growing overflowed;           // events that went to `other peers`
+  Counter overflowed_quantity;  // amounts of regions that went to `other regions`
 
   std::atomic<int32_t> depth{0};
   Frame stack[kStackDepth];
@@ -217,17 +250,22 @@ class Shard {
 
   RegionCounters* regions;  // [max_regions]
   uint16_t* open_count;     // [max_regions], own thread only
-  RegionValues* closed_regions;
   RegionValues* carry_regions;
-  std::atomic<RegionCounts*> counts{nullptr};  // where counters are followed
 
-  Inside inside;             // time in calls inside regions
-  InsideTimes* frame_times;  // [kStackDepth], inside each frame
+  const Quantities* quantities;
+  std::atomic<KernelReadings*> kernel{nullptr};  // where the kernel's counters are chosen
+  RegionQuantities<QuantityValue> of_regions;
+  RegionQuantities<QuantityCarry> carry_of_regions;
+  QuantityValue of_rank[kMostQuantities];
+  QuantityCarry carry_of_rank[kMostQuantities];
+  Counter (*frame_amounts)[kMostQuantities];  // [kStackDepth], inside each frame
+  uint64_t stood[kMostQuantities];            // what a source's counters stood at, own thread only
+  uint64_t told = 0;                          // of which it told so, as bits
 
   CallCounters calls[PERFIELD_CALL_LIMIT];
-  CallValues closed_calls[PERFIELD_CALL_LIMIT];
   CallValues carry_calls[PERFIELD_CALL_LIMIT];
-  std::atomic<uint16_t> open_call{0};   // of the call that the thread is inside
+  std::atomic<uint16_t> open_call{0};  // of the call that the thread is inside
+  std::atomic<const perfield_operation*> open_operation{nullptr};  // if it is an operation
   std::atomic<uint64_t> call_since{0};  // from when on its time is not credited yet; 0: none
   SiteCounters* sites;                  // [kMostSites]
   std::atomic<uint64_t> touched_calls[PERFIELD_CALL_LIMIT / 64];
@@ -250,10 +288,42 @@ class Shard {
                                : deep_handles[level - kStackDepth];
   }
 
-  // inside.cpp
-  void add_to_frame(int32_t frame, uint16_t time_class, uint64_t ticks) noexcept;
-  void leave_inside(int32_t frame, bool outermost) noexcept;
-  void fold_inside(uint32_t n_regions, uint64_t now, uint64_t call_begun) noexcept;
+  void begin_call(perfield_call call, const perfield_operation* operation, const void* frame,
+                  uint64_t now) noexcept {
+    inside_call = 1;
+    call_frame = frame;
+    open_call.store(call, std::memory_order_relaxed);
+    open_operation.store(operation, std::memory_order_relaxed);
+    call_since.store(now, std::memory_order_release);
+  }
+  // Returns how much of its time is to be counted now.
+  uint64_t end_call(uint64_t entered, uint64_t now) noexcept {
+    inside_call = 0;
+    uint64_t since = call_since.load(std::memory_order_relaxed);
+    call_since.store(0, std::memory_order_release);
+    if (since < entered) since = entered;
+    bool passed =
+        now > since && activity->state.load(std::memory_order_relaxed) == Activity::active;
+    return passed ? now - since : 0;
+  }
+
+  // shard_quantities.cpp
+  void add_to_frame(int32_t frame, uint16_t quantity, uint64_t amount) noexcept;
+  void hand_outward(int32_t frame, bool outermost) noexcept;
+  void set(QuantityValue& value, uint16_t quantity, uint64_t state) noexcept;
+  void fold_quantities(const Counters& counters, uint32_t n_regions, uint64_t now,
+                       uint64_t call_begun) noexcept;
+  void carry_value(QuantityValue& value, uint16_t quantity, QuantityCarry* carry) noexcept;
+  QuantityValue& value_of(uint32_t region, uint16_t quantity) noexcept {
+    bool full = false;
+    QuantityValue& value = of_regions.of(region, quantity, &full).value;
+    if (__builtin_expect(full, 0)) overflowed_quantity.add(1);
+    return value;
+  }
+  QuantityCarry& carry_of(uint32_t region, uint16_t quantity) noexcept {
+    bool full = false;  // no more so than of_regions, and counted there
+    return carry_of_regions.of(region, quantity, &full).value;
+  }
 };
 
 }  // namespace perfield

@@ -5,7 +5,7 @@
 // differences of such values, so errors never add up.
 #include <algorithm>
 
-#include "recorder/region_counts.hpp"
+#include "recorder/kernel_readings.hpp"
 #include "recorder/shard.hpp"
 
 namespace perfield {
@@ -15,20 +15,15 @@ constexpr auto relaxed = std::memory_order_relaxed;
 
 }  // namespace
 
-void Shard::fold(uint64_t now, uint32_t n_regions) noexcept {
+void Shard::fold(const Counters& counters, uint64_t now, uint32_t n_regions) noexcept {
   uint64_t since = activity->since_ticks.load(relaxed);
   uint64_t period = activity->period.load(relaxed);
 
   for (uint32_t r = 0; r < n_regions; ++r) {
-    RegionValues& closed = closed_regions[r];
-    RegionValues& carry = carry_regions[r];
-    uint64_t count = regions[r].count.get();
-    carry.count += count - closed.count;
-    closed.count = count;
-    carry.inclusive += growth(regions[r].inclusive.get(), closed.inclusive);
-    carry.self += growth(regions[r].self.get(), closed.self);
+    carry_regions[r].count += regions[r].count.take();
+    carry_regions[r].inclusive += regions[r].inclusive.take();
+    carry_regions[r].self += regions[r].self.take();
   }
-  if (RegionCounts* c = counts.load(std::memory_order_acquire)) c->fold(*this, n_regions, period);
   // The open part of regions that are entered now.
   int32_t d = std::min(depth.load(std::memory_order_acquire), kStackDepth);
   for (int32_t i = 0; i < d; ++i) {
@@ -52,50 +47,43 @@ void Shard::fold(uint64_t now, uint32_t n_regions) noexcept {
   uint32_t n = n_messages.load(std::memory_order_acquire);
   for (uint32_t i = first_message(); i < n; ++i) {
     Message& m = messages[i];
-    uint64_t count = m.count.get();
-    if (count == m.closed_count) continue;
-    uint64_t bytes = m.bytes.get(), empty = m.empty.get();
-    m.carry_count += count - m.closed_count;
-    m.carry_bytes += bytes - m.closed_bytes;
-    m.carry_empty += empty - m.closed_empty;
+    const uint64_t count = m.count.take();
+    if (!count) continue;
+    m.carry_count += count;
+    m.carry_bytes += m.bytes.take();
+    m.carry_empty += m.empty.take();
     if (m.largest_period.get() == period)
       m.carry_largest = std::max(m.carry_largest, m.largest.get());
-    m.closed_count = count;
-    m.closed_bytes = bytes;
-    m.closed_empty = empty;
   }
 
   for (uint32_t word = 0; word < PERFIELD_CALL_LIMIT / 64; ++word) {
     for (uint64_t bits = touched_calls[word].load(relaxed); bits; bits &= bits - 1) {
       uint32_t c = word * 64 + uint32_t(__builtin_ctzll(bits));
-      CallValues now_at = {calls[c].count.get(), calls[c].ticks.get(), calls[c].bytes_out.get(),
-                           calls[c].bytes_in.get()};
-      carry_calls[c].count += now_at.count - closed_calls[c].count;
-      carry_calls[c].ticks += now_at.ticks - closed_calls[c].ticks;
-      carry_calls[c].bytes_out += now_at.bytes_out - closed_calls[c].bytes_out;
-      carry_calls[c].bytes_in += now_at.bytes_in - closed_calls[c].bytes_in;
-      closed_calls[c] = now_at;
+      carry_calls[c].count += calls[c].count.take();
+      carry_calls[c].ticks += calls[c].ticks.take();
+      carry_calls[c].bytes_out += calls[c].bytes_out.take();
+      carry_calls[c].bytes_in += calls[c].bytes_in.take();
     }
   }
   // The open part of a call that the thread is inside; what follows is credited by leaving it.
   uint64_t begun = call_since.load(std::memory_order_acquire);
-  if (begun && begun < now && call_since.compare_exchange_strong(begun, now, relaxed))
+  if (!begun || begun >= now || !call_since.compare_exchange_strong(begun, now, relaxed)) begun = 0;
+  if (begun && !open_operation.load(relaxed))
     carry_calls[open_call.load(relaxed)].ticks += now - begun;
-  else
-    begun = 0;
-  fold_inside(n_regions, now, begun);
+  fold_quantities(counters, n_regions, now, begun);
 }
 
-void Shard::open(uint64_t now, uint32_t n_regions) noexcept {
-  if (RegionCounts* c = counts.load(std::memory_order_acquire))
-    c->open(*this, n_regions, activity->period.load(relaxed));
+void Shard::open(const Counters& counters, uint64_t now, uint32_t n_regions) noexcept {
+  KernelReadings* k = kernel.load(std::memory_order_acquire);
+  if (k && depth.load(std::memory_order_acquire) > 0)
+    k->open(counters, activity->period.load(relaxed));
   uint64_t begun = call_since.load(relaxed);
   if (begun) call_since.compare_exchange_strong(begun, now, relaxed);
   for (uint32_t r = 0; r < n_regions; ++r) {
-    closed_regions[r].inclusive = regions[r].inclusive.get();
-    closed_regions[r].self = regions[r].self.get();
+    regions[r].inclusive.skip();
+    regions[r].self.skip();
   }
-  inside.open(n_regions);
+  of_regions.for_each([](auto& row) { row.value.sum.skip(); });
 }
 
 void Shard::hold(uint64_t until) noexcept {

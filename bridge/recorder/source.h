@@ -56,7 +56,7 @@ void perfield_region_end_at(uint32_t region, uint64_t ticks) noexcept;
 // That clock. While awake.
 uint64_t perfield_source_ticks() noexcept;
 
-// --- calls of MPI and of files ------------------------------------------------------------------
+// --- calls of MPI ------------------------------------------------------------------------------
 // Enters a call that the program makes at `caller` (a return address; NULL: not known), its
 // wrapper's own frame being `frame`. `stamp` is 0 if the call is not to be measured (asleep,
 // paused, inside another call or inside perfield): then call nothing of the below. Else a time
@@ -67,17 +67,14 @@ struct perfield_entered {
 };
 struct perfield_entered perfield_call_enter(perfield_call call, const void* caller,
                                             const void* frame) noexcept;
-// Leaves it: counts one call of that kind and its time. bytes_*: what the call itself moved as a
-// collective or file operation (messages to peers are told by perfield_message).
+// Leaves it: counts one call of that kind and its time. bytes_*: what the call itself moved to and
+// from files (messages to peers are told by perfield_message).
 void perfield_call_leave(perfield_call call, uint64_t entered, uint64_t bytes_out,
                          uint64_t bytes_in) noexcept;
+// Bytes of a call that was counted before.
+void perfield_call_moved(perfield_call call, uint64_t bytes_out, uint64_t bytes_in) noexcept;
 // What a call site brings about when its call has returned: a step is closed, the sites are noted.
 void perfield_call_after(uint64_t after) noexcept;
-// Calls that a source learns of when they are over, or which are no call of this thread (those of a
-// device): so many, of so many nanoseconds in all. Counted as of now, if anything is. Not inside
-// another call, but with count 0: then they are the bytes of one that was counted before.
-void perfield_source_count(perfield_call call, uint64_t count, uint64_t ns, uint64_t bytes_out,
-                           uint64_t bytes_in) noexcept;
 // `function` is called on the thread that closes a step, before it closes: what a source has
 // gathered, and counts there, belongs to that step. It is also called when measuring pauses and
 // goes on; what it counts while nothing is measured is dropped. It must not block.
@@ -90,15 +87,58 @@ void perfield_received(int32_t peer, uint64_t bytes) noexcept;
 // Time from `entered` till now was spent waiting for `peer`.
 void perfield_waited(int32_t peer, uint64_t entered) noexcept;
 
-// --- counters that a source reads by itself -----------------------------------------------------
-// The number of the counter of that name, defined if it is new; -1 if there is no room for one more
-// (16 in all), or if perfield reads it from the kernel already. To be asked once, best before
-// waking. Locks.
-int perfield_source_counter(const char* name) noexcept;
-// What that counter of this thread stands at; it only grows. To be told right before the begin or
-// end of a region that it was read at: the region gets the difference. Not told, the last value
-// holds.
-void perfield_source_counter_stands(int counter, uint64_t value) noexcept;
+// --- quantities ---------------------------------------------------------------------------------
+// What a source measures beside regions and calls of MPI. It is declared once, and then added to.
+typedef uint32_t perfield_quantity;  // 0: none; adding to it does nothing
+
+enum perfield_scope : uint8_t { PERFIELD_PER_REGION, PERFIELD_PER_RANK };
+// What becomes of it when a frame spans several steps or pauses: it adds up, or it is a state, of
+// which the largest or the last counts.
+enum perfield_over_steps : uint8_t { PERFIELD_STEPS_SUM, PERFIELD_STEPS_MAX, PERFIELD_STEPS_LAST };
+// And of the threads of a rank: longest takes the times of the thread that spent most in all such
+// quantities of the region together, so that they fit into the region's time.
+enum perfield_over_threads : uint8_t {
+  PERFIELD_THREADS_SUM,
+  PERFIELD_THREADS_MAX,
+  PERFIELD_THREADS_LONGEST
+};
+
+// Declares a quantity; 0 if it is refused, which perfield tells, or if perfield reads that very one
+// from the kernel already. unit: of the whole numbers that
+// are added: "1", "B" (bytes), "ticks" (of perfield's clock) and "ns" (both shown in s), "uJ"
+// (shown in J). The field is called after the region, if it has one, the name and the shown unit:
+// <region>_<name>_s, <name>_bytes, <name>_J, <name>. The same declaration by two sources is one
+// quantity. Locks; to be called once, best before waking. help: a sentence's worth, or NULL.
+perfield_quantity perfield_quantity_define(const char* name, const char* unit,
+                                           enum perfield_scope scope,
+                                           enum perfield_over_steps steps,
+                                           enum perfield_over_threads threads,
+                                           const char* help) noexcept;
+// Adds to the innermost region that this thread has open, and through it to all that are open, or
+// to the rank. Nothing while nothing is measured, or inside perfield's own work.
+void perfield_quantity_add(perfield_quantity quantity, uint64_t amount) noexcept;
+// What a state is now: in all regions that this thread has open, or in the rank.
+void perfield_quantity_set(perfield_quantity quantity, uint64_t value) noexcept;
+// What a counter of this thread stands at; it only grows. To be told right before the begin or end
+// of a region that it was read at: the region gets the growth since it was told last.
+void perfield_quantity_stands(perfield_quantity quantity, uint64_t value) noexcept;
+// So many nanoseconds in ticks, for quantities in them. While awake.
+uint64_t perfield_source_ticks_of_ns(uint64_t ns) noexcept;
+
+// --- operations ---------------------------------------------------------------------------------
+// What a thread does in calls that are not MPI's: reading a file, copying to a device. Quantities
+// of the rank: how many, of how many bytes, in which time; and their time inside regions. 0: none.
+struct perfield_operation {
+  perfield_quantity count, bytes, time, time_inside;
+};
+// Enters one: a time stamp, or 0 if it is not to be measured: then it is not left either. What a
+// call of MPI does inside is that call's. operation: lives as long as the process.
+uint64_t perfield_operation_enter(const struct perfield_operation* operation,
+                                  const void* frame) noexcept;
+void perfield_operation_leave(const struct perfield_operation* operation, uint64_t entered,
+                              uint64_t bytes) noexcept;
+// Counts one that is too short to be timed.
+void perfield_operation_count(const struct perfield_operation* operation, uint64_t bytes) noexcept;
 
 // --- functions, of sources that see every one of a program; not on the hot path -----------------
 // 1 if the configuration may choose any function at all, else 0.

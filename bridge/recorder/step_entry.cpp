@@ -10,7 +10,6 @@
 #include <numeric>
 
 #include "format/json.hpp"
-#include "recorder/region_counts.hpp"
 #include "recorder/source.h"  // kPeerOther
 
 namespace perfield {
@@ -120,8 +119,7 @@ uint32_t add_messages(Recorder& r, Rows& rows, bool waits, Carry carry,
   return n;
 }
 
-// Rows of calls; what was read and written is also added up in the body.
-uint32_t add_calls(Recorder& r, Rows& rows, Carry carry, StepBody* body) noexcept {
+uint32_t add_calls(Recorder& r, Rows& rows, Carry carry) noexcept {
   uint32_t n = 0;
   for (uint16_t c = 0; c < PERFIELD_CALL_LIMIT; ++c) {
     CallRow row{c, kTimeClassOfCall.of[c], 0, 0, 0, 0, 0};
@@ -136,64 +134,142 @@ uint32_t add_calls(Recorder& r, Rows& rows, Carry carry, StepBody* body) noexcep
     // No count: a call that has not returned yet, or the late bytes of one that has.
     if (!(row.count | row.ns | row.bytes_out | row.bytes_in)) continue;
     if (rows.add(row)) ++n;
-    if (row.time_class != PERFIELD_CLASS_io && row.time_class != PERFIELD_CLASS_file) continue;
-    body->io_read_bytes += row.bytes_in;
-    body->io_write_bytes += row.bytes_out;
   }
   return n;
 }
 
-// Rows of time in calls inside a region: those of the thread that spent most there in calls, so
-// that they fit together and into the region's time.
-uint32_t add_times_inside(Recorder& r, Rows& rows, uint32_t region, Carry carry) noexcept {
-  InsideValues longest = {};
-  uint64_t most = 0;
-  for (int i = 0; i < r.n_shards(); ++i) {
-    Inside& inside = r.shard_at(i).inside;
-    if (!inside.carries(region)) continue;
-    const InsideValues& own = inside.carry_of(region);
-    const uint64_t all = std::accumulate(std::begin(own.of), std::end(own.of), uint64_t{0});
-    if (all > most) longest = own;
-    most = std::max(most, all);
-    if (carry == Carry::emptied) inside.empty(region);
+// Adds the rows of quantities: what the threads carry becomes one number for each region and
+// quantity. A row that finds no room stays in carry, for the next entry.
+class QuantityRows {
+ public:
+  QuantityRows(Recorder& r, Rows& rows, Carry carry) noexcept
+      : r_(r), rows_(rows), carry_(carry), encoding_(++encodings_) {}
+
+  uint32_t add() noexcept {
+    for (int q = 0; q < r_.quantities.size(); ++q)
+      if (r_.quantities[q].scope == PERFIELD_PER_RANK)
+        add_row(kOfRank, uint16_t(q), [q](Shard& s) { return &s.carry_of_rank[q]; });
+    for (int i = 0; i < r_.n_shards(); ++i)
+      r_.shard_at(i).carry_of_regions.for_each([this](auto& row) {
+        if (row.value.seen == encoding_ || (!row.value.value && !row.value.is_set)) return;
+        if (r_.quantities.longest() >> row.quantity & 1)
+          add_longest(row.region);
+        else
+          add_of_region(row.region, row.quantity);
+      });
+    return n_;
   }
-  uint32_t n = 0;
-  for (uint16_t time_class = 0; most && time_class < kOwnClasses; ++time_class) {
-    const uint64_t ns = r.clock.span_ns(longest.of[time_class]);
-    if (!ns || !rows.add(InsideRow{region, time_class, 0, ns})) continue;
-    r.classes_inside |= uint32_t{1} << time_class;
-    ++n;
+
+ private:
+  static QuantityCarry* carry_of(Shard& s, uint32_t region, uint16_t quantity) noexcept {
+    auto* row = s.carry_of_regions.find(region, quantity);
+    return row ? &row->value : nullptr;
   }
-  return n;
+
+  void add_of_region(uint32_t region, uint16_t quantity) noexcept {
+    add_row(region, quantity, [=](Shard& s) { return carry_of(s, region, quantity); });
+  }
+
+  // carry_of(shard): what a thread carries of it, or nullptr.
+  template <class CarryOf>
+  void add_row(uint32_t region, uint16_t quantity, CarryOf of) noexcept {
+    const Quantity& about = r_.quantities[quantity];
+    uint64_t sum = 0, most = 0;
+    bool is_set = false;
+    for (int i = 0; i < r_.n_shards(); ++i) {
+      QuantityCarry* carry = of(r_.shard_at(i));
+      if (!carry) continue;
+      carry->seen = encoding_;
+      is_set |= carry->is_set;
+      sum += carry->value;
+      most = std::max(most, carry->value);
+    }
+    if (!sum && !is_set) return;
+    if (!put(region, quantity, about.over_threads == PERFIELD_THREADS_MAX ? most : sum)) return;
+    if (carry_ == Carry::kept) return;
+    for (int i = 0; i < r_.n_shards(); ++i)
+      if (QuantityCarry* carry = of(r_.shard_at(i))) empty(carry);
+  }
+
+  // All times of a region of the thread that spent most in them, so that they fit together and into
+  // the region's time.
+  void add_longest(uint32_t region) noexcept {
+    Shard* longest = nullptr;
+    uint64_t most = 0;
+    for (int i = 0; i < r_.n_shards(); ++i) {
+      uint64_t sum = 0;
+      for_each_longest([&](uint16_t q) {
+        const QuantityCarry* carry = carry_of(r_.shard_at(i), region, q);
+        if (carry) sum += carry->value;
+      });
+      if (sum <= most) continue;
+      most = sum;
+      longest = &r_.shard_at(i);
+    }
+    for_each_longest([&](uint16_t q) {
+      const QuantityCarry* own = longest ? carry_of(*longest, region, q) : nullptr;
+      const bool is_done = !own || !own->value || put(region, q, own->value);
+      for (int i = 0; i < r_.n_shards(); ++i) {
+        QuantityCarry* carry = carry_of(r_.shard_at(i), region, q);
+        if (!carry) continue;
+        carry->seen = encoding_;
+        if (is_done && carry_ == Carry::emptied) empty(carry);
+      }
+    });
+  }
+
+  template <class Visit>
+  void for_each_longest(Visit visit) noexcept {
+    for (uint64_t bits = r_.quantities.longest(); bits; bits &= bits - 1)
+      visit(uint16_t(__builtin_ctzll(bits)));
+  }
+
+  static void empty(QuantityCarry* carry) noexcept {
+    carry->value = 0;
+    carry->is_set = false;
+  }
+
+  // False if there is no room.
+  bool put(uint32_t region, uint16_t quantity, uint64_t value) noexcept {
+    if (r_.quantities[quantity].is_ticks()) {
+      value = r_.clock.span_ns(value);
+      if (!value) return true;  // too short to be told
+    }
+    if (!rows_.add(QuantityRow{region, quantity, 0, value})) return false;
+    r_.quantities_used |= uint64_t(1) << quantity;
+    ++n_;
+    return true;
+  }
+
+  static inline uint32_t encodings_ = 0;
+  Recorder& r_;
+  Rows& rows_;
+  Carry carry_;
+  uint32_t encoding_, n_ = 0;
+};
+
+// The rows that one thread's table holds, and those of the rank: more only where threads enter
+// different regions.
+size_t room_for_quantities(uint32_t max_regions) noexcept {
+  return (RegionQuantities<QuantityCarry>::capacity(max_regions) + kMostQuantities) *
+         sizeof(QuantityRow);
 }
 
-// Rows of what counters came to inside a region, in all threads.
-uint32_t add_counts_inside(Recorder& r, Rows& rows, uint32_t region, Carry carry) noexcept {
-  RegionCounts::Values sums = {};
-  for (int i = 0; i < r.n_shards(); ++i) {
-    RegionCounts* counts = r.shard_at(i).counts.load(std::memory_order_acquire);
-    const RegionCounts::Values* own = counts ? counts->carry_of(region) : nullptr;
-    for (int c = 0; own && c < kMostFollowed; ++c) sums[c] += (*own)[c];
-    if (own && carry == Carry::emptied) counts->empty(region);
-  }
-  uint32_t n = 0;
-  for (uint16_t c = 0; c < kMostFollowed; ++c)
-    if (sums[c] && rows.add(InsideRow{region, uint16_t(kInsideCounter + c), 0, sums[c]})) ++n;
-  return n;
+// What is needed of it now.
+size_t room_needed_for_quantities(Recorder& r) noexcept {
+  size_t rows = kMostQuantities;
+  for (int i = 0; i < r.n_shards(); ++i) rows += r.shard_at(i).carry_of_regions.size();
+  return std::min(rows * sizeof(QuantityRow), room_for_quantities(r.regions.capacity()));
 }
 
-uint32_t add_inside(Recorder& r, Rows& rows, Carry carry) noexcept {
-  const bool has_counters = r.counters.any();
-  uint32_t n = 0;
-  for (uint32_t region = 0; region < r.regions.size(); ++region)
-    n += add_times_inside(r, rows, region, carry) +
-         (has_counters ? add_counts_inside(r, rows, region, carry) : 0);
-  return n;
-}
-
-// A region's rows: its times and counters.
-constexpr size_t room_for_inside(uint32_t max_regions) noexcept {
-  return size_t{max_regions} * (kOwnClasses + kMostFollowed) * sizeof(InsideRow);
+// Whether any region has time of that quantity in the step that is about to be written.
+bool carries_time(Recorder& r, uint16_t quantity) noexcept {
+  bool found = false;
+  for (int i = 0; i < r.n_shards() && !found; ++i)
+    r.shard_at(i).carry_of_regions.for_each([&](const auto& row) {
+      found |= row.quantity == quantity && r.clock.span_ns(row.value.value) > 0;
+    });
+  return found;
 }
 
 }  // namespace
@@ -201,7 +277,7 @@ constexpr size_t room_for_inside(uint32_t max_regions) noexcept {
 size_t largest_step_body(uint32_t max_regions, uint32_t max_peers) noexcept {
   constexpr size_t threads_with_full_tables = 4;  // more go to `overflowed`, with their counts
   return sizeof(StepBody) + kTableHeaders + PERFIELD_CALL_LIMIT * sizeof(CallRow) +
-         max_regions * sizeof(RegionRow) + room_for_inside(max_regions) +
+         max_regions * sizeof(RegionRow) + room_for_quantities(max_regions) +
          threads_with_full_tables * (max_peers + PERFIELD_CALL_LIMIT) * sizeof(MessageRow);
 }
 
@@ -224,19 +300,32 @@ void define_regions(Recorder& r,
   }
 }
 
+void define_quantities(Recorder& r,
+                       const std::function<void(uint32_t id, const std::string& json)>& write) {
+  static constexpr const char* kScopes[] = {"region", "rank"};
+  static constexpr const char* kOverSteps[] = {"sum", "max", "last"};
+  static constexpr const char* kOverThreads[] = {"sum", "max", "longest"};
+  for (int number = 0; number < r.quantities.size(); ++number) {
+    Quantity& q = r.quantities[number];
+    if (q.written || (q.waits_for_use() && !carries_time(r, uint16_t(number)))) continue;
+    JsonObject json;
+    json.integer("id", number).text("name", q.name).text("unit", q.unit->stored);
+    json.text("scope", kScopes[q.scope]).text("over_steps", kOverSteps[q.over_steps]);
+    json.text("over_threads", kOverThreads[q.over_threads]).text("help", q.help);
+    write(uint32_t(number), json.str());
+    q.written = true;
+  }
+}
+
 size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room,
                    Carry carry) noexcept {
   for (int i = 0; i < r.n_shards(); ++i) {
     Shard& s = r.shard_at(i);
-    uint64_t faults = s.faults.get(), overflowed = s.overflowed.get();
-    body.faults += faults - s.closed_faults;
-    body.overflowed += overflowed - s.closed_overflowed;
-    if (carry == Carry::kept) continue;
-    s.closed_faults = faults;
-    s.closed_overflowed = overflowed;
+    body.faults += carry == Carry::kept ? s.faults.grown() : s.faults.take();
+    body.overflowed += carry == Carry::kept ? s.overflowed.grown() : s.overflowed.take();
   }
-  // Calls and what is inside regions first in the reckoning of room: they are few and always fit.
-  const size_t kept = PERFIELD_CALL_LIMIT * sizeof(CallRow) + room_for_inside(r.regions.size());
+  // Calls and quantities first in the reckoning of room: they are few and always fit.
+  const size_t kept = PERFIELD_CALL_LIMIT * sizeof(CallRow) + room_needed_for_quantities(r);
   Rows rows(at + sizeof body, room - sizeof body - kept);
   rows.keep(kKeptForMessages + kKeptForWaits + kTableHeaders);
   rows.begin_table();
@@ -249,9 +338,10 @@ size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room,
                  add_messages(r, rows, true, carry, &body.overflowed), &body);
   Rows last(rows.at(), kept + kTableHeaders);
   last.begin_table();
-  last.end_table(StepTable::calls, sizeof(CallRow), add_calls(r, last, carry, &body), &body);
+  last.end_table(StepTable::calls, sizeof(CallRow), add_calls(r, last, carry), &body);
   last.begin_table();
-  last.end_table(StepTable::inside, sizeof(InsideRow), add_inside(r, last, carry), &body);
+  last.end_table(StepTable::quantities, sizeof(QuantityRow), QuantityRows(r, last, carry).add(),
+                 &body);
   memcpy(at, &body, sizeof body);
   return size_t(last.at() - at);
 }

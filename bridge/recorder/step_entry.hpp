@@ -20,6 +20,11 @@ size_t largest_step_body(uint32_t max_regions, uint32_t max_peers) noexcept;
 // text).
 void define_regions(Recorder& recorder,
                     const std::function<void(uint32_t id, const std::string& json)>& write);
+// The same of `quantity` entries: of all that were declared, but of times inside regions only once
+// there are some. So what a rank does not define it has not measured, and what it defines is 0
+// where nothing was added.
+void define_quantities(Recorder& recorder,
+                       const std::function<void(uint32_t id, const std::string& json)>& write);
 
 // Whether what the shards carry is left as it is, for a look at a step that goes on.
 enum class Carry { emptied, kept };

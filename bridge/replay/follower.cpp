@@ -32,19 +32,6 @@ bool is_of_class(uint16_t call, uint16_t time_class) noexcept {
   return call && kTimeClassOfCall.of[call] == time_class;
 }
 
-uint16_t call_of(FileKind kind, uint8_t mode) noexcept {
-  const bool reads = mode == kRead;
-  switch (kind) {
-    case FileKind::stdio:
-      return reads ? PERFIELD_CALL_stdio_read : PERFIELD_CALL_stdio_write;
-    case FileKind::mpi:
-      return reads ? PERFIELD_CALL_file_read : PERFIELD_CALL_file_write;
-    case FileKind::posix:
-      break;
-  }
-  return reads ? PERFIELD_CALL_posix_read : PERFIELD_CALL_posix_write;
-}
-
 std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
 }  // namespace
@@ -53,7 +40,12 @@ Follower::Follower(std::shared_ptr<const Trace> trace, FollowedRank rank)
     : trace_(std::move(trace)), rank_(std::move(rank)), recorder_(std::make_unique<Recorder>()) {
   Recorder& r = *recorder_;
   r.regions.configure(trace_->max_regions, Selection());  // the trace's names are chosen already
-  for (const std::string& counter : trace_->counters) r.counters.define(counter.c_str());
+  for (const std::string& counter : trace_->counters)
+    counters_.push_back(r.define_quantity(counter.c_str(), "1", PERFIELD_PER_REGION,
+                                          PERFIELD_STEPS_SUM, PERFIELD_THREADS_SUM,
+                                          "what a metric of the trace counted"));
+  const auto& sources = trace_->sources;
+  if (std::find(sources.begin(), sources.end(), "io") != sources.end()) define_files();
   r.start(trace_->max_peers, trace_->messages, trace_->ticks_per_second, stamp_of(trace_->start));
   room_ = largest_step_body(r.regions.capacity(), trace_->max_peers);
 }
@@ -107,13 +99,13 @@ void Follower::enter(uint64_t location, uint64_t time, uint32_t region) {
   if (!thread) return;
   const int32_t level = thread->shard->depth.load(std::memory_order_relaxed);
   recorder_->enter_region(*thread->shard, region, plan.id, now);
-  if (plan.call && !thread->call) begin_call(*thread, plan.call, level, now);
+  if (plan.call && !thread->call && !thread->operation) begin_call(*thread, plan.call, level, now);
 }
 
 void Follower::leave(uint64_t location, uint64_t time, uint32_t region) {
   uint64_t now;
   if (Thread* const thread = follow(location, time, &now)) {
-    if (thread->call) {
+    if (thread->call || thread->operation) {
       const int32_t level = thread->shard->level_of(region);
       if (level >= 0 && level <= thread->level) end_call(*thread, now);
     }
@@ -151,8 +143,11 @@ void Follower::begin_call(Thread& thread, uint16_t call, int32_t level, uint64_t
 
 void Follower::end_call(Thread& thread, uint64_t now) noexcept {
   const auto call = perfield_call(thread.call);
+  const perfield_operation* const operation = thread.operation;
   thread.call = 0;
+  thread.operation = nullptr;
   if (!thread.stamp) return;
+  if (operation) return thread.shard->leave_operation(*operation, thread.stamp, now, 0);
   if (waits_for_one(call) && thread.n_received == 1 && thread.shard->count_messages)
     thread.shard->count_wait(thread.peer, growth(now, thread.stamp));
   thread.shard->leave_call(call, thread.stamp, now, thread.bytes_out, thread.bytes_in);
@@ -224,26 +219,49 @@ void Follower::end_collective(uint64_t location, uint64_t time, uint64_t sent, u
 // --- files
 // ----------------------------------------------------------------------------------------
 
+void Follower::define_files() noexcept {
+  files_ = define_file_operations(
+      [this](auto... arguments) { return recorder_->define_quantity(arguments...); });
+}
+
+void Follower::begin_operation(Thread& thread, const perfield_operation* operation, int32_t level,
+                               uint64_t now) noexcept {
+  thread.operation = operation;
+  thread.level = level;
+  thread.stamp = is_recording() ? now : 0;
+  if (thread.stamp) thread.shard->enter_operation(operation, nullptr, now);
+}
+
 void Follower::begin_file(uint64_t location, uint64_t time, uint32_t handle, uint8_t mode,
                           uint64_t matching) {
   uint64_t now;
   Thread* const thread = follow(location, time, &now);
   if (!thread || mode > kFlush) return;
   const auto file = trace_->files.find(handle);
-  const FileKind kind = file == trace_->files.end() ? FileKind::posix : file->second;
-  if (thread->call) {  // of MPI, or of another operation that this one is part of
-    if (kind == FileKind::mpi && is_of_class(thread->call, PERFIELD_CLASS_io))
-      operations_[{handle, matching}] = {thread->call, mode, false};
+  const bool is_mpi = file != trace_->files.end() && file->second == FileKind::mpi;
+  Operation operation{thread->call, nullptr, mode, false};
+  if (thread->call || thread->operation) {  // of MPI, or of another operation: a part of it
+    if (is_mpi && is_of_class(thread->call, PERFIELD_CLASS_io))
+      operations_[{handle, matching}] = operation;
     return;
   }
   const int32_t top = thread->shard->depth.load(std::memory_order_relaxed) - 1;
-  begin_call(*thread, call_of(kind, mode), top, now);
-  operations_[{handle, matching}] = {thread->call, mode, true};
+  operation.is_open = true;
+  if (is_mpi) {
+    operation.call = mode == kRead ? PERFIELD_CALL_file_read : PERFIELD_CALL_file_write;
+    begin_call(*thread, operation.call, top, now);
+  } else {
+    if (!files_.read.count) define_files();
+    operation.own = mode == kRead ? &files_.read : &files_.write;
+    begin_operation(*thread, operation.own, top, now);
+  }
+  operations_[{handle, matching}] = operation;
 }
 
 void Follower::end_operation(Thread& thread, Operation& operation, uint64_t now) noexcept {
-  if (operation.owns_call && thread.call == operation.call) end_call(thread, now);
-  operation.owns_call = false;
+  const bool is_inside = thread.call == operation.call && thread.operation == operation.own;
+  if (operation.is_open && is_inside) end_call(thread, now);
+  operation.is_open = false;
 }
 
 void Follower::issue_file(uint64_t location, uint64_t time, uint32_t handle, uint64_t matching) {
@@ -264,7 +282,10 @@ void Follower::end_file(uint64_t location, uint64_t time, uint32_t handle, uint6
   end_operation(*thread, operation, now);
   if (bytes == kUnknownBytes || operation.mode == kFlush) return;
   const bool reads = operation.mode == kRead;
-  count_bytes(*thread, operation.call, reads ? 0 : bytes, reads ? bytes : 0);
+  if (!operation.own)
+    count_bytes(*thread, operation.call, reads ? 0 : bytes, reads ? bytes : 0);
+  else if (is_recording())
+    thread->shard->add(operation.own->bytes, bytes);
 }
 
 // --- counters, and where nothing was recorded
@@ -278,7 +299,8 @@ void Follower::metric(uint64_t location, uint64_t time, uint32_t metric, const u
   if (!thread || places == trace_->metrics.end()) return;
   for (const TraceMetric& of : places->second)
     if (of.place < n_values)
-      recorder_->counter_stands(*thread->shard, of.counter, values[of.place]);
+      if (const perfield_quantity counter = counters_[size_t(of.counter)])
+        thread->shard->stands(counter, values[of.place]);
 }
 
 void Follower::record(uint64_t location, uint64_t time, bool on) {
@@ -365,6 +387,9 @@ void Follower::write_step(StepKind kind, uint64_t now) {
   if (writes && !out_.is_open() && !out_.failed()) write_rank_entry();
   define_regions(
       r, [this](uint32_t id, const std::string& json) { out_.json(EntryType::region, id, json); });
+  define_quantities(r, [this](uint32_t id, const std::string& json) {
+    out_.json(EntryType::quantity, id, json);
+  });
   if (!writes) unwritten_.resize(room_);
   unsigned char* const at =
       writes ? out_.begin(EntryType::step, n_steps_, room_) : unwritten_.data();
@@ -410,7 +435,7 @@ void Follower::write_rank_entry() {
   json.text("group", base_name(program_)).text("host", rank_.host).text("host_long", rank_.host);
   json.text("boot_id", rank_.boot_id).text("cpuset", "").text("clock", "otf2");
   json.integer("realtime_ns", trace_->start_ns).text("mpi", "").text("perfield", PERFIELD_VERSION);
-  json.texts("sources", trace_->sources).texts("counters", recorder_->counters.names());
+  json.texts("sources", trace_->sources);
   json.natural("sum_every", 1);
   out_.json(EntryType::rank, 0, json.str());
 }

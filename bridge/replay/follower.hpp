@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "format/append.hpp"
+#include "recorder/file_operations.hpp"
 #include "recorder/recorder.hpp"
 #include "replay/trace.hpp"
 
@@ -98,18 +99,21 @@ class Follower {
   };
   // A thread of the rank, and the call that it is inside.
   struct Thread {
-    Shard* shard = nullptr;  // nullptr: there are too many threads
-    uint16_t call = 0;       // 0: none
-    int32_t level = 0;       // the call ends at the latest when this level of the stack is left
-    uint64_t stamp = 0;      // when it was entered; 0: while nothing was recorded
+    Shard* shard = nullptr;                         // nullptr: there are too many threads
+    uint16_t call = 0;                              // 0: none
+    const perfield_operation* operation = nullptr;  // the same of one on files
+    int32_t level = 0;   // the call ends at the latest when this level of the stack is left
+    uint64_t stamp = 0;  // when it was entered; 0: while nothing was recorded
     uint64_t bytes_out = 0, bytes_in = 0;
     int32_t peer = 0;         // that the call's last message came from
     uint32_t n_received = 0;  // messages in this call
   };
+  // One on a file: MPI's, or the program's own.
   struct Operation {
     uint16_t call;
+    const perfield_operation* own;
     uint8_t mode;
-    bool owns_call;  // it is itself the call that its thread is inside
+    bool is_open;  // its thread is inside it, and in no call that it is part of
   };
 
   // The thread of an event, and its stamp. nullptr: the event is not counted.
@@ -119,6 +123,9 @@ class Follower {
   bool is_recording() const noexcept { return recorder_->state() == Activity::active; }
   void begin_call(Thread& thread, uint16_t call, int32_t level, uint64_t now) noexcept;
   void end_call(Thread& thread, uint64_t now) noexcept;
+  void begin_operation(Thread& thread, const perfield_operation* operation, int32_t level,
+                       uint64_t now) noexcept;
+  void define_files() noexcept;
   void count_bytes(Thread& thread, uint16_t call, uint64_t out, uint64_t in) noexcept;
   void end_operation(Thread& thread, Operation& operation, uint64_t now) noexcept;
 
@@ -131,6 +138,8 @@ class Follower {
   const std::shared_ptr<const Trace> trace_;
   const FollowedRank rank_;
   const std::unique_ptr<Recorder> recorder_;
+  FileOperations files_{};  // once defined
+  std::vector<perfield_quantity> counters_;
   Appender out_;
   size_t room_ = 0;                       // for the largest step
   std::vector<unsigned char> unwritten_;  // a step that is written nowhere

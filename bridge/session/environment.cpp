@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-#include "recorder/region_counts.hpp"
+#include "recorder/kernel_readings.hpp"
 #include "run_directory/run_directory.hpp"
 
 namespace perfield {
@@ -74,10 +74,12 @@ uint64_t private_bytes(Recorder& r) noexcept {
   for (int i = 0; i < r.n_shards(); ++i) {
     const Shard& s = r.shard_at(i);
     bytes += pages(sizeof(Shard)) + pages(regions * sizeof(RegionCounters)) +
-             2 * pages(regions * sizeof(RegionValues)) + pages(regions * sizeof(uint16_t)) +
+             pages(regions * sizeof(RegionValues)) + pages(regions * sizeof(uint16_t)) +
              pages(uint64_t(s.n_messages.load()) * sizeof(Message)) +
-             pages((s.slot_mask + 1) * sizeof(uint32_t)) + pages(Inside::bytes(uint32_t(regions))) +
-             (s.counts.load() ? pages(RegionCounts::bytes(uint32_t(regions))) : 0);
+             pages((s.slot_mask + 1) * sizeof(uint32_t)) +
+             pages(s.of_regions.used(uint32_t(regions))) +
+             pages(s.carry_of_regions.used(uint32_t(regions))) +
+             (s.kernel.load() ? pages(sizeof(KernelReadings)) : 0);
   }
   return bytes + regions * sizeof(RegionDefinition) + pages(r.regions.capacity() * 16);
 }

@@ -40,12 +40,10 @@ void InProcess::configure(const Config& config) {
   every_ = uint64_t(config.catalyst_every);
 }
 
-void InProcess::describe_run(const std::string& path, int rank, int size, const std::string& mpi,
-                             const std::vector<std::string>& counters) {
+void InProcess::describe_run(const std::string& path, int rank, int size, const std::string& mpi) {
   JsonObject json;
   is_first_rank_ = rank == 0;
   json.text("run", path).integer("rank", rank).integer("size", size).text("mpi", mpi);
-  json.texts("counters", counters);
   json.texts("scripts", config_.catalyst_scripts).integer("ranks", config_.catalyst_ranks);
   json.raw("extracts", config_.catalyst_extracts ? "true" : "false");
   json.raw("images", config_.catalyst_images ? "true" : "false");
@@ -56,8 +54,8 @@ void InProcess::describe_run(const std::string& path, int rank, int size, const 
   is_described_ = true;
 }
 
-void InProcess::keep_region(const std::string& json) {
-  if (wanted_) regions_.push_back(json);
+void InProcess::keep_definition(const std::string& json) {
+  if (wanted_) definitions_.push_back(json);
 }
 
 void InProcess::keep_entry(uint64_t index, int64_t label, double time, uint16_t mesh_version,
@@ -115,7 +113,7 @@ bool InProcess::load() noexcept {
 void InProcess::show(const std::vector<Mesh::Field>* fields) noexcept try {
   busy_ = true;  // a pipeline may well close steps of its own
   if (load()) {
-    const std::vector<perfield_catalyst_body> regions = bodies_of(regions_);
+    const std::vector<perfield_catalyst_body> definitions = bodies_of(definitions_);
     const std::vector<perfield_catalyst_body> blocks = bodies_of(blocks_);
     std::vector<perfield_catalyst_field> list;
     if (fields)
@@ -123,8 +121,8 @@ void InProcess::show(const std::vector<Mesh::Field>* fields) noexcept try {
         list.push_back({f.block, f.association, f.name.c_str(), f.values});
     shown_.measuring = fields != nullptr;
     shown_.entry = {entry_.data(), entry_.size()};
-    shown_.regions = regions.data();
-    shown_.n_regions = regions.size();
+    shown_.definitions = definitions.data();
+    shown_.n_definitions = definitions.size();
     shown_.blocks = blocks.data();
     shown_.n_blocks = blocks.size();
     shown_.fields = list.data();
@@ -133,7 +131,7 @@ void InProcess::show(const std::vector<Mesh::Field>* fields) noexcept try {
   }
   if (library_ == Library::unusable) wanted_ = false;  // for good
   entry_.clear();
-  regions_.clear();
+  definitions_.clear();
   std::vector<std::string>().swap(blocks_);
   busy_ = false;
 } catch (...) {

@@ -24,13 +24,12 @@ class InProcess {
   void configure(const Config& config);
   bool wanted() const noexcept { return wanted_; }
   // What the pictures need to know of this run, as JSON; without it this rank cannot take part.
-  void describe_run(const std::string& path, int rank, int size, const std::string& mpi,
-                    const std::vector<std::string>& counters);
+  void describe_run(const std::string& path, int rank, int size, const std::string& mpi);
   // Which sources there are, as known when the pictures begin.
   void describe_sources(const std::vector<std::string>& sources) { sources_ = sources; }
 
   // What is written to the run is kept here, too, until it is shown.
-  void keep_region(const std::string& json);
+  void keep_definition(const std::string& json);
   void keep_entry(uint64_t index, int64_t label, double time, uint16_t mesh_version,
                   const unsigned char* body, size_t bytes);
   void keep_block(uint64_t mesh_version, const iovec* parts, int n_parts);
@@ -59,7 +58,7 @@ class InProcess {
   perfield_catalyst_step shown_{};
   std::string entry_;
   uint64_t blocks_version_ = 0;
-  std::vector<std::string> regions_, blocks_;
+  std::vector<std::string> definitions_, blocks_;
   Library library_ = Library::not_loaded;
   decltype(&perfield_catalyst_start) start_ = nullptr;
   decltype(&perfield_catalyst_show) show_ = nullptr;

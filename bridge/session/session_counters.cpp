@@ -10,8 +10,8 @@
 #include <map>
 
 #include "recorder/kernel_counters.hpp"
+#include "recorder/kernel_readings.hpp"
 #include "recorder/recorder.hpp"
-#include "recorder/region_counts.hpp"
 #include "run_directory/run_directory.hpp"
 #include "session/tell.hpp"
 
@@ -71,7 +71,8 @@ std::string sentence(const std::vector<RefusedCounter>& refused) {
 
 void choose_counters(const Config& config) {
   std::vector<RefusedCounter> refused;
-  recorder().counters.choose(config.counters, &refused);
+  Recorder& r = recorder();
+  r.counters.choose(config.counters, &r.quantities, &refused);
   if (!refused.empty()) tell("counters", sentence(refused));
 }
 
@@ -83,8 +84,8 @@ void tell_of_counters() {
              " threads were not counted: they would take more than a quarter of the "
              "descriptors that the process may open (ulimit -n); choose fewer or raise it");
   for (int i = 0; i < r.n_shards(); ++i) {
-    const RegionCounts* counts = r.shard_at(i).counts.load(std::memory_order_acquire);
-    if (!counts || !counts->shared_registers()) continue;
+    const KernelReadings* readings = r.shard_at(i).kernel.load(std::memory_order_acquire);
+    if (!readings || !readings->shared_registers()) continue;
     tell("counters-shared",
          "there are more `counters` than the processor counts at once, or another tool counts, "
          "too: their fields are estimates, scaled by the time that each was counted; choose fewer");

@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <functional>
 
 #include "platform/clock.hpp"
 #include "platform/process.hpp"
@@ -71,7 +72,6 @@ bool StepWriter::open_files(int rank) {
   const std::string trouble = files_.begin(config_.stage, run_.path, run_.run_id);
   if (!trouble.empty()) tell("stage", trouble);
   Recorder& r = recorder();
-  counters_written_ = r.counters.size();
   const size_t buffer =
       largest_step_body(r.regions.capacity(), uint32_t(config_.max_peers)) + 2 * kGatherBytes;
   if (!stream_.open(files_.stream, run_.run_id, rank, buffer, files_.stream_instead)) {
@@ -109,7 +109,6 @@ void StepWriter::rank(int rank, int size, const std::string& mpi, const std::str
   json.integer("realtime_ns", realtime_ns()).text("mpi", mpi);
   json.text("perfield", PERFIELD_VERSION)
       .texts("sources", sources)
-      .texts("counters", recorder().counters.names())
       .natural("sum_every", uint64_t(config_.sum_every));
   stream_.json(EntryType::rank, 0, json.str());
   stream_.flush();
@@ -117,11 +116,7 @@ void StepWriter::rank(int rank, int size, const std::string& mpi, const std::str
 
 const unsigned char* StepWriter::step(uint64_t index, const StepBody& body, size_t* bytes) {
   Recorder& r = recorder();
-  define_regions();
-  if (const int n = r.counters.size(); n != counters_written_) {  // a source has defined some since
-    counters_written_ = n;
-    place(JsonObject().texts("counters", r.counters.names()));
-  }
+  define();
   const size_t room = largest_step_body(r.regions.capacity(), uint32_t(config_.max_peers));
   unsigned char* at = stream_.begin(EntryType::step, index, room);
   if (!at) return nullptr;
@@ -130,10 +125,16 @@ const unsigned char* StepWriter::step(uint64_t index, const StepBody& body, size
   return at;
 }
 
-void StepWriter::define_regions() {
-  perfield::define_regions(recorder(), [this](uint32_t id, const std::string& json) {
+void StepWriter::define() {
+  define_regions(recorder(), [this](uint32_t id, const std::string& json) {
     stream_.json(EntryType::region, id, json);
-    in_process_.keep_region(json);
+    in_process_.keep_definition(json);
+  });
+  for (const std::string& sentence : recorder().quantities.take_refusals())
+    tell("quantity-" + std::to_string(std::hash<std::string>()(sentence)), sentence);
+  define_quantities(recorder(), [this](uint32_t id, const std::string& json) {
+    stream_.json(EntryType::quantity, id, json);
+    in_process_.keep_definition(json);
   });
 }
 

@@ -63,7 +63,7 @@ class StepWriter {
  private:
   static constexpr size_t kGatherBytes = 64 * 1024;  // of entries, where writing is slow
 
-  void define_regions();
+  void define();
   uint64_t fields_interval(uint64_t step) const noexcept;
   void check_staging(uint64_t step) noexcept;
 
@@ -73,7 +73,6 @@ class StepWriter {
   NodeFiles files_;
   Appender stream_;
   Mesh mesh_;
-  int counters_written_ = 0;  // of which the stream tells
   uint64_t next_fields_ = 0;  // are due from this step on
   uint64_t begin_ticks_ = 0, write_ticks_ = 0, last_flush_ticks_ = 0;
   std::atomic<uint64_t> sites_ticks_{0};

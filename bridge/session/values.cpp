@@ -16,9 +16,7 @@ namespace {
 bool counts_something(const StepView& step) {
   for (const RegionRow row : step.regions)
     if (row.count) return true;
-  for (const CallRow row : step.calls)  // a line on the screen begins no step
-    if (row.time_class != PERFIELD_CLASS_file) return true;
-  return step.messages.size() || step.waits.size();
+  return step.calls.size() || step.messages.size() || step.waits.size();
 }
 
 // The kinds of call by which this rank has ever sent: fields that stay, once they are there.
@@ -59,7 +57,6 @@ KnownRun StepValues::facts_of(Recorder& recorder, const StepView& step, int rank
   facts.ranks.resize(1);
   for (const std::string& name : sources) facts.ranks[0].has_source(name);
   facts.calls_seen = calls_seen(recorder);
-  facts.classes_inside = recorder.classes_inside;
 
   std::set<uint32_t> here;
   for (const RegionRow row : step.regions) here.insert(row.id);
@@ -79,11 +76,18 @@ KnownRun StepValues::facts_of(Recorder& recorder, const StepView& step, int rank
     facts.regions.push_back({stems_.of({d.name, d.place}), -1});  // blocks are not told apart
   }
 
-  const std::vector<std::string> own = recorder.counters.names();
-  facts.counters = own;
-  std::sort(facts.counters.begin(), facts.counters.end());
-  for (const std::string& name : own)
-    facts.ranks[0].counters.push_back(int16_t(facts.counter(name)));
+  const Quantities& quantities = recorder.quantities;
+  for (int n = 0; n < quantities.size(); ++n) {
+    const Quantity& q = quantities[n];
+    const bool is_there = !q.waits_for_use() || (recorder.quantities_used >> n & 1);
+    const RunQuantity quantity{q.name,
+                               q.unit->stored,
+                               q.help,
+                               q.scope == PERFIELD_PER_RANK,
+                               q.is_state(),
+                               q.over_steps == PERFIELD_STEPS_MAX};
+    facts.ranks[0].quantities.push_back(is_there ? facts.place_of(quantity) : int16_t(-1));
+  }
   return facts;
 }
 

@@ -49,11 +49,11 @@ std::vector<std::pair<std::string, uint64_t>> files_in(const std::string& folder
 
 }  // namespace
 
-void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
-                 const StepView& step) {
+void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, const StepView& step,
+                 const std::vector<KnownQuantity>& quantities) {
   RankSums entry;
   entry.has_mpi = !is_blind;
-  entry.add(step);
+  entry.add(step, quantities);
   ranks[rank].add(entry);
 
   for (const MessageRow row : step.messages) {
@@ -77,8 +77,10 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind,
   for (const RegionRow row : step.regions) {
     regions[pair_key(rank, int32_t(row.id))].time_ns += row.inclusive_max_ns;
   }
-  for (const InsideRow row : step.inside) {
-    if (may_wait(row.what)) regions[pair_key(rank, int32_t(row.region))].waiting_ns += row.value;
+  for (const QuantityRow row : step.quantities) {
+    const int known = row.quantity < quantities.size() ? int(quantities[row.quantity]) : -1;
+    if (known >= 0 && known < kMpiClasses && may_wait(uint16_t(known)))
+      regions[pair_key(rank, int32_t(row.region))].waiting_ns += row.value;
   }
 
   StepTotals& all = steps[index ^ group << 48];
@@ -126,6 +128,13 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
   } else if (type == EntryType::region) {
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
     region_names[pair_key(header.rank, int32_t(header.index))] = json_text(text, "name");
+  } else if (type == EntryType::quantity) {
+    const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
+    const bool is_per_rank = json_text(text, "scope") == "rank";
+    const size_t id = uint16_t(header.index);
+    std::vector<KnownQuantity>& of_rank = quantities[header.rank];
+    if (of_rank.size() <= id) of_rank.resize(id + 1, KnownQuantity::none);
+    of_rank[id] = known_quantity(json_text(text, "name"), is_per_rank);
   } else if (type == EntryType::end) {
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
     if (names_mpi(text)) blind[header.rank] = false;
@@ -144,7 +153,7 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     else
       (inside ? steps : outside)
           .add(header.rank, inside ? header.index : 0, group[header.rank],
-               size > 1 && blind[header.rank], *step);
+               size > 1 && blind[header.rank], *step, quantities[header.rank]);
   }
 }
 
@@ -163,7 +172,8 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
   const EntryVisitor take_ranks = [totals](const EntryHeader& header, uint64_t,
                                            const unsigned char* body, const StepView*) {
     const auto type = static_cast<EntryType>(header.type);
-    if (type == EntryType::rank || type == EntryType::region) totals->add(header, body, nullptr);
+    if (type == EntryType::rank || type == EntryType::region || type == EntryType::quantity)
+      totals->add(header, body, nullptr);
   };
   const double share = std::min(1.0, double(max_bytes) / double(totals->stream_bytes + 1));
   for (const auto& [path, bytes] : streams) {

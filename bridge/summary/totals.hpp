@@ -12,6 +12,7 @@
 
 #include "fields/columns.hpp"
 #include "format/decode.hpp"
+#include "format/known_quantities.hpp"
 
 namespace perfield {
 
@@ -49,7 +50,9 @@ struct Totals {
   uint64_t n_unmeasured = 0;                           // of them
 
   // is_blind: MPI was not seen there, so compute time is not known either.
-  void add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, const StepView& step);
+  // quantities: what those of the rank are, by its ids.
+  void add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, const StepView& step,
+           const std::vector<KnownQuantity>& quantities);
 
   RankSums of_all_ranks() const;
   // Of what takes so many nanoseconds of a rank's time.
@@ -64,6 +67,7 @@ struct RunTotals {
   std::map<int32_t, bool> blind;                           // by rank: MPI is none of its sources
   std::map<std::string, uint64_t> groups;                  // name -> number
   std::unordered_map<uint64_t, std::string> region_names;  // as Totals::regions
+  std::map<int32_t, std::vector<KnownQuantity>> quantities;  // by rank and its id
   std::map<std::string, bool> hosts;
   int64_t size = 0;  // of the world
   uint64_t faults = 0, overflowed = 0, n_damaged = 0, n_strangers = 0;

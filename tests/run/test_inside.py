@@ -11,7 +11,12 @@ import pytest
 import perfield
 import twin
 
-MPI_IO, FILE = 4, 6
+MPI_IO, FILE = 3, 4
+QUANTITIES = (
+    *twin.QUANTITIES,
+    ("mpi_io_time", "ns", "region", "longest"),
+    ("file_time", "ns", "region", "longest"),
+)
 INSIDE = ("mpi", "mpi_p2p", "mpi_wait", "compute")
 
 
@@ -36,23 +41,21 @@ def test_classes_that_no_region_held_have_no_fields(tmp_path):
 
 
 def test_a_run_without_calls_inside_regions_has_no_such_fields(tmp_path):
-    def outside(rank, step, values):
-        values["inside"] = []
-
-    run = perfield.open(twin.write_run(tmp_path / "run", ranks=1, steps=1, change_step=outside))
+    run = perfield.open(twin.write_run(tmp_path / "run", ranks=1, steps=1, quantities=()))
     assert not set(named("exchange") + named("solve")) & set(run.frame(0).values)
 
 
 def test_all_frames_and_ranks_carry_what_one_rank_did_in_one_step(tmp_path):
     def once(rank, step, values):
-        values["inside"] = []
+        values["quantities"] = []
         if (rank, step) == (1, 2):
-            values["inside"] = [
-                {"region": 2, "what": MPI_IO, "value": 1000},
-                {"region": 2, "what": FILE, "value": 500},
+            values["quantities"] = [
+                {"region": 2, "quantity": MPI_IO, "value": 1000},
+                {"region": 2, "quantity": FILE, "value": 500},
             ]
 
-    run = perfield.open(twin.write_run(tmp_path / "run", ranks=2, steps=4, change_step=once))
+    path = twin.write_run(tmp_path / "run", ranks=2, steps=4, change_step=once, quantities=QUANTITIES)
+    run = perfield.open(path)
     names = [name for name in run.frame(0).values if "mpi_io" in name or "file" in name]
     of_regions = [f"{stem}_{name}_time_s" for stem in ("exchange", "solve") for name in ("mpi_io", "file")]
     assert sorted(names) == sorted(["mpi_io_time_s", *of_regions])
@@ -66,7 +69,7 @@ def test_what_was_not_entered_or_not_watched_is_absent(tmp_path):
     def change(rank, step, values):
         if rank == 1:
             values["regions"] = values["regions"][:1]
-            values["inside"] = []
+            values["quantities"] = []
         if rank == 2:
             twin.without_calls(rank, step, values)
 
@@ -84,7 +87,7 @@ def test_what_was_not_entered_or_not_watched_is_absent(tmp_path):
 
 def test_work_is_never_less_than_nothing(tmp_path):
     def too_much(rank, step, values):
-        values["inside"] = [{"region": 2, "what": twin.WAIT, "value": 10**9}]
+        values["quantities"] = [{"region": 2, "quantity": twin.WAIT, "value": 10**9}]
 
     run = perfield.open(twin.write_run(tmp_path / "run", ranks=1, steps=1, change_step=too_much))
     assert run.frame(0).values["exchange_compute_time_s"] == [0]
@@ -93,13 +96,16 @@ def test_work_is_never_less_than_nothing(tmp_path):
 def test_blocks_of_a_region_have_their_own_share(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=1, steps=0, ended=False)
     writer = twin.Writer(next((path / "stream").iterdir()), 0)
-    writer.sequence = 4
+    writer.sequence = 4 + len(twin.QUANTITIES)
     for number, block in ((3, 0), (4, 1)):
         definition = {"id": number, "name": "flux", "block": block, "armed_at": 0}
         writer.add("region", twin.json_body(definition), index=number)
     rows = [twin.region_row(3, 8000), twin.region_row(4, 2000)]
-    inside = [{"region": 3, "what": twin.WAIT, "value": 5000}, {"region": 4, "what": twin.P2P, "value": 500}]
-    writer.add("step", twin.step_body(**twin.step_values(0, 1, 0) | {"regions": rows, "inside": inside}))
+    inside = [
+        {"region": 3, "quantity": twin.WAIT, "value": 5000},
+        {"region": 4, "quantity": twin.P2P, "value": 500},
+    ]
+    writer.add("step", twin.step_body(**twin.step_values(0, 1, 0) | {"regions": rows, "quantities": inside}))
     frame = perfield.open(path).frame(0)
     np.testing.assert_allclose(
         [frame.values[name][0] for name in named("flux")], [5.5e-6, 5e-7, 5e-6, 4.5e-6]
@@ -125,7 +131,7 @@ def test_entries_of_an_older_layout_are_passed_over_and_told(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=1, steps=2)
     stream = next((path / "stream").iterdir())
     writer = twin.Writer(stream, 0)
-    writer.sequence = 7
+    writer.sequence = 7 + len(twin.QUANTITIES)
     body = twin.step_body(**twin.step_values(0, 1, 2))
     writer.add("step", body, index=2, version=2)
     run = perfield.open(path)
@@ -135,7 +141,8 @@ def test_entries_of_an_older_layout_are_passed_over_and_told(tmp_path):
 
 @pytest.mark.parametrize("rows", [1, 2**32 - 1])
 def test_more_rows_than_there_are_make_no_step(tmp_path, rows):
-    body = twin.step_body(inside=[{"region": 1, "what": 0, "value": 1}])
-    body = body[:172] + struct.pack("<I", rows + 1 if rows == 1 else rows) + body[176:]
+    body = twin.step_body(quantities=[{"region": 1, "quantity": 0, "value": 1}])
+    at = twin.STEP.size + 4  # the number of rows in the table's header
+    body = body[:at] + struct.pack("<I", rows + 1 if rows == 1 else rows) + body[at + 4 :]
     read = perfield._bridge.decode_steps([body])
-    assert not read["whole"].any() and len(read["inside"]) == 0
+    assert not read["whole"].any() and len(read["quantities"]) == 0

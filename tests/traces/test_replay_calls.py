@@ -23,11 +23,18 @@ from replays import (
     WORLD,
     inside,
     of_calls,
+    of_quantities,
     of_regions,
     replayed,
 )
 
+from perfield import _bridge
 from perfield.traces.definitions import UNDEFINED
+
+
+def of_files(step) -> dict[str, int]:
+    """What the rank's quantities say of files, 0 aside."""
+    return {name: value for name, value in of_quantities(step, None).items() if value}
 
 
 def test_time_in_mpi_is_that_of_its_functions_and_known_inside_each_region():
@@ -38,8 +45,8 @@ def test_time_in_mpi_is_that_of_its_functions_and_known_inside_each_region():
     ]
     _, whole = replayed(*events, *inside(MPI["MPI_Comm_rank"], 210, 220), step_region="")
     assert of_calls(whole) == {CALL["allreduce"]: (CLASS["collective"], 1, 40, 0, 0)}
-    named = {(replayed.names[row[0]], row[1]): row[3] for row in whole.inside}
-    assert named == {("flow::flux", CLASS["collective"]): 40, ("main", CLASS["collective"]): 40}
+    time = _bridge.mpi_time_names[CLASS["collective"]]
+    assert of_quantities(whole, "flow::flux") == of_quantities(whole, "main") == {time: 40}
     assert of_regions(whole)["flow::flux"] == (1, 1, 100, 100)
 
 
@@ -130,14 +137,15 @@ def test_bytes_of_collectives_go_to_their_call_also_when_they_are_complete_later
     assert calls[CALL["ibcast"]][1:] == (1, 5, 16, 0)
 
 
-@pytest.mark.parametrize(("handle", "call"), [(DISK, "posix_write"), (STREAM, "stdio_write")])
-def test_files_are_counted_with_bytes_and_time_by_the_way_they_are_written(handle, call):
+@pytest.mark.parametrize("handle", [DISK, STREAM])
+def test_files_are_counted_with_bytes_and_time(handle):
     _, whole = replayed(
         ("enter", MASTER, 10, FWRITE), ("begin_file", MASTER, 12, handle, 1, 7),
         ("end_file", MASTER, 20, handle, 512, 7), ("leave", MASTER, 22, FWRITE), step_region="",
     )  # fmt: skip
-    assert of_calls(whole) == {CALL[call]: (CLASS["file"], 1, 8, 512, 0)}
-    assert (whole.io_read_bytes, whole.io_write_bytes) == (0, 512)
+    assert of_calls(whole) == {}
+    assert of_files(whole) == {"file_time": 8, "file_write_count": 1, "file_write": 512}
+    assert of_quantities(whole, "main") == {"file_time": 8}
     assert set(of_regions(whole)) == {"main"}
 
 
@@ -147,7 +155,7 @@ def test_a_flush_is_a_call_that_writes_without_bytes():
         ("end_file", MASTER, 20, STREAM, 64, 7),
         step_region="",
     )
-    assert of_calls(whole) == {CALL["stdio_write"]: (CLASS["file"], 1, 8, 0, 0)}
+    assert of_files(whole) == {"file_time": 8, "file_write_count": 1}
 
 
 def test_an_unknown_number_of_bytes_is_not_added():
@@ -156,7 +164,7 @@ def test_an_unknown_number_of_bytes_is_not_added():
         ("end_file", MASTER, 20, DISK, UNDEFINED, 7),
         step_region="",
     )
-    assert of_calls(whole) == {CALL["posix_read"]: (CLASS["file"], 1, 8, 0, 0)}
+    assert of_files(whole) == {"file_time": 8, "file_read_count": 1}
 
 
 def test_an_operation_whose_end_is_lost_ends_with_its_function():
@@ -164,7 +172,7 @@ def test_an_operation_whose_end_is_lost_ends_with_its_function():
         *inside(FWRITE, 10, 20, ("begin_file", STREAM, 1, 7)), *inside(MPI["MPI_Allreduce"], 30, 40),
         step_region="",
     )  # fmt: skip
-    assert of_calls(whole)[CALL["stdio_write"]] == (CLASS["file"], 1, 5, 0, 0)
+    assert of_files(whole) == {"file_time": 5, "file_write_count": 1}
     assert of_calls(whole)[CALL["allreduce"]][1] == 1
 
 
@@ -173,7 +181,7 @@ def test_an_operation_that_goes_on_beside_the_program_takes_no_more_of_its_time(
         ("begin_file", MASTER, 10, DISK, 1, 7), ("issue_file", MASTER, 12, DISK, 7),
         *inside(MPI["MPI_Allreduce"], 30, 40), ("end_file", MASTER, 50, DISK, 64, 7), step_region="",
     )  # fmt: skip
-    assert of_calls(whole)[CALL["posix_write"]] == (CLASS["file"], 1, 2, 64, 0)
+    assert of_files(whole) == {"file_time": 2, "file_write_count": 1, "file_write": 64}
 
 
 def test_what_mpi_reads_for_itself_is_not_the_programs_and_mpi_io_is_counted_once():
@@ -188,4 +196,4 @@ def test_what_mpi_reads_for_itself_is_not_the_programs_and_mpi_io_is_counted_onc
     calls = of_calls(whole)
     assert set(calls) == {CALL["other"], CALL["file_write"]}
     assert calls[CALL["file_write"]] == (CLASS["io"], 1, 10, 64, 0)
-    assert (whole.io_read_bytes, whole.io_write_bytes) == (0, 64)
+    assert of_files(whole) == {}

@@ -9,27 +9,32 @@
 #include <atomic>
 #include <cstdint>
 
-#include "format/calls.h"
+#include "sources/device_quantities.hpp"
 
 namespace perfield::cupti {
 
 class Activity {
  public:
+  // Declares what is handed in. To be called first.
+  void define() noexcept;
+
   // Adds one kernel, copy or setting of memory; other records are passed over.
   void add(const CUpti_Activity* record) noexcept;
 
-  // Counts the sums for the step that is open, or nowhere if none is measured, and empties them.
+  // Adds the sums to the step that is open, or nowhere if none is measured, and empties them.
   void hand_in() noexcept;
 
  private:
+  enum Kind { kKernel, kTo, kFrom, kWithin, kKinds };
   struct Sums {
-    std::atomic<uint64_t> count, ns, bytes_out, bytes_in;
+    std::atomic<uint64_t> count, ns, bytes;
   };
-  static constexpr int kKinds = 4;
 
-  void add(perfield_call call, uint64_t start, uint64_t end, uint64_t bytes) noexcept;
+  static Kind kind_of_copy(uint8_t kind) noexcept;
+  void add(Kind kind, uint64_t start, uint64_t end, uint64_t bytes) noexcept;
 
-  Sums sums_[kKinds] = {};  // by call, from PERFIELD_CALL_device_kernel on
+  perfield_operation operations_[kKinds] = {};
+  Sums sums_[kKinds] = {};
 };
 
 }  // namespace perfield::cupti

@@ -170,6 +170,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
     leave_out("libcupti, which belongs to CUDA, cannot be opened", reason ? reason : "too old");
   } else if (start()) {
     perfield_source_present(kSource);
+    activity.define();
     atexit(finish);
     perfield_source_before_close(before_close);
   }

@@ -11,6 +11,7 @@
 
 #include <atomic>
 
+#include "recorder/file_operations.hpp"
 #include "recorder/source.h"
 #include "sources/io/file_kinds.hpp"
 
@@ -47,27 +48,33 @@ struct Next {
 
 enum class Way { in, out };
 
+extern FileOperations operations;  // once `ready`, see file_kinds.hpp
+
+template <Way way>
+const perfield_operation* operation() noexcept {
+  return way == Way::out ? &operations.write : &operations.read;
+}
+
 // Stamp of a call that begins here; 0: it is not to be counted.
-__attribute__((always_inline)) inline uint64_t enter(perfield_call kind) noexcept {
+template <Way way>
+__attribute__((always_inline)) inline uint64_t enter() noexcept {
   const int error = errno;
-  const uint64_t stamp = perfield_call_enter(kind, nullptr, __builtin_frame_address(0)).stamp;
+  const uint64_t stamp = perfield_operation_enter(operation<way>(), __builtin_frame_address(0));
   errno = error;
   return stamp;
 }
 
 template <Way way>
-void leave(perfield_call kind, uint64_t stamp, uint64_t bytes) noexcept {
-  perfield_call_leave(kind, stamp, way == Way::out ? bytes : 0, way == Way::in ? bytes : 0);
+void leave(uint64_t stamp, uint64_t bytes) noexcept {
+  perfield_operation_leave(operation<way>(), stamp, bytes);
 }
 
 // A call on a descriptor, which returns the bytes that it moved, or -1.
 template <Way way, class Call>
 __attribute__((always_inline)) inline auto on_descriptor(int descriptor, Call call) {
-  constexpr perfield_call kind =
-      way == Way::out ? PERFIELD_CALL_posix_write : PERFIELD_CALL_posix_read;
-  const uint64_t stamp = is_file(descriptor) ? enter(kind) : 0;
+  const uint64_t stamp = is_file(descriptor) ? enter<way>() : 0;
   const auto moved = call();
-  if (stamp) leave<way>(kind, stamp, moved > 0 ? static_cast<uint64_t>(moved) : 0);
+  if (stamp) leave<way>(stamp, moved > 0 ? static_cast<uint64_t>(moved) : 0);
   return moved;
 }
 

@@ -18,6 +18,7 @@ namespace perfield::io {
 
 std::atomic<Kind> kinds[kRemembered];
 std::atomic<bool> ready{false};
+FileOperations operations;
 
 bool ask(int descriptor) noexcept {
   if (descriptor < 0 || !ready.load(std::memory_order_relaxed)) return false;
@@ -38,7 +39,8 @@ __attribute__((constructor)) void start() {
   for (Next* next = __start_perfield_next; next < __stop_perfield_next; ++next) next->get();
   dlerror();  // those that this C library does not have are no error of the program's
   perfield_source_present("io");
-  ready.store(true, std::memory_order_relaxed);
+  operations = define_file_operations(perfield_quantity_define);
+  ready.store(true, std::memory_order_release);
 }
 
 }  // namespace

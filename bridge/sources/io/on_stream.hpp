@@ -41,17 +41,15 @@ inline int descriptor_of(FILE* stream) noexcept {
 template <Way way, class Call, class Bytes>
 __attribute__((always_inline)) inline auto on_stream(FILE* stream, size_t length, Call call,
                                                      Bytes bytes) {
-  constexpr perfield_call kind =
-      way == Way::out ? PERFIELD_CALL_stdio_write : PERFIELD_CALL_stdio_read;
   if (!is_file(descriptor_of(stream))) return call();
   const size_t room = way == Way::out ? writable(stream) : readable(stream);
-  const uint64_t stamp = room < length ? enter(kind) : 0;
+  const uint64_t stamp = room < length ? enter<way>() : 0;
   const auto result = call();
   const uint64_t moved = bytes(result);
   if (stamp)
-    leave<way>(kind, stamp, moved);
+    leave<way>(stamp, moved);
   else if (room >= length)
-    perfield_source_count(kind, 1, 0, way == Way::out ? moved : 0, way == Way::in ? moved : 0);
+    perfield_operation_count(operation<way>(), moved);
   return result;
 }
 

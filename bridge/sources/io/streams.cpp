@@ -78,10 +78,9 @@ namespace {
 // program handed them over. Nothing if it holds none.
 template <class Call>
 __attribute__((always_inline)) inline auto emptying(FILE* stream, int descriptor, Call call) {
-  constexpr perfield_call kind = PERFIELD_CALL_stdio_write;
-  const uint64_t stamp = is_pending(stream) && is_file(descriptor) ? enter(kind) : 0;
+  const uint64_t stamp = is_pending(stream) && is_file(descriptor) ? enter<Way::out>() : 0;
   const auto result = call();
-  if (stamp) leave<Way::out>(kind, stamp, 0);
+  if (stamp) leave<Way::out>(stamp, 0);
   return result;
 }
 

@@ -11,6 +11,7 @@
 #define PERFIELD_BUILDING_LIBRARY  // calls libperfield.so itself, which this library needs
 #include "include/perfield.h"
 #include "recorder/source.h"
+#include "sources/device_quantities.hpp"
 #include "sources/kokkos/kernel_names.hpp"
 #include "sources/open_regions.hpp"
 
@@ -32,7 +33,7 @@ struct Settings {
 
 // --- what is open on a thread -------------------------------------------------------------------
 struct Copy {
-  perfield_call call;
+  const perfield_operation* way;
   uint64_t stamp, bytes;
 };
 struct Open {
@@ -57,9 +58,11 @@ bool is_host(const Space& space) noexcept {
          strncmp(space.name, "HBW", sizeof space.name) == 0;
 }
 
-perfield_call kind_of_copy(bool to_host, bool from_host) noexcept {
-  if (to_host == from_host) return PERFIELD_CALL_device_copy_within;
-  return from_host ? PERFIELD_CALL_device_copy_to : PERFIELD_CALL_device_copy_from;
+perfield::DeviceCopies copies;
+
+const perfield_operation* way_of(bool to_host, bool from_host) noexcept {
+  if (to_host == from_host) return &copies.within;
+  return from_host ? &copies.to : &copies.from;
 }
 
 // A copy that the device itself tells of is not counted here, too. Whether it does is known once
@@ -79,6 +82,7 @@ bool is_told_elsewhere(bool to_host, bool from_host) noexcept {
 // --- starting -----------------------------------------------------------------------------------
 KOKKOS_HOOK void kokkosp_init_library(int, uint64_t, uint32_t, void*) {
   perfield_source_present(kSource);
+  copies = perfield::define_device_copies();
 }
 
 // Unless a tool says no, Kokkos waits for the device around each kernel: another program then.
@@ -125,14 +129,13 @@ KOKKOS_HOOK void kokkosp_begin_deep_copy(Space to, const char*, const void*, Spa
   if (open.copies++ > 0) return;
   const bool to_host = is_host(to), from_host = is_host(from);
   Copy& copy = open.copy;
-  copy = {kind_of_copy(to_host, from_host), 0, bytes};
+  copy = {way_of(to_host, from_host), 0, bytes};
   if (is_told_elsewhere(to_host, from_host)) return;
-  copy.stamp = perfield_call_enter(copy.call, nullptr, __builtin_frame_address(0)).stamp;
+  copy.stamp = perfield_operation_enter(copy.way, __builtin_frame_address(0));
 }
 
 KOKKOS_HOOK void kokkosp_end_deep_copy() {
   if (open.copies == 0 || --open.copies > 0 || !open.copy.stamp) return;
   const Copy& copy = open.copy;
-  const bool is_from = copy.call == PERFIELD_CALL_device_copy_from;
-  perfield_call_leave(copy.call, copy.stamp, is_from ? 0 : copy.bytes, is_from ? copy.bytes : 0);
+  perfield_operation_leave(copy.way, copy.stamp, copy.bytes);
 }

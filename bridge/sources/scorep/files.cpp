@@ -7,6 +7,7 @@
 
 #include <atomic>
 
+#include "recorder/file_operations.hpp"
 #include "recorder/source.h"
 #include "sources/scorep/calls.hpp"
 #include "sources/scorep/thread.hpp"
@@ -21,10 +22,12 @@ constexpr uint64_t kUnknownBytes = ~uint64_t(0);
 struct Operation {
   Handle file;
   uint32_t depth;  // 0: none
-  perfield_call kind;
+  const perfield_operation* kind;
   uint64_t stamp;
 };
 __thread Operation operation __attribute__((tls_model("initial-exec"))) = {};
+
+FileOperations operations;  // where no other library wraps these functions
 
 // Whether the library that wraps these functions counts them. Known once perfield is awake; else
 // they are watched here.
@@ -36,13 +39,16 @@ bool are_wrapped() noexcept {
     if (!perfield_source_awake()) return true;
     known = perfield_source_is_present("io") ? yes : no;
     answer.store(known, std::memory_order_relaxed);
-    if (known == no) perfield_source_present("scorep-io");
+    if (known == no) {
+      perfield_source_present("scorep-io");
+      operations = define_file_operations(perfield_quantity_define);
+    }
   }
   return known == yes;
 }
 
-perfield_call kind_of(uint32_t mode) noexcept {
-  return mode == kRead ? PERFIELD_CALL_posix_read : PERFIELD_CALL_posix_write;
+const perfield_operation* kind_of(uint32_t mode) noexcept {
+  return mode == kRead ? &operations.read : &operations.write;
 }
 
 struct Moved {
@@ -60,7 +66,8 @@ bool moves_bytes_of_files(perfield_call kind) noexcept {
 
 void leave(Moved bytes) noexcept {
   operation.depth = 0;
-  if (operation.stamp) perfield_call_leave(operation.kind, operation.stamp, bytes.out, bytes.in);
+  if (operation.stamp)
+    perfield_operation_leave(operation.kind, operation.stamp, bytes.out + bytes.in);
 }
 
 // Whether it is this thread that reads or writes.
@@ -78,8 +85,8 @@ void begin(Location* location, uint64_t, Handle file, uint32_t mode, uint32_t, u
   if (are_wrapped()) return;
   if (operation.depth && operation.file == file) leave({0, 0});  // its end was lost
   if (operation.depth++) return;
-  const perfield_call kind = kind_of(mode);
-  operation = {file, 1, kind, perfield_call_enter(kind, nullptr, __builtin_frame_address(0)).stamp};
+  const perfield_operation* kind = kind_of(mode);
+  operation = {file, 1, kind, perfield_operation_enter(kind, __builtin_frame_address(0))};
 }
 
 // An operation that goes on without the program: its bytes are counted when it is complete.
@@ -99,7 +106,7 @@ void complete(Location* location, uint64_t, Handle, uint32_t mode, uint64_t byte
   }
   if (are_wrapped()) return;
   if (operation.depth == 0)
-    perfield_source_count(kind_of(mode), 0, 0, done.out, done.in);
+    perfield_quantity_add(kind_of(mode)->bytes, done.out + done.in);
   else if (--operation.depth == 0)
     leave(done);
 }

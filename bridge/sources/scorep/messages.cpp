@@ -96,7 +96,7 @@ constexpr perfield_call kNonBlocking[] = {
 void complete_collective(Location* location, uint64_t, Handle, int, uint32_t type,
                          uint64_t bytes_sent, uint64_t bytes_received, uint64_t) {
   if (counts(location) && type < sizeof kNonBlocking / sizeof *kNonBlocking)
-    perfield_source_count(kNonBlocking[type], 0, 0, bytes_sent, bytes_received);
+    perfield_call_moved(kNonBlocking[type], bytes_sent, bytes_received);
 }
 
 }  // namespace

@@ -39,9 +39,10 @@ void note_definition(Handle handle, int type) noexcept {
   int followed = 0;
   for (int place = 0; place < n && followed < kMostMetrics; ++place) {
     if (!grows(metrics[place])) continue;
-    const int counter =
-        perfield_source_counter(ask<const char*>(kMetricGetName, nullptr, metrics[place]));
-    if (counter >= 0) followed_metrics[followed++] = {uint8_t(place), counter};
+    const perfield_quantity quantity = perfield_quantity_define(
+        ask<const char*>(kMetricGetName, nullptr, metrics[place]), "1", PERFIELD_PER_REGION,
+        PERFIELD_STEPS_SUM, PERFIELD_THREADS_SUM, "what a metric of Score-P counted");
+    if (quantity) followed_metrics[followed++] = {uint8_t(place), quantity};
   }
   n_followed_metrics.store(followed, std::memory_order_release);
 }

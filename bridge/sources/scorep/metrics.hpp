@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // metrics.hpp - metrics that Score-P reads at each begin and end of a region (SCOREP_METRIC_PAPI,
-// SCOREP_METRIC_PERF, SCOREP_METRIC_RUSAGE), handed on to the recorder as counters of the thread.
+// SCOREP_METRIC_PERF, SCOREP_METRIC_RUSAGE), handed on to the recorder as quantities of regions.
 #pragma once
 
 #include <atomic>
@@ -12,10 +12,10 @@
 
 namespace perfield::scorep {
 
-// A metric's place among the values that come with an event, and its number as a counter.
+// A metric's place among the values that come with an event, and its quantity.
 struct FollowedMetric {
   uint8_t place;
-  int counter;
+  perfield_quantity quantity;
 };
 inline constexpr int kMostMetrics = 16;
 extern FollowedMetric followed_metrics[kMostMetrics];
@@ -29,7 +29,7 @@ inline void metrics_stand(const uint64_t* values) noexcept {
   const int n = n_followed_metrics.load(std::memory_order_acquire);
   if (!values) return;
   for (int i = 0; i < n; ++i)
-    perfield_source_counter_stands(followed_metrics[i].counter, values[followed_metrics[i].place]);
+    perfield_quantity_stands(followed_metrics[i].quantity, values[followed_metrics[i].place]);
 }
 
 }  // namespace perfield::scorep

@@ -2,7 +2,7 @@
 //
 // template.cpp - the smallest source, to be copied for a new one: docs/sources.md says how. It
 // stands for a library that tells tools what it does by three hooks of its own, and turns them into
-// regions and copies to a device.
+// regions and quantities.
 #define PERFIELD_BUILDING_LIBRARY  // calls libperfield.so itself, which this library needs
 #include "include/perfield.h"
 #include "recorder/source.h"
@@ -14,8 +14,17 @@ constexpr const char* kSource = "template";
 
 thread_local perfield::OpenRegions open_regions;
 
+perfield_quantity copied, copy_time;
+
 // Before the program's own code runs. Nothing is measured yet.
-__attribute__((constructor)) void announce() { perfield_source_present(kSource); }
+__attribute__((constructor)) void announce() {
+  perfield_source_present(kSource);
+  copied = perfield_quantity_define("template_copied", "B", PERFIELD_PER_RANK, PERFIELD_STEPS_SUM,
+                                    PERFIELD_THREADS_SUM, "bytes copied to the device");
+  copy_time = perfield_quantity_define("template_copy_time", "ns", PERFIELD_PER_REGION,
+                                       PERFIELD_STEPS_SUM, PERFIELD_THREADS_SUM,
+                                       "time of copying to the device inside the region");
+}
 
 }  // namespace
 
@@ -32,5 +41,6 @@ TEMPLATE_HOOK void template_end() { open_regions.end(); }
 
 // So many bytes were copied to the device, in so many nanoseconds.
 TEMPLATE_HOOK void template_copied(uint64_t bytes, uint64_t ns) {
-  perfield_source_count(PERFIELD_CALL_device_copy_to, 1, ns, bytes, 0);
+  perfield_quantity_add(copied, bytes);
+  perfield_quantity_add(copy_time, ns);
 }

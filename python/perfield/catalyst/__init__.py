@@ -22,7 +22,7 @@ _tell: Callable[[str, str], None] | None = None
 def start(settings: str, tell: Callable[[str, str], None], finish: Callable[[], None] | None) -> bool:
     """Prepares the pictures. Collective.
 
-    settings : JSON object: run, rank, size, mpi, sources, counters, and the configuration's keys without
+    settings : JSON object: run, rank, size, mpi, sources, and the configuration's keys without
     their `catalyst_`. tell : prints a sentence on a topic. finish : only in a Python program; runs when
     Python ends. Returns whether steps can be shown; if not, prints why.
     """

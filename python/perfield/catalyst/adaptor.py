@@ -35,7 +35,7 @@ class Adaptor:
         leads = world.rank == 0 or group_of[world.rank] != group_of[world.rank - 1]
         self._group = world.comm.Split(int(group_of[world.rank]), world.rank)
         leaders = world.comm.Split(0 if leads else MPI.UNDEFINED, world.rank)
-        sources, counters = zip(*world.comm.allgather((settings["sources"], settings["counters"])))
+        sources = world.comm.allgather(settings["sources"])
         self._news, self._known = News(), News()
         self._blocks_version, self._blocks = 0, list[bytes]()
         self._last_time = -math.inf
@@ -48,7 +48,7 @@ class Adaptor:
             world.together("finding ParaView", check_paraview, leaders)
             from perfield.catalyst.leader import Leader  # loads VTK
 
-            return Leader(settings, world, leaders, sources, counters, tell)
+            return Leader(settings, world, leaders, sources, tell)
 
         self._leader = world.together("starting ParaView", lead)
 
@@ -98,7 +98,6 @@ class Adaptor:
         if tables:
             new = news_of(world.rank, tables, regions, self._known)
             self._known.calls |= new.calls
-            self._known.inside |= new.inside
             news.add(new)
         all_measure, all_have_it, no_news = world.agree(measuring, int(bool(tables)), int(not news))
         if not all_measure:

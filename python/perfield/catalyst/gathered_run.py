@@ -19,6 +19,7 @@ from perfield.run.columns import Columns
 from perfield.run.directory import read_info
 from perfield.run.frame import Frame, build_frame
 from perfield.run.mesh import TYPES, Block, FieldArray, read_block
+from perfield.run.quantities import by_rank
 from perfield.run.regions import Region, RegionTable
 
 _TYPE_OF = dict(enumerate(TYPES.values(), 1))  # enum perfield_type -> NumPy's type
@@ -44,23 +45,21 @@ class Piece:
 class News:
     """What ranks send each other once, when it is new.
 
-    definitions : of regions, as (rank, body). calls : numbers of calls in their messages. inside : values of
-    `what` in their tables `inside`. others : whether they spent time in `other regions`.
+    definitions : of regions and quantities, as (rank, body). calls : numbers of calls in their messages.
+    others : whether they spent time in `other regions`.
     """
 
     definitions: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     calls: set[int] = field(default_factory=set)
-    inside: set[int] = field(default_factory=set)
     others: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.definitions or self.calls or self.inside or self.others)
+        return bool(self.definitions or self.calls or self.others)
 
     def add(self, new: News) -> None:
         """Takes in more."""
         self.definitions += new.definitions
         self.calls |= new.calls
-        self.inside |= new.inside
         self.others |= new.others
 
 
@@ -69,14 +68,11 @@ class GatheredRun:
 
     state = "running"
 
-    def __init__(self, path: Path, sources: Sequence[Iterable[str]], counters: Sequence[Iterable[str]]):
+    def __init__(self, path: Path, sources: Sequence[Iterable[str]]):
         self.path = path
         self.info = read_info(path)
-        self.rank_entries: list[dict[str, Any] | None] = [
-            {"sources": list(of_rank), "counters": list(counted)}
-            for of_rank, counted in zip(sources, counters)
-        ]
-        self._sources, self._counters = sources, counters
+        self.rank_entries: list[dict[str, Any] | None] = [{"sources": list(of_rank)} for of_rank in sources]
+        self._sources = sources
         self._known = News()
         self._table = RegionTable()
         self._columns = self._columns_now()
@@ -88,7 +84,8 @@ class GatheredRun:
         """Takes in what is new on all ranks of the program."""
         for new in news:
             self._known.add(new)
-        self._table.update(self._known.definitions, self.n_ranks, self._known.others)
+        regions = [(rank, body) for rank, body in self._known.definitions if "scope" not in body]
+        self._table.update(regions, self.n_ranks, self._known.others)
         self._columns = self._columns_now()
 
     def take(self, index: int, pieces: Iterable[Piece], waited_for: np.ndarray) -> bool:
@@ -116,8 +113,9 @@ class GatheredRun:
         return changed
 
     def _columns_now(self) -> Columns:
-        known = self._known
-        return Columns(self._sources, self._counters, known.calls, known.inside, self._table)
+        declared = [(rank, body) for rank, body in self._known.definitions if "scope" in body]
+        quantities = by_rank(declared, self.n_ranks)
+        return Columns(self._sources, quantities, self._known.calls, self._table)
 
     @property
     def n_ranks(self) -> int:
@@ -161,13 +159,12 @@ class GatheredRun:
 def news_of(rank: int, tables: dict[str, np.ndarray], definitions: Iterable[bytes], known: News) -> News:
     """The news of a rank.
 
-    tables : of its step entry, from _bridge.decode_steps. definitions : bodies of region entries. known : the
-    news it sent before.
+    tables : of its step entry, from _bridge.decode_steps. definitions : bodies of region and quantity
+    entries. known : the news it sent before.
     """
     calls = set(tables["messages"]["call"].tolist()) - known.calls
-    inside = set(tables["inside"]["what"].tolist()) - known.inside
     others = bool((tables["regions"]["id"] == _OTHER_REGIONS).any())
-    return News([(rank, json.loads(body)) for body in definitions], calls, inside, others)
+    return News([(rank, json.loads(body)) for body in definitions], calls, others)
 
 
 def waited_for_in(rank: int, n_ranks: int, tables: dict[str, np.ndarray]) -> np.ndarray:

@@ -22,8 +22,8 @@ from perfield.output.description import step_title
 class Leader:
     """One of the ranks that run ParaView.
 
-    given : the settings of `perfield.catalyst.start`. comm : communicator of these ranks. sources, counters :
-    names of sources and counters, for each rank of the program. tell : prints a sentence on a topic.
+    given : the settings of `perfield.catalyst.start`. comm : communicator of these ranks. sources :
+    names of sources, for each rank of the program. tell : prints a sentence on a topic.
     """
 
     def __init__(
@@ -32,12 +32,11 @@ class Leader:
         world: World,
         comm: MPI.Comm,
         sources: Sequence[list[str]],
-        counters: Sequence[list[str]],
         tell: Callable[[str, str], None],
     ):
         path = Path(given["run"])
         self._comm = comm
-        self._run = GatheredRun(path, sources, counters)
+        self._run = GatheredRun(path, sources)
         self._geometry = GeometryChannel(self._run)
         self._topology = TopologyChannel(path if comm.rank == 0 else None)
         self._description = LiveDescription(path.name)

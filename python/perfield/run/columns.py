@@ -12,6 +12,7 @@ import numpy as np
 
 from perfield import _bridge
 from perfield.run.fields import Field
+from perfield.run.quantities import Quantity
 from perfield.run.regions import RegionTable
 from perfield.run.streams import Places
 
@@ -29,22 +30,20 @@ class Columns:
     def __init__(
         self,
         sources: Sequence[Iterable[str]],
-        counters: Sequence[Iterable[str]],
+        quantities: Sequence[Iterable[Quantity]],
         calls: Collection[int],
-        inside: Collection[int],
         regions: RegionTable,
     ):
-        """sources, counters : names of each rank's sources of events and counters. calls : numbers of the
-        calls in messages of the run, inside : of `what` in tables `inside`, so that all frames have the same
-        fields. regions : those of the run.
+        """sources : names of each rank's sources of events. quantities : those that each rank declared.
+        calls : numbers of the calls in messages of the run, so that all frames have the same fields.
+        regions : those of the run.
         """
         self.stems = list(regions.stems)
         self.n_ranks = len(sources)
         self._kernel = _bridge.Columns(
             [list(names) for names in sources],
-            [list(names) for names in counters],
+            [[quantity.for_kernel() for quantity in of_rank] for of_rank in quantities],
             list(calls),
-            list(inside),
             self.stems,
             *regions.tables(self.n_ranks),
         )

@@ -16,6 +16,7 @@ from perfield.run.directory import read_info, run_id_of, staged, why_empty
 from perfield.run.errors import RunError
 from perfield.run.frame import Frame, build_frame
 from perfield.run.mesh import Block, FieldArray
+from perfield.run.quantities import Quantity, by_rank
 from perfield.run.regions import Region, RegionTable
 from perfield.run.state import run_state
 from perfield.run.stored_meshes import StoredMeshes
@@ -73,6 +74,11 @@ class RunDirectory:
     def known_regions(self) -> list[Region]:
         """All regions that any rank defined so far, joined by name, block and call site."""
         return list(self._regions.regions)
+
+    @property
+    def quantities(self) -> list[list[Quantity]]:
+        """What the sources of each rank declared that they measure."""
+        return [list(of_rank) for of_rank in self._quantities]
 
     @property
     def columns(self) -> Columns:
@@ -283,11 +289,12 @@ class RunDirectory:
             [names.index(_group(r)) if r else -1 for r in self.rank_entries], dtype=np.int64
         )
         self._has_ended = np.isin(np.arange(size), list(self.ends))
+        declared = [(int(place["rank"]), body) for place, body in streams.json("quantity") if _is_rank(place)]
+        self._quantities = by_rank(declared, size)
         self._columns = Columns(
             [self._sources_of(rank) for rank in range(size)],
-            [_counters(body) for body in self.rank_entries],
+            self._quantities,
             streams.message_calls(),
-            streams.inside_kinds(),
             self._regions,
         )
 
@@ -346,11 +353,6 @@ class RunDirectory:
 
 def _group(entry: dict) -> str:
     return str(entry.get("group") or entry.get("program") or "")
-
-
-def _counters(entry: dict | None) -> list[str]:
-    names = (entry or {}).get("counters")
-    return [str(name) for name in names] if isinstance(names, list) else []
 
 
 def _is_rank(place: np.ndarray) -> np.ndarray:

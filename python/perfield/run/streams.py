@@ -12,7 +12,7 @@ import numpy as np
 
 from perfield import _bridge
 
-NAMES = ("rank", "region", "place", "clock", "step", "mesh", "end", "field", "sites")
+NAMES = ("rank", "region", "place", "clock", "step", "mesh", "end", "field", "sites", "quantity")
 TYPES = {name: number for number, name in enumerate(NAMES, 1)}
 VERSIONS = {name: 3 if name == "step" else 1 for name in NAMES}  # of the bodies that this perfield knows
 
@@ -137,10 +137,6 @@ class Streams:
     def message_calls(self) -> set[int]:
         """Numbers of the calls that stand in any step's messages."""
         return {call for index in self._indexes for call in index.message_calls}
-
-    def inside_kinds(self) -> set[int]:
-        """Numbers of `what` that stand in any step's table `inside`."""
-        return {what for index in self._indexes for what in index.inside_kinds}
 
     def other_regions(self) -> bool:
         """Whether any step has time of `other regions`."""

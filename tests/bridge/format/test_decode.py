@@ -125,7 +125,7 @@ def test_lengths_that_lie_are_not_believed(stream):
     header = twin.HEADER.pack(twin.MARKER, *fields, 0)[:44]
     endless = header + twin.struct.pack("<I", twin.crc32c(header))
     body = bytearray(twin.step_body())
-    body[164:168] = b"\xff" * 4  # four billion tables
+    body[twin.STEP.size - 4 : twin.STEP.size] = b"\xff" * 4  # four billion tables
     crowded = twin.entry("step", bytes(body), rank=0, sequence=0)
     short = twin.entry("step", b"\0" * 16, rank=0, sequence=0)
     stream.write_bytes(endless + crowded + short + data)
@@ -148,7 +148,9 @@ def test_unknown_type_and_version_are_passed_over_by_their_length(stream):
 def with_table(body: bytes, number: int, row_bytes: int, rows: int, data: bytes) -> bytes:
     """A step's body with one table more."""
     body = bytearray(body)
-    body[164:168] = twin.struct.pack("<I", twin.struct.unpack("<I", body[164:168])[0] + 1)
+    at = twin.STEP.size - 4
+    (n_tables,) = twin.struct.unpack_from("<I", body, at)
+    twin.struct.pack_into("<I", body, at, n_tables + 1)
     return bytes(body) + twin.TABLE.pack(number, row_bytes, rows) + data
 
 

@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from counting import PAGES, series
+from counting import PAGES, counters_of, series
 
 
 def counted(result, *counters: str) -> None:
@@ -44,7 +44,7 @@ def test_a_region_counts_the_pages_that_it_touches_first(faults):
       }
     """
     )
-    assert run.rank_entries[0]["counters"] == ["page_faults"]
+    assert counters_of(run) == ["page_faults"]
     assert series(run, "touching_page_faults") == [10, 20, 30]
     assert series(run, "idle_page_faults") == [0, 0, 0]
 
@@ -164,7 +164,7 @@ def test_without_counters_nothing_is_said_of_them(measured):
     run, result = measured(
         'perfield_initialize(); perfield_begin("solve"); perfield_end("solve"); perfield_step(0, 0);'
     )
-    assert run.rank_entries[0]["counters"] == []
+    assert counters_of(run) == []
     assert "counters" not in result.stderr
 
 

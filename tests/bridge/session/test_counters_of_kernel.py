@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from counting import KERNEL, series
+from counting import KERNEL, counters_of, series
 
 SOLVE = 'perfield_initialize(); perfield_begin("solve"); perfield_end("solve"); perfield_step(0, 0);'
 
@@ -113,6 +113,6 @@ def test_counters_that_a_machine_refuses_have_no_fields_and_are_told_with_the_re
     sentences = [line for line in result.stderr.splitlines() if "not all `counters`" in line]
     assert len(sentences) == 1, result.stderr  # of both ranks
     assert "instructions and cycles: " + words in sentences[0]
-    assert run.rank_entries[1]["counters"] == ["page_faults"]
+    assert counters_of(run) == ["page_faults"]
     assert series(run, "solve_page_faults") == [7]
     assert not [name for name in run.frame(0).values if "instructions" in name or "cycles" in name]

@@ -4,25 +4,26 @@
 from __future__ import annotations
 
 import numpy as np
-from counting import series
+from counting import counters_of, series
 
 SOURCE = """
 #include <stdint.h>
-int perfield_source_counter(const char* name);
-void perfield_source_counter_stands(int counter, uint64_t value);
+uint32_t perfield_quantity_define(const char*, const char*, uint8_t, uint8_t, uint8_t, const char*);
+void perfield_quantity_stands(uint32_t quantity, uint64_t value);
+static uint32_t counter(const char* name) { return perfield_quantity_define(name, "1", 0, 0, 0, 0); }
 """
 
 
 def test_a_source_hands_over_counters_that_it_reads_by_itself(measured, perfield_flags):
     run, _ = measured(
         """
-      int faults = perfield_source_counter("page-faults"), other = perfield_source_counter("PAPI_TOT_INS");
-      if (faults < 0 || other < 0 || perfield_source_counter("page-faults") != faults) return 8;
+      uint32_t faults = counter("page-faults"), other = counter("PAPI_TOT_INS");
+      if (!faults || !other || counter("page-faults") != faults) return 8;
       perfield_initialize();
       for (int s = 0; s < 2; ++s) {
-        perfield_source_counter_stands(faults, 100000 + 50 * s);
+        perfield_quantity_stands(faults, 100000 + 50 * s);
         perfield_begin("solve");
-        perfield_source_counter_stands(faults, 100007 + 50 * s);
+        perfield_quantity_stands(faults, 100007 + 50 * s);
         perfield_end("solve");
         perfield_step(s, s);
       }
@@ -30,7 +31,7 @@ def test_a_source_hands_over_counters_that_it_reads_by_itself(measured, perfield
         before=SOURCE,
         flags=perfield_flags("--libs"),
     )
-    assert run.rank_entries[0]["counters"] == ["page-faults", "PAPI_TOT_INS"]
+    assert counters_of(run) == ["PAPI_TOT_INS", "page-faults"]
     assert series(run, "solve_page_faults") == [7, 7]
     assert series(run, "solve_PAPI_TOT_INS") == [0, 0]
 
@@ -43,21 +44,21 @@ def test_a_counter_that_a_source_finds_late_is_there_from_then_on(measured, perf
       perfield_step(0, 0);
       perfield_begin("solve");
       work(1);
-      int late = perfield_source_counter("energy");
-      perfield_source_counter_stands(late, 5000);
+      uint32_t late = counter("energy");
+      perfield_quantity_stands(late, 5000);
       perfield_begin("inner");
-      perfield_source_counter_stands(late, 5002);
+      perfield_quantity_stands(late, 5002);
       perfield_end("inner");
       perfield_step(1, 1);
       work(1);
-      perfield_source_counter_stands(late, 5005);
+      perfield_quantity_stands(late, 5005);
       perfield_end("solve");
       perfield_step(2, 2);
     """,
         before=SOURCE,
         flags=perfield_flags("--libs"),
     )
-    assert run.rank_entries[0]["counters"] == ["energy"]
+    assert counters_of(run) == ["energy"]
     assert series(run, "solve_energy") == [0, 2, 3]
     assert series(run, "inner_energy")[1] == 2
 
@@ -66,13 +67,13 @@ def test_no_two_fields_are_called_alike_whatever_counters_and_regions_are_called
     run, result = measured(
         """
       const char* names[] = {"page_faults", "page-faults", "mpi_time_s", "self_time_s"};
-      int counters[4];
-      for (int i = 0; i < 4; ++i) counters[i] = perfield_source_counter(names[i]);
+      uint32_t counters[4];
+      for (int i = 0; i < 4; ++i) counters[i] = counter(names[i]);
       perfield_initialize();
       perfield_begin("solve");
-      for (int i = 0; i < 4; ++i) perfield_source_counter_stands(counters[i], 10 + i);
+      for (int i = 0; i < 4; ++i) perfield_quantity_stands(counters[i], 10 + i);
       perfield_begin("solve_page"); work(2); perfield_end("solve_page");
-      for (int i = 0; i < 4; ++i) perfield_source_counter_stands(counters[i], 100 * (i + 1));
+      for (int i = 0; i < 4; ++i) perfield_quantity_stands(counters[i], 100 * (i + 1));
       perfield_end("solve");
       perfield_begin("solve_page_faults"); work(3); perfield_end("solve_page_faults");
       perfield_step(0, 0);
@@ -94,20 +95,19 @@ def test_no_two_fields_are_called_alike_whatever_counters_and_regions_are_called
     assert told["solve_self_time_s"] == 0
 
 
-def test_there_is_room_for_sixteen_counters_of_other_sources(measured, perfield_flags):
-    _, result = measured(
+def test_what_is_no_quantity_is_added_to_without_harm(measured, perfield_flags):
+    run, _ = measured(
         """
-      for (int i = 0; i < 18; ++i) {
-        char name[20];
-        sprintf(name, "metric %d", i);
-        printf("%d ", perfield_source_counter(name));
-      }
       perfield_initialize();
-      perfield_source_counter_stands(-1, 5);
-      perfield_source_counter_stands(99, 5);
+      perfield_begin("solve");
+      perfield_quantity_stands(0, 5);
+      perfield_quantity_stands(99, 5);
+      perfield_quantity_stands(-1, 5);
+      perfield_end("solve");
       perfield_step(0, 0);
     """,
         before=SOURCE,
         flags=perfield_flags("--libs"),
     )
-    assert result.stdout.split() == [str(i) for i in range(16)] + ["-1", "-1"]
+    assert series(run, "solve_count") == [1]
+    assert counters_of(run) == []

@@ -12,17 +12,35 @@ MS = 1e-3
 # Calls as a source tells them: so many milliseconds in a call of that kind.
 CALLS = """
 #include <stdint.h>
-enum { SEND = 1, WAIT = 18, BARRIER = 45, POSIX_WRITE = 102, KERNEL = 105 };
+enum { SEND = 1, WAIT = 18, BARRIER = 45 };
 struct entered { uint64_t stamp, after; };
 struct entered perfield_call_enter(uint16_t, const void*, const void*) __attribute__((weak));
 void perfield_call_leave(uint16_t, uint64_t, uint64_t, uint64_t) __attribute__((weak));
-void perfield_source_count(uint16_t, uint64_t, uint64_t, uint64_t, uint64_t) __attribute__((weak));
+uint32_t perfield_quantity_define(const char*, const char*, uint8_t, uint8_t, uint8_t, const char*)
+  __attribute__((weak));
+struct operation { uint32_t count, bytes, time, time_inside; };
+uint64_t perfield_operation_enter(const struct operation*, const void*) __attribute__((weak));
+void perfield_operation_leave(const struct operation*, uint64_t, uint64_t) __attribute__((weak));
 void perfield_source_present(const char*) __attribute__((weak));
 static uint64_t enter(int kind) {
   int here;
   return perfield_call_enter((uint16_t)kind, 0, &here).stamp;
 }
 static void leave(int kind, uint64_t stamp) { perfield_call_leave((uint16_t)kind, stamp, 0, 0); }
+/* As writing a file for so many milliseconds. */
+static void write_file(double ms) {
+  static struct operation file;
+  if (!file.time) {
+    file.count = perfield_quantity_define("file_write_count", "1", 1, 0, 0, 0);
+    file.bytes = perfield_quantity_define("file_write", "B", 1, 0, 0, 0);
+    file.time = perfield_quantity_define("file_time", "ticks", 1, 0, 0, 0);
+    file.time_inside = perfield_quantity_define("file_time", "ticks", 0, 0, 2, 0);
+  }
+  int here;
+  uint64_t stamp = perfield_operation_enter(&file, &here);
+  work(ms);
+  if (stamp) perfield_operation_leave(&file, stamp, 100);
+}
 static void call(int kind, double ms) {
   uint64_t stamp = enter(kind);
   work(ms);
@@ -47,7 +65,7 @@ def test_a_regions_time_is_its_own_work_and_the_calls_inside_it(measured):
       perfield_initialize();
       call(BARRIER, 100);
       perfield_region_begin(solve);
-      work(10); call(SEND, 2); call(WAIT, 5); call(POSIX_WRITE, 3); call(WAIT, 1);
+      work(10); call(SEND, 2); call(WAIT, 5); write_file(3); call(WAIT, 1);
       perfield_region_end(solve);
       perfield_step(0, 0.0);
     """,
@@ -229,22 +247,52 @@ def test_threads_of_a_region_show_the_one_that_spent_most_in_calls(measured):
     assert [ms(run, 0, f"r_{name}") for name in names] == about(9, 4, 2, 6, 3)
 
 
-def test_time_of_a_device_is_not_the_threads_and_files_told_afterwards_are(measured):
+def test_an_operation_gives_its_time_to_its_regions_and_to_the_rank(measured):
     run, _ = measured(
         """
       perfield_region r = REGION("r");
       perfield_initialize();
+      perfield_source_present("io");
+      write_file(1);
       perfield_region_begin(r);
-      work(10);
-      perfield_source_count(KERNEL, 1, 7000000, 0, 0);
-      perfield_source_count(POSIX_WRITE, 1, 4000000, 0, 0);
+      work(6); write_file(4);
+      uint64_t stamp = enter(WAIT);
+      write_file(2);  /* what MPI writes itself */
+      leave(WAIT, stamp);
       perfield_region_end(r);
       perfield_step(0, 0.0);
     """,
         before=CALLS,
     )
-    assert [ms(run, 0, f"r_{name}_time_s") for name in ("file", "compute")] == about(4, 6)
-    assert "r_mpi_time_s" not in run.frame(0).values
+    assert [ms(run, 0, f"r_{name}_time_s") for name in ("file", "mpi", "compute")] == about(4, 2, 6)
+    values = run.frame(0).values
+    assert [values[f"io_{name}"][0] for name in ("write_count", "write_bytes")] == [2, 200]
+    assert ms(run, 0, "io_time_s") == pytest.approx(5)
+
+
+def test_a_look_in_the_middle_of_an_operation_parts_it_and_loses_nothing(measured):
+    run, result = measured(
+        """
+      perfield_initialize();
+      perfield_begin("r");
+      static struct operation slow;
+      slow.time = perfield_quantity_define("slow_time", "ticks", 1, 0, 0, 0);
+      slow.time_inside = perfield_quantity_define("slow_time", "ticks", 0, 0, 2, 0);
+      uint64_t stamp = perfield_operation_enter(&slow, __builtin_frame_address(0));
+      work(3);
+      print_values();
+      work(4);
+      perfield_operation_leave(&slow, stamp, 0);
+      work(5);
+      perfield_end("r");
+      perfield_step(0, 0.0);
+    """,
+        before=CALLS,
+    )
+    told = dict(line.split() for line in result.stdout.splitlines())
+    for name in ("slow_time_s", "r_slow_time_s"):
+        assert float.fromhex(told[name]) == pytest.approx(3 * MS), name
+        assert ms(run, 0, name) == pytest.approx(7), name
 
 
 def test_a_run_without_calls_inside_regions_has_no_fields_of_them(measured):

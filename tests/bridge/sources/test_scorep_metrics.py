@@ -11,8 +11,6 @@ import pytest
 
 import twin
 
-FIRST_COUNTER = 16  # of what stands in a step entry's table of what passed inside regions
-
 METRICS = "metric 1 cycles\nmetric 2 load 2\nmetric 3 misses\nmetrics 1 2 3\n"
 REGIONS = "region 8 outer\nregion 16 inner\n"
 
@@ -22,12 +20,12 @@ def counters_in(run: Path) -> dict[tuple[str, str], int]:
     (path,) = (run / "stream").glob("*.pf")
     entries, damage = twin.decode(path.read_bytes())
     assert not damage
-    names = next(entry["body"].get("counters", []) for entry in entries if entry["type"] == "rank")
+    names = {entry["body"]["id"]: entry["body"]["name"] for entry in entries if entry["type"] == "quantity"}
     regions = {entry["body"]["id"]: entry["body"]["name"] for entry in entries if entry["type"] == "region"}
     found: dict[tuple[str, str], int] = {}
-    for row in (row for entry in entries if entry["type"] == "step" for row in entry["body"]["inside"]):
-        if row["what"] >= FIRST_COUNTER:
-            key = regions[row["region"]], names[row["what"] - FIRST_COUNTER]
+    for row in (row for entry in entries if entry["type"] == "step" for row in entry["body"]["quantities"]):
+        if row["region"] != twin.OF_RANK and not names[row["quantity"]].endswith("_time"):
+            key = regions[row["region"]], names[row["quantity"]]
             found[key] = found.get(key, 0) + row["value"]
     return found
 

@@ -60,16 +60,30 @@ def test_what_it_is_told_becomes_regions_and_copies(measured, library):
     assert "could not be right" not in result.stderr
 
 
-def test_copies_stand_in_the_stream_of_a_run(measured, library, counted_in):
+def test_bytes_of_copies_are_a_field_of_the_rank(measured, library):
     run, _ = measured(
         "find_hooks(); perfield_initialize(); copied(1000, 500000); copied(24, 0); perfield_step(0, 0.0);",
         before=HOOKS,
         env={"LD_PRELOAD": str(library)},
     )
-    counted = counted_in(run.path)
-    assert counted.calls[0, "device_copy_to"] == 2
-    assert counted.moved_by(0) == {"device_copy_to": (1024, 0)}
-    assert counted.class_s[0, "device"] == pytest.approx(0.5 * MS)
+    frame = run.frame(0)
+    assert frame.values["template_copied_bytes"] == [1024]
+    assert "device_copy_count" not in frame.values
+
+
+def test_time_of_copies_belongs_to_the_region_that_is_open(measured, library):
+    run, _ = measured(
+        """
+      find_hooks();
+      perfield_initialize();
+      begin("outer"); begin("inner"); copied(1, 500000); end(); copied(1, 200000); end(); copied(1, 70000);
+      perfield_step(0, 0.0);
+    """,
+        before=HOOKS,
+        env={"LD_PRELOAD": str(library)},
+    )
+    times = [run.frame(0).values[f"{name}_template_copy_time_s"][0] for name in ("outer", "inner")]
+    assert times == pytest.approx([0.7 * MS, 0.5 * MS])
 
 
 def test_its_hooks_are_all_that_it_shows(library):

@@ -51,17 +51,24 @@ def test_lines_hold_what_the_run_was(run):
 
 def test_files_have_a_line_where_they_take_time_and_their_time_is_no_computing(tmp_path):
     def read_and_write(rank, step, values):
-        values |= {"io_read_bytes": 2000, "io_write_bytes": 1000 * rank, "measured_ns": 10_000_000}
-        write = {"call": 102, "time_class": 6, "count": 1, "ns": 1_000_000 * rank}
-        values["calls"] = [write, {"call": 94, "time_class": 4, "count": 1, "ns": 500_000}]
+        values["measured_ns"] = 10_000_000
+        values["quantities"] = [
+            {"region": twin.OF_RANK, "quantity": 2, "value": 1000 * rank},
+            {"region": twin.OF_RANK, "quantity": 3, "value": 1_000_000 * rank},
+        ]
+        values["calls"] = [{"call": 94, "time_class": 4, "count": 1, "ns": 500_000, "bytes_in": 2000}]
 
     def write_little(rank, step, values):
-        values["calls"].append({"call": 102, "time_class": 6, "count": 1, "ns": 20_000})
+        values["quantities"].append({"region": twin.OF_RANK, "quantity": 3, "value": 20_000})
 
-    lines = lines_of(twin.write_run(tmp_path / "run", ranks=4, steps=5, change_step=read_and_write))
+    files = (*twin.QUANTITIES, ("file_time", "ns", "rank"))
+    path = twin.write_run(tmp_path / "run", ranks=4, steps=5, change_step=read_and_write, quantities=files)
+    lines = lines_of(path)
     assert lines["files"] == "20 % of the time, most on rank 3 (35 %); 40.0 kB read, 30.0 kB written"
     assert lines["imbalance"].startswith("1.19 ")  # 9.5 / mean(9.5, 8.5, 7.5, 6.5)
-    assert "files" not in lines_of(twin.write_run(tmp_path / "other", change_step=write_little))
+    assert "files" not in lines_of(
+        twin.write_run(tmp_path / "other", change_step=write_little, quantities=files)
+    )
 
 
 def test_bytes_written_are_those_of_the_files(run):
@@ -170,9 +177,9 @@ def test_of_regions_inside_each_other_the_innermost_is_said_to_wait(tmp_path):
 
     def nested(rank, step, values):
         values["regions"] = [twin.region_row(1, 4_000_000), twin.region_row(2, 1_000_000)]
-        values["inside"] = [
-            {"region": 1, "what": twin.WAIT, "value": 820_000},
-            {"region": 2, "what": twin.WAIT, "value": 800_000},
+        values["quantities"] = [
+            {"region": 1, "quantity": twin.WAIT, "value": 820_000},
+            {"region": 2, "quantity": twin.WAIT, "value": 800_000},
         ]
 
     path = twin.write_run(tmp_path / "run", ranks=1, steps=2, regions=("all", "flux"), change_step=nested)
@@ -186,9 +193,9 @@ def test_a_region_as_long_as_the_step_is_said_to_wait_only_where_no_part_of_it_i
     def nested(rank, step, values):
         values["measured_ns"] = 4_000_000
         values["regions"] = [twin.region_row(1, 4_000_000), twin.region_row(2, 2_500_000)]
-        values["inside"] = [
-            {"region": 1, "what": twin.WAIT, "value": 3_000_000},
-            {"region": 2, "what": twin.WAIT, "value": in_flux_ns},
+        values["quantities"] = [
+            {"region": 1, "quantity": twin.WAIT, "value": 3_000_000},
+            {"region": 2, "quantity": twin.WAIT, "value": in_flux_ns},
         ]
 
     path = twin.write_run(tmp_path / "run", ranks=1, steps=2, regions=("step", "flux"), change_step=nested)
@@ -197,7 +204,7 @@ def test_a_region_as_long_as_the_step_is_said_to_wait_only_where_no_part_of_it_i
 
 def test_regions_that_hardly_wait_have_no_line(tmp_path):
     def little(rank, step, values):
-        values["inside"] = [{"region": 2, "what": twin.WAIT, "value": 1_000}]
+        values["quantities"] = [{"region": 2, "quantity": twin.WAIT, "value": 1_000}]
 
     assert "region" not in lines_of(twin.write_run(tmp_path / "run", ranks=2, change_step=little))
 

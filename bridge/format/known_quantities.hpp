@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// known_quantities.hpp - the quantities that perfield's own fields are computed from, by name. All
+// others become fields of their own.
+#pragma once
+
+#include <string>
+
+#include "format/calls.h"
+
+namespace perfield {
+
+enum class KnownQuantity {
+  none = -1,
+  // Of regions; the first ones are numbered as the classes of MPI calls.
+  mpi_p2p_time = PERFIELD_CLASS_p2p,
+  mpi_wait_time,
+  mpi_collective_time,
+  mpi_onesided_time,
+  mpi_io_time,
+  mpi_other_time,
+  file_time_inside,
+  // Of ranks: reading and writing without MPI.
+  file_time,
+  file_read_count,
+  file_write_count,
+  file_read,
+  file_write
+};
+
+inline constexpr const char* kMpiTimeNames[kMpiClasses] = {
+    "mpi_p2p_time",      "mpi_wait_time", "mpi_collective_time",
+    "mpi_onesided_time", "mpi_io_time",   "mpi_other_time"};
+inline constexpr const char* kFileTime = "file_time";  // of regions and of ranks
+inline constexpr const char* kFileNames[] = {"file_time", "file_read_count", "file_write_count",
+                                             "file_read", "file_write"};
+
+inline KnownQuantity known_quantity(const std::string& name, bool is_per_rank) {
+  if (!is_per_rank) {
+    for (int c = 0; c < kMpiClasses; ++c)
+      if (name == kMpiTimeNames[c]) return KnownQuantity(c);
+    return name == kFileTime ? KnownQuantity::file_time_inside : KnownQuantity::none;
+  }
+  int known = int(KnownQuantity::file_time);
+  for (const char* of_files : kFileNames) {
+    if (name == of_files) return KnownQuantity(known);
+    ++known;
+  }
+  return KnownQuantity::none;
+}
+
+}  // namespace perfield

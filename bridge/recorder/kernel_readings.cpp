@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// kernel_readings.cpp - see kernel_readings.hpp.
+#include "recorder/kernel_readings.hpp"
+
+#include <sys/mman.h>
+
+#include <new>
+
+namespace perfield {
+
+KernelReadings* KernelReadings::create(uint64_t period) noexcept {
+  void* memory = mmap(nullptr, sizeof(KernelReadings), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* readings = new (memory) KernelReadings;
+  readings->base_period_.set(period);  // regions that are open already count from here on
+  return readings;
+}
+
+void KernelReadings::destroy(KernelReadings* readings) noexcept {
+  readings->kernel_.close();
+  munmap(static_cast<void*>(readings), sizeof(KernelReadings));  // nothing in it owns anything
+}
+
+}  // namespace perfield

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// kernel_readings.hpp - the kernel's counters of one thread as quantities: what each stood at when
+// it was read last, by the thread itself at the begins and ends of regions, or from outside where a
+// step closes. Exists only where counters are chosen. Who may touch what is as in shard.hpp.
+#pragma once
+
+#include "recorder/counter.hpp"
+#include "recorder/counters.hpp"
+#include "recorder/kernel_counters.hpp"
+
+namespace perfield {
+
+class KernelReadings {
+ public:
+  // nullptr without memory. Given back with the shard that it belongs to.
+  static KernelReadings* create(uint64_t period) noexcept;
+  static void destroy(KernelReadings* readings) noexcept;
+
+  // --- by the thread that counts ----------------------------------------------------------------
+  void start(const Counters& counters) noexcept {
+    if (!kernel_.is_open()) kernel_.open(counters);
+  }
+  // Reads all, and calls grown(counter, growth) for each that grew in this period.
+  template <class Grown>
+  void look(const Counters& counters, uint64_t period, Grown grown) noexcept {
+    uint64_t now[kMostChosenCounters];
+    const int n = counters.size();
+    for (int c = 0; c < n; ++c) now[c] = last_[c].get();
+    kernel_.read(now);
+    const bool same = period_.get() == period, has_base = base_period_.get() == period;
+    for (int c = 0; c < n; ++c) {
+      const uint64_t from = same ? last_[c].get() : has_base ? base_[c].get() : now[c];
+      last_[c].set(now[c]);
+      if (now[c] > from) grown(c, now[c] - from);
+    }
+    period_.set(period);
+  }
+  // The next thread begins anew.
+  void thread_ended() noexcept {
+    kernel_.close();
+    for (Counter& value : last_) value.set(0);
+    for (Counter& value : base_) value.set(0);
+  }
+
+  // --- by the thread that closes a step
+  // ----------------------------------------------------------- As above, of what grew since the
+  // thread itself looked.
+  template <class Grown>
+  void look_from_outside(const Counters& counters, uint64_t period, Grown grown) noexcept {
+    uint64_t now[kMostChosenCounters];
+    read_from_outside(counters, now);
+    const bool same = period_.get() == period, has_base = base_period_.get() == period;
+    for (int c = 0; c < counters.size(); ++c) {
+      const uint64_t from = same ? last_[c].get() : has_base ? base_[c].get() : now[c];
+      if (now[c] > from) grown(c, now[c] - from);
+    }
+  }
+  // A period begins in which regions are open already.
+  void open(const Counters& counters, uint64_t period) noexcept {
+    uint64_t now[kMostChosenCounters];
+    read_from_outside(counters, now);
+    for (int c = 0; c < counters.size(); ++c) base_[c].set(now[c]);
+    base_period_.set(period);
+  }
+
+  bool shared_registers() const noexcept { return kernel_.shared_registers(); }
+
+ private:
+  KernelReadings() = default;
+  void read_from_outside(const Counters& counters, uint64_t* now) noexcept {
+    for (int c = 0; c < counters.size(); ++c) now[c] = last_[c].get();
+    kernel_.read_from_outside(now);
+  }
+
+  KernelCounters kernel_;
+  Counter last_[kMostChosenCounters], period_;       // as the thread read them, and in which period
+  Counter base_[kMostChosenCounters], base_period_;  // where a period began amid regions
+};
+
+}  // namespace perfield

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// quantities.hpp - what sources have declared that they measure. Added under a lock, never removed,
+// read without one. The first ones are perfield's own: time in each class of MPI calls inside
+// regions, whose numbers are those of the classes.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "format/calls.h"
+#include "format/units.hpp"
+#include "recorder/source.h"
+
+namespace perfield {
+
+inline constexpr int kMostQuantities = 64;  // one bit each in a word
+
+struct Quantity {
+  std::string name, help;
+  const Unit* unit = nullptr;
+  perfield_scope scope{};
+  perfield_over_steps over_steps{};
+  perfield_over_threads over_threads{};
+  bool of_kernel = false;  // which perfield reads itself
+  bool written = false;    // stands in the stream; the closing thread's
+
+  // A time inside regions stands in the stream once a region has some, all others at once.
+  bool waits_for_use() const noexcept { return over_threads == PERFIELD_THREADS_LONGEST; }
+  bool is_state() const noexcept { return over_steps != PERFIELD_STEPS_SUM; }
+  bool is_ticks() const noexcept { return unit->added[0] == 't'; }
+};
+
+class Quantities {
+ public:
+  Quantities();
+
+  // The number of a quantity, defined now if it is new; -1 if it is refused.
+  int define(const char* name, const char* unit, perfield_scope scope, perfield_over_steps steps,
+             perfield_over_threads threads, const char* help) noexcept;
+  // Why quantities were refused since the last call: a sentence each.
+  std::vector<std::string> take_refusals();
+
+  int size() const noexcept { return size_.load(std::memory_order_acquire); }
+  Quantity& operator[](int number) noexcept { return rows_[number]; }
+  const Quantity& operator[](int number) const noexcept { return rows_[number]; }
+  // The number of the one of that name and scope, -1 if there is none.
+  int find(const std::string& name, perfield_scope scope) const noexcept;
+
+  // By number, as bits.
+  uint64_t per_rank() const noexcept { return per_rank_.load(std::memory_order_relaxed); }
+  uint64_t states() const noexcept { return states_.load(std::memory_order_relaxed); }
+  uint64_t longest() const noexcept { return longest_.load(std::memory_order_relaxed); }
+
+ private:
+  void refuse(const std::string& sentence);
+
+  std::mutex mutex_;
+  std::atomic<int> size_{0};
+  std::atomic<uint64_t> per_rank_{0}, states_{0}, longest_{0};
+  Quantity rows_[kMostQuantities];
+  std::vector<std::string> refusals_;
+};
+
+// What a source holds: the number + 1, and what adding to it has to know.
+inline constexpr perfield_quantity kQuantityPerRank = 1u << 8, kQuantityIsState = 1u << 9;
+inline bool is_quantity(perfield_quantity quantity) noexcept {
+  return (quantity & 0xFF) - 1 < uint32_t(kMostQuantities);
+}
+inline int number_of(perfield_quantity quantity) noexcept { return int(quantity & 0xFF) - 1; }
+
+}  // namespace perfield

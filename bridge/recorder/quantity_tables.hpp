@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// quantity_tables.hpp - a sparse table of (region, quantity): rows for the pairs that occur, and a
+// map from pair to row of which only touched pages take memory. A pair that finds no room goes to
+// the row of `other regions` of its quantity, which is always there. One thread adds rows, others
+// may read them.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "recorder/quantities.hpp"
+
+namespace perfield {
+
+inline constexpr uint32_t kOtherRegion = 0;  // id of `other regions`
+
+template <class Value>
+class RegionQuantities {
+ public:
+  struct Row {
+    uint32_t region;
+    uint16_t quantity;
+    Value value;
+  };
+
+  static uint32_t capacity(uint32_t max_regions) noexcept {
+    constexpr uint32_t most = 60000;  // the map's numbers have 16 bits
+    return std::min(most, 8 * max_regions) + kFirst;
+  }
+  static size_t bytes(uint32_t max_regions) noexcept {
+    return map_bytes(max_regions) + capacity(max_regions) * sizeof(Row);
+  }
+  // What the first so many regions have touched of it, at most.
+  size_t used(uint32_t n_regions) const noexcept {
+    return size() * sizeof(Row) + kGroups * n_regions * kGroup * sizeof(uint16_t);
+  }
+  // memory: so many bytes, zero, aligned for a Row.
+  void place(char* memory, uint32_t max_regions) noexcept {
+    rows_ = reinterpret_cast<Row*>(memory);
+    max_regions_ = max_regions;
+    capacity_ = capacity(max_regions);
+    map_ = reinterpret_cast<uint16_t*>(rows_ + capacity_);
+  }
+
+  // By the thread that adds: the row of a pair, made now if it is new. full: set if it had no room.
+  Row& of(uint32_t region, uint16_t quantity, bool* full) noexcept {
+    if (region == kOtherRegion || region >= max_regions_) return other(quantity);
+    // Eight quantities of a region side by side, so that few pages are touched.
+    uint16_t& at = map_[((quantity / kGroup) * max_regions_ + region) * kGroup + quantity % kGroup];
+    if (__builtin_expect(at, 1)) return rows_[at];
+    const uint32_t n = size();
+    if (n >= capacity_) {
+      *full = true;
+      return other(quantity);
+    }
+    rows_[n].region = region;
+    rows_[n].quantity = quantity;
+    at = uint16_t(n);
+    size_.store(n + 1, std::memory_order_release);
+    return rows_[n];
+  }
+
+  // By others: the row of a pair, nullptr if there is none.
+  Row* find(uint32_t region, uint16_t quantity) noexcept {
+    if (region == kOtherRegion || region >= max_regions_)
+      return has_other() ? &rows_[quantity] : nullptr;
+    const uint16_t at =
+        map_[((quantity / kGroup) * max_regions_ + region) * kGroup + quantity % kGroup];
+    return at ? &rows_[at] : nullptr;
+  }
+
+  // Calls visit(row) for each row there is.
+  template <class Visit>
+  void for_each(Visit visit) noexcept {
+    const uint32_t n = size();
+    for (uint32_t i = has_other() ? 0 : kFirst; i < n; ++i) visit(rows_[i]);
+  }
+  uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }
+
+ private:
+  static constexpr uint32_t kFirst = kMostQuantities;  // before them: `other regions` by quantity
+  static constexpr uint32_t kGroup = 8, kGroups = kMostQuantities / kGroup;
+  static size_t map_bytes(uint32_t max_regions) noexcept {
+    return (size_t{kMostQuantities} * max_regions * sizeof(uint16_t) + 63) / 64 * 64;
+  }
+  bool has_other() const noexcept { return has_other_.load(std::memory_order_acquire); }
+  Row& other(uint16_t quantity) noexcept {
+    rows_[quantity].quantity = quantity;
+    has_other_.store(true, std::memory_order_release);
+    return rows_[quantity];
+  }
+
+  Row* rows_ = nullptr;
+  uint16_t* map_ = nullptr;
+  uint32_t max_regions_ = 0, capacity_ = 0;
+  std::atomic<uint32_t> size_{kFirst};
+  std::atomic<bool> has_other_{false};
+};
+
+}  // namespace perfield
