@@ -16,12 +16,12 @@ from pathlib import Path
 import twin
 
 CLASSES = ("p2p", "wait", "collective", "onesided", "io", "other")
-IO, FILE, N_MPI = 4, 6, 6
+IO, N_MPI = 4, 6
 SENDS = {5: "isend", 28: "get"}  # of all calls those that the tests use
-READS, WRITES = {94, 96, 101, 103}, {95, 97, 102, 104}
-KERNEL, COPIES = 105, {106: "to", 107: "from", 108: "within"}
-FACTORS = {"task_clock": 1e-9}
-SUFFIXES = {"task_clock": "task_clock_time_s"}
+READS, WRITES = {94, 96}, {95, 97}
+FILES = ("file_time", "file_read_count", "file_write_count", "file_read", "file_write")
+MPI_TIMES = [f"mpi_{name}_time" for name in CLASSES]
+UNITS = {"1": ("", 1), "B": ("_bytes", 1), "ns": ("_s", 1e-9), "uJ": ("_J", 1e-6)}
 NAN = math.nan
 
 
@@ -30,7 +30,7 @@ class Run:
 
     def __init__(self, path: Path):
         self.ranks, self.regions, self.steps = {}, defaultdict(dict), defaultdict(dict)
-        self.sources = defaultdict(set)
+        self.sources, self.quantities = defaultdict(set), defaultdict(dict)
         for file in sorted((Path(path) / "stream").glob("*.pf")):
             for entry in twin.decode(file.read_bytes())[0]:
                 body, rank = entry["body"], entry["rank"]
@@ -40,24 +40,41 @@ class Run:
                     self.sources[rank] |= set(body.get("sources", ()))
                 if entry["type"] == "region":
                     self.regions[rank][body["id"]] = body["name"], body["block"]
+                if entry["type"] == "quantity":
+                    self.quantities[rank][body["id"]] = body
                 if entry["type"] == "step" and body["kind"] == 0:
                     self.steps[entry["index"]][rank] = body
         self.size = max(body["size"] for body in self.ranks.values())
         everything = [step for steps in self.steps.values() for step in steps.values()]
         self.calls = {row["call"] for step in everything for row in step["messages"]}
-        self.inside = {row["what"] for step in everything for row in step["inside"] if row["what"] < 7}
         self.others = any(row["id"] == 0 for step in everything for row in step["regions"])
 
     def region(self, rank: int, number: int) -> tuple[str, int] | None:
-        unknown = ("other_regions", -1) if self.others else None
+        unknown = ("other_regions", -1) if self.others and number != twin.OF_RANK else None
         return self.regions[rank].get(number, unknown)
 
     def names(self) -> list[str]:
         found = {name for regions in self.regions.values() for name, _ in regions.values()}
         return sorted(found) + ["other_regions"] * self.others
 
-    def counters(self, rank: int) -> list[str]:
-        return self.ranks.get(rank, {}).get("counters", [])
+    def declared(self, scope: str) -> dict[str, dict]:
+        """All quantities of a scope by name, as some rank declared them."""
+        bodies = (body for of_rank in self.quantities.values() for body in of_rank.values())
+        return {body["name"]: body for body in bodies if body["scope"] == scope}
+
+    def amount(self, rank: int, name: str, rows: list[dict], scope: str) -> float:
+        """What rows of the table `quantities` say of a quantity, in the unit of its rows; NaN if the rank
+        did not declare it, or did not set a state."""
+        ids = [
+            id for id, body in self.quantities[rank].items() if (body["name"], body["scope"]) == (name, scope)
+        ]
+        if not ids:
+            return NAN
+        values = [row["value"] for row in rows if row["quantity"] in ids]
+        over = self.quantities[rank][ids[0]]["over_steps"]
+        if over == "sum":
+            return sum(values)
+        return (max(values) if over == "max" else values[-1]) if values else NAN
 
 
 def fields(path: Path, index: int) -> dict[str, list[float]]:
@@ -124,13 +141,17 @@ def _fields_of(run: Run, rank: int, step: dict) -> dict[str, float]:
             and (classes is None or row["time_class"] in classes)
         )
 
-    io = mpi or bool({"io", "scorep-io"} & sources) or of_calls("count", classes={FILE}) > 0
+    of_rank = [row for row in step["quantities"] if row["region"] == twin.OF_RANK]
+    files = {name: run.amount(rank, name, of_rank, "rank") for name in FILES}
+    files = {name: 0 if value != value else value for name, value in files.items()}
+    n_files = files["file_read_count"] + files["file_write_count"]
+    io = mpi or bool({"io", "scorep-io"} & sources) or n_files > 0
     of_io = {
-        "io_read_bytes": step["io_read_bytes"],
-        "io_write_bytes": step["io_write_bytes"],
-        "io_read_count": of_calls("count", READS, {IO, FILE}),
-        "io_write_count": of_calls("count", WRITES, {IO, FILE}),
-        "io_time_s": of_calls("ns", classes={IO, FILE}) * 1e-9,
+        "io_read_bytes": of_calls("bytes_in", classes={IO}) + files["file_read"],
+        "io_write_bytes": of_calls("bytes_out", classes={IO}) + files["file_write"],
+        "io_read_count": of_calls("count", READS, {IO}) + files["file_read_count"],
+        "io_write_count": of_calls("count", WRITES, {IO}) + files["file_write_count"],
+        "io_time_s": (of_calls("ns", classes={IO}) + files["file_time"]) * 1e-9,
     }
     values |= {name: value if io else NAN for name, value in of_io.items()}
 
@@ -147,26 +168,13 @@ def _fields_of(run: Run, rank: int, step: dict) -> dict[str, float]:
         of_mpi |= {f"{SENDS[call]}_{what}": sum(row[what] for row in rows) for what in ("count", "bytes")}
     of_mpi["peer_count"] = len({row["peer"] for row in step["messages"] if row["peer"] >= 0})
     values |= {name: value if mpi else NAN for name, value in of_mpi.items()}
-    computed = max(step["measured_ns"] - mpi_ns - of_calls("ns", classes={FILE}), 0) * 1e-9
+    computed = max(step["measured_ns"] - mpi_ns - files["file_time"], 0) * 1e-9
     values["compute_time_s"] = computed if mpi or run.size == 1 else NAN
 
-    everyone = set().union(*run.sources.values())
-    if "cupti" in everyone:
-        of_kernels = {
-            "device_kernel_count": of_calls("count", {KERNEL}),
-            "device_kernel_time_s": of_calls("ns", {KERNEL}) * 1e-9,
-        }
-        values |= {name: value if "cupti" in sources else NAN for name, value in of_kernels.items()}
-    if everyone & {"cupti", "kokkos"}:
-        of_copies = {
-            "device_copy_count": of_calls("count", COPIES),
-            "device_copy_time_s": of_calls("ns", COPIES) * 1e-9,
-        }
-        for call, way in COPIES.items():
-            moved = of_calls("bytes_out", {call}) + of_calls("bytes_in", {call})
-            of_copies[f"device_copy_{way}_bytes"] = moved
-        watched = sources & {"cupti", "kokkos"}
-        values |= {name: value if watched else NAN for name, value in of_copies.items()}
+    for name, body in run.declared("rank").items():
+        suffix, factor = UNITS[body["unit"]]
+        if name not in FILES:
+            values[name + suffix] = run.amount(rank, name, of_rank, "rank") * factor
     for name in run.names():
         values |= _fields_of_region(run, rank, step, name, None)
     return values
@@ -181,35 +189,38 @@ def _fields_of_region(run: Run, rank: int, step: dict, name: str, block: int | N
 
     mpi = _has_mpi(run, rank, step)
     rows = [row for row in step["regions"] if is_meant(row["id"])]
-    inside: dict[int, int] = defaultdict(int)
-    for row in step["inside"]:
-        if is_meant(row["region"]):
-            inside[row["what"]] += row["value"]
+    inside = [row for row in step["quantities"] if is_meant(row["region"])]
+    declared = run.declared("region")
+
+    def spent(name: str) -> float:
+        found = run.amount(rank, name, inside, "region")
+        return 0 if found != found else found
+
     time_ns = sum(row["inclusive_max_ns"] for row in rows)
     values = {
         "time_s": time_ns * 1e-9,
         "count": sum(row["count"] for row in rows),
         "self_time_s": sum(row["self_max_ns"] for row in rows) * 1e-9,
     }
-    mpi_ns = sum(inside[c] for c in range(N_MPI))
-    if run.inside & set(range(N_MPI)):
+    mpi_ns = sum(map(spent, MPI_TIMES))
+    if set(MPI_TIMES) & set(declared):
         values["mpi_time_s"] = mpi_ns * 1e-9 if mpi else NAN
-    for c in run.inside:
-        if c < N_MPI:
-            values[f"mpi_{CLASSES[c]}_time_s"] = inside[c] * 1e-9 if mpi else NAN
-    if FILE in run.inside:
+    for name_of_time in MPI_TIMES:
+        if name_of_time in declared:
+            values[f"{name_of_time}_s"] = spent(name_of_time) * 1e-9 if mpi else NAN
+    if "file_time" in declared:
+        of_rank = [row for row in step["quantities"] if row["region"] == twin.OF_RANK]
         files = {"io", "scorep-io"} & run.sources[rank]
-        files |= {row["call"] for row in step["calls"] if row["time_class"] == FILE and row["ns"]}
-        values["file_time_s"] = inside[FILE] * 1e-9 if files else NAN
-    if run.inside:
+        files |= {1} if run.amount(rank, "file_time", of_rank, "rank") > 0 else set()
+        values["file_time_s"] = spent("file_time") * 1e-9 if files else NAN
+    if {*MPI_TIMES, "file_time"} & set(declared):
         known = mpi or run.size == 1
-        values["compute_time_s"] = max(time_ns - mpi_ns - inside[FILE], 0) * 1e-9 if known else NAN
-    counters = sorted({name for other in run.ranks for name in run.counters(other)})
-    own = run.counters(rank)
-    for counter in counters:
-        counted = inside[16 + own.index(counter)] * FACTORS.get(counter, 1) if counter in own else NAN
-        values[SUFFIXES.get(counter, counter)] = counted
-    if {"instructions", "cycles"} <= set(counters):
+        values["compute_time_s"] = max(time_ns - mpi_ns - spent("file_time"), 0) * 1e-9 if known else NAN
+    for quantity, body in declared.items():
+        if quantity not in (*MPI_TIMES, "file_time"):
+            suffix, factor = UNITS[body["unit"]]
+            values[quantity + suffix] = run.amount(rank, quantity, inside, "region") * factor
+    if {"instructions", "cycles"} <= set(declared):
         cycles = values["cycles"]
         values["instructions_per_cycle"] = values["instructions"] / cycles if cycles > 0 else NAN
     return {f"{name}_{field}": value if rows else NAN for field, value in values.items()}

@@ -24,13 +24,13 @@ struct CallTable {
     const auto has = [](std::string_view name, std::string_view word) {
       return name.find(word) != std::string_view::npos;
     };
-#define PERFIELD_CALL(number, name_, time_class, message)                                      \
-  of[number].name = #name_;                                                                    \
+#define PERFIELD_CALL(number, name_, time_class, message)                                    \
+  of[number].name = #name_;                                                                  \
   of[number].sends = #message[0] != 'n';                                                     \
-  of[number].fetches = #message[0] == 'f';                                                     \
+  of[number].fetches = #message[0] == 'f';                                                   \
   if (PERFIELD_CLASS_##time_class == PERFIELD_CLASS_io) { /* which, stands in their names */ \
-    of[number].reads = has(#name_, "_read");                                                   \
-    of[number].writes = has(#name_, "_write");                                                 \
+    of[number].reads = has(#name_, "_read");                                                 \
+    of[number].writes = has(#name_, "_write");                                               \
   }
 #include "format/calls.def"
 #undef PERFIELD_CALL
@@ -173,9 +173,7 @@ double RankSums::waiting_ns() const {
   return sum;
 }
 
-double RankSums::compute_ns() const {
-  return std::max(measured_ns - mpi_ns() - file_ns, 0.0);
-}
+double RankSums::compute_ns() const { return std::max(measured_ns - mpi_ns() - file_ns, 0.0); }
 
 // --- sums of a region ---------------------------------------------------------------------------
 
@@ -249,9 +247,9 @@ int KnownRun::counter(std::string_view name) const {
 bool KnownRun::operator==(const KnownRun& other) const {
   return world_size == other.world_size && first_rank == other.first_rank &&
          has_all_ranks == other.has_all_ranks && ranks == other.ranks &&
-         calls_seen == other.calls_seen && quantities == other.quantities &&
-         stems == other.stems && regions == other.regions && local_begin == other.local_begin &&
-         local == other.local && other_region == other.other_region;
+         calls_seen == other.calls_seen && quantities == other.quantities && stems == other.stems &&
+         regions == other.regions && local_begin == other.local_begin && local == other.local &&
+         other_region == other.other_region;
 }
 
 // --- the columns of a run -----------------------------------------------------------------------

@@ -49,15 +49,15 @@ struct RankSums {
   double io_read_bytes = 0, io_write_bytes = 0, io_read_count = 0, io_write_count = 0;
   double own_file_count = 0;           // calls on files that are not MPI's
   double resident_bytes = 0, pu = -1;  // the newest
-  double class_ns[kMpiClasses] = {};  // in calls of MPI, by class
-  double file_ns = 0;                 // in calls on files that are not MPI's
-  const double* amounts = nullptr;    // of quantities of the rank, by place; NaN where absent
+  double class_ns[kMpiClasses] = {};   // in calls of MPI, by class
+  double file_ns = 0;                  // in calls on files that are not MPI's
+  const double* amounts = nullptr;     // of quantities of the rank, by place; NaN where absent
   MessageSums sent, received;
   double n_peers = 0, mpi_call_count = 0;
   double waited_for_ns = 0;
 
-  // Adds an entry; peers and waits are not a rank's own sums. known: what the rank's quantities are,
-  // by its ids.
+  // Adds an entry; peers and waits are not a rank's own sums. known: what the rank's quantities
+  // are, by its ids.
   void add(const StepView& step, const std::vector<KnownQuantity>& known);
   // Adds what another rank did.
   void add(const RankSums& other);
@@ -74,8 +74,8 @@ struct RankSums {
 // What is known of one rank.
 struct KnownRank {
   bool mpi = false, files = false;  // watched
-  // For each id of its own the place of the quantity in KnownRun, -1: none. A rank that declares one
-  // has it, though nothing was added.
+  // For each id of its own the place of the quantity in KnownRun, -1: none. A rank that declares
+  // one has it, though nothing was added.
   std::vector<int16_t> quantities;
 
   // Notes a source by the name that stands in `rank` and `end` entries.

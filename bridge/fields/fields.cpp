@@ -147,8 +147,8 @@ const std::vector<Field>& all_fields() {
 
 QuantityField quantity_field(const std::string& name, const std::string& stored, bool per_rank) {
   const Unit* unit = find_unit(stored);
-  QuantityField field{identifier(name) + (unit ? unit->suffix : ""),
-                      unit ? unit->shown : stored, unit ? unit->factor : 1.0};
+  QuantityField field{identifier(name) + (unit ? unit->suffix : ""), unit ? unit->shown : stored,
+                      unit ? unit->factor : 1.0};
   const auto& taken = region_suffixes();
   if (!per_rank && std::find(taken.begin(), taken.end(), "_" + field.suffix) != taken.end())
     field.suffix = "counter_" + field.suffix;

@@ -277,8 +277,7 @@ py::dict decode_columns(const Columns& columns, const std::vector<std::string>& 
 }
 
 // A quantity that a rank declared: its id, name, scope, stored unit, what it is over steps, help.
-using Declared =
-    std::tuple<int, std::string, std::string, std::string, std::string, std::string>;
+using Declared = std::tuple<int, std::string, std::string, std::string, std::string, std::string>;
 
 void declare(const std::vector<Declared>& quantities, KnownRun* run, perfield::KnownRank* rank) {
   for (const auto& [id, name, scope, stored, over_steps, help] : quantities) {
@@ -379,7 +378,8 @@ void bind_columns(py::module_& module) {
           py::arg("stems"), py::arg("stem_of_region"), py::arg("block_of_region"),
           py::arg("local_begin"), py::arg("local"), py::arg("other_region"),
           "sources : by rank, the names of its sources. quantities : by rank, those that it\n"
-          "declared, each as (id, name, scope, unit of its rows, over steps, help). calls : numbers\n"
+          "declared, each as (id, name, scope, unit of its rows, over steps, help). calls : "
+          "numbers\n"
           "of those in messages.\n"
           "stem_of_region, block_of_region : by region. local_begin, local : where each rank's\n"
           "regions begin by their local id, and which they are (-1: none). other_region : that of\n"

@@ -146,18 +146,20 @@ void bind_follower(py::module_& module) {
            py::arg("trace"), py::kw_only(), py::arg("path") = "", py::arg("run_id") = 0,
            py::arg("rank") = 0, py::arg("size") = 1, py::arg("host") = "", py::arg("boot_id") = "",
            py::arg("first_location") = 0, "path : of the stream; '' if nothing is to be written.")
-      .def("enter", &Follower::enter, py::arg("location"), py::arg("time"), py::arg("region"))
-      .def("leave", &Follower::leave, py::arg("location"), py::arg("time"), py::arg("region"))
+      .def("enter", &Follower::enter, py::arg("location"), py::arg("time"), py::arg("region"),
+           "A thread enters a region or a call of MPI.")
+      .def("leave", &Follower::leave, py::arg("location"), py::arg("time"), py::arg("region"),
+           "It leaves it.")
       .def("enter_context", &Follower::enter_context, py::arg("location"), py::arg("time"),
-           py::arg("context"))
+           py::arg("context"), "As `enter`, by the number of a calling context.")
       .def("leave_context", &Follower::leave_context, py::arg("location"), py::arg("time"),
-           py::arg("context"))
+           py::arg("context"), "As `leave`, by the number of a calling context.")
       .def(
           "send",
           [](Follower& f, uint64_t location, uint64_t time, uint32_t receiver, uint32_t comm,
              uint64_t bytes) { f.sent(location, time, PERFIELD_CALL_send, comm, receiver, bytes); },
           py::arg("location"), py::arg("time"), py::arg("receiver"), py::arg("comm"),
-          py::arg("bytes"))
+          py::arg("bytes"), "A blocking send; peers are places in the communicator.")
       .def(
           "isend",
           [](Follower& f, uint64_t location, uint64_t time, uint32_t receiver, uint32_t comm,
@@ -165,36 +167,43 @@ void bind_follower(py::module_& module) {
             f.sent(location, time, PERFIELD_CALL_isend, comm, receiver, bytes);
           },
           py::arg("location"), py::arg("time"), py::arg("receiver"), py::arg("comm"),
-          py::arg("bytes"))
+          py::arg("bytes"), "A non-blocking send.")
       .def(
           "receive",
           [](Follower& f, uint64_t location, uint64_t time, uint32_t sender, uint32_t comm,
              uint64_t bytes) { f.received(location, time, comm, sender, bytes); },
           py::arg("location"), py::arg("time"), py::arg("sender"), py::arg("comm"),
-          py::arg("bytes"))
+          py::arg("bytes"), "A message has arrived.")
       .def("transfer", &Follower::transfer, py::arg("location"), py::arg("time"), py::arg("window"),
-           py::arg("remote"), py::arg("bytes"))
+           py::arg("remote"), py::arg("bytes"),
+           "A one-sided transfer to or from `remote`, a rank of the window's communicator.")
       .def("collective", &Follower::collective, py::arg("location"), py::arg("time"),
-           py::arg("sent"), py::arg("received"))
+           py::arg("sent"), py::arg("received"),
+           "Bytes that a collective call sent and received; counted when the call ends.")
       .def("start_collective", &Follower::start_collective, py::arg("location"), py::arg("time"),
-           py::arg("request"))
+           py::arg("request"), "A non-blocking collective starts.")
       .def("end_collective", &Follower::end_collective, py::arg("location"), py::arg("time"),
-           py::arg("sent"), py::arg("received"), py::arg("request"))
+           py::arg("sent"), py::arg("received"), py::arg("request"),
+           "It is complete; its bytes belong to the call that started it.")
       .def("begin_file", &Follower::begin_file, py::arg("location"), py::arg("time"),
-           py::arg("handle"), py::arg("mode"), py::arg("matching"))
+           py::arg("handle"), py::arg("mode"), py::arg("matching"),
+           "An operation on a file begins.")
       .def("issue_file", &Follower::issue_file, py::arg("location"), py::arg("time"),
-           py::arg("handle"), py::arg("matching"))
+           py::arg("handle"), py::arg("matching"), "A non-blocking one has been issued.")
       .def("end_file", &Follower::end_file, py::arg("location"), py::arg("time"), py::arg("handle"),
-           py::arg("bytes"), py::arg("matching"))
+           py::arg("bytes"), py::arg("matching"), "The operation is complete.")
       .def(
           "metric",
           [](Follower& f, uint64_t location, uint64_t time, uint32_t metric,
              const std::vector<uint64_t>& values) {
             f.metric(location, time, metric, values.data(), uint32_t(values.size()));
           },
-          py::arg("location"), py::arg("time"), py::arg("metric"), py::arg("values"))
-      .def("record", &Follower::record, py::arg("location"), py::arg("time"), py::arg("on"))
-      .def("flush", &Follower::flush, py::arg("location"), py::arg("time"), py::arg("until"))
+          py::arg("location"), py::arg("time"), py::arg("metric"), py::arg("values"),
+          "Values of the counters of a metric, as a thread reads them.")
+      .def("record", &Follower::record, py::arg("location"), py::arg("time"), py::arg("on"),
+           "Recording goes on or off; what passes while it is off is not counted.")
+      .def("flush", &Follower::flush, py::arg("location"), py::arg("time"), py::arg("until"),
+           "The tracer wrote its buffer until then: that is no time of the program.")
       .def(
           "end",
           [](Follower& f, const std::string& reason) {
@@ -207,10 +216,11 @@ void bind_follower(py::module_& module) {
       .def("check_writing", &check_writing, "Raises OSError if an entry could not be written.")
       .def("candidates", &Follower::candidates, py::arg("most"),
            "Regions that were entered more than once, with how often; most time first.")
-      .def_property_readonly("n_events", &Follower::n_events)
-      .def_property_readonly("n_steps", &Follower::n_steps)
-      .def_property_readonly("program", &Follower::program_name)
-      .def_property_readonly("arguments", &Follower::program_arguments)
+      .def_property_readonly("n_events", &Follower::n_events, "How many events were followed.")
+      .def_property_readonly("n_steps", &Follower::n_steps, "How many steps were closed.")
+      .def_property_readonly("program", &Follower::program_name,
+                             "Name of the program, '' if the trace does not say.")
+      .def_property_readonly("arguments", &Follower::program_arguments, "Its arguments.")
       .def_property_readonly(
           "address", [](const Follower& f) { return reinterpret_cast<uintptr_t>(&f); },
           "What the functions of otf2_events() take as their user's data.");

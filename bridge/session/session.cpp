@@ -67,8 +67,7 @@ bool Session::start_run(int size, const std::string& mpi) {
                       Selection(config_.regions, config_.step_region));
   choose_counters(config_);
   if (!writer_.open_files(rank_)) return false;
-  if (in_process_.wanted())
-    in_process_.describe_run(writer_.run_path(), rank_, size, mpi);
+  if (in_process_.wanted()) in_process_.describe_run(writer_.run_path(), rank_, size, mpi);
   r.start(uint32_t(config_.max_peers), config_.messages, config_.clock);
   const uint64_t now = r.clock.ticks();
   process_.start(now);

@@ -80,12 +80,9 @@ KnownRun StepValues::facts_of(Recorder& recorder, const StepView& step, int rank
   for (int n = 0; n < quantities.size(); ++n) {
     const Quantity& q = quantities[n];
     const bool is_there = !q.waits_for_use() || (recorder.quantities_used >> n & 1);
-    const RunQuantity quantity{q.name,
-                               q.unit->stored,
-                               q.help,
-                               q.scope == PERFIELD_PER_RANK,
-                               q.is_state(),
-                               q.over_steps == PERFIELD_STEPS_MAX};
+    const RunQuantity quantity{q.name,       q.unit->stored,
+                               q.help,       q.scope == PERFIELD_PER_RANK,
+                               q.is_state(), q.over_steps == PERFIELD_STEPS_MAX};
     facts.ranks[0].quantities.push_back(is_there ? facts.place_of(quantity) : int16_t(-1));
   }
   return facts;

@@ -61,12 +61,12 @@ struct Totals {
 
 struct RunTotals {
   Totals steps, outside;
-  std::map<int32_t, uint64_t> memory;                      // perfield's own, by rank, newest
-  std::map<int32_t, uint64_t> group;                       // by rank: number of its group
-  std::map<int32_t, uint64_t> closed;                      // by rank: steps closed
-  std::map<int32_t, bool> blind;                           // by rank: MPI is none of its sources
-  std::map<std::string, uint64_t> groups;                  // name -> number
-  std::unordered_map<uint64_t, std::string> region_names;  // as Totals::regions
+  std::map<int32_t, uint64_t> memory;                        // perfield's own, by rank, newest
+  std::map<int32_t, uint64_t> group;                         // by rank: number of its group
+  std::map<int32_t, uint64_t> closed;                        // by rank: steps closed
+  std::map<int32_t, bool> blind;                             // by rank: MPI is none of its sources
+  std::map<std::string, uint64_t> groups;                    // name -> number
+  std::unordered_map<uint64_t, std::string> region_names;    // as Totals::regions
   std::map<int32_t, std::vector<KnownQuantity>> quantities;  // by rank and its id
   std::map<std::string, bool> hosts;
   int64_t size = 0;  // of the world

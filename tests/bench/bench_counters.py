@@ -13,6 +13,9 @@ from report import figure
 
 import perfield
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from counting import counters_of
+
 EVENT_NS = 25  # on top of two clock reads, without counters
 CHOICES = {  # the kernel's counters need two system calls per pair, the processor's none
     "the kernel": ("page_faults", "page_faults,minor_faults,major_faults,task_clock"),
@@ -31,9 +34,10 @@ def main() -> None:
             here = folder / (counters or "none")
             here.mkdir()
             printed = programs.run(1, program, "regions", measured=True, cwd=here, PERFIELD_COUNTERS=counters)
-            rank = perfield.open(here / "perfield-run").rank_entries[0]
-            wanted = counters.split(",") if counters else []
-            return [float(line) for line in printed.split()] if rank["counters"] == wanted else None
+            found = counters_of(perfield.open(here / "perfield-run"))
+            chosen = counters.replace("task_clock", "task_clock_time").split(",")
+            wanted = sorted(name for name in chosen if name)
+            return [float(line) for line in printed.split()] if found == wanted else None
 
         none = pairs("")
         _, reads = programs.clock_reads(program)

@@ -30,8 +30,8 @@ def make_full(rank: int, step: int, values: dict) -> None:
     wait for."""
     regions = range(1, REGIONS + 1)
     values["regions"] = [twin.region_row(number, 1_000 * number + step) for number in regions]
-    values["inside"] = [
-        {"region": number, "what": what, "value": 100} for number in regions for what in (twin.P2P, twin.WAIT)
+    values["quantities"] = [
+        {"region": number, "quantity": id, "value": 100} for number in regions for id in (twin.P2P, twin.WAIT)
     ]
     peers = [(rank + n) % RANKS for n in range(1, PEERS + 1)]
     values["messages"] = [

@@ -28,7 +28,7 @@ def path(tmp_path):
     def change(rank, step, values):
         if rank == 2 and step:
             values["regions"] = values["regions"][:1]
-            values["inside"] = []
+            values["quantities"] = []
         return not (rank == 1 and step == 3)
 
     return twin.write_run(

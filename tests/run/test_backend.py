@@ -166,7 +166,7 @@ def test_run_that_closed_no_step_is_one_frame_of_all(tmp_path):
 
 def test_run_without_regions_has_none(tmp_path):
     def bare(rank, step, values):
-        values |= {"regions": [], "inside": []}
+        values |= {"regions": [], "quantities": []}
 
     path = twin.write_run(tmp_path / "run", ranks=2, steps=2, regions=(), change_step=bare)
     data = perfield.open(path).steps

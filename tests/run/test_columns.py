@@ -14,10 +14,21 @@ import perfield
 import twin
 from perfield.run.columns import read_columns
 
-COUNTERS = (["instructions", "cycles", "task_clock"], [], ["cycles", "instructions"], ["cache_misses"])
+TIMES = [(f"mpi_{name}_time", "ns", "region", "sum") for name in ("p2p", "wait", "collective", "io")]
+TIMES += [("file_time", "ns", "region", "sum")]
+FILES = [("file_time", "ns", "rank", "sum"), ("file_read_count", "1", "rank", "sum")]
+FILES += [("file_write", "B", "rank", "sum")]
+COUNTERS = [("instructions", "1", "region", "sum"), ("cycles", "1", "region", "sum")]
+STATES = [("heap", "B", "rank", "max"), ("level", "1", "rank", "last"), ("depth", "1", "region", "max")]
+# By rank: (name, unit, scope, over steps), its id being the place.
+QUANTITIES = (
+    [*TIMES, *FILES, *COUNTERS, ("task_clock_time", "ns", "region", "sum")],
+    [*FILES, ("energy", "uJ", "rank", "sum"), *STATES],
+    [("cycles", "1", "region", "sum"), *TIMES, ("instructions", "1", "region", "sum"), *STATES],
+    [("cache_misses", "1", "region", "sum"), ("device_kernel_time", "ns", "rank", "sum"), *TIMES],
+)
 SOURCES = (["pmpi", "io"], ["api"], ["kokkos", "scorep-mpi"], ["cupti"])
-CALLS = ((5, 0), (19, 1), (57, 2), (36, 3), (94, 4), (97, 4), (100, 5), (101, 6), (104, 6), (105, 7))
-CALLS += ((106, 7), (107, 7), (108, 7))
+CALLS = ((5, 0), (19, 1), (57, 2), (36, 3), (94, 4), (97, 4), (100, 5))
 
 
 def any_step(rank, step, values, ids=(1, 2, 3, 4, 5, 77)):
@@ -37,10 +48,11 @@ def any_step(rank, step, values, ids=(1, 2, 3, 4, 5, 77)):
         {"id": id, "threads": 1, "count": number(), "inclusive_max_ns": number(), "self_max_ns": number()}
         for id in chance.sample(ids, chance.randrange(len(ids)))
     ]
-    values["inside"] = [
-        {"region": chance.choice(ids), "what": chance.choice((0, 1, 2, 4, 6, 9, 16, 17, 18, 19, 60000)),
-         "value": number()} for _ in range(chance.randrange(20))
-    ]  # fmt: skip
+    places = (*ids, twin.OF_RANK, twin.OF_RANK)
+    values["quantities"] = [
+        {"region": chance.choice(places), "quantity": chance.choice((*range(12), 60000)), "value": number()}
+        for _ in range(chance.randrange(20))
+    ]
     with_mpi = rank != 1 or step % 2
     values["messages"] = [
         {
@@ -58,7 +70,7 @@ def any_step(rank, step, values, ids=(1, 2, 3, 4, 5, 77)):
     values["calls"] = [
         {"call": call, "time_class": kind, "count": number(), "ns": number(), "bytes_out": number(),
          "bytes_in": number()} for call, kind in chance.sample(CALLS, chance.randrange(6))
-        if with_mpi or kind > 5
+        if with_mpi
     ]  # fmt: skip
     return None
 
@@ -70,10 +82,10 @@ def any_step_with_others(rank, step, values):
 
 @pytest.fixture(scope="module", params=[any_step, any_step_with_others])
 def path(tmp_path_factory, request):
-    """A run of four ranks, each with other sources and counters, on two hosts; a fifth never checked in."""
+    """A run of four ranks, each with other sources and quantities, on two hosts; a fifth never checked in."""
 
     def each_its_own(rank, values):
-        values |= {"sources": SOURCES[rank], "counters": COUNTERS[rank], "size": 5}
+        values |= {"sources": SOURCES[rank], "size": 5}
 
     path = twin.write_run(
         tmp_path_factory.mktemp("columns") / "run",
@@ -83,6 +95,7 @@ def path(tmp_path_factory, request):
         change_rank=each_its_own,
         change_step=request.param,
         ended=False,
+        quantities=(),
     )
     for stream in (path / "stream").iterdir():
         entries = twin.decode(stream.read_bytes())[0]
@@ -92,6 +105,10 @@ def path(tmp_path_factory, request):
             for id, name, block in ((3, "flux", 0), (4, "flux", 1), (5, "late", -1)):
                 definition = {"id": id, "name": name, "block": block, "armed_at": 0}
                 writer.add("region", twin.json_body(definition), index=id)
+            for id, (name, unit, scope, over_steps) in enumerate(QUANTITIES[rank]):
+                definition = {"id": id, "name": name, "unit": unit, "scope": scope}
+                definition |= {"over_steps": over_steps, "over_threads": "sum", "help": ""}
+                writer.add("quantity", twin.json_body(definition), index=id)
     return path
 
 

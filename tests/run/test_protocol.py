@@ -18,7 +18,7 @@ from perfield.run import Frame, Region, Run, RunDirectory
 
 def gathered(path: Path) -> GatheredRun:
     """The first step of the rank 0 of a run of two ranks, as in the program itself."""
-    run = GatheredRun(path, [["pmpi"], ["pmpi"]], [[], []])
+    run = GatheredRun(path, [["pmpi"], ["pmpi"]])
     definitions = [(0, {"id": number, "name": name}) for number, name in enumerate(("solve", "exchange"), 1)]
     run.learn([News(definitions, calls={twin.ISEND}, inside={twin.P2P, twin.WAIT})])
     body = twin.step_body(**twin.step_values(0, 2, 0, mesh_version=0))
