@@ -55,6 +55,7 @@ class Session {
 
   void present(const char* source) noexcept;
   bool has_source(const char* name) noexcept;
+  void setting(const char* key, char* value, size_t room) noexcept;
   void before_close(void (*function)()) noexcept;
   void hook_expected(const char* name, const char* sentence) noexcept;
   void hook_hit(const char* name) noexcept;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // file_operations.hpp - reading and writing files without MPI, as all sources of it declare them.
+// Readers know these names: format/known_quantities.hpp.
 #pragma once
 
-#include "format/known_quantities.hpp"
 #include "recorder/source.h"
 
 namespace perfield {
@@ -18,9 +18,9 @@ inline FileOperations define_file_operations() noexcept {
                                     PERFIELD_THREADS_SUM, help);
   };
   const perfield_quantity time = of_rank(
-      kFileTime, "ticks", "time in calls for files that reached the system, without MPI-IO");
+      "file_time", "ticks", "time in calls for files that reached the system, without MPI-IO");
   const perfield_quantity inside = perfield_quantity_define(
-      kFileTime, "ticks", PERFIELD_PER_REGION, PERFIELD_STEPS_SUM, PERFIELD_THREADS_LONGEST,
+      "file_time", "ticks", PERFIELD_PER_REGION, PERFIELD_STEPS_SUM, PERFIELD_THREADS_LONGEST,
       "time inside the region of reading and writing files");
   return {{of_rank("file_read_count", "1", "calls by which it read files, without MPI-IO"),
            of_rank("file_read", "B", "bytes that it read, without MPI-IO"), time, inside},
