@@ -26,6 +26,7 @@ class Counters:
         self._place = np.full(len(quantities.all) + 1, -1)  # the last: of those that nothing defines
         self.names: list[str] = []
         self.fields: list[tuple[str, float]] = []
+        self.is_state: list[bool] = []
         has = []
         of_regions = [(q.name, n) for n, q in enumerate(quantities.all) if q.scope == "region" and q.kind < 0]
         for name, number in sorted(of_regions):
@@ -36,6 +37,7 @@ class Counters:
                 self.names.append(name)
                 self.fields.append((suffix, quantity.factor))
                 has.append(quantity.has)
+                self.is_state.append(quantity.over_steps != "sum")
         self.has = np.array(has)
         self.suffixes = [suffix for suffix, _ in self.fields]
         if {"instructions", "cycles"} <= set(self.names):
@@ -66,7 +68,13 @@ def add_counters(
     kinds = counters.kinds(places)
     factors = np.array([factor for _, factor in counters.fields])
     n_ranks = counters.has.shape[1]
+    is_state = np.array(counters.is_state)
     sums, of_blocks = inside_sums(block_values, regions, n_ranks, ranks, rows, kinds, factors)
+    if is_state.any():  # of which nobody told is absent
+        once = np.array(rows)
+        once["value"] = 1
+        seen = inside_sums(block_values, regions, n_ranks, ranks, once, kinds, np.ones(len(factors)))[0] > 0
+        sums = np.where(is_state[:, None, None] & ~seen, np.nan, sums)
     for number, stem in enumerate(regions.stems):
         entered = np.isfinite(values[region_fields(stem)[0]])
         columns = np.where(entered & counters.has, sums[:, number], np.nan)
