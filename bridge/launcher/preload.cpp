@@ -7,6 +7,7 @@
 #include <glob.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 
@@ -77,6 +78,38 @@ std::vector<std::string> choose_wrappers(const std::string& program,
   return both;
 }
 
+// What is known of the program, and how it is to be measured.
+struct Program {
+  std::vector<std::string> needed;  // libraries
+  Hooks hooks;
+  bool score_p;
+  const Config& config;
+
+  bool needs(const char* library) const {
+    return std::find(needed.begin(), needed.end(), library) != needed.end();
+  }
+};
+
+// Which source goes into which programs, beside the wrappers of MPI: a row for each.
+struct Source {
+  const char* library;
+  bool (*is_wanted)(const Program& program);
+};
+constexpr Source kSources[] = {
+    {"libperfield_openfoam.so", [](const Program& p) { return p.needs("libOpenFOAM.so"); }},
+    {"libperfield_functions.so",
+     [](const Program& p) {
+       if (p.score_p) return false;  // it has the hooks, and calls us
+       if (p.hooks == Hooks::asked) return true;
+       // What the program loads later may call them, too: as far as a function is chosen by name.
+       return p.hooks == Hooks::none &&
+              Selection(p.config.regions, p.config.step_region).any_function();
+     }},
+    {"libperfield_io.so", [](const Program& p) { return p.config.io; }},
+    {"libperfield_memory.so", [](const Program&) { return true; }},
+    {"libperfield_energy.so", [](const Program& p) { return !p.config.energy.empty(); }},
+};
+
 }  // namespace
 
 std::string find_library(const std::string& name) {
@@ -113,18 +146,12 @@ Preload choose_preload(const std::string& program, const Config& config) {
   if (elf.is_elf && !elf.asks_for_loader)
     return refuse("it is linked statically, so nothing can be preloaded; link it dynamically");
 
-  Hooks hooks = Hooks::none;
-  const std::vector<std::string> needed = needed_libraries(program, &hooks);
-  std::vector<std::string> wanted = choose_wrappers(program, needed, config.mpi);
-  for (const std::string& name : needed)
-    if (name == "libOpenFOAM.so") wanted.push_back("libperfield_openfoam.so");
-  preload.score_p = brings_score_p(needed);
-  // Libraries loaded later may call the hooks, too; this matters if a function is chosen by name.
-  const bool later =
-      hooks == Hooks::none && Selection(config.regions, config.step_region).any_function();
-  if ((hooks == Hooks::asked || later) && !preload.score_p)  // else Score-P owns them and calls us
-    wanted.push_back("libperfield_functions.so");
-  if (config.io) wanted.push_back("libperfield_io.so");
+  Program found{{}, Hooks::none, false, config};
+  found.needed = needed_libraries(program, &found.hooks);
+  preload.score_p = found.score_p = brings_score_p(found.needed);
+  std::vector<std::string> wanted = choose_wrappers(program, found.needed, config.mpi);
+  for (const Source& source : kSources)
+    if (source.is_wanted(found)) wanted.push_back(source.library);
   for (const std::string& name : wanted) {
     const std::string path = find_library(name);
     const bool mpich = name == "libperfield_mpich.so";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // file_operations.hpp - reading and writing files without MPI, as all sources of it declare them.
+// Readers know these names: format/known_quantities.hpp.
 #pragma once
 
-#include "format/known_quantities.hpp"
 #include "recorder/source.h"
 
 namespace perfield {

@@ -33,6 +33,12 @@ int perfield_source_awake() noexcept;
 const std::atomic<uint32_t>* perfield_source_state() noexcept;
 // Names a source ("pmpi", "openfoam") in this rank's `rank` or `end` entry. name: a literal.
 void perfield_source_present(const char* name) noexcept;
+// A key of the configuration as text, as the environment has it; "" before waking, or if there is
+// no such key. Cut to `room` bytes with the 0 at its end. Not on the hot path.
+void perfield_source_setting(const char* key, char* value, size_t room) noexcept;
+// 1 for one rank of each node, the first that asks with this topic; else 0. To be asked once, while
+// awake: of what is measured for a node as a whole.
+int perfield_source_first_on_node(const char* topic) noexcept;
 // 1 if a source of that name is there, so that another one leaves this kind of fact to it.
 int perfield_source_is_present(const char* name) noexcept;
 // A code hook is in place: if it is never hit, `sentence` is told at the end. Literals.

@@ -30,6 +30,12 @@ void perfield_source_counts_dropped(const char* kind, const char* sentence,
                                     const std::atomic<uint64_t>* count) noexcept {
   session().note([=](Notices& notices) { notices.counts_dropped(kind, sentence, count); });
 }
+void perfield_source_setting(const char* key, char* value, size_t room) noexcept {
+  session().setting(key, value, room);
+}
+int perfield_source_first_on_node(const char* topic) noexcept {
+  return perfield::first_on_node(topic);
+}
 void perfield_source_tell(const char* topic, const char* sentence) noexcept {
   perfield::tell(topic, sentence);
 }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <new>
 
@@ -340,6 +341,39 @@ bool Session::has_source(const char* name) noexcept {
   bool found = false;
   through_gate([&] { found = has(name); });
   return found;
+}
+
+namespace {
+
+std::string in_words(const std::string& value) { return value; }
+std::string in_words(bool value) { return value ? "true" : "false"; }
+template <class Number>
+std::string in_words(Number value) {
+  return std::to_string(value);
+}
+std::string in_words(const std::vector<std::string>& values) {
+  std::string all;
+  for (const std::string& value : values) all += (all.empty() ? "" : ",") + value;
+  return all;
+}
+
+}  // namespace
+
+// Without the lock: a source may ask while a step closes. What is set when waking stays.
+void Session::setting(const char* key, char* value, size_t room) noexcept {
+  if (!room) return;
+  value[0] = 0;
+  if (!awake()) return;
+  try {
+    std::string found;
+#define PERFIELD_KEY(name, type, default_value, unit, help) \
+  if (!strcmp(key, #name)) found = in_words(config_.name);
+#include "configuration/keys.def"
+#undef PERFIELD_KEY
+    snprintf(value, room, "%s", found.c_str());
+  } catch (...) {
+    value[0] = 0;
+  }
 }
 
 void Session::before_close(void (*function)()) noexcept {

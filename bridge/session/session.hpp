@@ -56,6 +56,7 @@ class Session {
 
   void present(const char* source) noexcept;
   bool has_source(const char* name) noexcept;
+  void setting(const char* key, char* value, size_t room) noexcept;
   void before_close(void (*function)()) noexcept;
   // Tells the session's notices something, under the lock.
   template <typename F>

@@ -28,9 +28,10 @@ bool first_rank_of_node() {
   return true;
 }
 
-bool may_speak(const std::string& topic) {
+// kind: of what is done once for each topic.
+bool is_first(const char* kind, const std::string& topic) {
   if (directory.empty()) return first_rank_of_node();
-  std::string note = directory + "/stream/.told-" + stream_stem() + "-" + topic;
+  std::string note = directory + "/stream/." + kind + "-" + stream_stem() + "-" + topic;
   int fd = open(note.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) return errno != EEXIST && first_rank_of_node();
   close(fd);
@@ -47,9 +48,17 @@ void speak(const std::string& text) noexcept {
   perfield_own_end();
 }
 
+bool first_on_node(const char* topic) noexcept {
+  try {
+    return is_first("first", topic);
+  } catch (...) {
+    return false;
+  }
+}
+
 void tell(const std::string& topic, const std::string& sentence) noexcept {
   try {
-    if (!may_speak(topic)) return;
+    if (!is_first("told", topic)) return;
     speak("perfield: " + sentence + "\n");
   } catch (...) {
     // no memory for a sentence: silence is better than harm

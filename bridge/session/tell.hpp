@@ -15,6 +15,9 @@ void set_tell_directory(const std::string& run_directory);
 // Writes to stderr, if the program was started with one.
 void speak(const std::string& text) noexcept;
 
+// Whether this rank is the first of its node to ask with this topic.
+bool first_on_node(const char* topic) noexcept;
+
 void tell(const std::string& topic, const std::string& sentence) noexcept;
 // The same for literals: nothing can be thrown on the way here either.
 void tell(const char* topic, const char* sentence) noexcept;

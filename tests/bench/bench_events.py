@@ -13,6 +13,7 @@ from report import figure
 EVENT_NS = 25  # on top of two clock reads
 CALL_NS = 30
 STEP_US = 8
+QUANTITY_NS = 5
 MEMORY_BYTES = 2e6
 PEERS = 26
 MPIS = {"openmpi": "Open MPI", "mpich": "MPICH"}
@@ -38,6 +39,8 @@ def main() -> None:
             "ns",
             target=two_reads + EVENT_NS,
         )
+        added = numbers(1, "quantities", measured=True)
+        figure("adding to a quantity", added, "ns", target=QUANTITY_NS)
         for mpi, label_of_mpi in MPIS.items():
             for what, label in (
                 ("calls", "a counted MPI call (MPI_Test)"),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * events.c - the cost of one event: `events
- * regions|calls|messages|steps|memory|clock-tsc|clock-monotonic`. Rank 0 prints one number per
- * repetition: nanoseconds per event (memory: bytes). The difference between a run under perfield
- * and a bare run is perfield's share.
+ * events.c - what one event costs: `events
+ * regions|quantities|calls|messages|steps|memory|clock-tsc|clock-monotonic`. Rank 0 prints one
+ * number per repetition: nanoseconds per event (memory: bytes). Run bare and under perfield, the
+ * difference is perfield's share.
  */
 #include <mpi.h>
 #include <perfield.h>
@@ -17,6 +17,27 @@ static double now_ns(clockid_t clock) {
   struct timespec t;
   clock_gettime(clock, &t);
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+uint32_t perfield_quantity_define(const char*, const char*, uint8_t, uint8_t, uint8_t, const char*)
+    __attribute__((weak));
+void perfield_quantity_add(uint32_t, uint64_t) __attribute__((weak));
+
+/* Adding to a quantity of the innermost region and to one of the rank, in turn; of one addition. */
+static double quantities(perfield_region region) {
+  static uint32_t inside, of_rank;
+  if (!perfield_quantity_define) return 0;
+  if (!inside) inside = perfield_quantity_define("bench", "1", 0, 0, 0, "");
+  if (!of_rank) of_rank = perfield_quantity_define("bench", "1", 1, 0, 0, "");
+  perfield_region_begin(region);
+  double begin = now_ns(CLOCK_MONOTONIC);
+  for (int i = 0; i < kEvents; i++) {
+    perfield_quantity_add(inside, 8);
+    perfield_quantity_add(of_rank, 8);
+  }
+  const double spent = now_ns(CLOCK_MONOTONIC) - begin;
+  perfield_region_end(region);
+  return spent / kEvents / 2;
 }
 
 static double regions(perfield_region region) {
@@ -125,6 +146,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i <= kRepetitions; i++) {
     double value = 0;
     if (!strcmp(what, "regions")) value = regions(region[0]);
+    if (!strcmp(what, "quantities")) value = quantities(region[0]);
     if (!strcmp(what, "calls")) value = calls();
     if (!strcmp(what, "messages")) value = messages();
     if (!strcmp(what, "steps") || !strcmp(what, "memory"))

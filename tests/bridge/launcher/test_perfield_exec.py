@@ -13,7 +13,8 @@ import pytest
 from conftest import exports
 
 HELLO = '#include <stdio.h>\nint main(void) { puts("hello"); return 3; }\n'
-BOTH = ["libperfield_openmpi_mpi3.so", "libperfield_mpich_mpi3.so"]  # for an unknown MPI
+ALWAYS = ["libperfield_io.so", "libperfield_memory.so"]
+BOTH = ["libperfield_openmpi_mpi3.so", "libperfield_mpich_mpi3.so"]  # where the MPI cannot be known
 MPI_PROGRAM = "#include <mpi.h>\nint main(void) { MPI_Init(0, 0); MPI_Finalize(); return 0; }\n"
 SHOW = ["sh", "-c", "env | grep -E '^(LD_PRELOAD|PERFIELD_)' | sort"]
 
@@ -46,11 +47,11 @@ def here(tmp_path):
 
 
 def preloaded(result: subprocess.CompletedProcess) -> list[str]:
-    """Libraries that `perfield-exec --print` would preload, without the last one, that of files."""
+    """Names of the libraries that `perfield-exec --print` would preload before those for all programs."""
     assert result.returncode == 0, result.stderr
-    *others, last = [Path(path).name for path in exports(result.stdout)["LD_PRELOAD"].split(":")]
-    assert last == "libperfield_io.so"
-    return others
+    names = [Path(path).name for path in exports(result.stdout)["LD_PRELOAD"].split(":")]
+    assert names[-2:] == ALWAYS
+    return names[:-2]
 
 
 def test_program_gets_libraries_and_run_directory(execute, here):
@@ -58,7 +59,7 @@ def test_program_gets_libraries_and_run_directory(execute, here):
     assert (result.returncode, result.stderr) == (0, "")
     variables = dict(line.split("=", 1) for line in result.stdout.splitlines())
     libraries = [Path(path) for path in variables["LD_PRELOAD"].split(":")]
-    assert [path.name for path in libraries] == [*BOTH, "libperfield_io.so"]
+    assert [path.name for path in libraries] == [*BOTH, *ALWAYS]
     assert all(path.is_file() for path in libraries)
     assert variables["PERFIELD_PRELOADED"] == variables["LD_PRELOAD"]
     assert variables["PERFIELD_RUN"] == str(here.resolve() / "perfield-run")
@@ -68,7 +69,7 @@ def test_program_gets_libraries_and_run_directory(execute, here):
 def test_io_false_omits_the_file_library(execute, here):
     result = execute("perfield-exec", "--print", "true", env={"PERFIELD_IO": "false"}, cwd=here)
     libraries = exports(result.stdout)["LD_PRELOAD"].split(":")
-    assert [Path(path).name for path in libraries] == BOTH
+    assert [Path(path).name for path in libraries] == [*BOTH, *ALWAYS[1:]]
 
 
 def test_earlier_preloads_follow_ours(execute, here):

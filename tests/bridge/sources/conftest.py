@@ -89,14 +89,20 @@ def read_counted(run: Path) -> Counted:
     for path in (run / "stream").glob("*.pf"):
         entries, damage = twin.decode(path.read_bytes())
         assert not damage, f"{path} has damage at {damage}"
+        quantities: dict = {}
         for entry in entries:
             rank, body = entry["rank"], entry["body"]
-            if entry["type"] == "rank":
+            if entry["type"] == "quantity":
+                quantities[rank, body["id"]] = body["name"]
+            elif entry["type"] == "rank":
                 counted.ranks[rank] = body
             elif entry["type"] == "end":
                 counted.ends[rank] = body
             elif entry["type"] == "step":
                 add_step(counted, names, rank, body)
+                of_rank = [row for row in body["quantities"] if row["region"] == twin.OF_RANK]
+                for row in of_rank:
+                    add_files(counted, rank, quantities[rank, row["quantity"]], row["value"])
     return counted
 
 
@@ -120,6 +126,18 @@ def add_step(counted: Counted, names: dict, rank: int, body: dict) -> None:
         counted.out[rank, name] += row["bytes_out"]
         counted.into[rank, name] += row["bytes_in"]
         counted.class_s[rank, kind] += row["ns"] * 1e-9
+
+
+def add_files(counted: Counted, rank: int, name: str, value: int) -> None:
+    """Adds what was read and written without MPI, as calls "own_read" and "own_write"."""
+    if name == "file_time":
+        counted.class_s[rank, "file"] += value * 1e-9
+    elif name in ("file_read_count", "file_write_count"):
+        counted.calls[rank, "own_" + name.split("_")[1]] += value
+    elif name == "file_read":
+        counted.into[rank, "own_read"] += value
+    elif name == "file_write":
+        counted.out[rank, "own_write"] += value
 
 
 @pytest.fixture(scope="session")

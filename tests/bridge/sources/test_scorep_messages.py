@@ -109,8 +109,8 @@ def test_events_of_a_device_inside_a_call_are_left_out(play):
     script = call("MPI_Send", *of_device, events[0]) + "\n".join((*of_device, *events[1:], ""))
     counted, _ = play(START + script)
     assert counted.sent_by(RANK) == {("send", 3): (1, 24)}
-    assert counted.calls == {(RANK, "send"): 1, (RANK, "posix_read"): 1}
-    assert counted.moved_by(RANK) == {"posix_read": (0, 24)}
+    assert counted.calls == {(RANK, "send"): 1, (RANK, "own_read"): 1}
+    assert counted.moved_by(RANK) == {"own_read": (0, 24)}
     assert counted.ends[RANK]["dropped_events"]["of_no_thread"] > 0
 
 
@@ -178,8 +178,8 @@ def test_files_of_the_program_are_counted_with_the_bytes_that_are_known(play):
         + "begin_io 6 0 0 -1 3 -1\ncomplete_io 6 0 -1 3\n"
         + "begin_io 5 2 0 0 2 -1\ncomplete_io 5 2 0 2\n"
     )
-    assert counted.calls == {(RANK, "posix_write"): 1, (RANK, "posix_read"): 2}
-    assert counted.moved_by(RANK) == {"posix_write": (512, 0), "posix_read": (0, 9)}
+    assert counted.calls == {(RANK, "own_write"): 1, (RANK, "own_read"): 2}
+    assert counted.moved_by(RANK) == {"own_write": (512, 0), "own_read": (0, 9)}
     assert counted.class_s[RANK, "file"] >= 0.005
 
 
@@ -197,7 +197,7 @@ def test_step_without_files_has_no_time_in_them_rather_than_an_unknown_one(play,
 def test_what_score_p_writes_of_its_trace_is_not_the_programs(play):
     write = "begin_io 5 1 0 512 2 -1\ncomplete_io 5 1 512 2\n"
     counted, _ = play(f"{START}begin_flush 4\n{write}end_flush 4\nend_flush 4\n{write}")
-    assert counted.moved_by(RANK) == {"posix_write": (512, 0)}
+    assert counted.moved_by(RANK) == {"own_write": (512, 0)}
 
 
 def test_files_that_mpi_opens_for_itself_are_not_the_programs(play):
@@ -217,14 +217,14 @@ def test_files_that_mpi_opens_for_itself_are_not_the_programs(play):
 def test_operation_that_goes_on_without_the_program_counts_its_bytes_when_complete(play):
     begun = "begin_io 5 1 0 512 2 0\nissue_io 5 1 2\n"
     counted, _ = play(START + begun + call("MPI_Send") + "complete_io 5 1 512 2\n")
-    assert counted.calls == {(RANK, "posix_write"): 1, (RANK, "send"): 1}
-    assert counted.moved_by(RANK) == {"posix_write": (512, 0)}
+    assert counted.calls == {(RANK, "own_write"): 1, (RANK, "send"): 1}
+    assert counted.moved_by(RANK) == {"own_write": (512, 0)}
 
 
 def test_operation_whose_end_is_lost_does_not_hide_the_calls_of_mpi(play):
     counted, _ = play(START + "begin_io 5 1 0 512 2 0\n" + call("MPI_Send", f"send 0 {WORLD} 7 24"))
     assert counted.sent_by(RANK) == {("send", 0): (1, 24)}
-    assert counted.calls == {(RANK, "posix_write"): 1, (RANK, "send"): 1}
+    assert counted.calls == {(RANK, "own_write"): 1, (RANK, "send"): 1}
     assert counted.ends[RANK]["faults"] == {}
 
 
@@ -232,6 +232,6 @@ def test_events_of_mpi_are_left_to_the_wrappers_where_they_are(score_p_ranks_pla
     script = DEFINITIONS + "init_mpp\n" + call("MPI_Send", f"send 0 {REVERSED} 7 24")
     result = score_p_ranks_play(script + call("MPI_Put", f"put {WINDOW} 0 400 1"), mpi)
     counted = counted_in(tmp_path / "perfield-run")
-    assert {key for key in counted.calls if key[1] != "stdio_read"} == {(n, "sendrecv") for n in range(3)}
+    assert {key for key in counted.calls if key[1] != "own_read"} == {(n, "sendrecv") for n in range(3)}
     assert set(counted.messages) == {(0, "sendrecv", 1), (1, "sendrecv", 2), (2, "sendrecv", 0)}
     assert "LD_PRELOAD" not in result.stderr

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// memory.cpp - libperfield_memory.so: the largest resident memory that the process ever had, from
+// procfs. It is a state, so it is read where a step closes.
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "recorder/source.h"
+
+namespace {
+
+constexpr const char* kSource = "memory";
+constexpr uint64_t kReadEvery_ns = 10'000'000;
+
+perfield_quantity peak;
+
+uint64_t now_ns() noexcept {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return uint64_t(now.tv_sec) * 1'000'000'000u + uint64_t(now.tv_nsec);
+}
+
+// VmHWM in bytes; 0 if it cannot be read.
+uint64_t read_peak() noexcept {
+  char text[4096];
+  const int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  const ssize_t n = read(file, text, sizeof text - 1);
+  close(file);
+  text[n > 0 ? n : 0] = 0;
+  const char* line = strstr(text, "\nVmHWM:");
+  return line ? strtoull(line + strlen("\nVmHWM:"), nullptr, 10) * 1024 : 0;  // told in kB
+}
+
+void before_close() {
+  static uint64_t read_ns = 0, bytes = 0;
+  const uint64_t now = now_ns();
+  if (!bytes || now - read_ns >= kReadEvery_ns) {
+    perfield_own_begin();  // what is read here is not the program's
+    const uint64_t found = read_peak();
+    if (found > bytes) bytes = found;  // the kernel's own figure may fall by a few pages
+    perfield_own_end();
+    read_ns = now;
+  }
+  if (bytes) perfield_quantity_set(peak, bytes);
+}
+
+__attribute__((constructor)) void announce() {
+  perfield_source_present(kSource);
+  peak = perfield_quantity_define("resident_peak", "B", PERFIELD_PER_RANK, PERFIELD_STEPS_MAX,
+                                  PERFIELD_THREADS_MAX,
+                                  "largest resident memory of the process so far (sampled at most "
+                                  "every 10 ms)");
+  perfield_source_before_close(before_close);
+}
+
+}  // namespace

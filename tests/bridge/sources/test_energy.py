@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Energy of a node's packages, by the source `energy` and a stand-in for the kernel's powercap folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+RANGE = 262_143_328_850  # uJ, as of a Xeon
+
+# Each step sets the counters and closes.
+STEPS = """
+#include <stdlib.h>
+static void set(const char* zone, long long uj) {
+  char path[400];
+  snprintf(path, sizeof path, "%s/%s/energy_uj", getenv("COUNTERS"), zone);
+  FILE* file = fopen(path, "w");
+  fprintf(file, "%lld\\n", uj);
+  fclose(file);
+}
+"""
+PROGRAM = f"""
+  perfield_initialize();
+  set("intel-rapl:0", 5000000); set("intel-rapl:1", {RANGE - 1_000_000});
+  work(20); perfield_step(0, 0);
+  set("intel-rapl:0", 7500000); set("intel-rapl:1", 500000);
+  work(20); perfield_step(1, 1);
+  perfield_pause();
+  set("intel-rapl:0", 9500000);
+  work(20); perfield_resume();
+  set("intel-rapl:0", 9600000);
+  work(20); perfield_step(2, 2);
+"""
+
+
+def zone(folder: Path, name: str, of: str, start: int) -> None:
+    (folder / name).mkdir(parents=True)
+    (folder / name / "name").write_text(of + "\n")
+    (folder / name / "max_energy_range_uj").write_text(f"{RANGE}\n")
+    (folder / name / "energy_uj").write_text(f"{start}\n")
+
+
+@pytest.fixture
+def counters(tmp_path) -> Path:
+    """A node with two packages, one of which has a part, and a counter of the whole platform."""
+    folder = tmp_path / "powercap"
+    zone(folder, "intel-rapl:0", "package-0", 4_000_000)
+    zone(folder, "intel-rapl:0:0", "dram", 1)
+    zone(folder, "intel-rapl:1", "package-1", RANGE - 3_000_000)
+    zone(folder, "intel-rapl:2", "psys", 1)
+    (folder / "intel-rapl").mkdir()
+    return folder
+
+
+def joules(run, package: int) -> list[float]:
+    return [float(frame.values[f"energy_package_{package}_J"][0]) for frame in run.frames()]
+
+
+def test_each_package_has_the_energy_of_each_step_also_where_its_counter_begins_anew(measured, counters):
+    run, result = measured(
+        PROGRAM, before=STEPS, env={"PERFIELD_ENERGY": str(counters), "COUNTERS": str(counters)}
+    )
+    assert joules(run, 0) == pytest.approx([1.0, 2.5, 0.1])
+    assert joules(run, 1) == pytest.approx([2.0, 1.5, 0.0])
+    assert not [name for name in run.frame(0).values if "dram" in name or "psys" in name]
+    assert "energy" not in result.stderr
+
+
+def test_one_rank_of_a_node_tells_its_energy(measured, counters):
+    run, _ = measured(
+        "MPI_Init(0, 0); perfield_step(0, 0); work(30); perfield_step(1, 1); MPI_Finalize();",
+        n=2,
+        env={"PERFIELD_ENERGY": str(counters)},
+    )
+    told = np.isfinite(run.frame(0).values["energy_package_0_J"])
+    assert told.sum() == 1
+
+
+def test_a_node_without_counters_is_told_once(measured, tmp_path):
+    run, result = measured(
+        "perfield_initialize(); perfield_step(0, 0);", env={"PERFIELD_ENERGY": str(tmp_path / "none")}
+    )
+    assert result.stderr.count("the energy of this node is not measured: its kernel tells of none in") == 1
+    assert not [name for name in run.frame(0).values if name.startswith("energy")]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_counters_that_may_not_be_read_are_told(measured, counters):
+    (counters / "intel-rapl:0/energy_uj").chmod(0)
+    _, result = measured(
+        "perfield_initialize(); perfield_step(0, 0);", env={"PERFIELD_ENERGY": str(counters)}
+    )
+    assert "energy_uj cannot be read (Permission denied)" in result.stderr
+
+
+def test_a_counter_that_cannot_be_read_is_told_and_the_others_are_measured(measured, counters):
+    (counters / "intel-rapl:1/energy_uj").unlink()
+    run, result = measured(
+        "perfield_initialize(); perfield_step(0, 0);", env={"PERFIELD_ENERGY": str(counters)}
+    )
+    assert "intel-rapl:1/energy_uj cannot be read (No such file or directory)" in result.stderr
+    assert "energy_package_0_J" in run.frame(0).values
+    assert "energy_package_1_J" not in run.frame(0).values
+
+
+def test_nothing_is_read_or_told_unless_it_is_asked_for(measured):
+    run, result = measured("perfield_initialize(); perfield_step(0, 0);")
+    assert "energy" not in run.ranks[0]["sources"] and "energy" not in result.stderr
