@@ -205,7 +205,7 @@ def test_ranks_without_events_are_told(tmp_path, perfield_cli):
     with small_traces.Writer(tmp_path / "trace", ranks=3) as trace:
         trace.inside(0, "main", 0, 5000)
     result = perfield_cli("import", trace.anchor)
-    assert "2 of 3 ranks have no events: they are missing in the run (rank 1, 2)" in result.stderr
+    assert "2 of 3 ranks have no events and are missing in the run (rank 1, 2)" in result.stderr
     assert perfield.open(result.cwd / "perfield-run").rank_entries[1:] == [None, None]
 
 

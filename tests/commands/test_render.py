@@ -163,7 +163,7 @@ def test_an_ended_run_without_steps_is_shown_as_one_frame(perfield_cli, tmp_path
     path = twin.write_run(tmp_path / "run", ranks=4, steps=0)
     result = perfield_cli("render", path, "--topology")
     assert result.returncode == 0, result.stderr
-    assert "no step was closed: the one frame shown is all that was measured" in result.stdout
+    assert "no step was closed: the one frame shown covers the whole run, from start to end" in result.stdout
     assert [time for time, _ in steps_of(path / "pictures/topology.pvd")] == [0.0]
 
 

@@ -104,7 +104,7 @@ def test_another_launcher_can_be_named(line, tmp_path):
     ("typed", "sentence"),
     [
         ("-n 2", "found no program in '-n 2'"),
-        ("-n 2 ./nowhere", "took ./nowhere for the program, and it is none that can be started"),
+        ("-n 2 ./nowhere", "took ./nowhere for the program, but it cannot be started"),
         ("--set grop=x true", "--set grop=x: there is no key 'grop'; did you mean group?"),
         ("--set group true", "--set group has no '='; write --set KEY=VALUE"),
         ("--launcher nosuchlauncher true", "found no nosuchlauncher in PATH"),
@@ -186,7 +186,7 @@ def test_too_few_slots_are_answered_with_the_option_that_helps(
 ):
     words = ["run", "--hostfile", narrow, *options, "-n", "2", ranks]
     result = perfield_cli(*words, cwd=tmp_path, env={"OMPI_MCA_rmaps_base_oversubscribe": allowed})
-    hint = "perfield: if there were not enough slots: Open MPI starts one rank per core and no more"
+    hint = "perfield: perhaps there were not enough slots: Open MPI starts at most one rank per core"
     if options or allowed == "1":
         assert result.returncode == 0 and hint not in result.stderr
     else:

@@ -76,7 +76,7 @@ def test_heat_case_without_a_word_to_perfield_gets_its_steps_by_the_call_that_is
 ):
     run, told = measure(silent_heat3d, *ARGUMENTS)
     assert [frame.kind for frame in run.frames()] == ["whole"]
-    proposed = re.search(r"no time steps were told; .*PERFIELD_STEP_CALL=(\S+) perfield run", told)
+    proposed = re.search(r"the program told no time steps; .*PERFIELD_STEP_CALL=(\S+) perfield run", told)
     assert proposed, told
     assert re.search(rf"{proposed[1]} \(main\.cpp:\d+, {STEPS} times, every ", told), told
 
@@ -90,7 +90,7 @@ def test_heat_case_without_a_word_to_perfield_gets_its_steps_by_the_call_that_is
     assert all(frame.present.all() for frame in run.frames())
     sent = [frame.values["sent_count"].tolist() for frame in run.frames()]
     assert sent == [[1, 1]] * (STEPS - 1)
-    assert "no time steps were told" not in told
+    assert "told no time steps" not in told
 
 
 @pytest.mark.parametrize(("name", "n"), [("multigrid", 2), ("multipartition", 4)])
@@ -158,7 +158,7 @@ def test_run_that_was_told_its_steps_says_so(heat3d, mpirun, bin_dir, perfield_c
     assert result.returncode == 0, result.stderr
     said = perfield_cli("steps", result.cwd / "perfield-run")
     assert said.returncode == 0
-    assert "has steps that the program told" in said.stdout
+    assert "has steps that the program closed itself, so perfield recorded no call sites" in said.stdout
 
 
 @pytest.mark.skipif(not shutil.which("icoFoam"), reason="OpenFOAM (Debian: openfoam) is not installed")
@@ -190,4 +190,4 @@ def test_openfoam_solver_whose_hook_gives_way_has_a_call_for_each_of_its_steps(
     assert len(by_call) == steps == again > 10  # setup ends where the hook sees the time loop begin
     assert by_call.steps_closed.tolist() == [steps] * cases.N_RANKS
     table = perfield_cli("steps", by_clock.path, "--most", 50).stdout
-    assert "Foam::" in table or "there are no source lines" in table
+    assert "Foam::" in table or "source lines are not known" in table

@@ -37,4 +37,4 @@ def test_without_one_the_reason_is_the_librarys():
         pass
     assert reason(RuntimeError("file too short"), told) == "file too short"
     unknown = RuntimeError("INVALID (1): Unknown error code")
-    assert reason(unknown, told) == "the library otf2 does not say why"
+    assert reason(unknown, told) == "the library otf2 gives no reason"
