@@ -99,6 +99,7 @@ void RankSums::add(const StepView& step) {
 
   for (const CallRow row : step.calls) {
     has_mpi |= is_mpi_class(row.time_class);
+    if (is_mpi_class(row.time_class)) mpi_call_count += double(row.count);
     if (row.time_class < kTimeClasses) class_ns[row.time_class] += double(row.ns);
     if (row.time_class == PERFIELD_CLASS_io || row.time_class == PERFIELD_CLASS_file) {
       const CallFacts& call = facts_of(row.call);

@@ -53,7 +53,7 @@ struct RankSums {
   double class_ns[kTimeClasses] = {};  // in calls, by class
   DeviceSums devices[4];
   MessageSums sent, received;
-  double n_peers = 0;
+  double n_peers = 0, mpi_call_count = 0;
   double waited_for_ns = 0;
 
   // Adds an entry; peers and waits are not a rank's own sums.

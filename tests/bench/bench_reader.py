@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How fast full step entries (10 regions, 26 peers) are read, checksums included."""
+"""Speed of reading full step entries (10 regions, 26 peers), including checksums."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def path(tmp_path_factory, request):
             writer = twin.Writer(stream, rank)
             writer.sequence = sum(entry["rank"] == rank for entry in entries)
             for id, name, block in ((3, "flux", 0), (4, "flux", 1), (5, "late", -1)):
-                definition = {"id": id, "name": name, "block": block, "site": 0}
+                definition = {"id": id, "name": name, "block": block, "armed_at": 0}
                 writer.add("region", twin.json_body(definition), index=id)
     return path
 
@@ -144,7 +144,7 @@ def test_some_fields_of_some_frames_are_part_of_all(run):
 def test_a_kind_of_field_of_all_regions_is_one_array(run):
     names = run.columns.of_regions("<region>_compute_time_s")
     assert names == [f"{stem}_compute_time_s" for stem in run.columns.stems]
-    assert set(run.columns.stems) == {region.field for region in run.regions}
+    assert set(run.columns.stems) == {region.field for region in run.known_regions}
     assert read_columns(run, names).transpose(0, 2, 1).shape == (30, 5, len(names))
 
 

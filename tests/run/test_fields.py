@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,6 @@ import twin
 from perfield import _bridge
 from perfield.run import fields
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 UNIT_OF_SUFFIX = {"_time_s": "s", "_bytes": "B"}
 
 
@@ -96,13 +94,6 @@ def test_the_names_that_regions_may_not_have_are_those_of_the_table():
     assert of_calls == fields.RESERVED
     of_regions = [field.name.replace("<region>", "") for field in fields.FIELDS if "<region>" in field.name]
     assert set(fields.region_fields("")) <= set(of_regions)
-
-
-def test_the_docs_print_the_table():
-    """docs/fields.md holds what `python -m perfield.run.fields` prints."""
-    page = (REPOSITORY / "docs/fields.md").read_text()
-    begin = page.index("| field |")
-    assert page[begin:].rstrip("\n") == fields.as_markdown()
 
 
 def test_a_name_that_was_damaged_is_one_too():

@@ -41,6 +41,7 @@ def test_values_are_what_the_ranks_measured(run):
             "mpi_wait_time_s": length - solve - 150e-6,
             "mpi_collective_time_s": np.zeros(4),
             "mpi_time_s": length - solve - 100e-6,
+            "mpi_call_count": np.full(4, 4),
             "compute_time_s": solve + 100e-6,
             "sent_count": np.full(4, 3),
             "sent_bytes": 2000 * np.arange(1, 5),

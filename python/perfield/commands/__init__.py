@@ -13,7 +13,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-COMMANDS = ("run", "info", "steps", "render", "open", "export", "collect", "import", "env", "config", "paths")
+COMMANDS = (
+    *("run", "info", "steps", "fields", "render", "open", "export", "collect", "import"),
+    *("env", "config", "paths"),
+)
 
 DESCRIPTION = """\
 perfield shows the performance of a running MPI program as fields: on the

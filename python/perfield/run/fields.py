@@ -12,18 +12,6 @@ from functools import cache
 from perfield import _bridge
 
 CALL_NAMES = {number: name for number, name, _, _ in _bridge.calls()}
-CALL_NUMBERS = {name: number for number, name in CALL_NAMES.items()}
-CALL_CLASSES = {number: time_class for number, _, time_class, _ in _bridge.calls()}
-SENDING_CALLS = {number: name for number, name, _, message in _bridge.calls() if message != "none"}
-FETCHING_CALLS = {number for number, _, _, message in _bridge.calls() if message == "fetches"}
-TIME_CLASSES = (
-    "p2p",
-    "wait",
-    "collective",
-    "onesided",
-    "io",
-    "other",
-)  # those of MPI, by number as in calls.h
 OTHER_REGIONS = "other regions"
 
 
@@ -108,7 +96,3 @@ def as_markdown() -> str:
             )
         )
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-if __name__ == "__main__":
-    print(as_markdown())

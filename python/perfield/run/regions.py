@@ -42,7 +42,7 @@ class RegionTable:
 
     @property
     def stems(self) -> list[str]:
-        """What fields begin with: one per (name, site), in the order of definition."""
+        """What fields begin with: one per (name, armed_at), in the order of definition."""
         return self._stems.names
 
     def update(self, definitions: Iterable[tuple[int, dict]], n_ranks: int, others: bool) -> None:
