@@ -35,7 +35,7 @@ def test_every_language_has_a_whole_program():
 
 
 @pytest.mark.parametrize(("language", "text"), [pytest.param(*words, id=page) for page, *words in programs()])
-def test_program_is_measured_with_its_steps_and_regions(
+def test_program_is_measured_with_steps_and_regions(
     mpirun, bin_dir, perfield_flags, tmp_path, language, text
 ):
     source = tmp_path / f"solver.{SUFFIX[language]}"

@@ -104,7 +104,7 @@ def public_definitions(path: Path) -> list[tuple[str, str | None]]:
     return found
 
 
-def test_every_public_python_name_says_what_it_is_in_full_sentences():
+def test_public_python_names_have_docstrings():
     silent = [
         f"{path.relative_to(REPOSITORY)}: {name}"
         for folder in ("python", "topology")
@@ -115,7 +115,7 @@ def test_every_public_python_name_says_what_it_is_in_full_sentences():
     assert not silent, "without a docstring whose first paragraph has a full stop:\n" + "\n".join(silent)
 
 
-def test_every_source_file_opens_with_its_licence():
+def test_source_files_begin_with_their_licence():
     suffixes = {".c", ".h", ".cpp", ".hpp", ".def"}
     bare = [
         str(path.relative_to(REPOSITORY))
@@ -125,12 +125,12 @@ def test_every_source_file_opens_with_its_licence():
     assert not bare, f"the first lines do not hold '{LICENCE}': {bare}"
 
 
-def test_the_top_level_holds_nothing_else():
+def test_top_level_holds_only_known_names():
     names = {path.relative_to(REPOSITORY).parts[0] for path in tracked_files()}
     assert names <= TOP_LEVEL, f"not of the top level: {sorted(names - TOP_LEVEL)}"
 
 
-def test_no_file_speaks_of_one_machine_or_of_work_to_be_done():
+def test_files_have_no_paths_of_one_machine_and_no_todos():
     # Put together from parts, so that this file does not find itself.
     forbidden = re.compile("|".join(["/" + "work/", "/" + "root/", "TO" + "DO", "FIX" + "ME", "XX" + "X:"]))
     found = []
@@ -152,7 +152,7 @@ def test_readme_has_at_most_150_lines():
     assert len((REPOSITORY / "README.md").read_text().splitlines()) <= 150
 
 
-def test_lines_of_pages_stay_below_120_characters_tables_aside():
+def test_lines_of_pages_stay_below_120_characters():
     wide = [
         f"{path.relative_to(REPOSITORY)}:{number}: {len(line)} characters"
         for path in pages()
@@ -162,7 +162,7 @@ def test_lines_of_pages_stay_below_120_characters_tables_aside():
     assert not wide, "\n".join(wide)
 
 
-def test_relative_links_of_pages_lead_to_files():
+def test_relative_links_of_pages_exist():
     broken = []
     for path in pages():
         text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.M | re.S)
@@ -178,7 +178,7 @@ def included(path: Path) -> list[str]:
     return [name for name in names if "/" in name and not name.startswith("include/")]
 
 
-def test_rooms_of_the_measured_side_include_downwards_only():
+def test_rooms_include_downwards_only():
     bridge = REPOSITORY / "bridge"
     wrong = []
     for path in tracked_files():
@@ -200,7 +200,7 @@ def test_rooms_of_the_measured_side_include_downwards_only():
     assert not wrong, "\n".join(wrong)
 
 
-def test_every_room_of_the_build_lists_its_own_sources():
+def test_rooms_list_their_own_sources():
     wrong = []
     for path in (REPOSITORY / "bridge").rglob("CMakeLists.txt"):
         text = path.read_text()
@@ -221,11 +221,11 @@ def dynamic_symbols(binary: Path) -> str:
     return subprocess.run(["objdump", "-T", binary], capture_output=True, text=True, check=True).stdout
 
 
-def test_all_libraries_of_the_measured_side_are_installed():
+def test_all_measured_libraries_are_installed():
     assert {path.name for path in installed_libraries()} | IF_HEADERS_ARE_THERE == set(EXPORTED)
 
 
-def test_measured_binaries_ask_for_no_newer_c_library_and_for_no_cpp_library(bin_dir):
+def test_measured_binaries_need_no_newer_libc_and_no_libstdcpp(bin_dir):
     for binary in [*installed_libraries(), bin_dir / "perfield-exec"]:
         symbols = dynamic_symbols(binary)
         assert not re.search(r"\*UND\*.*(GLIBCXX|CXXABI)_", symbols), f"{binary.name} asks for libstdc++"

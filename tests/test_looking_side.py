@@ -46,7 +46,7 @@ def run_directory(tmp_path_factory) -> Path:
     return twin.write_run(tmp_path_factory.mktemp("run") / "run", ranks=2, steps=3, mesh=True)
 
 
-def test_values_are_there_without_vtk_and_pictures_say_what_they_need(plain, run_directory, tmp_path):
+def test_values_work_without_vtk_and_pictures_ask_for_it(plain, run_directory, tmp_path):
     said = plain("perfield", "info", run_directory)
     assert said.returncode == 0 and "steps      3 on 2 ranks" in said.stdout, said.stderr
     values = plain(
@@ -59,7 +59,7 @@ def test_values_are_there_without_vtk_and_pictures_say_what_they_need(plain, run
     assert "pip install vtk" in drawn.stderr
 
 
-def test_with_vtk_from_pip_all_is_written_but_images(plain, run_directory, tmp_path):
+def test_vtk_from_pip_writes_all_but_images(plain, run_directory, tmp_path):
     installed = plain("pip", "install", "--quiet", "vtk>=9.2")
     if "No matching distribution" in installed.stderr:
         pytest.skip("pip reaches no package index here")

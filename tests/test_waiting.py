@@ -54,7 +54,7 @@ def late_sender(mpi, build_c, perfield_flags, bin_dir, tmp_path):
     return perfield.open(tmp_path / "perfield-run"), result.stderr
 
 
-def test_a_region_that_waits_for_a_late_sender_is_told_from_one_that_works(late_sender):
+def test_waiting_for_a_late_sender_is_not_computing(late_sender):
     run, said = late_sender
     values = run.frame(0).values  # its barrier belongs to the next step
     time, mpi, own = (values[f"flux_{name}time_s"] for name in ("", "mpi_", "compute_"))

@@ -44,9 +44,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in found}
 
 
-def test_a_run_that_moved_and_is_read_only_gives_the_same_pictures(
-    build_c, mpirun, bin_dir, perfield_cli, tmp_path
-):
+def test_moved_read_only_run_gives_the_same_pictures(build_c, mpirun, bin_dir, perfield_cli, tmp_path):
     here, elsewhere = tmp_path / "here", tmp_path / "another place"
     here.mkdir()
     elsewhere.mkdir()

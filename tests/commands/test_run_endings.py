@@ -52,7 +52,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_program_that_ends_badly_keeps_its_code_and_its_frames(perfield_cli, build_c, way, tmp_path):
+def test_bad_ending_keeps_exit_code_and_frames(perfield_cli, build_c, way, tmp_path):
     program = build_c(PROGRAM)
     result = perfield_cli("run", "-n", "2", "--oversubscribe", program, way, cwd=tmp_path)
     assert result.returncode == WAYS[way], result.stderr
@@ -64,7 +64,7 @@ def test_a_program_that_ends_badly_keeps_its_code_and_its_frames(perfield_cli, b
         assert frame.present.all() and (frame.values["work_count"] == 1).all()
 
 
-def test_an_interrupt_ends_the_program_and_shows_what_was_seen(bin_dir, build_c, tmp_path):
+def test_interrupt_ends_the_program_and_prints_the_closing_lines(bin_dir, build_c, tmp_path):
     process = subprocess.Popen(
         [bin_dir / "perfield", "run", "-n", "2", "--oversubscribe", build_c(PROGRAM), "wait"],
         env=clean_environment(),

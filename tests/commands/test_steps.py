@@ -71,9 +71,7 @@ def silent_heat3d(build_c, mpi):
     return build_c(SILENT, f"-I{CASES / 'heat3d'}", *map(str, sources), name="heat3d.cpp", by=mpi)
 
 
-def test_heat_case_without_a_word_to_perfield_gets_its_steps_by_the_call_that_is_proposed(
-    silent_heat3d, measure, perfield_cli
-):
+def test_proposed_call_closes_the_steps_of_the_heat_case(silent_heat3d, measure, perfield_cli):
     run, told = measure(silent_heat3d, *ARGUMENTS)
     assert [frame.kind for frame in run.frames()] == ["whole"]
     proposed = re.search(r"the program told no time steps; .*PERFIELD_STEP_CALL=(\S+) perfield run", told)
@@ -94,9 +92,7 @@ def test_heat_case_without_a_word_to_perfield_gets_its_steps_by_the_call_that_is
 
 
 @pytest.mark.parametrize(("name", "n"), [("multigrid", 2), ("multipartition", 4)])
-def test_patterns_that_are_built_without_perfield_have_a_call_that_closes_their_steps(
-    name, n, build_c, mpi, measure
-):
+def test_some_call_closes_the_steps_of_each_pattern(name, n, build_c, mpi, measure):
     program = build_c(CASES / f"patterns/{name}.c", "-DWITHOUT_PERFIELD", "-lm", by=mpi)
     run, _ = measure(program, STEPS, n=n)
     exact = [candidate.setting for candidate in candidates(run) if candidate.hits == STEPS]
@@ -107,9 +103,7 @@ def test_patterns_that_are_built_without_perfield_have_a_call_that_closes_their_
     assert len({frame.values["sent_count"].sum() for frame in run.frames()}) == 1
 
 
-def test_windows_of_the_clock_lose_no_message_of_the_heat_case_and_of_a_pattern(
-    silent_heat3d, build_c, mpi, measure
-):
+def test_steps_by_the_clock_lose_no_message(silent_heat3d, build_c, mpi, measure):
     pattern = build_c(CASES / "patterns/multigrid.c", "-DWITHOUT_PERFIELD", "-lm", by=mpi)
     heat = (*BOX, "--max-num-time-steps", 100, "--hot-spot", 5)
     for program, arguments in ((silent_heat3d, heat), (pattern, (20_000,))):
@@ -123,7 +117,7 @@ def test_windows_of_the_clock_lose_no_message_of_the_heat_case_and_of_a_pattern(
         assert labels == sorted(set(labels))  # on a busy machine some may be part of those before them
 
 
-def test_fortran_program_has_sites_told_apart_by_their_callers(mpi, measure, tmp_path):
+def test_callers_distinguish_sites_of_a_fortran_program(mpi, measure, tmp_path):
     (tmp_path / "steps.f90").write_text(FORTRAN)
     command = [mpi.fc, "-g", "-O0", "steps.f90", "-o", "steps"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=300)
@@ -146,14 +140,14 @@ def test_site_without_source_lines_is_named_by_its_function(mpi, build_c, measur
     assert "in advance" in table
 
 
-def test_program_without_mpi_calls_is_sent_to_the_clock(mpi, build_c, measure, perfield_cli):
+def test_program_without_mpi_calls_is_referred_to_the_clock(mpi, build_c, measure, perfield_cli):
     source = "#include <mpi.h>\nint main() { MPI_Init(0, 0); MPI_Finalize(); }"
     run, told = measure(build_c(source, by=mpi))
     assert "PERFIELD_STEP_SECONDS=0.5 perfield run" in told
     assert "PERFIELD_STEP_SECONDS=0.5 perfield run" in perfield_cli("steps", run.path).stdout
 
 
-def test_run_that_was_told_its_steps_says_so(heat3d, mpirun, bin_dir, perfield_cli):
+def test_run_with_own_steps_has_no_sites(heat3d, mpirun, bin_dir, perfield_cli):
     result = mpirun(2, bin_dir / "perfield-exec", heat3d, *ARGUMENTS)
     assert result.returncode == 0, result.stderr
     said = perfield_cli("steps", result.cwd / "perfield-run")
@@ -162,9 +156,7 @@ def test_run_that_was_told_its_steps_says_so(heat3d, mpirun, bin_dir, perfield_c
 
 
 @pytest.mark.skipif(not shutil.which("icoFoam"), reason="OpenFOAM (Debian: openfoam) is not installed")
-def test_openfoam_solver_whose_hook_gives_way_has_a_call_for_each_of_its_steps(
-    mpirun, bin_dir, perfield_cli, tmp_path
-):
+def test_some_call_closes_the_steps_of_openfoam(mpirun, bin_dir, perfield_cli, tmp_path):
     spec = importlib.util.spec_from_file_location("openfoam_cases", CASES / "openfoam/cases.py")
     cases = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = cases

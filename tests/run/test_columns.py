@@ -100,7 +100,7 @@ def run(path):
     return perfield.open(path)
 
 
-def test_every_field_is_what_plain_python_computes(path, run):
+def test_fields_match_plain_python(path, run):
     assert len(run) == 30 and not run.damage
     for frame in run.frames():
         expected = reference.fields(path, frame.index)
@@ -109,7 +109,7 @@ def test_every_field_is_what_plain_python_computes(path, run):
             np.testing.assert_allclose(frame.values[name], column, rtol=1e-12, err_msg=name)
 
 
-def test_every_field_of_a_block_is_what_plain_python_computes(path, run):
+def test_fields_of_a_block_match_plain_python(path, run):
     seen = 0
     for frame in run.frames():
         expected = reference.block_fields(path, frame.index)
@@ -123,7 +123,7 @@ def test_every_field_of_a_block_is_what_plain_python_computes(path, run):
     assert seen > 100
 
 
-def test_many_frames_at_once_are_the_frames(run):
+def test_many_frames_at_once_equal_single_frames(run):
     names = run.columns.names
     values = read_columns(run, names)
     assert values.shape == (30, len(names), 5)
@@ -131,7 +131,7 @@ def test_many_frames_at_once_are_the_frames(run):
         np.testing.assert_array_equal(values[number], list(frame.values.values()))
 
 
-def test_some_fields_of_some_frames_are_part_of_all(run):
+def test_chosen_fields_and_frames_equal_those_of_all(run):
     names = ["waited_for_time_s", "flux_count", "rank"]
     values = read_columns(run, names, [7, 3, 7])
     for place, number in enumerate((7, 3, 7)):
@@ -141,21 +141,21 @@ def test_some_fields_of_some_frames_are_part_of_all(run):
     assert read_columns(run, [], slice(2, 4)).shape == (2, 0, 5)
 
 
-def test_a_kind_of_field_of_all_regions_is_one_array(run):
+def test_field_of_all_regions_is_one_array(run):
     names = run.columns.of_regions("<region>_compute_time_s")
     assert names == [f"{stem}_compute_time_s" for stem in run.columns.stems]
     assert set(run.columns.stems) == {region.field for region in run.known_regions}
     assert read_columns(run, names).transpose(0, 2, 1).shape == (30, 5, len(names))
 
 
-def test_fields_and_frames_that_are_not_there_are_named(run):
+def test_missing_fields_and_frames_are_named(run):
     with pytest.raises(KeyError, match="'nothing' is no field of this run"):
         read_columns(run, ["nothing"])
     with pytest.raises(IndexError):
         read_columns(run, ["rank"], [30])
 
 
-def test_entries_that_were_damaged_since_are_absent(tmp_path):
+def test_entries_damaged_after_opening_are_absent(tmp_path):
     run = perfield.open(twin.write_run(tmp_path / "run", ranks=2, steps=3))
     stream = next((tmp_path / "run" / "stream").iterdir())
     data = bytearray(stream.read_bytes())

@@ -96,7 +96,7 @@ def grows_to(run, n):
     return len(run) == n and run.frame(n - 1).present.all()
 
 
-def test_frames_come_in_while_the_program_runs_and_after(live):
+def test_frames_arrive_while_the_program_runs_and_after(live):
     process, path = live
     run = opened(path)
     assert run.state == "running"
@@ -115,7 +115,7 @@ def test_frames_come_in_while_the_program_runs_and_after(live):
     assert run.state == "finished" and len(run) == 5 and not run.damage
 
 
-def test_info_and_render_show_a_running_program_and_do_not_disturb_it(live, perfield_cli):
+def test_info_and_render_show_a_running_program(live, perfield_cli):
     process, path = live
     run = opened(path)
     steps(process, 4)
@@ -133,7 +133,7 @@ def test_info_and_render_show_a_running_program_and_do_not_disturb_it(live, perf
     assert len(perfield.open(path)) == 5
 
 
-def test_a_program_that_is_killed_while_it_is_followed_keeps_its_frames(live):
+def test_killed_program_keeps_its_frames(live):
     process, path = live
     run = opened(path)
     steps(process, 6)

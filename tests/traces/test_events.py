@@ -53,7 +53,7 @@ def test_messages_arrive_with_receiver_communicator_and_bytes(traced):
     assert frame.waits["time_s"] == pytest.approx([4 * MICRO, 0.5 * MICRO])
 
 
-def test_transfers_by_one_side_go_by_their_window(traced):
+def test_one_sided_transfers_use_the_ranks_of_their_window(traced):
     def write(trace):
         window = trace.definitions.rma_win("window", trace.reversed)
         atomic = otf2.RmaAtomicType.ACCUMULATE
@@ -81,7 +81,7 @@ def test_collectives_arrive_with_their_bytes(traced, tmp_path):
     }
 
 
-def test_operations_on_files_arrive_with_mode_bytes_and_way(traced, tmp_path):
+def test_file_operations_arrive_with_mode_bytes_and_paradigm(traced, tmp_path):
     def write(trace):
         define, modes = trace.definitions, otf2.IoOperationMode
         file = define.io_regular_file("out.txt", scope=next(iter(define.system_tree_nodes)))

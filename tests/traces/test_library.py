@@ -20,19 +20,19 @@ def swallow(error: BaseException) -> None:
         sys.stderr.write(traceback.format_exc())
 
 
-def test_an_interruption_by_the_user_is_not_lost_in_a_callback():
+def test_ctrl_c_in_a_callback_is_not_lost():
     with pytest.raises(KeyboardInterrupt), quiet_callbacks():
         swallow(KeyboardInterrupt())
 
 
-def test_the_reason_is_the_exception_in_the_callback_and_nothing_is_printed(capsys):
+def test_reason_is_the_exception_of_the_callback(capsys):
     with quiet_callbacks() as told:
         swallow(ValueError("no such string"))
     assert reason(RuntimeError("interrupted"), told) == "ValueError: no such string"
     assert capsys.readouterr().err == ""
 
 
-def test_without_one_the_reason_is_the_librarys():
+def test_reason_is_the_librarys_without_an_exception():
     with quiet_callbacks() as told:
         pass
     assert reason(RuntimeError("file too short"), told) == "file too short"

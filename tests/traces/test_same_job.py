@@ -37,9 +37,7 @@ def exchanged(run, which: str) -> dict[tuple, tuple]:
     ],
     ids=lambda value: value.name if isinstance(value, Path) else "",
 )
-def test_imported_trace_and_run_of_the_same_job_agree(
-    with_scorep, mpirun, bin_dir, perfield_cli, source, flags
-):
+def test_trace_and_run_of_one_job_agree(with_scorep, mpirun, bin_dir, perfield_cli, source, flags):
     program = with_scorep(source, *flags)
     result = mpirun(4, bin_dir / "perfield-exec", program, 3, 16, env=TRACED)
     assert result.returncode == 0, result.stdout + result.stderr

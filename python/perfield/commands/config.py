@@ -49,7 +49,7 @@ list of them in brackets.
 
 perfield uses four more variables:
 - `PERFIELD_CONFIG` names the file.
-- `PERFIELD_RUN_ID` is the same in all ranks of a run. It lets ranks agree on one run directory if the launcher
+    """All keys as a perfield.toml, each with its meaning and unit above and its origin behind the value."""
   does not identify the job. `perfield run` sets it.
 - `PERFIELD_RUN` is the run directory that `perfield-exec` has claimed.
 - `PERFIELD_PRELOADED` is what `perfield-exec` put into LD_PRELOAD.

@@ -81,7 +81,7 @@ def proposal(run: RunDirectory) -> str:
 
 
 def where(site: Candidate, lines: dict[tuple[str, int], SourceLine]) -> str:
-    """The place of a site's innermost known caller: file and line, else function, else program and address."""
+    """The innermost known place of a site: file and line, else function, else program and address."""
     callers = _own(site.callers) or list(site.callers) or [("?", 0)]
     known = [lines[caller] for caller in callers if caller in lines]
     for line in known:

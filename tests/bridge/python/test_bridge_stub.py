@@ -50,12 +50,12 @@ def test_the_stub_has_the_names_of_the_module():
 
 
 @pytest.mark.parametrize("name", functions(STUB.body))
-def test_a_function_takes_what_the_stub_says(name):
+def test_function_takes_the_arguments_of_the_stub(name):
     assert arguments_of(functions(STUB.body)[name]) == arguments_told(getattr(_bridge, name), name)
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_a_class_has_the_methods_and_properties_that_the_stub_says(name):
+def test_class_has_the_members_of_the_stub(name):
     for member, node in functions(CLASSES[name].body).items():
         thing = getattr(getattr(_bridge, name), member)
         assert isinstance(thing, property) == is_property(node), member
@@ -63,5 +63,5 @@ def test_a_class_has_the_methods_and_properties_that_the_stub_says(name):
             assert arguments_of(node) == arguments_told(thing, member)
 
 
-def test_variables_have_the_type_that_the_stub_says():
+def test_variables_have_the_types_of_the_stub():
     assert re.fullmatch(r"\d+\.\d+\.\d+", _bridge.version)

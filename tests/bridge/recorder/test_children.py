@@ -29,7 +29,7 @@ static void* forks(void* nothing) {
 """
 
 
-def test_a_child_whose_thread_ends_leaves_the_counters_of_its_parent_alone(measured):
+def test_thread_end_in_a_child_keeps_the_parents_counters(measured):
     _, result = measured(
         """
       rank = getpid();

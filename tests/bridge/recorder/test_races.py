@@ -49,7 +49,7 @@ def races(tmp_path_factory) -> Path:
 
 @pytest.mark.long
 @pytest.mark.parametrize("tables", ["small", "large"])
-def test_threads_count_define_and_pause_while_steps_close_without_a_data_race(races, execute, tables):
+def test_threads_and_step_ends_have_no_data_race(races, execute, tables):
     sizes = {"small": ("20", "200"), "large": ("4096", "4096")}[tables]
     environment = dict(zip(("PERFIELD_MAX_PEERS", "PERFIELD_MAX_REGIONS"), sizes))
     environment["PERFIELD_COUNTERS"] = "page_faults,task_clock"

@@ -68,7 +68,7 @@ def rendezvous(tmp_path):
         process.wait()
 
 
-def test_connected_worlds_are_runs_of_their_own(rendezvous, build_c, bin_dir, tmp_path):
+def test_connected_worlds_are_separate_runs(rendezvous, build_c, bin_dir, tmp_path):
     """Open MPI only: the MPICH of Debian refuses MPI_Open_port."""
     program = build_c(CONNECTED)
     start = ["timeout", "60", "mpirun", "--oversubscribe", *rendezvous, "-n", "2", bin_dir / "perfield-exec"]

@@ -40,7 +40,7 @@ def counts(tmp_path):
     return [frame.values["work_count"][0] for frame in run.frames()]
 
 
-def test_a_program_that_closes_all_descriptors_keeps_its_files_to_itself(shell, tmp_path):
+def test_closing_all_descriptors_keeps_perfield_out_of_program_files(shell, tmp_path):
     result = shell(
         f"""
       int64_t e[6] = {{0, 1, 0, 0, 0, 0}}; double o[3] = {{0}}, d[3] = {{1, 1, 1}};
@@ -64,7 +64,7 @@ def test_a_program_that_closes_all_descriptors_keeps_its_files_to_itself(shell, 
     assert len(run.mesh(0, 1)) == len(run.mesh(0, 2)) == 1
 
 
-def test_a_program_started_without_stderr_gets_nothing_of_ours_in_its_first_file(shell, tmp_path):
+def test_perfield_does_not_write_to_the_first_file_without_stderr(shell, tmp_path):
     result = shell(
         f"""
       FILE* file = fopen("result.txt", "w");
@@ -81,7 +81,7 @@ def test_a_program_started_without_stderr_gets_nothing_of_ours_in_its_first_file
     assert counts(tmp_path) == [1] * 5
 
 
-def test_standard_streams_that_are_closed_are_not_taken_by_perfield(shell, tmp_path):
+def test_perfield_does_not_use_closed_standard_streams(shell, tmp_path):
     result = shell(
         f"""
       perfield_initialize();
@@ -96,7 +96,7 @@ def test_standard_streams_that_are_closed_are_not_taken_by_perfield(shell, tmp_p
     assert counts(tmp_path) == [1] * 10
 
 
-def test_a_reader_of_stderr_that_has_gone_does_not_end_the_program(shell, tmp_path):
+def test_closed_stderr_pipe_does_not_end_the_program(shell, tmp_path):
     (tmp_path / "perfield-run").mkdir()  # so that perfield-exec has something to tell, too
     result = shell(
         f"""
@@ -111,7 +111,7 @@ def test_a_reader_of_stderr_that_has_gone_does_not_end_the_program(shell, tmp_pa
     assert len(perfield.open(tmp_path / "perfield-run-2")) == 5
 
 
-def test_a_limit_on_the_size_of_files_ends_measuring_and_not_the_program(shell, tmp_path):
+def test_file_size_limit_ends_measuring_not_the_program(shell, tmp_path):
     result = shell(
         """
       perfield_initialize();

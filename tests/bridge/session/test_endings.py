@@ -23,7 +23,7 @@ STEPS = """
 """
 
 
-def test_a_rank_killed_in_mid_run_leaves_all_earlier_frames(measured):
+def test_killed_rank_leaves_all_earlier_frames(measured):
     run, result = measured(
         STEPS.replace(
             "perfield_step(s, s);",
@@ -46,7 +46,7 @@ def test_a_rank_killed_in_mid_run_leaves_all_earlier_frames(measured):
         assert (run.frame(i).values["work_count"] == 1).all()
 
 
-def test_mpi_abort_keeps_every_step_and_the_programs_exit_code(measured):
+def test_mpi_abort_keeps_steps_and_exit_code(measured):
     run, result = measured(
         STEPS + "if (rank == 0) MPI_Abort(MPI_COMM_WORLD, 7); sleep(30);", n=2, check=False
     )
@@ -55,7 +55,7 @@ def test_mpi_abort_keeps_every_step_and_the_programs_exit_code(measured):
     assert run.frame(9).present.all()
 
 
-def test_finalize_never_called_writes_the_last_steps_at_exit(measured):
+def test_missing_finalize_writes_the_last_steps_at_exit(measured):
     run, _ = measured("""
       perfield_initialize();
       for (int s = 0; s < 10; ++s) { perfield_begin("work"); perfield_end("work"); perfield_step(s, s); }
@@ -65,7 +65,7 @@ def test_finalize_never_called_writes_the_last_steps_at_exit(measured):
     assert run.state == "finished"
 
 
-def test_beside_an_uninstrumented_program_nothing_hangs(measured, build_c, bin_dir, mpirun, tmp_path):
+def test_unmeasured_neighbour_program_does_not_hang(measured, build_c, bin_dir, mpirun, tmp_path):
     other = build_c("""
       #include <mpi.h>
       int main(int argc, char** argv) {
@@ -84,7 +84,7 @@ def test_beside_an_uninstrumented_program_nothing_hangs(measured, build_c, bin_d
     assert run.frame(0).present.sum() == 1
 
 
-def test_a_child_process_of_a_rank_is_not_taken_for_a_rank(measured):
+def test_child_process_is_no_rank(measured):
     run, result = measured("""
       MPI_Init(&argc, &argv);
       perfield_initialize();
@@ -99,7 +99,7 @@ def test_a_child_process_of_a_rank_is_not_taken_for_a_rank(measured):
     assert len(run) == 3
 
 
-def test_a_forked_child_that_goes_on_measures_nothing(measured):
+def test_forked_child_measures_nothing(measured):
     run, _ = measured(
         """
       perfield_initialize();
@@ -115,7 +115,7 @@ def test_a_forked_child_that_goes_on_measures_nothing(measured):
     assert not run.damage
 
 
-def test_measuring_twice_in_one_folder_takes_the_next_free_name(measured, tmp_path):
+def test_second_run_takes_the_next_free_name(measured, tmp_path):
     body = 'perfield_initialize(); printf("42\\n"); perfield_step(0, 0.0);'
     _, one = measured(body)
     _, two = measured(body)
@@ -144,7 +144,7 @@ def test_full_disk_ends_measuring_not_the_program(measured, tmp_path, bin_dir, b
     assert run.frame(5).values["work_count"][0] == 1
 
 
-def test_wrong_configuration_is_told_and_the_program_runs(measured, bin_dir, build_c, mpirun, tmp_path):
+def test_wrong_configuration_warns_and_the_program_runs(measured, bin_dir, build_c, mpirun, tmp_path):
     program = build_c(
         '#include "perfield.h"\nint main() { perfield_initialize(); perfield_step(0, 0.0); return 3; }'
     )
@@ -181,7 +181,7 @@ int main(void) {
 
 
 @pytest.mark.parametrize("start", ["{child}", "perfield-exec {child}", "perfield-exec true"])
-def test_a_child_that_carries_perfield_itself_does_not_speak_for_the_rank(
+def test_child_with_perfield_linked_does_not_join_as_the_rank(
     measured, build_c, perfield_flags, bin_dir, tmp_path, start
 ):
     child = build_c(CHILD, *perfield_flags("--libs"), mpi=False)
@@ -205,7 +205,7 @@ def test_a_child_that_carries_perfield_itself_does_not_speak_for_the_rank(
     assert result.stderr.count("perfield open") == 1
 
 
-def test_a_child_by_posix_spawn_and_by_vfork_changes_nothing(measured):
+def test_posix_spawn_and_vfork_change_nothing(measured):
     run, result = measured(
         """
       MPI_Init(&argc, &argv);
@@ -230,7 +230,7 @@ def test_a_child_by_posix_spawn_and_by_vfork_changes_nothing(measured):
     assert run.state == "finished" and not run.damage
 
 
-def test_a_child_forked_while_another_thread_writes_does_not_hang(measured):
+def test_fork_during_a_write_does_not_hang(measured):
     run, result = measured(
         """
       perfield_initialize();
@@ -267,7 +267,7 @@ def test_a_child_forked_while_another_thread_writes_does_not_hang(measured):
     assert min(frame.label for frame in run.frames()) == 0
 
 
-def test_a_disk_that_fills_up_in_mid_run_leaves_frames_that_info_and_render_can_show(
+def test_info_and_render_show_frames_before_the_disk_filled(
     build_c, bin_dir, measured, privately, execute, tmp_path
 ):
     program = build_c(f"#include <mpi.h>\n#define REAL_TIME\n{measured.prologue}" + FILLING)
@@ -309,7 +309,7 @@ int main(int argc, char** argv) {
 """
 
 
-def test_two_runs_started_in_one_directory_at_once_are_kept_apart(build_c, bin_dir, measured, tmp_path):
+def test_simultaneous_runs_get_separate_directories(build_c, bin_dir, measured, tmp_path):
     steps = STEPS.replace("s < 10", "s < atoi(argv[1])")
     main = (
         f"int main(int argc, char** argv) {{{steps}\nMPI_Finalize(); if (!rank) puts(argv[1]); return 0; }}"
@@ -338,7 +338,7 @@ def test_two_runs_started_in_one_directory_at_once_are_kept_apart(build_c, bin_d
         assert all(frame.present.all() for frame in run.frames())
 
 
-def test_a_killed_rank_loses_at_most_what_was_gathered_for_flush_seconds(measured):
+def test_killed_rank_loses_at_most_flush_seconds(measured):
     """Writing takes 100 ms of the test's clock each time, so entries are gathered."""
     run, _ = measured(
         """

@@ -82,7 +82,7 @@ def counts(run) -> list[list[float]]:
     return [frame.values["work_count"].tolist() for frame in run.frames()]
 
 
-def test_alone_it_claims_a_directory_and_is_rank_0_of_1(linked, execute_here):
+def test_serial_program_claims_a_directory_as_rank_0_of_1(linked, execute_here):
     folder = execute_here(linked(SERIAL, False))
     run = perfield.open(folder / "perfield-run")
     assert counts(run) == [[1]] * 3
@@ -90,7 +90,7 @@ def test_alone_it_claims_a_directory_and_is_rank_0_of_1(linked, execute_here):
     assert list((folder / "perfield-run/machine").iterdir())
 
 
-def test_under_mpirun_all_ranks_find_each_other_and_mpi_is_not_measured(linked, mpirun):
+def test_ranks_under_mpirun_form_one_run_without_mpi_calls(linked, mpirun):
     result = mpirun(3, linked(PARALLEL, True))
     assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
     run = perfield.open(result.cwd / "perfield-run")
@@ -104,7 +104,7 @@ def test_under_mpirun_all_ranks_find_each_other_and_mpi_is_not_measured(linked, 
     assert result.stderr.count("perfield open") == 1
 
 
-def test_under_perfield_exec_it_is_measured_once_and_with_its_messages(linked, mpirun, bin_dir):
+def test_perfield_exec_measures_once_with_messages(linked, mpirun, bin_dir):
     result = mpirun(3, bin_dir / "perfield-exec", linked(PARALLEL, True))
     assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
     run = perfield.open(result.cwd / "perfield-run")
@@ -115,12 +115,12 @@ def test_under_perfield_exec_it_is_measured_once_and_with_its_messages(linked, m
     assert result.stderr.count("perfield open") == 1
 
 
-def test_linked_and_switched_off_it_leaves_no_trace(linked, execute_here):
+def test_disabled_program_writes_no_files(linked, execute_here):
     folder = execute_here(linked(SERIAL, False), env={"PERFIELD_ENABLED": "false"})
     assert list(folder.iterdir()) == []
 
 
-def test_in_a_place_where_nothing_can_be_written_it_says_so_and_runs(linked, execute_here):
+def test_unwritable_place_warns_and_the_program_runs(linked, execute_here):
     env = {"PERFIELD_RUN_DIRECTORY": "/proc/nowhere/run"}
     folder = execute_here(
         linked(SERIAL, False), env=env, told="cannot make the run directory /proc/nowhere/run"
@@ -128,7 +128,7 @@ def test_in_a_place_where_nothing_can_be_written_it_says_so_and_runs(linked, exe
     assert list(folder.iterdir()) == []
 
 
-def test_the_first_piece_of_mesh_or_step_starts_measuring(linked, execute_here):
+def test_first_mesh_or_step_call_starts_measuring(linked, execute_here):
     folder = execute_here(
         linked(
             """

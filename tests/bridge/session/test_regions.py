@@ -16,7 +16,7 @@ def about(value: float, expected: float) -> bool:
     return value == pytest.approx(expected, abs=1e-9)
 
 
-def test_inner_time_is_in_the_outer_regions_time_but_not_in_its_own(measured):
+def test_inner_time_is_in_the_outer_time_but_not_its_self_time(measured):
     run, _ = measured("""
       perfield_region outer = REGION("outer"), inner = REGION("inner");
       perfield_initialize();
@@ -53,7 +53,7 @@ def test_recursion_counts_every_entry_and_times_the_outermost(measured):
     assert about(values["descend_self_time_s"][0], 20 * MS)
 
 
-def test_region_open_over_a_steps_end_is_credited_to_both_steps(measured):
+def test_region_open_over_a_step_end_counts_in_both_steps(measured):
     run, _ = measured("""
       perfield_region r = REGION("long");
       perfield_initialize();
@@ -72,7 +72,7 @@ def test_region_open_over_a_steps_end_is_credited_to_both_steps(measured):
     assert math.isnan(times[2])  # not entered is not zero
 
 
-def test_region_begun_before_waking_is_not_known(measured):
+def test_region_begun_before_initialize_is_unknown(measured):
     run, _ = measured("""
       perfield_region all = REGION("all");
       perfield_region_begin(all);
@@ -83,7 +83,7 @@ def test_region_begun_before_waking_is_not_known(measured):
     assert "all_time_s" not in run.frame(0).values
 
 
-def test_time_of_an_enclosing_region_is_the_steps_time(measured):
+def test_enclosing_region_takes_the_whole_step(measured):
     run, _ = measured("""
       perfield_region all = REGION("all");
       perfield_initialize();
@@ -95,7 +95,7 @@ def test_time_of_an_enclosing_region_is_the_steps_time(measured):
         assert frame.values["all_time_s"][0] == pytest.approx(frame.values["step_time_s"][0], abs=1e-9)
 
 
-def test_ends_that_do_not_match_close_the_inner_regions_and_are_told(measured):
+def test_mismatched_ends_close_inner_regions_with_a_warning(measured):
     run, result = measured("""
       perfield_region outer = REGION("outer"), inner = REGION("inner"), stray = REGION("stray");
       perfield_initialize();
@@ -111,7 +111,7 @@ def test_ends_that_do_not_match_close_the_inner_regions_and_are_told(measured):
     assert result.stderr.count("perfield: events that could not be right") == 1
 
 
-def test_threads_add_up(measured):
+def test_region_times_of_threads_add_up(measured):
     run, _ = measured(
         """
       perfield_initialize();
@@ -135,7 +135,7 @@ def test_threads_add_up(measured):
     assert values["part_count"][0] == 400
 
 
-def test_worker_region_that_stays_open_is_seen_in_every_step(measured):
+def test_open_region_of_a_worker_is_in_every_step(measured):
     run, _ = measured(
         """
       perfield_initialize();
@@ -184,7 +184,7 @@ def test_regions_are_chosen_by_name_and_glob(measured):
     assert not any(name.startswith("update") for name in values)
 
 
-def test_pipeline_next_measures_the_region_from_that_call_site_only(measured):
+def test_pipeline_next_measures_only_its_call_site(measured):
     run, _ = measured(
         """
       perfield_initialize();
@@ -227,7 +227,7 @@ def test_nested_regions_can_be_armed_at_once(measured):
     assert about(values["outer_time_s"][0], 10 * MS)
 
 
-def test_pipeline_next_that_arms_nothing_is_told_once(measured):
+def test_pipeline_next_that_arms_nothing_warns_once(measured):
     _, result = measured("""
       perfield_initialize();
       for (int s = 0; s < 3; ++s) { perfield_pipeline_next(); perfield_step(s, s); }
@@ -249,7 +249,7 @@ def test_time_on_a_block_is_kept_per_block(measured):
         assert about(frame.block_values["flux_time_s"][(0, block)], 5 * MS * (block + 1))
 
 
-def test_100000_regions_are_bounded_and_their_sums_exact(measured):
+def test_100000_regions_are_bounded_with_exact_sums(measured):
     run, result = measured("""
       perfield_initialize();
       char name[32];
@@ -283,7 +283,7 @@ def test_very_deep_recursion_is_survived(measured):
     assert "perfield: " not in result.stderr
 
 
-def test_regions_too_deep_to_be_timed_are_counted_and_told_once_per_node(measured):
+def test_too_deep_regions_are_counted_with_one_warning_per_node(measured):
     body = """
       perfield_region outer = REGION("outer"), inner = REGION("inner");
       perfield_initialize();
@@ -306,7 +306,7 @@ def test_regions_too_deep_to_be_timed_are_counted_and_told_once_per_node(measure
     assert len(re.findall(told, result.stderr)) == 1
 
 
-def test_what_is_left_from_deep_inside_without_its_ends_leaves_the_outer_regions_right(measured):
+def test_unclosed_inner_regions_keep_outer_times(measured):
     run, _ = measured("""
       perfield_region outer = REGION("outer"), deep = REGION("deep"), next = REGION("next");
       perfield_initialize();
@@ -324,7 +324,7 @@ def test_what_is_left_from_deep_inside_without_its_ends_leaves_the_outer_regions
     assert sum(run.ends[0]["faults"].values()) == 400
 
 
-def test_threads_beyond_the_limit_are_told_and_do_no_harm(measured):
+def test_threads_beyond_the_limit_are_skipped_with_a_warning(measured):
     run, result = measured(
         """
       perfield_initialize();
@@ -360,7 +360,7 @@ def test_threads_beyond_the_limit_are_told_and_do_no_harm(measured):
     assert "threads_without_room, 89 times" in result.stderr
 
 
-def test_more_tables_than_an_entry_holds_add_up_exactly_in_other_peers(measured, perfield_flags):
+def test_overfull_entry_adds_up_exactly_in_other_peers(measured, perfield_flags):
     run, result = measured(
         """
       perfield_initialize();
@@ -404,7 +404,7 @@ def test_more_tables_than_an_entry_holds_add_up_exactly_in_other_peers(measured,
     assert "raise max_peers" in result.stderr
 
 
-def test_regions_defined_before_waking_have_the_room_that_is_configured(measured):
+def test_regions_defined_before_initialize_have_the_configured_room(measured):
     run, _ = measured(
         """
       static perfield_region r[6000];
@@ -422,7 +422,7 @@ def test_regions_defined_before_waking_have_the_room_that_is_configured(measured
     assert counts == [1] * 6000
 
 
-def test_time_of_a_region_is_kept_where_an_inner_one_that_is_left_out_was_not_ended(measured):
+def test_unclosed_unmeasured_inner_region_keeps_outer_time(measured):
     run, _ = measured(
         """
       perfield_initialize();
@@ -437,7 +437,7 @@ def test_time_of_a_region_is_kept_where_an_inner_one_that_is_left_out_was_not_en
 @pytest.mark.parametrize(
     ("begin", "end"), [("perfield_initialize();", ""), ("MPI_Init(NULL, NULL);", "MPI_Finalize();")]
 )
-def test_step_region_that_never_occurs_is_told(measured, begin, end):
+def test_unknown_step_region_gives_a_warning(measured, begin, end):
     body = f'{begin} perfield_region r = REGION("work"); perfield_region_begin(r); perfield_region_end(r);'
     run, result = measured(f"{body} perfield_finalize(); {end}", env={"PERFIELD_STEP_REGION": "wrok"})
     assert result.stderr.count("the region wrok (step_region) never ended") == 1

@@ -18,7 +18,7 @@ LOOP = """
 """
 
 
-def test_each_call_of_run_closes_one_frame_with_its_number_and_time(measured):
+def test_each_step_call_closes_a_frame_with_number_and_time(measured):
     run, _ = measured(LOOP)
     frames = list(run.frames())
     assert [f.index for f in frames] == list(range(12))
@@ -33,7 +33,7 @@ def test_setup_and_teardown_are_kept_apart(measured):
     assert run.teardown.values["step_time_s"][0] == pytest.approx(0.010)
 
 
-def test_without_initialize_what_precedes_the_first_run_is_setup(measured):
+def test_first_step_call_ends_setup_without_initialize(measured):
     run, _ = measured("""
       MPI_Init(&argc, &argv);
       work(30);
@@ -44,7 +44,7 @@ def test_without_initialize_what_precedes_the_first_run_is_setup(measured):
     assert run.setup.values["step_time_s"][0] >= 0.0295
 
 
-def test_measure_every_makes_a_frame_of_one_step_in_so_many(measured):
+def test_measure_every_measures_one_step_of_n(measured):
     run, _ = measured(LOOP, env={"PERFIELD_MEASURE_EVERY": "5"})
     frames = list(run.frames())
     assert [f.label for f in frames] == [100, 105, 110]
@@ -52,7 +52,7 @@ def test_measure_every_makes_a_frame_of_one_step_in_so_many(measured):
     assert all(f.values["work_time_s"][0] == pytest.approx(0.002) for f in frames)
 
 
-def test_region_open_over_unmeasured_steps_is_credited_only_where_measured(measured):
+def test_open_region_counts_in_measured_steps_only(measured):
     run, _ = measured(
         """
       perfield_region all = REGION("all");
@@ -69,7 +69,7 @@ def test_region_open_over_unmeasured_steps_is_credited_only_where_measured(measu
         assert frame.values["all_time_s"][0] == pytest.approx(0.003)
 
 
-def test_sum_every_adds_steps_up_and_keeps_the_rest(measured):
+def test_sum_every_adds_steps_and_keeps_the_remainder(measured):
     run, _ = measured(LOOP, env={"PERFIELD_SUM_EVERY": "5"})
     frames = list(run.frames())
     assert [f.span for f in frames] == [5, 5, 2]
@@ -77,12 +77,12 @@ def test_sum_every_adds_steps_up_and_keeps_the_rest(measured):
     assert sum(f.values["work_time_s"][0] for f in frames) == pytest.approx(0.024)
 
 
-def test_skip_steps_leaves_the_first_ones_out(measured):
+def test_skip_steps_omits_the_first_steps(measured):
     run, _ = measured(LOOP, env={"PERFIELD_SKIP_STEPS": "9"})
     assert [f.label for f in run.frames()] == [109, 110, 111]
 
 
-def test_nothing_is_counted_and_no_time_passes_while_paused(measured):
+def test_pause_counts_nothing_and_takes_no_time(measured):
     run, _ = measured("""
       perfield_region r = REGION("work");
       perfield_initialize();
@@ -147,7 +147,7 @@ def test_pcontrol_pauses_and_resumes(measured):
     assert [f.values["sendrecv_count"][0] for f in run.frames()] == [1, 1]
 
 
-def test_repeated_and_falling_step_numbers_make_frames_of_their_own(measured):
+def test_repeated_and_falling_step_numbers_make_separate_frames(measured):
     run, _ = measured("""
       perfield_initialize();
       int numbers[] = {5, 5, 3, 4};
@@ -158,7 +158,7 @@ def test_repeated_and_falling_step_numbers_make_frames_of_their_own(measured):
     assert [f.index for f in frames] == [0, 1, 2, 3]
 
 
-def test_step_region_closes_a_step_where_run_is_never_called(measured):
+def test_step_region_closes_steps_without_step_calls(measured):
     run, _ = measured(
         """
       MPI_Init(&argc, &argv);
@@ -177,7 +177,7 @@ def test_step_region_closes_a_step_where_run_is_never_called(measured):
     assert all(f.values["flux_count"][0] == 1 for f in frames)
 
 
-def test_a_program_without_steps_has_setup_and_is_one_frame(measured):
+def test_program_without_steps_is_one_frame(measured):
     run, result = measured("""
       MPI_Init(&argc, &argv);
       work(5);
@@ -188,7 +188,7 @@ def test_a_program_without_steps_has_setup_and_is_one_frame(measured):
     assert result.returncode == 0
 
 
-def test_perfields_own_time_lies_in_no_step_and_is_recorded(measured):
+def test_time_of_perfield_is_recorded_and_in_no_step(measured):
     run, _ = measured(LOOP, real_time=True)
     own = [f.values["perfield_time_s"][0] for f in run.frames()]
     assert all(value > 0 for value in own)
@@ -211,7 +211,7 @@ def test_bytes_moved_by_mpi_io_are_fields_of_the_step(measured):
     assert moved == [(800, 0), (0, 320)]
 
 
-def test_a_small_record_limit_lets_steps_share_entries_and_keeps_sums_exact(measured, tmp_path):
+def test_record_limit_sums_steps_exactly(measured, tmp_path):
     run, result = measured(
         """
       MPI_Init(&argc, &argv);
@@ -238,7 +238,7 @@ def test_a_small_record_limit_lets_steps_share_entries_and_keeps_sums_exact(meas
     assert run.steps_closed.tolist() == [4000, 4000]
 
 
-def test_pauses_inside_a_summed_step_leave_out_only_what_was_paused(measured):
+def test_pause_inside_a_summed_step_omits_only_itself(measured):
     run, _ = measured(
         """
       perfield_region r = REGION("work");
@@ -258,7 +258,7 @@ def test_pauses_inside_a_summed_step_leave_out_only_what_was_paused(measured):
     assert [frame.values["work_time_s"][0] for frame in run.frames()] == pytest.approx([0.009, 0.009])
 
 
-def test_a_pause_over_whole_steps_leaves_them_empty_but_there(measured):
+def test_paused_steps_are_empty_frames(measured):
     run, _ = measured("""
       perfield_initialize();
       for (int s = 0; s < 6; ++s) {
@@ -273,7 +273,7 @@ def test_a_pause_over_whole_steps_leaves_them_empty_but_there(measured):
     assert [n == 1 for n in count] == [True, True, False, False, True, True]
 
 
-def test_a_small_record_limit_measures_fewer_steps_where_one_in_so_many_is(measured, tmp_path):
+def test_record_limit_widens_measure_every(measured, tmp_path):
     run, result = measured(
         """
       perfield_initialize();
@@ -297,14 +297,14 @@ def test_a_small_record_limit_measures_fewer_steps_where_one_in_so_many_is(measu
 
 
 @pytest.mark.parametrize("setting", ["SUM_EVERY", "MEASURE_EVERY", "SKIP_STEPS", "FIELDS_EVERY"])
-def test_the_largest_settings_are_survived(measured, setting):
+def test_largest_settings_work(measured, setting):
     largest = {"SKIP_STEPS": 10**15, "FIELDS_EVERY": 10**15}.get(setting, 10**9)
     run, result = measured(LOOP, env={f"PERFIELD_{setting}": str(largest)})
     assert "perfield: " not in result.stderr
     assert run.steps_closed.tolist() == [12]
 
 
-def test_what_another_thread_does_while_a_step_closes_is_never_lost(measured):
+def test_closing_a_step_loses_nothing_of_other_threads(measured):
     run, _ = measured(
         """
       perfield_initialize();
