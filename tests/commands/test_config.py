@@ -12,7 +12,7 @@ def test_documentation_matches_the_table_of_keys(perfield_cli):
     result = perfield_cli("config", "--markdown")
     assert result.returncode == 0, result.stderr
     assert (REPOSITORY / "docs/configuration.md").read_text() == result.stdout, (
-        "write it anew: perfield config --markdown > docs/configuration.md"
+        "regenerate it: perfield config --markdown > docs/configuration.md"
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from perfield.commands import _original_input
+from perfield.commands import original_input
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -131,6 +131,6 @@ def test_missing_file_gives_a_sentence(perfield_cli, tmp_path):
 @pytest.mark.parametrize("table", ["PLUGIN", "ADAPTOR"])
 def test_documentation_names_every_key(table):
     page = (REPOSITORY / "docs/original-plugin.md").read_text()
-    for key, counterpart in getattr(_original_input, table).items():
+    for key, counterpart in getattr(original_input, table).items():
         assert f"`{key}`" in page, key
         assert f"`{counterpart.setting}`" in page or not counterpart.setting, key

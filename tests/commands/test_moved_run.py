@@ -9,19 +9,14 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from c_programs import mpi_program
 
 import perfield
 
 pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
 
-PROGRAM = """
-#include <mpi.h>
-#include "perfield.h"
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank, size, in;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+PROGRAM = mpi_program("""
+  int in;
   int64_t e[6] = {2 * rank, 2 * rank + 2, 0, 2, 0, 2};
   double o[3] = {0}, d[3] = {1, 1, 1}, values[27] = {0};
   perfield_mesh_image(0, e, o, d);
@@ -32,10 +27,7 @@ int main(int argc, char** argv) {
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     perfield_step(step, step);
   }
-  MPI_Finalize();
-  return 0;
-}
-"""
+""")
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -8,17 +8,9 @@ import shlex
 from pathlib import Path
 
 import pytest
+from c_programs import mpi_program
 
-RANKS = """\
-#include <mpi.h>
-#include <stdlib.h>
-int main(int n, char** words) {
-  MPI_Init(0, 0);
-  MPI_Barrier(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return n > 1 ? atoi(words[1]) : 0;
-}
-"""
+RANKS = mpi_program("MPI_Barrier(MPI_COMM_WORLD);", after="return argc > 1 ? atoi(argv[1]) : 0;")
 
 
 @pytest.fixture

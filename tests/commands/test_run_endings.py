@@ -9,20 +9,13 @@ import subprocess
 import time
 
 import pytest
+from c_programs import mpi_program
 from conftest import clean_environment
 
 import perfield
 
-PROGRAM = """
-#include <mpi.h>
-#include "perfield.h"
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-int main(int n, char** words) {
-  MPI_Init(&n, &words);
-  int rank; MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+PROGRAM = mpi_program(
+    """
   perfield_initialize();
   for (int s = 0; s < 8; ++s) {
     perfield_begin("work"); perfield_end("work");
@@ -30,7 +23,7 @@ int main(int n, char** words) {
   }
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 1) {
-    switch (words[1][0]) {
+    switch (argv[1][0]) {
       case 'k': raise(SIGKILL);
       case 's': raise(SIGSEGV);
       case 'a': MPI_Abort(MPI_COMM_WORLD, 9);
@@ -40,8 +33,9 @@ int main(int n, char** words) {
   }
   puts("waiting"); fflush(stdout);
   for (;;) sleep(1);
-}
-"""
+""",
+    before="#include <signal.h>",
+)
 WAYS = {
     "kill": 128 + signal.SIGKILL,
     "segfault": 128 + signal.SIGSEGV,

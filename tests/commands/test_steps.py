@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from c_programs import mpi_program
 
 import perfield
 from perfield.run.sites import candidates
@@ -128,11 +129,8 @@ def test_callers_distinguish_sites_of_a_fortran_program(mpi, measure, tmp_path):
 
 
 def test_site_without_source_lines_is_named_by_its_function(mpi, build_c, measure, perfield_cli):
-    source = """
-      #include <mpi.h>
-      __attribute__((noinline)) void advance(void) { MPI_Barrier(MPI_COMM_WORLD); __asm__(""); }
-      int main() { MPI_Init(0, 0); for (int i = 0; i < 12; i++) advance(); MPI_Finalize(); }
-    """
+    advance = '__attribute__((noinline)) void advance(void) { MPI_Barrier(MPI_COMM_WORLD); __asm__(""); }'
+    source = mpi_program("for (int i = 0; i < 12; i++) advance();", before=advance)
     run, told = measure(build_c(source, "-g0", by=mpi))
     assert "Barrier@1 (in advance, 12 times" in told
     table = perfield_cli("steps", run.path).stdout
@@ -141,8 +139,7 @@ def test_site_without_source_lines_is_named_by_its_function(mpi, build_c, measur
 
 
 def test_program_without_mpi_calls_is_referred_to_the_clock(mpi, build_c, measure, perfield_cli):
-    source = "#include <mpi.h>\nint main() { MPI_Init(0, 0); MPI_Finalize(); }"
-    run, told = measure(build_c(source, by=mpi))
+    run, told = measure(build_c(mpi_program(""), by=mpi))
     assert "PERFIELD_STEP_SECONDS=0.5 perfield run" in told
     assert "PERFIELD_STEP_SECONDS=0.5 perfield run" in perfield_cli("steps", run.path).stdout
 

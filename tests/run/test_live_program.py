@@ -9,20 +9,15 @@ import subprocess
 import time
 
 import pytest
+from c_programs import mpi_program
 from conftest import clean_environment, kill_session
 
 import perfield
 from perfield.run import RunError
 
-# Closes one step for each byte that it is sent; ends at the end of its input.
-PROGRAM = """
-#include <mpi.h>
-#include "perfield.h"
-#include <stdio.h>
-#include <unistd.h>
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank; MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+# Closes one step for each byte of its input, and ends with it.
+PROGRAM = mpi_program(
+    """
   int64_t e[6] = {2 * rank, 2 * rank + 2, 0, 2, 0, 2};
   double o[3] = {0}, d[3] = {1, 1, 1};
   perfield_initialize();
@@ -35,11 +30,9 @@ int main(int argc, char** argv) {
     perfield_begin(s < 3 ? "early" : "late"); perfield_end(s < 3 ? "early" : "late");
     perfield_step(s, 0.1 * s);
   }
-  MPI_Finalize();
-  if (rank == 0) puts("the answer is 42");
-  return 0;
-}
-"""
+""",
+    after='if (rank == 0) puts("the answer is 42");',
+)
 
 
 @pytest.fixture

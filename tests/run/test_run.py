@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run as frames: values in closed form, ranks that are absent, and directories that are no runs."""
+"""Frames of a run: values in closed form, absent ranks, and directories that are no runs."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from call_numbers import CALL
 
 import perfield
 import twin
@@ -54,7 +55,7 @@ def test_values_equal_the_measurements(run):
             "pu_id": np.arange(4),
         }
         for name, column in expected.items():
-            # times are sums of whole ns, so nothing but rounding of the last digits may differ
+            # times are sums of whole ns, so only the last digits may differ, by rounding
             np.testing.assert_allclose(frame.values[name], column, rtol=1e-12, err_msg=name)
         assert (frame.index, frame.label, frame.time) == (step, step + 1, 0.5 * (step + 1))
         assert frame.present.all() and not frame.partial and (frame.mesh_version == 1).all()
@@ -133,7 +134,7 @@ def test_compute_time_is_absent_without_mpi(tmp_path):
 def test_get_messages_flow_from_target_to_rank(tmp_path):
     def fetch(rank, step, values):
         values["messages"] = (
-            [{"peer": 1, "call": 28, "count": 2, "bytes": 10, "largest": 5}] if rank == 0 else []
+            [{"peer": 1, "call": CALL["get"], "count": 2, "bytes": 10, "largest": 5}] if rank == 0 else []
         )
 
     frame = perfield.open(twin.write_run(tmp_path / "run", ranks=2, change_step=fetch)).frame(0)
@@ -336,7 +337,7 @@ def test_run_can_be_moved(tmp_path):
 
 
 def not_a_run(folder, kind):
-    """A path that is no run, of the kind named."""
+    """A path of that kind, which is no run."""
     path = folder / "run"
     if kind == "a file":
         path.write_text("")

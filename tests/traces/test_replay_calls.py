@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import pytest
+from call_numbers import CALL, TIME_CLASS
 from replays import (
     ADVANCE,
     BRIDGE,
-    CALL,
-    CLASS,
     DISK,
     FLUX,
     FWRITE,
@@ -37,9 +36,9 @@ def test_mpi_time_is_that_of_its_functions_in_each_region():
         ("leave", MASTER, 200, FLUX),
     ]
     _, whole = replayed(*events, *inside(MPI["MPI_Comm_rank"], 210, 220), step_region="")
-    assert of_calls(whole) == {CALL["allreduce"]: (CLASS["collective"], 1, 40, 0, 0)}
+    assert of_calls(whole) == {CALL["allreduce"]: (TIME_CLASS["collective"], 1, 40, 0, 0)}
     named = {(replayed.names[row[0]], row[1]): row[3] for row in whole.inside}
-    assert named == {("flow::flux", CLASS["collective"]): 40, ("main", CLASS["collective"]): 40}
+    assert named == {("flow::flux", TIME_CLASS["collective"]): 40, ("main", TIME_CLASS["collective"]): 40}
     assert of_regions(whole)["flow::flux"] == (1, 1, 100, 100)
 
 
@@ -49,8 +48,8 @@ def test_open_call_has_its_share_of_each_step():
         ("enter", MASTER, 100, ADVANCE), ("enter", OTHER, 150, recv), ("leave", MASTER, 300, ADVANCE),
         ("leave", OTHER, 450, recv),
     )  # fmt: skip
-    assert of_calls(step) == {CALL["recv"]: (CLASS["p2p"], 0, 150, 0, 0)}
-    assert of_calls(behind) == {CALL["recv"]: (CLASS["p2p"], 1, 150, 0, 0)}
+    assert of_calls(step) == {CALL["recv"]: (TIME_CLASS["p2p"], 0, 150, 0, 0)}
+    assert of_calls(behind) == {CALL["recv"]: (TIME_CLASS["p2p"], 1, 150, 0, 0)}
 
 
 def test_messages_go_to_world_ranks_on_any_communicator():
@@ -93,7 +92,7 @@ def test_nothing_counts_while_recording_is_off():
         step_region="",
     )  # fmt: skip
     assert whole.messages == []
-    assert of_calls(whole) == {CALL["isend"]: (CLASS["p2p"], 1, 10, 0, 0)}
+    assert of_calls(whole) == {CALL["isend"]: (TIME_CLASS["p2p"], 1, 10, 0, 0)}
     assert set(of_regions(whole)) == {"main"}
 
 
@@ -136,7 +135,7 @@ def test_file_operations_count_by_paradigm_and_mode(handle, call):
         ("enter", MASTER, 10, FWRITE), ("begin_file", MASTER, 12, handle, 1, 7),
         ("end_file", MASTER, 20, handle, 512, 7), ("leave", MASTER, 22, FWRITE), step_region="",
     )  # fmt: skip
-    assert of_calls(whole) == {CALL[call]: (CLASS["file"], 1, 8, 512, 0)}
+    assert of_calls(whole) == {CALL[call]: (TIME_CLASS["file"], 1, 8, 512, 0)}
     assert (whole.io_read_bytes, whole.io_write_bytes) == (0, 512)
     assert set(of_regions(whole)) == {"main"}
 
@@ -147,7 +146,7 @@ def test_flush_is_a_write_without_bytes():
         ("end_file", MASTER, 20, STREAM, 64, 7),
         step_region="",
     )
-    assert of_calls(whole) == {CALL["stdio_write"]: (CLASS["file"], 1, 8, 0, 0)}
+    assert of_calls(whole) == {CALL["stdio_write"]: (TIME_CLASS["file"], 1, 8, 0, 0)}
 
 
 def test_unknown_byte_counts_are_not_added():
@@ -156,7 +155,7 @@ def test_unknown_byte_counts_are_not_added():
         ("end_file", MASTER, 20, DISK, UNDEFINED, 7),
         step_region="",
     )
-    assert of_calls(whole) == {CALL["posix_read"]: (CLASS["file"], 1, 8, 0, 0)}
+    assert of_calls(whole) == {CALL["posix_read"]: (TIME_CLASS["file"], 1, 8, 0, 0)}
 
 
 def test_operation_without_an_end_ends_with_its_function():
@@ -164,7 +163,7 @@ def test_operation_without_an_end_ends_with_its_function():
         *inside(FWRITE, 10, 20, ("begin_file", STREAM, 1, 7)), *inside(MPI["MPI_Allreduce"], 30, 40),
         step_region="",
     )  # fmt: skip
-    assert of_calls(whole)[CALL["stdio_write"]] == (CLASS["file"], 1, 5, 0, 0)
+    assert of_calls(whole)[CALL["stdio_write"]] == (TIME_CLASS["file"], 1, 5, 0, 0)
     assert of_calls(whole)[CALL["allreduce"]][1] == 1
 
 
@@ -173,7 +172,7 @@ def test_background_operation_takes_no_program_time():
         ("begin_file", MASTER, 10, DISK, 1, 7), ("issue_file", MASTER, 12, DISK, 7),
         *inside(MPI["MPI_Allreduce"], 30, 40), ("end_file", MASTER, 50, DISK, 64, 7), step_region="",
     )  # fmt: skip
-    assert of_calls(whole)[CALL["posix_write"]] == (CLASS["file"], 1, 2, 64, 0)
+    assert of_calls(whole)[CALL["posix_write"]] == (TIME_CLASS["file"], 1, 2, 64, 0)
 
 
 def test_mpi_io_counts_once_and_reads_inside_mpi_do_not():
@@ -187,5 +186,5 @@ def test_mpi_io_counts_once_and_reads_inside_mpi_do_not():
     )
     calls = of_calls(whole)
     assert set(calls) == {CALL["other"], CALL["file_write"]}
-    assert calls[CALL["file_write"]] == (CLASS["io"], 1, 10, 64, 0)
+    assert calls[CALL["file_write"]] == (TIME_CLASS["io"], 1, 10, 64, 0)
     assert (whole.io_read_bytes, whole.io_write_bytes) == (0, 64)

@@ -49,8 +49,8 @@ list of them in brackets.
 
 perfield uses four more variables:
 - `PERFIELD_CONFIG` names the file.
-    """All keys as a perfield.toml, each with its meaning and unit above and its origin behind the value."""
-  does not identify the job. `perfield run` sets it.
+- `PERFIELD_RUN_ID` is the same in all ranks of a run. It lets ranks agree on one run directory where the
+  launcher does not identify the job. `perfield run` sets it.
 - `PERFIELD_RUN` is the run directory that `perfield-exec` has claimed.
 - `PERFIELD_PRELOADED` is what `perfield-exec` put into LD_PRELOAD.
 """
@@ -93,7 +93,7 @@ def listing(keys: list[dict[str, str]]) -> str:
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the keys on stdout and the errors on stderr; returns 2 if there are errors."""
     if arguments.original:
-        from perfield.commands._original_input import converted
+        from perfield.commands.original_input import converted
 
         text, errors = converted(arguments.original)
     else:

@@ -8,21 +8,16 @@ import subprocess
 import time
 
 import pytest
+from c_programs import mpi_program
 from conftest import clean_environment
 
 import perfield
 
-CONNECTED = """
-#include <mpi.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+CONNECTED = mpi_program(
+    """
   char port[MPI_MAX_PORT_NAME] = "";
-  int rank, number = 7;
+  int number = 7;
   MPI_Comm other;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (!strcmp(argv[1], "server")) {
     if (rank == 0) {
       MPI_Open_port(MPI_INFO_NULL, port);
@@ -43,10 +38,9 @@ int main(int argc, char** argv) {
     if (rank == 0) MPI_Send(&number, 1, MPI_INT, 1, 0, other);
   }
   MPI_Comm_disconnect(&other);
-  MPI_Finalize();
-  return 0;
-}
-"""
+""",
+    before="#include <string.h>",
+)
 OUTSIDE = -2
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
+from c_programs import c_program
 from conftest import clean_environment
 
 import perfield
@@ -14,12 +15,11 @@ STEPS = 'for (int s = 0; s < 5; ++s) { perfield_begin("work"); perfield_end("wor
 
 
 @pytest.fixture
-def shell(build_c, bin_dir, measured, tmp_path):
+def shell(build_c, bin_dir, tmp_path):
     """shell(body, line): runs `line` in a shell with $PROGRAM, a measured program with that body."""
 
     def run(body: str, line: str, before: str = "") -> subprocess.CompletedProcess:
-        text = f"#define REAL_TIME\n{measured.prologue}{before}\nint main() {{ {body} return 7; }}\n"
-        program = build_c(text, mpi=False)
+        program = build_c(c_program(f"{body}\nreturn 7;", before), mpi=False)
         return subprocess.run(
             ["sh", "-c", line],
             env=clean_environment({"PROGRAM": f"{bin_dir}/perfield-exec {program}"}),

@@ -7,13 +7,12 @@ import subprocess
 import time
 
 import pytest
+from c_programs import c_program, mpi_program
 from conftest import clean_environment
 
 import perfield
 
 STEPS = """
-  MPI_Init(&argc, &argv);
-  int rank; MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   perfield_initialize();
   for (int s = 0; s < 10; ++s) {
     perfield_begin("work"); work(1); perfield_end("work");
@@ -33,6 +32,7 @@ def test_killed_rank_leaves_all_earlier_frames(measured):
         n=3,
         before="#include <signal.h>",
         check=False,
+        mpi=True,
     )
     assert result.returncode != 0
     deadline = time.monotonic() + 60
@@ -48,7 +48,7 @@ def test_killed_rank_leaves_all_earlier_frames(measured):
 
 def test_mpi_abort_keeps_steps_and_exit_code(measured):
     run, result = measured(
-        STEPS + "if (rank == 0) MPI_Abort(MPI_COMM_WORLD, 7); sleep(30);", n=2, check=False
+        STEPS + "if (rank == 0) MPI_Abort(MPI_COMM_WORLD, 7); sleep(30);", n=2, check=False, mpi=True
     )
     assert result.returncode == 7
     assert len(run) == 10
@@ -65,18 +65,9 @@ def test_missing_finalize_writes_the_last_steps_at_exit(measured):
     assert run.state == "finished"
 
 
-def test_unmeasured_neighbour_program_does_not_hang(measured, build_c, bin_dir, mpirun, tmp_path):
-    other = build_c("""
-      #include <mpi.h>
-      int main(int argc, char** argv) {
-        MPI_Init(&argc, &argv);
-        for (int s = 0; s < 10; ++s) MPI_Barrier(MPI_COMM_WORLD);
-        MPI_Finalize();
-        return 0;
-      }
-    """)
-    main = f"int main(int argc, char** argv) {{{STEPS}\nMPI_Finalize(); return 0; }}"
-    program = build_c(f"#include <mpi.h>\n#define REAL_TIME\n{measured.prologue}{main}")
+def test_unmeasured_neighbour_program_does_not_hang(build_c, bin_dir, mpirun, tmp_path):
+    other = build_c(mpi_program("for (int s = 0; s < 10; ++s) MPI_Barrier(MPI_COMM_WORLD);"))
+    program = build_c(mpi_program(STEPS))
     result = mpirun(1, bin_dir / "perfield-exec", program, ":", "-n", 2, other, cwd=tmp_path, timeout=60)
     assert result.returncode == 0, result.stderr
     run = perfield.open(tmp_path / "perfield-run")
@@ -85,15 +76,16 @@ def test_unmeasured_neighbour_program_does_not_hang(measured, build_c, bin_dir, 
 
 
 def test_child_process_is_no_rank(measured):
-    run, result = measured("""
-      MPI_Init(&argc, &argv);
+    run, result = measured(
+        """
       perfield_initialize();
       for (int s = 0; s < 3; ++s) {
         if (system("echo preload is [$LD_PRELOAD] run is [$PERFIELD_RUN]")) return 1;
         perfield_step(s, s);
       }
-      MPI_Finalize();
-    """)
+    """,
+        mpi=True,
+    )
     assert result.stdout.count("preload is [] run is []") == 3
     assert len([rank for rank in run.rank_entries if rank]) == 1
     assert len(run) == 3
@@ -144,10 +136,8 @@ def test_full_disk_ends_measuring_not_the_program(measured, tmp_path, bin_dir, b
     assert run.frame(5).values["work_count"][0] == 1
 
 
-def test_wrong_configuration_warns_and_the_program_runs(measured, bin_dir, build_c, mpirun, tmp_path):
-    program = build_c(
-        '#include "perfield.h"\nint main() { perfield_initialize(); perfield_step(0, 0.0); return 3; }'
-    )
+def test_wrong_configuration_warns_and_the_program_runs(bin_dir, build_c, mpirun, tmp_path):
+    program = build_c(c_program("perfield_initialize(); perfield_step(0, 0.0); return 3;"))
     result = mpirun(1, bin_dir / "perfield-exec", program, env={"PERFIELD_REGION": "x"}, cwd=tmp_path)
     assert result.returncode == 3
     assert "did you mean PERFIELD_REGIONS?" in result.stderr
@@ -170,13 +160,9 @@ def test_sigterm_during_a_step_keeps_the_steps_before(measured):
 
 # Under mpirun, a linked program finds the launcher's numbers of the rank that starts it.
 CHILD = """
-#include "perfield.h"
-int main(void) {
   perfield_initialize();
   for (int s = 0; s < 5; ++s) { perfield_begin("child"); perfield_end("child"); perfield_step(100 + s, s); }
   perfield_finalize();
-  return 0;
-}
 """
 
 
@@ -184,17 +170,16 @@ int main(void) {
 def test_child_with_perfield_linked_does_not_join_as_the_rank(
     measured, build_c, perfield_flags, bin_dir, tmp_path, start
 ):
-    child = build_c(CHILD, *perfield_flags("--libs"), mpi=False)
+    child = build_c(c_program(CHILD), *perfield_flags("--libs"), mpi=False)
     run, result = measured(
         f"""
-      MPI_Init(&argc, &argv);
       perfield_initialize();
       for (int s = 0; s < 2; ++s) {{
         if (system("{start.format(child=child)}")) return 4;
         perfield_step(s, s);
       }}
-      MPI_Finalize();
     """,
+        mpi=True,
         n=2,
     )
     assert [frame.label for frame in run.frames()] == [0, 1]
@@ -208,7 +193,6 @@ def test_child_with_perfield_linked_does_not_join_as_the_rank(
 def test_posix_spawn_and_vfork_change_nothing(measured):
     run, result = measured(
         """
-      MPI_Init(&argc, &argv);
       perfield_initialize();
       for (int s = 0; s < 3; ++s) {
         char* words[] = {"sh", "-c", "echo child [$LD_PRELOAD]", 0};
@@ -221,8 +205,8 @@ def test_posix_spawn_and_vfork_change_nothing(measured):
         perfield_end("spawning");
         perfield_step(s, s);
       }
-      MPI_Finalize();
     """,
+        mpi=True,
         before="#include <spawn.h>\n#include <sys/wait.h>\nextern char** environ;",
     )
     assert result.stdout == "child []\n" * 6
@@ -267,10 +251,8 @@ def test_fork_during_a_write_does_not_hang(measured):
     assert min(frame.label for frame in run.frames()) == 0
 
 
-def test_info_and_render_show_frames_before_the_disk_filled(
-    build_c, bin_dir, measured, privately, execute, tmp_path
-):
-    program = build_c(f"#include <mpi.h>\n#define REAL_TIME\n{measured.prologue}" + FILLING)
+def test_info_and_render_show_frames_before_the_disk_filled(build_c, bin_dir, privately, execute, tmp_path):
+    program = build_c(mpi_program(FILLING, after=ANSWER))
     run_ranks = f"mpirun --allow-run-as-root --oversubscribe -n 2 {bin_dir}/perfield-exec {program}"
     result = privately(
         "mount -t tmpfs -o size=300k none /mnt; cd /mnt;"
@@ -292,29 +274,20 @@ def test_info_and_render_show_frames_before_the_disk_filled(
     assert (tmp_path / "pictures/topology.pvd").is_file()
 
 
+ANSWER = 'if (rank == 0) puts("the answer is 42");'
 FILLING = """
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank; MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   perfield_initialize();
   for (int s = 0; s < 3000; ++s) {
     perfield_begin("work"); perfield_end("work");
     MPI_Barrier(MPI_COMM_WORLD);
     perfield_step(s, s);
   }
-  MPI_Finalize();
-  if (rank == 0) puts("the answer is 42");
-  return 0;
-}
 """
 
 
-def test_simultaneous_runs_get_separate_directories(build_c, bin_dir, measured, tmp_path):
+def test_simultaneous_runs_get_separate_directories(build_c, bin_dir, tmp_path):
     steps = STEPS.replace("s < 10", "s < atoi(argv[1])")
-    main = (
-        f"int main(int argc, char** argv) {{{steps}\nMPI_Finalize(); if (!rank) puts(argv[1]); return 0; }}"
-    )
-    program = build_c(f"#include <mpi.h>\n#define REAL_TIME\n{measured.prologue}{main}")
+    program = build_c(mpi_program(steps, after="if (!rank) puts(argv[1]);"))
     numbers = ("7", "11")
     running = [
         subprocess.Popen(

@@ -7,30 +7,19 @@ import subprocess
 
 import numpy as np
 import pytest
+from c_programs import c_program, mpi_program
 from conftest import clean_environment
 
 import perfield
 
-SERIAL = """
-#include "perfield.h"
-#include <stdio.h>
-int main(void) {
+SERIAL = c_program("""
   perfield_initialize();
   for (int s = 0; s < 3; ++s) { perfield_begin("work"); perfield_end("work"); perfield_step(s, s); }
   perfield_finalize();
   puts("the answer is 42");
-  return 0;
-}
-"""
-PARALLEL = """
-#include <mpi.h>
-#include "perfield.h"
-#include <stdio.h>
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank, size;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+""")
+PARALLEL = mpi_program(
+    """
   perfield_initialize();
   for (int s = 0; s < 4; ++s) {
     int out = s, in;
@@ -40,11 +29,9 @@ int main(int argc, char** argv) {
     perfield_step(s, s);
   }
   perfield_finalize();
-  MPI_Finalize();
-  if (rank == 0) puts("the answer is 42");
-  return 0;
-}
-"""
+""",
+    after='if (rank == 0) puts("the answer is 42");',
+)
 
 
 @pytest.fixture

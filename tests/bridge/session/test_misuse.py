@@ -66,14 +66,15 @@ def test_second_initialize_and_finalize_do_nothing(measured):
 
 
 def test_mpi_calls_after_perfield_finalize_work(measured):
-    run, result = measured(f"""
-      MPI_Init(&argc, &argv);
+    run, result = measured(
+        f"""
       perfield_initialize();
       {TWO_STEPS}
       perfield_finalize();
       MPI_Barrier(MPI_COMM_WORLD);
-      MPI_Finalize();
-    """)
+    """,
+        mpi=True,
+    )
     assert series(run, "work_count") == [1, 1]
     assert result.stderr.count("perfield open") == 1
 

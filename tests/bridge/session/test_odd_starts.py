@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that are started in unusual ways: coupled, spawned, connected, in containers, without MPI."""
+"""Programs started in unusual ways: coupled, spawned, in containers, without MPI."""
 
 from __future__ import annotations
 
@@ -9,21 +9,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from c_programs import c_program, mpi_program
 from conftest import clean_environment, installed_mpi
 
 import perfield
 
-# A coupled code: every rank sends to the next in the common world, argv[1] times, each in a step.
-COUPLED = """
-#include <mpi.h>
-#include "perfield.h"
-#include <stdio.h>
-#include <stdlib.h>
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank, size, in, steps = atoi(argv[1]), most;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+# A coupled code: every rank sends one message per step to the next rank of the common world. argv[1]: steps.
+COUPLED = mpi_program(
+    """
+  int in, steps = atoi(argv[1]), most;
   MPI_Allreduce(&steps, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   perfield_initialize();
   for (int step = 0; step < most; ++step) {
@@ -31,11 +25,9 @@ int main(int argc, char** argv) {
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (step < steps) perfield_step(step, step);
   }
-  MPI_Finalize();
-  if (rank == 0) puts("the answer is 42");
-  return 0;
-}
-"""
+""",
+    after='if (rank == 0) puts("the answer is 42");',
+)
 SPAWNING = """
 #include <mpi.h>
 #include <stdio.h>
@@ -59,21 +51,14 @@ int main(int argc, char** argv) {
   return 0;
 }
 """
-WITHOUT_MPI = """
-#include "perfield.h"
-int main(void) {
-  perfield_initialize();
-  perfield_begin("work");
-  perfield_end("work");
-  perfield_step(1, 1);
-  return 0;
-}
-"""
+WITHOUT_MPI = c_program(
+    'perfield_initialize(); perfield_begin("work"); perfield_end("work"); perfield_step(1, 1);'
+)
 OUTSIDE = -2
 
 
 def sends(run) -> list[tuple[int, int, int]]:
-    """(source, target, count) of all that was sent in a run, by source and target."""
+    """(source, target, count) of all messages of a run, sorted."""
     frames = [run.setup, *run.frames(), run.teardown] if run.frame(0).kind == "step" else run.frames()
     found: dict[tuple[int, int], int] = {}
     for frame in frames:
@@ -85,7 +70,7 @@ def sends(run) -> list[tuple[int, int, int]]:
 
 @pytest.fixture
 def two_programs(build_c, mpi, tmp_path):
-    """The same program under two names, as the MPI's two halves of a coupled code."""
+    """One program under two names, as the two halves of a coupled code."""
     built = build_c(COUPLED, by=mpi)
     for name in ("fluid", "solid"):
         shutil.copy(built, tmp_path / name)
@@ -109,7 +94,7 @@ def test_coupled_programs_are_one_run_with_two_groups(two_programs, mpi, bin_dir
 
 @pytest.fixture
 def other_mpi(mpi, tmp_path_factory):
-    """The MPI that `mpi` is not."""
+    """The other MPI, which `mpi` is not."""
     return installed_mpi({"openmpi": "mpich", "mpich": "openmpi"}[mpi.name], tmp_path_factory)
 
 
@@ -174,7 +159,7 @@ def test_spawned_world_is_a_separate_run(build_c, bin_dir, tmp_path, mpirun, per
 
 
 def test_library_missing_in_a_container_warns_and_the_program_runs(build_c, perfield_cli, bin_dir, tmp_path):
-    """In a container, the file that LD_PRELOAD names may not be there."""
+    """A container may lack the file that LD_PRELOAD names."""
     inside = 'mount -t tmpfs none "$1"; shift; exec "$@"'
     container = ["unshare", "--mount", "sh", "-ec", inside, "sh", Path(perfield.__file__).parent / "lib"]
     if os.geteuid() != 0 or subprocess.run(["unshare", "--mount", "true"], check=False).returncode:

@@ -34,12 +34,13 @@ def test_setup_and_teardown_are_kept_apart(measured):
 
 
 def test_first_step_call_ends_setup_without_initialize(measured):
-    run, _ = measured("""
-      MPI_Init(&argc, &argv);
+    run, _ = measured(
+        """
       work(30);
       for (int s = 0; s < 4; ++s) { perfield_step(s, s); work(2); }
-      MPI_Finalize();
-    """)
+    """,
+        mpi=True,
+    )
     assert len(run) == 3
     assert run.setup.values["step_time_s"][0] >= 0.0295
 
@@ -130,8 +131,8 @@ def test_start_paused_waits_for_resume(measured):
 
 
 def test_pcontrol_pauses_and_resumes(measured):
-    run, _ = measured("""
-      MPI_Init(&argc, &argv);
+    run, _ = measured(
+        """
       int out = 1, in;
       perfield_initialize();
       for (int s = 0; s < 2; ++s) {
@@ -142,8 +143,9 @@ def test_pcontrol_pauses_and_resumes(measured):
         MPI_Sendrecv(&out, 1, MPI_INT, 0, 0, &in, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         perfield_step(s, s);
       }
-      MPI_Finalize();
-    """)
+    """,
+        mpi=True,
+    )
     assert [f.values["sendrecv_count"][0] for f in run.frames()] == [1, 1]
 
 
@@ -161,14 +163,13 @@ def test_repeated_and_falling_step_numbers_make_separate_frames(measured):
 def test_step_region_closes_steps_without_step_calls(measured):
     run, _ = measured(
         """
-      MPI_Init(&argc, &argv);
       work(20);
       for (int s = 0; s < 4; ++s) {
         perfield_begin("time step"); perfield_begin("flux"); work(2); perfield_end("flux");
         perfield_end("time step");
       }
-      MPI_Finalize();
     """,
+        mpi=True,
         env={"PERFIELD_STEP_REGION": "time step"},
     )
     frames = list(run.frames())
@@ -178,11 +179,12 @@ def test_step_region_closes_steps_without_step_calls(measured):
 
 
 def test_program_without_steps_is_one_frame(measured):
-    run, result = measured("""
-      MPI_Init(&argc, &argv);
+    run, result = measured(
+        """
       work(5);
-      MPI_Finalize();
-    """)
+    """,
+        mpi=True,
+    )
     assert [frame.kind for frame in run.frames()] == ["whole"]
     assert run.setup.values["step_time_s"][0] >= 0.0049
     assert result.returncode == 0
@@ -195,8 +197,8 @@ def test_time_of_perfield_is_recorded_and_in_no_step(measured):
 
 
 def test_bytes_moved_by_mpi_io_are_fields_of_the_step(measured):
-    run, _ = measured("""
-      MPI_Init(&argc, &argv);
+    run, _ = measured(
+        """
       perfield_initialize();
       MPI_File file; double out[100] = {0}, in[40];
       MPI_File_open(MPI_COMM_SELF, "out.bin", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
@@ -205,8 +207,9 @@ def test_bytes_moved_by_mpi_io_are_fields_of_the_step(measured):
       MPI_File_read_at(file, 0, in, 40, MPI_DOUBLE, MPI_STATUS_IGNORE);
       MPI_File_close(&file);
       perfield_step(1, 1.0);
-      MPI_Finalize();
-    """)
+    """,
+        mpi=True,
+    )
     moved = [(f.values["io_write_bytes"][0], f.values["io_read_bytes"][0]) for f in run.frames()]
     assert moved == [(800, 0), (0, 320)]
 
@@ -214,15 +217,14 @@ def test_bytes_moved_by_mpi_io_are_fields_of_the_step(measured):
 def test_record_limit_sums_steps_exactly(measured, tmp_path):
     run, result = measured(
         """
-      MPI_Init(&argc, &argv);
       perfield_initialize();
       for (int s = 0; s < 4000; ++s) {
         perfield_begin("work"); perfield_end("work");
         MPI_Barrier(MPI_COMM_WORLD);
         perfield_step(s, s);
       }
-      MPI_Finalize();
     """,
+        mpi=True,
         n=2,
         env={"PERFIELD_RECORD_LIMIT": "400000"},
     )

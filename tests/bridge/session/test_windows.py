@@ -1,41 +1,41 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Steps that the clock on the wall closes."""
+"""Steps that close at wall-clock intervals (step_seconds)."""
 
 from __future__ import annotations
 
 import numpy as np
 
+import twin
+
 WINDOW_S = 0.1
 EVERY = {"PERFIELD_STEP_SECONDS": str(WINDOW_S)}
 
 
+def step_entries(run) -> list[dict]:
+    """The entries of all steps, without setup and teardown, in the order of the streams."""
+    entries = [e for file in (run.path / "stream").glob("*.pf") for e in twin.decode(file.read_bytes())[0]]
+    return [e for e in entries if e["type"] == "step" and e["body"]["kind"] == 0]
+
+
 def closings(run) -> dict[int, list[tuple[int, int]]]:
-    """rank -> (index, CLOCK_REALTIME in ns) of each step that it closed."""
-    rows = run._streams.of_type("step")
-    rows = rows[run._streams.places["kind"][rows] == 0]
+    """Rank -> (index, CLOCK_REALTIME in ns) of each step that it closed."""
     found: dict[int, list[tuple[int, int]]] = {}
-    for here, tables in run._streams.steps(rows):
-        places = run._streams.places[here]
-        for place, time_ns in zip(places, tables["steps"]["realtime_ns"]):
-            found.setdefault(int(place["rank"]), []).append((int(place["index"]), int(time_ns)))
+    for entry in step_entries(run):
+        found.setdefault(entry["rank"], []).append((entry["index"], entry["body"]["realtime_ns"]))
     return found
 
 
 def spans(run) -> list[tuple[int, int]]:
-    """When each step of rank 0 began and ended, in ns from the start of measuring."""
-    rows = run._streams.of_type("step")
-    rows = rows[run._streams.places["kind"][rows] == 0]
-    tables = [tables["steps"] for _, tables in run._streams.steps(rows)]
-    return [(int(b), int(e)) for steps in tables for b, e in zip(steps["begin_ns"], steps["end_ns"])]
+    """(begin, end) of each step of rank 0, in ns from the start of measuring."""
+    return [(entry["body"]["begin_ns"], entry["body"]["end_ns"]) for entry in step_entries(run)]
 
 
 def test_all_ranks_close_windows_on_one_grid_without_mpi_calls(measured):
     run, _ = measured(
         """
-      MPI_Init(&argc, &argv);
       usleep(650000);
-      MPI_Finalize();
     """,
+        mpi=True,
         n=2,
         env=EVERY,
     )
@@ -93,13 +93,11 @@ def test_windows_of_a_stopped_rank_join_the_one_before(measured):
 def test_long_mpi_call_has_its_share_of_each_window(measured):
     run, _ = measured(
         """
-      int rank, word = 0;
-      MPI_Init(&argc, &argv);
-      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+      int word = 0;
       if (rank == 0) { usleep(700000); MPI_Send(&word, 1, MPI_INT, 1, 0, MPI_COMM_WORLD); }
       if (rank == 1) MPI_Recv(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      MPI_Finalize();
     """,
+        mpi=True,
         n=2,
         env=EVERY,
     )

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The closing lines: their numbers on runs in closed form, and what they say of poor ones."""
+"""The closing lines: their numbers on runs in closed form, and their words on damaged or empty runs."""
 
 from __future__ import annotations
 
 import pytest
+from call_numbers import CALL, call_row
 
 import twin
 from perfield import _bridge
@@ -52,11 +53,11 @@ def test_lines_match_the_run(run):
 def test_file_time_has_a_line_and_is_no_computing(tmp_path):
     def read_and_write(rank, step, values):
         values |= {"io_read_bytes": 2000, "io_write_bytes": 1000 * rank, "measured_ns": 10_000_000}
-        write = {"call": 102, "time_class": 6, "count": 1, "ns": 1_000_000 * rank}
-        values["calls"] = [write, {"call": 94, "time_class": 4, "count": 1, "ns": 500_000}]
+        write = call_row("posix_write", count=1, ns=1_000_000 * rank)
+        values["calls"] = [write, call_row("file_read", count=1, ns=500_000)]
 
     def write_little(rank, step, values):
-        values["calls"].append({"call": 102, "time_class": 6, "count": 1, "ns": 20_000})
+        values["calls"].append(call_row("posix_write", count=1, ns=20_000))
 
     lines = lines_of(twin.write_run(tmp_path / "run", ranks=4, steps=5, change_step=read_and_write))
     assert lines["files"] == "20 % of the time, most on rank 3 (35 %); 40.0 kB read, 30.0 kB written"
@@ -124,8 +125,8 @@ def test_one_rank_has_no_imbalance(tmp_path):
 def test_waiting_names_its_classes(tmp_path):
     def shares(rank, step, values):
         values["measured_ns"] = 1000
-        classes = {0: 100, 2: 200, 3: 300, 4: 50, 5: 25}  # io and other do not count as waiting
-        values["calls"] = [{"call": 1, "time_class": number, "ns": ns} for number, ns in classes.items()]
+        times = {"send": 100, "allreduce": 200, "put": 300, "file_read": 50, "other": 25}
+        values["calls"] = [call_row(name, ns=ns) for name, ns in times.items()]  # file and other: no waiting
 
     text = lines_of(twin.write_run(tmp_path / "run", ranks=1, steps=2, change_step=shares))["waiting"]
     assert text == "60 % of the time (point-to-point 10 %, collective 20 %, one-sided 30 %); all MPI 68 %"
@@ -261,7 +262,7 @@ def test_equal_pairs_are_not_named(tmp_path):
 
 def test_get_messages_flow_from_the_target(tmp_path):
     def fetch(rank, step, values):
-        values["messages"] = [{"peer": 1, "call": 28, "count": 2, "bytes": 10}] if rank == 0 else []
+        values["messages"] = [{"peer": 1, "call": CALL["get"], "count": 2, "bytes": 10}] if rank == 0 else []
 
     assert (
         "heaviest 1 -> 0: 10 bytes in 2"
