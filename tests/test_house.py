@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The rules of the house that a program can check: documentation, headers, words, binaries."""
+"""Rules of the repository that a program can check: documentation, headers, words, binaries."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TOP_LEVEL = {
     ".clang-format",
     ".gitignore",
 }
-# Debian 12 has 2.36; what is asked for must also be there on the clusters of today (RHEL 9: 2.34).
+# Debian 12 has 2.36, but perfield must also run on today's clusters (RHEL 9 has 2.34).
 NEWEST_GLIBC = (2, 34)
 EXPORTED = {
     "libperfield.so": r"perfield_\w+|cat_sco_\w+",
@@ -51,8 +51,8 @@ EXPORTED = {
     "libscorep_substrate_perfield.so": r"SCOREP_SubstratePlugin_perfield_get_info",
 }
 IF_HEADERS_ARE_THERE = {"libperfield_cupti.so"}
-# The rooms of the measured side, from the ground up: headers are included from the same room or a
-# lower one. Sources see the contract alone, catalyst and launcher what is named.
+# The rooms of the measured side, the lowest first. A room includes headers from itself and lower rooms;
+# sources include the contract headers only.
 ROOMS = (
     "platform",
     "format",
@@ -75,7 +75,7 @@ CONTRACT = {
 
 
 def tracked_files() -> list[Path]:
-    """Files of the repository, as git knows them."""
+    """The files that git tracks."""
     command = ["git", "-c", "safe.directory=*", "ls-files", "-z"]
     try:
         result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
@@ -131,7 +131,7 @@ def test_top_level_holds_only_known_names():
 
 
 def test_files_have_no_paths_of_one_machine_and_no_todos():
-    # Put together from parts, so that this file does not find itself.
+    # Joined from parts, so that this file does not match.
     forbidden = re.compile("|".join(["/" + "work/", "/" + "root/", "TO" + "DO", "FIX" + "ME", "XX" + "X:"]))
     found = []
     for path in tracked_files():
@@ -191,7 +191,7 @@ def test_rooms_include_downwards_only():
                 good = ROOMS.index(other) <= ROOMS.index(room)
             elif room == "sources":
                 good = other == "sources" or name in CONTRACT
-            elif room in ROOMS:  # session loads libperfield_catalyst.so, whose functions that header tells
+            elif room in ROOMS:  # session loads libperfield_catalyst.so, whose functions this header declares
                 good = (room, name) == ("session", "catalyst/catalyst.h")
             else:
                 good = True
@@ -210,14 +210,14 @@ def test_rooms_list_their_own_sources():
 
 
 def installed_libraries() -> list[Path]:
-    """The libraries that are loaded into measured programs, as installed."""
+    """The installed libraries that are loaded into measured programs."""
     import perfield
 
     return sorted((Path(perfield.__file__).parent / "lib").glob("lib*.so"))
 
 
 def dynamic_symbols(binary: Path) -> str:
-    """What objdump says of a binary's dynamic symbols."""
+    """A binary's dynamic symbols, as objdump prints them."""
     return subprocess.run(["objdump", "-T", binary], capture_output=True, text=True, check=True).stdout
 
 
@@ -230,7 +230,7 @@ def test_measured_binaries_need_no_newer_libc_and_no_libstdcpp(bin_dir):
         symbols = dynamic_symbols(binary)
         assert not re.search(r"\*UND\*.*(GLIBCXX|CXXABI)_", symbols), f"{binary.name} asks for libstdc++"
         needed = {tuple(map(int, found)) for found in re.findall(r"GLIBC_(\d+)\.(\d+)", symbols)}
-        is_alias = binary.name == "libscorep_substrate_Catalyst.so"  # asks the C library for nothing
+        is_alias = binary.name == "libscorep_substrate_Catalyst.so"  # needs nothing from the C library
         assert needed or is_alias, f"objdump says no version of the C library for {binary.name}"
         assert not needed or max(needed) <= NEWEST_GLIBC, f"{binary.name} asks for GLIBC {max(needed)}"
 

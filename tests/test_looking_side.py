@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`pip install .` in a plain virtual environment: what works without VTK, and with pip's."""
+"""`pip install .` in an empty virtual environment: what works without VTK, and with VTK from pip."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
-    """plain(*words): runs a command of a virtual environment that sees no package of the system."""
+    """plain(*words): runs a command of a virtual environment without the system's packages."""
     folder = tmp_path_factory.mktemp("plain")
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
 
@@ -42,7 +42,7 @@ def plain(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run_directory(tmp_path_factory) -> Path:
-    """A run with a mesh: nothing of it is of this machine."""
+    """A made-up run with a mesh."""
     return twin.write_run(tmp_path_factory.mktemp("run") / "run", ranks=2, steps=3, mesh=True)
 
 

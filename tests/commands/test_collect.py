@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`perfield collect`, and what `perfield info` says of streams that are still on their nodes."""
+"""`perfield collect`, and `perfield info` for streams that are still on their nodes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from perfield import commands
 
 @pytest.fixture
 def run(tmp_path):
-    """A run of two hosts, of which one has staged its stream on a disk that is seen here."""
+    """A run of two hosts; one has staged its stream on a disk of this host."""
     path = twin.write_run(tmp_path / "run", ranks=4, steps=3, hosts=("a", "b"))
     staged = tmp_path / "disk"
     staged.mkdir()

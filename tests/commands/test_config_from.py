@@ -39,7 +39,7 @@ periodic_BC = 1
 
 @pytest.fixture
 def convert(perfield_cli, tmp_path):
-    """convert(plugin, adaptor=None): what perfield says to input files of these texts."""
+    """convert(plugin, adaptor=None): runs `perfield config --from` on files with these texts."""
 
     def run(*texts: str):
         files = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`perfield info` and `perfield render` of runs whose files were damaged: what is left is shown."""
+"""`perfield info` and `perfield render` show the undamaged part of damaged runs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def run(tmp_path):
 
 
 def only_file(folder):
-    """The one file of a room of the run."""
+    """The only file in a folder of the run."""
     (file,) = folder.iterdir()
     return file
 
 
 def flipped(data, at):
-    """The bytes with one bit turned over."""
+    """The bytes with one flipped bit."""
     return data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :]
 
 
@@ -41,7 +41,7 @@ def test_info_shows_the_rest_whichever_byte_is_flipped(run, capsys):
 
 
 def damages(data, entries):
-    """Ways to damage a file of entries: what it is called -> the bytes."""
+    """Ways to damage a file of entries: name of the way -> damaged bytes."""
     middle = entries[len(entries) // 2]
     end = entries[-1]["offset"]
     return {

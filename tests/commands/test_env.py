@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield env: export lines equal to what perfield-exec sets."""
+"""perfield env: its export lines equal the variables that perfield-exec sets."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`perfield export`: a run as Zarr and as Parquet, read back by the readers of these formats."""
+"""`perfield export`: a run as Zarr and Parquet, read back by the readers of these formats."""
 
 from __future__ import annotations
 

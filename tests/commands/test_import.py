@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield import: an OTF2 trace becomes a run directory that all other commands read."""
+"""perfield import turns an OTF2 trace into a run directory, which all other commands read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def ring(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def imported(ring, perfield_cli):
-    """(what the command printed, the run)"""
+    """(the finished command, the run)"""
     result = perfield_cli("import", ring, "--step-region", "time_step")
     assert result.returncode == 0, result.stderr
     return result, perfield.open(result.cwd / "perfield-run")
@@ -35,7 +35,7 @@ def imported(ring, perfield_cli):
 
 @pytest.fixture
 def copy(ring, tmp_path) -> Path:
-    """A copy of the ring's trace, to be damaged."""
+    """A copy of the ring's trace, which a test may damage."""
     return Path(shutil.copytree(ring.parent, tmp_path / "copy")) / ring.name
 
 
@@ -91,7 +91,7 @@ def test_values_that_a_trace_lacks_are_absent(imported):
     values = run.frame(0).values
     for name in ("resident_bytes", "cpu_user_time_s", "minor_faults", "perfield_time_s", "pu_id"):
         assert np.isnan(values[name]).all(), name
-    assert values["io_read_bytes"].tolist() == [0] * RANKS  # none by MPI-IO, which is watched
+    assert values["io_read_bytes"].tolist() == [0] * RANKS  # 0, not NaN: MPI-IO is recorded
 
 
 def test_run_knows_program_hosts_and_configuration(imported, ring):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`perfield info`: the closing lines, tables and JSON, of runs that are finished, live or damaged."""
+"""`perfield info`: closing lines, tables and JSON of finished, live and damaged runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run(tmp_path):
 
 @pytest.fixture
 def printed(capsys):
-    """printed(*words): what `perfield info` prints for these words."""
+    """printed(*words): the output of `perfield info` with these words."""
 
     def execute(*words):
         assert commands.main(["info", *map(str, words)]) == 0

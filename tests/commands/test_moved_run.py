@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run directory that was packed, removed, and unpacked elsewhere, where nobody may write into it."""
+"""A run directory that was packed and unpacked at another, read-only place."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PROGRAM = mpi_program("""
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """The contents of all files below a folder, by name, but pictures.json, which names the run."""
+    """Name -> contents of all files below a folder, without pictures.json, which names the run."""
     found = [file for file in folder.rglob("*") if file.is_file() and file.name != "pictures.json"]
     return {str(file.relative_to(folder)): file.read_bytes() for file in found}
 
@@ -50,7 +50,7 @@ def test_moved_read_only_run_gives_the_same_pictures(build_c, mpirun, bin_dir, p
     moved = elsewhere / "run of yesterday"
 
     render = [str(word) for word in (bin_dir / "perfield", "render", moved, "-o", tmp_path / "after")]
-    # Root may write wherever it likes, but not on what is mounted read-only.
+    # Root ignores permissions, but not a read-only mount.
     for path in (moved, *moved.rglob("*")):
         path.chmod(path.stat().st_mode & ~0o222)
     mount = ["unshare", "--mount", "sh", "-ec"]

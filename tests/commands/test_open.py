@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield open: starts ParaView with the pictures, or says what else to do."""
+"""perfield open: starts ParaView with the pictures, or gives advice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def run_path(tmp_path):
 
 @pytest.fixture
 def paraview(tmp_path):
-    """A fake of the program paraview that only tells how it was started; returns the PATH to use."""
+    """A fake paraview, which prints how it was started; returns the PATH to use."""
     folder = tmp_path / "bin"
     folder.mkdir()
     program = folder / "paraview"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield paths, and the pkg-config and CMake files that it leads to."""
+"""perfield paths, and the pkg-config and CMake files that it names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def source(tmp_path):
 
 
 def run(*command, cwd: Path, env: dict[str, str] | None = None) -> str:
-    """Standard output of a command that must end well."""
+    """Runs a command, which must succeed; returns its standard output."""
     words = [str(word) for word in command]
     result = subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False, env=env)
     assert result.returncode == 0, f"{' '.join(words)}\n{result.stdout}\n{result.stderr}"
@@ -83,7 +83,7 @@ def test_program_with_the_header_alone_runs_unmeasured(perfield_flags, source, t
 
 @pytest.fixture(params=["as installed", "moved"])
 def lib(request, perfield_flags, tmp_path) -> Path:
-    """The folder lib/ of the installation, in its place and copied elsewhere."""
+    """The folder lib/ of the installation, at its place or copied elsewhere."""
     folder = Path(perfield_flags("--lib")[0])
     if request.param == "as installed":
         return folder

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield render: what it says beforehand and afterwards, what it writes, what it refuses."""
+"""perfield render: its output before and after, its files, and its errors."""
 
 from __future__ import annotations
 

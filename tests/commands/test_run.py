@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield run: where the program begins, what the launcher gets, and what is told at the end."""
+"""perfield run: how it splits its words, what the launcher gets, and the closing lines."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ RANKS = mpi_program("MPI_Barrier(MPI_COMM_WORLD);", after="return argc > 1 ? ato
 
 @pytest.fixture
 def ranks(build_c) -> Path:
-    """An MPI program that ends with the exit code it is given."""
+    """An MPI program whose argument is its exit code."""
     return build_c(RANKS, name="ranks.c")
 
 
 @pytest.fixture
 def line(perfield_cli):
-    """line(*words): the command line that `perfield run` would start, as a list."""
+    """line(*words): the words of the command that `perfield run` would start."""
 
     def dry(*words: object, **options) -> list[str]:
         result = perfield_cli("run", "--dry-run", *words, **options)
@@ -83,7 +83,7 @@ def test_all_programs_of_a_line_are_measured(line):
 
 
 def test_launcher_option_names_another_launcher(line, tmp_path):
-    srun = tmp_path / "srun"  # a fake: Slurm is not needed to see what it would be given
+    srun = tmp_path / "srun"  # a fake: the test only looks at its arguments
     srun.write_text("#!/bin/sh\nexit 0\n")
     srun.chmod(0o755)
     words = line("--launcher", f"{srun} -n 64", "--cpu-bind=cores", "--", "true", ":", "x")
@@ -166,7 +166,7 @@ def test_program_without_mpi_gives_a_warning(perfield_cli, tmp_path):
 
 @pytest.fixture
 def narrow(tmp_path):
-    """A file that tells Open MPI of one slot on this host."""
+    """A hostfile that gives Open MPI one slot on this host."""
     file = tmp_path / "hosts"
     file.write_text("localhost slots=1\n")
     return file

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield run of programs that end badly: their exit codes come back, and what was seen is shown."""
+"""perfield run of programs that end badly: it returns their exit codes and prints the closing lines."""
 
 from __future__ import annotations
 

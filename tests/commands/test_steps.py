@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that tell of no time steps: what is proposed to them, and that it gives their steps exactly."""
+"""Programs that close no steps themselves: perfield proposes a call that closes exactly their steps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CASES = Path(__file__).resolve().parents[2] / "testcase"
 STEPS = 12
 BOX = ("--multiple-minds", 1, "--base-minds-dim", "2 1 1", "--multiple-points", 12, "--exchange", "isend")
 ARGUMENTS = (*BOX, "--max-num-time-steps", STEPS, "--hot-spot", 5)
-# The program's own definitions stand before perfield's: what it tells reaches nobody.
+# The program's own definitions hide perfield's, so its calls do not reach perfield.
 SILENT = """
 #define OWN(name) extern "C" __attribute__((visibility("hidden"))) int name() { return 0; }
 OWN(perfield_initialize) OWN(perfield_step) OWN(perfield_region_define) OWN(perfield_region_begin)
@@ -67,7 +67,7 @@ def measure(mpi, perfield_cli, tmp_path):
 
 @pytest.fixture
 def silent_heat3d(build_c, mpi):
-    """The heat case, built with this MPI so that it tells perfield nothing."""
+    """The heat case, built with this MPI without calls into perfield."""
     sources = sorted((CASES / "heat3d").glob("*.cpp"))
     return build_c(SILENT, f"-I{CASES / 'heat3d'}", *map(str, sources), name="heat3d.cpp", by=mpi)
 
@@ -115,7 +115,7 @@ def test_steps_by_the_clock_lose_no_message(silent_heat3d, build_c, mpi, measure
         assert sent.tolist() == whole.frame(0).values["sent_count"].tolist()
         labels = [frame.label for frame in run.frames()]
         assert len(labels) >= 3
-        assert labels == sorted(set(labels))  # on a busy machine some may be part of those before them
+        assert labels == sorted(set(labels))  # on a busy machine, a late window joins the one before
 
 
 def test_callers_distinguish_sites_of_a_fortran_program(mpi, measure, tmp_path):
@@ -176,7 +176,7 @@ def test_some_call_closes_the_steps_of_openfoam(mpirun, bin_dir, perfield_cli, t
     exact = [candidate.setting for candidate in found if candidate.hits == steps]
     assert exact, found
     by_call, again = solve("by-call", step_call=exact[0])
-    assert len(by_call) == steps == again > 10  # setup ends where the hook sees the time loop begin
+    assert len(by_call) == steps == again > 10  # the hook ends setup at the start of the time loop
     assert by_call.steps_closed.tolist() == [steps] * cases.N_RANKS
     table = perfield_cli("steps", by_clock.path, "--most", 50).stdout
     assert "Foam::" in table or "source lines are not known" in table

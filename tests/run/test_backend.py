@@ -18,7 +18,7 @@ import perfield
 import twin
 from perfield.run import RunError
 
-# Of steps in smaller chunks than are preferred; here it costs nothing to read few at a time.
+# xarray warns if chunks are smaller than the preferred ones. These tests want small chunks.
 pytestmark = pytest.mark.filterwarnings("ignore:The specified Dask chunks separate the stored chunks")
 NOBODY = "give the directory that perfield made"
 
@@ -30,7 +30,7 @@ def path(tmp_path):
 
 
 def add_step(path: Path, step: int, ranks: int = 3) -> None:
-    """Appends a step to a run of `path`, or to one like it, that has not ended."""
+    """Appends a step to the unfinished run `path`."""
     for rank in range(ranks):
         stream = next(file for file in streams_of(path) if rank in ranks_in(file))
         sequence = 1 + max(entry["sequence"] for entry in twin.decode(stream.read_bytes())[0])
@@ -260,7 +260,7 @@ def test_lost_file_is_an_error_on_reading(path):
     data = run.steps
     elsewhere = pickle.dumps(data)
     streams_of(path)[1].unlink()
-    steps = run.steps  # opening reads no step
+    steps = run.steps  # reads no step yet
     for found in (data, steps):
         with pytest.raises(RunError, match=r"b-b-0000-0\.pf is no longer there, but was when the run was"):
             found["step_time_s"].compute()
@@ -335,7 +335,7 @@ def test_reduction_needs_the_memory_of_few_chunks(tmp_path):
     program = f"""
 import sys, dask, xarray as xr
 
-def peak_kb():  # ru_maxrss counts the process that started this one
+def peak_kb():  # ru_maxrss would include the parent process
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
 
 dask.config.set(scheduler="synchronous")
@@ -351,7 +351,7 @@ print(peak_kb() - before, data["region_time_s"].nbytes // 1024)
     assert grown_kb < 8000, f"reading chunk by chunk took {grown_kb} kB more than one chunk does"
 
 
-# --- questions on a line --------------------------------------------------------------------------
+# --- whole-run questions ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/analysis.md"])

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Columns of fields: the kernel gives what plain Python computes from the same entries, and bad input is
-absent."""
+"""Columns of fields: the kernel agrees with plain Python on the same entries, and bad input is absent."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ CALLS += ((106, 7), (107, 7), (108, 7))
 
 
 def any_step(rank, step, values, ids=(1, 2, 3, 4, 5, 77)):
-    """Numbers of every kind, those of unknown regions and calls included; now and then nothing at all."""
+    """Random values, also of unknown regions and calls; now and then no step at all."""
     chance = random.Random(1000 * step + rank)
     if chance.random() < 0.15:
         return False
@@ -64,13 +63,13 @@ def any_step(rank, step, values, ids=(1, 2, 3, 4, 5, 77)):
 
 
 def any_step_with_others(rank, step, values):
-    """The same where some time is of `other regions`, which unknown ones are then, too."""
+    """Likewise with time in `other regions`, to which unknown regions then belong."""
     return any_step(rank, step, values, (0, 1, 2, 3, 4, 5, 77))
 
 
 @pytest.fixture(scope="module", params=[any_step, any_step_with_others])
 def path(tmp_path_factory, request):
-    """A run of four ranks, each with other sources and counters, on two hosts; a fifth never checked in."""
+    """A run of four ranks on two hosts with different sources and counters; a fifth never checked in."""
 
     def each_its_own(rank, values):
         values |= {"sources": SOURCES[rank], "counters": COUNTERS[rank], "size": 5}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names of fields: the rule by which regions get theirs, and the table that documents all."""
+"""Names of fields: how regions get theirs, and the table that documents all."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_region_name_becomes_an_identifier(name, stem):
 
 
 def stems_of(*names: str) -> list[str]:
-    """What the fields of these regions begin with, met in this order."""
+    """The stems of the fields of these regions, which occur in this order."""
     stems = _bridge.Stems()
     for name in names:
         stems.add({(name.encode(), 0)})
@@ -51,7 +51,7 @@ def test_equal_region_names_are_numbered():
 
 
 def test_regions_with_clashing_field_names_are_numbered():
-    """`a_self_time_s` is the self time of region `a` and would be the time of region `a_self`."""
+    """`a_self_time_s` could be the self time of region `a` or the time of region `a_self`."""
     assert stems_of("a", "a_self") == ["a", "a_self_2"]
 
 

@@ -18,7 +18,7 @@ def stream_of(path):
 
 
 def without_last_entry_of(path, rank):
-    """Takes the newest entry of a rank out of a stream."""
+    """Removes the newest entry of a rank from a stream."""
     data = stream_of(path).read_bytes()
     entry = [e for e in twin.decode(data)[0] if e["rank"] == rank][-1]
     stream_of(path).write_bytes(data[: entry["offset"]] + data[entry["end"] :])
@@ -186,7 +186,7 @@ def test_flipped_byte_leaves_other_entries_readable(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=2, steps=2, mesh=False, regions=("solve",))
     data = stream_of(path).read_bytes()
     entries = twin.decode(data)[0]
-    for at in range(0, len(data), 3):  # each third: the decoder's own test flips every one
+    for at in range(0, len(data), 3):  # every third byte: the decoder's own test flips all
         stream_of(path).write_bytes(data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :])
         run = perfield.open(path)
         hit = next(entry for entry in entries if at < entry["end"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program that is followed while it runs: by perfield.open, perfield info and perfield render."""
+"""Following a program while it runs: perfield.open, perfield info and perfield render."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PROGRAM = mpi_program(
 
 @pytest.fixture
 def live(build_c, bin_dir, tmp_path):
-    """A running program of two ranks: (its process, its run directory to be)."""
+    """A running program of two ranks: (its process, its run directory, which need not exist yet)."""
     process = subprocess.Popen(
         ["mpirun", "--oversubscribe", "-n", "2", bin_dir / "perfield-exec", build_c(PROGRAM)],
         env=clean_environment(),
@@ -60,7 +60,7 @@ def steps(process, n):
 
 
 def until(condition):
-    """Waits until the condition holds; the test fails if it does not in a minute."""
+    """Waits until the condition holds; fails the test after a minute."""
     deadline = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
@@ -84,7 +84,7 @@ def opened(path):
 
 
 def grows_to(run, n):
-    """Whether a refreshed run has n whole frames."""
+    """Refreshes the run; returns whether it has n complete frames."""
     run.refresh()
     return len(run) == n and run.frame(n - 1).present.all()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Meshes and fields as the reader gives them back."""
+"""Meshes and fields as the reader returns them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import twin
 
 @pytest.fixture
 def written(tmp_path):
-    """write(*(type, body, index)): a run of one rank with these mesh and field entries; versions by step."""
+    """write(*(type, body, index)): a run of one rank with these mesh and field entries."""
 
     def write(*entries, versions=(1, 1, 1)):
         def on_mesh(rank, step, values):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All that is shown as a run answers the same questions: `perfield.run.Run`."""
+"""All kinds of runs satisfy the protocol `perfield.run.Run`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from perfield.run import Frame, Region, Run, RunDirectory
 
 
 def gathered(path: Path) -> GatheredRun:
-    """The first step of the rank 0 of a run of two ranks, as in the program itself."""
+    """The first step of rank 0 of two ranks, as in-process pictures get it."""
     run = GatheredRun(path, [["pmpi"], ["pmpi"]], [[], []])
     definitions = [(0, {"id": number, "name": name}) for number, name in enumerate(("solve", "exchange"), 1)]
     run.learn([News(definitions, calls={twin.ISEND}, inside={twin.P2P, twin.WAIT})])

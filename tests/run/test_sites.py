@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which call sites could close a program's steps, and in what order they are proposed."""
+"""The call sites that could close a program's steps, and their order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MS = 1_000_000
 
 
 def site(call: str, number: int, hits: int, first_ms=0.0, last_ms=1000.0, steady=None, depth=3, offset=0):
-    """A row of a `sites` entry; every interval is like the one before unless `steady` says how many are."""
+    """A row of a `sites` entry. steady : how many intervals equal the one before; default all."""
     return {
         "call": call,
         "number": number,
@@ -28,7 +28,7 @@ def site(call: str, number: int, hits: int, first_ms=0.0, last_ms=1000.0, steady
 
 
 def run_of(*ranks, modules=None, ended=True, groups=None):
-    """What `candidates` asks of a run whose ranks have these sites."""
+    """A stand-in with the attributes that `candidates` reads; its ranks have these sites."""
     bodies = {rank: {"modules": modules or MODULES, "sites": list(rows)} for rank, rows in enumerate(ranks)}
     return SimpleNamespace(
         sites=bodies,

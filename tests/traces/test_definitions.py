@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a trace says before its events: ranks, threads, communicators, kinds of region, clock, counters."""
+"""Definitions of a trace: ranks, threads, communicators, kinds of region, clock, counters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from perfield.traces.peers import OUTSIDE, UNKNOWN  # noqa: E402
 
 
 def written(folder, change=lambda trace: None, **more):
-    """The definitions of a trace whose threads do nothing but enter main; change(writer) adds to it."""
+    """Writes a trace whose threads only enter main, after change(writer); returns its definitions."""
     with small_traces.Writer(folder, **more) as trace:
         change(trace)
         for rank, events in enumerate([*trace.events, *trace.others]):
@@ -63,7 +63,7 @@ def test_peers_belong_to_the_communicator_or_the_other_group(tmp_path):
         trace.own = trace.definitions.comm("MPI_COMM_SELF", alone)
         refs.update(half=trace.half._ref, between=trace.between._ref, own=trace.own._ref)
 
-    otf2_modules()  # without it, the module cannot write inter-communicators either
+    otf2_modules()  # corrects the module, which otherwise cannot write inter-communicators either
     refs: dict[str, int] = {}
     peers = written(tmp_path / "t", more, ranks=4).peers
     assert [peers.world_rank(refs["half"], place, 2) for place in (0, 1, 2)] == [2, 3, UNKNOWN]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The module otf2 swallows exceptions in its callbacks; what it prints of them is used."""
+"""The module otf2 only prints exceptions of its callbacks; perfield recovers them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from perfield.traces.library import quiet_callbacks, reason
 
 
 def swallow(error: BaseException) -> None:
-    """As the module otf2 does with an exception in a callback."""
+    """Treats an exception as the module otf2 does in a callback."""
     try:
         raise error
     except BaseException:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One job under perfield and a real Score-P at once: imported trace and run agree in every message."""
+"""One job under both perfield and Score-P: the imported trace and the run agree in all messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TRACED = {
 
 
 def exchanged(run, which: str) -> dict[tuple, tuple]:
-    """(source, target, call) -> (count, bytes, empty, largest) of all messages of the run's one frame."""
+    """(source, target, call) -> (count, bytes, empty, largest) of all messages in the run's only frame."""
     rows = getattr(run.frame(0), which)
     return {tuple(row)[:3]: tuple(row)[3:] for row in rows.tolist()}
 

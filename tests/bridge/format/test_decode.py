@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The C++ decoder against the slow twin: on whole streams, damaged ones, and ones that are being written."""
+"""The C++ decoder against the slow twin: on complete, damaged and growing streams."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_garbage_between_entries_is_skipped(stream):
 
 
 def test_false_lengths_are_rejected(stream):
-    """Headers with a right checksum and a length beyond the file, or tables beyond the body."""
+    """Headers with a correct checksum but a length beyond the file, or tables beyond the body."""
     data = stream.read_bytes()
     fields = (5, 1, 0xFFFFFFF8, twin.RUN_ID, 0, 0, 0, 0)
     header = twin.HEADER.pack(twin.MARKER, *fields, 0)[:44]
@@ -146,7 +146,7 @@ def test_unknown_type_and_version_are_skipped(stream):
 
 
 def with_table(body: bytes, number: int, row_bytes: int, rows: int, data: bytes) -> bytes:
-    """A step's body with one table more."""
+    """A step's body with one additional table."""
     body = bytearray(body)
     body[164:168] = twin.struct.pack("<I", twin.struct.unpack("<I", body[164:168])[0] + 1)
     return bytes(body) + twin.TABLE.pack(number, row_bytes, rows) + data
@@ -185,7 +185,7 @@ def test_cut_tail_is_pending_until_the_rest_arrives(stream, kept):
 
 
 def test_tail_of_zeros_becomes_an_entry_once_its_bytes_arrive(stream):
-    """A file shared over a network may show its new pages as zeros first, even with entries behind."""
+    """On a network file system, new pages may read as zeros at first, even before newer entries."""
     data = stream.read_bytes()
     entries = twin.decode(data)[0]
     begin, end = entries[-3]["offset"], entries[-3]["end"]
@@ -212,7 +212,7 @@ def test_bodies_larger_than_a_window_are_read_whole(tmp_path):
     big = np.arange(700_000, dtype="<f8").tobytes()  # 5.6 MB
     header = twin.padded(b'{"block": 0}')
     body = twin.struct.pack("<II", len(header), 0) + header + big
-    crc = _bridge.crc32c(body)  # the twin's own would take seconds
+    crc = _bridge.crc32c(body)  # the twin would take seconds
     fields = (twin.TYPES["field"], 1, len(body), twin.RUN_ID, 0, 0, 3, crc)
     head = twin.HEADER.pack(twin.MARKER, *fields, 0)[:44]
     data = head + twin.struct.pack("<I", twin.crc32c(head)) + body

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The index of a stream file on disk: stored, extended, and made anew when it does not fit."""
+"""The index of a stream file on disk: stored, extended, and rebuilt if it does not fit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from perfield import _bridge
 
 @pytest.fixture
 def paths(tmp_path):
-    """A stream of two ranks and three steps, and where its index goes."""
+    """A stream of two ranks and three steps, and the path of its index."""
     stream = next((twin.write_run(tmp_path / "run", ranks=2, steps=3) / "stream").iterdir())
     return stream, tmp_path / "run" / "analysis" / "index.pfi"
 
@@ -35,7 +35,7 @@ def test_stored_index_loads_unchanged(paths):
 
 
 def test_loaded_index_is_not_read_again(paths):
-    """Bytes of a known entry that change later are seen only when the entry is read."""
+    """A later change in a known entry shows only when the entry is read."""
     stream, _ = paths
     known = opened(*paths).places
     data = bytearray(stream.read_bytes())

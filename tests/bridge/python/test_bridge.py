@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The compiled module as such: documented, and of one mind with the tables that it was made from."""
+"""The compiled module perfield._bridge: its documentation, and agreement with the tables in bridge/."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield/_bridge.pyi says what the compiled module holds: the same names, arguments and defaults."""
+"""perfield/_bridge.pyi matches the compiled module: names, arguments and defaults."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from perfield import _bridge
 
 STUB = ast.parse((Path(__file__).resolve().parents[3] / "python/perfield/_bridge.pyi").read_text())
 CLASSES = {node.name: node for node in STUB.body if isinstance(node, ast.ClassDef)}
-PLAIN = ("__init__", "__len__")  # of pybind11's own names, those that are the class's
+PLAIN = ("__init__", "__len__")  # names that pybind11 also gives to classes, but that are ours here
 
 
 def functions(body: list[ast.stmt]) -> dict[str, ast.FunctionDef]:
-    """The functions that a module or class of the stub declares, properties included."""
+    """The functions and properties that a module or class of the stub declares."""
     return {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
 
 
@@ -33,7 +33,7 @@ def arguments_of(node: ast.FunctionDef) -> list[tuple[str, object]]:
 
 
 def arguments_told(function: object, name: str) -> list[tuple[str, object]]:
-    """The same of a compiled function, from the signature with which pybind11 begins its documentation."""
+    """Likewise for a compiled function, from the signature that begins its pybind11 docstring."""
     signature = ast.parse(
         f"def {function.__doc__.splitlines()[0]}: ...".replace(f"def {name}", "def f")
     ).body[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The compiled module perfield._recorder as such: its stub, its documentation, and the one recorder."""
+"""The compiled module perfield._recorder: its stub, its documentation, and its single recorder."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_module_needs_no_new_library_and_exports_its_entry_alone():
     command = ["objdump", "-T", _recorder.__file__]
     words = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert not re.search(r"\*UND\*.*(GLIBCXX|CXXABI)_", words)
-    # As all that is loaded into measured programs: see tests/test_house.py.
+    # As for all libraries in measured programs: see tests/test_house.py.
     assert max(int(minor) for minor in re.findall(r"GLIBC_2\.(\d+)", words)) <= 34
     symbols = [line for line in words.splitlines() if re.match(r"[0-9a-f]{16} [ gw]", line)]
     assert [line.split()[-1] for line in symbols if "*UND*" not in line] == ["PyInit__recorder"]

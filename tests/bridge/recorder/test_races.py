@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The recorder and the session under ThreadSanitizer, with threads that do all at once what they may."""
+"""The recorder and the session under ThreadSanitizer, with threads that do everything at once."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SKIPPED = {"older_glibc.cpp"}  # for linking with old C libraries only
 
 
 def sources():
-    """What libperfield.so is made of, and the program."""
+    """The sources of libperfield.so and the program."""
     rooms = [file for room in ROOMS for file in sorted((BRIDGE / room).glob("*.cpp"))]
     return [file for file in rooms if file.name not in SKIPPED] + [BRIDGE / "api/api.cpp", PROGRAM]
 
 
 @pytest.fixture(scope="module")
 def races(tmp_path_factory) -> Path:
-    """The program with all of perfield in it, watched by ThreadSanitizer."""
+    """The program and all of perfield, compiled for ThreadSanitizer."""
     folder = tmp_path_factory.mktemp("races")
     words = ["g++", "-std=c++17", "-O1", "-g", "-fsanitize=thread"]
     probe = subprocess.run(

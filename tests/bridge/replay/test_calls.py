@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Calls of one rank of a trace: time in MPI, messages between world ranks, waiting, and files."""
+"""Calls of one replayed rank: time in MPI, messages between world ranks, waits, and files."""
 
 from __future__ import annotations
 

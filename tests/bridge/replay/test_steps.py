@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One rank of a trace as steps: regions, their times and counts, counters, and where nothing was recorded."""
+"""Steps of one replayed rank: regions, their times and counts, counters, and gaps in the recording."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two programs, started apart, that find each other by a port of MPI: two runs, with messages to outside."""
+"""Two programs that connect through an MPI port are two runs, with messages between them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OUTSIDE = -2
 
 @pytest.fixture
 def rendezvous(tmp_path):
-    """A process of Open MPI at which programs that were started apart find each other; words for mpirun."""
+    """Starts Open MPI's name server, which lets two mpiruns connect; returns the words for mpirun."""
     if shutil.which("ompi-server") is None:
         pytest.skip("ompi-server is not installed")
     address = tmp_path / "address"
@@ -63,7 +63,7 @@ def rendezvous(tmp_path):
 
 
 def test_connected_worlds_are_separate_runs(rendezvous, build_c, bin_dir, tmp_path):
-    """Open MPI only: the MPICH of Debian refuses MPI_Open_port."""
+    """Open MPI only: Debian's MPICH refuses MPI_Open_port."""
     program = build_c(CONNECTED)
     start = ["timeout", "60", "mpirun", "--oversubscribe", *rendezvous, "-n", "2", bin_dir / "perfield-exec"]
     ends = {}

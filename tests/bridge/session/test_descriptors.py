@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Perfield's files and sentences stay out of the program's own, and no failed write ends the program."""
+"""perfield stays out of the program's own files and streams, and no failed write ends the program."""
 
 from __future__ import annotations
 

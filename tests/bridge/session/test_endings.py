@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""However a program ends or is started, it runs on unchanged and its earlier frames can be read."""
+"""However a program ends, perfield does not change it, and its earlier frames can be read."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_killed_rank_leaves_all_earlier_frames(measured):
     assert result.returncode != 0
     deadline = time.monotonic() + 60
     while run.state == "running" and time.monotonic() < deadline:
-        time.sleep(0.1)  # mpirun does not wait for the ranks that it kills
+        time.sleep(0.1)  # mpirun returns before the ranks that it kills have ended
         run.refresh()
     assert run.state == "killed"
     assert len(run) >= 7
@@ -118,7 +118,7 @@ def test_second_run_takes_the_next_free_name(measured, tmp_path):
 
 
 def test_full_disk_ends_measuring_not_the_program(measured, tmp_path, bin_dir, build_c, mpirun):
-    """RLIMIT_FSIZE stands for a full disk: writes come back short or fail, as on ENOSPC."""
+    """RLIMIT_FSIZE simulates a full disk: writes are short or fail, as with ENOSPC."""
     run, result = measured(
         """
       signal(SIGXFSZ, SIG_IGN);
@@ -158,7 +158,7 @@ def test_sigterm_during_a_step_keeps_the_steps_before(measured):
     assert len(run) == 5
 
 
-# Under mpirun, a linked program finds the launcher's numbers of the rank that starts it.
+# A linked program that a rank starts sees the launcher's variables of that rank.
 CHILD = """
   perfield_initialize();
   for (int s = 0; s < 5; ++s) { perfield_begin("child"); perfield_end("child"); perfield_step(100 + s, s); }
@@ -312,7 +312,7 @@ def test_simultaneous_runs_get_separate_directories(build_c, bin_dir, tmp_path):
 
 
 def test_killed_rank_loses_at_most_flush_seconds(measured):
-    """Writing takes 100 ms of the test's clock each time, so entries are gathered."""
+    """Each write takes 100 ms of the test's clock, so perfield gathers entries."""
     run, _ = measured(
         """
       perfield_initialize();
@@ -331,5 +331,5 @@ def test_killed_rank_loses_at_most_flush_seconds(measured):
         check=False,
     )
     assert run.state == "killed" and not run.damage
-    assert 200 - 0.5 / 0.02 - 1 <= len(run) < 200  # some were still gathered, none older than that
+    assert 200 - 0.5 / 0.02 - 1 <= len(run) < 200  # only entries younger than flush_seconds are lost
     assert [frame.label for frame in run.frames()] == list(range(len(run)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that speak the user's language: numbers with a comma, other capitals, names of any bytes."""
+"""Programs with a locale: decimal commas, Turkish capitals, region names of any bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BODY = """
 
 @pytest.fixture(scope="session")
 def locales(tmp_path_factory):
-    """A folder with German and Turkish."""
+    """A folder with German and Turkish locales."""
     folder = tmp_path_factory.mktemp("locales")
     if shutil.which("localedef") is None:
         pytest.skip("localedef is not installed")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that are linked with -lperfield, started in every way there is."""
+"""Programs linked with -lperfield, started in all possible ways."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ PARALLEL = mpi_program(
 
 @pytest.fixture
 def linked(build_c, perfield_flags):
-    """linked(source, mpi): the program, linked as `perfield paths --libs` says."""
+    """linked(source, mpi): compiles a program with the flags of `perfield paths --libs`."""
     return lambda source, mpi: build_c(source, *perfield_flags("--libs"), mpi=mpi)
 
 
 @pytest.fixture
 def execute_here(tmp_path):
-    """execute_here(program, env={}, told=""): runs it in a fresh folder, which is returned."""
+    """execute_here(program, env={}, told=""): runs a program in a new folder; returns the folder."""
 
     def run(program, env=None, told=None):
         folder = tmp_path / "here"
@@ -65,7 +65,7 @@ def execute_here(tmp_path):
 
 
 def counts(run) -> list[list[float]]:
-    """How often each rank entered `work`, frame by frame."""
+    """The number of times each rank entered `work`, by frame."""
     return [frame.values["work_count"].tolist() for frame in run.frames()]
 
 
@@ -133,5 +133,5 @@ def test_first_mesh_or_step_call_starts_measuring(linked, execute_here):
         )
     )
     run = perfield.open(folder / "perfield-run")
-    assert [frame.label for frame in run.frames()] == [1, 2]  # the first call ended setup
+    assert [frame.label for frame in run.frames()] == [1, 2]  # the first call ends setup
     assert run.mesh(0, 1)[0].extent == (0, 4, 0, 3, 0, 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The mesh and the fields that a program describes arrive as they were, and bad ones are told."""
+"""A program's mesh and fields arrive unchanged, and bad ones give a warning."""
 
 from __future__ import annotations
 

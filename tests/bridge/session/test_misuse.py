@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Calls at the wrong time, twice, or from the wrong place change nothing in the program."""
+"""Calls at the wrong time, repeated, or from the wrong place do not change the program."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_outer_end_closes_regions_that_an_exception_left_open(measured, build_c,
 
 
 def test_exit_in_a_signal_handler_during_a_write_does_not_hang(measured):
-    """The handler runs on the thread that is closing a step, inside perfield's own write(2)."""
+    """The handler interrupts the thread that closes a step, inside perfield's write(2)."""
     run, result = measured(
         f"""
       signal(SIGTERM, handler);
@@ -260,7 +260,7 @@ def test_lack_of_memory_ends_measuring_not_the_program(measured):
 
 
 def test_program_may_close_and_reuse_any_descriptor(measured):
-    """Memory is read anew in each step: closing, or reusing, any descriptor takes nothing from it."""
+    """perfield opens its memory source in each step, so closed and reused descriptors do not matter."""
     run, _ = measured(
         """
       perfield_initialize();

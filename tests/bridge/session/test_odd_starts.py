@@ -130,7 +130,7 @@ def test_unmeasured_half_of_a_coupled_code_does_not_hang(two_programs, mpi, bin_
 
 @pytest.mark.parametrize("how", ["perfield-exec", "perfield run", "perfield env"])
 def test_spawned_world_is_a_separate_run(build_c, bin_dir, tmp_path, mpirun, perfield_cli, how):
-    """Open MPI only: the MPICH of Debian refuses MPI_Comm_spawn."""
+    """Open MPI only: Debian's MPICH refuses MPI_Comm_spawn."""
     program, measured = build_c(SPAWNING), bin_dir / "perfield-exec"
     if how == "perfield-exec":
         result = mpirun(2, measured, program, measured, cwd=tmp_path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""When a step closes, which steps are measured, and what lies in none."""
+"""When steps close, which of them are measured, and what belongs to no step."""
 
 from __future__ import annotations
 
@@ -231,12 +231,12 @@ def test_record_limit_sums_steps_exactly(measured, tmp_path):
     assert result.stderr.count("nears record_limit") == 1
     assert "steps share an entry" in result.stderr
     written = sum(path.stat().st_size for path in (tmp_path / "perfield-run/stream").iterdir())
-    assert 200_000 < written < 600_000  # without a limit: 3 MB
+    assert 200_000 < written < 600_000  # 3 MB without a limit
     for rank in range(2):
         seen = [frame.values["work_count"][rank] for frame in run.frames() if frame.present[rank]]
         assert sum(seen) == 4000
         assert seen[0] == 1 and max(seen) > 1
-    assert all(frame.present.all() for frame in run.frames())  # ranks change together
+    assert all(frame.present.all() for frame in run.frames())  # all ranks change at the same step
     assert run.steps_closed.tolist() == [4000, 4000]
 
 
@@ -289,7 +289,7 @@ def test_record_limit_widens_measure_every(measured, tmp_path):
     assert result.stderr.count("nears record_limit") == 1
     assert "one step in" in result.stderr
     written = sum(path.stat().st_size for path in (tmp_path / "perfield-run/stream").iterdir())
-    assert 150_000 < written < 450_000  # without a limit: 2 MB
+    assert 150_000 < written < 450_000  # 2 MB without a limit
     labels = [frame.label for frame in run.frames()]
     assert labels[:3] == [0, 4, 8] and all(label % 4 == 0 for label in labels)
     assert all(frame.span == 1 and frame.values["work_count"][0] == 1 for frame in run.frames())
