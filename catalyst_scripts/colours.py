@@ -84,7 +84,7 @@ def colour(
     beyond = [f"orange: up to {most * scale:.3g}"] if high < most else []
     beyond += ["dark: peer unknown"] if unknown and few is not numbers else []
     blank = " "  # a line of space above the first number
-    legend.Title = "\n".join([*_lines(title, view), *beyond, blank])
+    legend.Title = "\n".join([*title_lines(title, view), *beyond, blank])
     legend.DrawNanAnnotation = int(about["absent"])
     _style(legend, view)
     display.SetScalarBarVisibility(view, True)
@@ -126,7 +126,7 @@ def _style(legend: Any, view: Any) -> None:
     legend.NanAnnotation = "  absent"
 
 
-def _lines(title: str, view: Any) -> list[str]:
+def title_lines(title: str, view: Any) -> list[str]:
     """Breaks a legend's title into lines that fit; words that are too long lose their middle."""
     most = round((1 - PLACE[0]) * view.ViewSize[0] / (0.58 * font_size(view, 22)))
     half = most // 2 - 1

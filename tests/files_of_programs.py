@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tests of files share: parts of their programs in C, and a look at the fields of files."""
+"""Shared by tests of file I/O: parts of their C programs, and a reader of its fields."""
 
 from __future__ import annotations
 
-# What every program may use; `check` ends it with the number of a line that is not true.
+# For all programs. `check` prints the line of a false condition and ends the program.
 BEFORE = """
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,7 +19,7 @@ BEFORE = """
 #include <sys/wait.h>
 #define check(what) do { if (!(what)) { fprintf(stderr, "%d: %s\\n", __LINE__, #what); exit(99); } } while (0)
 static char data[8192];
-static volatile size_t n = 64; /* not known to the compiler */
+static volatile size_t n = 64; /* volatile, so that the compiler does not know it */
 """
 OPEN = """
 perfield_initialize();

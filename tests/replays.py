@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One rank of a trace followed, from events as the library tells them, and its stream read back.
+"""Replays one rank of a trace from events as the library delivers them, and reads its stream back.
 
-A tick is a ns here. The rank is 1 of 4; its trace has the regions, communicators and files below.
+A tick is 1 ns here. The rank is 1 of 4; its trace has the regions, communicators and files below.
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ MPI = {f"MPI_{name}": 10 + n for n, name in enumerate(FUNCTIONS)}
 WORLD, REVERSED, SELF, BRIDGE, WINDOW = 0, 1, 2, 3, 9
 DISK, STREAM, SHARED = 0, 1, 2  # handles of POSIX, of C's streams, of MPI-IO
 MASTER, OTHER = 100, 101  # locations
-CALL = {name: number for number, name, _, _ in _bridge.calls()}
-CLASS = {"p2p": 0, "wait": 1, "collective": 2, "io": 4}
 
 
 def trace() -> Trace:
@@ -70,10 +68,11 @@ PAUSED = 1  # flag of an entry
 
 
 def replayed(*events: tuple, regions=("*",), step_region="advance", of=None, **more):
-    """(steps, what is behind them) of these events; the rank's first event is main's entry at 0.
+    """Returns (step entries, the entry after them) of these events; the rank enters main at 0 before them.
 
     An event is (kind, location, time, ...), its kind a method of `_bridge.Follower`. of : the trace. more :
-    limits of the configuration. What the rank's end entry says is left in replayed.end.
+    limits of the configuration. replayed.names, .rank and .end keep the names of the regions and the
+    rank's two other entries.
     """
     of = of or trace()
     tables = RegionChoice(of, regions, step_region).tables(**more)
@@ -98,7 +97,7 @@ def replayed(*events: tuple, regions=("*",), step_region="advance", of=None, **m
 
 
 def step_of(entry: dict) -> SimpleNamespace:
-    """A step entry whose tables are lists of rows, columns as in docs/stream.md."""
+    """A step entry; its tables are lists of rows with the columns of docs/stream.md."""
     body = dict(entry["body"])
     for name, (_, columns) in twin.TABLES.items():
         body[name] = [tuple(row.get(column, 0) for column in columns) for row in body[name]]
@@ -106,13 +105,13 @@ def step_of(entry: dict) -> SimpleNamespace:
 
 
 def inside(region: int, begin: int, end: int, *told: tuple, location: int = MASTER) -> list[tuple]:
-    """The location enters and leaves a region; what it tells in between as (kind, ...) is at half time."""
+    """The location enters and leaves a region; `told`, as (kind, ...), happens halfway."""
     middle = [(kind, location, (begin + end) // 2, *arguments) for kind, *arguments in told]
     return [("enter", location, begin, region), *middle, ("leave", location, end, region)]
 
 
 def of_regions(step) -> dict[str, tuple]:
-    """Region -> (threads, count, inclusive of the longest thread, own time of the same)."""
+    """Region -> (threads, count, inclusive time of the longest thread, its self time)."""
     return {replayed.names[row[0]]: (row[1], row[2], row[5], row[8]) for row in step.regions}
 
 

@@ -8,9 +8,10 @@
         trace.events[0].enter(100, trace.region("main"))
 
 The trace's clock ticks once per ns and starts at START. In the ring, each step of rank r takes STEP ns:
-`solve` (r + 1) * 1000 ns, then `exchange`: an isend (ISEND ns) of 100 * (r + 1) bytes to the next rank, and
-a receive from the one before, for which MPI_Wait takes what is left but 100 ns. They talk on a communicator
-that reverses the ranks, which are at most 18. Between two steps lie GAP ns.
+`solve` takes (r + 1) * 1000 ns, `exchange` the rest. In `exchange` the rank sends 100 * (r + 1) bytes to the
+next rank (MPI_Isend, ISEND ns) and waits for the message of the rank before (MPI_Wait) until 100 ns before
+the end. The communicator of these messages reverses the ranks. There are at most 18 ranks, and GAP ns
+between two steps.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ ISEND, GAP = 300, 500
 
 
 class Writer:
-    """A trace under way; a context manager.
+    """A trace that is being written; a context manager.
 
-    events : the writer of each rank's first thread; others : of the second one, with threads=2.
+    events : the writer of each rank's first thread. others : those of the second threads, with threads=2.
     world, reversed : communicators of all ranks, unless mpi=False.
     """
 
@@ -76,12 +77,12 @@ class Writer:
         return self.definitions.comm(name, group)
 
     def region(self, name: str, **more):
-        """A region; functions of MPI are known by their names."""
+        """A region; a name that begins with MPI_ makes it a function of MPI."""
         paradigm = otf2.Paradigm.MPI if name.startswith("MPI_") else otf2.Paradigm.COMPILER
         return self.definitions.region(name, paradigm=paradigm, **more)
 
     def inside(self, rank: int, name: str, begin: int, end: int, *told) -> None:
-        """The rank's first thread is inside a region; `told` are (event, arguments...) in the middle."""
+        """The rank's first thread enters and leaves a region; `told` are (event, arguments...) halfway."""
         events, region = self.events[rank], self.region(name)
         events.enter(START + begin, region)
         for event, *arguments in told:
@@ -98,7 +99,7 @@ def write_ring(folder: Path, ranks: int = 4, steps: int = 3, **more) -> Path:
 
 
 def begin_of(step: int) -> int:
-    """When a step's region is entered in the ring, ns after START."""
+    """Time at which ranks of the ring enter a step's region, ns after START."""
     return SETUP + step * (STEP + GAP)
 
 

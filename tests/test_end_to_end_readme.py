@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every whole program in README.md and docs/ compiles with the command given for its language, runs, and is
-measured."""
+"""Each complete program in README.md and docs/ compiles as documented, runs, and is measured."""
 
 from __future__ import annotations
 
@@ -15,13 +14,13 @@ import perfield
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
-#: Language of a block -> what tells a whole program from a few lines.
+#: Language of a block -> text that only complete programs contain.
 WHOLE = {"c": "int main", "cpp": "int main", "fortran": "end program", "python": "perfield.step("}
 SUFFIX = {"c": "c", "cpp": "cpp", "fortran": "f90", "python": "py"}
 
 
 def programs() -> list[tuple[str, str, str]]:
-    """(page, language, text) of every whole program in the pages."""
+    """(page, language, text) of each complete program in the pages."""
     return [
         (page.name, language, text)
         for page in PAGES
@@ -30,12 +29,12 @@ def programs() -> list[tuple[str, str, str]]:
     ]
 
 
-def test_every_language_has_a_whole_program():
+def test_every_language_has_a_complete_program():
     assert {language for _, language, _ in programs()} == set(WHOLE)
 
 
 @pytest.mark.parametrize(("language", "text"), [pytest.param(*words, id=page) for page, *words in programs()])
-def test_program_is_measured_with_its_steps_and_regions(
+def test_program_is_measured_with_steps_and_regions(
     mpirun, bin_dir, perfield_flags, tmp_path, language, text
 ):
     source = tmp_path / f"solver.{SUFFIX[language]}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The rules of the house that a program can check: documentation, headers, words, binaries."""
+"""Rules of the repository that a program can check: documentation, headers, words, binaries."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TOP_LEVEL = {
     ".clang-format",
     ".gitignore",
 }
-# Debian 12 has 2.36; what is asked for must also be there on the clusters of today (RHEL 9: 2.34).
+# Debian 12 has 2.36, but perfield must also run on today's clusters (RHEL 9 has 2.34).
 NEWEST_GLIBC = (2, 34)
 EXPORTED = {  # other sources: what their version script says
     "libperfield.so": r"perfield_\w+|cat_sco_\w+",
@@ -49,8 +49,8 @@ EXPORTED = {  # other sources: what their version script says
     "libscorep_substrate_perfield.so": r"SCOREP_SubstratePlugin_perfield_get_info",
 }
 IF_HEADERS_ARE_THERE = {"libperfield_cupti.so"}
-# The rooms of the measured side, from the ground up: headers are included from the same room or a
-# lower one. Sources see the contract alone, catalyst and launcher what is named.
+# The rooms of the measured side, the lowest first. A room includes headers from itself and lower rooms;
+# sources include the contract headers only.
 ROOMS = (
     "platform",
     "format",
@@ -74,7 +74,7 @@ CONTRACT = {
 
 
 def tracked_files() -> list[Path]:
-    """Files of the repository, as git knows them."""
+    """The files that git tracks."""
     command = ["git", "-c", "safe.directory=*", "ls-files", "-z"]
     try:
         result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
@@ -103,7 +103,7 @@ def public_definitions(path: Path) -> list[tuple[str, str | None]]:
     return found
 
 
-def test_every_public_python_name_says_what_it_is_in_full_sentences():
+def test_public_python_names_have_docstrings():
     silent = [
         f"{path.relative_to(REPOSITORY)}: {name}"
         for folder in ("python", "topology")
@@ -114,7 +114,7 @@ def test_every_public_python_name_says_what_it_is_in_full_sentences():
     assert not silent, "without a docstring whose first paragraph has a full stop:\n" + "\n".join(silent)
 
 
-def test_every_source_file_opens_with_its_licence():
+def test_source_files_begin_with_their_licence():
     suffixes = {".c", ".h", ".cpp", ".hpp", ".def"}
     bare = [
         str(path.relative_to(REPOSITORY))
@@ -124,12 +124,12 @@ def test_every_source_file_opens_with_its_licence():
     assert not bare, f"the first lines do not hold '{LICENCE}': {bare}"
 
 
-def test_the_top_level_holds_nothing_else():
+def test_top_level_holds_only_known_names():
     names = {path.relative_to(REPOSITORY).parts[0] for path in tracked_files()}
     assert names <= TOP_LEVEL, f"not of the top level: {sorted(names - TOP_LEVEL)}"
 
 
-def test_no_file_speaks_of_one_machine_or_of_work_to_be_done():
+def test_files_have_no_paths_of_one_machine_and_no_todos():
     # Put together from parts, so that this file does not find itself.
     words = ["/" + "work/", "/" + "root/", "TO" + "DO", "FIX" + "ME", "XX" + "X:"]
     mark_of_conflict = "<" * 7
@@ -153,7 +153,7 @@ def test_readme_has_at_most_150_lines():
     assert len((REPOSITORY / "README.md").read_text().splitlines()) <= 150
 
 
-def test_lines_of_pages_stay_below_120_characters_tables_aside():
+def test_lines_of_pages_stay_below_120_characters():
     wide = [
         f"{path.relative_to(REPOSITORY)}:{number}: {len(line)} characters"
         for path in pages()
@@ -163,7 +163,7 @@ def test_lines_of_pages_stay_below_120_characters_tables_aside():
     assert not wide, "\n".join(wide)
 
 
-def test_relative_links_of_pages_lead_to_files():
+def test_relative_links_of_pages_exist():
     broken = []
     for path in pages():
         text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.M | re.S)
@@ -179,7 +179,7 @@ def included(path: Path) -> list[str]:
     return [name for name in names if "/" in name and not name.startswith("include/")]
 
 
-def test_rooms_of_the_measured_side_include_downwards_only():
+def test_rooms_include_downwards_only():
     bridge = REPOSITORY / "bridge"
     wrong = []
     for path in tracked_files():
@@ -192,7 +192,7 @@ def test_rooms_of_the_measured_side_include_downwards_only():
                 good = ROOMS.index(other) <= ROOMS.index(room)
             elif room == "sources":
                 good = other == "sources" or name in CONTRACT
-            elif room in ROOMS:  # session loads libperfield_catalyst.so, whose functions that header tells
+            elif room in ROOMS:  # session loads libperfield_catalyst.so, whose functions this header declares
                 good = (room, name) == ("session", "catalyst/catalyst.h")
             else:
                 good = True
@@ -201,7 +201,7 @@ def test_rooms_of_the_measured_side_include_downwards_only():
     assert not wrong, "\n".join(wrong)
 
 
-def test_every_room_of_the_build_lists_its_own_sources():
+def test_rooms_list_their_own_sources():
     wrong = []
     for path in (REPOSITORY / "bridge").rglob("CMakeLists.txt"):
         text = path.read_text()
@@ -211,14 +211,14 @@ def test_every_room_of_the_build_lists_its_own_sources():
 
 
 def installed_libraries() -> list[Path]:
-    """The libraries that are loaded into measured programs, as installed."""
+    """The installed libraries that are loaded into measured programs."""
     import perfield
 
     return sorted((Path(perfield.__file__).parent / "lib").glob("lib*.so"))
 
 
 def dynamic_symbols(binary: Path) -> str:
-    """What objdump says of a binary's dynamic symbols."""
+    """A binary's dynamic symbols, as objdump prints them."""
     return subprocess.run(["objdump", "-T", binary], capture_output=True, text=True, check=True).stdout
 
 
@@ -237,17 +237,17 @@ def of_sources() -> dict[str, str]:
     return found
 
 
-def test_all_libraries_of_the_measured_side_are_installed():
+def test_all_measured_libraries_are_installed():
     expected = EXPORTED.keys() | of_sources().keys()
     assert {path.name for path in installed_libraries()} | IF_HEADERS_ARE_THERE == expected
 
 
-def test_measured_binaries_ask_for_no_newer_c_library_and_for_no_cpp_library(bin_dir):
+def test_measured_binaries_need_no_newer_libc_and_no_libstdcpp(bin_dir):
     for binary in [*installed_libraries(), bin_dir / "perfield-exec"]:
         symbols = dynamic_symbols(binary)
         assert not re.search(r"\*UND\*.*(GLIBCXX|CXXABI)_", symbols), f"{binary.name} asks for libstdc++"
         needed = {tuple(map(int, found)) for found in re.findall(r"GLIBC_(\d+)\.(\d+)", symbols)}
-        is_alias = binary.name == "libscorep_substrate_Catalyst.so"  # asks the C library for nothing
+        is_alias = binary.name == "libscorep_substrate_Catalyst.so"  # needs nothing from the C library
         assert needed or is_alias, f"objdump says no version of the C library for {binary.name}"
         assert not needed or max(needed) <= NEWEST_GLIBC, f"{binary.name} asks for GLIBC {max(needed)}"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`pip install .` in a plain virtual environment: what works without VTK, and with pip's."""
+"""`pip install .` in an empty virtual environment: what works without VTK, and with VTK from pip."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
-    """plain(*words): runs a command of a virtual environment that sees no package of the system."""
+    """plain(*words): runs a command of a virtual environment without the system's packages."""
     folder = tmp_path_factory.mktemp("plain")
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
 
@@ -42,11 +42,11 @@ def plain(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run_directory(tmp_path_factory) -> Path:
-    """A run with a mesh: nothing of it is of this machine."""
+    """A made-up run with a mesh."""
     return twin.write_run(tmp_path_factory.mktemp("run") / "run", ranks=2, steps=3, mesh=True)
 
 
-def test_values_are_there_without_vtk_and_pictures_say_what_they_need(plain, run_directory, tmp_path):
+def test_values_work_without_vtk_and_pictures_ask_for_it(plain, run_directory, tmp_path):
     said = plain("perfield", "info", run_directory)
     assert said.returncode == 0 and "steps      3 on 2 ranks" in said.stdout, said.stderr
     values = plain(
@@ -59,7 +59,7 @@ def test_values_are_there_without_vtk_and_pictures_say_what_they_need(plain, run
     assert "pip install vtk" in drawn.stderr
 
 
-def test_with_vtk_from_pip_all_is_written_but_images(plain, run_directory, tmp_path):
+def test_vtk_from_pip_writes_all_but_images(plain, run_directory, tmp_path):
     installed = plain("pip", "install", "--quiet", "vtk>=9.2")
     if "No matching distribution" in installed.stderr:
         pytest.skip("pip reaches no package index here")

@@ -1,31 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Waiting and computing apart, from a program to its fields and its closing lines, with both MPIs."""
+"""Waiting is told apart from computing, in fields and closing lines, with both MPIs."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from c_programs import mpi_program
 
 import perfield
 
-# Rank 0 computes 200 ms in `flux`; the others have done so in 20 ms, and wait for what it sends.
-LATE_SENDER = """
-#include <mpi.h>
-#include <perfield.h>
-#include <time.h>
-static void work(double ms) {
-  struct timespec a, b;
-  clock_gettime(CLOCK_MONOTONIC, &a);
-  do clock_gettime(CLOCK_MONOTONIC, &b);
-  while ((b.tv_sec - a.tv_sec) * 1e3 + (b.tv_nsec - a.tv_nsec) * 1e-6 < ms);
-}
-int main(int argc, char** argv) {
-  int rank, size, word = 0;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+# Rank 0 computes 200 ms in `flux`. The others compute 20 ms, and then wait for its message.
+LATE_SENDER = mpi_program("""
+  int word = 0;
   perfield_region flux = perfield_region_define("flux", __FILE__, __LINE__);
-  MPI_Barrier(MPI_COMM_WORLD); /* the first step, too */
+  MPI_Barrier(MPI_COMM_WORLD); /* also the first */
   perfield_initialize();
   for (int step = 0; step < 2; step++) {
     perfield_region_begin(flux);
@@ -37,24 +25,21 @@ int main(int argc, char** argv) {
     }
     perfield_region_end(flux);
     perfield_step(step, step);
-    MPI_Barrier(MPI_COMM_WORLD); /* the next step begins together */
+    MPI_Barrier(MPI_COMM_WORLD); /* all ranks begin the next step together */
   }
-  MPI_Finalize();
-  return 0;
-}
-"""
+""")
 
 
 @pytest.fixture
 def late_sender(mpi, build_c, perfield_flags, bin_dir, tmp_path):
-    """The run of LATE_SENDER on three ranks, and what it said at its end."""
+    """The run of LATE_SENDER on three ranks, and its closing lines."""
     program = build_c(LATE_SENDER, *perfield_flags("--cflags"), by=mpi)
     result = mpi.run(3, bin_dir / "perfield-exec", program, cwd=tmp_path, timeout=120)
     assert result.returncode == 0, result.stderr
     return perfield.open(tmp_path / "perfield-run"), result.stderr
 
 
-def test_a_region_that_waits_for_a_late_sender_is_told_from_one_that_works(late_sender):
+def test_waiting_for_a_late_sender_is_not_computing(late_sender):
     run, said = late_sender
     values = run.frame(0).values  # its barrier belongs to the next step
     time, mpi, own = (values[f"flux_{name}time_s"] for name in ("", "mpi_", "compute_"))

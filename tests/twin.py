@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The stream once more, slowly: encodes and decodes every entry in plain Python, and makes runs for tests.
+"""A second, slow implementation of the stream in plain Python; also makes runs for tests.
 
     import twin
 
@@ -10,11 +10,11 @@
         entry["messages"] = []
     twin.write_run(path, change_step=no_messages)
 
-What `write_run` writes is known in closed form (ring of messages, unit cube cut in slabs along x):
-`solve` takes 1 ms * (rank + 1) + 1 us * step and `exchange` 0.2 ms. A step lasts as long as its slowest
-rank; what is left after solve and 0.1 ms is spent in MPI, 50 us of it in isend; these and 40 us of
-waitall pass inside `exchange`. Each rank sends 2
-messages of 1000 * (rank + 1) bytes and an empty one to rank + 1 with `isend`, and receives those of rank - 1.
+All values of `write_run` are known in closed form (ring of messages, unit cube cut in slabs along x):
+`solve` takes 1 ms * (rank + 1) + 1 us * step, `exchange` 0.2 ms. A step lasts as long as its slowest rank.
+Each rank spends the time after `solve` and another 0.1 ms in MPI, 50 us of it in isend. The isend and 40 us
+of the waitall are inside `exchange`. With `isend`, each rank sends 2 messages of 1000 * (rank + 1) bytes and
+an empty one to rank + 1; it receives those of rank - 1.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ FILE_WRITE = 2
 
 
 def crc32c(data: bytes, seed: int = 0) -> int:
-    """CRC-32C of bytes, bit by bit (by a table of one byte)."""
+    """CRC-32C of bytes, byte by byte."""
     crc = ~seed & 0xFFFFFFFF
     for byte in data:
         crc = (crc >> 8) ^ _CRC_OF_BYTE[(crc ^ byte) & 0xFF]
@@ -100,7 +100,7 @@ _CRC_OF_BYTE = [_crc_of_byte(byte) for byte in range(256)]
 
 
 def padded(text: bytes) -> bytes:
-    """Text filled with spaces to a multiple of 8 bytes."""
+    """Text padded with spaces to a multiple of 8 bytes."""
     return text + b" " * (-len(text) % 8)
 
 
@@ -118,7 +118,7 @@ def step_body(
     quantities: list[dict] = (),
     **values,
 ) -> bytes:
-    """Body of a step entry; keys: STEP_KEYS and TABLES; what is not given is 0 (time: NaN, span: 1)."""
+    """Body of a step entry; keys: STEP_KEYS and TABLES. Missing keys are 0 (time: NaN, span: 1)."""
     values = {"time": float("nan"), "span": 1, "pu": -1} | values
     unknown = set(values) - set(STEP_KEYS)
     if unknown:
@@ -136,7 +136,7 @@ def step_body(
 
 
 def region_row(id: int, inclusive_ns: int, self_ns: int | None = None, count: int = 1) -> dict:
-    """Row of a region that one thread entered; self time is the inclusive one unless given."""
+    """Row of a region that one thread entered; the self time defaults to the inclusive time."""
     own = inclusive_ns if self_ns is None else self_ns
     row = {"id": id, "threads": 1, "count": count}
     for part in ("sum", "min", "max"):
@@ -238,8 +238,8 @@ def decode_body(type: str, body: bytes) -> dict:
 
 
 def decode(data: bytes) -> tuple[list[dict], list[tuple[int, int]]]:
-    """All whole entries of a file (dicts with type, version, rank, sequence, index, run_id, offset, body),
-    and the (begin, end) of what is damaged."""
+    """All intact entries of a file (dicts with type, version, rank, sequence, index, run_id, offset, body),
+    and the (begin, end) of each damaged part."""
     entries, holes, at = [], [], 0
     while at < len(data):
         found = _entry_at(data, at)
@@ -283,7 +283,7 @@ def solve_ns(rank: int, step: int) -> int:
 
 
 def rank_values(rank: int, ranks: int, host: str, **changes) -> dict:
-    """What a rank entry of `write_run` says; pid is one that cannot live."""
+    """The values of a rank entry of `write_run`; no process can have its pid."""
     return {
         "rank": rank, "size": ranks, "pid": 2**22 + 1 + rank, "program": "heat", "arguments": [],
         "group": "heat", "host": host, "host_long": f"{host}.example.org",
@@ -294,7 +294,7 @@ def rank_values(rank: int, ranks: int, host: str, **changes) -> dict:
 
 
 def step_values(rank: int, ranks: int, step: int, mesh_version: int = 1) -> dict:
-    """What a step entry of `write_run` says."""
+    """The values of a step entry of `write_run`."""
     solve, exchange = solve_ns(rank, step), 200_000
     slowest = solve_ns(ranks - 1, step) + exchange
     begin = 10_000_000 + sum(solve_ns(ranks - 1, n) + exchange for n in range(step))
@@ -359,10 +359,10 @@ def write_run(
     run_id: int = RUN_ID,
     config: dict | None = None,
 ) -> Path:
-    """Makes a run directory. Ranks are dealt to the hosts in equal runs (0 1 | 2 3).
+    """Makes a run directory. Hosts get equal blocks of consecutive ranks (0 1 | 2 3).
 
-    change_rank(rank, values), change_step(rank, step, values): change what is written, in place; change_step
-    may return False: then the step is left out. Returns path.
+    change_rank(rank, values), change_step(rank, step, values): change the values in place before they are
+    written. If change_step returns False, the step is left out. Returns path.
     """
     path = Path(path)
     for room in ("stream", "mesh", "machine"):
@@ -413,7 +413,7 @@ def write_run(
 
 
 def without_mpi(rank: int, values: dict) -> None:
-    """For `change_rank`: the rank is measured through perfield.h alone."""
+    """For `change_rank`: the rank is measured only through perfield.h."""
     values["sources"] = ["api"]
 
 
@@ -423,7 +423,7 @@ def without_calls(rank: int, step: int, values: dict) -> None:
 
 
 def live_rank(rank: int, values: dict) -> None:
-    """For `change_rank`: the rank is this very process: a run without `end` entries is seen as running."""
+    """For `change_rank`: the rank is this process, so a run without `end` entries is running."""
     boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     values |= {"pid": os.getpid(), "boot_id": boot_id, "realtime_ns": time.time_ns()}
     values["pid_namespace"] = str(Path("/proc/self/ns/pid").readlink())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Settings by their key. Each has one default, in the table that the measured program reads, too."""
+"""Settings by their key. Their defaults stand in one table, which the measured program reads, too."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _WithInfo(Protocol):
 
 
 def in_force(key: str) -> Any:
-    """The value of a key in this directory and environment, as a bool, number, text or list of texts.
+    """The value of a key in this directory and environment: a bool, number, text or list of texts.
 
     Raises KeyError if the configuration has no such key.
     """
@@ -24,7 +24,7 @@ def in_force(key: str) -> Any:
 
 
 def setting(run: _WithInfo, key: str) -> Any:
-    """The value of a key when this run was measured; the default if its run.json does not tell.
+    """The value of a key when this run was measured, or the default if run.json lacks the key.
 
     Raises KeyError if the configuration has no such key.
     """

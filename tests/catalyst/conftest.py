@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fixtures of the tests of pictures inside the program: two ranks, Open MPI, Debian's ParaView."""
+"""Fixtures for tests of pictures inside the program: two ranks, Open MPI, Debian's ParaView."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from c_programs import mpi_program
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -47,7 +48,7 @@ def program(build_c) -> Callable[..., Path]:
     """
 
     def build(body: str = "", setup: str = "", before: str = "", *flags: str) -> Path:
-        return build_c(PROGRAM % {"body": body, "setup": setup, "before": before}, *flags)
+        return build_c(program_of(body, setup, before), "-D_GNU_SOURCE", *flags)
 
     return build
 
@@ -55,22 +56,16 @@ def program(build_c) -> Callable[..., Path]:
 @pytest.fixture
 def program_text() -> str:
     """The C text of that program with an empty body."""
-    return PROGRAM % {"body": "", "setup": "", "before": ""}
+    return program_of()
 
 
-PROGRAM = """
-#define _GNU_SOURCE
-#include <mpi.h>
-#include <perfield.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-%(before)s
-int main(int argc, char** argv) {
-  int rank, size;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+def program_of(body: str = "", setup: str = "", before: str = "") -> str:
+    """The C text of a program with these parts."""
+    before = f"#include <string.h>\n{before}"
+    return mpi_program(STEPS % {"body": body, "setup": setup}, before)
+
+
+STEPS = """
   perfield_region solve = perfield_region_define("solve", __FILE__, __LINE__);
   int64_t extent[6] = {4 * rank, 4 * rank + 4, 0, 2, 0, 0};
   double origin[3] = {0, 0, 0}, spacing[3] = {1, 1, 1}, heat[15];
@@ -88,7 +83,4 @@ int main(int argc, char** argv) {
   }
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) puts("the program is through");
-  MPI_Finalize();
-  return 0;
-}
 """

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import extracts_of_run as extracts
 import pytest
+from c_programs import c_program, mpi_program
 
 import perfield
 
@@ -79,18 +80,14 @@ def test_openfoam_solver_is_shown_on_its_mesh_from_disk(in_process, tmp_path):
 
 
 def test_program_without_mpi_is_shown(in_process, build_c):
-    text = """
-    #include <perfield.h>
-    int main(void) {
+    text = c_program("""
       int64_t extent[6] = {0, 4, 0, 2, 0, 0};
       double origin[3] = {0, 0, 0}, spacing[3] = {1, 1, 1};
       perfield_mesh_image(0, extent, origin, spacing);
       perfield_initialize();
       perfield_step(1, 0.5);
       perfield_finalize();
-      return 0;
-    }
-    """
+    """)
     result = in_process(build_c(text, mpi=False), n=1)
     assert result.returncode == 0, result.stderr
     assert not perfields_words(result)
@@ -101,17 +98,7 @@ def test_program_without_mpi_is_shown(in_process, build_c):
 
 @pytest.mark.parametrize("mpi", ["mpich"], indirect=True)
 def test_mpich_program_with_open_mpi_mpi4py_is_reported(mpi, build_c, bin_dir, tmp_path):
-    text = """
-    #include <mpi.h>
-    #include <perfield.h>
-    int main(int argc, char** argv) {
-      MPI_Init(&argc, &argv);
-      perfield_initialize();
-      perfield_step(1, 0.5);
-      MPI_Finalize();
-      return 0;
-    }
-    """
+    text = mpi_program("perfield_initialize(); perfield_step(1, 0.5);")
     environment = {"PERFIELD_CATALYST_IN_PROCESS": "true"}
     result = mpi.run(2, bin_dir / "perfield-exec", build_c(text, by=mpi), env=environment, cwd=tmp_path)
     assert result.returncode == 0, result.stderr

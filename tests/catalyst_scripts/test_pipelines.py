@@ -170,11 +170,11 @@ for last in (1, 99, -3):
 
 def test_legend_title_breaks_only_between_words(pictures):
     script = """
-from colours import _lines
+from colours import title_lines
 from scene import new_view
 view = new_view()
 view.ViewSize = (1600, 1000)
-result = [_lines(title, view) for title in ("flux (x-dir) time per cell (ms)", "a" * 30 + " time (s)")]
+result = [title_lines(title, view) for title in ("flux (x-dir) time per cell (ms)", "a" * 30 + " time (s)")]
 """
     first, second = in_paraview(script, pictures)
     assert " ".join(first) == "flux (x-dir) time per cell (ms)"

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from c_programs import mpi_program
 
 import perfield
 
@@ -18,15 +19,9 @@ TOOLS = """
     make cmake bash sh env sed grep cat ls mkdir rm sort find nproc tail cmp dirname uname
     gcc g++ cc c++ as ld ar ranlib nm objcopy strip mpicc.openmpi mpicc.mpich
 """
-PROGRAM = """
-#include <mpi.h>
-#include <perfield.h>
-#include <stdio.h>
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank, size, in;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+PROGRAM = mpi_program(
+    """
+  int in;
   int64_t extent[6] = {2 * rank, 2 * rank + 2, 0, 2, 0, 2};
   double origin[3] = {0}, spacing[3] = {1, 1, 1};
   perfield_mesh_image(0, extent, origin, spacing);
@@ -36,11 +31,9 @@ int main(int argc, char** argv) {
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     perfield_step(step, step);
   }
-  MPI_Finalize();
-  if (rank == 0) puts("the answer is 42");
-  return 0;
-}
-"""
+""",
+    after='if (rank == 0) puts("the answer is 42");',
+)
 
 
 def copy_sources(to: Path) -> Path:

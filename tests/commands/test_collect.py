@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`perfield collect`, and what `perfield info` says of streams that are still on their nodes."""
+"""`perfield collect`, and `perfield info` for streams that are still on their nodes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from perfield import commands
 
 @pytest.fixture
 def run(tmp_path):
-    """A run of two hosts, of which one has staged its stream on a disk that is seen here."""
+    """A run of two hosts; one has staged its stream on a disk of this host."""
     path = twin.write_run(tmp_path / "run", ranks=4, steps=3, hosts=("a", "b"))
     staged = tmp_path / "disk"
     staged.mkdir()
@@ -24,14 +24,14 @@ def run(tmp_path):
     return path
 
 
-def test_info_says_what_is_staged_where(run, capsys):
+def test_info_lists_staged_streams(run, capsys):
     assert commands.main(["info", str(run)]) == 0
     line = capsys.readouterr().out.splitlines()[-1]
     assert line.startswith("damage     1 stream is still staged on host b (in ")
     assert line.endswith(f"call on each of these hosts: perfield collect {run}")
 
 
-def test_what_is_collected_belongs_to_the_run(run, capfd):
+def test_collect_moves_staged_streams_into_the_run(run, capfd):
     assert commands.main(["collect", str(run)]) == 0
     assert capfd.readouterr().out.startswith("collected  b-")
     assert commands.main(["info", str(run)]) == 0
@@ -39,6 +39,6 @@ def test_what_is_collected_belongs_to_the_run(run, capfd):
     assert "steps      3 on 4 ranks" in said and "damage" not in said
 
 
-def test_what_is_no_run_directory_ends_with_a_sentence(tmp_path, capfd):
+def test_collect_refuses_a_directory_that_is_no_run(tmp_path, capfd):
     assert commands.main(["collect", str(tmp_path)]) == 2
     assert f"{tmp_path} holds no run.json of perfield; give the directory" in capfd.readouterr().err

@@ -8,20 +8,20 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-def test_the_documentation_of_the_configuration_is_that_of_the_table(perfield_cli):
+def test_documentation_matches_the_table_of_keys(perfield_cli):
     result = perfield_cli("config", "--markdown")
     assert result.returncode == 0, result.stderr
     assert (REPOSITORY / "docs/configuration.md").read_text() == result.stdout, (
-        "write it anew: perfield config --markdown > docs/configuration.md"
+        "regenerate it: perfield config --markdown > docs/configuration.md"
     )
 
 
-def test_the_page_does_not_depend_on_what_is_in_force(perfield_cli):
+def test_page_ignores_the_settings_in_force(perfield_cli):
     plain = perfield_cli("config", "--markdown")
     assert perfield_cli("config", "--markdown", env={"PERFIELD_SKIP_STEPS": "3"}).stdout == plain.stdout
 
 
-def test_each_value_is_shown_with_its_origin(perfield_cli, tmp_path):
+def test_listing_shows_the_origin_of_each_value(perfield_cli, tmp_path):
     (tmp_path / "perfield.toml").write_text('\ngroup = "fluid"\n')
     result = perfield_cli("config", cwd=tmp_path, env={"PERFIELD_SKIP_STEPS": "3"})
     assert (result.returncode, result.stderr) == (0, "")
@@ -32,7 +32,7 @@ def test_each_value_is_shown_with_its_origin(perfield_cli, tmp_path):
     assert "# add up this many steps into one frame [steps]" in lines
 
 
-def test_what_it_prints_is_a_configuration_with_the_same_values(perfield_cli, tmp_path):
+def test_output_is_a_configuration_with_the_same_values(perfield_cli, tmp_path):
     changes = {"PERFIELD_REGIONS": "solve*,a b", "PERFIELD_GROUP": 'a "b" \\ é', "PERFIELD_SUMMARY": "no"}
     first = perfield_cli("config", cwd=tmp_path, env=changes)
     (tmp_path / "perfield.toml").write_text(first.stdout)
@@ -46,7 +46,7 @@ def test_what_it_prints_is_a_configuration_with_the_same_values(perfield_cli, tm
     assert 'regions = ["solve*", "a b"]' in settings(again.stdout)
 
 
-def test_errors_are_sentences_and_the_exit_code_is_2(perfield_cli):
+def test_errors_are_sentences_and_give_exit_code_2(perfield_cli):
     result = perfield_cli("config", env={"PERFIELD_SKIP_STEPS": "x", "PERFIELD_NOSUCHTHING": "1"})
     assert result.returncode == 2
     told = sorted(result.stderr.splitlines())

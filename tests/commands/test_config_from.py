@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from perfield.commands import _original_input
+from perfield.commands import original_input
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -39,7 +39,7 @@ periodic_BC = 1
 
 @pytest.fixture
 def convert(perfield_cli, tmp_path):
-    """convert(plugin, adaptor=None): what perfield says to input files of these texts."""
+    """convert(plugin, adaptor=None): runs `perfield config --from` on files with these texts."""
 
     def run(*texts: str):
         files = []
@@ -57,7 +57,7 @@ def settings_of(text: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("texts", [(PLUGIN, ADAPTOR), (ADAPTOR, PLUGIN)])
-def test_each_key_with_a_counterpart_becomes_a_setting(convert, texts):
+def test_keys_with_a_counterpart_become_settings(convert, texts):
     result = convert(*texts)
     assert (result.returncode, result.stderr) == (0, "")
     assert settings_of(result.stdout) == {
@@ -70,7 +70,7 @@ def test_each_key_with_a_counterpart_becomes_a_setting(convert, texts):
     }
 
 
-def test_keys_without_counterpart_are_comments_that_say_why(convert):
+def test_comments_explain_keys_without_counterpart(convert):
     result = convert(PLUGIN, ADAPTOR)
     comments = [line for line in result.stdout.splitlines() if line.startswith("# ")]
     for key in (
@@ -83,7 +83,7 @@ def test_keys_without_counterpart_are_comments_that_say_why(convert):
         assert len(comment) > len(key) + 20
 
 
-def test_what_it_prints_is_a_configuration(convert, perfield_cli, tmp_path):
+def test_converted_text_is_a_valid_configuration(convert, perfield_cli, tmp_path):
     (tmp_path / "perfield.toml").write_text(convert(PLUGIN, ADAPTOR).stdout)
     listed = perfield_cli("config", cwd=tmp_path)
     assert (listed.returncode, listed.stderr) == (0, "")
@@ -92,7 +92,7 @@ def test_what_it_prints_is_a_configuration(convert, perfield_cli, tmp_path):
     assert any(line.startswith("regions = [] # perfield.toml:") for line in lines)
 
 
-def test_what_cannot_be_taken_is_told_and_the_rest_is_taken(convert):
+def test_wrong_lines_are_errors_and_the_rest_is_converted(convert):
     wrong = "measuring_freqency = 3\ncommunication = yes\nnonsense\nmeasurements = 1\nmeasurements = 0\n"
     result = convert(wrong)
     assert result.returncode == 2
@@ -105,7 +105,7 @@ def test_what_cannot_be_taken_is_told_and_the_rest_is_taken(convert):
     ]
 
 
-def test_a_file_that_is_not_there_is_named_and_the_other_one_is_taken(convert, perfield_cli, tmp_path):
+def test_missing_file_is_named_and_the_other_is_converted(convert, perfield_cli, tmp_path):
     convert(PLUGIN)
     result = perfield_cli("config", "--from", "plugin.input", "adaptor.input", cwd=tmp_path)
     assert result.returncode == 2
@@ -115,13 +115,13 @@ def test_a_file_that_is_not_there_is_named_and_the_other_one_is_taken(convert, p
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "two", "1.5"])
-def test_steps_are_counted_from_1(convert, value):
+def test_measuring_frequency_starts_at_1(convert, value):
     result = convert(f"measuring_frequency = {value}\n")
     assert result.returncode == 2
     assert "expected a whole number from 1 on" in result.stderr
 
 
-def test_a_missing_file_is_a_sentence(perfield_cli, tmp_path):
+def test_missing_file_gives_a_sentence(perfield_cli, tmp_path):
     result = perfield_cli("config", "--from", "nothing.input", cwd=tmp_path)
     assert result.returncode == 2
     assert "nothing.input" in result.stderr
@@ -129,8 +129,8 @@ def test_a_missing_file_is_a_sentence(perfield_cli, tmp_path):
 
 
 @pytest.mark.parametrize("table", ["PLUGIN", "ADAPTOR"])
-def test_the_page_names_every_key(table):
+def test_documentation_names_every_key(table):
     page = (REPOSITORY / "docs/original-plugin.md").read_text()
-    for key, counterpart in getattr(_original_input, table).items():
+    for key, counterpart in getattr(original_input, table).items():
         assert f"`{key}`" in page, key
         assert f"`{counterpart.setting}`" in page or not counterpart.setting, key

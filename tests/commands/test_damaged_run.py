@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`perfield info` and `perfield render` of runs whose files were damaged: what is left is shown."""
+"""`perfield info` and `perfield render` show the undamaged part of damaged runs."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ def run(tmp_path):
 
 
 def only_file(folder):
-    """The one file of a room of the run."""
+    """The only file in a folder of the run."""
     (file,) = folder.iterdir()
     return file
 
 
 def flipped(data, at):
-    """The bytes with one bit turned over."""
+    """The bytes with one flipped bit."""
     return data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :]
 
 
-def test_info_shows_what_is_left_whichever_byte_is_flipped(run, capsys):
+def test_info_shows_the_rest_whichever_byte_is_flipped(run, capsys):
     file = only_file(run / "stream")
     data = file.read_bytes()
     for at in range(0, len(data), 41):
@@ -41,7 +41,7 @@ def test_info_shows_what_is_left_whichever_byte_is_flipped(run, capsys):
 
 
 def damages(data, entries):
-    """Ways to damage a file of entries: what it is called -> the bytes."""
+    """Ways to damage a file of entries: name of the way -> damaged bytes."""
     middle = entries[len(entries) // 2]
     end = entries[-1]["offset"]
     return {
@@ -61,7 +61,7 @@ WAYS = list(damages(bytes(10000), [{"offset": 100, "end": 200}] * 3))
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("room", ["stream", "mesh"])
-def test_render_shows_what_is_left_or_says_why_not(run, room, way, capsys, tmp_path):
+def test_render_shows_the_rest_or_says_why_it_cannot(run, room, way, capsys, tmp_path):
     file = only_file(run / room)
     entries = twin.decode(file.read_bytes())[0]
     file.write_bytes(damages(file.read_bytes(), entries)[way])
@@ -76,7 +76,7 @@ def test_render_shows_what_is_left_or_says_why_not(run, room, way, capsys, tmp_p
         assert (tmp_path / "pictures/geometry.pvd").is_file()
 
 
-def test_frames_of_the_other_ranks_stay_when_one_ranks_entries_are_all_lost(run):
+def test_losing_one_rank_keeps_the_frames_of_the_others(run):
     file = only_file(run / "stream")
     data = file.read_bytes()
     for entry in twin.decode(data)[0]:

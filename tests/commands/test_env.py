@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield env: export lines equal to what perfield-exec sets."""
+"""perfield env: its export lines equal the variables that perfield-exec sets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from conftest import exports, run_command
 SHOW = ["sh", "-c", "env | grep -E '^(LD_PRELOAD|PERFIELD_|KOKKOS_|CUDA_INJECTION)' | sort"]
 
 
-def test_the_lines_are_what_perfield_exec_sets(perfield_cli, bin_dir, tmp_path):
+def test_lines_equal_the_variables_of_perfield_exec(perfield_cli, bin_dir, tmp_path):
     printed = perfield_cli("env", "sh", cwd=tmp_path)
     assert (printed.returncode, printed.stderr) == (0, "")
     lines = exports(printed.stdout)
@@ -17,34 +17,34 @@ def test_the_lines_are_what_perfield_exec_sets(perfield_cli, bin_dir, tmp_path):
     assert dict(line.split("=", 1) for line in given.stdout.splitlines()) == lines
 
 
-def test_a_shell_can_evaluate_them(perfield_cli, mpirun, tmp_path):
+def test_shell_can_evaluate_the_lines(perfield_cli, mpirun, tmp_path):
     folder = tmp_path / "it's a case"
     folder.mkdir()
     result = mpirun(1, "sh", "-c", 'eval "$(perfield env true)"; echo "$PERFIELD_RUN"', cwd=folder)
     assert result.stdout == f"{folder.resolve()}/perfield-run\n"
 
 
-def test_each_call_is_a_run_of_its_own(perfield_cli, tmp_path):
+def test_each_call_claims_a_new_run(perfield_cli, tmp_path):
     perfield_cli("env", "true", cwd=tmp_path)
     second = perfield_cli("env", "true", cwd=tmp_path)
     assert "perfield: perfield-run exists; using perfield-run-2" in second.stderr
     assert "/perfield-run-2'" in second.stdout
 
 
-def test_a_program_that_is_missing_gives_no_lines(perfield_cli, tmp_path):
+def test_missing_program_gives_no_lines(perfield_cli, tmp_path):
     result = perfield_cli("env", "./nowhere", cwd=tmp_path)
     assert (result.returncode, result.stdout) == (127, "")
     assert "cannot start ./nowhere" in result.stderr
 
 
-def test_without_a_program_one_is_asked_for(perfield_cli):
+def test_error_asks_for_the_program(perfield_cli):
     result = perfield_cli("env", "--scorep")
     assert (result.returncode, result.stdout) == (2, "")
     assert "perfield env [-h] [--scorep] PROGRAM [ARGS ...]" in result.stderr
     assert result.stderr.endswith("the following arguments are required: PROGRAM\n")
 
 
-def test_a_configuration_with_errors_gives_no_lines(perfield_cli):
+def test_wrong_configuration_gives_no_lines(perfield_cli):
     result = perfield_cli("env", "true", env={"PERFIELD_SKIP_STEPS": "x"})
     assert (result.returncode, result.stdout) == (1, "")
     assert "PERFIELD_SKIP_STEPS" in result.stderr

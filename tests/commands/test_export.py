@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`perfield export`: a run as Zarr and as Parquet, read back by the readers of these formats."""
+"""`perfield export`: a run as Zarr and Parquet, read back by the readers of these formats."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def small_chunks(monkeypatch):
     monkeypatch.setattr("perfield.run.snapshot.ENTRIES_PER_CHUNK", 6)
 
 
-def test_zarr_is_the_dataset(path, tmp_path, small_chunks, capsys):
+def test_zarr_holds_the_dataset(path, tmp_path, small_chunks, capsys):
     target = tmp_path / "out.zarr"
     assert commands.main(["export", str(path), "--to", "zarr", "-o", str(target)]) == 0
     printed = capsys.readouterr().out
@@ -56,7 +56,7 @@ def test_zarr_is_the_dataset(path, tmp_path, small_chunks, capsys):
     assert group["region_time_s"].attrs["units"] == "s"
 
 
-def test_parquet_is_the_fields_and_the_messages(path, tmp_path, small_chunks, capsys):
+def test_parquet_holds_fields_regions_messages_and_ranks(path, tmp_path, small_chunks, capsys):
     target = tmp_path / "out"
     assert commands.main(["export", str(path), "--to", "parquet", "-o", str(target)]) == 0
     assert "pandas.read_parquet(" in capsys.readouterr().out
@@ -84,14 +84,14 @@ def test_parquet_is_the_fields_and_the_messages(path, tmp_path, small_chunks, ca
 
 
 @pytest.mark.parametrize("to", FORMATS)
-def test_name_is_the_runs_by_default(path, to, perfield_cli):
+def test_default_name_is_that_of_the_run(path, to, perfield_cli):
     result = perfield_cli("export", path, "--to", to)
     assert result.returncode == 0, result.stderr
     assert [entry.name for entry in result.cwd.iterdir()] == [f"run.{to}"]
 
 
 @pytest.mark.parametrize("to", FORMATS)
-def test_run_without_steps_is_written(tmp_path, to):
+def test_run_without_steps_is_exported(tmp_path, to):
     path = twin.write_run(tmp_path / "run", ranks=1, steps=0, ended=False, change_rank=twin.live_rank)
     target = tmp_path / "out"
     assert commands.main(["export", str(path), "--to", to, "-o", str(target)]) == 0
@@ -103,7 +103,7 @@ def test_run_without_steps_is_written(tmp_path, to):
 
 
 @pytest.mark.parametrize("to", FORMATS)
-def test_existing_target_is_left_as_it_is(path, tmp_path, to, capsys):
+def test_existing_target_is_not_changed(path, tmp_path, to, capsys):
     target = tmp_path / "out"
     target.write_text("mine")
     assert commands.main(["export", str(path), "--to", to, "-o", str(target)]) == 2
@@ -113,7 +113,7 @@ def test_existing_target_is_left_as_it_is(path, tmp_path, to, capsys):
 
 
 @pytest.mark.parametrize("to", FORMATS)
-def test_full_disk_leaves_nothing_and_is_told(path, tmp_path, to):
+def test_full_disk_is_an_error_and_leaves_nothing(path, tmp_path, to):
     place = tmp_path / "full"
     place.mkdir()
     program = Path(sys.executable).parent / "perfield"
@@ -132,12 +132,12 @@ def test_full_disk_leaves_nothing_and_is_told(path, tmp_path, to):
     assert list(place.iterdir()) == []
 
 
-def test_target_in_a_folder_that_is_not_there_is_told(path, tmp_path, capsys):
+def test_missing_folder_of_the_target_is_an_error(path, tmp_path, capsys):
     assert commands.main(["export", str(path), "--to", "zarr", "-o", str(tmp_path / "no" / "out")]) == 2
     assert "is no directory, so out cannot be written there" in capsys.readouterr().err
 
 
-def test_stream_that_is_lost_meanwhile_leaves_nothing(path, tmp_path, monkeypatch, capsys):
+def test_losing_a_stream_during_export_leaves_nothing(path, tmp_path, monkeypatch, capsys):
     opened = perfield.open(path)
     (path / "stream/b-b-0000-0.pf").unlink()
     monkeypatch.setattr(perfield, "open", lambda _: opened)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield fields: the list of all, that of a run, and the page docs/fields.md."""
+"""perfield fields: the list of all fields, that of a run, and the page docs/fields.md."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from perfield import commands
 PAGE = Path(__file__).resolve().parents[2] / "docs/fields.md"
 
 
-def test_the_page_prints_the_table(capsys):
+def test_documentation_matches_the_table(capsys):
     assert commands.main(["fields", "--markdown"]) == 0
     assert capsys.readouterr().out == PAGE.read_text(), (
-        "write it anew: perfield fields --markdown > docs/fields.md"
+        "regenerate it: perfield fields --markdown > docs/fields.md"
     )
 
 
@@ -24,7 +24,7 @@ def test_all_fields_are_listed_with_their_meaning(capsys):
     assert any(line.split()[:2] == ["compute_time_s", "s"] and "without mpi" in line for line in lines)
 
 
-def test_of_a_run_its_own_fields_are_listed(tmp_path, capsys):
+def test_run_argument_lists_its_own_fields(tmp_path, capsys):
     path = twin.write_run(tmp_path / "run")
     assert commands.main(["fields", str(path)]) == 0
     words = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.strip()]

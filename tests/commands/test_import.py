@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield import: an OTF2 trace becomes a run directory that all other commands read."""
+"""perfield import turns an OTF2 trace into a run directory, which all other commands read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def ring(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def imported(ring, perfield_cli):
-    """(what the command printed, the run)"""
+    """(the finished command, the run)"""
     result = perfield_cli("import", ring, "--step-region", "time_step")
     assert result.returncode == 0, result.stderr
     return result, perfield.open(result.cwd / "perfield-run")
@@ -35,11 +35,11 @@ def imported(ring, perfield_cli):
 
 @pytest.fixture
 def copy(ring, tmp_path) -> Path:
-    """A copy of the ring's trace, to be damaged."""
+    """A copy of the ring's trace, which a test may damage."""
     return Path(shutil.copytree(ring.parent, tmp_path / "copy")) / ring.name
 
 
-def test_the_import_says_what_it_made_and_how_to_look_at_it(imported):
+def test_import_prints_its_result_and_how_to_look_at_it(imported):
     result, run = imported
     assert f"perfield-run: {STEPS} steps on {RANKS} ranks" in result.stdout
     assert "open" in result.stdout
@@ -48,7 +48,7 @@ def test_the_import_says_what_it_made_and_how_to_look_at_it(imported):
     assert run.damage == []
 
 
-def test_steps_and_regions_have_the_traces_times(imported):
+def test_steps_and_regions_keep_the_times_of_the_trace(imported):
     _, run = imported
     frames = list(run.frames())
     rank = np.arange(RANKS)
@@ -66,7 +66,7 @@ def test_steps_and_regions_have_the_traces_times(imported):
     assert (region.file, region.line) == ("ring.c", 7)
 
 
-def test_messages_connect_world_ranks_though_the_communicator_reverses_them(imported):
+def test_messages_have_world_ranks_on_any_communicator(imported):
     _, run = imported
     for frame in run.frames():
         rows = [(m["source"], m["target"], m["call"], m["count"], m["bytes"]) for m in frame.messages]
@@ -74,7 +74,7 @@ def test_messages_connect_world_ranks_though_the_communicator_reverses_them(impo
         assert frame.values["received_bytes"].tolist() == [100 * ((r - 1) % RANKS + 1) for r in range(RANKS)]
 
 
-def test_waiting_is_known_by_class_by_peer_and_inside_regions(imported):
+def test_waits_are_known_by_class_peer_and_region(imported):
     _, run = imported
     rank = np.arange(RANKS)
     waited = (small_traces.STEP - 1000 * (rank + 1) - small_traces.ISEND - 100) * 1e-9
@@ -86,15 +86,15 @@ def test_waiting_is_known_by_class_by_peer_and_inside_regions(imported):
         assert frame.values["exchange_mpi_time_s"] == pytest.approx(waited + small_traces.ISEND * 1e-9)
 
 
-def test_what_a_trace_does_not_tell_is_absent(imported):
+def test_values_that_a_trace_lacks_are_absent(imported):
     _, run = imported
     values = run.frame(0).values
     for name in ("resident_bytes", "cpu_user_time_s", "minor_faults", "perfield_time_s", "pu_id"):
         assert np.isnan(values[name]).all(), name
-    assert values["io_read_bytes"].tolist() == [0] * RANKS  # none by MPI-IO, which is watched
+    assert values["io_read_bytes"].tolist() == [0] * RANKS  # 0, not NaN: MPI-IO is recorded
 
 
-def test_the_run_knows_program_hosts_and_configuration(imported, ring):
+def test_run_knows_program_hosts_and_configuration(imported, ring):
     _, run = imported
     assert run.info["command"] == ["/home/user/ring", "ring.input"]
     assert run.info["imported_from"] == str(ring)
@@ -103,14 +103,14 @@ def test_the_run_knows_program_hosts_and_configuration(imported, ring):
     assert run.groups == {"ring": [0, 1, 2, 3]}
 
 
-def test_closing_lines_speak_of_the_program_and_not_of_perfields_cost(imported, perfield_cli):
+def test_closing_lines_omit_the_cost_of_perfield(imported, perfield_cli):
     result = perfield_cli("info", imported[1].path)
     assert "steps      3 on 4 ranks and 2 hosts" in result.stdout
     assert "waiting" in result.stdout
     assert "\nperfield " not in result.stdout
 
 
-def test_the_topology_picture_has_each_rank_on_its_node(imported, perfield_cli):
+def test_topology_picture_puts_ranks_on_their_nodes(imported, perfield_cli):
     result = perfield_cli("info", imported[1].path, "--cells", "--json")
     cells = json.loads(result.stdout)["cells"]
     assert {cell["level"] for cell in cells} == {"node", "rank", "measurement"}
@@ -119,7 +119,7 @@ def test_the_topology_picture_has_each_rank_on_its_node(imported, perfield_cli):
     assert len({(cell["x"], cell["y"], cell["z"]) for cell in ranks}) == RANKS
 
 
-def test_without_a_step_region_the_run_is_one_frame_and_candidates_are_named(ring, perfield_cli):
+def test_import_without_step_region_is_one_frame_and_lists_candidates(ring, perfield_cli):
     result = perfield_cli("import", ring)
     assert "no steps on 4 ranks" in result.stdout
     assert "time_step (3 times)" in result.stdout
@@ -128,7 +128,7 @@ def test_without_a_step_region_the_run_is_one_frame_and_candidates_are_named(rin
     assert run.frame(0).values["main_count"].tolist() == [1] * RANKS
 
 
-def test_regions_can_be_chosen(ring, perfield_cli):
+def test_regions_option_chooses_regions(ring, perfield_cli):
     result = perfield_cli("import", ring, "--regions", "sol*, exchange", "-o", "chosen")
     assert {region.name for region in perfield.open(result.cwd / "chosen").known_regions} == {
         "solve",
@@ -136,7 +136,7 @@ def test_regions_can_be_chosen(ring, perfield_cli):
     }
 
 
-def test_the_configuration_chooses_where_the_command_does_not(ring, perfield_cli, tmp_path):
+def test_configuration_applies_without_options(ring, perfield_cli, tmp_path):
     (tmp_path / "perfield.toml").write_text(
         'step_region = "time_step"\nregions = ["solve"]\nrun_directory = "x"\n'
     )
@@ -146,14 +146,14 @@ def test_the_configuration_chooses_where_the_command_does_not(ring, perfield_cli
     assert {region.name for region in run.known_regions} == {"solve", "time_step"}
 
 
-def test_a_name_that_is_taken_is_left_alone(ring, perfield_cli, tmp_path):
+def test_existing_directory_is_not_changed(ring, perfield_cli, tmp_path):
     (tmp_path / "perfield-run").mkdir()
     result = perfield_cli("import", ring, cwd=tmp_path)
     assert result.stdout.startswith("perfield-run-2: ")
     assert not list((tmp_path / "perfield-run").iterdir())
 
 
-def test_an_unknown_step_region_names_near_and_likely_ones_and_leaves_nothing(ring, perfield_cli):
+def test_unknown_step_region_suggests_others_and_leaves_nothing(ring, perfield_cli):
     result = perfield_cli("import", ring, "--step-region", "timestep")
     assert result.returncode == 2
     assert "no region 'timestep'" in result.stderr
@@ -163,7 +163,7 @@ def test_an_unknown_step_region_names_near_and_likely_ones_and_leaves_nothing(ri
 
 
 @pytest.mark.parametrize("what", ["missing", "folder", "text", "no definitions"])
-def test_what_is_no_trace_is_told_in_one_sentence(what, copy, perfield_cli, tmp_path):
+def test_wrong_file_gives_one_sentence(what, copy, perfield_cli, tmp_path):
     anchor = copy
     if what == "missing":
         anchor = tmp_path / "none.otf2"
@@ -180,7 +180,7 @@ def test_what_is_no_trace_is_told_in_one_sentence(what, copy, perfield_cli, tmp_
     assert not list(result.cwd.iterdir())
 
 
-def test_events_that_break_off_are_kept_up_to_there_and_told(copy, perfield_cli):
+def test_truncated_events_are_kept_with_a_warning(copy, perfield_cli):
     events = copy.parent / "traces" / "2.evt"
     events.write_bytes(events.read_bytes()[: events.stat().st_size // 2])
     result = perfield_cli("import", copy, "--step-region", "time_step")
@@ -191,7 +191,7 @@ def test_events_that_break_off_are_kept_up_to_there_and_told(copy, perfield_cli)
     assert run.frame(-1).present.tolist() == [True, True, False, True]
 
 
-def test_a_rank_whose_events_are_missing_never_checked_in(copy, perfield_cli):
+def test_rank_without_an_event_file_is_absent(copy, perfield_cli):
     (copy.parent / "traces" / "1.evt").unlink()
     result = perfield_cli("import", copy, "--step-region", "time_step")
     assert result.returncode == 0
@@ -201,15 +201,15 @@ def test_a_rank_whose_events_are_missing_never_checked_in(copy, perfield_cli):
     assert run.frame(0).present.tolist() == [True, False, True, True]
 
 
-def test_ranks_without_events_are_told(tmp_path, perfield_cli):
+def test_ranks_without_events_give_a_warning(tmp_path, perfield_cli):
     with small_traces.Writer(tmp_path / "trace", ranks=3) as trace:
         trace.inside(0, "main", 0, 5000)
     result = perfield_cli("import", trace.anchor)
-    assert "2 of 3 ranks have no events: they are missing in the run (rank 1, 2)" in result.stderr
+    assert "2 of 3 ranks have no events and are missing in the run (rank 1, 2)" in result.stderr
     assert perfield.open(result.cwd / "perfield-run").rank_entries[1:] == [None, None]
 
 
-def test_ranks_that_never_enter_the_step_are_told_and_have_none(tmp_path, perfield_cli):
+def test_ranks_that_never_enter_the_step_give_a_warning(tmp_path, perfield_cli):
     with small_traces.Writer(tmp_path / "trace", ranks=2) as trace:
         for rank, name in enumerate(("advance", "serve")):
             trace.inside(rank, name, 0, 5000)
@@ -219,7 +219,7 @@ def test_ranks_that_never_enter_the_step_are_told_and_have_none(tmp_path, perfie
     assert run.frame(0).present.tolist() == [True, False]
 
 
-def test_a_step_region_that_is_known_but_never_left_gives_one_frame(tmp_path, perfield_cli):
+def test_step_region_that_is_never_left_gives_one_frame(tmp_path, perfield_cli):
     with small_traces.Writer(tmp_path / "trace", ranks=1) as trace:
         trace.region("advance")
         trace.inside(0, "main", 0, 5000)
@@ -228,7 +228,7 @@ def test_a_step_region_that_is_known_but_never_left_gives_one_frame(tmp_path, pe
     assert [frame.kind for frame in perfield.open(result.cwd / "perfield-run").frames()] == ["whole"]
 
 
-def test_a_trace_without_mpi_is_rank_0_of_1(tmp_path, perfield_cli):
+def test_trace_without_mpi_is_rank_0_of_1(tmp_path, perfield_cli):
     with small_traces.Writer(tmp_path / "alone", ranks=1, mpi=False) as trace:
         trace.inside(0, "main", 0, 5000)
     result = perfield_cli("import", trace.anchor)
@@ -238,7 +238,7 @@ def test_a_trace_without_mpi_is_rank_0_of_1(tmp_path, perfield_cli):
     assert np.isnan(run.frame(0).values["mpi_time_s"]).all()
 
 
-def test_where_the_library_is_missing_a_sentence_says_how_to_get_it(ring, perfield_cli, tmp_path):
+def test_missing_library_gives_a_sentence_with_its_package(ring, perfield_cli, tmp_path):
     (tmp_path / "otf2.py").write_text("raise ImportError('not for this Python')\n")
     result = perfield_cli("import", ring, env={"PYTHONPATH": str(tmp_path)})
     assert result.returncode == 2
@@ -246,7 +246,7 @@ def test_where_the_library_is_missing_a_sentence_says_how_to_get_it(ring, perfie
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_python_can_import_too(ring, tmp_path):
+def test_import_trace_works_from_python(ring, tmp_path):
     from perfield.traces import import_trace
 
     told = []

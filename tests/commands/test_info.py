@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`perfield info`: the closing lines, tables and JSON, of runs that are finished, live or damaged."""
+"""`perfield info`: closing lines, tables and JSON of finished, live and damaged runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run(tmp_path):
 
 @pytest.fixture
 def printed(capsys):
-    """printed(*words): what `perfield info` prints for these words."""
+    """printed(*words): the output of `perfield info` with these words."""
 
     def execute(*words):
         assert commands.main(["info", *map(str, words)]) == 0
@@ -37,7 +37,7 @@ def test_info_repeats_the_closing_lines(run, printed):
     assert lines[1:] == info.closing_lines(run)
 
 
-def test_the_picture_is_printed_as_the_table_of_its_cells(tmp_path, printed):
+def test_cells_prints_the_topology_picture_as_a_table(tmp_path, printed):
     machines = Path(__file__).resolve().parents[1] / "fixtures/machines"
 
     def bound(rank, values):
@@ -61,24 +61,24 @@ def test_the_picture_is_printed_as_the_table_of_its_cells(tmp_path, printed):
     ]
 
 
-def test_the_way_to_look_is_told_as_this_perfield_is_called(run, printed, monkeypatch):
+def test_look_line_names_the_perfield_in_use(run, printed, monkeypatch):
     monkeypatch.setattr("perfield.commands.paths.own_command", lambda: ".venv/bin/perfield")
     assert f"look       .venv/bin/perfield open {run} " in printed(run)
 
 
-def test_info_of_a_live_run_says_that_it_runs(tmp_path, printed):
+def test_info_says_that_a_live_run_is_running(tmp_path, printed):
     path = twin.write_run(tmp_path / "run", ended=False, change_rank=twin.live_rank)
     assert printed(path).startswith(f"{path}: running")
     assert "running" in printed(path, "--ranks")
 
 
-def test_ranks_say_where_they_ran_and_how_they_ended(run, printed):
+def test_ranks_show_host_and_end_state(run, printed):
     lines = printed(run, "--ranks").splitlines()
     assert lines[0].split() == ["rank", "host", "cpuset", "pid", "steps", "state"]
     assert lines[4].split() == ["3", "b", "3", str(2**22 + 4), "5", "ended", "(finalize)"]
 
 
-def test_regions_say_where_they_were_slowest(run, printed):
+def test_regions_show_where_they_were_slowest(run, printed):
     rows = json.loads(printed(run, "--regions", "--json"))["regions"]
     solve = next(row for row in rows if row["field"] == "solve")
     assert (solve["of_rank"], solve["in_frame"], solve["in_step"], solve["ranks"]) == (3, 4, 5, 4)
@@ -111,7 +111,7 @@ def test_messages_are_the_heaviest_pairs(run, printed):
 
 
 @pytest.mark.parametrize(("peer", "word"), [(-1, "others"), (-2, "outside"), (-3, "unknown")])
-def test_messages_to_peers_without_a_rank_say_why(tmp_path, printed, peer, word):
+def test_messages_to_peers_without_rank_name_their_kind(tmp_path, printed, peer, word):
     def elsewhere(rank, step, values):
         values["messages"] = [{"peer": peer, "call": twin.ISEND, "count": 1, "bytes": 8}]
 
@@ -121,7 +121,7 @@ def test_messages_to_peers_without_a_rank_say_why(tmp_path, printed, peer, word)
     assert ("(peer unknown: 2 with 16 bytes)" in printed(path)) == (peer == -3)
 
 
-def test_tables_say_below_what_they_hold(run, printed):
+def test_notes_below_tables_explain_them(run, printed):
     lines = printed(run, "--messages", 2).splitlines()
     assert lines[1].split() == ["3", "0", "15", "40", "kB", "5"]
     assert lines[-1] == "(2 of 4 pairs, by bytes; added up over 5 frames)"
@@ -134,7 +134,7 @@ def test_tables_say_below_what_they_hold(run, printed):
 def test_ended_run_without_steps_is_one_frame_in_every_table(tmp_path, printed):
     path = twin.write_run(tmp_path / "run", ranks=2, steps=0)
     text = printed(path, "--regions", "--steps")
-    assert text.count("no step was closed: the one frame is all that was measured") == 2
+    assert text.count("no step was closed: the one frame covers the whole run, from start to end") == 2
     (row,) = json.loads(printed(path, "--steps", "--json"))["steps"]
     assert (row["frame"], row["step"], row["longest_s"]) == (0, None, pytest.approx(0.012))
 
@@ -146,7 +146,7 @@ def test_absent_values_are_dashes_and_null(tmp_path, printed):
     assert " -  " in printed(path, "--regions")
 
 
-def test_damage_is_told_below_the_lines(run, printed):
+def test_damage_stands_below_the_closing_lines(run, printed):
     stream = next((run / "stream").iterdir())
     stream.write_bytes(stream.read_bytes() + b"rubbish!")
     assert "damage     stream/a-a-0000-0.pf: 8 bytes at " in printed(run)
@@ -158,25 +158,25 @@ def test_run_without_a_step_yet_has_empty_tables(tmp_path, printed):
     assert text.count("(none)") == 3
 
 
-def test_no_waits_by_peer_are_not_taken_for_no_waiting(tmp_path, printed):
+def test_empty_table_of_waits_explains_itself(tmp_path, printed):
     def none(rank, step, values):
         values["waits"] = []
 
     lines = printed(twin.write_run(tmp_path / "run", change_step=none), "--waits").splitlines()
-    assert lines[0] == "(none)" and "not of MPI_Waitall or collective calls" in lines[1]
+    assert lines[0] == "(none)" and "MPI_Waitall and collective calls do not;" in lines[1]
 
 
-def test_what_is_no_run_ends_with_a_sentence(tmp_path, capsys):
+def test_missing_run_gives_a_sentence(tmp_path, capsys):
     assert commands.main(["info", str(tmp_path / "nothing")]) == 2
     error = capsys.readouterr().err
     assert error.startswith("perfield info: ") and "does not exist; give the directory" in error
 
 
 @pytest.mark.parametrize("words", [["--steps", "0"], ["--messages", "-1"]])
-def test_rows_asked_for_must_be_at_least_one(run, words, capsys):
+def test_number_of_rows_must_be_positive(run, words, capsys):
     with pytest.raises(SystemExit):
         commands.main(["info", str(run), *words])
-    assert "at least 1 row must be asked for" in capsys.readouterr().err
+    assert "expected at least 1 row" in capsys.readouterr().err
 
 
 def test_waits_are_the_longest_pairs(run, printed):

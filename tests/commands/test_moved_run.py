@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run directory that was packed, removed, and unpacked elsewhere, where nobody may write into it."""
+"""A run directory that was packed and unpacked at another, read-only place."""
 
 from __future__ import annotations
 
@@ -9,19 +9,14 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from c_programs import mpi_program
 
 import perfield
 
 pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
 
-PROGRAM = """
-#include <mpi.h>
-#include "perfield.h"
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank, size, in;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+PROGRAM = mpi_program("""
+  int in;
   int64_t e[6] = {2 * rank, 2 * rank + 2, 0, 2, 0, 2};
   double o[3] = {0}, d[3] = {1, 1, 1}, values[27] = {0};
   perfield_mesh_image(0, e, o, d);
@@ -32,21 +27,16 @@ int main(int argc, char** argv) {
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     perfield_step(step, step);
   }
-  MPI_Finalize();
-  return 0;
-}
-"""
+""")
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """The contents of all files below a folder, by name, but pictures.json, which names the run."""
+    """Name -> contents of all files below a folder, without pictures.json, which names the run."""
     found = [file for file in folder.rglob("*") if file.is_file() and file.name != "pictures.json"]
     return {str(file.relative_to(folder)): file.read_bytes() for file in found}
 
 
-def test_a_run_that_moved_and_is_read_only_gives_the_same_pictures(
-    build_c, mpirun, bin_dir, perfield_cli, tmp_path
-):
+def test_moved_read_only_run_gives_the_same_pictures(build_c, mpirun, bin_dir, perfield_cli, tmp_path):
     here, elsewhere = tmp_path / "here", tmp_path / "another place"
     here.mkdir()
     elsewhere.mkdir()
@@ -60,7 +50,7 @@ def test_a_run_that_moved_and_is_read_only_gives_the_same_pictures(
     moved = elsewhere / "run of yesterday"
 
     render = [str(word) for word in (bin_dir / "perfield", "render", moved, "-o", tmp_path / "after")]
-    # Root may write wherever it likes, but not on what is mounted read-only.
+    # Root ignores permissions, but not a read-only mount.
     for path in (moved, *moved.rglob("*")):
         path.chmod(path.stat().st_mode & ~0o222)
     mount = ["unshare", "--mount", "sh", "-ec"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield open: starts ParaView with the pictures, or says what else to do."""
+"""perfield open: starts ParaView with the pictures, or gives advice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def run_path(tmp_path):
 
 @pytest.fixture
 def paraview(tmp_path):
-    """A fake of the program paraview that only tells how it was started; returns the PATH to use."""
+    """A fake paraview, which prints how it was started; returns the PATH to use."""
     folder = tmp_path / "bin"
     folder.mkdir()
     program = folder / "paraview"
@@ -29,7 +29,7 @@ def paraview(tmp_path):
     return f"{folder}{os.pathsep}{os.environ['PATH']}"
 
 
-def test_pictures_are_written_first_and_paraview_is_started_with_them(perfield_cli, run_path, paraview):
+def test_open_writes_pictures_first_and_starts_paraview(perfield_cli, run_path, paraview):
     result = perfield_cli("open", run_path, env={"DISPLAY": ":77", "PATH": paraview})
     assert (run_path / "pictures/geometry.pvd").exists()
     assert "catalyst_scripts/both.py" in result.stdout
@@ -38,49 +38,47 @@ def test_pictures_are_written_first_and_paraview_is_started_with_them(perfield_c
     assert result.returncode == 3
 
 
-def test_a_run_without_a_mesh_opens_with_the_machine(perfield_cli, tmp_path, paraview):
+def test_run_without_mesh_opens_the_machine(perfield_cli, tmp_path, paraview):
     path = twin.write_run(tmp_path / "bare", ranks=2, steps=3, mesh=False)
     result = perfield_cli("open", path, env={"DISPLAY": ":77", "PATH": paraview})
     assert "catalyst_scripts/topology.py" in result.stdout
 
 
 @pytest.mark.parametrize("name", ["geometry", "topology"])
-def test_one_picture_alone_can_be_asked_for(perfield_cli, run_path, paraview, name):
+def test_option_opens_one_picture_alone(perfield_cli, run_path, paraview, name):
     result = perfield_cli("open", run_path, f"--{name}", env={"DISPLAY": ":77", "PATH": paraview})
     assert f"catalyst_scripts/{name}.py" in result.stdout
 
 
-def test_a_picture_that_is_left_over_from_an_earlier_rendering_is_not_shown(perfield_cli, run_path, paraview):
+def test_picture_of_an_earlier_rendering_is_not_shown(perfield_cli, run_path, paraview):
     perfield_cli("render", run_path)
     perfield_cli("render", run_path, "--topology")
     result = perfield_cli("open", run_path, env={"DISPLAY": ":77", "PATH": paraview})
     assert "catalyst_scripts/topology.py" in result.stdout
 
 
-def test_pictures_that_are_there_are_not_written_again(perfield_cli, run_path, paraview):
+def test_existing_pictures_are_not_written_again(perfield_cli, run_path, paraview):
     perfield_cli("render", run_path, "--steps", "1")
     result = perfield_cli("open", run_path, "--topology", env={"DISPLAY": ":77", "PATH": paraview})
     assert "catalyst_scripts/topology.py" in result.stdout
     assert [path.name for path in (run_path / "pictures/geometry").glob("*.vtm")] == ["step_000001.vtm"]
 
 
-def test_a_picture_that_was_not_written_is_told_with_the_command_that_writes_it(
-    perfield_cli, run_path, paraview
-):
+def test_missing_picture_names_the_command_that_writes_it(perfield_cli, run_path, paraview):
     perfield_cli("render", run_path, "--geometry")
     result = perfield_cli("open", run_path, "--topology", env={"DISPLAY": ":77", "PATH": paraview})
     assert result.returncode == 2
     assert f"perfield render {run_path} --topology" in result.stderr
 
 
-def test_without_a_display_it_says_how_to_look_elsewhere(perfield_cli, run_path, paraview):
+def test_missing_display_gives_advice_to_look_elsewhere(perfield_cli, run_path, paraview):
     result = perfield_cli("open", run_path, env={"DISPLAY": None, "WAYLAND_DISPLAY": None, "PATH": paraview})
     assert result.returncode == 2
     assert "there is no display here. Copy" in result.stderr
     assert "--images" in result.stderr
 
 
-def test_without_paraview_the_package_is_named(perfield_cli, run_path, tmp_path):
+def test_missing_paraview_names_its_package(perfield_cli, run_path, tmp_path):
     result = perfield_cli("open", run_path, env={"DISPLAY": ":77", "PATH": str(tmp_path)})
     assert result.returncode == 2
     assert "Debian package paraview" in result.stderr

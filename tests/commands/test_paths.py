@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield paths, and the pkg-config and CMake files that it leads to."""
+"""perfield paths, and the pkg-config and CMake files that it names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def source(tmp_path):
 
 
 def run(*command, cwd: Path, env: dict[str, str] | None = None) -> str:
-    """Standard output of a command that must end well."""
+    """Runs a command, which must succeed; returns its standard output."""
     words = [str(word) for word in command]
     result = subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False, env=env)
     assert result.returncode == 0, f"{' '.join(words)}\n{result.stdout}\n{result.stderr}"
@@ -48,14 +48,14 @@ def test_all_paths_exist(perfield_flags):
     assert (Path(perfield_flags("--lib")[0]) / "libperfield.so").is_file()
 
 
-def test_without_an_option_all_paths_are_named(perfield_cli):
+def test_default_prints_all_paths(perfield_cli):
     result = perfield_cli("paths")
     assert result.returncode == 0
     names = [line.split()[0] for line in result.stdout.splitlines()]
     assert names == ["cflags", "libs", "cmake", "pkgconfig", "include", "lib", "fortran", "exec"]
 
 
-def test_own_command_can_be_pasted_into_a_shell_here(bin_dir, tmp_path, monkeypatch):
+def test_own_command_works_in_a_shell(bin_dir, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(bin_dir))
     assert paths.own_command() == "perfield"
@@ -70,20 +70,20 @@ def test_own_command_can_be_pasted_into_a_shell_here(bin_dir, tmp_path, monkeypa
     assert paths.own_command() == f"{bin_dir.name}/perfield"
 
 
-def test_flags_alone_make_a_program_that_runs_and_measures(perfield_flags, source, tmp_path):
+def test_flags_build_a_program_that_measures(perfield_flags, source, tmp_path):
     flags = [*perfield_flags("--cflags"), *perfield_flags("--libs")]
     run("cc", source, *flags, "-o", tmp_path / "program", cwd=tmp_path)
     assert run(tmp_path / "program", cwd=tmp_path) == "1\n"
 
 
-def test_a_program_with_the_header_alone_runs_and_is_not_measured(perfield_flags, source, tmp_path):
+def test_program_with_the_header_alone_runs_unmeasured(perfield_flags, source, tmp_path):
     run("cc", source, *perfield_flags("--cflags"), "-o", tmp_path / "program", cwd=tmp_path)
     assert run(tmp_path / "program", cwd=tmp_path) == "0\n"
 
 
 @pytest.fixture(params=["as installed", "moved"])
 def lib(request, perfield_flags, tmp_path) -> Path:
-    """The folder lib/ of the installation, in its place and copied elsewhere."""
+    """The folder lib/ of the installation, at its place or copied elsewhere."""
     folder = Path(perfield_flags("--lib")[0])
     if request.param == "as installed":
         return folder
@@ -93,7 +93,7 @@ def lib(request, perfield_flags, tmp_path) -> Path:
     return moved / "lib"
 
 
-def test_pkg_config_makes_a_program_that_runs_and_measures(lib, source, tmp_path):
+def test_pkg_config_builds_a_program_that_measures(lib, source, tmp_path):
     if shutil.which("pkg-config") is None:
         pytest.skip("pkg-config is not installed")
     script = 'eval "cc program.c $(pkg-config --cflags --libs perfield) -o program"'
@@ -101,7 +101,7 @@ def test_pkg_config_makes_a_program_that_runs_and_measures(lib, source, tmp_path
     assert run(tmp_path / "program", cwd=tmp_path) == "1\n"
 
 
-def test_cmake_makes_a_program_that_runs_and_measures(lib, source, tmp_path):
+def test_cmake_builds_a_program_that_measures(lib, source, tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.18)\n"
         "project(user LANGUAGES C)\n"

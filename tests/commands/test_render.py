@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield render: what it says beforehand and afterwards, what it writes, what it refuses."""
+"""perfield render: its output before and after, its files, and its errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def values_by_rank(path, field):
     return found
 
 
-def test_the_bytes_are_told_beforehand_and_at_most_20_steps_are_written(perfield_cli, run_path):
+def test_render_estimates_bytes_and_writes_at_most_20_steps(perfield_cli, run_path):
     result = perfield_cli("render", run_path)
     assert result.returncode == 0, result.stderr
     number, unit = re.search(r"20 of 30 steps: about ([\d.]+) (kB|MB) in ", result.stdout).groups()
@@ -54,7 +54,7 @@ def test_the_bytes_are_told_beforehand_and_at_most_20_steps_are_written(perfield
     assert f"perfield open {run_path}" in result.stdout
 
 
-def test_values_and_times_in_the_files_are_those_of_the_run(perfield_cli, run_path):
+def test_files_hold_the_values_and_times_of_the_run(perfield_cli, run_path):
     assert perfield_cli("render", run_path, "--steps", "3,29", "--geometry").returncode == 0
     steps = steps_of(run_path / "pictures/geometry.pvd")
     assert [time for time, _ in steps] == [2.0, 15.0]
@@ -63,9 +63,7 @@ def test_values_and_times_in_the_files_are_those_of_the_run(perfield_cli, run_pa
     assert not (run_path / "pictures/topology.pvd").exists()
 
 
-def test_a_directory_for_the_output_can_be_given_and_the_run_stays_as_it_was(
-    perfield_cli, run_path, tmp_path
-):
+def test_output_directory_leaves_the_run_unchanged(perfield_cli, run_path, tmp_path):
     before = {path for path in run_path.rglob("*") if "analysis" not in path.parts}
     result = perfield_cli("render", run_path, "-o", tmp_path / "out", "--steps", "0")
     assert result.returncode == 0, result.stderr
@@ -74,14 +72,14 @@ def test_a_directory_for_the_output_can_be_given_and_the_run_stays_as_it_was(
     assert f"-o {tmp_path / 'out'}" in result.stdout
 
 
-def test_rendering_again_with_other_steps_leaves_no_old_files(perfield_cli, run_path):
+def test_rendering_other_steps_removes_old_files(perfield_cli, run_path):
     perfield_cli("render", run_path, "--steps", "0:10")
     perfield_cli("render", run_path, "--steps", "11")
     folder = run_path / "pictures/geometry"
     assert sorted(path.name for path in folder.iterdir()) == ["step_000011", "step_000011.vtm"]
 
 
-def test_without_a_mesh_the_machine_is_written_and_the_reason_told(perfield_cli, tmp_path):
+def test_run_without_mesh_renders_the_machine_and_says_why(perfield_cli, tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=2, steps=3, mesh=False)
     result = perfield_cli("render", path)
     assert result.returncode == 0, result.stderr
@@ -90,7 +88,7 @@ def test_without_a_mesh_the_machine_is_written_and_the_reason_told(perfield_cli,
     assert not (path / "pictures/geometry.pvd").exists()
 
 
-def test_asking_for_a_mesh_that_is_not_there_is_an_error(perfield_cli, tmp_path):
+def test_geometry_without_a_mesh_is_an_error(perfield_cli, tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=2, steps=3, mesh=False)
     result = perfield_cli("render", path, "--geometry")
     assert result.returncode == 2
@@ -98,7 +96,7 @@ def test_asking_for_a_mesh_that_is_not_there_is_an_error(perfield_cli, tmp_path)
     assert "--mesh PATH" in result.stderr
 
 
-def test_a_focus_rank_gives_arrays_of_what_each_rank_exchanges_with_it(perfield_cli, run_path):
+def test_focus_adds_arrays_of_exchanges_with_that_rank(perfield_cli, run_path):
     assert perfield_cli("render", run_path, "--steps", "0", "--focus", "2", "--geometry").returncode == 0
     ((_, path),) = steps_of(run_path / "pictures/geometry.pvd")
     values = values_by_rank(path, "isend_count_to_2")
@@ -107,7 +105,7 @@ def test_a_focus_rank_gives_arrays_of_what_each_rank_exchanges_with_it(perfield_
     assert values_by_rank(path, "isend_bytes_from_2")["rank_3"] == 6000
 
 
-def test_focus_ranks_of_the_configuration_are_taken(perfield_cli, tmp_path):
+def test_focus_ranks_come_from_the_configuration(perfield_cli, tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=3, steps=2, config={"focus_ranks": ["1"]})
     assert perfield_cli("render", path, "--geometry").returncode == 0
     assert json.loads((path / "pictures/pictures.json").read_text())["focus"] == [1]
@@ -123,14 +121,14 @@ def test_focus_ranks_of_the_configuration_are_taken(perfield_cli, tmp_path):
         (["--mesh", "nowhere"], "mesh nowhere does not exist"),
     ],
 )
-def test_bad_arguments_are_told_in_a_sentence(perfield_cli, run_path, arguments, words):
+def test_bad_arguments_give_a_sentence(perfield_cli, run_path, arguments, words):
     result = perfield_cli("render", run_path, *arguments)
     assert result.returncode == 2
     assert words in result.stderr
     assert "Traceback" not in result.stderr
 
 
-def test_images_are_drawn_for_the_fields_and_steps_asked_for(perfield_cli, run_path):
+def test_images_show_the_chosen_fields_and_steps(perfield_cli, run_path):
     if shutil.which("Xvfb") is None:
         pytest.skip("Xvfb is not installed")
     arguments = ("--images", "--steps", "0,29", "--fields", "solve_time_s,nonsense")
@@ -144,7 +142,7 @@ def test_images_are_drawn_for_the_fields_and_steps_asked_for(perfield_cli, run_p
     ]
 
 
-def test_the_picture_of_the_heat_case_follows_its_hot_spot(mpirun, bin_dir, heat3d, perfield_cli):
+def test_picture_of_the_heat_case_follows_its_hot_spot(mpirun, bin_dir, heat3d, perfield_cli):
     arguments = ["--multiple-minds", 2, "--multiple-points", 8, "--max-num-time-steps", 6, "--print-log", 0]
     spot = ["--hot-spot", 20, "--print-hot-spot", 1]
     result = mpirun(8, bin_dir / "perfield-exec", heat3d, *arguments, *spot)
@@ -159,15 +157,15 @@ def test_the_picture_of_the_heat_case_follows_its_hot_spot(mpirun, bin_dir, heat
     assert slowest == holders, result.stdout
 
 
-def test_an_ended_run_without_steps_is_shown_as_one_frame(perfield_cli, tmp_path):
+def test_ended_run_without_steps_shows_one_frame(perfield_cli, tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=4, steps=0)
     result = perfield_cli("render", path, "--topology")
     assert result.returncode == 0, result.stderr
-    assert "no step was closed: the one frame shown is all that was measured" in result.stdout
+    assert "no step was closed: the one frame shown covers the whole run, from start to end" in result.stdout
     assert [time for time, _ in steps_of(path / "pictures/topology.pvd")] == [0.0]
 
 
-def test_a_run_without_a_step_yet_is_told_and_no_directory_is_left_behind(perfield_cli, tmp_path):
+def test_run_without_a_step_yet_is_an_error_and_leaves_no_directory(perfield_cli, tmp_path):
     path = twin.write_run(tmp_path / "run", steps=0, ended=False, change_rank=twin.live_rank)
     result = perfield_cli("render", path)
     assert result.returncode == 2

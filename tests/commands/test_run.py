@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield run: where the program begins, what the launcher gets, and what is told at the end."""
+"""perfield run: how it splits its words, what the launcher gets, and the closing lines."""
 
 from __future__ import annotations
 
@@ -8,28 +8,20 @@ import shlex
 from pathlib import Path
 
 import pytest
+from c_programs import mpi_program
 
-RANKS = """\
-#include <mpi.h>
-#include <stdlib.h>
-int main(int n, char** words) {
-  MPI_Init(0, 0);
-  MPI_Barrier(MPI_COMM_WORLD);
-  MPI_Finalize();
-  return n > 1 ? atoi(words[1]) : 0;
-}
-"""
+RANKS = mpi_program("MPI_Barrier(MPI_COMM_WORLD);", after="return argc > 1 ? atoi(argv[1]) : 0;")
 
 
 @pytest.fixture
 def ranks(build_c) -> Path:
-    """An MPI program that ends with the exit code it is given."""
+    """An MPI program whose argument is its exit code."""
     return build_c(RANKS, name="ranks.c")
 
 
 @pytest.fixture
 def line(perfield_cli):
-    """line(*words): the command line that `perfield run` would start, as a list."""
+    """line(*words): the words of the command that `perfield run` would start."""
 
     def dry(*words: object, **options) -> list[str]:
         result = perfield_cli("run", "--dry-run", *words, **options)
@@ -66,12 +58,12 @@ def without_forwarded(words: list[str]) -> list[str]:
         ("true", "", "true"),
     ],
 )
-def test_options_go_to_the_launcher_and_the_rest_is_the_program(line, typed, options, program):
+def test_line_splits_into_launcher_options_and_program(line, typed, options, program):
     words = without_forwarded(line(*typed.split()))
     assert words == ["mpirun", *options.split(), "perfield-exec", "--", *program.split()]
 
 
-def test_every_variable_of_ours_is_handed_on_to_other_nodes(line):
+def test_perfield_variables_are_forwarded_to_other_nodes(line):
     words = line("-n", "2", "--set", "group=x", "-x", "PERFIELD_GROUP", "true", env={"PERFIELD_CLOCK": "tsc"})
     forwarded = [words[i + 1] for i, word in enumerate(words) if word == "-x"]
     assert sorted(forwarded) == [
@@ -82,7 +74,7 @@ def test_every_variable_of_ours_is_handed_on_to_other_nodes(line):
     ]
 
 
-def test_each_of_several_programs_is_measured(line):
+def test_all_programs_of_a_line_are_measured(line):
     words = line("-n", "1", "true", "a", ":", "-n", "2", "echo", "b")
     assert without_forwarded(words) == shlex.split(
         "mpirun -n 1 perfield-exec -- true a : -n 2 perfield-exec -- echo b"
@@ -90,8 +82,8 @@ def test_each_of_several_programs_is_measured(line):
     assert words.count("PERFIELD_RUN_ID") == 2
 
 
-def test_another_launcher_can_be_named(line, tmp_path):
-    srun = tmp_path / "srun"  # a fake: Slurm is not needed to see what it would be given
+def test_launcher_option_names_another_launcher(line, tmp_path):
+    srun = tmp_path / "srun"  # a fake: the test only looks at its arguments
     srun.write_text("#!/bin/sh\nexit 0\n")
     srun.chmod(0o755)
     words = line("--launcher", f"{srun} -n 64", "--cpu-bind=cores", "--", "true", ":", "x")
@@ -104,13 +96,13 @@ def test_another_launcher_can_be_named(line, tmp_path):
     ("typed", "sentence"),
     [
         ("-n 2", "found no program in '-n 2'"),
-        ("-n 2 ./nowhere", "took ./nowhere for the program, and it is none that can be started"),
+        ("-n 2 ./nowhere", "took ./nowhere for the program, but it cannot be started"),
         ("--set grop=x true", "--set grop=x: there is no key 'grop'; did you mean group?"),
         ("--set group true", "--set group has no '='; write --set KEY=VALUE"),
         ("--launcher nosuchlauncher true", "found no nosuchlauncher in PATH"),
     ],
 )
-def test_a_wrong_line_is_told_in_a_sentence(perfield_cli, typed, sentence, tmp_path):
+def test_wrong_line_gives_a_sentence(perfield_cli, typed, sentence, tmp_path):
     result = perfield_cli("run", *typed.split(), cwd=tmp_path)
     assert result.returncode == 2
     assert result.stderr.startswith("perfield run: ")
@@ -119,12 +111,12 @@ def test_a_wrong_line_is_told_in_a_sentence(perfield_cli, typed, sentence, tmp_p
 
 
 @pytest.mark.parametrize("code", [0, 7])
-def test_the_programs_exit_code_comes_back(perfield_cli, ranks, code, tmp_path):
+def test_exit_code_is_the_programs(perfield_cli, ranks, code, tmp_path):
     result = perfield_cli("run", "-n", "2", "--oversubscribe", ranks, code, cwd=tmp_path)
     assert result.returncode == code
 
 
-def test_a_measured_run_ends_with_its_closing_lines_once(perfield_cli, ranks, tmp_path):
+def test_closing_lines_are_printed_once(perfield_cli, ranks, tmp_path):
     result = perfield_cli("run", "-n", "3", "--oversubscribe", ranks, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     lines = result.stderr.splitlines()
@@ -136,7 +128,7 @@ def test_a_measured_run_ends_with_its_closing_lines_once(perfield_cli, ranks, tm
     assert [path.name for path in tmp_path.iterdir()] == ["perfield-run"]
 
 
-def test_settings_of_the_line_are_in_force(perfield_cli, ranks, tmp_path):
+def test_settings_of_the_line_take_effect(perfield_cli, ranks, tmp_path):
     perfield_cli(
         *("run", "--run-directory", "runs/one", "--set", "skip_steps=3", "-n", "1", ranks), cwd=tmp_path
     )
@@ -144,20 +136,20 @@ def test_settings_of_the_line_are_in_force(perfield_cli, ranks, tmp_path):
     assert facts["configuration"]["skip_steps"] == 3
 
 
-def test_without_the_summary_nothing_is_told(perfield_cli, ranks, tmp_path):
+def test_summary_can_be_switched_off(perfield_cli, ranks, tmp_path):
     result = perfield_cli("run", "-n", "1", ranks, cwd=tmp_path, env={"PERFIELD_SUMMARY": "false"})
     assert (result.returncode, result.stderr) == (0, "")
     assert (tmp_path / "perfield-run").is_dir()
 
 
-def test_the_lines_are_of_this_run_when_the_name_was_taken(perfield_cli, ranks, tmp_path):
+def test_closing_lines_describe_this_run_if_the_name_was_taken(perfield_cli, ranks, tmp_path):
     perfield_cli("run", "-n", "1", ranks, cwd=tmp_path)
     result = perfield_cli("run", "-n", "1", ranks, cwd=tmp_path)
     assert "perfield: perfield-run exists; using perfield-run-2" in result.stderr
     assert "perfield open perfield-run-2" in result.stderr
 
 
-def test_ranks_that_did_not_check_in_are_named(perfield_cli, ranks, tmp_path):
+def test_ranks_that_never_checked_in_are_named(perfield_cli, ranks, tmp_path):
     bare = f"unset LD_PRELOAD; exec {ranks}"
     words = ["run", "-n", "1", ranks, ":", "-n", "2", "--oversubscribe", "sh", "-c", bare]
     result = perfield_cli(*words, cwd=tmp_path, timeout=60)
@@ -166,7 +158,7 @@ def test_ranks_that_did_not_check_in_are_named(perfield_cli, ranks, tmp_path):
     assert "perfield open perfield-run" in result.stderr
 
 
-def test_a_program_without_mpi_is_told_to_have_been_seen_by_no_rank(perfield_cli, tmp_path):
+def test_program_without_mpi_gives_a_warning(perfield_cli, tmp_path):
     result = perfield_cli("run", "-n", "2", "--oversubscribe", "true", cwd=tmp_path)
     assert result.returncode == 0
     assert "perfield: none of the ranks started (2) checked in: " in result.stderr
@@ -174,19 +166,17 @@ def test_a_program_without_mpi_is_told_to_have_been_seen_by_no_rank(perfield_cli
 
 @pytest.fixture
 def narrow(tmp_path):
-    """A file that tells Open MPI of one slot on this host."""
+    """A hostfile that gives Open MPI one slot on this host."""
     file = tmp_path / "hosts"
     file.write_text("localhost slots=1\n")
     return file
 
 
 @pytest.mark.parametrize(("options", "allowed"), [([], "0"), (["--oversubscribe"], "0"), ([], "1")])
-def test_too_few_slots_are_answered_with_the_option_that_helps(
-    perfield_cli, ranks, narrow, tmp_path, options, allowed
-):
+def test_too_few_slots_suggest_oversubscribe(perfield_cli, ranks, narrow, tmp_path, options, allowed):
     words = ["run", "--hostfile", narrow, *options, "-n", "2", ranks]
     result = perfield_cli(*words, cwd=tmp_path, env={"OMPI_MCA_rmaps_base_oversubscribe": allowed})
-    hint = "perfield: if there were not enough slots: Open MPI starts one rank per core and no more"
+    hint = "perfield: perhaps there were not enough slots: Open MPI starts at most one rank per core"
     if options or allowed == "1":
         assert result.returncode == 0 and hint not in result.stderr
     else:
@@ -194,12 +184,12 @@ def test_too_few_slots_are_answered_with_the_option_that_helps(
         assert hint in result.stderr and "perfield run --oversubscribe" in result.stderr
 
 
-def test_without_a_launcher_the_code_of_the_program_itself_comes_back(perfield_cli, tmp_path):
+def test_exit_code_is_the_programs_without_a_launcher(perfield_cli, tmp_path):
     result = perfield_cli("run", "--launcher", "", "--", "sh", "-c", "exit 4", cwd=tmp_path)
     assert result.returncode == 4
 
 
-def test_errors_of_the_configuration_do_not_keep_the_program_from_running(perfield_cli, tmp_path):
+def test_program_runs_despite_wrong_configuration(perfield_cli, tmp_path):
     (tmp_path / "perfield.toml").write_text("grop = 1\n")
     result = perfield_cli("run", "-n", "2", "--oversubscribe", "echo", "hello", cwd=tmp_path)
     assert (result.returncode, result.stdout) == (0, "hello\nhello\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield run of programs that end badly: their exit codes come back, and what was seen is shown."""
+"""perfield run of programs that end badly: it returns their exit codes and prints the closing lines."""
 
 from __future__ import annotations
 
@@ -9,20 +9,13 @@ import subprocess
 import time
 
 import pytest
+from c_programs import mpi_program
 from conftest import clean_environment
 
 import perfield
 
-PROGRAM = """
-#include <mpi.h>
-#include "perfield.h"
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-int main(int n, char** words) {
-  MPI_Init(&n, &words);
-  int rank; MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+PROGRAM = mpi_program(
+    """
   perfield_initialize();
   for (int s = 0; s < 8; ++s) {
     perfield_begin("work"); perfield_end("work");
@@ -30,7 +23,7 @@ int main(int n, char** words) {
   }
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 1) {
-    switch (words[1][0]) {
+    switch (argv[1][0]) {
       case 'k': raise(SIGKILL);
       case 's': raise(SIGSEGV);
       case 'a': MPI_Abort(MPI_COMM_WORLD, 9);
@@ -40,8 +33,9 @@ int main(int n, char** words) {
   }
   puts("waiting"); fflush(stdout);
   for (;;) sleep(1);
-}
-"""
+""",
+    before="#include <signal.h>",
+)
 WAYS = {
     "kill": 128 + signal.SIGKILL,
     "segfault": 128 + signal.SIGSEGV,
@@ -52,7 +46,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_program_that_ends_badly_keeps_its_code_and_its_frames(perfield_cli, build_c, way, tmp_path):
+def test_bad_ending_keeps_exit_code_and_frames(perfield_cli, build_c, way, tmp_path):
     program = build_c(PROGRAM)
     result = perfield_cli("run", "-n", "2", "--oversubscribe", program, way, cwd=tmp_path)
     assert result.returncode == WAYS[way], result.stderr
@@ -64,7 +58,7 @@ def test_a_program_that_ends_badly_keeps_its_code_and_its_frames(perfield_cli, b
         assert frame.present.all() and (frame.values["work_count"] == 1).all()
 
 
-def test_an_interrupt_ends_the_program_and_shows_what_was_seen(bin_dir, build_c, tmp_path):
+def test_interrupt_ends_the_program_and_prints_the_closing_lines(bin_dir, build_c, tmp_path):
     process = subprocess.Popen(
         [bin_dir / "perfield", "run", "-n", "2", "--oversubscribe", build_c(PROGRAM), "wait"],
         env=clean_environment(),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that tell of no time steps: what is proposed to them, and that it gives their steps exactly."""
+"""Programs that close no steps themselves: perfield proposes a call that closes exactly their steps."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from c_programs import mpi_program
 
 import perfield
 from perfield.run.sites import candidates
@@ -20,7 +21,7 @@ CASES = Path(__file__).resolve().parents[2] / "testcase"
 STEPS = 12
 BOX = ("--multiple-minds", 1, "--base-minds-dim", "2 1 1", "--multiple-points", 12, "--exchange", "isend")
 ARGUMENTS = (*BOX, "--max-num-time-steps", STEPS, "--hot-spot", 5)
-# The program's own definitions stand before perfield's: what it tells reaches nobody.
+# The program's own definitions hide perfield's, so its calls do not reach perfield.
 SILENT = """
 #define OWN(name) extern "C" __attribute__((visibility("hidden"))) int name() { return 0; }
 OWN(perfield_initialize) OWN(perfield_step) OWN(perfield_region_define) OWN(perfield_region_begin)
@@ -66,17 +67,15 @@ def measure(mpi, perfield_cli, tmp_path):
 
 @pytest.fixture
 def silent_heat3d(build_c, mpi):
-    """The heat case, built with this MPI so that it tells perfield nothing."""
+    """The heat case, built with this MPI without calls into perfield."""
     sources = sorted((CASES / "heat3d").glob("*.cpp"))
     return build_c(SILENT, f"-I{CASES / 'heat3d'}", *map(str, sources), name="heat3d.cpp", by=mpi)
 
 
-def test_heat_case_without_a_word_to_perfield_gets_its_steps_by_the_call_that_is_proposed(
-    silent_heat3d, measure, perfield_cli
-):
+def test_proposed_call_closes_the_steps_of_the_heat_case(silent_heat3d, measure, perfield_cli):
     run, told = measure(silent_heat3d, *ARGUMENTS)
     assert [frame.kind for frame in run.frames()] == ["whole"]
-    proposed = re.search(r"no time steps were told; .*PERFIELD_STEP_CALL=(\S+) perfield run", told)
+    proposed = re.search(r"the program told no time steps; .*PERFIELD_STEP_CALL=(\S+) perfield run", told)
     assert proposed, told
     assert re.search(rf"{proposed[1]} \(main\.cpp:\d+, {STEPS} times, every ", told), told
 
@@ -90,13 +89,11 @@ def test_heat_case_without_a_word_to_perfield_gets_its_steps_by_the_call_that_is
     assert all(frame.present.all() for frame in run.frames())
     sent = [frame.values["sent_count"].tolist() for frame in run.frames()]
     assert sent == [[1, 1]] * (STEPS - 1)
-    assert "no time steps were told" not in told
+    assert "told no time steps" not in told
 
 
 @pytest.mark.parametrize(("name", "n"), [("multigrid", 2), ("multipartition", 4)])
-def test_patterns_that_are_built_without_perfield_have_a_call_that_closes_their_steps(
-    name, n, build_c, mpi, measure
-):
+def test_some_call_closes_the_steps_of_each_pattern(name, n, build_c, mpi, measure):
     program = build_c(CASES / f"patterns/{name}.c", "-DWITHOUT_PERFIELD", "-lm", by=mpi)
     run, _ = measure(program, STEPS, n=n)
     exact = [candidate.setting for candidate in candidates(run) if candidate.hits == STEPS]
@@ -107,9 +104,7 @@ def test_patterns_that_are_built_without_perfield_have_a_call_that_closes_their_
     assert len({frame.values["sent_count"].sum() for frame in run.frames()}) == 1
 
 
-def test_windows_of_the_clock_lose_no_message_of_the_heat_case_and_of_a_pattern(
-    silent_heat3d, build_c, mpi, measure
-):
+def test_steps_by_the_clock_lose_no_message(silent_heat3d, build_c, mpi, measure):
     pattern = build_c(CASES / "patterns/multigrid.c", "-DWITHOUT_PERFIELD", "-lm", by=mpi)
     heat = (*BOX, "--max-num-time-steps", 100, "--hot-spot", 5)
     for program, arguments in ((silent_heat3d, heat), (pattern, (20_000,))):
@@ -120,10 +115,10 @@ def test_windows_of_the_clock_lose_no_message_of_the_heat_case_and_of_a_pattern(
         assert sent.tolist() == whole.frame(0).values["sent_count"].tolist()
         labels = [frame.label for frame in run.frames()]
         assert len(labels) >= 3
-        assert labels == sorted(set(labels))  # on a busy machine some may be part of those before them
+        assert labels == sorted(set(labels))  # on a busy machine, a late window joins the one before
 
 
-def test_fortran_program_has_sites_told_apart_by_their_callers(mpi, measure, tmp_path):
+def test_callers_distinguish_sites_of_a_fortran_program(mpi, measure, tmp_path):
     (tmp_path / "steps.f90").write_text(FORTRAN)
     command = [mpi.fc, "-g", "-O0", "steps.f90", "-o", "steps"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=300)
@@ -134,11 +129,8 @@ def test_fortran_program_has_sites_told_apart_by_their_callers(mpi, measure, tmp
 
 
 def test_site_without_source_lines_is_named_by_its_function(mpi, build_c, measure, perfield_cli):
-    source = """
-      #include <mpi.h>
-      __attribute__((noinline)) void advance(void) { MPI_Barrier(MPI_COMM_WORLD); __asm__(""); }
-      int main() { MPI_Init(0, 0); for (int i = 0; i < 12; i++) advance(); MPI_Finalize(); }
-    """
+    advance = '__attribute__((noinline)) void advance(void) { MPI_Barrier(MPI_COMM_WORLD); __asm__(""); }'
+    source = mpi_program("for (int i = 0; i < 12; i++) advance();", before=advance)
     run, told = measure(build_c(source, "-g0", by=mpi))
     assert "Barrier@1 (in advance, 12 times" in told
     table = perfield_cli("steps", run.path).stdout
@@ -146,25 +138,22 @@ def test_site_without_source_lines_is_named_by_its_function(mpi, build_c, measur
     assert "in advance" in table
 
 
-def test_program_without_mpi_calls_is_sent_to_the_clock(mpi, build_c, measure, perfield_cli):
-    source = "#include <mpi.h>\nint main() { MPI_Init(0, 0); MPI_Finalize(); }"
-    run, told = measure(build_c(source, by=mpi))
+def test_program_without_mpi_calls_is_referred_to_the_clock(mpi, build_c, measure, perfield_cli):
+    run, told = measure(build_c(mpi_program(""), by=mpi))
     assert "PERFIELD_STEP_SECONDS=0.5 perfield run" in told
     assert "PERFIELD_STEP_SECONDS=0.5 perfield run" in perfield_cli("steps", run.path).stdout
 
 
-def test_run_that_was_told_its_steps_says_so(heat3d, mpirun, bin_dir, perfield_cli):
+def test_run_with_own_steps_has_no_sites(heat3d, mpirun, bin_dir, perfield_cli):
     result = mpirun(2, bin_dir / "perfield-exec", heat3d, *ARGUMENTS)
     assert result.returncode == 0, result.stderr
     said = perfield_cli("steps", result.cwd / "perfield-run")
     assert said.returncode == 0
-    assert "has steps that the program told" in said.stdout
+    assert "has steps that the program closed itself, so perfield recorded no call sites" in said.stdout
 
 
 @pytest.mark.skipif(not shutil.which("icoFoam"), reason="OpenFOAM (Debian: openfoam) is not installed")
-def test_openfoam_solver_whose_hook_gives_way_has_a_call_for_each_of_its_steps(
-    mpirun, bin_dir, perfield_cli, tmp_path
-):
+def test_some_call_closes_the_steps_of_openfoam(mpirun, bin_dir, perfield_cli, tmp_path):
     spec = importlib.util.spec_from_file_location("openfoam_cases", CASES / "openfoam/cases.py")
     cases = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = cases
@@ -187,7 +176,7 @@ def test_openfoam_solver_whose_hook_gives_way_has_a_call_for_each_of_its_steps(
     exact = [candidate.setting for candidate in found if candidate.hits == steps]
     assert exact, found
     by_call, again = solve("by-call", step_call=exact[0])
-    assert len(by_call) == steps == again > 10  # setup ends where the hook sees the time loop begin
+    assert len(by_call) == steps == again > 10  # the hook ends setup at the start of the time loop
     assert by_call.steps_closed.tolist() == [steps] * cases.N_RANKS
     table = perfield_cli("steps", by_clock.path, "--most", 50).stdout
-    assert "Foam::" in table or "there are no source lines" in table
+    assert "Foam::" in table or "source lines are not known" in table

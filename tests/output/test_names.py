@@ -8,6 +8,7 @@ import shutil
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from c_programs import mpi_program
 from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataReader
 
 import perfield
@@ -29,12 +30,7 @@ REGIONS = {
     "two\\nlines": "two_lines",
     "not \\xff\\xfe UTF-8": "not____UTF_8",
 }
-PROGRAM = """
-#include <mpi.h>
-#include "perfield.h"
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank; MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+PROGRAM = mpi_program("""
   const char* names[] = {NAMES};
   int64_t e[6] = {2 * rank, 2 * rank + 2, 0, 2, 0, 2};
   double o[3] = {0}, d[3] = {1, 1, 1}, t[27] = {0};
@@ -52,10 +48,7 @@ int main(int argc, char** argv) {
     }
     perfield_step(s, s);
   }
-  MPI_Finalize();
-  return 0;
-}
-"""
+""")
 
 
 @pytest.fixture(scope="module")

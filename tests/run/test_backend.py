@@ -18,7 +18,7 @@ import perfield
 import twin
 from perfield.run import RunError
 
-# Of steps in smaller chunks than are preferred; here it costs nothing to read few at a time.
+# xarray warns if chunks are smaller than the preferred ones. These tests want small chunks.
 pytestmark = pytest.mark.filterwarnings("ignore:The specified Dask chunks separate the stored chunks")
 NOBODY = "give the directory that perfield made"
 
@@ -30,7 +30,7 @@ def path(tmp_path):
 
 
 def add_step(path: Path, step: int, ranks: int = 3) -> None:
-    """Appends a step to a run of `path`, or to one like it, that has not ended."""
+    """Appends a step to the unfinished run `path`."""
     for rank in range(ranks):
         stream = next(file for file in streams_of(path) if rank in ranks_in(file))
         sequence = 1 + max(entry["sequence"] for entry in twin.decode(stream.read_bytes())[0])
@@ -62,7 +62,7 @@ def flip_body_of_step(path: Path, rank: int, step: int) -> None:
 
 
 @pytest.mark.parametrize("chunks", [None, {}, {"step": 4}])
-def test_dataset_holds_the_frames(path, chunks):
+def test_dataset_equals_the_frames(path, chunks):
     run = perfield.open(path)
     data = xr.open_dataset(path, engine="perfield", chunks=chunks)
     assert dict(data.sizes) == {"step": 6, "rank": 3, "region": 2}
@@ -92,7 +92,7 @@ def test_dataset_holds_the_frames(path, chunks):
         assert (of_step.label, of_step.time, of_step.span) == (frame.label, frame.time, frame.span)
 
 
-def test_coordinates_tell_where_ranks_ran(path):
+def test_coordinates_show_where_ranks_ran(path):
     data = perfield.open(path).steps
     assert data["host"].values.tolist() == ["a", "a", "b"]
     assert data["node"].values.tolist() == [0, 0, 1]
@@ -159,12 +159,12 @@ def test_run_without_a_step_has_an_empty_dataset(tmp_path):
     assert data["region_time_s"].sum().compute() == 0
 
 
-def test_run_that_closed_no_step_is_one_frame_of_all(tmp_path):
+def test_run_without_steps_is_one_frame(tmp_path):
     data = perfield.open(twin.write_run(tmp_path / "run", ranks=2, steps=0)).steps
     assert data["step_time_s"].values.tolist() == [[0.012, 0.012]]
 
 
-def test_run_without_regions_has_none(tmp_path):
+def test_run_without_regions_has_no_region(tmp_path):
     def bare(rank, step, values):
         values |= {"regions": [], "quantities": []}
 
@@ -185,7 +185,7 @@ def test_engine_is_found_without_its_name(path):
     assert "perfield" in xr.backends.list_engines()
 
 
-def test_what_is_no_run_gets_a_sentence(path, tmp_path):
+def test_wrong_path_gives_a_sentence(path, tmp_path):
     def said(what) -> str:
         with pytest.raises(RunError) as caught:
             xr.open_dataset(what, engine="perfield")
@@ -206,7 +206,7 @@ def test_what_is_no_run_gets_a_sentence(path, tmp_path):
 # --- runs that change -----------------------------------------------------------------------------
 
 
-def test_dataset_is_a_snapshot_that_is_reopened_to_grow(tmp_path):
+def test_dataset_grows_only_when_reopened(tmp_path):
     path = twin.write_run(
         tmp_path / "run", steps=2, ranks=3, ended=False, change_rank=twin.live_rank, mesh=False
     )
@@ -225,7 +225,7 @@ def test_dataset_is_a_snapshot_that_is_reopened_to_grow(tmp_path):
     np.testing.assert_array_equal(after["step_time_s"].values[:2], before["step_time_s"].values)
 
 
-def test_entries_that_come_later_stay_out_of_a_snapshot(tmp_path):
+def test_snapshot_ignores_later_entries(tmp_path):
     def first_ranks(rank, step, values):
         return rank < 2 or step < 1
 
@@ -245,7 +245,7 @@ def test_entries_that_come_later_stay_out_of_a_snapshot(tmp_path):
     assert np.isnan(pickle.loads(elsewhere)["step_time_s"].values[1]).tolist() == [False, False, True]
 
 
-def test_run_that_ends_meanwhile_leaves_the_dataset_as_it_was(tmp_path):
+def test_end_of_the_run_leaves_the_dataset_unchanged(tmp_path):
     path = twin.write_run(tmp_path / "run", steps=3, ended=False, change_rank=twin.live_rank, mesh=False)
     run = perfield.open(path)
     data = run.steps
@@ -255,12 +255,12 @@ def test_run_that_ends_meanwhile_leaves_the_dataset_as_it_was(tmp_path):
     assert np.isfinite(data["step_time_s"].values).all()
 
 
-def test_lost_file_is_an_error_when_it_is_read(path):
+def test_lost_file_is_an_error_on_reading(path):
     run = perfield.open(path)
     data = run.steps
     elsewhere = pickle.dumps(data)
     streams_of(path)[1].unlink()
-    steps = run.steps  # opening reads no step
+    steps = run.steps  # reads no step yet
     for found in (data, steps):
         with pytest.raises(RunError, match=r"b-b-0000-0\.pf is no longer there, but was when the run was"):
             found["step_time_s"].compute()
@@ -270,7 +270,7 @@ def test_lost_file_is_an_error_when_it_is_read(path):
         run.messages([0, 1])
 
 
-def test_damaged_part_is_nan_and_told(path):
+def test_damaged_part_is_nan_with_a_note(path):
     flip_body_of_step(path, rank=1, step=2)
     run = perfield.open(path)
     absent = np.isnan(run.steps["region_time_s"].sel(region="solve").values)
@@ -279,7 +279,7 @@ def test_damaged_part_is_nan_and_told(path):
     assert run.steps["label"].values.tolist() == [1, 2, 3, 4, 5, 6]
 
 
-def test_part_that_is_damaged_after_opening_is_nan_and_told_when_reopened(path):
+def test_later_damage_is_nan_and_noted_on_reopening(path):
     run = perfield.open(path)
     data = run.steps
     flip_body_of_step(path, rank=0, step=3)
@@ -302,7 +302,7 @@ def test_chunks_are_read_on_threads(tmp_path):
             np.testing.assert_array_equal(data["region_time_s"].sel(region="solve").values, expected)
 
 
-def test_chunks_are_read_by_the_workers_of_a_cluster(path, tmp_path):
+def test_cluster_workers_read_chunks(path, tmp_path):
     pytest.importorskip("distributed", reason="dask's distributed is not installed")
     program = tmp_path / "program.py"
     program.write_text(f"""
@@ -330,12 +330,12 @@ def test_open_run_pickles_by_its_path(path):
     assert len(pickle.dumps(run)) < 500
 
 
-def test_whole_run_is_reduced_in_the_memory_of_some_chunks(tmp_path):
+def test_reduction_needs_the_memory_of_few_chunks(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=2, steps=3000, mesh=False)
     program = f"""
 import sys, dask, xarray as xr
 
-def peak_kb():  # ru_maxrss counts the process that started this one
+def peak_kb():  # ru_maxrss would include the parent process
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
 
 dask.config.set(scheduler="synchronous")
@@ -351,11 +351,11 @@ print(peak_kb() - before, data["region_time_s"].nbytes // 1024)
     assert grown_kb < 8000, f"reading chunk by chunk took {grown_kb} kB more than one chunk does"
 
 
-# --- questions on a line --------------------------------------------------------------------------
+# --- whole-run questions ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/analysis.md"])
-def test_questions_of_the_docs_are_answered(tmp_path, monkeypatch, name):
+def test_examples_of_the_docs_run(tmp_path, monkeypatch, name):
     path = twin.write_run(tmp_path / "perfield-run", ranks=3, steps=22, mesh=False)
     page = (Path(__file__).resolve().parents[2] / name).read_text()
     begin, *lines = (

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Columns of fields: the kernel gives what plain Python computes from the same entries, and bad input is
-absent."""
+"""Columns of fields: the kernel agrees with plain Python on the same entries, and bad input is absent."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ CALLS = ((5, 0), (19, 1), (57, 2), (36, 3), (94, 4), (97, 4), (100, 5))
 
 
 def any_step(rank, step, values, ids=(1, 2, 3, 4, 5, 77)):
-    """Numbers of every kind, those of unknown regions and calls included; now and then nothing at all."""
+    """Random values, also of unknown regions and calls; now and then no step at all."""
     chance = random.Random(1000 * step + rank)
     if chance.random() < 0.15:
         return False
@@ -76,7 +75,7 @@ def any_step(rank, step, values, ids=(1, 2, 3, 4, 5, 77)):
 
 
 def any_step_with_others(rank, step, values):
-    """The same where some time is of `other regions`, which unknown ones are then, too."""
+    """Likewise with time in `other regions`, to which unknown regions then belong."""
     return any_step(rank, step, values, (0, 1, 2, 3, 4, 5, 77))
 
 
@@ -117,7 +116,7 @@ def run(path):
     return perfield.open(path)
 
 
-def test_every_field_is_what_plain_python_computes(path, run):
+def test_fields_match_plain_python(path, run):
     assert len(run) == 30 and not run.damage
     for frame in run.frames():
         expected = reference.fields(path, frame.index)
@@ -126,7 +125,7 @@ def test_every_field_is_what_plain_python_computes(path, run):
             np.testing.assert_allclose(frame.values[name], column, rtol=1e-12, err_msg=name)
 
 
-def test_every_field_of_a_block_is_what_plain_python_computes(path, run):
+def test_fields_of_a_block_match_plain_python(path, run):
     seen = 0
     for frame in run.frames():
         expected = reference.block_fields(path, frame.index)
@@ -140,7 +139,7 @@ def test_every_field_of_a_block_is_what_plain_python_computes(path, run):
     assert seen > 100
 
 
-def test_many_frames_at_once_are_the_frames(run):
+def test_many_frames_at_once_equal_single_frames(run):
     names = run.columns.names
     values = read_columns(run, names)
     assert values.shape == (30, len(names), 5)
@@ -148,7 +147,7 @@ def test_many_frames_at_once_are_the_frames(run):
         np.testing.assert_array_equal(values[number], list(frame.values.values()))
 
 
-def test_some_fields_of_some_frames_are_part_of_all(run):
+def test_chosen_fields_and_frames_equal_those_of_all(run):
     names = ["waited_for_time_s", "flux_count", "rank"]
     values = read_columns(run, names, [7, 3, 7])
     for place, number in enumerate((7, 3, 7)):
@@ -158,21 +157,21 @@ def test_some_fields_of_some_frames_are_part_of_all(run):
     assert read_columns(run, [], slice(2, 4)).shape == (2, 0, 5)
 
 
-def test_a_kind_of_field_of_all_regions_is_one_array(run):
+def test_field_of_all_regions_is_one_array(run):
     names = run.columns.of_regions("<region>_compute_time_s")
     assert names == [f"{stem}_compute_time_s" for stem in run.columns.stems]
     assert set(run.columns.stems) == {region.field for region in run.known_regions}
     assert read_columns(run, names).transpose(0, 2, 1).shape == (30, 5, len(names))
 
 
-def test_fields_and_frames_that_are_not_there_are_named(run):
+def test_missing_fields_and_frames_are_named(run):
     with pytest.raises(KeyError, match="'nothing' is no field of this run"):
         read_columns(run, ["nothing"])
     with pytest.raises(IndexError):
         read_columns(run, ["rank"], [30])
 
 
-def test_entries_that_were_damaged_since_are_absent(tmp_path):
+def test_entries_damaged_after_opening_are_absent(tmp_path):
     run = perfield.open(twin.write_run(tmp_path / "run", ranks=2, steps=3))
     stream = next((tmp_path / "run" / "stream").iterdir())
     data = bytearray(stream.read_bytes())

@@ -24,7 +24,7 @@ def run(tmp_path):
     return perfield.open(path)
 
 
-def test_messages_of_given_steps(run):
+def test_messages_of_chosen_steps(run):
     rows = run.messages(steps=2)
     assert isinstance(rows, pd.DataFrame)
     assert rows.columns.tolist() == ["step", "source", "target", "call", "count", "bytes", "empty", "largest"]
@@ -50,18 +50,18 @@ def test_messages_of_given_steps(run):
     ],
     ids=str,
 )
-def test_steps_are_chosen_as_by_sel(run, steps, expected):
+def test_steps_argument_selects_as_sel_does(run, steps, expected):
     assert list(dict.fromkeys(run.waits(steps)["step"])) == expected
     if not isinstance(steps, list) or steps:
         assert np.atleast_1d(run.steps.sel(step=steps)["step"]).tolist() == expected
 
 
-def test_step_that_was_not_measured_is_told(run):
+def test_unmeasured_step_is_an_error(run):
     with pytest.raises(KeyError, match=r"step 3 is not in .*run, which has steps 0 to 6 \(4 measured\)"):
         run.messages([2, 3])
 
 
-def test_received_are_as_the_receivers_counted(run):
+def test_received_holds_the_receivers_counts(run):
     rows = run.received(0)
     assert rows[["source", "target", "call", "bytes"]].values.tolist() == [
         [2, 0, "recv", 6000],
@@ -70,14 +70,14 @@ def test_received_are_as_the_receivers_counted(run):
     ]
 
 
-def test_waits_tell_who_waited_for_whom(run):
+def test_waits_show_who_waited_for_whom(run):
     rows = run.waits([0])
     assert rows[["rank", "peer", "count"]].values.tolist() == [[0, 2, 1], [1, 0, 1], [2, 1, 1]]
     assert rows["time_s"].tolist() == [60e-6] * 3
 
 
 @pytest.mark.parametrize("table", ["messages", "received", "waits"])
-def test_all_steps_are_a_dask_dataframe_of_the_same_rows(run, table):
+def test_dask_dataframe_has_the_same_rows(run, table):
     import dask.dataframe as dd
 
     lazily = getattr(run, table)()
@@ -96,7 +96,7 @@ def test_run_without_steps_has_empty_tables(tmp_path):
         run.messages(0)
 
 
-def test_ranks_tell_where_each_ran(run):
+def test_ranks_show_where_each_ran(run):
     ranks = run.ranks
     assert ranks.index.name == "rank" and ranks.index.tolist() == [0, 1, 2]
     assert ranks["host"].tolist() == ["a", "a", "b"] and ranks["node"].tolist() == [0, 0, 1]
@@ -113,7 +113,7 @@ def test_rank_that_never_checked_in_has_a_row(tmp_path):
     assert ranks["state"].tolist()[2] == "never checked in" and np.isnan(ranks["pid"].tolist()[2])
 
 
-def test_regions_are_known_by_their_fields(run):
+def test_regions_carry_the_stem_of_their_fields(run):
     regions = run.regions
     assert regions.index.tolist() == run.steps["region"].values.tolist() == ["exchange", "solve"]
     assert regions.loc["solve"].tolist() == ["solve", -1, "heat.cpp", 10]

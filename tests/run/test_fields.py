@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names of fields: the rule by which regions get theirs, and the table that documents all."""
+"""Names of fields: how regions get theirs, and the table that documents all."""
 
 from __future__ import annotations
 
@@ -39,30 +39,30 @@ def test_region_name_becomes_an_identifier(name, stem):
 
 
 def stems_of(*names: str) -> list[str]:
-    """What the fields of these regions begin with, met in this order."""
+    """The stems of the fields of these regions, which occur in this order."""
     stems = _bridge.Stems()
     for name in names:
         stems.add({(name.encode(), 0)})
     return stems.names
 
 
-def test_alike_regions_are_numbered():
+def test_equal_region_names_are_numbered():
     assert stems_of("a-b", "a_b", "a b") == ["a_b", "a_b_2", "a_b_3"]
 
 
-def test_regions_whose_derived_names_meet_are_numbered():
-    """`a_self_time_s` is the self time of region `a` and would be the time of region `a_self`."""
+def test_regions_with_clashing_field_names_are_numbered():
+    """`a_self_time_s` could be the self time of region `a` or the time of region `a_self`."""
     assert stems_of("a", "a_self") == ["a", "a_self_2"]
 
 
-def test_regions_met_together_are_named_in_the_order_of_their_names():
+def test_names_of_one_step_are_assigned_in_sorted_order():
     stems = _bridge.Stems()
     stems.add({(b"b c", 0), (b"a", 1), (b"b-c", 0), (b"a", 0)})
     assert stems.names == ["a", "a_2", "b_c", "b_c_2"]
     assert [stems.of(b"a", 1), stems.of(b"b-c", 0)] == [1, 3]
 
 
-def test_every_name_can_stand_in_a_calculator_and_says_its_unit():
+def test_field_names_are_identifiers_with_units():
     for field in fields.FIELDS:
         if "<quantity>" in field.name:  # its declaration says name and unit
             continue
@@ -73,7 +73,7 @@ def test_every_name_can_stand_in_a_calculator_and_says_its_unit():
         assert field.meaning and field.direction in ("", "lower", "higher")
 
 
-def test_every_field_of_a_frame_says_what_it_is(tmp_path):
+def test_every_field_of_a_frame_has_a_description(tmp_path):
     run = perfield.open(twin.write_run(tmp_path / "run", regions=("rank", "Überall 1")))
     for name in run.frame(0).values:
         field = run.columns.field(name)
@@ -90,7 +90,7 @@ def test_unknown_field_is_named(tmp_path):
         columns.of_regions("<region>_file_time_s")
 
 
-def test_the_names_that_regions_may_not_have_are_those_of_the_table():
+def test_reserved_region_names_match_the_table():
     of_ranks = [field.name for field in fields.FIELDS if "<region>" not in field.name]
     of_ranks.remove("<quantity>")
     of_calls = {name.replace("<call>", call) for name in of_ranks for call in fields.CALL_NAMES.values()}
@@ -99,11 +99,11 @@ def test_the_names_that_regions_may_not_have_are_those_of_the_table():
     assert set(fields.region_fields("")) <= set(of_regions)
 
 
-def test_a_name_that_was_damaged_is_one_too():
+def test_damaged_name_becomes_an_identifier():
     assert fields.sanitised("a\udc80b") == "a_b"
 
 
-def test_each_field_of_a_counter_says_what_it_is(tmp_path):
+def test_every_field_of_a_counter_has_a_description(tmp_path):
     counters = [(name, "1", "region", "sum") for name in ("cache_misses", "instructions", "cycles", "count")]
     counters.append(("task_clock_time", "ns", "region", "sum"))
     run = perfield.open(twin.write_run(tmp_path / "run", quantities=(*twin.QUANTITIES, *counters)))

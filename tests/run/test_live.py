@@ -18,7 +18,7 @@ def stream_of(path):
 
 
 def without_last_entry_of(path, rank):
-    """Takes the newest entry of a rank out of a stream."""
+    """Removes the newest entry of a rank from a stream."""
     data = stream_of(path).read_bytes()
     entry = [e for e in twin.decode(data)[0] if e["rank"] == rank][-1]
     stream_of(path).write_bytes(data[: entry["offset"]] + data[entry["end"] :])
@@ -40,7 +40,7 @@ def test_run_of_a_dead_process_was_killed(tmp_path):
     assert perfield.open(twin.write_run(tmp_path / "run", ended=False, change_rank=dead)).state == "killed"
 
 
-def test_process_number_that_came_again_is_not_the_rank(tmp_path):
+def test_reused_process_number_is_not_the_rank(tmp_path):
     def long_ago(rank, values):
         twin.live_rank(rank, values)
         values["realtime_ns"] = twin.START_NS
@@ -50,7 +50,7 @@ def test_process_number_that_came_again_is_not_the_rank(tmp_path):
 
 
 @pytest.mark.parametrize(("age_s", "state"), [(5, "running"), (120, "killed")])
-def test_rank_of_another_host_counts_as_dead_after_a_minute_of_silence(tmp_path, age_s, state):
+def test_rank_of_another_host_is_dead_after_a_silent_minute(tmp_path, age_s, state):
     def at(rank, step, values):
         values["realtime_ns"] = time.time_ns() - age_s * 10**9
 
@@ -82,7 +82,7 @@ def test_frame_is_partial_until_the_last_rank_delivers(tmp_path):
     assert not run.frame(3).partial and run.frame(3).present.all()
 
 
-def test_ranks_of_a_slower_group_are_not_waited_for(tmp_path):
+def test_frames_do_not_wait_for_a_slower_group(tmp_path):
     def coupled(rank, values):
         twin.live_rank(rank, values)
         values["group"] = "ocean" if rank < 2 else "ice"
@@ -97,7 +97,7 @@ def test_ranks_of_a_slower_group_are_not_waited_for(tmp_path):
     assert not any(frame.partial for frame in run.frames())
 
 
-def test_values_that_are_no_numbers_are_taken_as_unknown(tmp_path):
+def test_values_that_are_no_numbers_are_unknown(tmp_path):
     def odd(rank, values):
         values.update(size="many", pid=None, realtime_ns="now", sources=None, group=None)
 
@@ -111,7 +111,7 @@ def test_refresh_without_news_changes_nothing(tmp_path):
     assert len(run) == 5 and run.state == "running" and run.frame(4).present.all()
 
 
-def test_lost_entry_leaves_a_gap_that_is_told_and_is_not_partial(tmp_path):
+def test_lost_entry_leaves_a_reported_gap(tmp_path):
     def lost(rank, step, values):
         return not (rank == 1 and step == 2)
 
@@ -131,7 +131,7 @@ def test_lost_entry_leaves_a_gap_that_is_told_and_is_not_partial(tmp_path):
 
 
 @pytest.mark.parametrize("live", [True, False])
-def test_cut_tail_is_pending_while_the_run_lives_and_damage_after(tmp_path, live):
+def test_cut_tail_is_pending_then_damage(tmp_path, live):
     path = twin.write_run(
         tmp_path / "run", ranks=1, steps=3, ended=False, change_rank=twin.live_rank if live else None
     )
@@ -170,7 +170,7 @@ def test_frames_appear_while_a_run_is_followed(tmp_path):
     }
 
 
-def test_host_that_joins_late_is_seen(tmp_path):
+def test_host_that_joins_late_appears(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=2, steps=1, hosts=("a", "b"))
     late = sorted((path / "stream").iterdir())[1]
     data = late.read_bytes()
@@ -182,11 +182,11 @@ def test_host_that_joins_late_is_seen(tmp_path):
     assert run.rank_entries[1]["host"] == "b" and run.frame(0).present.all()
 
 
-def test_every_byte_flipped_leaves_all_other_entries_readable(tmp_path):
+def test_flipped_byte_leaves_other_entries_readable(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=2, steps=2, mesh=False, regions=("solve",))
     data = stream_of(path).read_bytes()
     entries = twin.decode(data)[0]
-    for at in range(0, len(data), 3):  # each third: the decoder's own test flips every one
+    for at in range(0, len(data), 3):  # every third byte: the decoder's own test flips all
         stream_of(path).write_bytes(data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :])
         run = perfield.open(path)
         hit = next(entry for entry in entries if at < entry["end"])
@@ -228,7 +228,7 @@ def test_frame_of_a_large_run_reads_only_its_own_entries(tmp_path):
     assert not run.frame(24).present.any()
 
 
-def test_process_of_another_container_is_judged_by_when_it_was_heard_of(tmp_path):
+def test_process_in_another_container_is_judged_by_its_last_sign(tmp_path):
     def elsewhere(rank, values):
         twin.live_rank(rank, values)
         values |= {"pid": 2**22 + 1, "pid_namespace": "pid:[1]"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program that is followed while it runs: by perfield.open, perfield info and perfield render."""
+"""Following a program while it runs: perfield.open, perfield info and perfield render."""
 
 from __future__ import annotations
 
@@ -9,20 +9,15 @@ import subprocess
 import time
 
 import pytest
+from c_programs import mpi_program
 from conftest import clean_environment, kill_session
 
 import perfield
 from perfield.run import RunError
 
-# Closes one step for each byte that it is sent; ends at the end of its input.
-PROGRAM = """
-#include <mpi.h>
-#include "perfield.h"
-#include <stdio.h>
-#include <unistd.h>
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank; MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+# Closes one step for each byte of its input, and ends with it.
+PROGRAM = mpi_program(
+    """
   int64_t e[6] = {2 * rank, 2 * rank + 2, 0, 2, 0, 2};
   double o[3] = {0}, d[3] = {1, 1, 1};
   perfield_initialize();
@@ -35,16 +30,14 @@ int main(int argc, char** argv) {
     perfield_begin(s < 3 ? "early" : "late"); perfield_end(s < 3 ? "early" : "late");
     perfield_step(s, 0.1 * s);
   }
-  MPI_Finalize();
-  if (rank == 0) puts("the answer is 42");
-  return 0;
-}
-"""
+""",
+    after='if (rank == 0) puts("the answer is 42");',
+)
 
 
 @pytest.fixture
 def live(build_c, bin_dir, tmp_path):
-    """A running program of two ranks: (its process, its run directory to be)."""
+    """A running program of two ranks: (its process, its run directory, which need not exist yet)."""
     process = subprocess.Popen(
         ["mpirun", "--oversubscribe", "-n", "2", bin_dir / "perfield-exec", build_c(PROGRAM)],
         env=clean_environment(),
@@ -67,7 +60,7 @@ def steps(process, n):
 
 
 def until(condition):
-    """Waits until the condition holds; the test fails if it does not in a minute."""
+    """Waits until the condition holds; fails the test after a minute."""
     deadline = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
@@ -91,12 +84,12 @@ def opened(path):
 
 
 def grows_to(run, n):
-    """Whether a refreshed run has n whole frames."""
+    """Refreshes the run; returns whether it has n complete frames."""
     run.refresh()
     return len(run) == n and run.frame(n - 1).present.all()
 
 
-def test_frames_come_in_while_the_program_runs_and_after(live):
+def test_frames_arrive_while_the_program_runs_and_after(live):
     process, path = live
     run = opened(path)
     assert run.state == "running"
@@ -115,7 +108,7 @@ def test_frames_come_in_while_the_program_runs_and_after(live):
     assert run.state == "finished" and len(run) == 5 and not run.damage
 
 
-def test_info_and_render_show_a_running_program_and_do_not_disturb_it(live, perfield_cli):
+def test_info_and_render_show_a_running_program(live, perfield_cli):
     process, path = live
     run = opened(path)
     steps(process, 4)
@@ -133,7 +126,7 @@ def test_info_and_render_show_a_running_program_and_do_not_disturb_it(live, perf
     assert len(perfield.open(path)) == 5
 
 
-def test_a_program_that_is_killed_while_it_is_followed_keeps_its_frames(live):
+def test_killed_program_keeps_its_frames(live):
     process, path = live
     run = opened(path)
     steps(process, 6)

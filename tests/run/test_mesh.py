@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Meshes and fields as the reader gives them back."""
+"""Meshes and fields as the reader returns them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import twin
 
 @pytest.fixture
 def written(tmp_path):
-    """write(*(type, body, index)): a run of one rank with these mesh and field entries; versions by step."""
+    """write(*(type, body, index)): a run of one rank with these mesh and field entries."""
 
     def write(*entries, versions=(1, 1, 1)):
         def on_mesh(rank, step, values):
@@ -32,7 +32,7 @@ def temperature(value, block=0, n=4, name="temperature"):
     return twin.array_body({"block": block}, [array])
 
 
-def test_image_block_has_its_frame(tmp_path):
+def test_image_block_keeps_its_geometry(tmp_path):
     run = perfield.open(twin.write_run(tmp_path / "run", ranks=2))
     (block,) = run.mesh(1, 1)
     assert (block.rank, block.version, block.block, block.kind) == (1, 1, 0, "image")
@@ -72,7 +72,7 @@ def test_empty_piece_is_a_block_without_cells(written):
     assert block.points.shape == (0, 3)
 
 
-def test_fields_are_the_newest_stored_by_then(written):
+def test_fields_are_the_newest_ones_of_that_step(written):
     run = written(("field", temperature(1), 0), ("field", temperature(3), 2))
     found = [run.fields(0, index)[0, "temperature"] for index in range(3)]
     assert [array.values[0] for array in found] == [1, 1, 3]
@@ -95,7 +95,7 @@ def test_each_block_and_name_has_its_own_newest_field(written):
     }
 
 
-def test_field_that_later_steps_lack_is_still_found(written):
+def test_field_persists_in_later_steps(written):
     run = written(
         ("field", temperature(1), 0),
         ("field", temperature(2, name="p"), 0),
@@ -109,7 +109,7 @@ def test_field_that_later_steps_lack_is_still_found(written):
     }
 
 
-def test_ghosts_that_come_later_join_their_block(written):
+def test_later_ghosts_join_their_block(written):
     first = {
         "block": 0,
         "kind": "image",
@@ -126,12 +126,12 @@ def test_ghosts_that_come_later_join_their_block(written):
     assert run.damage == []
 
 
-def test_fields_of_an_earlier_mesh_are_not_shown_on_a_new_one(written):
+def test_fields_of_an_earlier_mesh_are_dropped(written):
     run = written(("field", temperature(1), 0), versions=(1, 1, 2))
     assert (0, "temperature") in run.fields(0, 1) and run.fields(0, 2) == {}
 
 
-def test_misshapen_mesh_is_told_and_not_shown(written):
+def test_misshapen_mesh_is_damage_and_not_shown(written):
     beyond = twin.padded(
         b'{"block":0,"kind":"image","arrays":[{"role":"points","type":"f8","tuples":9,"offset":0}]}'
     )

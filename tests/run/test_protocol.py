@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All that is shown as a run answers the same questions: `perfield.run.Run`."""
+"""All kinds of runs satisfy the protocol `perfield.run.Run`."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def test_run_answers_all_questions_of_the_protocol(tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", [RunDirectory, GatheredRun, fake_run.FakeRun])
-def test_methods_take_what_the_protocol_says(kind):
+def test_methods_take_the_arguments_of_the_protocol(kind):
     for name in ("frame", "frames", "mesh", "fields"):
         asked, answered = (list(inspect.signature(getattr(one, name)).parameters) for one in (Run, kind))
         assert len(answered) == len(asked), name
 
 
-def test_what_lacks_an_answer_is_no_run(tmp_path):
+def test_object_without_an_answer_is_no_run(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=1, steps=1)
     del run.state
     assert not isinstance(run, Run)

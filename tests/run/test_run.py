@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run as frames: values in closed form, ranks that are absent, and directories that are no runs."""
+"""Frames of a run: values in closed form, absent ranks, and directories that are no runs."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from call_numbers import CALL
 
 import perfield
 import twin
@@ -27,7 +28,7 @@ def test_finished_run_has_its_ranks_regions_and_frames(run):
     assert run.info["command"] == ["./heat", "heat.input"]
 
 
-def test_values_are_what_the_ranks_measured(run):
+def test_values_equal_the_measurements(run):
     for step, frame in enumerate(run.frames()):
         solve = np.array([twin.solve_ns(rank, step) for rank in range(4)]) / 1e9
         length = solve[-1] + 0.2e-3
@@ -54,7 +55,7 @@ def test_values_are_what_the_ranks_measured(run):
             "pu_id": np.arange(4),
         }
         for name, column in expected.items():
-            # times are sums of whole ns, so nothing but rounding of the last digits may differ
+            # times are sums of whole ns, so only the last digits may differ, by rounding
             np.testing.assert_allclose(frame.values[name], column, rtol=1e-12, err_msg=name)
         assert (frame.index, frame.label, frame.time) == (step, step + 1, 0.5 * (step + 1))
         assert frame.present.all() and not frame.partial and (frame.mesh_version == 1).all()
@@ -72,14 +73,14 @@ def test_messages_are_seen_from_both_ends(run):
     assert frame.waits["peer"].tolist() == [3, 0, 1, 2] and (frame.waits["time_s"] == 60e-6).all()
 
 
-def test_setup_and_teardown_are_apart(run):
+def test_setup_and_teardown_are_separate(run):
     assert (run.setup.values["step_time_s"] == 10e-3).all()
     assert (run.teardown.values["step_time_s"] == 2e-3).all()
     assert run.setup.index == -1 and run.teardown.index == 5
     assert set(run.setup.values) == set(run.frame(0).values)
 
 
-def test_frames_can_be_asked_from_the_end(run):
+def test_negative_numbers_count_frames_from_the_end(run):
     assert run.frame(-1).index == 4
     with pytest.raises(IndexError, match=r"frame 5 was asked for, but .* has 5 frames"):
         run.frame(5)
@@ -115,7 +116,7 @@ def test_rank_without_mpi_source_has_no_mpi_values(tmp_path):
     assert values["compute_time_s"] == values["step_time_s"]
 
 
-def test_compute_time_of_several_ranks_is_absent_where_mpi_was_not_seen(tmp_path):
+def test_compute_time_is_absent_without_mpi(tmp_path):
     def first_two(rank, values):
         if rank < 2:
             twin.without_mpi(rank, values)
@@ -130,10 +131,10 @@ def test_compute_time_of_several_ranks_is_absent_where_mpi_was_not_seen(tmp_path
     assert np.isfinite(values["step_time_s"]).all()
 
 
-def test_fetched_messages_flow_from_the_target_to_the_rank(tmp_path):
+def test_get_messages_flow_from_target_to_rank(tmp_path):
     def fetch(rank, step, values):
         values["messages"] = (
-            [{"peer": 1, "call": 28, "count": 2, "bytes": 10, "largest": 5}] if rank == 0 else []
+            [{"peer": 1, "call": CALL["get"], "count": 2, "bytes": 10, "largest": 5}] if rank == 0 else []
         )
 
     frame = perfield.open(twin.write_run(tmp_path / "run", ranks=2, change_step=fetch)).frame(0)
@@ -152,7 +153,7 @@ def test_peers_without_a_rank_keep_their_numbers(tmp_path):
     assert frame.values["sent_count"].tolist() == [3, 3] and frame.values["peer_count"].tolist() == [0, 0]
 
 
-def test_all_to_all_peers_are_all_there(tmp_path):
+def test_all_to_all_keeps_all_peers(tmp_path):
     ranks = 20
 
     def everyone(rank, step, values):
@@ -167,7 +168,7 @@ def test_all_to_all_peers_are_all_there(tmp_path):
     assert len(messages) == ranks**2
 
 
-def test_zero_regions_and_zero_messages_are_no_trouble(tmp_path):
+def test_run_without_regions_and_messages_is_read(tmp_path):
     def bare(rank, step, values):
         values["regions"], values["messages"], values["waits"], values["calls"] = [], [], [], []
 
@@ -177,7 +178,7 @@ def test_zero_regions_and_zero_messages_are_no_trouble(tmp_path):
     assert run.mesh(0, 1) == [] and run.fields(0, 0) == {}
 
 
-def test_ended_run_without_steps_has_one_frame_of_all_that_it_measured(tmp_path):
+def test_ended_run_without_steps_is_one_frame(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=2, steps=0, ended=False)
     for rank in range(2):
         writer = twin.Writer(next((path / "stream").iterdir()), rank)
@@ -209,7 +210,7 @@ def test_live_run_without_steps_has_no_frame_yet(tmp_path):
     assert run.state == "running" and len(run) == 0 and list(run.frames()) == []
 
 
-def test_run_whose_steps_were_all_left_out_has_no_frame(tmp_path):
+def test_run_with_only_skipped_steps_has_no_frame(tmp_path):
     def left_out(rank, step, values):
         values["flags"] = 4
 
@@ -217,7 +218,7 @@ def test_run_whose_steps_were_all_left_out_has_no_frame(tmp_path):
     assert run.state == "finished" and len(run) == 0
 
 
-def test_run_of_which_not_even_setup_was_written_has_no_frame(tmp_path):
+def test_run_without_setup_has_no_frame(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=1, steps=0, regions=(), mesh=False, ended=False)
     stream = next((path / "stream").iterdir())
     data = stream.read_bytes()
@@ -226,7 +227,7 @@ def test_run_of_which_not_even_setup_was_written_has_no_frame(tmp_path):
     assert run.state == "killed" and len(run) == 0
 
 
-def test_regions_are_joined_by_name_though_their_ids_differ(tmp_path):
+def test_regions_join_by_name_across_ids(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=2, steps=0, regions=(), ended=False)
     stream = next((path / "stream").iterdir())
     for rank, names in enumerate((["first", "second"], ["second", "first"])):
@@ -245,7 +246,7 @@ def test_regions_are_joined_by_name_though_their_ids_differ(tmp_path):
     ]
 
 
-def test_region_of_several_blocks_is_summed_and_kept_by_block(tmp_path):
+def test_region_of_several_blocks_is_kept_and_summed(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=1, steps=0, regions=())
     writer = twin.Writer(next((path / "stream").iterdir()), 0)
     writer.sequence = 4
@@ -266,7 +267,7 @@ def test_region_of_several_blocks_is_summed_and_kept_by_block(tmp_path):
     assert frame.block_values["flux_count"] == {(0, 0): 1, (0, 1): 1}
 
 
-def test_regions_of_one_name_armed_at_two_places_are_two(tmp_path):
+def test_one_name_armed_at_two_places_is_two_regions(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=1, steps=0, regions=())
     writer = twin.Writer(next((path / "stream").iterdir()), 0)
     writer.sequence = 4
@@ -280,7 +281,7 @@ def test_regions_of_one_name_armed_at_two_places_are_two(tmp_path):
     assert values["flux_2_time_s"] == pytest.approx([2e-6])
 
 
-def test_time_beyond_a_full_table_is_other_regions(tmp_path):
+def test_full_table_gives_time_to_other_regions(tmp_path):
     names = tuple(f"region {number}" for number in range(1, 4096))
 
     def overflowing(rank, step, values):
@@ -303,7 +304,7 @@ def test_frames_join_by_index_and_not_by_label(tmp_path):
     assert [frame.label for frame in run.frames()] == [0, 1, 2]
 
 
-def test_unmeasured_steps_are_no_frames_but_count_as_closed(tmp_path):
+def test_unmeasured_steps_count_as_closed_but_are_no_frames(tmp_path):
     def every_third(rank, step, values):
         if step % 3:
             values.update(flags=4, regions=[], messages=[], waits=[], calls=[])
@@ -323,7 +324,7 @@ def test_rank_that_never_checked_in_is_none_and_absent(tmp_path):
     assert run.state == "finished" and not run.frame(0).partial
 
 
-def test_rank_that_moved_is_shown_where_it_is(tmp_path):
+def test_moved_rank_is_shown_at_its_new_place(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=1)
     writer = twin.Writer(next((path / "stream").iterdir()), 0)
     writer.add("place", twin.json_body({"cpuset": "4-7"}))
@@ -336,7 +337,7 @@ def test_run_can_be_moved(tmp_path):
 
 
 def not_a_run(folder, kind):
-    """A path that is no run, of the kind named."""
+    """A path of that kind, which is no run."""
     path = folder / "run"
     if kind == "a file":
         path.write_text("")
@@ -369,6 +370,6 @@ def not_a_run(folder, kind):
         ("other run", "no rank is known. .* 1 entries of another run .123456789abcdef0. were ignored"),
     ],
 )
-def test_what_is_no_run_is_said_in_a_sentence(tmp_path, kind, sentence):
+def test_wrong_path_gives_a_sentence(tmp_path, kind, sentence):
     with pytest.raises(RunError, match=sentence):
         perfield.open(not_a_run(tmp_path, kind))

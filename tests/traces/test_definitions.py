@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a trace says before its events: ranks, threads, communicators, kinds of region, clock, counters."""
+"""Definitions of a trace: ranks, threads, communicators, kinds of region, clock, counters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from perfield.traces.peers import OUTSIDE, UNKNOWN  # noqa: E402
 
 
 def written(folder, change=lambda trace: None, **more):
-    """The definitions of a trace whose threads do nothing but enter main; change(writer) adds to it."""
+    """Writes a trace whose threads only enter main, after change(writer); returns its definitions."""
     with small_traces.Writer(folder, **more) as trace:
         change(trace)
         for rank, events in enumerate([*trace.events, *trace.others]):
@@ -27,7 +27,7 @@ def written(folder, change=lambda trace: None, **more):
     return read_definitions(trace.anchor)
 
 
-def test_ranks_are_numbered_by_mpi_comm_world_whatever_the_order_of_processes(tmp_path):
+def test_mpi_comm_world_numbers_the_ranks(tmp_path):
     def reverse(trace):
         trace.comm("MPI_COMM_WORLD", [*trace.locations[::-1]])
 
@@ -35,7 +35,7 @@ def test_ranks_are_numbered_by_mpi_comm_world_whatever_the_order_of_processes(tm
     assert [rank.host for rank in found.ranks] == ["c", "b", "a"]
 
 
-def test_the_only_rank_is_found_though_score_p_lists_no_members_of_its_world(tmp_path):
+def test_single_rank_is_found_without_members_of_its_world(tmp_path):
     def alone(trace):
         group = trace.definitions.group("", otf2.GroupType.COMM_SELF, otf2.Paradigm.MPI, members=())
         trace.definitions.comm("MPI_COMM_WORLD", group)
@@ -45,13 +45,13 @@ def test_the_only_rank_is_found_though_score_p_lists_no_members_of_its_world(tmp
     assert "scorep-mpi" in found.sources
 
 
-def test_threads_of_a_process_are_one_rank(tmp_path):
+def test_threads_of_a_process_form_one_rank(tmp_path):
     found = written(tmp_path / "t", ranks=2, threads=2)
     assert [len(rank.locations) for rank in found.ranks] == [2, 2]
     assert found.n_events == 8
 
 
-def test_peers_are_members_of_the_communicator_or_of_the_other_group(tmp_path):
+def test_peers_belong_to_the_communicator_or_the_other_group(tmp_path):
     def more(trace):
         trace.half = trace.comm("half", trace.locations[2:])
         groups = [
@@ -63,7 +63,7 @@ def test_peers_are_members_of_the_communicator_or_of_the_other_group(tmp_path):
         trace.own = trace.definitions.comm("MPI_COMM_SELF", alone)
         refs.update(half=trace.half._ref, between=trace.between._ref, own=trace.own._ref)
 
-    otf2_modules()  # without it, the module cannot write inter-communicators either
+    otf2_modules()  # corrects the module, which otherwise cannot write inter-communicators either
     refs: dict[str, int] = {}
     peers = written(tmp_path / "t", more, ranks=4).peers
     assert [peers.world_rank(refs["half"], place, 2) for place in (0, 1, 2)] == [2, 3, UNKNOWN]
@@ -73,7 +73,7 @@ def test_peers_are_members_of_the_communicator_or_of_the_other_group(tmp_path):
     assert peers.world_rank(99, 0, own=3) == UNKNOWN
 
 
-def test_processes_beyond_mpi_comm_world_are_left_out_and_told(tmp_path):
+def test_processes_outside_mpi_comm_world_are_left_out_with_a_note(tmp_path):
     def fewer(trace):
         trace.comm("MPI_COMM_WORLD", trace.locations[:2])
         trace.all = trace.comm("all", trace.locations)
@@ -86,7 +86,7 @@ def test_processes_beyond_mpi_comm_world_are_left_out_and_told(tmp_path):
     assert found.peers.world_rank(refs["all"], 2, own=0) == OUTSIDE
 
 
-def test_regions_are_code_calls_of_mpi_or_neither(tmp_path):
+def test_regions_are_code_mpi_calls_or_neither(tmp_path):
     def more(trace):
         for name in ("MPI_Isend", "MPI_Comm_rank"):
             trace.region(name)
@@ -104,7 +104,7 @@ def test_regions_are_code_calls_of_mpi_or_neither(tmp_path):
     }
 
 
-def test_a_trace_that_does_not_say_when_it_began_ended_when_its_file_was_written(tmp_path):
+def test_trace_without_a_start_time_ends_at_its_file_time(tmp_path):
     anchor = small_traces.write_ring(tmp_path / "t", 1, 1)
     told = read_definitions(anchor).clock
     assert told.resolution == 1_000_000_000
@@ -114,7 +114,7 @@ def test_a_trace_that_does_not_say_when_it_began_ended_when_its_file_was_written
     assert read_definitions(anchor).clock.start_ns == told.start_ns
 
 
-def test_counters_that_grow_at_each_enter_are_taken_and_others_are_not(tmp_path):
+def test_only_accumulating_counters_are_kept(tmp_path):
     def more(trace):
         define, mode = trace.definitions.metric_member, otf2.MetricMode
         members = [

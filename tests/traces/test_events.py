@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The library otf2 calls the follower's own functions: every kind of event, with what it holds, arrives."""
+"""Each kind of event reaches the follower through the otf2 library, with all its values."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ START, MICRO = small_traces.START, 1e-6
 
 @pytest.fixture
 def traced(tmp_path):
-    """traced(write, **import_arguments) : the one frame of what write(trace) writes of rank 0 of 4."""
-    otf2_modules()  # mends the module, whose traces of inter-communicators cannot be read else
+    """traced(write, **import_arguments): the one frame of a trace that write(trace) fills; rank 0 of 4."""
+    otf2_modules()  # corrects the module, which otherwise cannot read inter-communicators
 
     def frame(write, **arguments):
         with small_traces.Writer(tmp_path / "trace", ranks=4) as trace:
@@ -34,7 +34,7 @@ def traced(tmp_path):
 
 
 def sent(frame) -> list[tuple]:
-    """(target, call, count, bytes) of what rank 0 sent."""
+    """(target, call, count, bytes) of the messages that rank 0 sent."""
     rows = [row for row in frame.messages if row["source"] == 0]
     return sorted((int(m["target"]), str(m["call"]), int(m["count"]), int(m["bytes"])) for m in rows)
 
@@ -53,7 +53,7 @@ def test_messages_arrive_with_receiver_communicator_and_bytes(traced):
     assert frame.waits["time_s"] == pytest.approx([4 * MICRO, 0.5 * MICRO])
 
 
-def test_transfers_by_one_side_go_by_their_window(traced):
+def test_one_sided_transfers_use_the_ranks_of_their_window(traced):
     def write(trace):
         window = trace.definitions.rma_win("window", trace.reversed)
         atomic = otf2.RmaAtomicType.ACCUMULATE
@@ -81,7 +81,7 @@ def test_collectives_arrive_with_their_bytes(traced, tmp_path):
     }
 
 
-def test_operations_on_files_arrive_with_mode_and_bytes(traced):
+def test_file_operations_arrive_with_mode_bytes_and_paradigm(traced):
     def write(trace):
         define, modes = trace.definitions, otf2.IoOperationMode
         file = define.io_regular_file("out.txt", scope=next(iter(define.system_tree_nodes)))
@@ -140,7 +140,7 @@ def test_counters_arrive(traced):
 
 
 def calls_of(frame, folder) -> dict[str, tuple]:
-    """Call -> (count, ns, bytes out, bytes in) of the run's one step entry of rank 0."""
+    """Call -> (count, ns, bytes out, bytes in) in the only step entry of rank 0."""
     name_of = {number: name for number, name, _, _ in _bridge.calls()}
     (stream,) = (folder / "run" / "stream").glob("*.pf")
     entries, _ = twin.decode(stream.read_bytes())

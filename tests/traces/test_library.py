@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The module otf2 swallows exceptions in its callbacks; what it prints of them is used."""
+"""The module otf2 only prints exceptions of its callbacks; perfield recovers them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from perfield.traces.library import quiet_callbacks, reason
 
 
 def swallow(error: BaseException) -> None:
-    """As the module otf2 does with an exception in a callback."""
+    """Treats an exception as the module otf2 does in a callback."""
     try:
         raise error
     except BaseException:
@@ -20,21 +20,21 @@ def swallow(error: BaseException) -> None:
         sys.stderr.write(traceback.format_exc())
 
 
-def test_an_interruption_by_the_user_is_not_lost_in_a_callback():
+def test_ctrl_c_in_a_callback_is_not_lost():
     with pytest.raises(KeyboardInterrupt), quiet_callbacks():
         swallow(KeyboardInterrupt())
 
 
-def test_the_reason_is_the_exception_in_the_callback_and_nothing_is_printed(capsys):
+def test_reason_is_the_exception_of_the_callback(capsys):
     with quiet_callbacks() as told:
         swallow(ValueError("no such string"))
     assert reason(RuntimeError("interrupted"), told) == "ValueError: no such string"
     assert capsys.readouterr().err == ""
 
 
-def test_without_one_the_reason_is_the_librarys():
+def test_reason_is_the_librarys_without_an_exception():
     with quiet_callbacks() as told:
         pass
     assert reason(RuntimeError("file too short"), told) == "file too short"
     unknown = RuntimeError("INVALID (1): Unknown error code")
-    assert reason(unknown, told) == "the library otf2 does not say why"
+    assert reason(unknown, told) == "the library otf2 gives no reason"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One job under perfield and a real Score-P at once: imported trace and run agree in every message."""
+"""One job under both perfield and Score-P: the imported trace and the run agree in all messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TRACED = {
 
 
 def exchanged(run, which: str) -> dict[tuple, tuple]:
-    """(source, target, call) -> (count, bytes, empty, largest) of all messages of the run's one frame."""
+    """(source, target, call) -> (count, bytes, empty, largest) of all messages in the run's only frame."""
     rows = getattr(run.frame(0), which)
     return {tuple(row)[:3]: tuple(row)[3:] for row in rows.tolist()}
 
@@ -37,9 +37,7 @@ def exchanged(run, which: str) -> dict[tuple, tuple]:
     ],
     ids=lambda value: value.name if isinstance(value, Path) else "",
 )
-def test_imported_trace_and_run_of_the_same_job_agree(
-    with_scorep, mpirun, bin_dir, perfield_cli, source, flags
-):
+def test_trace_and_run_of_one_job_agree(with_scorep, mpirun, bin_dir, perfield_cli, source, flags):
     program = with_scorep(source, *flags)
     result = mpirun(4, bin_dir / "perfield-exec", program, 3, 16, env=TRACED)
     assert result.returncode == 0, result.stdout + result.stderr

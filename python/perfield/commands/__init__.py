@@ -31,11 +31,11 @@ Under a launcher of your own: mpirun -n 8 perfield-exec ./a.out input.txt"""
 
 
 class CommandError(Exception):
-    """A subcommand cannot go on; the text is a sentence for the user."""
+    """A subcommand cannot go on; the text tells the user why and what to do."""
 
 
 def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
-    """The parser of the command line with the subcommands `names`, whose modules are loaded."""
+    """Returns the parser of the command line; it loads the modules of the subcommands `names`."""
     from perfield._bridge import version
 
     raw = argparse.RawDescriptionHelpFormatter
@@ -58,7 +58,7 @@ def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Runs the command line `argv` (without the program's name); returns the exit code.
 
-    Errors of the user's input and files (OSError, ValueError) become a sentence and exit code 2.
+    An error in the user's input or files (OSError, ValueError) becomes a sentence on stderr and exit code 2.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     names, foreign = COMMANDS, None
@@ -73,7 +73,7 @@ def main(argv: list[str] | None = None) -> int:
         code = arguments.execute(arguments) or 0
         sys.stdout.flush()
         return code
-    except BrokenPipeError:  # the reader of a pipe has gone, as `head` does
+    except BrokenPipeError:  # the reader of our output, such as `head`, has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except ModuleNotFoundError as error:

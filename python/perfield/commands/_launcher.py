@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `perfield run` knows of launchers: where their options end, and how they pass on the environment."""
+"""Launchers for `perfield run`: where their options end, and how they pass the environment to ranks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from perfield.commands import CommandError
 
-# Options without a value, of Open MPI's and MPICH's mpirun and of srun; each other option has one.
+# Options of mpirun (Open MPI, MPICH) and srun that take no value. All others take one.
 FLAG_NAMES = """
     -q --quiet -v --verbose -V --version -l --label -u --unbuffered -O --overcommit -K --exclusive --overlap
     --pty --oversubscribe --nooversubscribe --allow-run-as-root --report-bindings --display-map
@@ -25,26 +25,28 @@ FLAG_NAMES = """
     --genvall --genvnone --envall --envnone --enable-x --disable-x
 """
 FLAGS = frozenset(FLAG_NAMES.split())
-# Options with two values.
+# Options that take two values.
 PAIRS = frozenset(["--mca", "--gmca", "--pmixmca", "--prtemca", "--genv", "--env"])
-OVERSUBSCRIBE = "OMPI_MCA_rmaps_base_oversubscribe"  # Open MPI's variable for its option of that name
-# srun and others: the value is part of the word, as in -n8.
+OVERSUBSCRIBE = "OMPI_MCA_rmaps_base_oversubscribe"  # the variable for Open MPI's --oversubscribe
+# srun and others accept the value in the same word, as in -n8.
 SHORT_WITH_NUMBER = re.compile(r"-[a-zA-Z]\d+$")
 
 
 def words_of_option(word: str) -> int:
-    """How many words the option `word` takes, itself included."""
-    name = "-" + word if re.match(r"-[^-].", word) else word  # -oversubscribe is --oversubscribe
+    """The number of words that the option `word` takes, itself included."""
+    name = (
+        "-" + word if re.match(r"-[^-].", word) else word
+    )  # Open MPI accepts -oversubscribe for --oversubscribe
     if "=" in word or word in FLAGS or name in FLAGS or SHORT_WITH_NUMBER.match(word):
         return 1
     return 3 if name in PAIRS else 2
 
 
 def separate(words: list[str], own: dict[str, int]) -> tuple[list[str], list[str], list[str]]:
-    """Takes a command line apart: (options that are ours, the launcher's options, program and arguments).
+    """Splits a command line: (our own options, the launcher's options, the program and its arguments).
 
-    words : as typed. own : our options with the number of their values. A word "--" ends the
-    options; without it the first word that is neither an option nor its value is the program.
+    words : as typed. own : our options with the number of values each takes. A word "--" ends the
+    options. Without it, the program is the first word that is neither an option nor an option's value.
     """
     ours: list[str] = []
     launcher: list[str] = []
@@ -65,9 +67,9 @@ def separate(words: list[str], own: dict[str, int]) -> tuple[list[str], list[str
 
 
 def find_program(words: list[str], program: list[str]) -> None:
-    """Checks that a program that was found without "--" is one.
+    """Checks that the program exists, if no "--" marks it.
 
-    Raises CommandError otherwise, since then an option was not understood.
+    Raises CommandError if it does not: then an option was misread.
     """
     if not program:
         raise CommandError(
@@ -75,21 +77,21 @@ def find_program(words: list[str], program: list[str]) -> None:
         )
     if "--" not in words and shutil.which(program[0]) is None:
         raise CommandError(
-            f"took {program[0]} for the program, and it is none that can be started; if the launcher's "
-            "options end elsewhere, put -- before the program"
+            f"took {program[0]} for the program, but it cannot be started; if the launcher's options end "
+            "elsewhere, put -- before the program"
         )
 
 
 @dataclass(frozen=True)
 class Launcher:
-    """A launcher: the words that start it, and its kind: 'openmpi', 'hydra', 'slurm' or 'other'."""
+    """A launcher: its command in words, and its kind: 'openmpi', 'hydra', 'slurm' or 'other'."""
 
     words: tuple[str, ...]
     kind: str
 
     @classmethod
     def of(cls, words: Iterable[str]) -> Launcher:
-        """The launcher that these words start.
+        """Returns the launcher that these words start.
 
         Raises CommandError if it is not installed.
         """
@@ -111,7 +113,7 @@ class Launcher:
         return cls(words, "hydra" if "hydra" in said else "other")
 
     def contexts(self, options: list[str], program: list[str]) -> list[tuple[list[str], list[str]]]:
-        """(options, program) of each of the programs that `:` separates; srun knows no such thing."""
+        """(options, program) of each program; `:` separates them, except under srun."""
         if self.kind == "slurm" or ":" not in program:
             return [(options, program)]
         end = program.index(":")
@@ -120,14 +122,14 @@ class Launcher:
         return [(options, program[:end]), *self.contexts(next_options, next_program)]
 
     def why_refused(self, contexts: list[tuple[list[str], list[str]]]) -> str:
-        """What may have kept the launcher from starting any rank, as a sentence; "" if nothing is known."""
+        """A sentence with a possible reason why the launcher started no rank; "" if none is known."""
         words = [word for options, _ in contexts for word in options]
         allowed = os.environ.get(OVERSUBSCRIBE, "").lower() in ("1", "true", "yes")
         if self.kind != "openmpi" or allowed or any("oversubscribe" in word for word in words):
             return ""
         return (
-            "if there were not enough slots: Open MPI starts one rank per core and no more, unless it is "
-            "called as perfield run --oversubscribe ..."
+            "perhaps there were not enough slots: Open MPI starts at most one rank per core; to start more, "
+            "call perfield run --oversubscribe ..."
         )
 
     def line(
@@ -136,10 +138,10 @@ class Launcher:
         before_program: list[str],
         environment: Iterable[str],
     ) -> list[str]:
-        """The command line that starts all programs, each behind the words `before_program`.
+        """The command line that starts all programs; `before_program` stands before each of them.
 
-        environment : names of variables that every rank must get. Open MPI passes on to other nodes
-        only those that -x names; the others pass on all.
+        environment : names of variables that every rank must get. Open MPI passes only variables named
+        with -x to other nodes; the other launchers pass all.
         """
         forward: list[str] = []
         if self.kind == "openmpi":

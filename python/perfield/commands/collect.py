@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield collect: moves files that are staged on this host into their run directory."""
+"""perfield collect: moves this host's staged files into their run directory."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from os import PathLike
 
 from perfield.commands.paths import perfield_exec
 
-HELP = "move files that are staged on this host into the run directory"
+HELP = "move this host's staged files into the run directory"
 DESCRIPTION = """\
-With `stage` set, a node's files lie on its own disk until the last of its ranks
+With `stage` set, each node keeps its files on its own disk until its last rank
 moves them into the run directory. If ranks were killed, call this command once
-on each node to move their files. The run directory says which files lie where.
-You may call it again, and several times at once.
+on each node to move their files. The run directory lists which files lie where.
+You may repeat it, or run it several times at once.
 
   perfield collect perfield-run
   srun --ntasks-per-node=1 perfield collect perfield-run
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def collect(run: str | PathLike[str], quietly: bool = False) -> int:
-    """Collects what is staged on this host; returns perfield-exec's exit code.
+    """Moves this host's staged files into the run; returns perfield-exec's exit code.
 
     quietly : prints errors only, on stderr.
     """
@@ -39,7 +39,7 @@ def collect(run: str | PathLike[str], quietly: bool = False) -> int:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Collects; returns 1 if something that lies here could not be moved, 2 if RUN is no run directory."""
+    """Collects; returns 1 if a file on this host could not be moved, 2 if RUN is no run directory."""
     from perfield.configuration import in_force
 
     return collect(arguments.run or in_force("run_directory"))

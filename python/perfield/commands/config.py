@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield config: each key of the configuration with its value, where that came from, and its meaning."""
+"""perfield config: prints each key of the configuration, its value, the value's origin and its meaning."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 HELP = "print each setting, where its value came from and what it means"
 DESCRIPTION = """\
-Prints the configuration that a program started here and now would get: each
-key with its value, where the value came from, its unit and its meaning. The
-output is a valid perfield.toml: `perfield config > perfield.toml` keeps it.
-Errors are sentences on stderr, with exit code 2.
+Prints the configuration that a program would get if it started here and now:
+each key with its value, where the value came from, its unit and its meaning.
+The output is a valid perfield.toml: `perfield config > perfield.toml` keeps it.
+Errors go to stderr, and the exit code is then 2.
 
 With --from it converts the input files of the original plug-in (plugin.input)
 and of its adaptor:
@@ -49,8 +49,8 @@ list of them in brackets.
 
 perfield uses four more variables:
 - `PERFIELD_CONFIG` names the file.
-- `PERFIELD_RUN_ID` is the same in all ranks of a run. It lets ranks find each other's run directory where the
-  launcher says nothing of the job. `perfield run` sets it.
+- `PERFIELD_RUN_ID` is the same in all ranks of a run. It lets ranks agree on one run directory where the
+  launcher does not identify the job. `perfield run` sets it.
 - `PERFIELD_RUN` is the run directory that `perfield-exec` has claimed.
 - `PERFIELD_PRELOADED` is what `perfield-exec` put into LD_PRELOAD.
 """
@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def markdown(keys: list[dict[str, str]]) -> str:
-    """The page docs/configuration.md, from the keys as `perfield._bridge.load_config` gives them."""
+    """The page docs/configuration.md. keys : as `perfield._bridge.load_config` returns them."""
     rows = []
     for key in keys:
         cells = [f"`{key['key']}`", key["type"], f"`{key['default']}`", key["unit"], key["help"]]
@@ -80,7 +80,7 @@ def markdown(keys: list[dict[str, str]]) -> str:
 
 
 def listing(keys: list[dict[str, str]]) -> str:
-    """All keys as a perfield.toml: meaning and unit as a comment above, the origin behind each value."""
+    """All keys as a perfield.toml: each with its meaning and unit above and its origin behind."""
     width = max(len(f"{key['key']} = {key['value']}") for key in keys if len(key["value"]) < 30)
     lines = []
     for key in keys:
@@ -93,7 +93,7 @@ def listing(keys: list[dict[str, str]]) -> str:
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the keys on stdout and the errors on stderr; returns 2 if there are errors."""
     if arguments.original:
-        from perfield.commands._original_input import converted
+        from perfield.commands.original_input import converted
 
         text, errors = converted(arguments.original)
     else:

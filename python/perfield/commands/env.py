@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield env: the environment that perfield-exec would give a program, for job scripts."""
+"""perfield env: prints the environment that perfield-exec would give a program, for job scripts."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ directory, and prints the environment of a measured program as export lines.
   srun -n 64 ./a.out
 
 The lines are valid for one run; call this again before the next. The topology
-picture then knows this host only; perfield-exec describes all hosts.
+picture of such a run shows this host only; perfield-exec describes all hosts.
 
-A program that was built with Score-P gets perfield's plug-in for it, too. Say
---scorep if its file does not show that."""
+A program built with Score-P also gets perfield's Score-P plug-in. Add --scorep if
+perfield cannot see in the program file that Score-P is in it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "perfield env [-h] [--scorep] PROGRAM [ARGS ...]"
     parser.add_argument("--scorep", action="store_true", help="the program was built with Score-P")
     parser.add_argument("program", metavar="PROGRAM", help="the program that will be started")
-    add = parser.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="and its arguments")
-    add.required = False  # so that an error asks for PROGRAM alone
+    add = parser.add_argument("arguments", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
+    add.required = False  # then the error for a missing PROGRAM names PROGRAM alone
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield export: writes a run's numbers for other tools, as Zarr or as Parquet."""
+"""perfield export: writes a run's numbers as Zarr or Parquet, for other tools."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 HELP = "write a run's numbers as Zarr or Parquet, for other tools"
 DESCRIPTION = """\
-Writes what each rank measured in each step, chunk by chunk, so that a run may be
-larger than memory.
+Writes what each rank measured in each step. It works chunk by chunk, so the run
+may be larger than memory.
 
   perfield export perfield-run --to zarr                 perfield-run.zarr
   perfield export perfield-run --to parquet -o run.pq    a directory of tables
 
 zarr: the Dataset of the run (dimensions step, rank, region). parquet: the tables
 fields (by step and rank), regions (by step, rank and region that was entered),
-messages, received, waits (by step) and ranks. Units stand with variables and
-columns. Needs the package zarr or pyarrow: pip install 'perfield[export]'."""
+messages, received, waits (by step) and ranks. Each variable and column carries
+its unit. Needs the package zarr or pyarrow: pip install 'perfield[export]'."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the run, the format and where to write."""
+    """Adds the run, the format and the target."""
     add = parser.add_argument
     add("run", metavar="RUN", help="a run directory")
     add("--to", choices=sorted(_FORMATS), required=True, help="the format")
@@ -62,9 +62,9 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def export(run: RunDirectory, target: Path, write: Callable[[RunDirectory, Path], None]) -> int:
-    """Writes a run beside the target and renames it when it is whole; returns its bytes.
+    """Writes a run under a hidden name and renames it once it is complete; returns its size in bytes.
 
-    Raises CommandError if the target exists or cannot be written; then nothing of it is left.
+    Raises CommandError if the target exists or cannot be written, and then leaves nothing behind.
     """
     if target.exists() or target.is_symlink():
         raise CommandError(
@@ -98,7 +98,7 @@ def write_zarr(run: RunDirectory, folder: Path) -> None:
     store, layout = folder, run.steps
     of_steps = [name for name, variable in layout.variables.items() if "step" in variable.dims]
     for name in of_steps:
-        layout[name].encoding.clear()  # the chunks of the store are those of dask
+        layout[name].encoding.clear()  # the store gets the chunks that dask has
     layout.to_zarr(store, compute=False, consolidated=False, mode="a")
     begin = 0
     for chunk in chunks_of(run):
@@ -113,7 +113,7 @@ def write_zarr(run: RunDirectory, folder: Path) -> None:
 
 
 def write_parquet(run: RunDirectory, folder: Path) -> None:
-    """Writes the tables of a run; each chunk of steps is a row group."""
+    """Writes the tables of a run; each chunk of steps becomes a row group."""
     import pyarrow.parquet as pq
 
     from perfield.run.backend import chunks_of
@@ -143,7 +143,7 @@ def write_parquet(run: RunDirectory, folder: Path) -> None:
 
 
 def _rows(chunk: xr.Dataset, dims: tuple[str, ...]) -> pd.DataFrame:
-    """The variables of exactly these dimensions, a row for each place."""
+    """A table of the variables with exactly these dimensions, one row per index."""
     wanted = [name for name, variable in chunk.data_vars.items() if variable.dims == dims]
     beside = [
         name
@@ -155,7 +155,7 @@ def _rows(chunk: xr.Dataset, dims: tuple[str, ...]) -> pd.DataFrame:
 
 
 def _arrow(rows: pd.DataFrame, units: dict[str, str]) -> pa.Table:
-    """A DataFrame as a table whose columns have their units as metadata; an empty one has types, too."""
+    """A DataFrame as an Arrow table with units in its columns' metadata; empty columns keep their types."""
     import pyarrow as pa
 
     columns, schema = [], []

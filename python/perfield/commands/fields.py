@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield fields: every field that a run may have, or those of one run."""
+"""perfield fields: lists all fields that a run can have, or those of one run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import argparse
 
 HELP = "list the fields: what perfield measures per rank and step"
 DESCRIPTION = """\
-Lists all fields with their unit and meaning; with a run, those that it has.
+Lists all fields with their units and meanings; with a run, only its own.
 
   perfield fields
   perfield fields perfield-run"""
@@ -15,26 +15,26 @@ Lists all fields with their unit and meaning; with a run, those that it has.
 INTRODUCTION = """\
 # Fields
 
-A field is one number per rank and step: what a frame holds, what pictures show, and what `perfield_values`
-tells the program itself. `<region>` stands for each region of the run, as its name is written in fields;
-`<call>` for each MPI call by which a rank sent.
+A field is one number per rank and step. Frames hold fields, pictures show them, and `perfield_values` returns
+them to the program itself. `<region>` stands for each region of the run, with its name as an identifier;
+`<call>` stands for each MPI call that moved messages.
 
-- *over steps* says how a field of several steps adds up (`sum_every`, a run without steps). `again`: it is
-  computed from the sums of what it is made of.
-- *over threads* says the same of threads. `longest` is the thread with most of it; `process` belongs to the
-  whole process.
-- *absent* is NaN: not known. 0 means that nothing happened.
+- *over steps* says how the steps of one entry combine (`sum_every`, a run without steps). `again`: the field
+  is computed again, from the sums of its parts.
+- *over threads* says how the threads of a rank combine. `longest`: the thread with the largest value;
+  `process`: the value belongs to the whole process.
+- *absent* says when the field is NaN, which means unknown. 0 means that nothing happened.
 
-The table is `bridge/fields/fields.def`. To add a field, add a row. If its value needs a new sum, add that to
-`RankSums` or `RegionSums` in `bridge/fields/columns.cpp`. Then write this page anew:
+The table is `bridge/fields/fields.def`. To add a field, add a row. If its value needs a new sum, add it to
+`RankSums` or `RegionSums` in `bridge/fields/columns.cpp`. Then regenerate this page:
 `perfield fields --markdown > docs/fields.md`.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run and the choice of layout."""
-    parser.add_argument("run", metavar="RUN", nargs="?", help="a run directory; else all fields are listed")
-    parser.add_argument("--markdown", action="store_true", help="write the page docs/fields.md")
+    parser.add_argument("run", metavar="RUN", nargs="?", help="a run directory (default: list all fields)")
+    parser.add_argument("--markdown", action="store_true", help="print docs/fields.md")
 
 
 def execute(arguments: argparse.Namespace) -> int:

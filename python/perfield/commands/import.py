@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield import: turns a trace that Score-P wrote into a run directory."""
+"""perfield import: turns a Score-P trace into a run directory."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 HELP = "turn a Score-P trace (OTF2) into a run directory"
 DESCRIPTION = """\
-Reads a trace of Score-P (OTF2) and writes a run directory that all other commands
-read: regions, messages between world ranks, MPI time, waiting and files, step by
-step.
+Reads a Score-P trace (OTF2) and writes a run directory, which all other commands
+read: regions, messages between world ranks, MPI time, waiting and file I/O, step
+by step.
 
   perfield import scorep-traces/traces.otf2 --step-region time_step_loop_body
   perfield import traces.otf2 --step-region advance --regions 'flux_*,solve' -o old-run
   perfield info perfield-run
 
-Without --step-region the run is one frame, and perfield names regions that could
+Without --step-region the run is one frame, and perfield lists regions that could
 close steps. Needs the Python module otf2 (Debian: python3-otf2)."""
 
 _MOST_NOTES = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the trace, what of it is wanted, and where to put it."""
+    """Adds the trace, the choice of its regions, and the target."""
     add = parser.add_argument
     add("trace", metavar="TRACE", help="the trace's anchor file, traces.otf2")
     add(
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Imports, and says what came of it."""
+    """Imports the trace and prints a summary."""
     from perfield.traces import import_trace
 
     regions = arguments.regions
@@ -81,7 +81,7 @@ def _tell(imported: Imported) -> None:
         f"({speed:.0f} per s)"
     )
     if not imported.n_steps:
-        print("no step was closed: the one frame is all of the trace, from start to end")
+        print("no step was closed: the one frame covers the whole trace, from start to end")
         likely = ", ".join(f"{name} ({count} times)" for name, count in imported.candidates)
         if likely:
             print(f"regions that could close steps (--step-region), longest first: {likely}")
@@ -90,7 +90,7 @@ def _tell(imported: Imported) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr if that is a terminal; gives what is to be told of the events read."""
+    """Shows a bar if stderr is a terminal; yields the function to call with (events read, all events)."""
     if not sys.stderr.isatty():
         yield lambda read, all_events: None
         return

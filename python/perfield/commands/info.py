@@ -22,18 +22,18 @@ running.
   perfield info perfield-run --ranks --messages 10
   perfield info perfield-run --steps 50 --json"""
 
-# What stands in place of a rank that messages go to or that is waited for.
+# Words for the numbers that stand in place of a rank, as a target of messages or waits.
 NO_RANKS = {-1: "others", -2: "outside", -3: "unknown"}
 
-# What an empty table does not mean.
+# Notes below an empty table: what its emptiness does not mean.
 NOTHING = {
-    "waits": "for whom a rank waits is known of MPI_Recv, MPI_Wait and the like, not of MPI_Waitall or "
-    "collective calls; how long it waits is told by the fields mpi_*_time_s"
+    "waits": "MPI_Recv, MPI_Wait and the like show for whom a rank waits; MPI_Waitall and collective calls "
+    "do not; the fields mpi_*_time_s show how long it waits in each of them"
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the run and the tables that can be asked for."""
+    """Adds the run and one option per table."""
     add = parser.add_argument
     add("run", metavar="RUN", nargs="?", help="a run directory (default: the configured run_directory)")
     add("--ranks", action="store_true", help="each rank: host, CPUs, steps, state")
@@ -46,14 +46,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=10,
         type=_number,
-        help="who waits longest for whom: N pairs (10)",
+        help="the N pairs with the longest waits: who waits for whom (10)",
     )
     add("--cells", action="store_true", help="the cells of the topology picture: level, id, x, y, z, parent")
     add("--json", action="store_true", help="print everything as one JSON object")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Prints the closing lines, or the tables that were asked for."""
+    """Prints the closing lines, or the tables that the options name."""
     import perfield
     from perfield.configuration import in_force
 
@@ -77,7 +77,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def closing_lines(path: str | PathLike[str]) -> list[str]:
-    """A few lines on a run: steps, imbalance, waiting and for whom, messages, files, own cost, look."""
+    """The closing lines of a run: steps, imbalance, waits and for whom, messages, files, own cost, look."""
     from perfield import _bridge
     from perfield.commands.paths import own_command
 
@@ -89,7 +89,7 @@ def closing_lines(path: str | PathLike[str]) -> list[str]:
 
 
 def format_table(rows: list[dict[str, Any]]) -> str:
-    """Rows as aligned text under their column names; numbers to the right."""
+    """Rows as aligned text under their column names; numbers are flush right."""
     if not rows:
         return "(none)"
     names = list(rows[0])
@@ -105,7 +105,7 @@ def format_table(rows: list[dict[str, Any]]) -> str:
 
 
 def _tables(run: RunDirectory, arguments: argparse.Namespace) -> tuple[dict[str, list[dict]], dict[str, str]]:
-    """The tables asked for by name, and what is to be said below them."""
+    """The tables that the options name, and the note below each."""
     from perfield.run import tables
 
     found, notes = {}, {}
@@ -115,7 +115,7 @@ def _tables(run: RunDirectory, arguments: argparse.Namespace) -> tuple[dict[str,
         frames = f"the newest {frames} of {len(run)}"
     frame_and_step = "frame: its place in the run, as in render --steps; step: the program's own number"
     if len(run) and run.frame(-1).kind == "whole":
-        frame_and_step = "no step was closed: the one frame is all that was measured, from start to end"
+        frame_and_step = "no step was closed: the one frame covers the whole run, from start to end"
     if arguments.ranks:
         found["ranks"] = tables.ranks(run)
     if arguments.regions:
@@ -179,5 +179,5 @@ def _plain(value: Any) -> Any:
 def _number(text: str) -> int:
     number = int(text)
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} was given, but at least 1 row must be asked for")
+        raise argparse.ArgumentTypeError(f"found {text}, expected at least 1 row")
     return number

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield open: starts ParaView with the pictures of a run, writing them first if there are none."""
+"""perfield open: starts ParaView with the pictures of a run, and writes them first if none exist."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from perfield.commands import CommandError
 
 HELP = "look at a run in ParaView"
 DESCRIPTION = """\
-Starts ParaView with the pictures of a run. If there are none, writes them first,
-as `perfield render RUN` does.
+Starts ParaView with the pictures of a run. If none exist, writes them first, as
+`perfield render RUN` does.
 
   perfield open perfield-run               mesh and machine side by side, at the same step
   perfield open perfield-run --topology    the machine alone
@@ -25,7 +25,7 @@ PICTURES = ("geometry", "topology")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds which pictures to show."""
+    """Adds the run and the choice of pictures."""
     parser.add_argument("run", metavar="RUN", help="a run directory")
     parser.add_argument("--geometry", action="store_true", help="show the mesh alone")
     parser.add_argument("--topology", action="store_true", help="show the machine alone")
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Starts ParaView and waits for its end; its exit code is ours."""
+    """Starts ParaView, waits for its end and returns its exit code."""
     directory = Path(arguments.output) if arguments.output else Path(arguments.run, "pictures")
     if not _pictures(directory):
         _write(arguments)
@@ -64,7 +64,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _pictures(directory: Path) -> list[str]:
-    """Which pictures a directory holds, as its pictures.json says."""
+    """The pictures in a directory, according to its pictures.json."""
     try:
         layers = json.loads((directory / "pictures.json").read_text(encoding="utf-8"))["layers"]
     except (OSError, ValueError, KeyError):

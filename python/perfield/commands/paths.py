@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield paths: where headers, libraries and build files lie, for compilers and build systems."""
+"""perfield paths: prints where headers, libraries and build files are, for compilers and build systems."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from pathlib import Path
 
 from perfield.commands import CommandError
 
-HELP = "print where headers, libraries and build files lie"
+HELP = "print where headers, libraries and build files are"
 DESCRIPTION = """\
-Prints where perfield's headers, libraries and build files lie. Without an option
-it prints all of them with their names.
+Prints where perfield's headers, libraries and build files are. Without an option
+it prints all paths with their names.
 
   mpicc solver.c $(perfield paths --cflags --libs) -o solver
   cmake -DCMAKE_PREFIX_PATH=$(perfield paths --cmake) ...    # find_package(perfield)
   PKG_CONFIG_PATH=$(perfield paths --pkgconfig) pkg-config --cflags --libs perfield
 
-If you start the program with perfield-exec or perfield run, it needs --cflags
-only."""
+A program that you start with perfield-exec or perfield run needs --cflags only."""
 
 OPTIONS = {
     "cflags": "options for the compiler",
@@ -31,7 +30,7 @@ OPTIONS = {
     "pkgconfig": "folder of perfield.pc",
     "include": "folder of perfield.h",
     "lib": "folder of libperfield.so",
-    "fortran": "the file perfield.f90, to be compiled with a Fortran program",
+    "fortran": "the file perfield.f90; compile it with a Fortran program",
     "exec": "the program perfield-exec",
 }
 
@@ -65,7 +64,7 @@ def perfield_exec() -> Path:
 
 
 def own_command() -> str:
-    """How this perfield is called from this directory: `perfield` if PATH leads to it, else by its path."""
+    """The words that start this perfield from this directory: `perfield` if PATH finds it, else its path."""
     own = next(iter(_installed("perfield")), None)
     found = shutil.which("perfield")
     if own is None or (found and Path(found).resolve() == own.resolve()):
@@ -75,16 +74,16 @@ def own_command() -> str:
 
 
 def _installed(program: str) -> list[Path]:
-    """Where a program of this installation lies, in the order of preference."""
+    """Paths of a program of this installation, the preferred one first."""
     folders = (Path(sys.executable).parent, Path(sysconfig.get_path("scripts")))
     return [folder / program for folder in folders if (folder / program).is_file()]
 
 
 def all_paths() -> dict[str, str]:
-    """What each option prints, by its name in OPTIONS."""
+    """Name of an option in OPTIONS -> the text that it prints."""
     root = package_root()
     include, lib = root / "include", root / "lib"
-    # perfield.h refers weakly to the library, and many linkers drop what is not needed otherwise.
+    # perfield.h has weak references only, so many linkers would drop the library as unneeded.
     library = "-Wl,--push-state,--no-as-needed -lperfield -Wl,--pop-state"
     return {
         "cflags": f"-I{include}",
@@ -105,7 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Prints the paths asked for in one line, or all, one in each line."""
+    """Prints the wanted paths on one line, or without a choice all paths, one per line."""
     paths = all_paths()
     wanted = [name for name in OPTIONS if getattr(arguments, name)]
     if wanted:

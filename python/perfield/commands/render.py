@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield render: writes the pictures of a run for ParaView, and images of them."""
+"""perfield render: writes the pictures of a run for ParaView, and images of them on request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from perfield.commands import CommandError
 from perfield.commands.paths import own_command
 
-if TYPE_CHECKING:  # both load VTK, which --help does without
+if TYPE_CHECKING:  # these load VTK, which --help does not need
     from perfield.output.picture_series import PictureSeries
     from perfield.pictures.geometry_picture import GeometryOptions
     from perfield.pictures.topology_picture import TopologyScene
@@ -35,7 +35,7 @@ IMAGES_HELP = "also draw images (.png) of the first, the slowest and the last st
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds what to write, of which steps, and where to."""
+    """Adds the run, what to write, the steps and the target."""
     add = parser.add_argument
     add("run", metavar="RUN", help="a run directory")
     add("--geometry", action="store_true", help="only the mesh (and the machine, with --topology)")
@@ -43,14 +43,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--steps", metavar="STEPS", help=STEPS_HELP)
     add("--fields", metavar="NAMES", help=FIELDS_HELP)
     add("--images", action="store_true", help=IMAGES_HELP)
-    add("--mesh", metavar="PATH", help="pieces on disk: a .pvtu file or an OpenFOAM case")
+    add("--mesh", metavar="PATH", help="read the pieces from disk: a .pvtu file or an OpenFOAM case")
     add("--cells", action="store_true", help="put values on cells (default: on points)")
-    add("--focus", metavar="RANKS", help="ranks: each piece shows what it exchanges with them: 3,7")
+    add("--focus", metavar="RANKS", help="show on each piece what it exchanges with these ranks: 3,7")
     add("-o", "--output", metavar="DIR", help="where to write (RUN/pictures)")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Says what will be written, writes it, and says how to look at it."""
+    """Prints what it will write, writes it, and prints how to look at it."""
     import perfield
 
     render(perfield.open(arguments.run), arguments)
@@ -58,9 +58,9 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def render(run: Run, arguments: argparse.Namespace) -> Path:
-    """Writes the pictures of an open run as the arguments say; returns their directory.
+    """Writes the pictures of an open run according to the arguments; returns their directory.
 
-    Raises CommandError, StepsError, MeshError or OutputError, each a sentence for the user.
+    Raises CommandError, StepsError, MeshError or OutputError; their texts are for the user.
     """
     from perfield.output.picture_series import PictureSeries, human_bytes
     from perfield.output.steps import choose_steps
@@ -69,7 +69,7 @@ def render(run: Run, arguments: argparse.Namespace) -> Path:
     steps = choose_steps(run, arguments.steps)
     directory.mkdir(parents=True, exist_ok=True)
     if run.frame(steps[0]).kind == "whole":
-        print("no step was closed: the one frame shown is all that was measured, from start to end")
+        print("no step was closed: the one frame shown covers the whole run, from start to end")
     pictures = PictureSeries(run, steps, directory, _geometry(run, arguments), _topology(run, arguments))
     if pictures.geometry is None and pictures.topology is None:
         raise CommandError(f"{run.path} has neither a mesh nor a machine to show; `perfield info {run.path}`")
@@ -78,7 +78,7 @@ def render(run: Run, arguments: argparse.Namespace) -> Path:
     if shutil.disk_usage(directory).free < expected:
         free = human_bytes(shutil.disk_usage(directory).free)
         raise CommandError(
-            f"{directory} has {free} free, less than that; choose fewer steps (--steps), fewer values "
+            f"{directory} has only {free} free; choose fewer steps (--steps), fewer values "
             "(--fields) or another place (-o)."
         )
     written = pictures.write()
@@ -91,7 +91,7 @@ def render(run: Run, arguments: argparse.Namespace) -> Path:
 
 
 def _geometry(run: Run, arguments: argparse.Namespace) -> GeometryOptions | None:
-    """Options of the geometry picture; None if it is not wanted, or not possible and not asked for."""
+    """Options of the geometry picture; None if not wanted, or if impossible and not requested."""
     if arguments.topology and not arguments.geometry:
         return None
     from perfield.configuration import setting
@@ -119,7 +119,7 @@ def _geometry(run: Run, arguments: argparse.Namespace) -> GeometryOptions | None
 
 
 def _topology(run: Run, arguments: argparse.Namespace) -> TopologyScene | None:
-    """What all topology pictures share; None if they are not wanted."""
+    """The part that all topology pictures share; None if they are not wanted."""
     if arguments.geometry and not arguments.topology:
         return None
     from perfield.pictures.topology_picture import topology_scene
@@ -150,7 +150,7 @@ def _tell(run: Run, pictures: PictureSeries, written: list[Path]) -> None:
         for sentence in getattr(pictures.geometry.pieces, "left_out", {}).values():
             print(f"  left out: {sentence}")
     if pictures.shown_at == "step":
-        print("  times in ParaView are indices of steps: the program gave no times that rise")
+        print("  times in ParaView are indices of steps: the program gave no rising times")
 
 
 def _images(run: Run, pictures: PictureSeries, arguments: argparse.Namespace) -> None:
@@ -165,7 +165,7 @@ def _images(run: Run, pictures: PictureSeries, arguments: argparse.Namespace) ->
     images = plan_images(pictures.description, fields, steps)
     unknown = unknown_fields(pictures.description, fields or [])
     if unknown:
-        print(f"  no image of {', '.join(unknown)}: nothing of that name was measured in these steps")
+        print(f"  no image of {', '.join(unknown)}: these steps have no values of that name")
     files = draw_images(pictures.directory, images)
     print(f"  images/       {len(files)} images")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield run: starts a program under a launcher, measures every rank, and prints what was seen."""
+"""perfield run: starts a program under a launcher, measures every rank, and prints a summary."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ The exit code is the program's.
   perfield run --launcher 'srun -n 64' -- ./a.out input.txt
   perfield run --set measure_every=10 -n 8 ./a.out
 
-The program is the first word that is neither an option nor its value. Put --
-before it if that is not clear. The run is written to perfield-run, or to
-perfield-run-2, ... if that is taken."""
+The program is the first word that is neither an option nor an option's value.
+Put -- before it if that is ambiguous. The run is written to perfield-run, or to
+perfield-run-2, ... if that name is taken."""
 
-# Our options with the number of their values; any other belongs to the launcher.
+# Our options and the number of values each takes. All others belong to the launcher.
 OWN = {
     **{"--launcher": 1, "--set": 1, "--run-directory": 1, "--config": 1},
     **{"--scorep": 0, "--dry-run": 0, "--help": 0, "-h": 0},
@@ -40,20 +40,23 @@ OWN = {
 
 
 def separate(words: list[str]) -> tuple[list[str], tuple[list[str], list[str], list[str]]]:
-    """Splits the words behind `perfield run`: ours, and (all words, the launcher's, the program's)."""
+    """Splits the words after `perfield run`: our options, and (all words, the launcher's, the program's)."""
     ours, launcher, program = _launcher.separate(words, OWN)
     return ours, (words, launcher, program)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds our own options; the rest of the line is taken out by `separate` before."""
+    """Adds our own options; `separate` has already removed the rest of the line."""
     parser.usage = "perfield run [OPTIONS] [LAUNCHER OPTIONS] [--] PROGRAM [ARGS ...]"
     parser.add_argument(
-        "--launcher", metavar="COMMAND", default="mpirun", help="what starts the ranks (mpirun); '' for none"
+        "--launcher",
+        metavar="COMMAND",
+        default="mpirun",
+        help="the command that starts the ranks (mpirun); '' for none",
     )
     parser.add_argument("--run-directory", metavar="DIR", help="where to write the run (perfield-run)")
     parser.add_argument(
-        "--config", metavar="FILE", help="the configuration file (perfield.toml, if there is one)"
+        "--config", metavar="FILE", help="the configuration file (perfield.toml, if it exists)"
     )
     parser.add_argument(
         "--set",
@@ -65,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scorep",
         action="store_true",
-        help="the program was built with Score-P, if its file does not show that",
+        help="treat the program as built with Score-P, if perfield cannot see that in its file",
     )
     parser.add_argument("--dry-run", action="store_true", help="print the command line and start nothing")
 
@@ -96,9 +99,9 @@ def settings(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def wait_for(command: list[str]) -> int:
-    """Runs a command to its end; returns its exit code as a shell gives it.
+    """Runs a command to its end; returns the exit code that a shell would give it.
 
-    Signals that end this process reach the command, which then has the time to end by itself.
+    SIGINT and SIGTERM go to the command, which may then take its time to end.
     """
     process = subprocess.Popen(command)
     before = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
@@ -107,7 +110,7 @@ def wait_for(command: list[str]) -> int:
             try:
                 code = process.wait()
                 return code if code >= 0 else 128 - code
-            except KeyboardInterrupt:  # the launcher got it too, from the terminal
+            except KeyboardInterrupt:  # the terminal sent it to the launcher, too
                 continue
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -121,30 +124,30 @@ def find_run(wanted: Path, run_id: str) -> Path | None:
             if json.loads((candidate / "run.json").read_text())["run_id"] == run_id:
                 return candidate
         except (OSError, ValueError, KeyError, TypeError):
-            pass  # somebody else's
+            pass  # not a run, or not yet
         n += 1
         candidate = wanted.with_name(f"{wanted.name}-{n}")
     return None
 
 
 def absent_ranks(path: Path) -> str:
-    """A sentence about the ranks of a run that were started but never checked in; "" if all did."""
+    """A sentence about ranks that were started but never checked in; "" if all did."""
     import perfield
     from perfield.run import RunError
 
     started = json.loads((path / "run.json").read_text())["size"] or 1
     try:
         ranks = perfield.open(path).rank_entries
-    except RunError:  # there is no stream at all
+    except RunError:  # no rank has written a stream
         ranks = []
     started = max(started, len(ranks))
     if ranks and ranks[0] and ranks[0].get("size") == 1:
-        return ""  # a world of one each, under another MPI's launcher: the program has been told so
+        return ""  # another MPI's launcher started worlds of one; the measured program has warned of it
     absent = [rank for rank in range(started) if rank >= len(ranks) or ranks[rank] is None]
     if len(absent) == started:
         return (
             f"none of the ranks started ({started}) checked in: the program ended before MPI_Init, or is no "
-            "MPI program, or uses another MPI than perfield was built for"
+            "MPI program, or uses an MPI for which perfield was not built"
         )
     if not absent:
         return ""
@@ -153,9 +156,9 @@ def absent_ranks(path: Path) -> str:
 
 
 def close(wanted: Path, run_id: str, summary: bool, why_refused: str = "") -> list[str]:
-    """What is to be told once the run is over, line by line.
+    """The lines to print once the run is over.
 
-    why_refused : what may have kept the launcher from starting any rank.
+    why_refused : a possible reason why the launcher started no rank, "" if none is known.
     """
     from perfield.commands.collect import collect
     from perfield.commands.info import closing_lines
@@ -176,7 +179,7 @@ def close(wanted: Path, run_id: str, summary: bool, why_refused: str = "") -> li
 
 
 def step_proposal(path: Path) -> str:
-    """A sentence on how the run could have had time steps; "" if it had some, or was told how to."""
+    """A sentence on how to get time steps; "" if the run has some, or if a setting says how to."""
     import perfield
     from perfield.commands.steps import proposal
 
@@ -202,7 +205,9 @@ def execute(arguments: argparse.Namespace) -> int:
     run_id = secrets.token_hex(8)
     os.environ.pop("PERFIELD_RUN", None)
     os.environ["PERFIELD_RUN_ID"] = run_id
-    os.environ["PERFIELD_SUMMARY"] = "false"  # the closing lines come from here, after all ranks
+    os.environ["PERFIELD_SUMMARY"] = (
+        "false"  # this process prints the closing lines, after all ranks have ended
+    )
     if launcher.kind == "openmpi" and os.geteuid() == 0:
         os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")
         os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
@@ -218,8 +223,8 @@ def execute(arguments: argparse.Namespace) -> int:
         try:
             why_refused = launcher.why_refused(contexts) if code else ""
             lines = close(Path(value["run_directory"]), run_id, value["summary"], why_refused)
-        except Exception as error:  # the program's exit code is worth more than what went wrong here
-            lines = [f"perfield: the run cannot be summed up: {error}"]
+        except Exception as error:  # still return the program's exit code
+            lines = [f"perfield: cannot summarize the run: {error}"]
         for line in lines:
             print(line, file=sys.stderr)
     return code

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield steps: lists MPI calls at which the time steps of a program may end."""
+"""perfield steps: lists MPI calls that may end the time steps of a program."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 HELP = "list MPI calls that could close the time steps of a program"
 DESCRIPTION = """\
-Lists the MPI call sites that all ranks of a run reached equally often. The most
-likely end of a time step comes first: regular sites, then those that continue
-for most of the run, then the outermost ones in the program. A site is a place in
-the program and how it was reached; sites are numbered by their first hits.
+Lists the MPI call sites that all ranks of a run reached equally often, the most
+likely end of a time step first: regular sites come first, then sites that are
+hit over most of the run, then those nearest to main. A site is a call in the
+program with its callers; sites are numbered in the order of their first hits.
 
   perfield steps perfield-run
   PERFIELD_STEP_CALL=Allreduce@3 perfield run -n 8 ./a.out
@@ -27,9 +27,7 @@ the program and how it was reached; sites are numbered by their first hits.
 perfield records sites in programs that do not close steps themselves
 (perfield_step, step_region), and if step_call or step_seconds is set."""
 
-NO_SITES = (
-    "no call site of MPI could close steps: none was hit more than once, and equally often, by all ranks"
-)
+NO_SITES = "no MPI call site could close steps: all ranks hit none of them equally often and more than once"
 BY_CLOCK = "PERFIELD_STEP_SECONDS=0.5 perfield run ... closes steps by the clock"
 
 
@@ -41,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Prints the table, and how to use its first row."""
+    """Prints the table and how to use its first row."""
     import perfield
     from perfield.commands.info import format_table
     from perfield.configuration import in_force
@@ -60,16 +58,16 @@ def execute(arguments: argparse.Namespace) -> int:
     own = {caller for site in shown for caller in _own(site.callers)}
     if not any(line.line for caller, line in lines.items() if caller in own):
         cure = "compile with -g to see them" if source_lines.tool() else "install addr2line (binutils)"
-        print(f"(there are no source lines; {cure})")
+        print(f"(source lines are not known; {cure})")
     print(f"\nTo close a step at the first: PERFIELD_STEP_CALL={found[0].setting} perfield run ...")
     return 0
 
 
 def proposal(run: RunDirectory) -> str:
-    """A sentence on how a run that closed no step could have some."""
+    """A sentence on how to get steps, for a run that closed none."""
     from perfield.run import sites, source_lines
 
-    begin = "no time steps were told"
+    begin = "the program told no time steps"
     found = sites.candidates(run)
     if not found:
         return f"{begin}, and {NO_SITES}; {BY_CLOCK}"
@@ -83,7 +81,7 @@ def proposal(run: RunDirectory) -> str:
 
 
 def where(site: Candidate, lines: dict[tuple[str, int], SourceLine]) -> str:
-    """Where a site is, as far inside as known: file and line, else function, else program and address."""
+    """The innermost known place of a site: file and line, else function, else program and address."""
     callers = _own(site.callers) or list(site.callers) or [("?", 0)]
     known = [lines[caller] for caller in callers if caller in lines]
     for line in known:
@@ -98,7 +96,7 @@ def where(site: Candidate, lines: dict[tuple[str, int], SourceLine]) -> str:
 
 
 def way(site: Candidate, lines: dict[tuple[str, int], SourceLine]) -> str:
-    """The functions through which a site was reached, the outermost first, from main on; "" if unknown."""
+    """The functions on the way to a site, from main inwards; "" if unknown."""
     names = [lines[caller].function for caller in _own(site.callers) if caller in lines]
     names = [_short(name) for name in names if name not in ("", "_start")]
     if "main" in names:
@@ -121,19 +119,17 @@ def _why_none(run: RunDirectory) -> str:
     if sites.has_sites(run):
         return f"{NO_SITES}; {BY_CLOCK}"
     if run.steps_closed.any():
-        return f"{run.path} has steps that the program told, so no call sites were noted"
-    return (
-        f"{run.path} has no call sites: no rank that was measured called MPI, or none wrote them; {BY_CLOCK}"
-    )
+        return f"{run.path} has steps that the program closed itself, so perfield recorded no call sites"
+    return f"{run.path} has no call sites: no measured rank called MPI, or none wrote its sites; {BY_CLOCK}"
 
 
 def _own(callers: Sequence[Caller]) -> list[Caller]:
-    """The callers between the program's start and the MPI: those in the MPI's or C's library are left out."""
+    """The callers in the program itself, without those in the MPI and C libraries."""
     return [caller for caller in callers if not PurePath(caller[0]).name.startswith(("libmpi", "libc.so"))]
 
 
 def _short(function: str) -> str:
-    """A function's name without parameters, template arguments and result: Foam::reduce."""
+    """A function's name without parameters, template arguments and return type: Foam::reduce."""
     name = function.replace("(anonymous namespace)::", "").partition("(")[0]
     while "<" in name and (inner := re.sub(r"<[^<>]*>", "", name)) != name:
         name = inner

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Traces of other tools, replayed as if perfield had measured: `import_trace(path)` makes a run directory.
+"""Replays traces of other tools as if perfield had measured: `import_trace(path)` makes a run directory.
 
-Reads OTF2, which Score-P writes. Events are streamed rank by rank; docs/import.md says how each is counted.
+Reads OTF2, which Score-P writes. Streams events rank by rank; docs/import.md says how each one counts.
 """
 
 from perfield.traces.errors import TraceError

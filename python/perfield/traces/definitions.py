@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a trace says before its events: its ranks and where they ran, regions, communicators, clock.
+"""Definitions of a trace, which come before its events: ranks, hosts, regions, communicators, clock.
 
 A rank is a process of the trace, numbered by its place in MPI_COMM_WORLD; its locations are the threads.
 """
@@ -23,7 +23,7 @@ UNDEFINED = 2**64 - 1
 
 @dataclass(frozen=True)
 class TraceRank:
-    """One rank. locations : the trace's numbers of its threads, the first one's first."""
+    """One rank. locations : the trace's numbers for its threads, the first thread's first."""
 
     rank: int
     host: str
@@ -35,9 +35,9 @@ class TraceRank:
 class TraceRegion:
     """A region of the trace.
 
-    symbol : its name in the program file, "" if not known.
-    call : the number of the call (of calls.def) that a function of MPI counts as, else 0. is_code : it is a
-    piece of the program, and no call of MPI or of files and nothing that the recording tool made up.
+    symbol : its linker name in the program file, "" if not known.
+    call : the number of its MPI call in calls.def, 0 if it is none. is_code : it belongs to the program
+    itself, so it is no MPI call, no file I/O and no artificial region of the recording tool.
     """
 
     name: str
@@ -50,7 +50,7 @@ class TraceRegion:
 
 @dataclass(frozen=True)
 class Clock:
-    """The trace's clock. resolution : ticks per second. start, length : of the trace, in ticks.
+    """The trace's clock. resolution : ticks per second. start, length : the trace's, in ticks.
 
     start_ns : CLOCK_REALTIME at `start`.
     """
@@ -61,18 +61,18 @@ class Clock:
     start_ns: int
 
     def ns(self, ticks: int) -> int:
-        """A span of ticks in ns."""
+        """Converts ticks to ns."""
         return (ticks * 1_000_000_000 + self.resolution // 2) // self.resolution
 
 
 @dataclass(frozen=True)
 class Trace:
-    """The definitions of a trace, by the trace's own numbers.
+    """The definitions of a trace; keys are the trace's own numbers.
 
-    peers : its communicators, as `_bridge.TracePeers`. windows : of one-sided communication -> its
-    communicator. files : I/O handle -> "POSIX", "ISOC", "MPI-IO". contexts : calling context -> region.
-    sources : as a rank entry has them, by the names of those that would know the same in a measured
-    program. notes : sentences on what is left out.
+    peers : its communicators, as `_bridge.TracePeers`. windows : RMA window -> its communicator.
+    files : I/O handle -> "POSIX", "ISOC", "MPI-IO". contexts : calling context -> region.
+    sources : names for the rank entries: the sources that would record the same in a measured program.
+    notes : sentences on what is left out.
     """
 
     path: Path
@@ -91,7 +91,7 @@ class Trace:
 
 
 def read_definitions(path: Path) -> Trace:
-    """The definitions of the trace whose anchor file (traces.otf2) is `path`; raises TraceError."""
+    """Reads the definitions of a trace. path : its anchor file, traces.otf2. Raises TraceError."""
     otf2, library = otf2_modules()
     _check_anchor(path)
     told = io.StringIO()
@@ -111,7 +111,7 @@ def _check_anchor(path: Path) -> None:
         raise TraceError(f"{path} does not exist; {advice}.")
     if path.is_dir():
         found = sorted(path.glob("*.otf2"))
-        hint = f"perhaps {found[0]}" if found else "there is none in it"
+        hint = f"perhaps {found[0]}" if found else "this folder has none"
         raise TraceError(f"{path} is a folder; {advice}: {hint}.")
 
 
@@ -123,7 +123,7 @@ class _Definitions:
         self.notes: list[str] = []
 
     def trace(self) -> Trace:
-        """All of it."""
+        """Reads all definitions."""
         definitions = self.definitions
         processes = self._processes()
         rank_of = {group: rank for rank, group in enumerate(processes)}
@@ -149,11 +149,11 @@ class _Definitions:
         return max(named, key=lambda comm: len(comm.group.members), default=None)
 
     def _processes(self) -> list[int]:
-        """Numbers of the location groups that are ranks, by rank."""
+        """The number of each rank's location group, by rank."""
         is_process = self.otf2.LocationGroupType.PROCESS
         groups = [g for g in self.definitions.location_groups if g.location_group_type == is_process]
         world = self._world()
-        if world is None or not world.group.members:  # Score-P lists none where a rank is alone
+        if world is None or not world.group.members:  # Score-P lists no members if there is one rank
             found = [group._ref for group in groups]
         else:
             found = list(dict.fromkeys(location.group._ref for location in world.group.members if location))
@@ -165,7 +165,7 @@ class _Definitions:
         return found
 
     def _ranks(self, processes: list[int], rank_of: dict[int, int]):
-        """Ranks, the rank of each location, and the number of events of their threads."""
+        """The ranks, the rank of each location, and the number of events on all threads."""
         threads: list[list[int]] = [[] for _ in processes]
         groups: dict[int, Any] = {}
         n_events, n_others, rank_of_location = 0, 0, {}
@@ -220,15 +220,18 @@ class _Definitions:
         properties = self.definitions.clock_properties
         resolution, length = properties.timer_resolution, properties.trace_length
         start_ns = properties.realtime_timestamp
-        if start_ns in (0, UNDEFINED):  # not told: the anchor file was written at the end
+        if start_ns in (
+            0,
+            UNDEFINED,
+        ):  # unknown: take the end from the time of the anchor file, which is written last
             start_ns = self.path.stat().st_mtime_ns - length * 1_000_000_000 // resolution
         return Clock(resolution, properties.global_offset, length, start_ns)
 
 
 def _node(tree: Any, shared: Collection[int]) -> Any:
-    """The computer that a process ran on: the nearest node of the tree that shares memory.
+    """The computer that a process ran on: the nearest ancestor in the tree that shares memory.
 
-    shared : numbers of the nodes that do.
+    shared : numbers of the tree nodes that share memory.
     """
     node = tree
     while node is not None and node._ref not in shared and node.class_name != "node":

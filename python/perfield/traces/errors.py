@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is wrong with a trace, as a sentence."""
+"""The error of this package."""
 
 
 class TraceError(ValueError):
-    """A trace that cannot be read, or not as asked; the text says what, where, and what to do."""
+    """A trace cannot be read, or lacks what was asked for; the text says what, where, and what to do."""

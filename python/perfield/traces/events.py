@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Has the library otf2 read events: it calls the functions of `_bridge.Follower` itself, without Python."""
+"""Reads events: the otf2 library calls the C functions of `_bridge.Follower` directly, without Python."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from perfield import _bridge
 from perfield.traces.errors import TraceError
 from perfield.traces.library import otf2_modules, reason
 
-BATCH = 100_000  # events between two looks at the keyboard
+BATCH = 100_000  # events between two checks for Ctrl-C
 
 
 def read_events(path: Path, locations: tuple[int, ...], follower: Any) -> Iterator[int]:
-    """Hands the events of some locations to a `_bridge.Follower`, in the order of their times.
+    """Passes the events of some locations to a `_bridge.Follower`, in the order of their times.
 
-    Yields how many were read since the last time. Raises TraceError behind the last good one where the
-    trace is damaged.
+    Yields the number of events read since the previous yield. If the trace is damaged, raises TraceError
+    after the last good event.
     """
     _, library = otf2_modules()
     reader = merged = None
@@ -47,7 +47,7 @@ def read_events(path: Path, locations: tuple[int, ...], follower: Any) -> Iterat
 
 
 def _connect(library: Any, merged: Any, follower: Any) -> None:
-    """Has the reader call the follower's own functions; all other events it passes over."""
+    """Registers the follower's functions with the reader, which skips all other events."""
     callbacks = library.GlobalEvtReaderCallbacks_New()
     try:
         for event, address in _bridge.otf2_events():
@@ -60,7 +60,7 @@ def _connect(library: Any, merged: Any, follower: Any) -> None:
 
 
 def _function(library: Any, name: str) -> Any:
-    """A function of the library as C has it: the module's own takes no addresses."""
+    """The C function of the library, as the wrapper in its Python module takes no addresses."""
     function = library.Config.conf.lib[name]
     function.restype = library.ErrorCodes.ErrorCode
     function.errcheck = library.ErrorCodes.HandleErrorCode

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes a run directory of a trace, one rank after another, so that little is in memory at any time."""
+"""Makes a run directory from a trace, one rank after another, to need little memory."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _MOST_CANDIDATES = 8
 
 @dataclass(frozen=True)
 class Imported:
-    """A run that was made of a trace.
+    """A run made from a trace.
 
-    path : its directory. n_steps : that some rank closed. n_events : that were read. seconds : it took.
-    candidates : names of regions that could close steps, with how often rank 0 entered them, the one in
-    which most time was spent first. notes : sentences on what is missing or was left out.
+    path : its directory. n_steps : the most that one rank closed. n_events : events read. seconds : duration
+    of the import. candidates : regions that could close steps, as (name, times that rank 0 entered it), the
+    longest first. notes : sentences on what is missing or left out.
     """
 
     path: Path
@@ -48,12 +48,12 @@ def import_trace(
     regions: Iterable[str] | None = None,
     progress: Callable[[int, int], None] = lambda read, all_events: None,
 ) -> Imported:
-    """Makes a run directory of an OTF2 trace.
+    """Makes a run directory from an OTF2 trace.
 
-    anchor : its anchor file, traces.otf2. run_directory, step_region, regions : instead of what the
-    configuration says. progress : told how many of how many events have been read.
-    Raises TraceError if the trace cannot be read or has no such region, ValueError if the configuration is
-    wrong, OSError if the run cannot be written.
+    anchor : its anchor file, traces.otf2. run_directory, step_region, regions : override the configuration.
+    progress : called with (events read, all events).
+    Raises TraceError if the trace cannot be read or has no region step_region, ValueError if the
+    configuration is wrong, OSError if the run cannot be written.
     """
     began = time.monotonic()
     configuration = _configuration(run_directory, step_region, regions)
@@ -76,7 +76,7 @@ def import_trace(
 
 
 class _Import:
-    """An import under way."""
+    """One import in progress."""
 
     def __init__(
         self, trace: Trace, tables: Any, step_region: str, run: NewRun, progress: Callable[[int, int], None]
@@ -91,7 +91,7 @@ class _Import:
         self._without_events: list[int] = []
 
     def add(self, rank: TraceRank) -> None:
-        """Follows a rank, whose stream is written meanwhile; what is damaged is told in `notes`."""
+        """Replays a rank and writes its stream; `notes` gets a sentence if its events are damaged."""
         follower = self._follower(rank)
         damage = ""
         try:
@@ -114,14 +114,14 @@ class _Import:
             self.candidates = follower.candidates(_MOST_CANDIDATES)
 
     def info(self, configuration: dict[str, Any]) -> dict[str, Any]:
-        """What run.json says of the run, once all ranks are read."""
+        """The contents of run.json, once all ranks are read."""
         ranks = self.trace.ranks
         if self.n_steps and self._without_steps:
             what = f"never leave '{self.step_region}', so they have no steps"
             self.notes.append(_some(self._without_steps, len(ranks), what))
         if self._without_events:
             self.notes.append(
-                _some(self._without_events, len(ranks), "have no events: they are missing in the run")
+                _some(self._without_events, len(ranks), "have no events and are missing in the run")
             )
         return {
             "host": ranks[0].host,
@@ -147,7 +147,7 @@ class _Import:
 
 
 def _configuration(run_directory, step_region, regions) -> dict[str, Any]:
-    """The configuration in force here, with what was given instead; raises ValueError if it is wrong."""
+    """The configuration in force here, overridden by the arguments; raises ValueError if it is wrong."""
     keys, errors = _bridge.load_config()
     if errors:
         raise ValueError(" ".join(errors))
@@ -161,10 +161,10 @@ def _configuration(run_directory, step_region, regions) -> dict[str, Any]:
 
 
 def _no_such_region(trace: Trace, step_region: str) -> str:
-    """A sentence that names near names, and regions of the first rank that could close steps."""
+    """An error text with similar names, and with regions of the first rank that could close steps."""
     names = sorted({region.name for region in trace.regions.values() if region.is_code})
     near = difflib.get_close_matches(step_region, names, 3, 0.5)
-    text = f"{trace.path} has no region '{step_region}', which is to close the steps."
+    text = f"{trace.path} has no region '{step_region}', which should close the steps."
     if near:
         text += f" Did you mean {' or '.join(near)}?"
     follower = _bridge.Follower(RegionChoice(trace, ["*"], "").tables())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The library that reads OTF2: found where it is installed, and kept from printing."""
+"""Loads the library that reads OTF2, and keeps it from printing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from types import ModuleType
 
 from perfield.traces.errors import TraceError
 
-_kept: list[Callable] = []  # the library calls it as long as the process lives
+_kept: list[Callable] = []  # keeps callbacks alive: the library calls them until the process ends
 
 
 @cache
@@ -35,7 +35,7 @@ def otf2_modules() -> tuple[ModuleType, ModuleType]:
 
 
 def _mend_inter_communicators(otf2: ModuleType) -> None:
-    """Up to 3.2 the module reads no trace that has one: it expects a communicator's fields before its own."""
+    """Up to 3.2 the module cannot read inter-communicators: it has their fields in the wrong order."""
     kind = otf2.definitions.InterComm
     fields = {field.name: field for field in kind._fields}
     if "group" in fields:
@@ -44,9 +44,9 @@ def _mend_inter_communicators(otf2: ModuleType) -> None:
 
 @contextmanager
 def quiet_callbacks() -> Iterator[io.StringIO]:
-    """Keeps what the module otf2 prints of exceptions in its callbacks, which it does not hand on.
+    """Collects stderr, where the module otf2 prints exceptions of its callbacks instead of raising them.
 
-    Raises KeyboardInterrupt if one of them was that.
+    Raises KeyboardInterrupt if one of them was a KeyboardInterrupt.
     """
     with redirect_stderr(io.StringIO()) as told:
         try:
@@ -57,21 +57,21 @@ def quiet_callbacks() -> Iterator[io.StringIO]:
 
 
 def reason(error: Exception, told: io.StringIO) -> str:
-    """Why the library gave up: the last exception in a callback if there was one."""
+    """Why the library failed: the last exception in a callback, if any, else the text of `error`."""
     lines = [line for line in told.getvalue().splitlines() if line and not line[0].isspace()]
     if lines:
         return lines[-1]
     words = str(error)
-    return "the library otf2 does not say why" if "Unknown error code" in words else words
+    return "the library otf2 gives no reason" if "Unknown error code" in words else words
 
 
 def _silence(library: ModuleType) -> None:
-    """Errors come back as exceptions: the library need not print them, too."""
+    """Keeps the library from printing errors, since it raises them, too."""
     arguments = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_int)
     handler = ctypes.CFUNCTYPE(ctypes.c_int, *arguments, ctypes.c_char_p, ctypes.c_void_p)
     try:
         register = library.Config.conf.lib.OTF2_Error_RegisterCallback
-    except AttributeError:  # another version: it prints
+    except AttributeError:  # another version, which prints
         return
     _kept.append(handler(lambda data, file, line, function, code, form, words: code))
     register.restype = ctypes.c_void_p

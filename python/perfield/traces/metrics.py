@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counters of a trace: metrics that only grow and are told at each enter and leave (PAPI, rusage, perf)."""
+"""Counters of a trace: metrics that only grow, recorded at each enter and leave (PAPI, rusage, perf)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-MOST = 16  # that a stream has room for
-_ACCUMULATED = 0  # of the properties in a metric's mode, which are its lowest four bits
+MOST = 16  # counters that a stream has room for
+# A metric's mode has its properties in the lowest four bits.
+_ACCUMULATED = 0
 _PROPERTIES = 15
 
 
@@ -20,7 +21,7 @@ class Metrics:
 
 
 def read_metrics(otf2: Any, definitions: Any) -> tuple[Metrics, int]:
-    """The counters of a trace, and how many others found no room."""
+    """The counters of a trace, and the number of others for which a stream has no room."""
     metrics, n_left_out = Metrics(), 0
     strictly = (otf2.MetricOccurrence.SYNCHRONOUS_STRICT, otf2.MetricOccurrence.SYNCHRONOUS)
     for metric in definitions.metrics:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""World ranks of the members of a trace's communicators: its events name peers by their place in one."""
+"""World ranks of the members of a trace's communicators; events name peers by their rank in one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from perfield.run.frame import OUTSIDE, UNKNOWN
 
 
 def read_peers(otf2: Any, comms: Iterable[Any], rank_of_location: Mapping[int, int]) -> Any:
-    """The communicators as the library defines them, as `_bridge.TracePeers`.
+    """Turns the library's communicators into `_bridge.TracePeers`.
 
-    rank_of_location : rank of each location. Communicators of the same group share its members.
+    rank_of_location : rank of each location. Communicators of the same group share one tuple of ranks.
     """
     known: dict[int, Sequence[int]] = {}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which regions of a trace are measured, under which names, and which one closes steps."""
+"""Chooses the regions of a trace to keep, their names, and the region that closes steps."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from perfield.traces.definitions import Trace
 
 
 class RegionChoice:
-    """The choice of the configuration's `regions` and `step_region` among the regions of a trace.
+    """The regions of a trace that match the configuration's `regions` and `step_region`.
 
-    The rule is that of compiled functions, but a lone `*` chooses all. name_of : the trace's number of a
-    region -> its name, of those that are measured. step_regions : the numbers that the trace has for the
-    region that closes steps; empty if none is to.
+    Names match as those of compiled functions do, but a lone `*` chooses all. name_of : number of a kept
+    region -> its name. step_regions : the trace's numbers for the region that closes steps, empty without
+    a step_region.
     """
 
     def __init__(self, trace: Trace, regions: Sequence[str], step_region: str):
@@ -31,7 +31,7 @@ class RegionChoice:
         )
 
     def tables(self, max_regions: int = 4096, max_peers: int = 4096, messages: bool = True) -> Any:
-        """The trace's definitions for `_bridge.Follower`, with keys of the configuration."""
+        """The trace's definitions for `_bridge.Follower`; the arguments are keys of the configuration."""
         trace, clock = self._trace, self._trace.clock
         return _bridge.TraceTables(
             regions={

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The C++ decoder against the slow twin: on whole streams, damaged ones, and ones that are being written."""
+"""The C++ decoder against the slow twin: on complete, damaged and growing streams."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def keys_of(index):
     return [tuple(int(place[name]) for name in columns) for place in index.places]
 
 
-def test_crc32c_is_the_one_of_the_standard():
+def test_crc32c_matches_the_standard():
     assert _bridge.crc32c(b"123456789") == 0xE3069283  # RFC 3720, B.4
     assert _bridge.crc32c(b"\0" * 32) == 0x8A9136AA
 
 
-def test_crc32c_of_parts_is_that_of_the_whole():
+def test_crc32c_of_parts_equals_that_of_the_whole():
     data = bytes(range(256)) * 3
     for cut in (0, 1, 7, 8, 9, 511):
         assert _bridge.crc32c(data[cut:], _bridge.crc32c(data[:cut])) == twin.crc32c(data)
@@ -70,14 +70,14 @@ def test_steps_hold_what_the_twin_reads(stream):
                 assert {key: int(row[key]) for key in row_of_twin} == row_of_twin
 
 
-def test_bodies_are_the_bytes_that_were_written(stream):
+def test_bodies_equal_the_written_bytes(stream):
     entries, _ = twin.decode(stream.read_bytes())
     data = stream.read_bytes()
     expected = [data[entry["offset"] + twin.HEADER.size : entry["end"]] for entry in entries]
     assert _bridge.read_bodies(str(stream), [entry["offset"] for entry in entries]) == expected
 
 
-def test_each_byte_flipped_once_costs_its_entry_only_and_is_reported(stream, tmp_path):
+def test_flipped_byte_costs_only_its_entry_and_is_reported(stream, tmp_path):
     data = stream.read_bytes()
     whole, _ = twin.decode(data)
     ends = [entry["end"] for entry in whole]
@@ -98,7 +98,7 @@ def test_each_byte_flipped_once_costs_its_entry_only_and_is_reported(stream, tmp
         assert _bridge.read_steps(str(path), steps)["whole"].sum() == len(steps) - (begin in steps)
 
 
-def test_damage_says_which_entry_it_hit(stream):
+def test_damage_names_its_entry(stream):
     data = bytearray(stream.read_bytes())
     entry = next(e for e in twin.decode(bytes(data))[0] if e["type"] == "step" and e["index"] == 1)
     data[entry["offset"] + twin.HEADER.size + 5] ^= 1
@@ -107,7 +107,7 @@ def test_damage_says_which_entry_it_hit(stream):
     assert sentence == "the checksum of the step entry of rank 0, index 1 is wrong"
 
 
-def test_random_garbage_between_entries_is_passed_over(stream):
+def test_garbage_between_entries_is_skipped(stream):
     data = stream.read_bytes()
     entries, _ = twin.decode(data)
     noise = np.random.default_rng(7).bytes(1001) + twin.MARKER + b"\xff" * 100
@@ -118,8 +118,8 @@ def test_random_garbage_between_entries_is_passed_over(stream):
     assert len(index.places) == len(entries)
 
 
-def test_lengths_that_lie_are_not_believed(stream):
-    """Headers with a right checksum and a length beyond the file, or tables beyond the body."""
+def test_false_lengths_are_rejected(stream):
+    """Headers with a correct checksum but a length beyond the file, or tables beyond the body."""
     data = stream.read_bytes()
     fields = (5, 1, 0xFFFFFFF8, twin.RUN_ID, 0, 0, 0, 0)
     header = twin.HEADER.pack(twin.MARKER, *fields, 0)[:44]
@@ -136,7 +136,7 @@ def test_lengths_that_lie_are_not_believed(stream):
     assert not read["whole"].any() and len(read["regions"]) == 0
 
 
-def test_unknown_type_and_version_are_passed_over_by_their_length(stream):
+def test_unknown_type_and_version_are_skipped(stream):
     data = stream.read_bytes()
     newer = twin.entry(5, b"x" * 24, rank=0, sequence=0, version=9) + twin.entry(99, b"", rank=0, sequence=1)
     stream.write_bytes(newer + data)
@@ -146,7 +146,7 @@ def test_unknown_type_and_version_are_passed_over_by_their_length(stream):
 
 
 def with_table(body: bytes, number: int, row_bytes: int, rows: int, data: bytes) -> bytes:
-    """A step's body with one table more."""
+    """A step's body with one additional table."""
     body = bytearray(body)
     at = twin.STEP.size - 4
     (n_tables,) = twin.struct.unpack_from("<I", body, at)
@@ -154,20 +154,20 @@ def with_table(body: bytes, number: int, row_bytes: int, rows: int, data: bytes)
     return bytes(body) + twin.TABLE.pack(number, row_bytes, rows) + data
 
 
-def test_unknown_tables_of_a_step_are_passed_over():
+def test_unknown_tables_of_a_step_are_skipped():
     body = twin.step_body(regions=[twin.region_row(3, 50)])
     read = _bridge.decode_steps([with_table(body, 77, 24, 2, b"x" * 48)])
     assert read["whole"].all() and read["regions"]["id"].tolist() == [3]
 
 
-def test_columns_behind_the_known_ones_of_a_row_are_passed_over():
+def test_additional_columns_of_a_row_are_skipped():
     layout, _ = twin.TABLES["waits"]
     rows = b"".join(layout.pack(peer, 0, 1, 10 * peer) + b"later..." for peer in (4, 5))
     read = _bridge.decode_steps([with_table(twin.step_body(), 3, layout.size + 8, 2, rows)])
     assert read["waits"]["peer"].tolist() == [4, 5] and read["waits"]["ns"].tolist() == [40, 50]
 
 
-def test_rows_that_are_too_short_make_no_step():
+def test_too_short_rows_make_no_step():
     read = _bridge.decode_steps([with_table(twin.step_body(), 3, 16, 1, b"x" * 16)])
     assert not read["whole"].any() and len(read["waits"]) == 0
 
@@ -186,8 +186,8 @@ def test_cut_tail_is_pending_until_the_rest_arrives(stream, kept):
     assert len(index.places) == before + 1 and index.pending[1] == 0 and index.damage == []
 
 
-def test_tail_of_zeros_becomes_an_entry_when_its_bytes_are_seen(stream):
-    """A file shared over a network may show its new pages as zeros first, even with entries behind."""
+def test_tail_of_zeros_becomes_an_entry_once_its_bytes_arrive(stream):
+    """On a network file system, new pages may read as zeros at first, even before newer entries."""
     data = stream.read_bytes()
     entries = twin.decode(data)[0]
     begin, end = entries[-3]["offset"], entries[-3]["end"]
@@ -214,7 +214,7 @@ def test_bodies_larger_than_a_window_are_read_whole(tmp_path):
     big = np.arange(700_000, dtype="<f8").tobytes()  # 5.6 MB
     header = twin.padded(b'{"block": 0}')
     body = twin.struct.pack("<II", len(header), 0) + header + big
-    crc = _bridge.crc32c(body)  # the twin's own would take seconds
+    crc = _bridge.crc32c(body)  # the twin would take seconds
     fields = (twin.TYPES["field"], 1, len(body), twin.RUN_ID, 0, 0, 3, crc)
     head = twin.HEADER.pack(twin.MARKER, *fields, 0)[:44]
     data = head + twin.struct.pack("<I", twin.crc32c(head)) + body
@@ -231,7 +231,7 @@ def test_bodies_larger_than_a_window_are_read_whole(tmp_path):
     assert [int(place["offset"]) for place in index.places] == [len(data)] and len(index.damage) == 1
 
 
-def test_missing_file_is_said_so(tmp_path):
+def test_missing_file_gives_an_error(tmp_path):
     assert _bridge.StreamIndex(str(tmp_path / "nothing.pf")).refresh() is False
     assert not _bridge.read_steps(str(tmp_path / "nothing.pf"), [0])["whole"].any()
     assert _bridge.read_bodies(str(tmp_path / "nothing.pf"), [0]) == [None]

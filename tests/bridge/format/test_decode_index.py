@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The index of a stream file on disk: stored, extended, and made anew when it does not fit."""
+"""The index of a stream file on disk: stored, extended, and rebuilt if it does not fit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from perfield import _bridge
 
 @pytest.fixture
 def paths(tmp_path):
-    """A stream of two ranks and three steps, and where its index goes."""
+    """A stream of two ranks and three steps, and the path of its index."""
     stream = next((twin.write_run(tmp_path / "run", ranks=2, steps=3) / "stream").iterdir())
     return stream, tmp_path / "run" / "analysis" / "index.pfi"
 
@@ -22,7 +22,7 @@ def opened(stream, stored, save_after=1, run_id=twin.RUN_ID):
     return index
 
 
-def test_index_is_stored_and_gives_the_same_when_loaded(paths):
+def test_stored_index_loads_unchanged(paths):
     stream, stored = paths
     data = stream.read_bytes()
     stream.write_bytes(data + b"damage!!" + data)
@@ -34,8 +34,8 @@ def test_index_is_stored_and_gives_the_same_when_loaded(paths):
     assert again.message_calls == first.message_calls == [twin.ISEND, twin.RECV]
 
 
-def test_loaded_index_is_believed_and_not_read_again(paths):
-    """Bytes of a known entry that change later are seen only when the entry is read."""
+def test_loaded_index_is_not_read_again(paths):
+    """A later change in a known entry shows only when the entry is read."""
     stream, _ = paths
     known = opened(*paths).places
     data = bytearray(stream.read_bytes())
@@ -46,7 +46,7 @@ def test_loaded_index_is_believed_and_not_read_again(paths):
     assert _bridge.read_bodies(str(stream), [second]) == [None]
 
 
-def test_index_is_extended_when_the_stream_has_grown(paths):
+def test_index_grows_with_the_stream(paths):
     stream, _ = paths
     before = len(opened(*paths).places)
     writer = twin.Writer(stream, rank=0)
@@ -55,7 +55,7 @@ def test_index_is_extended_when_the_stream_has_grown(paths):
 
 
 @pytest.mark.parametrize("change", ["shorter", "other"])
-def test_index_is_made_anew_when_it_does_not_fit_the_stream(paths, change, tmp_path):
+def test_mismatched_index_is_rebuilt(paths, change, tmp_path):
     stream, _ = paths
     opened(*paths)
     data = stream.read_bytes()
@@ -69,7 +69,7 @@ def test_index_is_made_anew_when_it_does_not_fit_the_stream(paths, change, tmp_p
     assert len(opened(*paths).places) == expected
 
 
-def test_every_byte_of_the_index_flipped_changes_nothing(paths):
+def test_flipped_byte_of_the_index_changes_nothing(paths):
     stream, stored = paths
     expected = opened(*paths).places
     data = stored.read_bytes()
@@ -85,20 +85,20 @@ def test_index_of_another_run_is_not_used(paths):
     assert len(opened(*paths, run_id=5).places) == 0
 
 
-def test_place_that_cannot_be_written_is_no_error(paths):
+def test_unwritable_place_is_no_error(paths):
     stream, stored = paths
     stored.parent.write_text("a file where the folder should be")
     index = opened(*paths)
     assert len(index.places) == len(twin.decode(stream.read_bytes())[0])
 
 
-def test_small_streams_leave_no_index_behind(paths):
+def test_small_streams_store_no_index(paths):
     stream, stored = paths
     _bridge.StreamIndex(str(stream), str(stored), twin.RUN_ID).refresh()
     assert not stored.exists()
 
 
-def test_stream_that_became_shorter_while_open_is_read_anew(paths):
+def test_truncated_stream_is_read_anew(paths):
     stream, _ = paths
     index = opened(*paths)
     data = stream.read_bytes()

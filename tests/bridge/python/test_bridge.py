@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The compiled module as such: documented, and of one mind with the tables that it was made from."""
+"""The compiled module perfield._bridge: its documentation, and agreement with the tables in bridge/."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def test_everything_public_is_documented():
     assert names and not silent
 
 
-def test_calls_are_those_of_the_table():
+def test_calls_match_the_table():
     text = (REPOSITORY / "bridge" / "format" / "calls.def").read_text()
     table = re.findall(r"^PERFIELD_CALL\((\d+), (\w+), (\w+), (\w+)\)", text, re.MULTILINE)
     assert _bridge.calls() == [(int(number), *words) for number, *words in table]
     assert len({number for number, *_ in _bridge.calls()}) == len(table) < 128
 
 
-def test_columns_are_named_as_the_twin_names_them(tmp_path):
+def test_columns_have_the_names_of_the_twin(tmp_path):
     stream = next((twin.write_run(tmp_path / "run") / "stream").iterdir())
     read = _bridge.read_steps(str(stream), [])
     assert read["steps"].dtype.names[: len(twin.STEP_KEYS)] == tuple(twin.STEP_KEYS)
@@ -39,7 +39,7 @@ def test_columns_are_named_as_the_twin_names_them(tmp_path):
         assert read[name].dtype.itemsize == layout.size
 
 
-def test_arrays_outlive_what_they_came_from(tmp_path):
+def test_arrays_outlive_their_source(tmp_path):
     stream = next((twin.write_run(tmp_path / "run", ranks=1, steps=1) / "stream").iterdir())
     index = _bridge.StreamIndex(str(stream))
     index.refresh()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield/_bridge.pyi says what the compiled module holds: the same names, arguments and defaults."""
+"""perfield/_bridge.pyi matches the compiled module: names, arguments and defaults."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from perfield import _bridge
 
 STUB = ast.parse((Path(__file__).resolve().parents[3] / "python/perfield/_bridge.pyi").read_text())
 CLASSES = {node.name: node for node in STUB.body if isinstance(node, ast.ClassDef)}
-PLAIN = ("__init__", "__len__")  # of pybind11's own names, those that are the class's
+PLAIN = ("__init__", "__len__")  # names that pybind11 also gives to classes, but that are ours here
 
 
 def functions(body: list[ast.stmt]) -> dict[str, ast.FunctionDef]:
-    """The functions that a module or class of the stub declares, properties included."""
+    """The functions and properties that a module or class of the stub declares."""
     return {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
 
 
@@ -33,7 +33,7 @@ def arguments_of(node: ast.FunctionDef) -> list[tuple[str, object]]:
 
 
 def arguments_told(function: object, name: str) -> list[tuple[str, object]]:
-    """The same of a compiled function, from the signature with which pybind11 begins its documentation."""
+    """Likewise for a compiled function, from the signature that begins its pybind11 docstring."""
     signature = ast.parse(
         f"def {function.__doc__.splitlines()[0]}: ...".replace(f"def {name}", "def f")
     ).body[0]
@@ -50,12 +50,12 @@ def test_the_stub_has_the_names_of_the_module():
 
 
 @pytest.mark.parametrize("name", functions(STUB.body))
-def test_a_function_takes_what_the_stub_says(name):
+def test_function_takes_the_arguments_of_the_stub(name):
     assert arguments_of(functions(STUB.body)[name]) == arguments_told(getattr(_bridge, name), name)
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_a_class_has_the_methods_and_properties_that_the_stub_says(name):
+def test_class_has_the_members_of_the_stub(name):
     for member, node in functions(CLASSES[name].body).items():
         thing = getattr(getattr(_bridge, name), member)
         assert isinstance(thing, property) == is_property(node), member
@@ -63,5 +63,5 @@ def test_a_class_has_the_methods_and_properties_that_the_stub_says(name):
             assert arguments_of(node) == arguments_told(thing, member)
 
 
-def test_variables_have_the_type_that_the_stub_says():
+def test_variables_have_the_types_of_the_stub():
     assert re.fullmatch(r"\d+\.\d+\.\d+", _bridge.version)

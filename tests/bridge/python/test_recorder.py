@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The compiled module perfield._recorder as such: its stub, its documentation, and the one recorder."""
+"""The compiled module perfield._recorder: its stub, its documentation, and its single recorder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_stub_has_the_names_of_the_module():
 
 
 @pytest.mark.parametrize("node", [n for n in FUNCTIONS if n.name != "region"], ids=lambda node: node.name)
-def test_a_function_takes_what_the_stub_says_and_is_documented(node):
+def test_function_matches_the_stub_and_is_documented(node):
     function = getattr(_recorder, node.name)
     names = [argument.arg for argument in [*node.args.posonlyargs, *node.args.args]]
     signature = function.__text_signature__
@@ -40,18 +40,18 @@ def test_a_function_takes_what_the_stub_says_and_is_documented(node):
 
 
 @pytest.mark.parametrize("under", [[], ["perfield-exec"]], ids=["alone", "perfield-exec"])
-def test_a_process_has_one_recorder(bin_dir, tmp_path, under):
+def test_process_has_one_recorder(bin_dir, tmp_path, under):
     command = [*(bin_dir / word for word in under), sys.executable, "-c", WHICH_ONE]
     result = run_command(command, None, tmp_path, 60)
     number, path = result.stdout.split()
     assert number == "1" and Path(path) == Path(_recorder.__file__).parent / "lib/libperfield.so"
 
 
-def test_it_asks_for_no_cpp_library_nor_a_new_c_library_and_exports_its_entry_alone():
+def test_module_needs_no_new_library_and_exports_its_entry_alone():
     command = ["objdump", "-T", _recorder.__file__]
     words = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert not re.search(r"\*UND\*.*(GLIBCXX|CXXABI)_", words)
-    # As all that is loaded into measured programs: see tests/test_house.py.
+    # As for all libraries in measured programs: see tests/test_house.py.
     assert max(int(minor) for minor in re.findall(r"GLIBC_2\.(\d+)", words)) <= 34
     symbols = [line for line in words.splitlines() if re.match(r"[0-9a-f]{16} [ gw]", line)]
     assert [line.split()[-1] for line in symbols if "*UND*" not in line] == ["PyInit__recorder"]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A measured program that forks: what belongs to the rank stays with it."""
+"""A measured program that forks: the rank keeps its counters."""
 
 from __future__ import annotations
 
-# A kernel of the test's own, whose counters belong to the process that opened them.
+# A stand-in for the kernel. Its counters belong to the process that opened them.
 KERNEL = """
 #include <errno.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@ static void* forks(void* nothing) {
 """
 
 
-def test_a_child_whose_thread_ends_leaves_the_counters_of_its_parent_alone(measured):
+def test_thread_end_in_a_child_keeps_the_parents_counters(measured):
     _, result = measured(
         """
       rank = getpid();

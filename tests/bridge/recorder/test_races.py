@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The recorder and the session under ThreadSanitizer, with threads that do all at once what they may."""
+"""The recorder and the session under ThreadSanitizer, with threads that do everything at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def sources():
 
 @pytest.fixture(scope="module")
 def races(tmp_path_factory) -> Path:
-    """The program with all of perfield in it, watched by ThreadSanitizer."""
+    """The program and all of perfield, compiled for ThreadSanitizer."""
     folder = tmp_path_factory.mktemp("races")
     words = ["g++", "-std=c++17", "-O1", "-g", "-fsanitize=thread"]
     probe = subprocess.run(
@@ -49,7 +49,7 @@ def races(tmp_path_factory) -> Path:
 
 @pytest.mark.long
 @pytest.mark.parametrize("tables", ["small", "large"])
-def test_threads_count_define_and_pause_while_steps_close_without_a_data_race(races, execute, tables):
+def test_threads_and_step_ends_have_no_data_race(races, execute, tables):
     sizes = {"small": ("20", "200"), "large": ("4096", "4096")}[tables]
     environment = dict(zip(("PERFIELD_MAX_PEERS", "PERFIELD_MAX_REGIONS"), sizes))
     environment["PERFIELD_COUNTERS"] = "page_faults,task_clock"

@@ -11,24 +11,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from c_programs import c_program, mpi_program
 from conftest import clean_environment
 
 import perfield
 from perfield.run import RunError
 
-PROGRAM = """
-#include <mpi.h>
-#include "perfield.h"
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-/* steps, and what every rank does after the fifth: "kill", or "wait" for a byte. */
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank, steps = atoi(argv[1]);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+# Its arguments: steps, and what every rank does after the fifth: "kill", or "wait" for a byte.
+PROGRAM = mpi_program(
+    """
+  int steps = atoi(argv[1]);
   int64_t e[6] = {2 * rank, 2 * rank + 2, 0, 2, 0, 2};
   double o[3] = {0}, d[3] = {1, 1, 1};
   perfield_initialize();
@@ -46,11 +38,10 @@ int main(int argc, char** argv) {
       MPI_Barrier(MPI_COMM_WORLD);
     }
   }
-  MPI_Finalize();
-  if (rank == 0) puts("the answer is 42");
-  return 0;
-}
-"""
+""",
+    before="#include <signal.h>\n#include <string.h>",
+    after='if (rank == 0) puts("the answer is 42");',
+)
 
 
 @pytest.fixture
@@ -249,9 +240,9 @@ def test_unusable_stage_is_reported_and_unchanged(program, mpirun, bin_dir, plac
 def test_late_ranks_stage_again(build_c, perfield_flags, stage, tmp_path):
     """Programs without MPI, started one after another as ranks of one run."""
     serial = build_c(
-        '#include "perfield.h"\n'
-        'int main(void) { perfield_initialize(); perfield_begin("work"); perfield_end("work");'
-        " perfield_step(1, 1); return 0; }",
+        c_program(
+            'perfield_initialize(); perfield_begin("work"); perfield_end("work"); perfield_step(1, 1);'
+        ),
         *perfield_flags("--libs"),
         mpi=False,
     )

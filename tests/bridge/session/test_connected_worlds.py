@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two programs, started apart, that find each other by a port of MPI: two runs, with messages to outside."""
+"""Two programs that connect through an MPI port are two runs, with messages between them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,16 @@ import subprocess
 import time
 
 import pytest
+from c_programs import mpi_program
 from conftest import clean_environment
 
 import perfield
 
-CONNECTED = """
-#include <mpi.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+CONNECTED = mpi_program(
+    """
   char port[MPI_MAX_PORT_NAME] = "";
-  int rank, number = 7;
+  int number = 7;
   MPI_Comm other;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (!strcmp(argv[1], "server")) {
     if (rank == 0) {
       MPI_Open_port(MPI_INFO_NULL, port);
@@ -43,16 +38,15 @@ int main(int argc, char** argv) {
     if (rank == 0) MPI_Send(&number, 1, MPI_INT, 1, 0, other);
   }
   MPI_Comm_disconnect(&other);
-  MPI_Finalize();
-  return 0;
-}
-"""
+""",
+    before="#include <string.h>",
+)
 OUTSIDE = -2
 
 
 @pytest.fixture
 def rendezvous(tmp_path):
-    """A process of Open MPI at which programs that were started apart find each other; words for mpirun."""
+    """Starts Open MPI's name server, which lets two mpiruns connect; returns the words for mpirun."""
     if shutil.which("ompi-server") is None:
         pytest.skip("ompi-server is not installed")
     address = tmp_path / "address"
@@ -68,8 +62,8 @@ def rendezvous(tmp_path):
         process.wait()
 
 
-def test_connected_worlds_are_runs_of_their_own(rendezvous, build_c, bin_dir, tmp_path):
-    """Open MPI only: the MPICH of Debian refuses MPI_Open_port."""
+def test_connected_worlds_are_separate_runs(rendezvous, build_c, bin_dir, tmp_path):
+    """Open MPI only: Debian's MPICH refuses MPI_Open_port."""
     program = build_c(CONNECTED)
     start = ["timeout", "60", "mpirun", "--oversubscribe", *rendezvous, "-n", "2", bin_dir / "perfield-exec"]
     ends = {}

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Perfield's files and sentences stay out of the program's own, and no failed write ends the program."""
+"""perfield stays out of the program's own files and streams, and no failed write ends the program."""
 
 from __future__ import annotations
 
 import subprocess
 
 import pytest
+from c_programs import c_program
 from conftest import clean_environment
 
 import perfield
@@ -14,12 +15,11 @@ STEPS = 'for (int s = 0; s < 5; ++s) { perfield_begin("work"); perfield_end("wor
 
 
 @pytest.fixture
-def shell(build_c, bin_dir, measured, tmp_path):
+def shell(build_c, bin_dir, tmp_path):
     """shell(body, line): runs `line` in a shell with $PROGRAM, a measured program with that body."""
 
     def run(body: str, line: str, before: str = "") -> subprocess.CompletedProcess:
-        text = f"#define REAL_TIME\n{measured.prologue}{before}\nint main() {{ {body} return 7; }}\n"
-        program = build_c(text, mpi=False)
+        program = build_c(c_program(f"{body}\nreturn 7;", before), mpi=False)
         return subprocess.run(
             ["sh", "-c", line],
             env=clean_environment({"PROGRAM": f"{bin_dir}/perfield-exec {program}"}),
@@ -40,7 +40,7 @@ def counts(tmp_path):
     return [frame.values["work_count"][0] for frame in run.frames()]
 
 
-def test_a_program_that_closes_all_descriptors_keeps_its_files_to_itself(shell, tmp_path):
+def test_closing_all_descriptors_keeps_perfield_out_of_program_files(shell, tmp_path):
     result = shell(
         f"""
       int64_t e[6] = {{0, 1, 0, 0, 0, 0}}; double o[3] = {{0}}, d[3] = {{1, 1, 1}};
@@ -64,7 +64,7 @@ def test_a_program_that_closes_all_descriptors_keeps_its_files_to_itself(shell, 
     assert len(run.mesh(0, 1)) == len(run.mesh(0, 2)) == 1
 
 
-def test_a_program_started_without_stderr_gets_nothing_of_ours_in_its_first_file(shell, tmp_path):
+def test_perfield_does_not_write_to_the_first_file_without_stderr(shell, tmp_path):
     result = shell(
         f"""
       FILE* file = fopen("result.txt", "w");
@@ -81,7 +81,7 @@ def test_a_program_started_without_stderr_gets_nothing_of_ours_in_its_first_file
     assert counts(tmp_path) == [1] * 5
 
 
-def test_standard_streams_that_are_closed_are_not_taken_by_perfield(shell, tmp_path):
+def test_perfield_does_not_use_closed_standard_streams(shell, tmp_path):
     result = shell(
         f"""
       perfield_initialize();
@@ -96,7 +96,7 @@ def test_standard_streams_that_are_closed_are_not_taken_by_perfield(shell, tmp_p
     assert counts(tmp_path) == [1] * 10
 
 
-def test_a_reader_of_stderr_that_has_gone_does_not_end_the_program(shell, tmp_path):
+def test_closed_stderr_pipe_does_not_end_the_program(shell, tmp_path):
     (tmp_path / "perfield-run").mkdir()  # so that perfield-exec has something to tell, too
     result = shell(
         f"""
@@ -111,7 +111,7 @@ def test_a_reader_of_stderr_that_has_gone_does_not_end_the_program(shell, tmp_pa
     assert len(perfield.open(tmp_path / "perfield-run-2")) == 5
 
 
-def test_a_limit_on_the_size_of_files_ends_measuring_and_not_the_program(shell, tmp_path):
+def test_file_size_limit_ends_measuring_not_the_program(shell, tmp_path):
     result = shell(
         """
       perfield_initialize();

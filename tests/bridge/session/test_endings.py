@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""However a program ends or is started, it runs on unchanged and its earlier frames can be read."""
+"""However a program ends, perfield does not change it, and its earlier frames can be read."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import subprocess
 import time
 
 import pytest
+from c_programs import c_program, mpi_program
 from conftest import clean_environment
 
 import perfield
 
 STEPS = """
-  MPI_Init(&argc, &argv);
-  int rank; MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   perfield_initialize();
   for (int s = 0; s < 10; ++s) {
     perfield_begin("work"); work(1); perfield_end("work");
@@ -23,7 +22,7 @@ STEPS = """
 """
 
 
-def test_a_rank_killed_in_mid_run_leaves_all_earlier_frames(measured):
+def test_killed_rank_leaves_all_earlier_frames(measured):
     run, result = measured(
         STEPS.replace(
             "perfield_step(s, s);",
@@ -33,11 +32,12 @@ def test_a_rank_killed_in_mid_run_leaves_all_earlier_frames(measured):
         n=3,
         before="#include <signal.h>",
         check=False,
+        mpi=True,
     )
     assert result.returncode != 0
     deadline = time.monotonic() + 60
     while run.state == "running" and time.monotonic() < deadline:
-        time.sleep(0.1)  # mpirun does not wait for the ranks that it kills
+        time.sleep(0.1)  # mpirun returns before the ranks that it kills have ended
         run.refresh()
     assert run.state == "killed"
     assert len(run) >= 7
@@ -46,16 +46,16 @@ def test_a_rank_killed_in_mid_run_leaves_all_earlier_frames(measured):
         assert (run.frame(i).values["work_count"] == 1).all()
 
 
-def test_mpi_abort_keeps_every_step_and_the_programs_exit_code(measured):
+def test_mpi_abort_keeps_steps_and_exit_code(measured):
     run, result = measured(
-        STEPS + "if (rank == 0) MPI_Abort(MPI_COMM_WORLD, 7); sleep(30);", n=2, check=False
+        STEPS + "if (rank == 0) MPI_Abort(MPI_COMM_WORLD, 7); sleep(30);", n=2, check=False, mpi=True
     )
     assert result.returncode == 7
     assert len(run) == 10
     assert run.frame(9).present.all()
 
 
-def test_finalize_never_called_writes_the_last_steps_at_exit(measured):
+def test_missing_finalize_writes_the_last_steps_at_exit(measured):
     run, _ = measured("""
       perfield_initialize();
       for (int s = 0; s < 10; ++s) { perfield_begin("work"); perfield_end("work"); perfield_step(s, s); }
@@ -65,18 +65,9 @@ def test_finalize_never_called_writes_the_last_steps_at_exit(measured):
     assert run.state == "finished"
 
 
-def test_beside_an_uninstrumented_program_nothing_hangs(measured, build_c, bin_dir, mpirun, tmp_path):
-    other = build_c("""
-      #include <mpi.h>
-      int main(int argc, char** argv) {
-        MPI_Init(&argc, &argv);
-        for (int s = 0; s < 10; ++s) MPI_Barrier(MPI_COMM_WORLD);
-        MPI_Finalize();
-        return 0;
-      }
-    """)
-    main = f"int main(int argc, char** argv) {{{STEPS}\nMPI_Finalize(); return 0; }}"
-    program = build_c(f"#include <mpi.h>\n#define REAL_TIME\n{measured.prologue}{main}")
+def test_unmeasured_neighbour_program_does_not_hang(build_c, bin_dir, mpirun, tmp_path):
+    other = build_c(mpi_program("for (int s = 0; s < 10; ++s) MPI_Barrier(MPI_COMM_WORLD);"))
+    program = build_c(mpi_program(STEPS))
     result = mpirun(1, bin_dir / "perfield-exec", program, ":", "-n", 2, other, cwd=tmp_path, timeout=60)
     assert result.returncode == 0, result.stderr
     run = perfield.open(tmp_path / "perfield-run")
@@ -84,22 +75,23 @@ def test_beside_an_uninstrumented_program_nothing_hangs(measured, build_c, bin_d
     assert run.frame(0).present.sum() == 1
 
 
-def test_a_child_process_of_a_rank_is_not_taken_for_a_rank(measured):
-    run, result = measured("""
-      MPI_Init(&argc, &argv);
+def test_child_process_is_no_rank(measured):
+    run, result = measured(
+        """
       perfield_initialize();
       for (int s = 0; s < 3; ++s) {
         if (system("echo preload is [$LD_PRELOAD] run is [$PERFIELD_RUN]")) return 1;
         perfield_step(s, s);
       }
-      MPI_Finalize();
-    """)
+    """,
+        mpi=True,
+    )
     assert result.stdout.count("preload is [] run is []") == 3
     assert len([rank for rank in run.rank_entries if rank]) == 1
     assert len(run) == 3
 
 
-def test_a_forked_child_that_goes_on_measures_nothing(measured):
+def test_forked_child_measures_nothing(measured):
     run, _ = measured(
         """
       perfield_initialize();
@@ -115,7 +107,7 @@ def test_a_forked_child_that_goes_on_measures_nothing(measured):
     assert not run.damage
 
 
-def test_measuring_twice_in_one_folder_takes_the_next_free_name(measured, tmp_path):
+def test_second_run_takes_the_next_free_name(measured, tmp_path):
     body = 'perfield_initialize(); printf("42\\n"); perfield_step(0, 0.0);'
     _, one = measured(body)
     _, two = measured(body)
@@ -126,7 +118,7 @@ def test_measuring_twice_in_one_folder_takes_the_next_free_name(measured, tmp_pa
 
 
 def test_full_disk_ends_measuring_not_the_program(measured, tmp_path, bin_dir, build_c, mpirun):
-    """RLIMIT_FSIZE stands for a full disk: writes come back short or fail, as on ENOSPC."""
+    """RLIMIT_FSIZE simulates a full disk: writes are short or fail, as with ENOSPC."""
     run, result = measured(
         """
       signal(SIGXFSZ, SIG_IGN);
@@ -144,10 +136,8 @@ def test_full_disk_ends_measuring_not_the_program(measured, tmp_path, bin_dir, b
     assert run.frame(5).values["work_count"][0] == 1
 
 
-def test_wrong_configuration_is_told_and_the_program_runs(measured, bin_dir, build_c, mpirun, tmp_path):
-    program = build_c(
-        '#include "perfield.h"\nint main() { perfield_initialize(); perfield_step(0, 0.0); return 3; }'
-    )
+def test_wrong_configuration_warns_and_the_program_runs(bin_dir, build_c, mpirun, tmp_path):
+    program = build_c(c_program("perfield_initialize(); perfield_step(0, 0.0); return 3;"))
     result = mpirun(1, bin_dir / "perfield-exec", program, env={"PERFIELD_REGION": "x"}, cwd=tmp_path)
     assert result.returncode == 3
     assert "did you mean PERFIELD_REGIONS?" in result.stderr
@@ -168,33 +158,28 @@ def test_sigterm_during_a_step_keeps_the_steps_before(measured):
     assert len(run) == 5
 
 
-# Under mpirun, a linked program finds the launcher's numbers of the rank that starts it.
+# A linked program that a rank starts sees the launcher's variables of that rank.
 CHILD = """
-#include "perfield.h"
-int main(void) {
   perfield_initialize();
   for (int s = 0; s < 5; ++s) { perfield_begin("child"); perfield_end("child"); perfield_step(100 + s, s); }
   perfield_finalize();
-  return 0;
-}
 """
 
 
 @pytest.mark.parametrize("start", ["{child}", "perfield-exec {child}", "perfield-exec true"])
-def test_a_child_that_carries_perfield_itself_does_not_speak_for_the_rank(
+def test_child_with_perfield_linked_does_not_join_as_the_rank(
     measured, build_c, perfield_flags, bin_dir, tmp_path, start
 ):
-    child = build_c(CHILD, *perfield_flags("--libs"), mpi=False)
+    child = build_c(c_program(CHILD), *perfield_flags("--libs"), mpi=False)
     run, result = measured(
         f"""
-      MPI_Init(&argc, &argv);
       perfield_initialize();
       for (int s = 0; s < 2; ++s) {{
         if (system("{start.format(child=child)}")) return 4;
         perfield_step(s, s);
       }}
-      MPI_Finalize();
     """,
+        mpi=True,
         n=2,
     )
     assert [frame.label for frame in run.frames()] == [0, 1]
@@ -205,10 +190,9 @@ def test_a_child_that_carries_perfield_itself_does_not_speak_for_the_rank(
     assert result.stderr.count("perfield open") == 1
 
 
-def test_a_child_by_posix_spawn_and_by_vfork_changes_nothing(measured):
+def test_posix_spawn_and_vfork_change_nothing(measured):
     run, result = measured(
         """
-      MPI_Init(&argc, &argv);
       perfield_initialize();
       for (int s = 0; s < 3; ++s) {
         char* words[] = {"sh", "-c", "echo child [$LD_PRELOAD]", 0};
@@ -221,8 +205,8 @@ def test_a_child_by_posix_spawn_and_by_vfork_changes_nothing(measured):
         perfield_end("spawning");
         perfield_step(s, s);
       }
-      MPI_Finalize();
     """,
+        mpi=True,
         before="#include <spawn.h>\n#include <sys/wait.h>\nextern char** environ;",
     )
     assert result.stdout == "child []\n" * 6
@@ -230,7 +214,7 @@ def test_a_child_by_posix_spawn_and_by_vfork_changes_nothing(measured):
     assert run.state == "finished" and not run.damage
 
 
-def test_a_child_forked_while_another_thread_writes_does_not_hang(measured):
+def test_fork_during_a_write_does_not_hang(measured):
     run, result = measured(
         """
       perfield_initialize();
@@ -267,10 +251,8 @@ def test_a_child_forked_while_another_thread_writes_does_not_hang(measured):
     assert min(frame.label for frame in run.frames()) == 0
 
 
-def test_a_disk_that_fills_up_in_mid_run_leaves_frames_that_info_and_render_can_show(
-    build_c, bin_dir, measured, privately, execute, tmp_path
-):
-    program = build_c(f"#include <mpi.h>\n#define REAL_TIME\n{measured.prologue}" + FILLING)
+def test_info_and_render_show_frames_before_the_disk_filled(build_c, bin_dir, privately, execute, tmp_path):
+    program = build_c(mpi_program(FILLING, after=ANSWER))
     run_ranks = f"mpirun --allow-run-as-root --oversubscribe -n 2 {bin_dir}/perfield-exec {program}"
     result = privately(
         "mount -t tmpfs -o size=300k none /mnt; cd /mnt;"
@@ -292,29 +274,20 @@ def test_a_disk_that_fills_up_in_mid_run_leaves_frames_that_info_and_render_can_
     assert (tmp_path / "pictures/topology.pvd").is_file()
 
 
+ANSWER = 'if (rank == 0) puts("the answer is 42");'
 FILLING = """
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank; MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   perfield_initialize();
   for (int s = 0; s < 3000; ++s) {
     perfield_begin("work"); perfield_end("work");
     MPI_Barrier(MPI_COMM_WORLD);
     perfield_step(s, s);
   }
-  MPI_Finalize();
-  if (rank == 0) puts("the answer is 42");
-  return 0;
-}
 """
 
 
-def test_two_runs_started_in_one_directory_at_once_are_kept_apart(build_c, bin_dir, measured, tmp_path):
+def test_simultaneous_runs_get_separate_directories(build_c, bin_dir, tmp_path):
     steps = STEPS.replace("s < 10", "s < atoi(argv[1])")
-    main = (
-        f"int main(int argc, char** argv) {{{steps}\nMPI_Finalize(); if (!rank) puts(argv[1]); return 0; }}"
-    )
-    program = build_c(f"#include <mpi.h>\n#define REAL_TIME\n{measured.prologue}{main}")
+    program = build_c(mpi_program(steps, after="if (!rank) puts(argv[1]);"))
     numbers = ("7", "11")
     running = [
         subprocess.Popen(
@@ -338,8 +311,8 @@ def test_two_runs_started_in_one_directory_at_once_are_kept_apart(build_c, bin_d
         assert all(frame.present.all() for frame in run.frames())
 
 
-def test_a_killed_rank_loses_at_most_what_was_gathered_for_flush_seconds(measured):
-    """Writing takes 100 ms of the test's clock each time, so entries are gathered."""
+def test_killed_rank_loses_at_most_flush_seconds(measured):
+    """Each write takes 100 ms of the test's clock, so perfield gathers entries."""
     run, _ = measured(
         """
       perfield_initialize();
@@ -358,5 +331,5 @@ def test_a_killed_rank_loses_at_most_what_was_gathered_for_flush_seconds(measure
         check=False,
     )
     assert run.state == "killed" and not run.damage
-    assert 200 - 0.5 / 0.02 - 1 <= len(run) < 200  # some were still gathered, none older than that
+    assert 200 - 0.5 / 0.02 - 1 <= len(run) < 200  # only entries younger than flush_seconds are lost
     assert [frame.label for frame in run.frames()] == list(range(len(run)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that speak the user's language: numbers with a comma, other capitals, names of any bytes."""
+"""Programs with a locale: decimal commas, Turkish capitals, region names of any bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BODY = """
 
 @pytest.fixture(scope="session")
 def locales(tmp_path_factory):
-    """A folder with German and Turkish."""
+    """A folder with German and Turkish locales."""
     folder = tmp_path_factory.mktemp("locales")
     if shutil.which("localedef") is None:
         pytest.skip("localedef is not installed")
@@ -36,7 +36,7 @@ def locales(tmp_path_factory):
 
 
 @pytest.mark.parametrize("language", ["de_DE.UTF-8", "tr_TR.UTF-8", "tr_TR.ISO-8859-9", "C.UTF-8"])
-def test_settings_meshes_and_names_are_the_same_in_every_language(measured, locales, language):
+def test_locale_changes_no_settings_meshes_or_names(measured, locales, language):
     env = {"LC_ALL": language, "PERFIELD_SKIP_STEPS": "1", "PERFIELD_INTER_NODE_OFFSET": "2.5"}
     if language != "C.UTF-8":
         env["LOCPATH"] = str(locales)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that are linked with -lperfield, started in every way there is."""
+"""Programs linked with -lperfield, started in all possible ways."""
 
 from __future__ import annotations
 
@@ -7,30 +7,19 @@ import subprocess
 
 import numpy as np
 import pytest
+from c_programs import c_program, mpi_program
 from conftest import clean_environment
 
 import perfield
 
-SERIAL = """
-#include "perfield.h"
-#include <stdio.h>
-int main(void) {
+SERIAL = c_program("""
   perfield_initialize();
   for (int s = 0; s < 3; ++s) { perfield_begin("work"); perfield_end("work"); perfield_step(s, s); }
   perfield_finalize();
   puts("the answer is 42");
-  return 0;
-}
-"""
-PARALLEL = """
-#include <mpi.h>
-#include "perfield.h"
-#include <stdio.h>
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank, size;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+""")
+PARALLEL = mpi_program(
+    """
   perfield_initialize();
   for (int s = 0; s < 4; ++s) {
     int out = s, in;
@@ -40,22 +29,20 @@ int main(int argc, char** argv) {
     perfield_step(s, s);
   }
   perfield_finalize();
-  MPI_Finalize();
-  if (rank == 0) puts("the answer is 42");
-  return 0;
-}
-"""
+""",
+    after='if (rank == 0) puts("the answer is 42");',
+)
 
 
 @pytest.fixture
 def linked(build_c, perfield_flags):
-    """linked(source, mpi): the program, linked as `perfield paths --libs` says."""
+    """linked(source, mpi): compiles a program with the flags of `perfield paths --libs`."""
     return lambda source, mpi: build_c(source, *perfield_flags("--libs"), mpi=mpi)
 
 
 @pytest.fixture
 def execute_here(tmp_path):
-    """execute_here(program, env={}, told=""): runs it in a fresh folder, which is returned."""
+    """execute_here(program, env={}, told=""): runs a program in a new folder; returns the folder."""
 
     def run(program, env=None, told=None):
         folder = tmp_path / "here"
@@ -78,11 +65,11 @@ def execute_here(tmp_path):
 
 
 def counts(run) -> list[list[float]]:
-    """How often each rank entered `work`, frame by frame."""
+    """The number of times each rank entered `work`, by frame."""
     return [frame.values["work_count"].tolist() for frame in run.frames()]
 
 
-def test_alone_it_claims_a_directory_and_is_rank_0_of_1(linked, execute_here):
+def test_serial_program_claims_a_directory_as_rank_0_of_1(linked, execute_here):
     folder = execute_here(linked(SERIAL, False))
     run = perfield.open(folder / "perfield-run")
     assert counts(run) == [[1]] * 3
@@ -90,7 +77,7 @@ def test_alone_it_claims_a_directory_and_is_rank_0_of_1(linked, execute_here):
     assert list((folder / "perfield-run/machine").iterdir())
 
 
-def test_under_mpirun_all_ranks_find_each_other_and_mpi_is_not_measured(linked, mpirun):
+def test_ranks_under_mpirun_form_one_run_without_mpi_calls(linked, mpirun):
     result = mpirun(3, linked(PARALLEL, True))
     assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
     run = perfield.open(result.cwd / "perfield-run")
@@ -104,7 +91,7 @@ def test_under_mpirun_all_ranks_find_each_other_and_mpi_is_not_measured(linked, 
     assert result.stderr.count("perfield open") == 1
 
 
-def test_under_perfield_exec_it_is_measured_once_and_with_its_messages(linked, mpirun, bin_dir):
+def test_perfield_exec_measures_once_with_messages(linked, mpirun, bin_dir):
     result = mpirun(3, bin_dir / "perfield-exec", linked(PARALLEL, True))
     assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
     run = perfield.open(result.cwd / "perfield-run")
@@ -115,12 +102,12 @@ def test_under_perfield_exec_it_is_measured_once_and_with_its_messages(linked, m
     assert result.stderr.count("perfield open") == 1
 
 
-def test_linked_and_switched_off_it_leaves_no_trace(linked, execute_here):
+def test_disabled_program_writes_no_files(linked, execute_here):
     folder = execute_here(linked(SERIAL, False), env={"PERFIELD_ENABLED": "false"})
     assert list(folder.iterdir()) == []
 
 
-def test_in_a_place_where_nothing_can_be_written_it_says_so_and_runs(linked, execute_here):
+def test_unwritable_place_warns_and_the_program_runs(linked, execute_here):
     env = {"PERFIELD_RUN_DIRECTORY": "/proc/nowhere/run"}
     folder = execute_here(
         linked(SERIAL, False), env=env, told="cannot make the run directory /proc/nowhere/run"
@@ -128,7 +115,7 @@ def test_in_a_place_where_nothing_can_be_written_it_says_so_and_runs(linked, exe
     assert list(folder.iterdir()) == []
 
 
-def test_the_first_piece_of_mesh_or_step_starts_measuring(linked, execute_here):
+def test_first_mesh_or_step_call_starts_measuring(linked, execute_here):
     folder = execute_here(
         linked(
             """
@@ -146,5 +133,5 @@ def test_the_first_piece_of_mesh_or_step_starts_measuring(linked, execute_here):
         )
     )
     run = perfield.open(folder / "perfield-run")
-    assert [frame.label for frame in run.frames()] == [1, 2]  # the first call ended setup
+    assert [frame.label for frame in run.frames()] == [1, 2]  # the first call ends setup
     assert run.mesh(0, 1)[0].extent == (0, 4, 0, 3, 0, 2)

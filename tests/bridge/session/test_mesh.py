@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The mesh and the fields that a program describes arrive as they were, and bad ones are told."""
+"""A program's mesh and fields arrive unchanged, and bad ones give a warning."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_image_and_rectilinear_blocks_keep_their_coordinates(measured):
     assert np.array_equal(rectilinear.x, [0, 1, 4])
 
 
-def test_one_component_of_a_fortran_array_is_taken_with_its_strides(measured):
+def test_component_of_a_fortran_array_keeps_its_strides(measured):
     run, _ = measured("""
       enum { NI = 4, NJ = 3, NK = 2, LI = 6, LJ = 5 };
       static double q[NK][LJ][LI][5];
@@ -46,7 +46,7 @@ def test_one_component_of_a_fortran_array_is_taken_with_its_strides(measured):
     assert field.association == "point"
 
 
-def test_connectivity_of_4_or_8_bytes_from_0_or_1_is_the_same_mesh(measured):
+def test_connectivity_width_and_offset_give_the_same_mesh(measured):
     run, _ = measured("""
       double p[12] = {0,0,0, 1,0,0, 0,1,0, 0,0,1};
       int32_t c0[4] = {0, 1, 2, 3}; int64_t c1[4] = {1, 2, 3, 4};
@@ -66,7 +66,7 @@ def test_connectivity_of_4_or_8_bytes_from_0_or_1_is_the_same_mesh(measured):
         assert block.points.shape == (4, 3)
 
 
-def test_structured_points_with_ghosts(measured):
+def test_structured_points_keep_their_ghosts(measured):
     run, _ = measured("""
       float p[3 * 12]; for (int i = 0; i < 36; ++i) p[i] = i;
       int64_t e[6] = {0, 2, 0, 1, 0, 1}; int8_t g[2] = {0, 1};
@@ -81,7 +81,7 @@ def test_structured_points_with_ghosts(measured):
     assert np.array_equal(block.ghosts["cell"], [0, 1])
 
 
-def test_a_changed_mesh_is_a_new_version_for_the_steps_after(measured):
+def test_changed_mesh_is_a_new_version_for_later_steps(measured):
     run, _ = measured("""
       int64_t small[6] = {0, 1, 0, 1, 0, 1}, big[6] = {0, 9, 0, 1, 0, 1}; double o[3] = {0}, d[3] = {1, 1, 1};
       perfield_initialize();
@@ -96,7 +96,7 @@ def test_a_changed_mesh_is_a_new_version_for_the_steps_after(measured):
     assert [run.mesh(0, v)[0].extent[1] for v in versions] == [1, 9]
 
 
-def test_a_mesh_that_is_described_again_without_notice_is_a_new_version_and_is_told(measured):
+def test_mesh_changed_without_notice_is_a_new_version_with_a_warning(measured):
     run, result = measured("""
       int64_t small[6] = {0, 1, 0, 1, 0, 1}, big[6] = {0, 9, 0, 1, 0, 1}; double o[3] = {0}, d[3] = {1, 1, 1};
       static double t[40];
@@ -121,7 +121,7 @@ def test_a_mesh_that_is_described_again_without_notice_is_a_new_version_and_is_t
     assert "field 't' of block 0 has 8 values but the block has 40 points" in result.stderr
 
 
-def test_a_block_that_is_described_anew_before_the_first_step_takes_the_place_of_the_first(measured):
+def test_block_described_again_before_the_first_step_replaces_the_first(measured):
     run, result = measured("""
       int64_t small[6] = {0, 1, 0, 1, 0, 1}, big[6] = {0, 9, 0, 1, 0, 1}; double o[3] = {0}, d[3] = {1, 1, 1};
       perfield_mesh_image(0, small, o, d);
@@ -134,7 +134,7 @@ def test_a_block_that_is_described_anew_before_the_first_step_takes_the_place_of
     assert "perfield: " not in result.stderr
 
 
-def test_an_empty_piece_is_legal(measured):
+def test_empty_piece_is_legal(measured):
     run, _ = measured("""
       int64_t zero = 0;
       perfield_array none = perfield_array_of(0, PERFIELD_FLOAT64, 3, 0);
@@ -149,7 +149,7 @@ def test_an_empty_piece_is_legal(measured):
     assert run.frame(0).mesh_version[0] == 1
 
 
-def test_connectivity_out_of_range_is_told_with_both_numbers(measured):
+def test_connectivity_out_of_range_gives_both_numbers(measured):
     run, result = measured("""
       double p[12] = {0}; int32_t c[4] = {0, 1, 2, 44}, o[2] = {0, 4}, t = 10;
       perfield_initialize();
@@ -178,7 +178,7 @@ def test_doubling_the_steps_does_not_double_the_mesh_bytes(measured, tmp_path):
     assert mesh_bytes("perfield-run") == mesh_bytes("perfield-run-2") > 0
 
 
-def test_fields_are_stored_every_so_many_steps(measured):
+def test_fields_are_stored_at_their_interval(measured):
     run, _ = measured(
         """
       int64_t e[6] = {0, 1, 0, 0, 0, 0}; double o[3] = {0}, d[3] = {1, 1, 1}, t[2] = {0};
@@ -201,7 +201,7 @@ def test_fields_are_stored_every_so_many_steps(measured):
         ("SKIP_STEPS", "3", {3: 3, 4: 4, 7: 4, 8: 8, 11: 8}),
     ],
 )
-def test_fields_go_with_the_first_frame_that_is_due(measured, setting, value, stored):
+def test_fields_go_with_the_first_due_frame(measured, setting, value, stored):
     run, _ = measured(
         """
       int64_t e[6] = {0, 1, 0, 0, 0, 0}; double o[3] = {0}, d[3] = {1, 1, 1}, t[2] = {0};
@@ -216,7 +216,7 @@ def test_fields_go_with_the_first_frame_that_is_due(measured, setting, value, st
     assert {index: float(np.ravel(field.values)[0]) for index, field in seen.items()} == stored
 
 
-def test_a_code_that_keeps_on_describing_fields_is_held_within_the_limit(measured, tmp_path):
+def test_ever_new_fields_stay_within_the_limit(measured, tmp_path):
     _, result = measured(
         """
       static double t[1000];
@@ -232,7 +232,7 @@ def test_a_code_that_keeps_on_describing_fields_is_held_within_the_limit(measure
     assert result.stderr.count("own fields take record_limit (100000 bytes)") == 1
 
 
-def test_a_long_run_stores_its_fields_ever_more_rarely(measured):
+def test_long_run_stores_fields_ever_more_rarely(measured):
     run, _ = measured("""
       int64_t e[6] = {0, 1, 0, 0, 0, 0}; double o[3] = {0}, d[3] = {1, 1, 1}, t[2] = {0};
       perfield_initialize();
@@ -297,7 +297,7 @@ SETTING = """
         ("mesh_ghosts(0, PERFIELD_CELLS, types)", "ghosts of block 0 came before its mesh"),
     ],
 )
-def test_what_cannot_be_a_mesh_is_told_and_the_program_runs(measured, call, sentence):
+def test_invalid_mesh_warns_and_the_program_runs(measured, call, sentence):
     run, result = measured(SETTING + f'perfield_{call}; perfield_step(0, 0.0); puts("the answer is 42");')
     assert result.stdout == "the answer is 42\n"
     assert sentence in result.stderr
@@ -314,7 +314,7 @@ def test_what_cannot_be_a_mesh_is_told_and_the_program_runs(measured, call, sent
         ("mesh_ghosts(0, PERFIELD_CELLS, types)", "has 1 values but the block has 8 cells"),
     ],
 )
-def test_values_that_do_not_fit_their_block_are_told_and_left_out(measured, call, sentence):
+def test_values_that_do_not_fit_their_block_are_left_out_with_a_warning(measured, call, sentence):
     run, result = measured(
         SETTING
         + f"""
@@ -332,7 +332,7 @@ def test_values_that_do_not_fit_their_block_are_told_and_left_out(measured, call
     assert run.mesh(0, 1)[0].ghosts == {}
 
 
-def test_an_extent_that_ends_before_it_begins_is_an_empty_piece(measured):
+def test_reversed_extent_is_an_empty_piece(measured):
     run, result = measured(
         SETTING
         + """
@@ -347,7 +347,7 @@ def test_an_extent_that_ends_before_it_begins_is_an_empty_piece(measured):
     assert [len(block.types) for block in run.mesh(0, 1)] == [0, 0, 0]
 
 
-def test_meshes_stop_at_the_limit_and_later_steps_have_none(measured, tmp_path):
+def test_meshes_stop_at_the_limit(measured, tmp_path):
     run, result = measured(
         SETTING
         + """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Calls at the wrong time, twice, or from the wrong place change nothing in the program."""
+"""Calls at the wrong time, repeated, or from the wrong place do not change the program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TWO_STEPS = """
 """
 
 
-def test_calls_before_mpi_init_do_nothing_and_initialize_may_come_first(measured):
+def test_calls_before_mpi_init_do_nothing(measured):
     run, result = measured(
         """
       perfield_begin("early"); perfield_end("early"); perfield_step(7, 7.0); perfield_pause();
@@ -50,7 +50,7 @@ def test_calls_after_mpi_finalize_do_nothing(measured):
     assert result.stderr.count("perfield open") == 1
 
 
-def test_initialize_twice_and_finalize_twice_are_as_once(measured):
+def test_second_initialize_and_finalize_do_nothing(measured):
     run, result = measured(f"""
       perfield_initialize(); perfield_initialize();
       {TWO_STEPS}
@@ -65,20 +65,21 @@ def test_initialize_twice_and_finalize_twice_are_as_once(measured):
     assert not run.damage
 
 
-def test_mpi_calls_after_perfield_finalize_are_the_programs_own(measured):
-    run, result = measured(f"""
-      MPI_Init(&argc, &argv);
+def test_mpi_calls_after_perfield_finalize_work(measured):
+    run, result = measured(
+        f"""
       perfield_initialize();
       {TWO_STEPS}
       perfield_finalize();
       MPI_Barrier(MPI_COMM_WORLD);
-      MPI_Finalize();
-    """)
+    """,
+        mpi=True,
+    )
     assert series(run, "work_count") == [1, 1]
     assert result.stderr.count("perfield open") == 1
 
 
-def test_handles_and_names_that_are_none_are_ignored(measured):
+def test_invalid_handles_and_names_are_ignored(measured):
     run, _ = measured("""
       perfield_initialize();
       perfield_region_begin(0); perfield_region_end(0);
@@ -96,7 +97,7 @@ def test_handles_and_names_that_are_none_are_ignored(measured):
     assert values["unnamed_count"][0] == 2
 
 
-def test_an_exception_that_jumps_over_ends_is_healed_at_the_outer_end(measured, build_c, bin_dir, mpirun):
+def test_outer_end_closes_regions_that_an_exception_left_open(measured, build_c, bin_dir, mpirun):
     program = build_c(
         """
       #include "perfield.hpp"
@@ -128,8 +129,8 @@ def test_an_exception_that_jumps_over_ends_is_healed_at_the_outer_end(measured, 
     assert result.stderr.count("perfield: events that could not be right") == 1
 
 
-def test_a_signal_handler_that_ends_the_program_in_the_middle_of_a_write_does_not_hang(measured):
-    """The handler runs on the thread that is closing a step, inside perfield's own write(2)."""
+def test_exit_in_a_signal_handler_during_a_write_does_not_hang(measured):
+    """The handler interrupts the thread that closes a step, inside perfield's write(2)."""
     run, result = measured(
         f"""
       signal(SIGTERM, handler);
@@ -157,7 +158,7 @@ def test_a_signal_handler_that_ends_the_program_in_the_middle_of_a_write_does_no
     assert len(run) == 3
 
 
-def test_small_tables_hold_also_where_regions_are_defined_before_waking(measured):
+def test_small_tables_bound_regions_defined_before_initialize(measured):
     run, _ = measured(
         """
       for (int i = 0; i < 100; ++i) { char n[32]; snprintf(n, sizeof n, "early %d", i); REGION(n); }
@@ -184,7 +185,7 @@ def test_small_tables_hold_also_where_regions_are_defined_before_waking(measured
         )
 
 
-def test_large_tables_hold_also_where_regions_are_defined_before_waking(measured):
+def test_large_tables_hold_regions_defined_before_initialize(measured):
     run, result = measured(
         """
       REGION("the first");
@@ -202,7 +203,7 @@ def test_large_tables_hold_also_where_regions_are_defined_before_waking(measured
     assert "max_regions" not in result.stderr
 
 
-def test_a_call_left_by_an_exception_is_over_at_the_steps_end(build_c, mpirun, bin_dir, tmp_path):
+def test_call_left_by_an_exception_ends_with_the_step(build_c, mpirun, bin_dir, tmp_path):
     """An MPI error handler may throw: the wrapper of that call never returns."""
     program = build_c(
         """
@@ -232,7 +233,7 @@ def test_a_call_left_by_an_exception_is_over_at_the_steps_end(build_c, mpirun, b
     assert "mpi_call_not_returned_from" in result.stderr
 
 
-def test_no_memory_ends_measuring_not_the_program(measured):
+def test_lack_of_memory_ends_measuring_not_the_program(measured):
     run, result = measured(
         """
       perfield_initialize();
@@ -258,8 +259,8 @@ def test_no_memory_ends_measuring_not_the_program(measured):
     assert len(run) >= 1
 
 
-def test_the_programs_descriptors_are_its_own(measured):
-    """Memory is read anew in each step: closing, or reusing, any descriptor takes nothing from it."""
+def test_program_may_close_and_reuse_any_descriptor(measured):
+    """perfield opens its memory source in each step, so closed and reused descriptors do not matter."""
     run, _ = measured(
         """
       perfield_initialize();

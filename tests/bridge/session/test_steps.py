@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""When a step closes, which steps are measured, and what lies in none."""
+"""When steps close, which of them are measured, and what belongs to no step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOOP = """
 """
 
 
-def test_each_call_of_run_closes_one_frame_with_its_number_and_time(measured):
+def test_each_step_call_closes_a_frame_with_number_and_time(measured):
     run, _ = measured(LOOP)
     frames = list(run.frames())
     assert [f.index for f in frames] == list(range(12))
@@ -33,18 +33,19 @@ def test_setup_and_teardown_are_kept_apart(measured):
     assert run.teardown.values["step_time_s"][0] == pytest.approx(0.010)
 
 
-def test_without_initialize_what_precedes_the_first_run_is_setup(measured):
-    run, _ = measured("""
-      MPI_Init(&argc, &argv);
+def test_first_step_call_ends_setup_without_initialize(measured):
+    run, _ = measured(
+        """
       work(30);
       for (int s = 0; s < 4; ++s) { perfield_step(s, s); work(2); }
-      MPI_Finalize();
-    """)
+    """,
+        mpi=True,
+    )
     assert len(run) == 3
     assert run.setup.values["step_time_s"][0] >= 0.0295
 
 
-def test_measure_every_makes_a_frame_of_one_step_in_so_many(measured):
+def test_measure_every_measures_one_step_of_n(measured):
     run, _ = measured(LOOP, env={"PERFIELD_MEASURE_EVERY": "5"})
     frames = list(run.frames())
     assert [f.label for f in frames] == [100, 105, 110]
@@ -52,7 +53,7 @@ def test_measure_every_makes_a_frame_of_one_step_in_so_many(measured):
     assert all(f.values["work_time_s"][0] == pytest.approx(0.002) for f in frames)
 
 
-def test_region_open_over_unmeasured_steps_is_credited_only_where_measured(measured):
+def test_open_region_counts_in_measured_steps_only(measured):
     run, _ = measured(
         """
       perfield_region all = REGION("all");
@@ -69,7 +70,7 @@ def test_region_open_over_unmeasured_steps_is_credited_only_where_measured(measu
         assert frame.values["all_time_s"][0] == pytest.approx(0.003)
 
 
-def test_sum_every_adds_steps_up_and_keeps_the_rest(measured):
+def test_sum_every_adds_steps_and_keeps_the_remainder(measured):
     run, _ = measured(LOOP, env={"PERFIELD_SUM_EVERY": "5"})
     frames = list(run.frames())
     assert [f.span for f in frames] == [5, 5, 2]
@@ -77,12 +78,12 @@ def test_sum_every_adds_steps_up_and_keeps_the_rest(measured):
     assert sum(f.values["work_time_s"][0] for f in frames) == pytest.approx(0.024)
 
 
-def test_skip_steps_leaves_the_first_ones_out(measured):
+def test_skip_steps_omits_the_first_steps(measured):
     run, _ = measured(LOOP, env={"PERFIELD_SKIP_STEPS": "9"})
     assert [f.label for f in run.frames()] == [109, 110, 111]
 
 
-def test_nothing_is_counted_and_no_time_passes_while_paused(measured):
+def test_pause_counts_nothing_and_takes_no_time(measured):
     run, _ = measured("""
       perfield_region r = REGION("work");
       perfield_initialize();
@@ -130,8 +131,8 @@ def test_start_paused_waits_for_resume(measured):
 
 
 def test_pcontrol_pauses_and_resumes(measured):
-    run, _ = measured("""
-      MPI_Init(&argc, &argv);
+    run, _ = measured(
+        """
       int out = 1, in;
       perfield_initialize();
       for (int s = 0; s < 2; ++s) {
@@ -142,12 +143,13 @@ def test_pcontrol_pauses_and_resumes(measured):
         MPI_Sendrecv(&out, 1, MPI_INT, 0, 0, &in, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         perfield_step(s, s);
       }
-      MPI_Finalize();
-    """)
+    """,
+        mpi=True,
+    )
     assert [f.values["sendrecv_count"][0] for f in run.frames()] == [1, 1]
 
 
-def test_repeated_and_falling_step_numbers_make_frames_of_their_own(measured):
+def test_repeated_and_falling_step_numbers_make_separate_frames(measured):
     run, _ = measured("""
       perfield_initialize();
       int numbers[] = {5, 5, 3, 4};
@@ -158,17 +160,16 @@ def test_repeated_and_falling_step_numbers_make_frames_of_their_own(measured):
     assert [f.index for f in frames] == [0, 1, 2, 3]
 
 
-def test_step_region_closes_a_step_where_run_is_never_called(measured):
+def test_step_region_closes_steps_without_step_calls(measured):
     run, _ = measured(
         """
-      MPI_Init(&argc, &argv);
       work(20);
       for (int s = 0; s < 4; ++s) {
         perfield_begin("time step"); perfield_begin("flux"); work(2); perfield_end("flux");
         perfield_end("time step");
       }
-      MPI_Finalize();
     """,
+        mpi=True,
         env={"PERFIELD_STEP_REGION": "time step"},
     )
     frames = list(run.frames())
@@ -177,26 +178,27 @@ def test_step_region_closes_a_step_where_run_is_never_called(measured):
     assert all(f.values["flux_count"][0] == 1 for f in frames)
 
 
-def test_a_program_without_steps_has_setup_and_is_one_frame(measured):
-    run, result = measured("""
-      MPI_Init(&argc, &argv);
+def test_program_without_steps_is_one_frame(measured):
+    run, result = measured(
+        """
       work(5);
-      MPI_Finalize();
-    """)
+    """,
+        mpi=True,
+    )
     assert [frame.kind for frame in run.frames()] == ["whole"]
     assert run.setup.values["step_time_s"][0] >= 0.0049
     assert result.returncode == 0
 
 
-def test_perfields_own_time_lies_in_no_step_and_is_recorded(measured):
+def test_time_of_perfield_is_recorded_and_in_no_step(measured):
     run, _ = measured(LOOP, real_time=True)
     own = [f.values["perfield_time_s"][0] for f in run.frames()]
     assert all(value > 0 for value in own)
 
 
 def test_bytes_moved_by_mpi_io_are_fields_of_the_step(measured):
-    run, _ = measured("""
-      MPI_Init(&argc, &argv);
+    run, _ = measured(
+        """
       perfield_initialize();
       MPI_File file; double out[100] = {0}, in[40];
       MPI_File_open(MPI_COMM_SELF, "out.bin", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
@@ -205,40 +207,40 @@ def test_bytes_moved_by_mpi_io_are_fields_of_the_step(measured):
       MPI_File_read_at(file, 0, in, 40, MPI_DOUBLE, MPI_STATUS_IGNORE);
       MPI_File_close(&file);
       perfield_step(1, 1.0);
-      MPI_Finalize();
-    """)
+    """,
+        mpi=True,
+    )
     moved = [(f.values["io_write_bytes"][0], f.values["io_read_bytes"][0]) for f in run.frames()]
     assert moved == [(800, 0), (0, 320)]
 
 
-def test_a_small_record_limit_lets_steps_share_entries_and_keeps_sums_exact(measured, tmp_path):
+def test_record_limit_sums_steps_exactly(measured, tmp_path):
     run, result = measured(
         """
-      MPI_Init(&argc, &argv);
       perfield_initialize();
       for (int s = 0; s < 4000; ++s) {
         perfield_begin("work"); perfield_end("work");
         MPI_Barrier(MPI_COMM_WORLD);
         perfield_step(s, s);
       }
-      MPI_Finalize();
     """,
+        mpi=True,
         n=2,
         env={"PERFIELD_RECORD_LIMIT": "400000"},
     )
     assert result.stderr.count("nears record_limit") == 1
     assert "steps share an entry" in result.stderr
     written = sum(path.stat().st_size for path in (tmp_path / "perfield-run/stream").iterdir())
-    assert 200_000 < written < 600_000  # without a limit: 3 MB
+    assert 200_000 < written < 600_000  # 3 MB without a limit
     for rank in range(2):
         seen = [frame.values["work_count"][rank] for frame in run.frames() if frame.present[rank]]
         assert sum(seen) == 4000
         assert seen[0] == 1 and max(seen) > 1
-    assert all(frame.present.all() for frame in run.frames())  # ranks change together
+    assert all(frame.present.all() for frame in run.frames())  # all ranks change at the same step
     assert run.steps_closed.tolist() == [4000, 4000]
 
 
-def test_pauses_inside_a_summed_step_leave_out_only_what_was_paused(measured):
+def test_pause_inside_a_summed_step_omits_only_itself(measured):
     run, _ = measured(
         """
       perfield_region r = REGION("work");
@@ -258,7 +260,7 @@ def test_pauses_inside_a_summed_step_leave_out_only_what_was_paused(measured):
     assert [frame.values["work_time_s"][0] for frame in run.frames()] == pytest.approx([0.009, 0.009])
 
 
-def test_a_pause_over_whole_steps_leaves_them_empty_but_there(measured):
+def test_paused_steps_are_empty_frames(measured):
     run, _ = measured("""
       perfield_initialize();
       for (int s = 0; s < 6; ++s) {
@@ -273,7 +275,7 @@ def test_a_pause_over_whole_steps_leaves_them_empty_but_there(measured):
     assert [n == 1 for n in count] == [True, True, False, False, True, True]
 
 
-def test_a_small_record_limit_measures_fewer_steps_where_one_in_so_many_is(measured, tmp_path):
+def test_record_limit_widens_measure_every(measured, tmp_path):
     run, result = measured(
         """
       perfield_initialize();
@@ -287,7 +289,7 @@ def test_a_small_record_limit_measures_fewer_steps_where_one_in_so_many_is(measu
     assert result.stderr.count("nears record_limit") == 1
     assert "one step in" in result.stderr
     written = sum(path.stat().st_size for path in (tmp_path / "perfield-run/stream").iterdir())
-    assert 150_000 < written < 450_000  # without a limit: 2 MB
+    assert 150_000 < written < 450_000  # 2 MB without a limit
     labels = [frame.label for frame in run.frames()]
     assert labels[:3] == [0, 4, 8] and all(label % 4 == 0 for label in labels)
     assert all(frame.span == 1 and frame.values["work_count"][0] == 1 for frame in run.frames())
@@ -297,14 +299,14 @@ def test_a_small_record_limit_measures_fewer_steps_where_one_in_so_many_is(measu
 
 
 @pytest.mark.parametrize("setting", ["SUM_EVERY", "MEASURE_EVERY", "SKIP_STEPS", "FIELDS_EVERY"])
-def test_the_largest_settings_are_survived(measured, setting):
+def test_largest_settings_work(measured, setting):
     largest = {"SKIP_STEPS": 10**15, "FIELDS_EVERY": 10**15}.get(setting, 10**9)
     run, result = measured(LOOP, env={f"PERFIELD_{setting}": str(largest)})
     assert "perfield: " not in result.stderr
     assert run.steps_closed.tolist() == [12]
 
 
-def test_what_another_thread_does_while_a_step_closes_is_never_lost(measured):
+def test_closing_a_step_loses_nothing_of_other_threads(measured):
     run, _ = measured(
         """
       perfield_initialize();

@@ -1,41 +1,41 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Steps that the clock on the wall closes."""
+"""Steps that close at wall-clock intervals (step_seconds)."""
 
 from __future__ import annotations
 
 import numpy as np
 
+import twin
+
 WINDOW_S = 0.1
 EVERY = {"PERFIELD_STEP_SECONDS": str(WINDOW_S)}
 
 
+def step_entries(run) -> list[dict]:
+    """The entries of all steps, without setup and teardown, in the order of the streams."""
+    entries = [e for file in (run.path / "stream").glob("*.pf") for e in twin.decode(file.read_bytes())[0]]
+    return [e for e in entries if e["type"] == "step" and e["body"]["kind"] == 0]
+
+
 def closings(run) -> dict[int, list[tuple[int, int]]]:
-    """rank -> (index, CLOCK_REALTIME in ns) of each step that it closed."""
-    rows = run._streams.of_type("step")
-    rows = rows[run._streams.places["kind"][rows] == 0]
+    """Rank -> (index, CLOCK_REALTIME in ns) of each step that it closed."""
     found: dict[int, list[tuple[int, int]]] = {}
-    for here, tables in run._streams.steps(rows):
-        places = run._streams.places[here]
-        for place, time_ns in zip(places, tables["steps"]["realtime_ns"]):
-            found.setdefault(int(place["rank"]), []).append((int(place["index"]), int(time_ns)))
+    for entry in step_entries(run):
+        found.setdefault(entry["rank"], []).append((entry["index"], entry["body"]["realtime_ns"]))
     return found
 
 
 def spans(run) -> list[tuple[int, int]]:
-    """When each step of rank 0 began and ended, in ns from the start of measuring."""
-    rows = run._streams.of_type("step")
-    rows = rows[run._streams.places["kind"][rows] == 0]
-    tables = [tables["steps"] for _, tables in run._streams.steps(rows)]
-    return [(int(b), int(e)) for steps in tables for b, e in zip(steps["begin_ns"], steps["end_ns"])]
+    """(begin, end) of each step of rank 0, in ns from the start of measuring."""
+    return [(entry["body"]["begin_ns"], entry["body"]["end_ns"]) for entry in step_entries(run)]
 
 
-def test_windows_are_closed_on_one_grid_in_all_ranks_also_without_mpi_calls(measured):
+def test_all_ranks_close_windows_on_one_grid_without_mpi_calls(measured):
     run, _ = measured(
         """
-      MPI_Init(&argc, &argv);
       usleep(650000);
-      MPI_Finalize();
     """,
+        mpi=True,
         n=2,
         env=EVERY,
     )
@@ -56,7 +56,7 @@ def test_windows_are_closed_on_one_grid_in_all_ranks_also_without_mpi_calls(meas
     assert 0 < frame.time - WINDOW_S * frame.index <= WINDOW_S * 1.0001
 
 
-def test_windows_in_which_the_rank_does_not_run_are_part_of_the_one_before(measured):
+def test_windows_of_a_stopped_rank_join_the_one_before(measured):
     run, _ = measured(
         """
       perfield_initialize();
@@ -90,16 +90,14 @@ def test_windows_in_which_the_rank_does_not_run_are_part_of_the_one_before(measu
     assert (abs(begins[1:] - ends[:-1]) < 1000).all(), "time between two windows is lost"
 
 
-def test_a_call_of_mpi_that_outlasts_windows_is_credited_to_each(measured):
+def test_long_mpi_call_has_its_share_of_each_window(measured):
     run, _ = measured(
         """
-      int rank, word = 0;
-      MPI_Init(&argc, &argv);
-      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+      int word = 0;
       if (rank == 0) { usleep(700000); MPI_Send(&word, 1, MPI_INT, 1, 0, MPI_COMM_WORLD); }
       if (rank == 1) MPI_Recv(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      MPI_Finalize();
     """,
+        mpi=True,
         n=2,
         env=EVERY,
     )
@@ -114,7 +112,7 @@ def test_a_call_of_mpi_that_outlasts_windows_is_credited_to_each(measured):
     assert run.frame(-1).values["mpi_time_s"][1] < 2 * WINDOW_S
 
 
-def test_regions_that_stay_open_are_shared_among_the_windows(measured):
+def test_open_region_has_its_share_of_each_window(measured):
     run, _ = measured(
         """
       perfield_initialize();
@@ -128,7 +126,7 @@ def test_regions_that_stay_open_are_shared_among_the_windows(measured):
     np.testing.assert_allclose(shares[1:], 1, rtol=0.05)
 
 
-def test_the_clock_goes_before_the_programs_own_calls_of_run(measured):
+def test_clock_overrides_the_programs_own_steps(measured):
     run, result = measured(
         "perfield_initialize(); for (int s = 0; s < 60; ++s) { usleep(5000); perfield_step(s, s); }",
         env=EVERY,
@@ -138,7 +136,7 @@ def test_the_clock_goes_before_the_programs_own_calls_of_run(measured):
     assert result.stderr.count("says where steps end") == 1
 
 
-def test_fields_of_the_simulation_are_not_read_from_beside_it(measured):
+def test_clock_thread_does_not_read_fields(measured):
     run, _ = measured(
         """
       static double values[8];
@@ -156,7 +154,7 @@ def test_fields_of_the_simulation_are_not_read_from_beside_it(measured):
     assert len(run.mesh(0, 1)) == 1
 
 
-def test_a_program_that_forks_and_exits_without_finalize_ends_cleanly(measured):
+def test_forking_program_without_finalize_ends_cleanly(measured):
     run, result = measured(
         """
       perfield_initialize();
@@ -180,7 +178,7 @@ def test_a_program_that_forks_and_exits_without_finalize_ends_cleanly(measured):
     assert not run.damage
 
 
-def test_signals_of_the_program_are_never_taken_by_the_thread_of_the_clock(measured):
+def test_clock_thread_takes_no_signals_of_the_program(measured):
     run, result = measured(
         """
       perfield_initialize();

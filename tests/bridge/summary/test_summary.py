@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The closing lines: their numbers on runs in closed form, and what they say of poor ones."""
+"""The closing lines: their numbers on runs in closed form, and their words on damaged or empty runs."""
 
 from __future__ import annotations
 
 import pytest
+from call_numbers import CALL, call_row
 
 import twin
 from perfield import _bridge
@@ -23,7 +24,7 @@ def run(tmp_path):
     return twin.write_run(tmp_path / "run", ranks=4, steps=5, hosts=("a", "b"))
 
 
-def test_lines_hold_what_the_run_was(run):
+def test_lines_match_the_run(run):
     lines = lines_of(run)
     assert list(lines) == [
         "steps",
@@ -49,7 +50,7 @@ def test_lines_hold_what_the_run_was(run):
     assert lines["perfield"].startswith("0.08 % of the time; memory 1.50 MB per rank")
 
 
-def test_files_have_a_line_where_they_take_time_and_their_time_is_no_computing(tmp_path):
+def test_file_time_has_a_line_and_is_no_computing(tmp_path):
     def read_and_write(rank, step, values):
         values["measured_ns"] = 10_000_000
         values["quantities"] = [
@@ -71,7 +72,7 @@ def test_files_have_a_line_where_they_take_time_and_their_time_is_no_computing(t
     )
 
 
-def test_bytes_written_are_those_of_the_files(run):
+def test_written_bytes_equal_the_file_sizes(run):
     stream = sum(file.stat().st_size for file in (run / "stream").iterdir())
     mesh = sum(file.stat().st_size for file in (run / "mesh").iterdir())
     all_kb, stream_kb, mesh_kb = (f"{size / 1000:.1f} kB" for size in (stream + mesh, stream, mesh))
@@ -103,7 +104,7 @@ def imbalance_where_slowest_is(tmp_path, ranks, slowest):
 @pytest.mark.parametrize(
     ("ranks", "slowest", "share"), [(8, list(range(8)) * 2, "12 %"), (2, [0, 1, 1, 0], "50 %")]
 )
-def test_ranks_that_are_slowest_in_turn_are_not_named(tmp_path, ranks, slowest, share):
+def test_ranks_slowest_in_turn_are_not_named(tmp_path, ranks, slowest, share):
     line = imbalance_where_slowest_is(tmp_path, ranks, slowest)
     assert line.endswith(
         f"; slowest: no rank in particular ({ranks} of {ranks} in turn, at most {share} each)"
@@ -117,7 +118,7 @@ def test_ranks_that_are_slowest_in_turn_are_not_named(tmp_path, ranks, slowest, 
         ([0, 1, 2, 3, 4, 5, 6, 7, 3, 3], "rank 3 (30 % of the steps), 0 (10 %), 1 (10 %)"),
     ],
 )
-def test_ranks_that_stand_out_are_named_though_others_take_turns(tmp_path, slowest, told):
+def test_ranks_that_stand_out_are_named(tmp_path, slowest, told):
     assert imbalance_where_slowest_is(tmp_path, 8, slowest).endswith(f"; slowest most often: {told}")
 
 
@@ -128,11 +129,11 @@ def test_one_rank_has_no_imbalance(tmp_path):
     assert lines["messages"].startswith("9 with 6.00 kB; heaviest 0 -> 0")
 
 
-def test_waiting_names_the_classes_that_wait(tmp_path):
+def test_waiting_names_its_classes(tmp_path):
     def shares(rank, step, values):
         values["measured_ns"] = 1000
-        classes = {0: 100, 2: 200, 3: 300, 4: 50, 5: 25}  # io and other do not count as waiting
-        values["calls"] = [{"call": 1, "time_class": number, "ns": ns} for number, ns in classes.items()]
+        times = {"send": 100, "allreduce": 200, "put": 300, "file_read": 50, "other": 25}
+        values["calls"] = [call_row(name, ns=ns) for name, ns in times.items()]  # file and other: no waiting
 
     text = lines_of(twin.write_run(tmp_path / "run", ranks=1, steps=2, change_step=shares))["waiting"]
     assert text == "60 % of the time (point-to-point 10 %, collective 20 %, one-sided 30 %); all MPI 68 %"
@@ -145,7 +146,7 @@ def all_wait_for(peer, ns):
     return change
 
 
-def test_the_rank_that_all_wait_for_is_named(tmp_path):
+def test_rank_that_others_wait_for_is_named(tmp_path):
     """Five steps, three ranks that wait 0.5 ms in each; of 32 ms in MPI calls that may wait."""
     path = twin.write_run(tmp_path / "run", ranks=4, steps=5, change_step=all_wait_for(2, 500_000))
     assert lines_of(path)["waits"] == (
@@ -155,12 +156,12 @@ def test_the_rank_that_all_wait_for_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("peer, ns", [(2, 20_000), (-3, 900_000)])
-def test_short_waits_and_those_for_nobody_known_have_no_line(tmp_path, peer, ns):
+def test_short_waits_and_unknown_peers_have_no_line(tmp_path, peer, ns):
     path = twin.write_run(tmp_path / "run", ranks=4, steps=5, change_step=all_wait_for(peer, ns))
     assert "waits" not in lines_of(path)
 
 
-def test_one_rank_that_waits_for_another_is_one_rank(tmp_path):
+def test_one_waiting_rank_is_in_the_singular(tmp_path):
     def one(rank, step, values):
         values["waits"] = [{"peer": 0, "count": 1, "ns": 1_000_000}] if rank == 1 else []
 
@@ -172,7 +173,7 @@ def test_waits_in_a_ring_name_nobody(run):
     assert "waits" not in lines_of(run)
 
 
-def test_of_regions_inside_each_other_the_innermost_is_said_to_wait(tmp_path):
+def test_innermost_region_is_named_as_waiting(tmp_path):
     """Region 1 is around region 2, and the waiting is in both."""
 
     def nested(rank, step, values):
@@ -187,7 +188,7 @@ def test_of_regions_inside_each_other_the_innermost_is_said_to_wait(tmp_path):
 
 
 @pytest.mark.parametrize("in_flux_ns, told", [(2_000_000, "flux: 80 %"), (1_000_000, "step: 75 %")])
-def test_a_region_as_long_as_the_step_is_said_to_wait_only_where_no_part_of_it_is(tmp_path, in_flux_ns, told):
+def test_region_of_the_whole_step_is_named_only_without_a_part(tmp_path, in_flux_ns, told):
     """Region 1 is the step, with 3 ms of waiting, and region 2 a part of it."""
 
     def nested(rank, step, values):
@@ -209,7 +210,7 @@ def test_regions_that_hardly_wait_have_no_line(tmp_path):
     assert "region" not in lines_of(twin.write_run(tmp_path / "run", ranks=2, change_step=little))
 
 
-def test_where_mpi_was_not_seen_waiting_and_imbalance_are_not_known(tmp_path):
+def test_waiting_and_imbalance_are_unknown_without_mpi(tmp_path):
     path = twin.write_run(
         tmp_path / "run", ranks=3, change_rank=twin.without_mpi, change_step=twin.without_calls
     )
@@ -220,14 +221,14 @@ def test_where_mpi_was_not_seen_waiting_and_imbalance_are_not_known(tmp_path):
     )
 
 
-def test_a_rank_alone_need_not_have_mpi(tmp_path):
+def test_single_rank_needs_no_mpi(tmp_path):
     path = twin.write_run(
         tmp_path / "run", ranks=1, change_rank=twin.without_mpi, change_step=twin.without_calls
     )
     assert "waiting" not in lines_of(path)
 
 
-def test_some_ranks_without_mpi_are_told_and_left_out_of_the_imbalance(tmp_path):
+def test_imbalance_omits_ranks_without_mpi(tmp_path):
     def last(rank, values):
         if rank == 3:
             twin.without_mpi(rank, values)
@@ -249,7 +250,7 @@ def test_zero_messages_have_no_line(tmp_path):
     assert "messages" not in lines_of(twin.write_run(tmp_path / "run", change_step=silent))
 
 
-def test_without_empty_messages_the_lightest_pair_is_named(tmp_path):
+def test_lightest_pair_is_named_without_empty_messages(tmp_path):
     def full(rank, step, values):
         for row in values["messages"]:
             row["empty"] = 0
@@ -258,7 +259,7 @@ def test_without_empty_messages_the_lightest_pair_is_named(tmp_path):
     assert text == "9 with 12.0 kB; heaviest 2 -> 0: 6.00 kB in 3; lightest 0 -> 1: 2.00 kB in 3"
 
 
-def test_pairs_that_are_all_alike_are_not_named(tmp_path):
+def test_equal_pairs_are_not_named(tmp_path):
     def alike(rank, step, values):
         values["messages"] = [{"peer": 1 - rank, "call": twin.ISEND, "count": 2, "bytes": 64}]
 
@@ -266,9 +267,9 @@ def test_pairs_that_are_all_alike_are_not_named(tmp_path):
     assert text == "12 with 384 bytes; each of 2 pairs: 192 bytes in 6"
 
 
-def test_fetched_messages_flow_from_the_target(tmp_path):
+def test_get_messages_flow_from_the_target(tmp_path):
     def fetch(rank, step, values):
-        values["messages"] = [{"peer": 1, "call": 28, "count": 2, "bytes": 10}] if rank == 0 else []
+        values["messages"] = [{"peer": 1, "call": CALL["get"], "count": 2, "bytes": 10}] if rank == 0 else []
 
     assert (
         "heaviest 1 -> 0: 10 bytes in 2"
@@ -276,7 +277,7 @@ def test_fetched_messages_flow_from_the_target(tmp_path):
     )
 
 
-def test_zero_steps_sum_up_the_whole_run(tmp_path):
+def test_run_without_steps_sums_up_the_whole_run(tmp_path):
     lines = lines_of(twin.write_run(tmp_path / "run", ranks=2, steps=0))
     assert lines["steps"] == "none closed on 2 ranks; the lines below are of the whole run"
     assert lines["look"].startswith("perfield open ")
@@ -290,14 +291,14 @@ def test_ranks_that_never_checked_in_are_counted(tmp_path):
     assert lines["steps"].startswith("5 on 4 of 6 ranks")
 
 
-def test_of_a_long_run_only_the_newest_steps_are_read(tmp_path):
+def test_long_run_reads_only_its_newest_steps(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=2, steps=300)
     text = lines_of(path, max_bytes=40_000)["steps"]
     assert text.startswith("the last ") and " on 2 ranks (in the newest " in text
     assert 20 < int(text.split()[2]) < 60
 
 
-def test_damage_and_faults_are_told_in_one_line(tmp_path):
+def test_damage_and_faults_share_one_line(tmp_path):
     def faulty(rank, step, values):
         values["faults"], values["overflowed"] = int(rank == 0), 3
 
@@ -311,7 +312,7 @@ def test_damage_and_faults_are_told_in_one_line(tmp_path):
     )
 
 
-def test_every_byte_flipped_still_gives_lines(tmp_path):
+def test_flipped_byte_still_gives_lines(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=1, steps=1, mesh=False)
     stream = next((path / "stream").iterdir())
     data = stream.read_bytes()
@@ -320,13 +321,13 @@ def test_every_byte_flipped_still_gives_lines(tmp_path):
         assert "look" in lines_of(path), f"byte {at}"
 
 
-def test_nothing_recorded_is_one_sentence(tmp_path):
+def test_empty_run_is_one_sentence(tmp_path):
     assert _bridge.closing_lines(str(tmp_path / "none")) == [
         f"nothing was recorded in {tmp_path / 'none'}: no rank has written a stream"
     ]
 
 
-def test_look_line_can_be_pasted_into_a_shell(tmp_path):
+def test_look_line_works_in_a_shell(tmp_path):
     path = twin.write_run(tmp_path / "my run's", ranks=1, steps=1)
     assert f"perfield open '{tmp_path}/my run'\\''s'" in lines_of(path)["look"]
 

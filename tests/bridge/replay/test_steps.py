@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One rank of a trace as steps: regions, their times and counts, counters, and where nothing was recorded."""
+"""Steps of one replayed rank: regions, their times and counts, counters, and gaps in the recording."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from perfield import _bridge
 from perfield.traces.selection import RegionChoice
 
 
-def test_a_step_closes_when_its_region_is_left_and_setup_ends_when_it_is_first_entered():
+def test_step_region_ends_setup_and_closes_steps():
     (setup, first, second), behind = replayed(*inside(ADVANCE, 100, 300), *inside(ADVANCE, 350, 500))
     assert [step.kind for step in (setup, first, second, behind)] == [SETUP, STEP, STEP, TEARDOWN]
     assert [(step.begin_ns, step.end_ns) for step in (setup, first, second)] == [
@@ -45,44 +45,44 @@ def test_a_step_closes_when_its_region_is_left_and_setup_ends_when_it_is_first_e
     assert of_regions(second)["advance"] == (1, 1, 150, 150)
 
 
-def test_a_region_that_stays_open_gets_its_share_of_each_step_and_is_counted_where_it_was_entered():
+def test_open_region_has_its_share_of_each_step():
     (setup, step), behind = replayed(*inside(ADVANCE, 100, 300), ("leave", MASTER, 450, MAIN))
     assert of_regions(setup)["main"] == (1, 1, 100, 100)
     assert of_regions(step)["main"] == (1, 0, 200, 0)
     assert of_regions(behind)["main"] == (1, 0, 150, 150)
 
 
-def test_without_a_step_region_all_is_one_entry():
+def test_replay_without_step_region_is_one_entry():
     steps, whole = replayed(*inside(ADVANCE, 100, 300), *inside(ADVANCE, 300, 700), step_region="")
     assert not steps
     assert (whole.kind, whole.measured_ns) == (SETUP, 700)
     assert of_regions(whole)["advance"] == (1, 2, 600, 600)
 
 
-def test_a_recursion_counts_each_entry_and_its_time_once():
+def test_recursion_counts_each_entry_but_its_time_once():
     _, whole = replayed(
         ("enter", MASTER, 10, FLUX), *inside(FLUX, 20, 50), ("leave", MASTER, 100, FLUX), step_region=""
     )
     assert of_regions(whole)["flow::flux"] == (1, 2, 90, 90)
 
 
-def test_threads_of_a_rank_are_added_up_and_the_longest_is_told():
+def test_threads_are_added_up_and_the_longest_is_kept():
     _, whole = replayed(*inside(FLUX, 10, 40), *inside(FLUX, 20, 90, location=OTHER), step_region="")
     number = next(number for number, name in replayed.names.items() if name == "flow::flux")
     assert (number, 2, 2, 100, 30, 70, 100, 30, 70) in whole.regions
 
 
-def test_only_the_thread_that_entered_the_step_first_closes_it():
+def test_only_the_first_thread_in_the_step_closes_it():
     steps, _ = replayed(*inside(ADVANCE, 100, 300), *inside(ADVANCE, 310, 320, location=OTHER))
     assert [step.kind for step in steps] == [SETUP, STEP]
 
 
-def test_regions_are_chosen_by_their_names_with_or_without_the_module():
+def test_region_names_match_with_or_without_their_module():
     _, whole = replayed(*inside(FLUX, 10, 40), *inside(ADVANCE, 50, 60), regions=["flux"], step_region="")
     assert of_regions(whole) == {"flux": (1, 1, 30, 30)}
 
 
-def test_functions_of_cpp_are_chosen_by_their_symbols_and_else_called_without_their_types():
+def test_cpp_functions_match_by_symbol_and_lose_their_types():
     name, symbol = "double flow::Solver::flux<2>(int) const", "_ZNK4flow6Solver4fluxILi2EEEdi"
     assert _bridge.region_of(name, symbol, ["*"], "") == "flow::Solver::flux<2>"
     assert _bridge.region_of(name, symbol, [symbol], "") == symbol
@@ -92,13 +92,13 @@ def test_functions_of_cpp_are_chosen_by_their_symbols_and_else_called_without_th
     assert _bridge.region_of(name, symbol, ["other"], "") == ""
 
 
-def test_regions_beyond_the_table_are_added_up_as_other_regions():
+def test_regions_beyond_the_table_become_other_regions():
     _, whole = replayed(*inside(FLUX, 10, 40), *inside(ADVANCE, 50, 60), step_region="", max_regions=2)
     assert {row[0]: row[2] for row in whole.regions} == {1: 1, 0: 2}
     assert replayed.end["dropped_regions"] == 2
 
 
-def test_an_end_without_a_begin_and_a_lost_end_are_counted_as_faults():
+def test_unmatched_begin_and_end_are_faults():
     _, whole = replayed(
         ("leave", MASTER, 10, FLUX), ("enter", MASTER, 20, FLUX), ("enter", MASTER, 30, ADVANCE),
         ("leave", MASTER, 50, FLUX), step_region="",
@@ -107,7 +107,7 @@ def test_an_end_without_a_begin_and_a_lost_end_are_counted_as_faults():
     assert of_regions(whole)["advance"][2] == 20
 
 
-def test_time_without_recording_belongs_to_no_step_and_no_region():
+def test_unrecorded_time_is_in_no_step_and_no_region():
     (_, step), _ = replayed(
         ("enter", MASTER, 100, ADVANCE), ("record", MASTER, 150, False), ("record", MASTER, 250, True),
         ("leave", MASTER, 300, ADVANCE),
@@ -116,7 +116,7 @@ def test_time_without_recording_belongs_to_no_step_and_no_region():
     assert of_regions(step)["advance"] == (1, 1, 100, 100)
 
 
-def test_recording_that_is_off_when_a_step_closes_is_off_in_the_next_one_too():
+def test_recording_stays_off_over_the_end_of_a_step():
     (_, step), behind = replayed(
         ("enter", MASTER, 100, ADVANCE), ("record", MASTER, 150, False), ("leave", MASTER, 300, ADVANCE),
         ("record", MASTER, 340, True), ("leave", MASTER, 400, MAIN),
@@ -126,7 +126,7 @@ def test_recording_that_is_off_when_a_step_closes_is_off_in_the_next_one_too():
     assert of_regions(behind)["main"][2] == 60
 
 
-def test_the_time_in_which_a_thread_writes_its_trace_is_not_the_programs():
+def test_flushing_the_trace_is_not_program_time():
     (_, step), _ = replayed(
         ("enter", MASTER, 100, ADVANCE), ("flush", MASTER, 150, 250), ("leave", MASTER, 300, ADVANCE)
     )
@@ -134,7 +134,7 @@ def test_the_time_in_which_a_thread_writes_its_trace_is_not_the_programs():
     assert of_regions(step)["advance"] == (1, 1, 100, 100)
 
 
-def test_counters_grow_in_the_regions_that_are_open_and_add_up_over_threads():
+def test_counters_grow_in_open_regions_and_add_up_over_threads():
     _, whole = replayed(
         ("metric", MASTER, 100, 0, [5, 1000]), ("enter", MASTER, 100, FLUX),
         ("metric", MASTER, 200, 0, [7, 1400]), ("leave", MASTER, 200, FLUX),
@@ -146,18 +146,18 @@ def test_counters_grow_in_the_regions_that_are_open_and_add_up_over_threads():
     assert of_quantities(whole, "main") == {"PAPI_TOT_INS": 500, "ru_minflt": 2}
 
 
-def test_functions_of_calling_contexts_are_entered_and_left_like_others():
+def test_calling_contexts_are_entered_and_left_like_regions():
     of = replace(trace(), contexts={5: ADVANCE})
     steps, _ = replayed(("enter_context", MASTER, 100, 5), ("leave_context", MASTER, 300, 5), of=of)
     assert [step.kind for step in steps] == [SETUP, STEP]
 
 
-def test_a_region_that_the_trace_does_not_define_is_not_measured():
+def test_undefined_region_is_not_measured():
     _, whole = replayed(*inside(999, 10, 40), *inside(FLUX, 50, 60), step_region="")
     assert set(of_regions(whole)) == {"main", "flow::flux"}
 
 
-def test_stamps_that_go_backwards_give_no_time():
+def test_backward_time_stamps_give_no_time():
     (_, step), behind = replayed(
         ("enter", MASTER, 100, ADVANCE), ("leave", MASTER, 90, ADVANCE), ("enter", MASTER, 80, FLUX),
         ("leave", MASTER, 130, FLUX),
@@ -167,7 +167,7 @@ def test_stamps_that_go_backwards_give_no_time():
     assert of_regions(behind)["flow::flux"][2] == 30
 
 
-def test_a_flush_on_another_thread_leaves_the_steps_time_as_it_is():
+def test_flush_on_another_thread_keeps_the_step_time():
     (_, step), behind = replayed(
         ("enter", OTHER, 50, FLUX), ("enter", MASTER, 100, ADVANCE), ("flush", OTHER, 150, 350),
         ("leave", MASTER, 300, ADVANCE), ("leave", OTHER, 400, FLUX),
@@ -178,7 +178,7 @@ def test_a_flush_on_another_thread_leaves_the_steps_time_as_it_is():
     assert of_regions(behind)["flow::flux"] == (1, 0, 50, 50)
 
 
-def test_followers_of_several_ranks_count_each_for_itself(tmp_path):
+def test_followers_of_several_ranks_are_independent(tmp_path):
     tables = RegionChoice(trace(), ["*"], "").tables()
     paths = [tmp_path / f"{rank}.pf" for rank in range(3)]
     followers = [_bridge.Follower(tables, path=str(path), rank=rank) for rank, path in enumerate(paths)]
@@ -192,14 +192,14 @@ def test_followers_of_several_ranks_count_each_for_itself(tmp_path):
         assert [row["inclusive_sum_ns"] for row in step["body"]["regions"]] == [100 * (rank + 1)]
 
 
-def test_a_stream_that_cannot_be_written_is_an_error():
+def test_unwritable_stream_is_an_error():
     follower = _bridge.Follower(RegionChoice(trace(), ["*"], "").tables(), path="/dev/full")
     follower.enter(MASTER, 0, MAIN)
     with pytest.raises(OSError, match="No space left"):
         follower.end("finalize")
 
 
-def test_the_end_entry_tells_of_faults():
+def test_end_entry_holds_the_faults():
     replayed(("leave", MASTER, 10, FLUX), step_region="")
     assert replayed.end["faults"] == {"ends_without_begin_or_not_reached": 1}
     assert replayed.end["reason"] == "finalize"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The input files of the original plug-in and of its adaptor, as lines of a perfield.toml.
+"""Converts the input files of the original plug-in and of its adaptor into a perfield.toml.
 
-docs/original-plugin.md shows all keys in a table.
+docs/original-plugin.md lists all keys.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-TEXT_LIMIT = 1_000_000  # bytes of an input file; these have a dozen lines
+TEXT_LIMIT = 1_000_000  # bytes read of an input file; real ones have a dozen lines
 
 
 @dataclass(frozen=True)
 class Counterpart:
-    """What becomes of a key: setting and how its value is written there, or why there is none.
+    """The setting that replaces a key of the original plug-in, or the reason why none does.
 
-    setting : a key of perfield.toml, "" for none. literal : from the value in the input file to the literal
-    in TOML; raises ValueError with what was expected. note : what a reader of the new file must know.
+    setting : a key of perfield.toml, "" for none. literal : converts the value to a TOML literal; raises
+    ValueError, whose text is what was expected. note : what a reader of the new file must know.
     """
 
     setting: str = ""
@@ -56,8 +56,8 @@ def _no_regions(value: str) -> str:
 
 
 _LOG = Counterpart(note="the run directory is the log; `perfield info` prints it")
-_RENEWED = Counterpart(note="messages are always counted per step; a table of peers costs nothing to keep")
-_LAYER = Counterpart(note="all layers of the picture are written; each is switched on and off in ParaView")
+_RENEWED = Counterpart(note="messages are always counted per step; keeping a table of peers costs nothing")
+_LAYER = Counterpart(note="all layers of the picture are written; ParaView shows and hides each of them")
 
 PLUGIN = {
     "print_log": _LOG,
@@ -92,10 +92,10 @@ ADAPTOR = {
 
 
 def converted(paths: list[Path]) -> tuple[str, list[str]]:
-    """The text of a perfield.toml with what the input files say, and sentences on what could not be taken.
+    """Returns the text of a perfield.toml and a list of errors, a sentence each.
 
-    paths : of the plug-in's file, its adaptor's, or both; which is which is known by their keys.
-    Raises OSError where a file cannot be read.
+    paths : the plug-in's file, its adaptor's, or both; their keys tell which is which. A file that cannot
+    be read is one of the errors.
     """
     names = " and ".join(path.name for path in paths)
     settings: dict[str, str] = {}
@@ -132,7 +132,7 @@ def converted(paths: list[Path]) -> tuple[str, list[str]]:
 
 
 def _entries(path: Path, complaints: list[str]) -> Iterator[tuple[int, str, str]]:
-    """(number of the line, key, value) of each line that says something."""
+    """(line number, key, value) of each line that sets a key; other errors go to `complaints`."""
     try:
         with path.open("rb") as file:
             text = file.read(TEXT_LIMIT).decode("utf-8", "replace")
