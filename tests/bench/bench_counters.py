@@ -31,9 +31,9 @@ def main() -> None:
             here = folder / (counters or "none")
             here.mkdir()
             printed = programs.run(1, program, "regions", measured=True, cwd=here, PERFIELD_COUNTERS=counters)
-            rank = perfield.open(here / "perfield-run").ranks[0]
-            wanted = counters.split(",") if counters else []
-            return [float(line) for line in printed.split()] if rank["counters"] == wanted else None
+            found = perfield.open(here / "perfield-run").counters.names
+            wanted = [name for name in counters.split(",") if name]
+            return [float(line) for line in printed.split()] if len(found) == len(wanted) else None
 
         none = pairs("")
         _, reads = programs.clock_reads(program)
