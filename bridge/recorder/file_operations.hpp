@@ -19,10 +19,10 @@ FileOperations define_file_operations(Define define) noexcept {
     return define(name, unit, PERFIELD_PER_RANK, PERFIELD_STEPS_SUM, PERFIELD_THREADS_SUM, help);
   };
   const perfield_quantity time = of_rank(
-      kFileTime, "ticks", "time in calls for files that reached the system, without MPI-IO");
+      "file_time", "ticks", "time in calls for files that reached the system, without MPI-IO");
   const perfield_quantity inside =
-      define(kFileTime, "ticks", PERFIELD_PER_REGION, PERFIELD_STEPS_SUM, PERFIELD_THREADS_LONGEST,
-             "time inside the region of reading and writing files");
+      define("file_time", "ticks", PERFIELD_PER_REGION, PERFIELD_STEPS_SUM,
+             PERFIELD_THREADS_LONGEST, "time inside the region of reading and writing files");
   return {{of_rank("file_read_count", "1", "calls by which it read files, without MPI-IO"),
            of_rank("file_read", "B", "bytes that it read, without MPI-IO"), time, inside},
           {of_rank("file_write_count", "1",

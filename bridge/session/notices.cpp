@@ -71,6 +71,14 @@ void Notices::tell_of_full_tables() const {
          "the table of regions was full: later regions are counted as `other regions`; "
          "raise max_regions (now " +
              std::to_string(config_.max_regions) + ") or choose fewer by `regions`");
+  uint64_t without_room = 0;
+  for (int i = 0; i < recorder().n_shards(); ++i)
+    without_room += recorder().shard_at(i).overflowed_quantity.get();
+  if (without_room)
+    tell("quantities",
+         "a table of (region, quantity) pairs was full: " + std::to_string(without_room) +
+             " amounts are counted for `other regions`; raise max_regions (now " +
+             std::to_string(config_.max_regions) + ") or choose fewer regions");
 }
 
 void Notices::tell_of_sites(const Run& run) const {
