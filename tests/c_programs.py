@@ -18,7 +18,7 @@ PROLOGUE = """
 #include <time.h>
 #include <unistd.h>
 #ifdef REAL_TIME
-/* Works for so many milliseconds of wall time. */
+/* Works for this many milliseconds of wall time. */
 static inline void work(double ms) {
   struct timespec a, b;
   clock_gettime(CLOCK_MONOTONIC, &a);

@@ -210,6 +210,50 @@ def test_rooms_list_their_own_sources():
     assert not wrong, f"sources of another folder, or found by pattern: {wrong}"
 
 
+# The compiled modules, whose names users never see, and otf2's number of a definition.
+PRIVATE_BUT_KNOWN = {"_bridge", "_recorder", "_ref"}
+
+
+def private_names_read(path: Path) -> list[str]:
+    """The private names of other objects and modules that a Python file reads, with their lines."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        names = []
+        if isinstance(node, ast.Attribute) and not (
+            isinstance(node.value, ast.Name) and node.value.id == "self"
+        ):
+            names = [node.attr]
+        elif isinstance(node, ast.ImportFrom):
+            names = [alias.name for alias in node.names]
+        private = [name for name in names if name.startswith("_") and not name.startswith("__")]
+        found += [f"{path.name}:{node.lineno}: {name}" for name in private if name not in PRIVATE_BUT_KNOWN]
+    return found
+
+
+def test_tests_read_no_private_names():
+    found = [
+        name for path in sorted((REPOSITORY / "tests").rglob("*.py")) for name in private_names_read(path)
+    ]
+    assert not found, "\n".join(found)
+
+
+# Folders of tests/ for other parts of the repository than python/perfield.
+OTHER_TESTS = {"bench", "bridge", "catalyst_scripts", "ci", "fixtures", "multihost", "testcase", "topology"}
+
+
+def folders(path: str) -> set[str]:
+    """Names of the folders that hold tracked files, directly below a path of the repository."""
+    below = [
+        file.relative_to(REPOSITORY / path) for file in tracked_files() if REPOSITORY / path in file.parents
+    ]
+    return {file.parts[0] for file in below if len(file.parts) > 1}
+
+
+def test_folders_of_tests_mirror_the_rooms():
+    assert folders("tests/bridge") <= folders("bridge")
+    assert folders("tests") - OTHER_TESTS <= folders("python/perfield")
+
+
 def installed_libraries() -> list[Path]:
     """The installed libraries that are loaded into measured programs."""
     import perfield

@@ -157,8 +157,8 @@ def quantity_body(
 
 
 def array_body(description: dict, arrays: list[dict]) -> bytes:
-    """Body of a mesh or field entry. An array has role, type, values (flat) and, if they apply,
-    name, association and components; tuples and offset are filled in."""
+    """Body of a mesh or field entry. Each array has role, type, values (flat) and, if they apply,
+    name, association and components; this function adds tuples and offset."""
     data, described = b"", []
     for array in arrays:
         array = dict(array)
@@ -182,7 +182,7 @@ def entry(
     run_id: int = RUN_ID,
     version: int | None = None,
 ) -> bytes:
-    """A whole entry: header with both checksums, and body."""
+    """A complete entry: header with both checksums, and body."""
     number = TYPES.get(type, type)
     version = VERSIONS.get(type, 1) if version is None else version
     fields = (number, version, len(body), run_id, rank, sequence, index, crc32c(body), 0)

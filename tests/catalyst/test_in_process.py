@@ -72,9 +72,8 @@ def test_fields_are_current_even_if_the_run_rarely_stores_them(in_process, progr
 
 def test_device_copies_of_a_late_source_show_in_all_steps(in_process, program):
     host = Path(__file__).parents[1] / "bridge/sources/programs/kokkos_host.h"
-    before = "static void work(double ms) { (void)ms; }\n" + host.read_text()
     copies = 'if (step == 2) deep_copy("Cuda", "Host", 1000, 0);'
-    result = in_process(program(copies, "kokkos_start();", before))
+    result = in_process(program(copies, "kokkos_start();", host.read_text()))
     assert result.returncode == 0, result.stderr
     for index, n_bytes in enumerate((0, 1000, 0)):
         for piece in extracts.pieces(result.cwd / "perfield-run", index):

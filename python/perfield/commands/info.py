@@ -28,7 +28,7 @@ NO_RANKS = {-1: "others", -2: "outside", -3: "unknown"}
 # Notes below an empty table: what its emptiness does not mean.
 NOTHING = {
     "waits": "MPI_Recv, MPI_Wait and the like show for whom a rank waits; MPI_Waitall and collective calls "
-    "do not; the fields mpi_*_time_s show how long it waits in each of them"
+    "do not; the fields mpi_*_time_s show how long it waits"
 }
 
 

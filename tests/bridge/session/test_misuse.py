@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from c_programs import mpi_program
 from counting import series
 
 import perfield
@@ -206,13 +207,8 @@ def test_large_tables_hold_regions_defined_before_initialize(measured):
 def test_call_left_by_an_exception_ends_with_the_step(build_c, mpirun, bin_dir, tmp_path):
     """An MPI error handler may throw: the wrapper of that call never returns."""
     program = build_c(
-        """
-        #include <mpi.h>
-        #include <perfield.h>
-        #include <stdexcept>
-        static void thrown(MPI_Comm*, int*, ...) { throw std::runtime_error("MPI"); }
-        int main(int argc, char** argv) {
-          MPI_Init(&argc, &argv);
+        mpi_program(
+            """
           MPI_Errhandler handler;
           MPI_Comm_create_errhandler(thrown, &handler);
           MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
@@ -222,9 +218,12 @@ def test_call_left_by_an_exception_ends_with_the_step(build_c, mpirun, bin_dir, 
           perfield_step(0, 0.0);
           MPI_Sendrecv(&out, 1, MPI_INT, 0, 0, &in, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
           perfield_step(1, 1.0);
-          MPI_Finalize();
-        }
         """,
+            before="""
+          #include <stdexcept>
+          static void thrown(MPI_Comm*, int*, ...) { throw std::runtime_error("MPI"); }
+        """,
+        ),
         name="throws.cpp",
     )
     result = mpirun(1, bin_dir / "perfield-exec", program, cwd=tmp_path)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// pages.h - memory of so many pages, each of which faults when it is touched first.
+// pages.h - memory of a given number of pages; the first touch of each is a page fault.
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
