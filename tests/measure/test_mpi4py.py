@@ -44,7 +44,7 @@ def test_python_heat_case_is_fully_measured(mpi, heat, wheel):
     assert printed.startswith("mean temperature 0.")
     assert run.state == "finished" and len(run) == STEPS and run.n_ranks == 3
     assert all(end["faults"] == {} for end in run.ends.values())
-    assert all(set(end["sources"]) == {"io", "python", "pmpi"} for end in run.ends.values())
+    assert all(set(end["sources"]) == {"io", "memory", "python", "pmpi"} for end in run.ends.values())
     for frame in run.frames():
         assert frame.values["sendrecv_count"].tolist() == [1, 2, 1]
         assert frame.values["sendrecv_bytes"].tolist() == [128, 256, 128]

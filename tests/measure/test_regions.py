@@ -43,7 +43,7 @@ def region(run, name: str) -> Region:
 def test_steps_have_program_numbers_and_times(measured_python, alone):
     run, _ = measured_python(program("pass"), alone=alone)
     assert run.state == "finished"
-    assert run.ends[0]["sources"] == (["python"] if alone else ["io", "python"])
+    assert run.ends[0]["sources"] == (["python"] if alone else ["memory", "io", "python"])
     assert [(frame.label, frame.time) for frame in run.frames()] == [(10, 0.0), (11, 0.5), (12, 1.0)]
 
 

@@ -57,7 +57,7 @@ def test_locally_loaded_mpi_is_found(mpi, build_c, bin_dir, programs, counted_in
         counted = counted_in(result.cwd / "perfield-run")
         for rank in range(N):
             assert counted.sent_by(rank) == {("sendrecv", (rank - 1) % N): (1, 3 * INT)}
-            assert counted.ranks[rank]["sources"] == ["io", "pmpi"]
+            assert counted.ranks[rank]["sources"] == ["memory", "io", "pmpi"]
 
 
 @pytest.mark.parametrize("order", ["openmpi:mpich", "mpich:openmpi"])
@@ -162,7 +162,7 @@ def test_unknown_mpi_leaves_mpi4_functions_unwrapped(mpi, bin_dir, counted_in, m
         assert_script(result, counted)
     else:
         assert (result.returncode, result.stdout) == (0, f"total {7 * N}\n"), result.stderr
-        assert counted.ranks[0]["sources"] == ["io", "pmpi"]
+        assert counted.ranks[0]["sources"] == ["memory", "io", "pmpi"]
         assert result.stderr.count("calls that are new in MPI 4 (MPI_Send_c, ...) are not measured") == 1
     told = mpi.run(N, *command, env={**mpi4py_wheel[mpi.name], "PERFIELD_MPI": mpi.name})
     assert_script(told, counted_in(told.cwd / "perfield-run"))
