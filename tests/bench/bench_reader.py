@@ -14,7 +14,7 @@ from report import figure
 
 import perfield
 from perfield import _bridge
-from perfield.run.columns import read_columns
+from perfield.fields.columns import read_columns
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import twin

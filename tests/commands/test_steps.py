@@ -15,7 +15,7 @@ import pytest
 from c_programs import mpi_program
 
 import perfield
-from perfield.run.sites import candidates
+from perfield.call_sites.candidates import candidates
 
 CASES = Path(__file__).resolve().parents[2] / "testcase"
 STEPS = 12

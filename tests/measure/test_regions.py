@@ -12,7 +12,7 @@ import pytest
 from conftest import run_command
 
 import perfield
-from perfield.run.regions import Region
+from perfield.fields.regions import Region
 
 STEPS = """
 import perfield

@@ -15,7 +15,7 @@ import pytest
 
 import perfield
 import twin
-from perfield.run.fields import CALL_NAMES
+from perfield.fields.table import CALL_NAMES
 
 PATTERNS = Path(__file__).resolve().parents[2] / "testcase/patterns"
 LANGUAGES = ("c", "mpif", "mpi", "f08", "py")

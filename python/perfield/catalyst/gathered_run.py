@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from perfield.run.columns import Columns
+from perfield.fields.columns import Columns
+from perfield.fields.quantities import by_rank
+from perfield.fields.regions import Region, RegionTable
 from perfield.run.directory import read_info
 from perfield.run.frame import Frame, build_frame
 from perfield.run.mesh import TYPES, Block, FieldArray, read_block
-from perfield.run.quantities import by_rank
-from perfield.run.regions import Region, RegionTable
 
 _TYPE_OF = dict(enumerate(TYPES.values(), 1))  # enum perfield_type -> NumPy's type
 _OTHER_REGIONS = 0  # local id

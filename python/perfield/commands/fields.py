@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the list."""
     from perfield.commands.info import format_table
-    from perfield.run import fields
+    from perfield.fields import table as fields
 
     if arguments.markdown:
         print(INTRODUCTION)

@@ -10,9 +10,9 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from perfield.call_sites.candidates import Caller, Candidate
+    from perfield.call_sites.source_lines import SourceLine
     from perfield.run import RunDirectory
-    from perfield.run.sites import Caller, Candidate
-    from perfield.run.source_lines import SourceLine
 
 HELP = "list MPI calls that could close the time steps of a program"
 DESCRIPTION = """\
@@ -41,12 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the table and how to use its first row."""
     import perfield
+    from perfield.call_sites import candidates, source_lines
     from perfield.commands.info import format_table
     from perfield.configuration import in_force
-    from perfield.run import sites, source_lines
 
     run = perfield.open(arguments.run or in_force("run_directory"))
-    found = sites.candidates(run)
+    found = candidates.candidates(run)
     if not found:
         print(_why_none(run))
         return 0
@@ -65,10 +65,10 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def proposal(run: RunDirectory) -> str:
     """A sentence on how to get steps, for a run that closed none."""
-    from perfield.run import sites, source_lines
+    from perfield.call_sites import candidates, source_lines
 
     begin = "the program told no time steps"
-    found = sites.candidates(run)
+    found = candidates.candidates(run)
     if not found:
         return f"{begin}, and {NO_SITES}; {BY_CLOCK}"
     best = found[0]
@@ -114,9 +114,9 @@ def _row(site: Candidate, lines: dict, several_groups: bool) -> dict[str, object
 
 
 def _why_none(run: RunDirectory) -> str:
-    from perfield.run import sites
+    from perfield.call_sites import candidates
 
-    if sites.has_sites(run):
+    if candidates.has_sites(run):
         return f"{NO_SITES}; {BY_CLOCK}"
     if run.steps_closed.any():
         return f"{run.path} has steps that the program closed itself, so perfield recorded no call sites"

@@ -12,8 +12,8 @@ from collections.abc import Collection, Sequence
 from vtkmodules.vtkCommonCore import vtkStringArray
 from vtkmodules.vtkCommonDataModel import vtkDataSet
 
+from perfield.fields.table import identifier
 from perfield.pictures.blocks import GHOSTS
-from perfield.run.fields import identifier
 
 
 def name_own_fields(dataset: vtkDataSet, taken: Collection[str]) -> None:

@@ -4,11 +4,11 @@
 Reads finished, killed and live runs, damaged ones included. Knows no meshes but as arrays, and no pictures.
 """
 
+from perfield.fields.regions import Region
 from perfield.run.errors import RunError
 from perfield.run.frame import Frame
 from perfield.run.mesh import Block, FieldArray
 from perfield.run.protocol import Run
-from perfield.run.regions import Region
 from perfield.run.run import RunDirectory
 
 __all__ = ["Block", "FieldArray", "Frame", "Region", "Run", "RunDirectory", "RunError"]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from perfield.run.columns import Columns
-from perfield.run.fields import CALL_NAMES
+from perfield.fields.columns import Columns
+from perfield.fields.table import CALL_NAMES
 
 OUTSIDE, UNKNOWN = -2, -3  # no world ranks: of another MPI_COMM_WORLD, and not known
 NO_PROCESS = 8  # flag of an entry: figures of the process and of perfield are not known
@@ -29,7 +29,7 @@ class Frame:
     measured in a run that ended without closing a step. index : number of the step's closing, from 0. label,
     time : the program's own number and time (lowest rank's, median; NaN if none). span : steps that it adds
     up. partial : some rank may still deliver its entry. present : (n_ranks,) bool. mesh_version : (n_ranks,)
-    int, 0 for none. values : field name -> (n_ranks,) float64, NaN where absent; `perfield.run.fields` says
+    int, 0 for none. values : field name -> (n_ranks,) float64, NaN where absent; `perfield.fields.table` says
     what each means. block_values : field name -> {(rank, block): value}, of regions whose time was given to
     a block.
     messages, received : structured arrays `source target call count bytes empty largest`, as the sending

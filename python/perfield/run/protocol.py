@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from perfield.fields.regions import Region
     from perfield.run.frame import Frame
     from perfield.run.mesh import Block, FieldArray
-    from perfield.run.regions import Region
 
 
 @runtime_checkable

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Union
 
 import numpy as np
 
-from perfield.run.columns import Columns, Places
+from perfield.fields.columns import Columns
+from perfield.fields.quantities import Quantity, by_rank, whole
+from perfield.fields.regions import Region, RegionTable
 from perfield.run.directory import read_info, run_id_of, staged, why_empty
 from perfield.run.errors import RunError
 from perfield.run.frame import Frame, build_frame
 from perfield.run.mesh import Block, FieldArray
-from perfield.run.quantities import Quantity, by_rank
-from perfield.run.regions import Region, RegionTable
 from perfield.run.state import run_state
 from perfield.run.stored_meshes import StoredMeshes
-from perfield.run.streams import Streams, whole
+from perfield.run.streams import Places, Streams
 
 if TYPE_CHECKING:
     import dask.dataframe as dd

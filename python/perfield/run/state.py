@@ -7,7 +7,7 @@ import os
 import time
 from pathlib import Path
 
-from perfield.run.streams import whole
+from perfield.fields.quantities import whole
 
 SILENCE_S = 60  # a rank of another host that was not heard of for so long counts as dead
 

@@ -183,11 +183,6 @@ _EMPTY = [("offset", "u8"), ("index", "u8"), ("body_bytes", "u4"), ("rank", "i4"
 ]
 
 
-def whole(value: object, otherwise: int = 0) -> int:
-    """A whole number of a JSON body; `otherwise` if it is something else."""
-    return value if isinstance(value, int) else otherwise
-
-
 def _parsed(body: bytes | None) -> dict:
     try:
         values = json.loads((body or b"{}").decode("utf-8", "replace"))

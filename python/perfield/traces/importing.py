@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from perfield import _bridge
-from perfield.run.new_run import NewRun
 from perfield.traces.definitions import Trace, TraceRank, read_definitions
 from perfield.traces.errors import TraceError
 from perfield.traces.events import read_events
+from perfield.traces.new_run import NewRun
 from perfield.traces.selection import RegionChoice
 
 _MOST_CANDIDATES = 8

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfield.run import fields
+from perfield.fields import table as fields
 
 MS = 1e-3
 

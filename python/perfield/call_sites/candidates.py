@@ -12,8 +12,8 @@ from pathlib import PurePath
 
 import numpy as np
 
+from perfield.fields.quantities import whole
 from perfield.run.run import RunDirectory
-from perfield.run.streams import whole
 
 STEADY = 0.7  # a site is regular when so many of its intervals are like the one before
 COVERS = 0.5  # ... and goes on for most of the run when so much of it lies between first and last hit

@@ -10,7 +10,7 @@ import pytest
 import perfield
 import twin
 from perfield import _bridge
-from perfield.run import fields
+from perfield.fields import table as fields
 
 UNIT_OF_SUFFIX = {"_time_s": "s", "_bytes": "B"}
 

@@ -11,7 +11,7 @@ import reference
 
 import perfield
 import twin
-from perfield.run.columns import read_columns
+from perfield.fields.columns import read_columns
 
 TIMES = [(f"mpi_{name}_time", "ns", "region", "sum") for name in ("p2p", "wait", "collective", "io")]
 TIMES += [("file_time", "ns", "region", "sum")]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from perfield import _bridge
-from perfield.run.fields import OTHER_REGIONS, utf8
-from perfield.run.streams import whole
+from perfield.fields.quantities import whole
+from perfield.fields.table import OTHER_REGIONS, utf8
 
 
 @dataclass(frozen=True)

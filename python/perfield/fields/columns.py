@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfield import _bridge
-from perfield.run.fields import Field
-from perfield.run.quantities import Quantity
-from perfield.run.regions import RegionTable
-from perfield.run.streams import Places
+from perfield.fields.quantities import Quantity
+from perfield.fields.regions import RegionTable
+from perfield.fields.table import Field
 
 if TYPE_CHECKING:
     from perfield.run.run import RunDirectory
+    from perfield.run.streams import Places
 
 
 class Columns:

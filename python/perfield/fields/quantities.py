@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from perfield.run.streams import whole
-
 _MOST = 1 << 16  # ids have 16 bits
 
 
@@ -30,6 +28,11 @@ class Quantity:
     def for_kernel(self) -> tuple[int, str, str, str, str, str]:
         """As _bridge.Columns takes it."""
         return self.id, self.name, self.scope, self.unit, self.over_steps, self.help
+
+
+def whole(value: object, otherwise: int = 0) -> int:
+    """A whole number of a JSON body; `otherwise` if it is something else."""
+    return value if isinstance(value, int) else otherwise
 
 
 def by_rank(entries: Iterable[tuple[int, dict[str, Any]]], n_ranks: int) -> list[list[Quantity]]:

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from perfield.run.sites import candidates, has_sites
-from perfield.run.source_lines import source_lines
+from perfield.call_sites.candidates import candidates, has_sites
+from perfield.call_sites.source_lines import source_lines
 
 MODULES = ["/opt/code/solver", "/usr/lib/libmpi.so.40"]
 MS = 1_000_000
