@@ -27,7 +27,6 @@ from replays import (
     replayed,
 )
 
-from perfield import _bridge
 from perfield.traces.definitions import UNDEFINED
 
 
@@ -44,8 +43,7 @@ def test_mpi_time_is_that_of_its_functions_in_each_region():
     ]
     _, whole = replayed(*events, *inside(MPI["MPI_Comm_rank"], 210, 220), step_region="")
     assert of_calls(whole) == {CALL["allreduce"]: (TIME_CLASS["collective"], 1, 40, 0, 0)}
-    time = _bridge.mpi_time_names[TIME_CLASS["collective"]]
-    assert of_quantities(whole, "flow::flux") == of_quantities(whole, "main") == {time: 40}
+    assert of_quantities(whole, "flow::flux") == of_quantities(whole, "main") == {"mpi_collective_time": 40}
     assert of_regions(whole)["flow::flux"] == (1, 1, 100, 100)
 
 

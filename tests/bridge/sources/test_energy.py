@@ -108,4 +108,4 @@ def test_a_counter_that_cannot_be_read_is_told_and_the_others_are_measured(measu
 
 def test_nothing_is_read_or_told_unless_it_is_asked_for(measured):
     run, result = measured("perfield_initialize(); perfield_step(0, 0);")
-    assert "energy" not in run.ranks[0]["sources"] and "energy" not in result.stderr
+    assert "energy" not in run.rank_entries[0]["sources"] and "energy" not in result.stderr
