@@ -21,7 +21,7 @@ def test_the_peak_grows_with_what_is_touched_and_never_falls(measured):
     """,
         before="#include <stdlib.h>\n",
     )
-    assert "memory" in run.ranks[0]["sources"]
+    assert "memory" in run.rank_entries[0]["sources"]
     peaks = [frame.values["resident_peak_bytes"][0] for frame in run.frames()]
     now = [frame.values["resident_bytes"][0] for frame in run.frames()]
     assert peaks[1] - peaks[0] > 60 * MB and peaks[2] >= peaks[1]
