@@ -37,8 +37,7 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // --- events
-  // -------------------------------------------------------------------------------------
+  // --- events ------------------------------------------------------------------------------------
   uint32_t state() const noexcept { return activity_.state.load(std::memory_order_relaxed); }
   const std::atomic<uint32_t>& state_word() const noexcept { return activity_.state; }
 
@@ -58,8 +57,7 @@ class Recorder {
   uint64_t hit_site(Shard& s, uint16_t call, const void* caller, const void* frame,
                     uint64_t& now) noexcept;
 
-  // --- the session's side
-  // -------------------------------------------------------------------------
+  // --- the session's side ------------------------------------------------------------------------
   void start(uint32_t max_peers, bool messages, const std::string& clock) noexcept;
   // The same for a trace, whose stamps have this many ticks per second and count from `origin`.
   void start(uint32_t max_peers, bool messages, double ticks_per_second, uint64_t origin) noexcept;

@@ -226,8 +226,7 @@ class Shard {
     return row < PERFIELD_CALL_LIMIT ? uint16_t(row) : messages[row].call;
   }
 
-  // --- state
-  // --------------------------------------------------------------------------------------
+  // --- state -------------------------------------------------------------------------------------
   const Activity* activity;
   uint32_t max_regions, max_messages;
   uint32_t inside_call = 0;          // the thread is inside a wrapped MPI call
