@@ -32,7 +32,7 @@ __attribute__((noinline)) uint32_t armed(Regions& regions, Shard& s, uint32_t id
   return regions.part_of(id, block, s.pipeline_armed_at);
 }
 
-// The region that an entry counts for: itself, its share for a block, the armed one, or none.
+// The region that an entry counts for: itself, its part for a block, the armed one, or none.
 inline uint32_t counted_as(Regions& regions, Shard& s, uint32_t id, int block) noexcept {
   if (__builtin_expect(s.pipeline_armed, 0)) return armed(regions, s, id, block);
   const RegionDefinition& d = regions[id];
@@ -41,7 +41,8 @@ inline uint32_t counted_as(Regions& regions, Shard& s, uint32_t id, int block) n
   return regions.part_of(id, block, 0);
 }
 
-// ticks: of the event, if they are known. Finding the recorder is a call: once for each event.
+// ticks: of the event, if known. Finding the recorder is a function call, so it is done once per
+// event.
 __attribute__((noinline)) void enter(perfield_region region, int block,
                                      uint64_t ticks = 0) noexcept {
   Recorder& r = recorder();
@@ -60,7 +61,7 @@ __attribute__((noinline)) void leave(perfield_region region, uint64_t ticks = 0)
   if (__builtin_expect(region - 1 == r.regions.step_region(), 0)) session().close_step_of_region();
 }
 
-// Whether an event only has to be noted on the thread's stack, with the time that came with it.
+// Whether an event only needs a note on the thread's stack, with the time that came with it.
 inline bool is_usual(const Shard* s, perfield_region region, uint64_t ticks) noexcept {
   const Recorder* r = the_recorder;
   if (!s || !r || s->own_work || s->pipeline_armed) return false;
@@ -70,7 +71,7 @@ inline bool is_usual(const Shard* s, perfield_region region, uint64_t ticks) noe
          !r->counters.any();
 }
 
-// Starts measuring as the rank that the launcher's environment tells of.
+// Starts measuring, with the rank that the launcher's environment gives.
 void wake_without_mpi() noexcept {
   if (session().awake()) return;
   int rank = 0, size = 1;
@@ -78,7 +79,7 @@ void wake_without_mpi() noexcept {
   session().wake(rank, size, "");
 }
 
-// The first step or piece of mesh wakes a process in which no wrapped MPI_Init is going to.
+// The first step or piece of mesh wakes a process in which no wrapped MPI_Init will.
 void wake_at_first_use() noexcept {
   if (!session().awake() && !perfield::mpi_init_will_wake()) wake_without_mpi();
 }
@@ -131,7 +132,7 @@ PERFIELD_EXPORT void perfield_region_begin_on(perfield_region region, int block)
 
 PERFIELD_EXPORT void perfield_region_end(perfield_region region) { leave(region); }
 
-// Events that come with their time: in the usual case a few looks, without a stack frame.
+// Events that come with their time. The usual case is a few checks without a stack frame.
 void perfield_region_begin_at(uint32_t region, uint64_t ticks) noexcept {
   Shard* const s = this_shard;
   if (!is_usual(s, region, ticks)) return enter(region, -1, ticks);
@@ -206,7 +207,7 @@ PERFIELD_EXPORT void perfield_field(int block, const char* name, int association
 
 namespace {
 
-// Fills at most `capacity` rows, and says how many there are.
+// Fills at most `capacity` rows, and returns how many rows exist.
 template <class Row>
 int hand_out(const std::vector<Row>& found, int capacity, Row* rows) noexcept {
   const auto n = static_cast<int>(found.size());

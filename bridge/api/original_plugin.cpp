@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// original_plugin.cpp - the calls of the original plug-in as Fortran finds them: cat_sco_run_ and
-// its like, with arguments by address. A Fortran source says `call cat_sco_run(...)` or, as its
-// users do, `call cat_sco_run_(...)`: compilers append one underscore, some two to names that hold
-// one. C and C++ programs must include simulation_interface.h, which calls perfield.h.
+// original_plugin.cpp - the calls of the original plug-in for Fortran: cat_sco_run_ and the others,
+// with arguments by address. Fortran users write `call cat_sco_run(...)` or `call
+// cat_sco_run_(...)`. Compilers append one underscore; some append two to names that contain one. C
+// and C++ programs must include simulation_interface.h, which calls perfield.h.
 #define PERFIELD_BUILDING_LIBRARY
 #include <cmath>
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace {
 
-// No program's variable lies below; the numbers of a C program's first steps do.
+// Below any variable's address. A C program that passes the step number by value passes less, at
+// least in its first steps.
 constexpr uintptr_t kLowestAddress = 65536;
 
 void close_step(const int32_t* step, const double* time) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// columns.cpp - see columns.hpp. The walk over an entry's tables adds up what fields.def forms its
-// values from.
+// columns.cpp - see columns.hpp. Walks over an entry's tables and adds up the sums that fields.def
+// computes its values from.
 #include "fields/columns.hpp"
 
 #include <algorithm>
@@ -72,7 +72,7 @@ constexpr size_t kOwnSums = 3;  // of a region: time, entries, self time
 constexpr size_t kInsideAt = kOwnSums;
 constexpr size_t kQuantitiesAt = kInsideAt + kTimesInside;
 
-// Adds one row to what stands for a quantity.
+// Adds one row to a quantity's value.
 void add_row(const RunQuantity& quantity, double value, double* amount) {
   if (!quantity.is_state)
     *amount += value;
@@ -124,7 +124,7 @@ void RankSums::add(const StepView& step, const std::vector<KnownQuantity>& known
   }
 }
 
-// Reading and writing without MPI.
+// File I/O without MPI.
 void RankSums::add_file(KnownQuantity what, double amount) {
   switch (what) {
     case KnownQuantity::file_time:
@@ -275,7 +275,7 @@ Columns::Columns(KnownRun facts) : facts_(std::move(facts)) {
   add_columns();
 }
 
-// The quantities that are fields by themselves, in the order of their names.
+// The quantities that are fields of their own, sorted by name.
 std::vector<int> Columns::by_name(bool per_rank) const {
   std::vector<int> places;
   for (int n = 0; n < int(facts_.quantities.size()); ++n) {
@@ -307,7 +307,7 @@ void Columns::add_kinds(uint16_t row) {
       if (sends(c)) add("<call>", call_name(c), c, field.unit, "");
   } else if (has("<quantity>")) {
     const bool per_rank = !has("<region>");
-    std::unordered_set<std::string> suffixes;  // of names alike the first
+    std::unordered_set<std::string> suffixes;  // for equal names, the first
     for (const int place : by_name(per_rank)) {
       const RunQuantity& q = facts_.quantities[size_t(place)];
       const QuantityField shown = quantity_field(q.name, q.stored, per_rank);
@@ -321,7 +321,7 @@ void Columns::add_kinds(uint16_t row) {
 
 void Columns::add_columns() {
   const auto is_of_region = [](const ColumnKind& kind) { return kind.name[0] == '<'; };
-  std::unordered_set<std::string> own;  // a quantity's field called as one of these is left out
+  std::unordered_set<std::string> own;  // a quantity's field with one of these names is left out
   for (const std::string& stem : facts_.stems)
     for (std::string& name : region_fields(stem)) own.insert(std::move(name));
   const auto is_quantity = [](const ColumnKind& kind) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // columns.hpp - the kernel that turns step entries into fields: one column per field, one number
-// per rank. What is known of the whole run only is an argument, so that absent (NaN) and 0 stay
-// apart. Used by the program that asks of itself, by the closing lines and by Python.
+// per rank. Facts about the whole run are an argument, so that absent (NaN) and 0 stay distinct.
+// Used by a program that reads its own measurement, by the closing lines and by Python.
 #pragma once
 
 #include <bitset>
@@ -17,16 +17,16 @@
 
 namespace perfield {
 
-// Whether calls of that class may wait for other ranks: all of MPI but MPI-IO and `other`.
+// Whether calls of that class may wait for other ranks: all MPI classes but MPI-IO and `other`.
 constexpr bool may_wait(uint16_t time_class) {
   return time_class < kMpiClasses && time_class != PERFIELD_CLASS_io &&
          time_class != PERFIELD_CLASS_other;
 }
 
-// Whether messages by that call are the rank's own: sent, put or fetched; others have arrived.
+// Whether messages by that call are the rank's own (sent, put or fetched), not ones that arrived.
 bool sends(uint16_t call);
 bool fetches(uint16_t call);
-// "" for numbers that calls.def does not have.
+// Returns "" for numbers that calls.def does not have.
 const char* call_name(uint16_t call);
 
 struct MessageSums {
@@ -36,65 +36,65 @@ struct MessageSums {
 inline constexpr int kFilesInside = int(KnownQuantity::file_time_inside);
 inline constexpr int kTimesInside = kFilesInside + 1;  // of regions: MPI's classes, and files
 
-// What the step entries of one rank add up to, regions aside. Sums are whole numbers.
+// The sums over the step entries of one rank, without regions. Sums are whole numbers.
 struct RankSums {
   double rank = 0;
   bool is_alone = false;     // in its world
-  bool has_mpi = false;      // watched; calls or messages of MPI in the entries say so, too
-  bool has_files = false;    // likewise, other than by MPI
+  bool has_mpi = false;      // watched; MPI calls or messages in the entries say so, too
+  bool has_files = false;    // watched without MPI; file calls in the entries say so, too
   bool is_imported = false;  // figures of the process are not known
 
   double measured_ns = 0, perfield_ns = 0, cpu_user_ns = 0, cpu_system_ns = 0;
   double voluntary_switches = 0, involuntary_switches = 0, minor_faults = 0, major_faults = 0;
   double io_read_bytes = 0, io_write_bytes = 0, io_read_count = 0, io_write_count = 0;
-  double own_file_count = 0;           // calls on files that are not MPI's
+  double own_file_count = 0;           // file calls outside MPI
   double resident_bytes = 0, pu = -1;  // the newest
-  double class_ns[kMpiClasses] = {};   // in calls of MPI, by class
-  double file_ns = 0;                  // in calls on files that are not MPI's
-  const double* amounts = nullptr;     // of quantities of the rank, by place; NaN where absent
+  double class_ns[kMpiClasses] = {};   // in MPI calls, by class
+  double file_ns = 0;                  // in file calls outside MPI
+  const double* amounts = nullptr;     // quantities of the rank, by place; NaN where absent
   MessageSums sent, received;
   double n_peers = 0, mpi_call_count = 0;
   double waited_for_ns = 0;
 
-  // Adds an entry; peers and waits are not a rank's own sums. known: what the rank's quantities
-  // are, by its ids.
+  // Adds an entry, without peers and waits, which need other ranks. known: the rank's quantities,
+  // by its ids.
   void add(const StepView& step, const std::vector<KnownQuantity>& known);
-  // Adds what another rank did.
+  // Adds another rank's sums.
   void add(const RankSums& other);
 
   double mpi_ns() const;
   double waiting_ns() const;  // in calls that may wait for other ranks
   double io_ns() const { return class_ns[PERFIELD_CLASS_io] + file_ns; }
-  double compute_ns() const;  // measured, without MPI and files; at least 0
+  double compute_ns() const;  // measured time without MPI and files; at least 0
 
  private:
   void add_file(KnownQuantity what, double amount);
 };
 
-// What is known of one rank.
+// What is known about one rank.
 struct KnownRank {
   bool mpi = false, files = false;  // watched
-  // For each id of its own the place of the quantity in KnownRun, -1: none. A rank that declares
-  // one has it, though nothing was added.
+  // For each of the rank's ids, the place of the quantity in KnownRun, -1: none. A rank that
+  // defines a quantity has it, even if nothing was added.
   std::vector<int16_t> quantities;
 
-  // Notes a source by the name that stands in `rank` and `end` entries.
+  // Notes a source by its name in `rank` and `end` entries.
   void has_source(std::string_view name);
   bool operator==(const KnownRank& other) const;
 };
 
-// What ranks have declared under one name.
+// A quantity that ranks have defined under one name.
 struct RunQuantity {
   std::string name, stored, help;  // stored: the unit of its rows
   bool per_rank = false;           // else per region
-  bool is_state = false;           // the largest or the last holds, where several come together
+  bool is_state = false;           // takes the largest or the last of several values
   bool is_largest = false;
 
   KnownQuantity known() const { return known_quantity(name, per_rank); }
   bool operator==(const RunQuantity& other) const;
 };
 
-// What is known of the whole run: of as many ranks as the columns have numbers.
+// What is known about the run: about as many ranks as the columns have numbers.
 struct KnownRun {
   struct Region {
     uint32_t stem;
@@ -105,27 +105,26 @@ struct KnownRun {
   };
 
   uint32_t world_size = 0;
-  int32_t first_rank = 0;  // that the first number of a column belongs to
+  int32_t first_rank = 0;  // the rank of a column's first number
   bool has_all_ranks = true;
   std::vector<KnownRank> ranks;
   std::bitset<PERFIELD_CALL_LIMIT> calls_seen;  // in messages
-  std::vector<std::string> stems;               // what the regions' fields begin with
+  std::vector<std::string> stems;               // how the names of the regions' fields begin
   std::vector<Region> regions;
   std::vector<uint64_t> local_begin;  // n_ranks + 1: where a rank's part of `local` begins
   std::vector<int32_t> local;         // the rank's regions by their local id, -1: none
-  int32_t other_region = -1;          // that of ids beyond them; -1: none
+  int32_t other_region = -1;          // stands for ids beyond them; -1: none
   std::vector<RunQuantity> quantities;
 
-  // The place of a quantity, added now if it is new; -1 if its rows have another unit than those of
-  // another rank.
+  // The place of a quantity; adds it if it is new. -1 if another rank's rows have another unit.
   int16_t place_of(const RunQuantity& quantity);
-  // The kinds of time inside regions that ranks declared, as bits.
+  // The kinds of time inside regions that ranks defined, as bits.
   uint32_t times_inside() const;
   int counter(std::string_view name) const;  // a quantity of regions; -1: none
   bool operator==(const KnownRun& other) const;
 };
 
-// The sums of one region, of one rank. NaN for counters that it does not have.
+// One rank's sums of one region. NaN for counters that the rank lacks.
 class RegionSums {
  public:
   double time_ns = 0, count = 0, self_ns = 0;
@@ -133,7 +132,7 @@ class RegionSums {
   double class_ns(int time_class) const { return inside_[time_class]; }
   double mpi_ns() const;
   double compute_ns() const;
-  double amount(int quantity) const;  // in the unit of its field
+  double amount(int quantity) const;  // in the field's unit
   bool has(int quantity) const;
   double instructions() const;
   double cycles() const;
@@ -145,10 +144,9 @@ class RegionSums {
   const class Columns* columns_ = nullptr;
 };
 
-// A kind of field that a run has: a row of fields.def with a class, a call or a quantity in its
-// place.
+// A kind of field that a run has: a row of fields.def, filled in for one class, call or quantity.
 struct ColumnKind {
-  std::string name;  // with `<region>` where it is one of regions
+  std::string name;  // contains `<region>` for a region's field
   std::string unit, meaning;
   uint16_t row;  // of fields.def
   int16_t c;     // class, call or quantity
@@ -158,7 +156,7 @@ struct ColumnKind {
 struct Column {
   std::string name;
   uint32_t kind;
-  int32_t stem;  // of its region, -1: none
+  int32_t stem;  // its region's; -1: none
 };
 
 class Columns {
@@ -166,7 +164,7 @@ class Columns {
   explicit Columns(KnownRun facts);
 
   const KnownRun& facts() const { return facts_; }
-  // All fields that the run has: those of ranks, then those of regions, stem by stem.
+  // All fields of the run: those of ranks, then those of regions, stem by stem.
   const std::vector<Column>& all() const { return all_; }
   const std::vector<ColumnKind>& kinds() const { return kinds_; }
 
@@ -181,18 +179,18 @@ class Columns {
   std::vector<ColumnKind> kinds_;
   std::vector<Column> all_;
   std::vector<double> factors_;                    // of quantities
-  std::vector<std::vector<KnownQuantity>> known_;  // of each rank's, by its ids
+  std::vector<std::vector<KnownQuantity>> known_;  // each rank's, by its ids
   int instructions_, cycles_;                      // quantities, -1: none
-  // A region's slot is its stem; one that has a block has a slot of its own, too.
+  // A region's slot is its stem; a region with a block also has a slot of its own.
   std::vector<int32_t> block_slot_;  // by region, -1: none
-  std::vector<uint32_t> region_of_;  // by such a slot, from the first on
+  std::vector<uint32_t> region_of_;  // by such a slot, counted from the first of them
 };
 
-// Fills wanted columns. One thread each; of the same Columns there may be many.
+// Fills the wanted columns. Use one per thread; several may share the same Columns.
 class ColumnFiller {
  public:
   struct BlockValue {
-    uint32_t wanted;  // place among the wanted columns
+    uint32_t wanted;  // position among the wanted columns
     int32_t place, block;
     double value;
   };
@@ -200,14 +198,14 @@ class ColumnFiller {
   // wanted: numbers in columns.all().
   ColumnFiller(const Columns& columns, const std::vector<uint32_t>& wanted);
 
-  // The entries of a rank and step: begin, add each, end. place: of the rank in the columns.
+  // For each rank and step: begin, add each entry, end. place: the rank's position in the columns.
   void begin(size_t place);
-  // waited_for: by place, ns that this rank waited for others are added to it; may be nullptr.
+  // waited_for: by place; gets the ns that this rank waited for each other rank. May be nullptr.
   void add(const StepView& step, double* waited_for);
-  // Writes number n of the wanted columns to out[n * stride], where NaN stands already.
+  // Writes number n of the wanted columns to out[n * stride], which the caller has filled with NaN.
   void end(double* out, size_t stride, std::vector<BlockValue>* blocks);
-  // The place of waited_for_time_s among the wanted columns, -1: not wanted. What was waited for is
-  // known when all ranks were added; where the column is not NaN, it is to be added then.
+  // The position of waited_for_time_s among the wanted columns, -1: not wanted. Its values are
+  // known only when all ranks were added. Then add them where the column is not NaN.
   int waited_for() const { return waited_for_; }
 
  private:

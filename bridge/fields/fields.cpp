@@ -70,7 +70,7 @@ std::vector<Field> read_rows() {
   return rows;
 }
 
-// Calls take(row) for each row with the classes, or the known counters, in place of their pattern.
+// Calls take(row) for each row, once for each class or known counter that its pattern stands for.
 template <class Take>
 void for_each_expanded(const Field& row, Take take) {
   if (has(row.name, "<class>")) {
@@ -96,7 +96,7 @@ void for_each_expanded(const Field& row, Take take) {
   }
 }
 
-// What follows a region's stem in the names of its fields, those of quantities aside.
+// The endings of a region's field names after the stem, without quantities.
 const std::vector<std::string>& region_suffixes() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> suffixes;
@@ -174,7 +174,7 @@ std::string identifier(std::string_view name) {
   for (unsigned char c : name) {
     if (is_plain(c))
       out += char(c);
-    else if ((c & 0xC0) != 0x80)  // the other bytes of a character follow its first
+    else if ((c & 0xC0) != 0x80)  // skips continuation bytes of a character
       out += '_';
   }
   if (out.empty()) out = "_";

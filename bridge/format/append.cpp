@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// append.cpp - see append.hpp. A short write leaves a torn entry behind, which readers step over;
-// it is not completed, since another rank may have written in between.
+// append.cpp - see append.hpp. A short write leaves a torn entry, which readers skip. It cannot be
+// completed, since another rank may have written in between.
 #include "format/append.hpp"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ namespace {
 
 size_t padded(size_t bytes) noexcept { return (bytes + 7) / 8 * 8; }
 
-// Never one of the first three, which a program takes for its standard streams.
+// Never uses descriptors 0 to 2, which a program takes for its standard streams.
 int open_to_append(const char* path) noexcept {
   int file = ::open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (file < 0 || file > STDERR_FILENO) return file;
@@ -38,7 +38,7 @@ bool Appender::open_file() noexcept {
   struct stat file;
   bool good = descriptor_ >= 0 && fstat(descriptor_, &file) == 0;
   if (good && shares_lock_) {
-    errno = ESTALE;  // it is being collected, or has been
+    errno = ESTALE;  // it is being collected, or was
     good = flock(descriptor_, LOCK_SH | LOCK_NB) == 0 && file.st_nlink > 0;
   }
   if (!good) {
@@ -142,7 +142,7 @@ bool Appender::go_on_elsewhere() noexcept {
 }
 
 void Appender::gather_anew(size_t written) noexcept {
-  size_t first = 0;  // of those that have to be written again
+  size_t first = 0;  // of the entries that must be written again
   for (size_t at = 0; at < used_;) {
     EntryHeader h;
     memcpy(&h, buffer_ + at, sizeof h);

@@ -10,7 +10,7 @@ enum perfield_call : uint16_t {
 #define PERFIELD_CALL(number, name, time_class, message) PERFIELD_CALL_##name = number,
 #include "format/calls.def"
 #undef PERFIELD_CALL
-  PERFIELD_CALL_LIMIT = 128  // numbers stay below; the recorder's tables are this long
+  PERFIELD_CALL_LIMIT = 128  // numbers stay below; the length of the recorder's tables
 };
 
 enum perfield_time_class : uint16_t {
@@ -34,7 +34,7 @@ struct perfield_time_classes {
 };
 inline constexpr perfield_time_classes kTimeClassOfCall;
 
-// Whether messages may count as that call's: it sends or fetches them.
+// Whether messages may count under that call: it sends or fetches them.
 struct perfield_message_calls {
   bool has[PERFIELD_CALL_LIMIT] = {};
   constexpr perfield_message_calls() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // crc32c.cpp - CRC-32C (Castagnoli, polynomial 0x1EDC6F41 reflected), the checksum of every entry.
-// Takes the SSE4.2 instruction where the CPU has it, else eight tables; any thread; never fails.
+// Uses the SSE4.2 instruction where the CPU has it, else eight tables. Any thread; never fails.
 // crc32c(b, m, crc32c(a, n)) is the checksum of a followed by b.
 #include <array>
 #include <cstring>

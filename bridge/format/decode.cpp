@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// decode.cpp - walks a stream file from header to header. A header is believed when its checksum
-// holds, a body likewise; lengths are compared with what the file holds before they are used.
+// decode.cpp - walks a stream file from header to header. Accepts a header or body only if its
+// checksum matches. Compares lengths with the file's size before it uses them.
 #include "format/decode.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::string name_of_entry(const EntryHeader& header) {
          (header.index ? ", index " + std::to_string(header.index) : "");
 }
 
-// What stands at an offset: a whole entry, or the reason why not.
+// The result of reading at an offset: a whole entry, or the reason why there is none.
 struct Found {
   bool whole = false;
   EntryHeader header{};
@@ -70,7 +70,7 @@ bool set_rows(const TableHeader& header, const unsigned char* rows, TableView<Ro
   return true;
 }
 
-// False if a known table has rows that are too short.
+// Returns false if a known table has rows that are too short.
 bool set_table(const TableHeader& header, const unsigned char* rows, StepView* view) {
   switch (StepTable(header.table)) {
     case StepTable::regions:
@@ -84,7 +84,7 @@ bool set_table(const TableHeader& header, const unsigned char* rows, StepView* v
     case StepTable::quantities:
       return set_rows(header, rows, &view->quantities);
   }
-  return true;  // of a newer perfield
+  return true;  // from a newer perfield
 }
 
 }  // namespace

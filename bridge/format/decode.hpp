@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// decode.hpp - finds the entries of a stream file and reads step entries. Whatever the bytes are,
-// nothing is read out of bounds; damage is passed over to the next marker and reported. Any thread,
+// decode.hpp - finds the entries of a stream file and reads step entries. Never reads out of
+// bounds, whatever the bytes are. Skips damage up to the next marker and reports it. Any thread,
 // one file per thread; throws only std::bad_alloc.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace perfield {
 
-// Where an entry lies: what the index of a file keeps of it.
+// The place of an entry in its file, as the file's index keeps it.
 struct EntryPlace {
   uint64_t offset;
   uint64_t index;
@@ -25,7 +25,7 @@ struct EntryPlace {
   uint32_t sequence;
   uint16_t type;
   uint16_t version;
-  uint16_t kind;  // these three are of a step entry, else 0
+  uint16_t kind;  // these three are for step entries, else 0
   uint16_t flags;
   uint16_t mesh_version;
   uint16_t zero;
@@ -39,8 +39,8 @@ struct Damage {
   std::string sentence;
 };
 
-// The rows of one table of a step, as they lie in its body: unaligned, and perhaps longer than this
-// perfield knows them. A range of Row by value.
+// The rows of one table of a step, as they lie in its body: unaligned, and longer if a newer
+// perfield wrote them. A range of Row by value.
 template <class Row>
 class TableView {
  public:
@@ -87,7 +87,7 @@ class TableView {
   size_t size_ = 0, row_bytes_ = sizeof(Row);
 };
 
-// The parts of a step entry's body; tables that it does not have are empty.
+// The parts of a step entry's body; missing tables are empty.
 struct StepView {
   StepBody fixed;
   TableView<RegionRow> regions;
@@ -103,8 +103,8 @@ bool view_step(const unsigned char* body, size_t bytes, StepView* view) noexcept
 // Reads and checks the header at `offset`; false if there is none.
 bool read_header(StreamFile& file, uint64_t offset, EntryHeader* header);
 
-// Checks the body behind a header that was read; `body` is its first byte, or nullptr if it is a
-// mesh or field too large for one window (its checksum holds all the same).
+// Checks the body that follows a header. `body`: its first byte, or nullptr if it is a mesh or
+// field too large for one window (whose checksum has been checked).
 bool read_body(StreamFile& file, uint64_t offset, const EntryHeader& header,
                const unsigned char** body);
 
@@ -113,14 +113,14 @@ using EntryVisitor = std::function<void(const EntryHeader& header, uint64_t offs
                                         const unsigned char* body, const StepView* step)>;
 
 struct ScanResult {
-  uint64_t decided = 0;                    // what lies before is read for good
+  uint64_t decided = 0;                    // everything before is settled
   std::vector<Damage> damage;              // in [begin, decided)
   std::string pending;                     // why [decided, end) is no entry; "" if decided == end
-  std::map<uint64_t, uint64_t> strangers;  // run id -> number of entries of another run
+  std::map<uint64_t, uint64_t> strangers;  // run id -> number of entries from other runs
 };
 
-// Visits the entries in [begin, end). run_id 0: those of any run. Bytes at the end that are no
-// whole entry may be one that is being written: they are left undecided.
+// Visits the entries in [begin, end). run_id 0: of any run. Incomplete bytes at the end may be an
+// entry that is being written, so they stay undecided.
 ScanResult scan_entries(StreamFile& file, uint64_t begin, uint64_t end, uint64_t run_id,
                         const EntryVisitor& visit);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// decode_file.hpp - a stream file seen through a window that moves along it, so that a file of any
-// size is read in bounded memory. Read only; the file may grow meanwhile. One thread at a time.
+// decode_file.hpp - reads a stream file through a window that moves along it, so that a file of any
+// size needs bounded memory. Read only; the file may grow meanwhile. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace perfield {
 
 class StreamFile {
  public:
-  static constexpr size_t kAhead = size_t{4} << 20;     // read at once when reading on
+  static constexpr size_t kAhead = size_t{4} << 20;     // bytes per read when reading on
   static constexpr size_t kLargest = size_t{64} << 20;  // no window is larger
 
   explicit StreamFile(const std::string& path);
@@ -22,12 +22,12 @@ class StreamFile {
   StreamFile& operator=(const StreamFile&) = delete;
 
   bool opened() const { return descriptor_ >= 0; }
-  // Size when it was last asked.
+  // The size when it was last checked.
   uint64_t size() const { return size_; }
   uint64_t refresh_size();
 
-  // The bytes [offset, offset + bytes), valid until the next call; nullptr if the file ends before
-  // or cannot be read, or bytes > kLargest. `ahead` bytes are read if it has to read at all.
+  // Returns the bytes [offset, offset + bytes), valid until the next call. nullptr if the file ends
+  // before, cannot be read, or bytes > kLargest. If it has to read at all, it reads `ahead` bytes.
   const unsigned char* window(uint64_t offset, size_t bytes, size_t ahead = kAhead);
 
   // Offset of the first marker in [from, to), or `to`.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// decode_json.cpp - walks the outermost object of a JSON text once per value asked for. No value
-// is converted but the one wanted, and no position is read beyond the text's end.
+// decode_json.cpp - scans the outermost object of a JSON text once per requested value. Converts
+// only that value, and never reads beyond the text's end.
 #include "format/decode_json.hpp"
 
 #include <cstdlib>
@@ -9,14 +9,14 @@
 namespace perfield {
 namespace {
 
-// Position behind the string that opens at `at`.
+// Position after the string that begins at `at`.
 size_t behind_string(const std::string& text, size_t at) {
   for (++at; at < text.size() && text[at] != '"'; ++at)
     if (text[at] == '\\') ++at;
   return at + 1;
 }
 
-// Position behind the value that begins at `at`.
+// Position after the value that begins at `at`.
 size_t behind_value(const std::string& text, size_t at) {
   int depth = 0;
   while (at < text.size()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// decode_json.hpp - takes single values out of the JSON object of a rare entry or of run.json.
-// Only what the closing lines need: keys of the outermost object; wrong text gives "".
+// decode_json.hpp - reads single values from the JSON object of a rare entry or of run.json. Serves
+// the closing lines only: keys of the outermost object; malformed text gives "".
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace perfield {
 
-// The value of a key as it stands in the text (a string with its quotes), "" if it is not there.
+// The raw text of a key's value (a string with its quotes), "" if the key is missing.
 std::string json_value(const std::string& text, const std::string& key);
 
-// The same as a number or as plain text; `otherwise` if it is absent or of another kind.
+// The value as a number or as plain text; `otherwise` if it is missing or of another type.
 int64_t json_integer(const std::string& text, const std::string& key, int64_t otherwise);
 std::string json_text(const std::string& text, const std::string& key);
 
-// Run id of a run.json: hexadecimal text or a number; 0 if it is not there.
+// The run id in a run.json: hexadecimal text or a number; 0 if it is missing.
 uint64_t json_run_id(const std::string& text);
 
 }  // namespace perfield

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// entry.hpp - the layout of a stream, stated once for C++; docs/stream.md says what each number
-// means. Plain structs without padding, written as they lie in memory (little-endian machines).
+// entry.hpp - the layout of a stream, defined once for C++; docs/stream.md gives the meaning of
+// each number. Plain structs without padding, written as they lie in memory (little-endian
+// machines).
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@ enum class EntryType : uint16_t {
   quantity = 10
 };
 
-// The version of a type's body that this perfield writes and reads.
+// The body version of each type that this perfield writes and reads.
 constexpr uint16_t body_version(EntryType type) { return type == EntryType::step ? 3 : 1; }
 
 enum class StepKind : uint16_t { step = 0, setup = 1, teardown = 2 };
@@ -32,7 +33,7 @@ enum StepFlags : uint16_t {
   kStepPaused = 1,
   kStepLabelFell = 2,
   kStepNotMeasured = 4,
-  kStepNoProcess = 8  // of a trace: figures of the process and of perfield are not known
+  kStepNoProcess = 8  // from a trace: figures of the process and of perfield are not known
 };
 
 struct EntryHeader {
@@ -76,8 +77,8 @@ struct StepBody {
 };
 static_assert(sizeof(StepBody) == 152);
 
-// Before the rows of each table that a step has; a table without rows need not be there. Readers
-// pass over tables that they do not know, and what a longer row has behind the known columns.
+// Precedes the rows of each table of a step; a table without rows may be left out. Readers skip
+// unknown tables, and extra columns at the end of longer rows.
 enum class StepTable : uint16_t { regions = 1, messages = 2, waits = 3, calls = 4, quantities = 5 };
 struct TableHeader {
   uint16_t table;
@@ -118,7 +119,8 @@ struct CallRow {
 };
 static_assert(sizeof(CallRow) == 40);
 
-// What a region had, or the rank, of a quantity that a `quantity` entry of the rank defines.
+// The value of a region or of the rank, in a quantity that one of the rank's `quantity` entries
+// defines.
 struct QuantityRow {
   uint32_t region;  // kOfRank: the rank itself
   uint16_t quantity;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// index.cpp - builds, extends, saves and loads the index of one stream file. The file on disk is
-// private to one machine's byte order and to this version: whatever does not fit is made anew.
+// index.cpp - builds, extends, saves and loads the index of one stream file. The file on disk fits
+// only this machine's byte order and this version; any other is rebuilt.
 #include "format/index.hpp"
 
 #include <fcntl.h>
@@ -18,8 +18,8 @@ struct IndexHeader {
   char magic[8];
   uint64_t run_id, decided, n_places, n_holes, n_strangers, other_regions;
   uint8_t message_calls[128];
-  uint32_t data_crc;    // of the tables behind
-  uint32_t header_crc;  // of what stands before it
+  uint32_t data_crc;    // of the tables that follow
+  uint32_t header_crc;  // of the fields before it
 };
 struct Pair {
   uint64_t first, second;
@@ -69,7 +69,7 @@ void StreamIndex::forget() {
 }
 
 bool StreamIndex::refresh() {
-  StreamFile file(stream_path_);  // opened anew: a client of NFS then asks the server
+  StreamFile file(stream_path_);  // opened anew, so that an NFS client asks the server
   if (!file.opened()) return false;
   if (file.size() < decided_) forget();
   if (!tried_to_load_ && !load(file)) forget();
@@ -146,11 +146,11 @@ void StreamIndex::save() {
   data.insert(0, reinterpret_cast<const char*>(&header), sizeof(header));
 
   const std::string folder = index_path_.substr(0, index_path_.find_last_of('/'));
-  mkdir(folder.c_str(), 0777);  // fails if it is there; if it cannot be made, so does the next
+  mkdir(folder.c_str(), 0777);  // fails if it exists; if it cannot be made, so does the next
   if (write_whole(index_path_, data))
     saved_ = decided_;
   else
-    index_path_.clear();  // a place that cannot be written is not tried again
+    index_path_.clear();  // does not try an unwritable place again
 }
 
 bool StreamIndex::load(StreamFile& file) {
@@ -189,7 +189,7 @@ bool StreamIndex::load(StreamFile& file) {
   decided_ = saved_ = header.decided;
 
   if (places_.empty()) return true;
-  EntryHeader last;  // is it this very stream?
+  EntryHeader last;  // checks that it is the same stream
   return read_header(file, places_.back().offset, &last) && last.rank == places_.back().rank &&
          last.sequence == places_.back().sequence && last.index == places_.back().index;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// index.hpp - where each entry of a stream file lies, so that any frame of a large run is read
-// directly. Kept in the run's analysis/ once a file is large, extended when the stream has grown,
-// made anew when it does not fit the stream; a place that cannot be written is no error.
+// index.hpp - the place of each entry of a stream file, so that any frame of a large run can be
+// read directly. Kept in the run's analysis/ once a file is large, extended when the stream has
+// grown, rebuilt when it does not match the stream. A place that cannot be written is no error.
 #pragma once
 
 #include <array>
@@ -18,21 +18,21 @@ class StreamIndex {
  public:
   static constexpr uint64_t kSaveAfter = uint64_t{16} << 20;
 
-  // index_path "": kept in memory only. It is saved whenever save_after more bytes were read.
+  // index_path "": kept in memory only. The index is saved after every save_after bytes read.
   StreamIndex(std::string stream_path, std::string index_path, uint64_t run_id,
               uint64_t save_after = kSaveAfter);
 
-  // Reads what is new in the stream, and once more what was damaged or not whole: on a file
-  // shared over a network an entry may be seen late. False if the stream cannot be opened.
+  // Reads what is new in the stream, and again what was damaged or incomplete: on a network file
+  // system an entry may become visible late. False if the stream cannot be opened.
   bool refresh();
 
   const std::vector<EntryPlace>& places() const { return places_; }  // by offset
   const std::vector<Damage>& damage() const { return damage_; }
   const Damage& pending() const { return pending_; }  // bytes 0: all is read
   const std::map<uint64_t, uint64_t>& strangers() const { return strangers_; }
-  // By number of call: whether a step's messages name it. Received ones are `recv`.
+  // By number of call: whether a step's messages use it. Received ones are `recv`.
   const std::array<uint8_t, 128>& message_calls() const { return message_calls_; }
-  // Whether a step names region 0, `other regions`.
+  // Whether a step has rows of region 0, `other regions`.
   bool other_regions() const { return other_regions_; }
 
  private:

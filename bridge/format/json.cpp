@@ -31,7 +31,7 @@ JsonObject& JsonObject::numbers(const char* key, const int64_t* values, int n) {
 JsonObject& JsonObject::numbers(const char* key, const double* values, int n) {
   return raw(key, list(values, n, [](double v) {
                if (!std::isfinite(v)) return std::string("null");
-               char text[32];  // printf would write the comma of the program's language
+               char text[32];  // printf would use the decimal comma of the program's locale
                return std::string(text, std::to_chars(text, text + sizeof text, v).ptr);
              }));
 }

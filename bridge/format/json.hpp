@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// json.hpp - writes one JSON object, key by key, for the entries that are rare. Keys are ours and
-// need no escaping; values are quoted as the configuration's are. Off the hot path; may allocate.
+// json.hpp - writes one JSON object, key by key, for rare entries. Keys are perfield's own and need
+// no escaping; values are quoted like the configuration's. Off the hot path; may allocate.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class JsonObject {
   JsonObject& numbers(const char* key, const int64_t* values, int n);
   JsonObject& numbers(const char* key, const double* values, int n);
   JsonObject& texts(const char* key, const std::vector<std::string>& values);
-  // value: JSON already.
+  // value: already JSON.
   JsonObject& raw(const char* key, const std::string& value);
   std::string str() const { return "{" + body_ + "}"; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// known_quantities.hpp - the quantities that perfield's own fields are computed from, by name. All
-// others become fields of their own.
+// known_quantities.hpp - the names of the quantities that perfield computes its own fields from.
+// All other quantities become fields of their own.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// peers.h - peers that are no world rank, as streams number them.
+// peers.h - the numbers in a stream for peers that are not world ranks.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// call_sites.cpp - see call_sites.hpp. The stack is unwound before the table is locked: unwinding
-// asks the dynamic loader, whose lock a thread may hold that waits for the table.
+// call_sites.cpp - see call_sites.hpp. Unwinds the stack before it locks the table: unwinding takes
+// the dynamic loader's lock, and the thread that holds that one may be waiting for the table.
 #include "recorder/call_sites.hpp"
 
 #include <link.h>
@@ -14,7 +14,7 @@ namespace perfield {
 namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
-constexpr uint32_t kNoModule = ~uint32_t(0);  // code that was made at run time
+constexpr uint32_t kNoModule = ~uint32_t(0);  // code generated at run time
 
 uint64_t mix(uint64_t hash, uint64_t value) noexcept {
   hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
@@ -40,11 +40,11 @@ uint64_t hash_of(const char* text) noexcept {
 
 }  // namespace
 
-// The callers of an MPI call, without those inside perfield.
+// The callers of an MPI call, without the frames inside perfield.
 struct CallSites::Backtrace {
   static constexpr int kOwnFrames = 8;  // at most, between the program and here
   uintptr_t address[kMostSiteFrames + kOwnFrames];
-  uintptr_t place[kMostSiteFrames + kOwnFrames];  // where it lies on the stack; 0: not known
+  uintptr_t place[kMostSiteFrames + kOwnFrames];  // its address on the stack; 0: not known
   const char* path[kMostSiteFrames + kOwnFrames];
   uint64_t offset[kMostSiteFrames + kOwnFrames];
   int first = 0, end = 0;
@@ -69,7 +69,7 @@ struct CallSites::Backtrace {
     auto* self = static_cast<Backtrace*>(data);
     if (self->end == kMostSiteFrames + kOwnFrames) return _URC_END_OF_STACK;
     const uintptr_t address = _Unwind_GetIP(context);
-    // A call leaves it right below the caller's stack, on most machines.
+    // On most machines, a call leaves it right below the caller's stack.
     const uintptr_t place = _Unwind_GetCFA(context) - sizeof(uintptr_t);
     const bool lies_there = self->end > 0 && *reinterpret_cast<const uintptr_t*>(place) == address;
     self->address[self->end] = address;
@@ -100,8 +100,8 @@ void CallSites::start(uint16_t call, uint16_t number) noexcept {
   following_.store(true, std::memory_order_release);
 }
 
-// The addresses are compared from the innermost on: as long as they are the same, the next one's
-// place lies in the same frame as when it was noted.
+// Compares from the innermost address on. While the addresses match, the next one lies in the same
+// frame as when it was noted.
 bool CallSites::Slot::is_of(uint16_t c, const void* at, const void* f) const noexcept {
   if (caller != at || frame != f || call != c) return false;
   const char* stack = static_cast<const char*>(f);
@@ -114,7 +114,7 @@ uint32_t CallSites::find(uint16_t call, const void* caller, const void* frame) n
   for (uint32_t slot = first_slot(call, caller, frame);; slot = (slot + 1) % kSlots) {
     const Slot& s = slots_[slot];
     const uint32_t site = s.site.load(std::memory_order_acquire);
-    if (site == 0) return kNone;  // there always is one
+    if (site == 0) return kNone;  // one is always there
     if (s.is_of(call, caller, frame)) return site == kNoRoom ? no_room() : site - 1;
   }
 }
@@ -140,13 +140,13 @@ uint32_t CallSites::add(uint16_t call, const void* caller, const void* frame) no
     s.offset[s.n_returns] = uint32_t(offset);
     s.returns[s.n_returns++] = found.address[i];
   }
-  // Without room the key is kept all the same: so it is not unwound again at each hit.
+  // The key is kept even without room, so that the stack is not unwound again at each hit.
   s.site.store(site == kNoRoom ? kNoRoom : site + 1, std::memory_order_release);
   return site == kNoRoom ? no_room() : site;
 }
 
-// The site with these callers: the same one may be reached with another position of the stack, on
-// another thread or behind an array of variable length.
+// Finds the site with these callers. It may have been reached before at another depth of the stack:
+// on another thread, or below an array of variable length.
 uint32_t CallSites::site_of(const Backtrace& found, uint16_t call) noexcept {
   const uint64_t identity = found.identity(call);
   const uint32_t n = size();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// counter.hpp - a number that one thread adds to and others read, as all of a shard is made of.
+// counter.hpp - a number that one thread adds to and others read. Shards are made of these.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace perfield {
 
-// One writer: a plain load and store, no locked instruction.
+// One writer, so a plain load and store; no locked instruction.
 class Counter {
  public:
   void add(uint64_t n) noexcept {
@@ -21,22 +21,21 @@ class Counter {
   std::atomic<uint64_t> value_{0};
 };
 
-// By how much a number that only grows has grown; a torn read of another thread's is nothing.
+// Growth of a number that only grows. A torn read of another thread's number counts as no growth.
 inline uint64_t growth(uint64_t later, uint64_t earlier) noexcept {
   return later > earlier ? later - earlier : 0;
 }
 
-// A number that its own thread only lets grow, and from which the thread that closes steps takes
-// what each step had of it. Nobody ever resets it.
+// A number that its own thread only lets grow. The thread that closes steps takes each step's
+// growth. Nobody ever resets it.
 class Growing {
  public:
   void add(uint64_t n) noexcept { now_.add(n); }
   uint64_t get() const noexcept { return now_.get(); }
 
-  // By the closing thread.
-  // The growth since it last took or skipped.
+  // By the closing thread: the growth since it last took or skipped.
   uint64_t grown() const noexcept { return growth(now_.get(), taken_); }
-  // The same, which is taken with it.
+  // The same growth, but marked as taken.
   uint64_t take() noexcept {
     const uint64_t now = now_.get(), before = taken_;
     taken_ = now;
@@ -47,7 +46,7 @@ class Growing {
 
  private:
   Counter now_;
-  uint64_t taken_ = 0;  // the closing thread's
+  uint64_t taken_ = 0;  // closing thread only
 };
 
 }  // namespace perfield

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// counters.hpp - the kernel's counters that the configuration chooses and the kernel can count.
-// Each is a quantity of regions. Added under a lock, never removed, read without one.
+// counters.hpp - the kernel counters that the configuration chooses and the kernel can count. Each
+// is a quantity of regions. They are added under a lock, never removed, and read without a lock.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ struct FollowedCounter {
   bool user_mode_only = false;
 };
 
-// A chosen counter that cannot be had, and the errno of perf_event_open.
+// A chosen counter that is not available, with the errno of perf_event_open.
 struct RefusedCounter {
   std::string name;
   int error;
@@ -28,11 +28,11 @@ struct RefusedCounter {
 
 class Counters {
  public:
-  // Tries each of these on this thread, and follows those that work.
+  // Tries each of these counters on this thread, and follows those that work.
   void choose(const std::vector<std::string>& names, Quantities* quantities,
               std::vector<RefusedCounter>* refused);
 
-  // On the hot path.
+  // Called on the hot path.
   bool any() const noexcept { return size() > 0; }
   int size() const noexcept { return size_.load(std::memory_order_acquire); }
   const FollowedCounter& operator[](int number) const noexcept { return rows_[number]; }

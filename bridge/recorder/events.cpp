@@ -12,7 +12,7 @@ using perfield::this_shard;
 
 namespace {
 
-// This thread's shard, if what the thread does now is to be counted; else nullptr.
+// This thread's shard if what the thread does now is counted; else nullptr.
 inline Shard* counting_shard() noexcept {
   auto* r = perfield::the_recorder;
   if (__builtin_expect(!r || r->state() != Activity::active, 0)) return nullptr;
@@ -20,8 +20,8 @@ inline Shard* counting_shard() noexcept {
   return s && !s->own_work ? s : nullptr;
 }
 
-// Whether the call that a thread is in is over, though it was never left: a handler left it by an
-// exception or longjmp, and its frame is gone. Then it is forgotten.
+// Whether the thread's open call is over although it was never left: an exception or longjmp of a
+// handler left it, and its frame is gone. Then forgets the call.
 bool left_behind(Shard& s, bool follow, const void* frame) noexcept {
   const bool is_mpi = !s.open_operation.load(std::memory_order_relaxed);
   if (!(follow || !is_mpi) || frame < s.call_frame) return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// file_operations.hpp - reading and writing files without MPI, as all sources of it declare them.
-// Readers know these names: format/known_quantities.hpp.
+// file_operations.hpp - the quantities of file I/O without MPI, as all sources of it define them.
+// Readers know these names from format/known_quantities.hpp.
 #pragma once
 
 #include "recorder/source.h"
@@ -12,7 +12,7 @@ struct FileOperations {
   perfield_operation read, write;
 };
 
-// define(name, unit, scope, over steps, over threads, help): as perfield_quantity_define.
+// define(name, unit, scope, over steps, over threads, help): like perfield_quantity_define.
 template <class Define>
 FileOperations define_file_operations(Define define) noexcept {
   const auto of_rank = [&define](const char* name, const char* unit, const char* help) {

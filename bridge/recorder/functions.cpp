@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// functions.cpp - tells sources that see every function of a program which of them the
+// functions.cpp - for sources that see every function of a program: says which functions the
 // configuration chooses.
 
 #include <cstring>
@@ -13,7 +13,7 @@
 
 namespace {
 
-// nullptr: nothing is chosen. What is wrong in the configuration is told when measuring starts.
+// nullptr: nothing is chosen. Errors in the configuration are reported when measuring starts.
 const perfield::Selection* selection() {
   static const perfield::Selection* const made = []() -> perfield::Selection* {
     const perfield::ConfigResult found = perfield::load_config();
@@ -39,7 +39,7 @@ char* perfield_source_function(const char* symbol) noexcept {
     const std::string name =
         selection() ? selection()->region_of(perfield::function_names(symbol)) : "";
     return name.empty() ? nullptr : strdup(name.c_str());
-  } catch (...) {  // no memory: left out
+  } catch (...) {  // no memory: the function is left out
     return nullptr;
   }
 }
@@ -58,6 +58,6 @@ uint32_t perfield_source_function_region(const char* name, const char* symbol, c
     }
     return regions.define(chosen.c_str(), file, line) + 1;
   } catch (...) {
-    return 0;  // no memory: left out
+    return 0;  // no memory: the function is left out
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// kernel_counters.cpp - see kernel_counters.hpp. Calls the system directly: a wrapper of read that
-// counts the program's I/O sees none of it. Descriptors are high ones, so that a program that
-// closes all of its own and opens files again does not meet them.
+// kernel_counters.cpp - see kernel_counters.hpp. Makes system calls directly, so that a wrapper
+// that counts the program's read() does not see them. Uses high descriptors, so that a program that
+// closes all its descriptors and opens files again does not collide with them.
 #include "recorder/kernel_counters.hpp"
 
 #include <errno.h>
@@ -22,10 +22,10 @@
 namespace perfield {
 namespace {
 
-constexpr long kPageBytes = 4096;  // a mapping is made of whole pages, however large
+constexpr long kPageBytes = 4096;  // mappings are made of whole pages
 constexpr int kHighestWanted = 2000;
 
-std::mutex changing;  // what another thread reads is neither opened nor closed meanwhile
+std::mutex changing;  // guards opening and closing against another thread's read
 std::atomic<int> descriptors{0};
 std::atomic<uint64_t> refused{0};
 
@@ -37,7 +37,7 @@ int most_descriptors() noexcept {
 
 void close_descriptor(int descriptor) noexcept { syscall(SYS_close, descriptor); }
 
-// A descriptor, or -1 with errno set. leader: the first event of a group, or -1.
+// Returns a descriptor, or -1 with errno set. leader: the first event of a group, or -1.
 int open_event(const KernelEvent& event, bool user_mode_only, int leader) noexcept {
   perf_event_attr attributes;
   memset(&attributes, 0, sizeof attributes);
@@ -64,7 +64,7 @@ uint64_t scaled(uint64_t value, uint64_t enabled, uint64_t running) noexcept {
   return running ? uint64_t(double(value) * (double(enabled) / double(running))) : 0;
 }
 
-// As the kernel's header describes it; false where the event is in no register just now.
+// Follows the kernel's header. Returns false where the event is in no register just now.
 bool read_register(const perf_event_mmap_page* page, uint64_t* value) noexcept {
 #if defined(__x86_64__)
   for (int attempt = 0; attempt < 8; ++attempt) {
@@ -110,7 +110,7 @@ bool KernelCounters::add(const KernelEvent& event, bool user_mode_only, int numb
     descriptor =
         open_event(event, user_mode_only, events_[groups_[n_groups_ - 1].first].descriptor);
   const bool joins = descriptor >= 0;
-  if (!joins) descriptor = open_event(event, user_mode_only, -1);  // more than there are registers
+  if (!joins) descriptor = open_event(event, user_mode_only, -1);  // more events than registers
   if (descriptor < 0) return false;
   descriptor = raised(descriptor);
   if (!joins) groups_[n_groups_++] = {n_events_, n_events_};
@@ -120,7 +120,7 @@ bool KernelCounters::add(const KernelEvent& event, bool user_mode_only, int numb
 }
 
 void KernelCounters::open(const Counters& counters) noexcept {
-  is_open_ = true;  // also where it fails: it would again
+  is_open_ = true;  // also on failure: it would fail again
   const int wanted = counters.size();
   if (!wanted) return;
   if (descriptors.fetch_add(wanted) + wanted > most_descriptors() / 4) {

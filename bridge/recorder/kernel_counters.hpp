@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// kernel_counters.hpp - the kernel's counters (perf_event_open) of one thread. Read by the thread
-// itself without a call of the system where the processor and the kernel allow that, else by one
-// read for all; by the thread that closes a step always so. Allocates nothing.
+// kernel_counters.hpp - one thread's kernel counters (perf_event_open). The thread itself reads
+// them without a system call where processor and kernel allow that, else with one read for all. The
+// thread that closes a step always reads them with read. Allocates nothing.
 #pragma once
 
 #include <atomic>
@@ -18,25 +18,25 @@ class Counters;
 
 class KernelCounters {
  public:
-  // Whether this thread can count such events: 0, or the errno. user_mode_only: the kernel allows
-  // no more.
+  // Whether this thread can count such events: 0, or the errno. user_mode_only: set if the kernel
+  // allows counting in user mode only.
   static int try_out(const KernelEvent& event, bool* user_mode_only) noexcept;
 
   // --- by the thread itself -------------------------------------------------------------------
   bool is_open() const noexcept { return is_open_; }
-  // Starts counting what `counters` holds of the kernel.
+  // Opens the chosen counters on this thread and starts counting.
   void open(const Counters& counters) noexcept;
   void close() noexcept;
-  // Puts each at its counter's number. What cannot be read is left as it is.
+  // Writes each value to its counter's number. Leaves values that cannot be read unchanged.
   void read(uint64_t* values) noexcept;
 
   // --- by another thread ----------------------------------------------------------------------
   void read_from_outside(uint64_t* values) noexcept;
 
-  // Counters had to share the processor's registers: values are estimates.
+  // Counters shared the processor's registers, so their values are estimates.
   bool shared_registers() const noexcept { return shared_.load(std::memory_order_relaxed); }
 
-  // Threads whose counters were not opened: their descriptors would be too many for the process.
+  // Threads without counters: their descriptors would be too many for the process.
   static uint64_t refused_threads() noexcept;
 
  private:
@@ -45,7 +45,7 @@ class KernelCounters {
     int number;  // of the counter
     perf_event_mmap_page* page;
   };
-  // Events that are counted together, and read by one call: [first, end) of events_.
+  // Events that count together and are read by one call: [first, end) of events_.
   struct Group {
     int first, end;
   };

@@ -14,13 +14,13 @@ KernelReadings* KernelReadings::create(uint64_t period) noexcept {
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   auto* readings = new (memory) KernelReadings;
-  readings->base_period_.set(period);  // regions that are open already count from here on
+  readings->base_period_.set(period);  // open regions already count from here on
   return readings;
 }
 
 void KernelReadings::destroy(KernelReadings* readings) noexcept {
   readings->kernel_.close();
-  munmap(static_cast<void*>(readings), sizeof(KernelReadings));  // nothing in it owns anything
+  munmap(static_cast<void*>(readings), sizeof(KernelReadings));  // it owns nothing
 }
 
 }  // namespace perfield

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// kernel_readings.hpp - the kernel's counters of one thread as quantities: what each stood at when
-// it was read last, by the thread itself at the begins and ends of regions, or from outside where a
-// step closes. Exists only where counters are chosen. Who may touch what is as in shard.hpp.
+// kernel_readings.hpp - one thread's kernel counters as quantities. Keeps each counter's last
+// reading: by the thread itself at begins and ends of regions, or from outside when a step closes.
+// Exists only where counters are chosen. shard.hpp says which thread may touch what.
 #pragma once
 
 #include "recorder/counter.hpp"
@@ -13,7 +13,7 @@ namespace perfield {
 
 class KernelReadings {
  public:
-  // nullptr without memory. Given back with the shard that it belongs to.
+  // nullptr if there is no memory. Freed with its shard.
   static KernelReadings* create(uint64_t period) noexcept;
   static void destroy(KernelReadings* readings) noexcept;
 
@@ -21,7 +21,7 @@ class KernelReadings {
   void start(const Counters& counters) noexcept {
     if (!kernel_.is_open()) kernel_.open(counters);
   }
-  // Reads all, and calls grown(counter, growth) for each that grew in this period.
+  // Reads all counters, and calls grown(counter, growth) for each that grew in this period.
   template <class Grown>
   void look(const Counters& counters, uint64_t period, Grown grown) noexcept {
     uint64_t now[kMostChosenCounters];
@@ -36,16 +36,15 @@ class KernelReadings {
     }
     period_.set(period);
   }
-  // The next thread begins anew.
+  // Starts anew for the next thread of this shard.
   void thread_ended() noexcept {
     kernel_.close();
     for (Counter& value : last_) value.set(0);
     for (Counter& value : base_) value.set(0);
   }
 
-  // --- by the thread that closes a step
-  // ----------------------------------------------------------- As above, of what grew since the
-  // thread itself looked.
+  // --- by the thread that closes a step ---------------------------------------------------------
+  // The same for the growth since the thread's own last reading.
   template <class Grown>
   void look_from_outside(const Counters& counters, uint64_t period, Grown grown) noexcept {
     uint64_t now[kMostChosenCounters];
@@ -56,7 +55,7 @@ class KernelReadings {
       if (now[c] > from) grown(c, now[c] - from);
     }
   }
-  // A period begins in which regions are open already.
+  // Begins a period in which regions are open already.
   void open(const Counters& counters, uint64_t period) noexcept {
     uint64_t now[kMostChosenCounters];
     read_from_outside(counters, now);
@@ -74,8 +73,8 @@ class KernelReadings {
   }
 
   KernelCounters kernel_;
-  Counter last_[kMostChosenCounters], period_;       // as the thread read them, and in which period
-  Counter base_[kMostChosenCounters], base_period_;  // where a period began amid regions
+  Counter last_[kMostChosenCounters], period_;       // the thread's last reading, and its period
+  Counter base_[kMostChosenCounters], base_period_;  // readings where a period began inside regions
 };
 
 }  // namespace perfield

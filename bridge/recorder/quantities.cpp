@@ -80,7 +80,7 @@ int Quantities::define(const char* name, const char* unit, perfield_scope scope,
     size_.store(number + 1, std::memory_order_release);
     return number;
   } catch (...) {
-    return -1;  // no memory for a name: it is not measured
+    return -1;  // no memory for a name: not measured
   }
 }
 

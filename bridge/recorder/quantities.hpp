@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// quantities.hpp - what sources have declared that they measure. Added under a lock, never removed,
-// read without one. The first ones are perfield's own: time in each class of MPI calls inside
-// regions, whose numbers are those of the classes.
+// quantities.hpp - the quantities that sources have defined. They are added under a lock, never
+// removed, and read without a lock. The first ones are perfield's own: the time inside regions in
+// each class of MPI calls. They have the numbers of the classes.
 #pragma once
 
 #include <atomic>
@@ -24,10 +24,10 @@ struct Quantity {
   perfield_scope scope{};
   perfield_over_steps over_steps{};
   perfield_over_threads over_threads{};
-  bool of_kernel = false;  // which perfield reads itself
-  bool written = false;    // stands in the stream; the closing thread's
+  bool of_kernel = false;  // perfield reads it itself
+  bool written = false;    // is in the stream; closing thread only
 
-  // A time inside regions stands in the stream once a region has some, all others at once.
+  // A time inside regions is written once a region has some; all other quantities at once.
   bool waits_for_use() const noexcept { return over_threads == PERFIELD_THREADS_LONGEST; }
   bool is_state() const noexcept { return over_steps != PERFIELD_STEPS_SUM; }
   bool is_ticks() const noexcept { return unit->added[0] == 't'; }
@@ -37,19 +37,19 @@ class Quantities {
  public:
   Quantities();
 
-  // The number of a quantity, defined now if it is new; -1 if it is refused.
+  // Returns the number of a quantity; defines it if it is new. -1 if it is refused.
   int define(const char* name, const char* unit, perfield_scope scope, perfield_over_steps steps,
              perfield_over_threads threads, const char* help) noexcept;
-  // Why quantities were refused since the last call: a sentence each.
+  // Why quantities were refused since the last call: one sentence each.
   std::vector<std::string> take_refusals();
 
   int size() const noexcept { return size_.load(std::memory_order_acquire); }
   Quantity& operator[](int number) noexcept { return rows_[number]; }
   const Quantity& operator[](int number) const noexcept { return rows_[number]; }
-  // The number of the one of that name and scope, -1 if there is none.
+  // Returns the number of the quantity with that name and scope, or -1.
   int find(const std::string& name, perfield_scope scope) const noexcept;
 
-  // By number, as bits.
+  // Sets of quantities: bit n stands for number n.
   uint64_t per_rank() const noexcept { return per_rank_.load(std::memory_order_relaxed); }
   uint64_t states() const noexcept { return states_.load(std::memory_order_relaxed); }
   uint64_t longest() const noexcept { return longest_.load(std::memory_order_relaxed); }
@@ -64,7 +64,7 @@ class Quantities {
   std::vector<std::string> refusals_;
 };
 
-// What a source holds: the number + 1, and what adding to it has to know.
+// A source's handle: the number + 1, and the flags that adding needs.
 inline constexpr perfield_quantity kQuantityPerRank = 1u << 8, kQuantityIsState = 1u << 9;
 inline bool is_quantity(perfield_quantity quantity) noexcept {
   return (quantity & 0xFF) - 1 < uint32_t(kMostQuantities);

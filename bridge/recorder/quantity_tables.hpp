@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// quantity_tables.hpp - a sparse table of (region, quantity): rows for the pairs that occur, and a
-// map from pair to row of which only touched pages take memory. A pair that finds no room goes to
-// the row of `other regions` of its quantity, which is always there. One thread adds rows, others
-// may read them.
+// quantity_tables.hpp - a sparse table of (region, quantity) pairs: rows for the pairs that occur,
+// and a map from pair to row that takes memory only for touched pages. A pair without room uses the
+// row of `other regions` of its quantity, which always exists. One thread adds rows; others may
+// read them.
 #pragma once
 
 #include <algorithm>
@@ -33,11 +33,11 @@ class RegionQuantities {
   static size_t bytes(uint32_t max_regions) noexcept {
     return map_bytes(max_regions) + capacity(max_regions) * sizeof(Row);
   }
-  // What the first so many regions have touched of it, at most.
+  // The most bytes of the table that this many regions can have touched.
   size_t used(uint32_t n_regions) const noexcept {
     return size() * sizeof(Row) + kGroups * n_regions * kGroup * sizeof(uint16_t);
   }
-  // memory: so many bytes, zero, aligned for a Row.
+  // memory: that many bytes, zeroed, aligned for a Row.
   void place(char* memory, uint32_t max_regions) noexcept {
     rows_ = reinterpret_cast<Row*>(memory);
     max_regions_ = max_regions;
@@ -45,10 +45,10 @@ class RegionQuantities {
     map_ = reinterpret_cast<uint16_t*>(rows_ + capacity_);
   }
 
-  // By the thread that adds: the row of a pair, made now if it is new. full: set if it had no room.
+  // By the thread that adds: the row of a pair, added if it is new. full: set if it found no room.
   Row& of(uint32_t region, uint16_t quantity, bool* full) noexcept {
     if (region == kOtherRegion || region >= max_regions_) return other(quantity);
-    // Eight quantities of a region side by side, so that few pages are touched.
+    // Keeps eight quantities of a region side by side, to touch few pages.
     uint16_t& at = map_[((quantity / kGroup) * max_regions_ + region) * kGroup + quantity % kGroup];
     if (__builtin_expect(at, 1)) return rows_[at];
     const uint32_t n = size();
@@ -63,7 +63,7 @@ class RegionQuantities {
     return rows_[n];
   }
 
-  // By others: the row of a pair, nullptr if there is none.
+  // By other threads: the row of a pair, or nullptr.
   Row* find(uint32_t region, uint16_t quantity) noexcept {
     if (region == kOtherRegion || region >= max_regions_)
       return has_other() ? &rows_[quantity] : nullptr;
@@ -72,7 +72,7 @@ class RegionQuantities {
     return at ? &rows_[at] : nullptr;
   }
 
-  // Calls visit(row) for each row there is.
+  // Calls visit(row) for each row.
   template <class Visit>
   void for_each(Visit visit) noexcept {
     const uint32_t n = size();
@@ -81,7 +81,8 @@ class RegionQuantities {
   uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }
 
  private:
-  static constexpr uint32_t kFirst = kMostQuantities;  // before them: `other regions` by quantity
+  static constexpr uint32_t kFirst =
+      kMostQuantities;  // the rows before are `other regions`, by quantity
   static constexpr uint32_t kGroup = 8, kGroups = kMostQuantities / kGroup;
   static size_t map_bytes(uint32_t max_regions) noexcept {
     return (size_t{kMostQuantities} * max_regions * sizeof(uint16_t) + 63) / 64 * 64;

@@ -9,7 +9,7 @@
 
 namespace perfield {
 namespace {
-thread_local bool this_thread_refused = false;  // asked once is enough
+thread_local bool this_thread_refused = false;  // asked only once
 }
 
 __thread Shard* this_shard __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -50,7 +50,7 @@ Recorder::~Recorder() {
   for (int i = 0; i < n_shards(); ++i) Shard::destroy(&shard_at(i));
 }
 
-// Hands the shard of an ended thread on; what it counted stays in it until the next closing.
+// Frees the shard of an ended thread for reuse. Its counts stay in it until the next closing.
 void Recorder::thread_ended(void* memory) noexcept {
   auto* shard = static_cast<Shard*>(memory);
   this_shard = nullptr;
@@ -81,7 +81,7 @@ void Recorder::stop_in_child() noexcept {
 
 Shard* Recorder::new_shard() noexcept {
   if (this_thread_refused) return nullptr;
-  this_thread_refused = true;  // until it has one: a handler of a signal would wait for the lock
+  this_thread_refused = true;  // set until it has a shard: a signal handler would wait for the lock
   std::lock_guard<std::mutex> lock(shards_mutex_);
   Shard* mine = nullptr;
   for (int i = 0; i < n_shards() && !mine; ++i) {
@@ -99,7 +99,7 @@ Shard* Recorder::new_shard() noexcept {
   return mine;
 }
 
-// Under shards_mutex_, or by the one thread that reads a trace.
+// Called under shards_mutex_, or by the one thread that reads a trace.
 Shard* Recorder::add_shard() noexcept {
   const int n = n_shards();
   Shard* added = n < kMaxShards
@@ -159,7 +159,7 @@ void Recorder::open(uint64_t now) noexcept {
   activity_.state.store(Activity::active, std::memory_order_release);
 }
 
-// All shards are folded, since they share the number of the period.
+// Folds all shards, since they share the number of the period.
 void Recorder::skip(Shard& s, uint64_t from, uint64_t until) noexcept {
   if (state() != Activity::active) return;
   fold(from);

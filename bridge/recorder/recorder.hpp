@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// recorder.hpp - counts what the threads of one rank do: their shards, the regions, the clock and
-// whether it counts now. A measured process has one recorder, whose event functions run on the
-// program's threads and return at once while asleep; the session calls the others, one thread at a
-// time. A reader of traces makes a recorder for each rank, asks for a shard per thread of the trace
-// and gives every event its stamp. Knows no files and no MPI.
+// recorder.hpp - counts what the threads of one rank do. Holds their shards, the regions, the clock
+// and whether it counts now. Knows no files and no MPI.
+// A measured process has one recorder. Its event functions run on the program's threads and return
+// at once while asleep. The session calls the other functions, one thread at a time. A trace reader
+// makes one recorder per rank, asks for a shard per thread of the trace and passes a stamp with
+// every event.
 #pragma once
 
 #include <pthread.h>
@@ -24,7 +25,7 @@ namespace perfield {
 
 extern __thread Shard* this_shard __attribute__((tls_model("initial-exec")));  // a plain load
 
-// What perfield_call_after is to do.
+// What perfield_call_after must do.
 enum AfterCall : uint64_t { kCloseStep = 1, kNoteSites = 2 };
 
 class Recorder {
@@ -36,68 +37,67 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // --- events
-  // -------------------------------------------------------------------------------------
+  // --- events ------------------------------------------------------------------------------------
   uint32_t state() const noexcept { return activity_.state.load(std::memory_order_relaxed); }
   const std::atomic<uint32_t>& state_word() const noexcept { return activity_.state; }
 
-  // In the recorder of the process, this thread's shard; nullptr while asleep, or when there is no
+  // In the recorder of the process: this thread's shard; nullptr while asleep, or if there is no
   // memory for one more.
   Shard* shard() noexcept {
     if (state() == Activity::asleep) return nullptr;
     return this_shard ? this_shard : new_shard();
   }
 
-  // On the thread of that shard. ticks: of the event; 0: the clock is read where it is needed.
+  // Called on that shard's thread. ticks: of the event; with 0, the clock is read where it is
+  // needed.
   void enter_region(Shard& s, uint32_t id, uint32_t counted_as, uint64_t ticks) noexcept;
   void leave_region(Shard& s, uint32_t id, uint64_t ticks) noexcept;
-  // Counts a hit of the site of a call; returns what is to be done after it (AfterCall). now: set
-  // anew where that took its time.
+  // Counts a hit of a call's site. Returns what to do after the call (AfterCall). now: updated
+  // where that took noticeable time.
   uint64_t hit_site(Shard& s, uint16_t call, const void* caller, const void* frame,
                     uint64_t& now) noexcept;
 
-  // --- the session's side
-  // -------------------------------------------------------------------------
+  // --- the session's side ------------------------------------------------------------------------
   void start(uint32_t max_peers, bool messages, const std::string& clock) noexcept;
-  // The same for events of a trace, whose stamps tick so often per second and count from `origin`.
+  // The same for a trace, whose stamps have this many ticks per second and count from `origin`.
   void start(uint32_t max_peers, bool messages, double ticks_per_second, uint64_t origin) noexcept;
   // See perfield_quantity_define.
   perfield_quantity define_quantity(const char* name, const char* unit, perfield_scope scope,
                                     perfield_over_steps steps, perfield_over_threads threads,
                                     const char* help) noexcept;
-  // A shard of its own; nullptr when there are kMaxShards, or no memory for one more.
+  // Returns a new shard; nullptr if there are kMaxShards already, or no memory for one more.
   Shard* add_shard() noexcept;
-  // Counting goes on, from `now`; what was open is credited from here.
+  // Resumes counting at `now`; open regions get time from here on.
   void open(uint64_t now) noexcept;
-  // Takes what has been counted until `now` into carry, in all shards. Counting goes on.
+  // Takes the counts of all shards until `now` into carry. Counting goes on.
   void fold(uint64_t now) noexcept;
-  // The thread of that shard did not run the program in [from, until): what it has open gets no
+  // The shard's thread did not run the program in [from, until): its open regions and call get no
   // time there.
   void skip(Shard& s, uint64_t from, uint64_t until) noexcept;
-  // Events are followed (so that begins and ends stay matched) but not counted.
+  // Stops counting but follows events, so that begins and ends stay matched.
   void close() noexcept { activity_.state.store(Activity::inactive, std::memory_order_release); }
-  // For good.
+  // Stops for good.
   void stop() noexcept { activity_.state.store(Activity::asleep, std::memory_order_release); }
-  // The same in a forked child, whose thread has nothing to hand on when it ends: its counters, and
-  // perhaps a lock on them, are its parent's.
+  // The same in a forked child. Its thread frees no shard when it ends: the counters, and perhaps a
+  // lock on them, belong to the parent.
   void stop_in_child() noexcept;
 
   int n_shards() const noexcept { return n_shards_.load(std::memory_order_acquire); }
   Shard& shard_at(int i) noexcept { return *shards_[i].load(std::memory_order_acquire); }
   uint64_t refused_threads() const noexcept { return refused_threads_.load(); }
-  // Entries of regions whose time is not known: see Shard::untimed.
+  // Untimed entries of regions: see Shard::untimed.
   uint64_t untimed_regions() noexcept;
 
   Clock clock;
   Regions regions;
   CallSites sites;
   Quantities quantities;
-  uint64_t quantities_used = 0;  // of which step entries have held rows, as bits
-  Counters counters;             // of the kernel
+  uint64_t quantities_used = 0;  // those with rows in any step entry, as bits
+  Counters counters;             // the kernel's
 
  private:
   Shard* new_shard() noexcept;
-  // Reads the counters of a thread that is about to enter or to leave a region.
+  // Reads the counters of a thread that is about to enter or leave a region.
   void read_at_enter(Shard& s, uint32_t region) noexcept;
   void read_at_leave(Shard& s) noexcept;
   static void thread_ended(void* shard) noexcept;
@@ -131,8 +131,8 @@ inline void Recorder::leave_region(Shard& s, uint32_t handle, uint64_t ticks) no
   s.leave_region(handle, now);
 }
 
-// The recorder of this process. Never destroyed: events may come as late as the program likes.
-extern Recorder* the_recorder;  // nullptr before it is asked for first
+// The recorder of this process. Never destroyed, since events may come arbitrarily late.
+extern Recorder* the_recorder;  // nullptr until first asked for
 Recorder& make_recorder() noexcept;
 inline Recorder& recorder() noexcept {
   Recorder* made = __atomic_load_n(&the_recorder, __ATOMIC_ACQUIRE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// regions.cpp - the region table. Defining happens once per region, off the hot path; looking up
-// by name is a hash and a comparison.
+// regions.cpp - the region table. Each region is defined once, off the hot path. Looking up a name
+// takes a hash and a comparison.
 #include "recorder/regions.hpp"
 
 #include <dlfcn.h>
@@ -28,8 +28,8 @@ uint64_t hash_of(uint64_t name_hash, int block, uintptr_t armed_at) noexcept {
   return h ^ (h >> 29);
 }
 
-// An address as its offset in the file that it was loaded from, and of which name that is; what is
-// no address of a file stays as it is. Below 2^63: whole numbers of any reader.
+// Turns an address into its offset in the file it was loaded from, with that file's name. An
+// address outside any file stays unchanged. Results are below 2^63, so any reader can hold them.
 uint64_t place_of(uintptr_t armed_at) noexcept {
   Dl_info found;
   if (armed_at == 0 || dladdr(reinterpret_cast<void*>(armed_at), &found) == 0 || !found.dli_fbase)
@@ -125,12 +125,13 @@ uint32_t Regions::define(const char* name, const char* file, int line, int block
       return kOtherRegion;
     }
   }
-  // Asked of the dynamic loader, whose lock a thread may hold that waits for ours: so before.
+  // Asks the dynamic loader before locking: a thread that holds the loader's lock may wait for
+  // ours.
   const uint64_t place = place_of(armed_at);
   try {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!table_.load(std::memory_order_relaxed) && !make_table(capacity())) return kOtherRegion;
-    // Before waking nobody knows how large the table may become: it grows.
+    // The table's final size is not known before waking, so it grows.
     if (size() >= capacity() && !configured_.load(std::memory_order_relaxed))
       make_table(capacity() * 4);
     const Table& table = *table_.load(std::memory_order_relaxed);
@@ -148,7 +149,7 @@ uint32_t Regions::define(const char* name, const char* file, int line, int block
     r->block = block;
     r->armed_at = armed_at;
     r->place = place;
-    // An armed region was chosen in the code; a block's share goes with its region.
+    // An armed region was chosen in the code; a block's part follows its region.
     r->selected = armed_at != 0 || selection_.measures(r->name);
     r->name_hash = name_hash;
     r->hash.store(hash, std::memory_order_relaxed);
@@ -158,7 +159,7 @@ uint32_t Regions::define(const char* name, const char* file, int line, int block
     note(table, hash, id);
     return id;
   } catch (...) {
-    return kOtherRegion;  // no memory: counted there
+    return kOtherRegion;  // no memory: counts there
   }
 }
 

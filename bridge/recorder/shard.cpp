@@ -40,7 +40,7 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, uin
   size_t deep = kDeepLevels * sizeof(uint32_t);
   size_t total = aligned(sizeof(Shard)) + regions + counts + values + messages + sites +
                  of_regions + carried + amounts + deep + slots * sizeof(uint32_t);
-  // Fresh pages are zero and cost nothing until they are touched.
+  // Fresh pages are zero and cost nothing until touched.
   void* memory = mmap(nullptr, total, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
@@ -72,7 +72,7 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, uin
 
 void Shard::destroy(Shard* shard) noexcept {
   if (KernelReadings* readings = shard->kernel.load(relaxed)) KernelReadings::destroy(readings);
-  munmap(static_cast<void*>(shard), shard->memory_bytes);  // nothing in it owns anything
+  munmap(static_cast<void*>(shard), shard->memory_bytes);  // it owns nothing else
 }
 
 void Shard::enter_region(uint32_t handle, uint32_t id, bool counted, uint64_t now) noexcept {
@@ -88,7 +88,7 @@ void Shard::enter_region(uint32_t handle, uint32_t id, bool counted, uint64_t no
   f.counted.store(counted, relaxed);
   if (counted) {
     if (activity->state.load(relaxed) == Activity::active) {
-      // Else what stands there is of an earlier period, and is taken for nothing.
+      // Otherwise the value is from an earlier period and counts as 0.
       f.entered.store(now, relaxed);
       f.children_period.store(0, relaxed);
       f.grown.store(0, relaxed);
@@ -99,7 +99,7 @@ void Shard::enter_region(uint32_t handle, uint32_t id, bool counted, uint64_t no
   depth.store(d + 1, std::memory_order_release);
 }
 
-// Too deep to time. What is open further out, in a recursion, has that time.
+// Too deep to time. In a recursion, its time goes to the outer entry of the same region.
 void Shard::enter_deep(uint32_t handle, uint32_t id, bool counted) noexcept {
   const int32_t d = depth.load(relaxed);
   if (d < kStackDepth + kDeepLevels) deep_handles[d - kStackDepth] = handle;
@@ -121,7 +121,7 @@ void Shard::leave_region(uint32_t handle, uint64_t now) noexcept {
     if (d == 0 || activity->state.load(relaxed) == Activity::active) faults.add(1);
     return;
   }
-  for (; d - 1 > match; --d) {  // inner regions that were not ended
+  for (; d - 1 > match; --d) {  // inner regions without an end
     faults.add(1);
     leave_top(now);
   }

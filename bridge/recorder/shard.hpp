@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// shard.hpp - what one thread has counted. Only its own thread writes the counters, with relaxed
-// atomics, and they only grow; the thread that closes a step takes what they grew by into the
-// `carry` parts, which only it touches, until they are written. Nothing here allocates, locks or
-// fails: what finds no place goes to `other` and is counted.
+// shard.hpp - what one thread has counted. Only that thread writes the counters, with relaxed
+// atomics, and they only grow. The thread that closes a step takes their growth into the `carry`
+// parts, which only it touches, until they are written. Nothing here allocates, locks or fails:
+// what finds no room goes to `other` and is counted.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,14 @@
 namespace perfield {
 
 inline constexpr int kStackDepth = 256;
-inline constexpr int kDeepLevels = 1 << 16;   // beyond those, of which only handles are known
+inline constexpr int kDeepLevels = 1 << 16;   // further levels, for which only handles are kept
 inline constexpr uint16_t kWaitedCall = 127;  // kind of the message rows that hold waits by peer
 
 // Set by the recorder, read by every shard.
 struct Activity {
   enum State : uint32_t { asleep = 0, inactive = 1, active = 2 };
   std::atomic<uint32_t> state{asleep};
-  std::atomic<uint64_t> since_ticks{0};  // when the present active period began
+  std::atomic<uint64_t> since_ticks{0};  // begin of the present active period
   std::atomic<uint64_t> period{0};       // its number
 };
 
@@ -46,24 +46,24 @@ struct Message {
   uint64_t carry_count, carry_bytes, carry_empty, carry_largest;  // taken, not yet written
 };
 
-// What one thread has of a quantity, in one region or in the rank: a sum, or a state and the
-// period in which it was set.
+// One thread's value of a quantity, in one region or in the rank: a sum, or a state and the period
+// that set it.
 struct QuantityValue {
   Growing sum;
   Counter state, period;
 };
 struct QuantityCarry {
   uint64_t value;
-  bool is_set;    // there is one, be it 0
-  uint32_t seen;  // by which encoding of an entry
+  bool is_set;    // has a value, even if 0
+  uint32_t seen;  // the entry's encoding that met it last
 };
 
 // Hits of one call site by one thread; stamps in ticks.
 struct SiteCounters {
   Counter hits, first, last, interval;
-  Counter steady;  // intervals between half of and twice the one before
+  Counter steady;  // intervals between half and twice the previous one
 
-  // Returns how many there are now.
+  // Returns the new number of hits.
   uint64_t hit(uint64_t now) noexcept {
     const uint64_t before = hits.get();
     if (before == 0) {
@@ -86,15 +86,15 @@ struct CallValues {
   uint64_t count, ticks, bytes_out, bytes_in;
 };
 
-// An entered region. `handle` is what the caller entered with and will leave with; `id` is the
-// region that the time goes to (another one for an armed entry or for a block).
+// An entered region. The caller enters and leaves with `handle`. `id` is the region that gets the
+// time (a different one for an armed entry or for a block).
 struct Frame {
   std::atomic<uint32_t> id, handle;
   std::atomic<uint64_t> entered;
   std::atomic<uint64_t> children, children_period;  // ticks of inner regions in that period
-  std::atomic<int32_t> parent;                      // the next outer frame that is counted, or -1
-  // Which quantities have grown inside by frame_amounts, as bits, and in which period. So entering
-  // a region stores one word, and leaving one in which none grew reads one.
+  std::atomic<int32_t> parent;                      // the next outer frame that counts, or -1
+  // Which quantities have grown in this frame's frame_amounts, as bits, and in which period. So
+  // entering a region stores one word, and leaving a region without growth reads one.
   std::atomic<uint64_t> grown, grown_period;
   std::atomic<bool> counted;
 };
@@ -104,8 +104,8 @@ class KernelReadings;
 
 class Shard {
  public:
-  // Memory for tables of these sizes; nullptr if there is none. Given back with the recorder only:
-  // shards of ended threads are used again.
+  // Allocates tables of these sizes; nullptr if there is no memory. Freed with the recorder only:
+  // other threads reuse the shards of ended threads.
   static Shard* create(const Activity& activity, const Quantities& quantities, uint32_t max_regions,
                        uint32_t max_peers) noexcept;
   static void destroy(Shard* shard) noexcept;
@@ -113,7 +113,7 @@ class Shard {
   // --- by the shard's own thread ----------------------------------------------------------------
   void enter_region(uint32_t handle, uint32_t id, bool counted, uint64_t now) noexcept;
   void leave_region(uint32_t handle, uint64_t now) noexcept;
-  // Has the pages faulted in that entering a region as that frame is going to write to.
+  // Faults in the pages that entering a region at that frame will write to.
   void touch(int32_t frame, uint32_t region) noexcept {
     regions[region].count.add(0);
     volatile uint16_t& open = open_count[region];
@@ -135,14 +135,14 @@ class Shard {
   void enter_call(perfield_call call, const void* frame, uint64_t now) noexcept {
     begin_call(call, nullptr, frame, now);
   }
-  // Counts the call, and of its time what no closing in the meantime has credited.
+  // Counts the call, and its time except what closings have credited meanwhile.
   void leave_call(perfield_call call, uint64_t entered, uint64_t now, uint64_t out,
                   uint64_t in) noexcept {
     const uint64_t spent = end_call(entered, now);
     count_call(call, spent, out, in);
     if (spent) add_to_regions(kTimeClassOfCall.of[call], spent);
   }
-  // The same of an operation.
+  // The same for an operation.
   void enter_operation(const perfield_operation* operation, const void* frame,
                        uint64_t now) noexcept {
     begin_call(perfield_call(0), operation, frame, now);
@@ -159,7 +159,7 @@ class Shard {
     if (bytes) add(operation.bytes, bytes);
   }
 
-  // Adds to a quantity, of the regions that this thread is in or of the rank.
+  // Adds to a quantity of the regions that this thread is in, or of the rank.
   void add(perfield_quantity quantity, uint64_t amount) noexcept {
     if (quantity & kQuantityPerRank)
       of_rank[number_of(quantity)].sum.add(amount);
@@ -174,21 +174,21 @@ class Shard {
     if (f >= 0) add_to_frame(f, quantity, amount);
   }
   void set(perfield_quantity quantity, uint64_t value) noexcept;
-  // What a counter stands at that a source has read.
+  // Takes the reading of a source's counter.
   void stands(perfield_quantity quantity, uint64_t value) noexcept;
-  // The program runs again, though the call has never been left.
+  // The program runs again although it never left the call.
   void forget_call() noexcept {
     inside_call = 0;
     call_since.store(0, std::memory_order_relaxed);
   }
   void count_message(uint16_t call, int32_t peer, uint64_t bytes) noexcept;
-  // So many ticks were spent waiting for a peer.
+  // Counts this many ticks as waiting for a peer.
   void count_wait(int32_t peer, uint64_t ticks) noexcept {
     count_message(kWaitedCall, peer, ticks);
   }
 
-  // The innermost level of the stack that was entered with that handle; -1: none. Beyond the
-  // deepest levels that handles are kept of, the top.
+  // The innermost level of the stack that was entered with that handle; -1: none. Below the levels
+  // with kept handles, the top level.
   int32_t level_of(uint32_t handle) const noexcept {
     int32_t level = depth.load(std::memory_order_relaxed) - 1;
     if (__builtin_expect(level >= kStackDepth + kDeepLevels, 0)) return level;
@@ -196,8 +196,8 @@ class Shard {
     return level;
   }
 
-  // Whether leaving this region leaves the innermost one, and one that the configuration leaves
-  // out: no clock is needed for that.
+  // Whether leaving this region leaves the innermost one, and the configuration deselects it. That
+  // needs no clock.
   bool leaves_uncounted(uint32_t handle) const noexcept {
     int32_t d = depth.load(std::memory_order_relaxed);
     if (d <= 0 || d > kStackDepth) return false;
@@ -207,19 +207,18 @@ class Shard {
   }
 
   // --- by the thread that closes a step ---------------------------------------------------------
-  // Takes what has been counted up to `now` into carry.
+  // Takes the counts up to `now` into carry.
   void fold(const Counters& counters, uint64_t now, uint32_t n_regions) noexcept;
-  // Starts from here: what lies before `now` is not credited.
+  // Starts counting at `now`; earlier time is not credited.
   void open(const Counters& counters, uint64_t now, uint32_t n_regions) noexcept;
-  // What is open, regions and call, gets time from `until` on only. To be called right after
-  // open().
+  // Open regions and the open call get time from `until` on only. Call it right after open().
   void hold(uint64_t until) noexcept;
-  // Whether a frame of the stack is counted and no other one further out is of the same region.
+  // Whether a frame of the stack counts and no outer frame has the same region.
   bool is_outermost(int32_t frame) const noexcept;
 
-  // Index of the first message row in use: those of `other peers` only once something went there.
+  // Index of the first used message row. Rows of `other peers` count only once they hold something.
   uint32_t first_message() const noexcept { return overflowed.get() ? 1 : PERFIELD_CALL_LIMIT; }
-  // What a row stands for. Rows of `other peers` are known by their place.
+  // What a row stands for. Rows of `other peers` are identified by their position.
   int32_t peer_of(uint32_t row) const noexcept {
     return row < PERFIELD_CALL_LIMIT ? kPeerOther : messages[row].peer;
   }
@@ -227,12 +226,11 @@ class Shard {
     return row < PERFIELD_CALL_LIMIT ? uint16_t(row) : messages[row].call;
   }
 
-  // --- state
-  // --------------------------------------------------------------------------------------
+  // --- state -------------------------------------------------------------------------------------
   const Activity* activity;
   uint32_t max_regions, max_messages;
   uint32_t inside_call = 0;          // the thread is inside a wrapped MPI call
-  const void* call_frame = nullptr;  // ... whose wrapper's frame is this
+  const void* call_frame = nullptr;  // ... and this is its wrapper's frame
   uint32_t own_work = 0;             // ... or inside perfield
   bool count_messages = true;        // the configuration's `messages`
   bool pipeline_armed = false;
@@ -241,32 +239,32 @@ class Shard {
 
   Growing faults;               // ends without begin, begins without end
   Growing overflowed;           // events that went to `other peers`
-  Counter overflowed_quantity;  // amounts of regions that went to `other regions`
+  Counter overflowed_quantity;  // amounts that went to `other regions`
 
   std::atomic<int32_t> depth{0};
   Frame stack[kStackDepth];
-  uint32_t* deep_handles;  // [kDeepLevels], of regions beyond the stack
-  Counter untimed;         // those of them that were entered without being open further out
+  uint32_t* deep_handles;  // [kDeepLevels], for regions beyond the stack
+  Counter untimed;         // those that are not open further out too: they get no time
 
   RegionCounters* regions;  // [max_regions]
   uint16_t* open_count;     // [max_regions], own thread only
   RegionValues* carry_regions;
 
   const Quantities* quantities;
-  std::atomic<KernelReadings*> kernel{nullptr};  // where the kernel's counters are chosen
+  std::atomic<KernelReadings*> kernel{nullptr};  // set where kernel counters are chosen
   RegionQuantities<QuantityValue> of_regions;
   RegionQuantities<QuantityCarry> carry_of_regions;
   QuantityValue of_rank[kMostQuantities];
   QuantityCarry carry_of_rank[kMostQuantities];
-  Counter (*frame_amounts)[kMostQuantities];  // [kStackDepth], inside each frame
-  uint64_t stood[kMostQuantities];            // what a source's counters stood at, own thread only
-  uint64_t told = 0;                          // of which it told so, as bits
+  Counter (*frame_amounts)[kMostQuantities];  // [kStackDepth], growth inside each frame
+  uint64_t stood[kMostQuantities];  // last reading of a source's counters, own thread only
+  uint64_t told = 0;                // quantities with such a reading, as bits
 
   CallCounters calls[PERFIELD_CALL_LIMIT];
   CallValues carry_calls[PERFIELD_CALL_LIMIT];
-  std::atomic<uint16_t> open_call{0};  // of the call that the thread is inside
+  std::atomic<uint16_t> open_call{0};  // kind of the call that the thread is inside
   std::atomic<const perfield_operation*> open_operation{nullptr};  // if it is an operation
-  std::atomic<uint64_t> call_since{0};  // from when on its time is not credited yet; 0: none
+  std::atomic<uint64_t> call_since{0};  // its time is not credited from here on; 0: none
   SiteCounters* sites;                  // [kMostSites]
   std::atomic<uint64_t> touched_calls[PERFIELD_CALL_LIMIT / 64];
 
@@ -275,7 +273,7 @@ class Shard {
   uint32_t* message_slots;  // hash table of indices into messages; 0: free
   uint32_t slot_mask;
   uint32_t last_message = 0;  // most messages go where the last one went
-  size_t memory_bytes;        // of the shard and its tables
+  size_t memory_bytes;        // size of the shard and its tables
 
  private:
   Shard() = default;
@@ -296,7 +294,7 @@ class Shard {
     open_operation.store(operation, std::memory_order_relaxed);
     call_since.store(now, std::memory_order_release);
   }
-  // Returns how much of its time is to be counted now.
+  // Returns how much of its time to count now.
   uint64_t end_call(uint64_t entered, uint64_t now) noexcept {
     inside_call = 0;
     uint64_t since = call_since.load(std::memory_order_relaxed);

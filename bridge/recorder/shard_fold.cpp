@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// shard_fold.cpp - reading what a thread has counted from the one that closes a step. A region's
-// value at a moment is what it has completed plus the open part of those entered now; steps are
-// differences of such values, so errors never add up.
+// shard_fold.cpp - reads a thread's counts from the thread that closes a step. A region's value at
+// a moment is its completed time plus the open part of its present entries. Steps are differences
+// of such values, so errors never add up.
 #include <algorithm>
 
 #include "recorder/kernel_readings.hpp"
@@ -24,7 +24,7 @@ void Shard::fold(const Counters& counters, uint64_t now, uint32_t n_regions) noe
     carry_regions[r].inclusive += regions[r].inclusive.take();
     carry_regions[r].self += regions[r].self.take();
   }
-  // The open part of regions that are entered now.
+  // The open part of present entries.
   int32_t d = std::min(depth.load(std::memory_order_acquire), kStackDepth);
   for (int32_t i = 0; i < d; ++i) {
     const Frame& f = stack[i];
@@ -32,7 +32,7 @@ void Shard::fold(const Counters& counters, uint64_t now, uint32_t n_regions) noe
     uint32_t id = f.id.load(relaxed);
     if (id >= n_regions) continue;
     uint64_t begin = std::max(f.entered.load(relaxed), since);
-    uint64_t until = now;  // own time ends where the next inner region that is counted begins
+    uint64_t until = now;  // own time ends where the next inner counted region begins
     for (int32_t j = i + 1; j < d; ++j) {
       if (stack[j].counted.load(relaxed)) {
         until = std::max(stack[j].entered.load(relaxed), since);
@@ -65,7 +65,7 @@ void Shard::fold(const Counters& counters, uint64_t now, uint32_t n_regions) noe
       carry_calls[c].bytes_in += calls[c].bytes_in.take();
     }
   }
-  // The open part of a call that the thread is inside; what follows is credited by leaving it.
+  // The open part of the call that the thread is inside. Leaving the call credits the rest.
   uint64_t begun = call_since.load(std::memory_order_acquire);
   if (!begun || begun >= now || !call_since.compare_exchange_strong(begun, now, relaxed)) begun = 0;
   if (begun && !open_operation.load(relaxed))

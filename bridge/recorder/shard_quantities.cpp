@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// shard_quantities.cpp - quantities of one thread, from the adding to what a step carries. What is
-// added to regions goes to the innermost frame and is handed outward when that is left, to the
-// region itself at its outermost entry: so each amount is in all regions that it passed in, once.
-// A state is set in all of them at once.
+// shard_quantities.cpp - one thread's quantities, from adding to what a step carries. An amount
+// goes to the innermost frame. Leaving that frame hands it outward, and to the region itself at its
+// outermost entry. So each amount counts once in every region around it. A state is set in all of
+// them at once.
 #include <algorithm>
 
 #include "recorder/kernel_readings.hpp"
@@ -15,7 +15,7 @@ namespace {
 constexpr auto relaxed = std::memory_order_relaxed;
 constexpr uint64_t bit_of(uint16_t quantity) noexcept { return uint64_t(1) << quantity; }
 
-// The quantities that have grown in a frame in this period, as bits.
+// The quantities that grew in a frame in this period, as bits.
 uint64_t grown_in(const Frame& frame, uint64_t period) noexcept {
   return frame.grown_period.load(relaxed) == period ? frame.grown.load(relaxed) : 0;
 }
@@ -71,7 +71,7 @@ void Shard::stands(perfield_quantity quantity, uint64_t value) noexcept {
   const int number = number_of(quantity);
   const uint64_t before = stood[number], bit = bit_of(uint16_t(number));
   stood[number] = value;
-  // What it counted before it was told of belongs to no region.
+  // Growth before the first report belongs to no region.
   if (told & bit && activity->state.load(relaxed) == Activity::active)
     add(quantity, growth(value, before));
   told |= bit;
@@ -99,7 +99,7 @@ void Shard::carry_value(QuantityValue& value, uint16_t quantity, QuantityCarry* 
   }
 }
 
-// call_begun: since when the thread is inside a call whose time up to now goes to this step, or 0.
+// call_begun: when the thread entered a call whose time up to now goes to this step, or 0.
 void Shard::fold_quantities(const Counters& counters, uint32_t n_regions, uint64_t now,
                             uint64_t call_begun) noexcept {
   of_regions.for_each([&](auto& row) {
@@ -111,7 +111,7 @@ void Shard::fold_quantities(const Counters& counters, uint32_t n_regions, uint64
   for_each_bit(quantities->per_rank(),
                [&](uint16_t q) { carry_value(of_rank[q], q, &carry_of_rank[q]); });
 
-  // The time of a call that goes on, and in which quantity it is told.
+  // The time of a call that is still open, and the quantity that gets it.
   const uint64_t in_call = call_begun ? growth(now, call_begun) : 0;
   int call_quantity = kTimeClassOfCall.of[open_call.load(relaxed)];
   if (const perfield_operation* operation = open_operation.load(relaxed)) {
@@ -122,7 +122,7 @@ void Shard::fold_quantities(const Counters& counters, uint32_t n_regions, uint64
   const uint64_t since = activity->since_ticks.load(relaxed);
   const uint64_t period = activity->period.load(relaxed);
   KernelReadings* readings = kernel.load(std::memory_order_acquire);
-  uint64_t amounts[kMostQuantities], grown = 0;  // inside this frame and those in it
+  uint64_t amounts[kMostQuantities], grown = 0;  // inside this frame and its inner frames
   const auto grow = [&](uint16_t quantity, uint64_t amount) {
     amounts[quantity] = amount + (grown & bit_of(quantity) ? amounts[quantity] : 0);
     grown |= bit_of(quantity);
@@ -131,7 +131,7 @@ void Shard::fold_quantities(const Counters& counters, uint32_t n_regions, uint64
     const Frame& f = stack[i];
     const uint32_t id = f.id.load(relaxed);
     if (!f.counted.load(relaxed) || id >= n_regions) continue;
-    if (readings) {  // what has grown since the thread read them is the innermost region's
+    if (readings) {  // growth since the thread's own reading belongs to the innermost region
       readings->look_from_outside(
           counters, period, [&](int c, uint64_t n) { grow(uint16_t(counters[c].quantity), n); });
       readings = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// step_entry.cpp - see step_entry.hpp. Rows are taken shard by shard; the same (peer, call) seen by
-// several threads gives several rows, which add up.
+// step_entry.cpp - see step_entry.hpp. Takes rows shard by shard. Several threads with the same
+// (peer, call) give several rows, which readers add up.
 #include "recorder/step_entry.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr size_t kKeptForWaits = sizeof(WaitRow);
 class Rows {
  public:
   Rows(unsigned char* at, size_t room) : at_(at), end_(at + room) {}
-  // Keeps so many bytes back, and gives them free again.
+  // Reserves this many bytes, and releases them again.
   void keep(size_t bytes) noexcept { end_ -= bytes; }
   void give(size_t bytes) noexcept { end_ += bytes; }
   template <typename Row>
@@ -32,8 +32,8 @@ class Rows {
     at_ += sizeof row;
     return true;
   }
-  // Begins a table, whose rows follow; end_table notes how many there are. A table without rows
-  // takes no place.
+  // Begins a table; its rows follow, and end_table notes their number. A table without rows takes
+  // no room.
   void begin_table() noexcept {
     table_ = at_;
     at_ += sizeof(TableHeader);
@@ -77,8 +77,8 @@ uint32_t add_regions(Recorder& r, Rows& rows, Carry carry) noexcept {
   return n;
 }
 
-// Message rows (waits == false) or rows of waits by peer; both leave the other kind in place. What
-// finds no room adds up in one row of `other peers` for each call, for which room is kept.
+// Writes message rows (waits == false) or rows of waits by peer; each leaves the other kind in
+// place. Rows without room add up in one row of `other peers` per call, for which room is reserved.
 uint32_t add_messages(Recorder& r, Rows& rows, bool waits, Carry carry,
                       uint64_t* overflowed) noexcept {
   uint32_t n = 0;
@@ -131,15 +131,15 @@ uint32_t add_calls(Recorder& r, Rows& rows, Carry carry) noexcept {
       row.bytes_in += v.bytes_in;
       if (carry == Carry::emptied) v = {};
     }
-    // No count: a call that has not returned yet, or the late bytes of one that has.
+    // No count: the call has not returned yet, or these are late bytes of one that has.
     if (!(row.count | row.ns | row.bytes_out | row.bytes_in)) continue;
     if (rows.add(row)) ++n;
   }
   return n;
 }
 
-// Adds the rows of quantities: what the threads carry becomes one number for each region and
-// quantity. A row that finds no room stays in carry, for the next entry.
+// Writes the rows of quantities: one number per region and quantity, combined over the threads. A
+// row without room stays in carry for the next entry.
 class QuantityRows {
  public:
   QuantityRows(Recorder& r, Rows& rows, Carry carry) noexcept
@@ -170,7 +170,7 @@ class QuantityRows {
     add_row(region, quantity, [=](Shard& s) { return carry_of(s, region, quantity); });
   }
 
-  // carry_of(shard): what a thread carries of it, or nullptr.
+  // carry_of(shard): the thread's carry of this quantity, or nullptr.
   template <class CarryOf>
   void add_row(uint32_t region, uint16_t quantity, CarryOf of) noexcept {
     const Quantity& about = r_.quantities[quantity];
@@ -191,8 +191,8 @@ class QuantityRows {
       if (QuantityCarry* carry = of(r_.shard_at(i))) empty(carry);
   }
 
-  // All times of a region of the thread that spent most in them, so that they fit together and into
-  // the region's time.
+  // Takes all times of a region from the thread that spent most in them, so that they fit together
+  // and into the region's time.
   void add_longest(uint32_t region) noexcept {
     Shard* longest = nullptr;
     uint64_t most = 0;
@@ -229,11 +229,11 @@ class QuantityRows {
     carry->is_set = false;
   }
 
-  // False if there is no room.
+  // Returns false if there is no room.
   bool put(uint32_t region, uint16_t quantity, uint64_t value) noexcept {
     if (r_.quantities[quantity].is_ticks()) {
       value = r_.clock.span_ns(value);
-      if (!value) return true;  // too short to be told
+      if (!value) return true;  // too short to report
     }
     if (!rows_.add(QuantityRow{region, quantity, 0, value})) return false;
     r_.quantities_used |= uint64_t(1) << quantity;
@@ -248,21 +248,21 @@ class QuantityRows {
   uint32_t encoding_, n_ = 0;
 };
 
-// The rows that one thread's table holds, and those of the rank: more only where threads enter
-// different regions.
+// Bytes for the rows of one thread's full table and those of the rank. More rows occur only where
+// threads enter different regions.
 size_t room_for_quantities(uint32_t max_regions) noexcept {
   return (RegionQuantities<QuantityCarry>::capacity(max_regions) + kMostQuantities) *
          sizeof(QuantityRow);
 }
 
-// What is needed of it now.
+// The bytes that the present rows need.
 size_t room_needed_for_quantities(Recorder& r) noexcept {
   size_t rows = kMostQuantities;
   for (int i = 0; i < r.n_shards(); ++i) rows += r.shard_at(i).carry_of_regions.size();
   return std::min(rows * sizeof(QuantityRow), room_for_quantities(r.regions.capacity()));
 }
 
-// Whether any region has time of that quantity in the step that is about to be written.
+// Whether any region has time in that quantity in the step about to be written.
 bool carries_time(Recorder& r, uint16_t quantity) noexcept {
   bool found = false;
   for (int i = 0; i < r.n_shards() && !found; ++i)
@@ -324,7 +324,7 @@ size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room,
     body.faults += carry == Carry::kept ? s.faults.grown() : s.faults.take();
     body.overflowed += carry == Carry::kept ? s.overflowed.grown() : s.overflowed.take();
   }
-  // Calls and quantities first in the reckoning of room: they are few and always fit.
+  // Reserves room for calls and quantities first: they are few and always fit.
   const size_t kept = PERFIELD_CALL_LIMIT * sizeof(CallRow) + room_needed_for_quantities(r);
   Rows rows(at + sizeof body, room - sizeof body - kept);
   rows.keep(kKeptForMessages + kKeptForWaits + kTableHeaders);

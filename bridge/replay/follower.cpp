@@ -16,14 +16,14 @@ namespace {
 
 constexpr uint32_t kNoRegion = ~uint32_t(0);
 constexpr uint64_t kUnknownBytes = ~uint64_t(0);
-constexpr size_t kGathered = size_t{1} << 20;  // bytes that are written at once
+constexpr size_t kGathered = size_t{1} << 20;  // bytes per write
 
 enum : uint8_t { kRead = 0, kWrite = 1, kFlush = 2 };
 
-// The recorder takes 0 for no stamp.
+// Changes the largest number, since the recorder uses 0 for no stamp.
 uint64_t stamp_of(uint64_t time) noexcept { return time + (time != ~uint64_t(0)); }
 
-// Calls that wait for one message at most.
+// Calls that wait for at most one message.
 bool waits_for_one(uint16_t call) noexcept {
   return call == PERFIELD_CALL_recv || call == PERFIELD_CALL_mrecv || call == PERFIELD_CALL_wait;
 }
@@ -39,7 +39,7 @@ std::string base_name(const std::string& path) { return path.substr(path.find_la
 Follower::Follower(std::shared_ptr<const Trace> trace, FollowedRank rank)
     : trace_(std::move(trace)), rank_(std::move(rank)), recorder_(std::make_unique<Recorder>()) {
   Recorder& r = *recorder_;
-  r.regions.configure(trace_->max_regions, Selection());  // the trace's names are chosen already
+  r.regions.configure(trace_->max_regions, Selection());  // the trace's names are selected already
   for (const std::string& counter : trace_->counters)
     counters_.push_back(r.define_quantity(counter.c_str(), "1", PERFIELD_PER_REGION,
                                           PERFIELD_STEPS_SUM, PERFIELD_THREADS_SUM,
@@ -50,8 +50,7 @@ Follower::Follower(std::shared_ptr<const Trace> trace, FollowedRank rank)
   room_ = largest_step_body(r.regions.capacity(), trace_->max_peers);
 }
 
-// --- whose event it is
-// ----------------------------------------------------------------------------
+// --- the event's thread -------------------------------------------------------------------------
 
 Follower::Thread* Follower::follow(uint64_t location, uint64_t time, uint64_t* now) {
   *now = last_ = stamp_of(time);
@@ -68,7 +67,7 @@ Follower::Thread* Follower::follow(uint64_t location, uint64_t time, uint64_t* n
   return last_thread_->shard ? last_thread_ : nullptr;
 }
 
-// A region is defined when it is entered first, so that the table holds those of this rank alone.
+// Defines a region when it is first entered, so that the table holds only this rank's regions.
 const Follower::Plan& Follower::plan(uint32_t region) {
   const auto [found, is_new] = plans_.try_emplace(region);
   Plan& plan = found->second;
@@ -84,8 +83,7 @@ const Follower::Plan& Follower::plan(uint32_t region) {
   return plan;
 }
 
-// --- regions
-// --------------------------------------------------------------------------------------
+// --- regions ------------------------------------------------------------------------------------
 
 void Follower::enter(uint64_t location, uint64_t time, uint32_t region) {
   uint64_t now;
@@ -129,8 +127,7 @@ void Follower::leave_context(uint64_t location, uint64_t time, uint32_t context)
   leave(location, time, region_of(context));
 }
 
-// --- calls and messages
-// ---------------------------------------------------------------------------
+// --- calls and messages -------------------------------------------------------------------------
 
 void Follower::begin_call(Thread& thread, uint16_t call, int32_t level, uint64_t now) noexcept {
   thread.call = call;
@@ -153,7 +150,7 @@ void Follower::end_call(Thread& thread, uint64_t now) noexcept {
   thread.shard->leave_call(call, thread.stamp, now, thread.bytes_out, thread.bytes_in);
 }
 
-// Of a call that was counted before.
+// Bytes of a call that was counted before.
 void Follower::count_bytes(Thread& thread, uint16_t call, uint64_t out, uint64_t in) noexcept {
   if (is_recording()) thread.shard->count_call(perfield_call(call), 0, out, in, 0);
 }
@@ -193,7 +190,7 @@ void Follower::transfer(uint64_t location, uint64_t time, uint32_t window, uint3
 void Follower::collective(uint64_t location, uint64_t time, uint64_t sent, uint64_t received) {
   uint64_t now;
   Thread* const thread = follow(location, time, &now);
-  // To make a communicator is one in the trace, but not here.
+  // The trace counts making a communicator as collective; perfield does not.
   if (!thread || !is_of_class(thread->call, PERFIELD_CLASS_collective)) return;
   thread->bytes_out += sent;
   thread->bytes_in += received;
@@ -216,8 +213,7 @@ void Follower::end_collective(uint64_t location, uint64_t time, uint64_t sent, u
     count_bytes(*thread, call, sent, received);
 }
 
-// --- files
-// ----------------------------------------------------------------------------------------
+// --- files --------------------------------------------------------------------------------------
 
 void Follower::define_files() noexcept {
   files_ = define_file_operations(
@@ -240,7 +236,7 @@ void Follower::begin_file(uint64_t location, uint64_t time, uint32_t handle, uin
   const auto file = trace_->files.find(handle);
   const bool is_mpi = file != trace_->files.end() && file->second == FileKind::mpi;
   Operation operation{thread->call, nullptr, mode, false};
-  if (thread->call || thread->operation) {  // of MPI, or of another operation: a part of it
+  if (thread->call || thread->operation) {  // part of an MPI call or of another operation
     if (is_mpi && is_of_class(thread->call, PERFIELD_CLASS_io))
       operations_[{handle, matching}] = operation;
     return;
@@ -288,8 +284,7 @@ void Follower::end_file(uint64_t location, uint64_t time, uint32_t handle, uint6
     thread->shard->add(operation.own->bytes, bytes);
 }
 
-// --- counters, and where nothing was recorded
-// -----------------------------------------------------
+// --- counters, and gaps in the recording --------------------------------------------------------
 
 void Follower::metric(uint64_t location, uint64_t time, uint32_t metric, const uint64_t* values,
                       uint32_t n_values) {
@@ -341,8 +336,7 @@ void Follower::program(uint64_t location, uint64_t time, uint32_t name, const ui
   for (uint32_t i = 0; i < n_arguments; ++i) arguments_.push_back(text(arguments[i]));
 }
 
-// --- closing a step
-// -------------------------------------------------------------------------------
+// --- closing a step -----------------------------------------------------------------------------
 
 void Follower::end(const std::string& reason) {
   if (!n_events_) return;
@@ -399,7 +393,7 @@ void Follower::write_step(StepKind kind, uint64_t now) {
   if (writes) out_.end(bytes);
 }
 
-// What is told of the regions in the end.
+// What is reported about the regions at the end.
 void Follower::note_regions(const unsigned char* body, size_t bytes) {
   StepView step;
   if (!view_step(body, bytes, &step)) return;
@@ -414,7 +408,7 @@ void Follower::note_regions(const unsigned char* body, size_t bytes) {
 
 std::vector<std::pair<std::string, uint64_t>> Follower::candidates(size_t most) const {
   std::vector<uint32_t> found;
-  for (uint32_t id = 1; id < spent_.size(); ++id)  // not `other regions`
+  for (uint32_t id = 1; id < spent_.size(); ++id)  // without `other regions`
     if (spent_[id].count > 1) found.push_back(id);
   std::stable_sort(found.begin(), found.end(),
                    [this](uint32_t a, uint32_t b) { return spent_[a].ns > spent_[b].ns; });
@@ -424,8 +418,7 @@ std::vector<std::pair<std::string, uint64_t>> Follower::candidates(size_t most) 
   return named;
 }
 
-// --- what stands before and behind the steps
-// ------------------------------------------------------
+// --- before and after the steps -----------------------------------------------------------------
 
 void Follower::write_rank_entry() {
   if (!out_.open(rank_.path, rank_.run_id, rank_.rank, room_ + kGathered)) return;

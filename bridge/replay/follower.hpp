@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// follower.hpp - follows the events of one rank of a trace: each goes to the recorder with its own
-// stamp, so that regions, calls, messages and waits mean what they mean in a measured program.
-// Closes steps where the step region is left, and writes the rank's entries as the session does.
-// One thread at a time. Throws std::bad_alloc; what cannot be written is kept in error().
+// follower.hpp - follows the events of one rank of a trace. Passes each to the recorder with its
+// own stamp, so that regions, calls, messages and waits mean the same as in a measured program.
+// Writes the rank's entries as the session does. One thread at a time. Throws std::bad_alloc;
+// error() keeps write errors.
 //
-// A step closes when the step region is left by the location that entered it first; before that
-// first entry is setup, what follows the last step is teardown.
+// A step closes when the location that first entered the step region leaves it. Everything before
+// that first entry is setup; everything after the last step is teardown.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,15 @@
 
 namespace perfield {
 
-// Where a rank's entries go, and what its `rank` entry says of where it ran. path "": nowhere.
+// Where to write a rank's entries, and the facts about the rank's place in its `rank` entry. path
+// "": writes nothing.
 struct FollowedRank {
   std::string path;
   uint64_t run_id = 0;
   int32_t rank = 0;
   int32_t size = 1;
   std::string host, boot_id;
-  uint64_t first_location = 0;  // of its first thread
+  uint64_t first_location = 0;  // its first thread's
 };
 
 class Follower {
@@ -47,76 +48,76 @@ class Follower {
   void enter_context(uint64_t location, uint64_t time, uint32_t context);
   void leave_context(uint64_t location, uint64_t time, uint32_t context);
 
-  // otherwise: the call that it counts as where the location is in none that sends.
+  // otherwise: the call that it counts under if the location is in no call that sends.
   void sent(uint64_t location, uint64_t time, perfield_call otherwise, uint32_t comm,
             uint32_t receiver, uint64_t bytes);
   void received(uint64_t location, uint64_t time, uint32_t comm, uint32_t sender, uint64_t bytes);
-  // One-sided. Copies to and from devices are told by the same events, and are no messages.
+  // One-sided transfers. Copies to and from devices come as the same events, but are no messages.
   void transfer(uint64_t location, uint64_t time, uint32_t window, uint32_t remote, uint64_t bytes);
   void collective(uint64_t location, uint64_t time, uint64_t sent, uint64_t received);
   void start_collective(uint64_t location, uint64_t time, uint64_t request);
   void end_collective(uint64_t location, uint64_t time, uint64_t sent, uint64_t received,
                       uint64_t request);
 
-  // mode: 0 read, 1 write, 2 flush, which counts as writing without bytes.
+  // mode: 0 read, 1 write, 2 flush, which counts as a write without bytes.
   void begin_file(uint64_t location, uint64_t time, uint32_t handle, uint8_t mode,
                   uint64_t matching);
-  // The operation goes on beside the program.
+  // The operation continues in the background.
   void issue_file(uint64_t location, uint64_t time, uint32_t handle, uint64_t matching);
   void end_file(uint64_t location, uint64_t time, uint32_t handle, uint64_t bytes,
                 uint64_t matching);
 
-  // What counters of this thread stand at, right before it enters or leaves a region.
+  // Readings of this thread's counters, right before it enters or leaves a region.
   void metric(uint64_t location, uint64_t time, uint32_t metric, const uint64_t* values,
               uint32_t n_values);
-  // The tool that made the trace records from now on, or no more.
+  // The tracing tool records from now on, or no longer.
   void record(uint64_t location, uint64_t time, bool on);
-  // It wrote the location's buffer until then: that is no time of the program.
+  // The tool wrote the location's buffer until then; that time is not the program's.
   void flush(uint64_t location, uint64_t time, uint64_t until);
   void program(uint64_t location, uint64_t time, uint32_t name, const uint32_t* arguments,
                uint32_t n_arguments);
 
-  // After the last event: writes what is behind the last step, and the `end` entry.
+  // After the last event: writes what follows the last step, and the `end` entry.
   void end(const std::string& reason);
 
-  // --- what came of it --------------------------------------------------------------------------
+  // --- results -----------------------------------------------------------------------------------
   uint64_t n_events() const noexcept { return n_events_; }
   uint64_t n_steps() const noexcept { return n_steps_; }
   const std::string& program_name() const noexcept { return program_; }
   const std::vector<std::string>& program_arguments() const noexcept { return arguments_; }
-  // Regions that were entered more than once, with how often: most time first, at most `most`.
+  // Regions that were entered more than once, and how often: most time first, at most `most`.
   std::vector<std::pair<std::string, uint64_t>> candidates(size_t most) const;
-  // errno of the first write that failed, and where; 0: none.
+  // errno of the first failed write, and its file; 0: none.
   int error() const noexcept { return out_.error(); }
   const std::string& path() const noexcept { return rank_.path; }
 
  private:
-  // What a region of the trace is in this rank.
+  // A region of the trace in this rank.
   struct Plan {
     uint32_t id = Regions::kNone;  // of the recorder's regions
     uint16_t call = 0;
     bool closes_steps = false;
   };
-  // A thread of the rank, and the call that it is inside.
+  // A thread of the rank, and its open call.
   struct Thread {
-    Shard* shard = nullptr;                         // nullptr: there are too many threads
+    Shard* shard = nullptr;                         // nullptr: too many threads
     uint16_t call = 0;                              // 0: none
-    const perfield_operation* operation = nullptr;  // the same of one on files
-    int32_t level = 0;   // the call ends at the latest when this level of the stack is left
+    const perfield_operation* operation = nullptr;  // the same for a file operation
+    int32_t level = 0;                              // leaving this level of the stack ends the call
     uint64_t stamp = 0;  // when it was entered; 0: while nothing was recorded
     uint64_t bytes_out = 0, bytes_in = 0;
-    int32_t peer = 0;         // that the call's last message came from
+    int32_t peer = 0;         // sender of the call's last message
     uint32_t n_received = 0;  // messages in this call
   };
-  // One on a file: MPI's, or the program's own.
+  // A file operation: MPI's, or the program's own.
   struct Operation {
     uint16_t call;
     const perfield_operation* own;
     uint8_t mode;
-    bool is_open;  // its thread is inside it, and in no call that it is part of
+    bool is_open;  // its thread is inside it, and in no call that contains it
   };
 
-  // The thread of an event, and its stamp. nullptr: the event is not counted.
+  // The thread of an event, and its stamp. nullptr: the event does not count.
   Thread* follow(uint64_t location, uint64_t time, uint64_t* now);
   const Plan& plan(uint32_t region);
   uint32_t region_of(uint32_t context) const noexcept;
@@ -142,7 +143,7 @@ class Follower {
   std::vector<perfield_quantity> counters_;
   Appender out_;
   size_t room_ = 0;                       // for the largest step
-  std::vector<unsigned char> unwritten_;  // a step that is written nowhere
+  std::vector<unsigned char> unwritten_;  // a step that is not written
 
   std::unordered_map<uint64_t, Thread> threads_;  // by location
   uint64_t last_location_ = 0;
@@ -157,7 +158,7 @@ class Follower {
   uint64_t last_ = 0;  // stamp of the last event
   bool has_stepper_ = false;
   uint64_t stepper_ = 0;  // the location that closes steps
-  uint64_t begin_ = 0;    // of the step
+  uint64_t begin_ = 0;    // of the open step
   uint64_t counting_since_ = 0, measured_ = 0, flushed_ = 0;
   uint16_t flags_ = 0;
   uint64_t faults_ = 0, overflowed_ = 0;

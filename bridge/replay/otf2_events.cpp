@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// otf2_events.cpp - see otf2_events.hpp. An exception must not cross the library, which is C: for
-// want of memory reading is interrupted, and the library says so.
+// otf2_events.cpp - see otf2_events.hpp. An exception must not cross the C library. When memory
+// runs out, reading is interrupted, and the library reports that.
 #include "replay/otf2_events.hpp"
 
 #include "replay/follower.hpp"
@@ -22,7 +22,7 @@ int guarded(Event event) noexcept {
   }
 }
 
-// What each event has behind its location, time, userData and attributes.
+// The arguments of each event after location, time, userData and attributes.
 int enter(uint64_t location, uint64_t time, Follow f, void*, uint32_t region) noexcept {
   return guarded([&] { f->enter(location, time, region); });
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// otf2_events.hpp - functions as the library otf2 calls them for each event it reads, so that
-// events reach a Follower without passing through Python. Built without that library: the types of
-// its callbacks are stated here, as its interface has had them since version 2.0.
+// otf2_events.hpp - the functions that the otf2 library calls for each event it reads, so that
+// events reach a Follower without passing through Python. Compiles without that library: it
+// declares the types of the callbacks itself, as in the library's interface since version 2.0.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace perfield {
 using Otf2Callback = void (*)();
 
 struct Otf2Event {
-  const char* name;       // OTF2_GlobalEvtReaderCallbacks_Set<name>Callback takes it
+  const char* name;       // name in OTF2_GlobalEvtReaderCallbacks_Set<name>Callback
   Otf2Callback callback;  // userData: the Follower
 };
 

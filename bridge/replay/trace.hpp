@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // trace.hpp - the definitions of a trace that its events refer to, by the trace's own numbers. Made
-// once, then read only, by the followers of all ranks.
+// once, then only read by the followers of all ranks.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@
 
 namespace perfield {
 
-// The members of communicators: events name a peer by its place in one.
+// The members of communicators: events name a peer by its index in one.
 class TracePeers {
  public:
-  // World ranks; nullptr for the group of whoever asks (MPI_COMM_SELF).
+  // World ranks; nullptr for the group of the asking rank alone (MPI_COMM_SELF).
   using Group = std::shared_ptr<const std::vector<int32_t>>;
 
-  // An inter-communicator has two groups, of which a rank talks to the other one.
+  // An inter-communicator has two groups; a rank talks to the other group.
   void add(uint32_t comm, std::vector<Group> groups) { groups_[comm] = std::move(groups); }
 
-  // The world rank of the member `place`, seen from rank `own`; kPeerUnknown if the trace does not
-  // say.
+  // The world rank of the member with index `place`, seen from rank `own`; kPeerUnknown if the
+  // trace does not say.
   int32_t world_rank(uint32_t comm, uint32_t place, int32_t own) const noexcept;
 
  private:
@@ -33,16 +33,16 @@ class TracePeers {
 };
 
 struct TraceRegion {
-  std::string name;  // "": it is not measured
+  std::string name;  // "": not measured
   std::string file;
   int line = 0;
-  uint16_t call = 0;  // it is a function of MPI that counts as this call; 0: none
+  uint16_t call = 0;  // an MPI function that counts as this call; 0: none
   bool closes_steps = false;
 };
 
 enum class FileKind : uint8_t { posix, stdio, mpi };
 
-// A value that comes with a metric of the trace, and the counter that it is of.
+// A value that comes with a metric of the trace, and the counter it belongs to.
 struct TraceMetric {
   uint32_t place;
   int counter;
@@ -62,9 +62,9 @@ struct Trace {
   double ticks_per_second = 1e9;
   uint64_t start = 0;    // stamp of the trace's begin
   int64_t start_ns = 0;  // CLOCK_REALTIME then
-  int64_t end_ns = 0;    // ... and at the trace's end
+  int64_t end_ns = 0;    // ... and at its end
 
-  // The configuration's keys of that name.
+  // The configuration keys of the same name.
   uint32_t max_regions = 4096, max_peers = 4096;
   bool messages = true;
 };

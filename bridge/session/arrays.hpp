@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// arrays.hpp - looking at the simulation's arrays as perfield.h describes them: types, sizes,
-// strides. Pure functions; the array has been found usable before.
+// arrays.hpp - reads the simulation's arrays as perfield.h describes them: types, sizes, strides.
+// Pure functions; the caller has checked the array before.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ namespace perfield {
 
 bool ConfiguredSteps::start(const Config& config, const std::string& run,
                             Windows::Close close_window) {
-  std::string complaint;  // none: the configuration has been checked
+  std::string complaint;  // stays empty: the configuration has been checked
   call_ = read_step_call(config.step_call, &complaint);
   recorder().sites.start(call_.call, call_.number);
   by_clock_ = config.step_seconds > 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // configured_steps.hpp - steps that the configuration closes: at a call site of MPI (step_call) or
-// by the clock on the wall (step_seconds). The configuration goes before the program's own steps,
-// so that all ranks agree from the first step on.
+// by wall-clock time (step_seconds). They take precedence over the program's own steps, so that all
+// ranks agree from the first step on.
 #pragma once
 
 #include <atomic>
@@ -16,12 +16,12 @@ namespace perfield {
 
 class ConfiguredSteps {
  public:
-  // True if windows close the steps from here on, by calling close_window.
+  // Starts the windows, which call close_window. True if they close the steps from here on.
   bool start(const Config& config, const std::string& run, Windows::Close close_window);
-  // Whether the configuration closes the steps; tells so, once, as the program's own end is
-  // ignored.
+  // Whether the configuration closes the steps. If so, says once that the program's own step ends
+  // are ignored.
   bool replace_the_programs() noexcept;
-  // No more windows.
+  // Stops the windows.
   void stop() noexcept { windows_.stop(); }
 
   uint16_t call() const noexcept { return call_.call; }  // 0: none

@@ -28,7 +28,7 @@ void forget_preload_in_environment() {
   const char* added = getenv("PERFIELD_PRELOADED");
   const char* preload = getenv("LD_PRELOAD");
   if (added && preload) {
-    // Ours stand at the front, joined as perfield-exec joined them.
+    // perfield's libraries stand at the front, joined as perfield-exec joined them.
     std::string rest = preload;
     size_t length = strlen(added);
     if (rest.compare(0, length, added) == 0) rest.erase(0, length);
@@ -39,13 +39,13 @@ void forget_preload_in_environment() {
       setenv("LD_PRELOAD", rest.c_str(), 1);
   }
   for (const char* name : {"PERFIELD_PRELOADED", "PERFIELD_RUN", "PERFIELD_RUN_ID"}) unsetenv(name);
-  // A child that carries perfield by itself (linked, or under perfield-exec) would find the
-  // launcher's numbers of this rank around it, and speak in its name.
+  // A child with its own perfield (linked, or under perfield-exec) would otherwise inherit the
+  // launcher's numbers of this rank and act as this rank.
   setenv("PERFIELD_ENABLED", "false", 1);
 }
 
 bool mpi_init_will_wake() noexcept {
-  // PMPI_Init comes from the MPI library alone; the wrappers define MPI_Init only.
+  // Only the MPI library defines PMPI_Init; the wrappers define only MPI_Init.
   static const bool will = getenv("PERFIELD_PRELOADED") && dlsym(RTLD_DEFAULT, "PMPI_Init");
   return will;
 }

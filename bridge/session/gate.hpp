@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// gate.hpp - the session's one lock. It turns a thread away that holds it already: a signal handler
-// that ends the program, or calls perfield, may interrupt that very thread in the middle of
-// perfield's own work, and must not wait for itself.
+// gate.hpp - the session's one lock. It refuses a thread that holds it already. A signal handler
+// that ends the program or calls perfield may interrupt that very thread inside perfield, and must
+// not wait for itself.
 #pragma once
 
 #include <mutex>
@@ -13,7 +13,7 @@ extern thread_local bool inside_gate __attribute__((tls_model("initial-exec")));
 
 class Gate {
  public:
-  // The lock as long as it lives, if the thread was let in: `if (Pass pass(gate); pass) ...`.
+  // Holds the lock while it lives, if the thread was let in: `if (Pass pass(gate); pass) ...`.
   class Pass {
    public:
     explicit Pass(Gate& gate) noexcept : gate_(inside_gate ? nullptr : &gate) {
@@ -34,7 +34,7 @@ class Gate {
     Gate* gate_;
   };
 
-  // For a child process: whoever held the lock is not there to open it. Turns its thread away for
+  // For a child process, which lacks the thread that held the lock. Refuses the child's thread for
   // good.
   static void close_for_this_thread() noexcept { inside_gate = true; }
 

@@ -11,7 +11,7 @@
 namespace perfield {
 namespace {
 
-// Beside the library that this code is part of.
+// The path next to the library that this code is part of.
 std::string path_of_library() {
   Dl_info info{};
   const void* here = reinterpret_cast<const void*>(&path_of_library);
@@ -80,7 +80,7 @@ void InProcess::keep_block(uint64_t mesh_version, const iovec* parts, int n_part
 
 bool InProcess::is_due(const StepChoice& configured) noexcept {
   if (!wanted_ || busy_) return false;
-  if (!steps_begun_) {  // what was closed is the setup
+  if (!steps_begun_) {  // the closed part was the setup
     steps_begun_ = true;
     return false;
   }
@@ -93,7 +93,7 @@ bool InProcess::is_due(const StepChoice& configured) noexcept {
 bool InProcess::load() noexcept {
   if (library_ != Library::not_loaded) return library_ == Library::ready;
   library_ = Library::unusable;
-  if (!is_described_) return false;  // this rank never began to measure, which was told
+  if (!is_described_) return false;  // this rank never began to measure; a warning said so
   const std::string path = path_of_library();
   void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (!library || !find(library, "perfield_catalyst_start", &start_) ||
@@ -111,7 +111,7 @@ bool InProcess::load() noexcept {
 }
 
 void InProcess::show(const std::vector<Mesh::Field>* fields) noexcept try {
-  busy_ = true;  // a pipeline may well close steps of its own
+  busy_ = true;  // a pipeline may close steps of its own
   if (load()) {
     const std::vector<perfield_catalyst_body> definitions = bodies_of(definitions_);
     const std::vector<perfield_catalyst_body> blocks = bodies_of(blocks_);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// in_process.hpp - the way to pictures inside the measured program: which steps are shown, what is
-// kept of them until then, and libperfield_catalyst.so, which is loaded with the first of them.
-// Does nothing unless catalyst_in_process is set.
+// in_process.hpp - pictures inside the measured program: decides which steps are shown, keeps their
+// data until then, and loads libperfield_catalyst.so with the first of them. Does nothing unless
+// catalyst_in_process is set.
 #pragma once
 
 #include <sys/uio.h>
@@ -23,23 +23,23 @@ class InProcess {
  public:
   void configure(const Config& config);
   bool wanted() const noexcept { return wanted_; }
-  // What the pictures need to know of this run, as JSON; without it this rank cannot take part.
+  // The facts of this run that the pictures need, as JSON. Without them this rank cannot take part.
   void describe_run(const std::string& path, int rank, int size, const std::string& mpi);
-  // Which sources there are, as known when the pictures begin.
+  // The sources, as known when the pictures begin.
   void describe_sources(const std::vector<std::string>& sources) { sources_ = sources; }
 
-  // What is written to the run is kept here, too, until it is shown.
+  // Keeps here, too, what is written to the run, until it is shown.
   void keep_definition(const std::string& json);
   void keep_entry(uint64_t index, int64_t label, double time, uint16_t mesh_version,
                   const unsigned char* body, size_t bytes);
   void keep_block(uint64_t mesh_version, const iovec* parts, int n_parts);
 
-  // The time loop begins: the next step that is closed is the first.
+  // The time loop begins: the next closed step is the first.
   void steps_begin() noexcept { steps_begun_ = true; }
-  // Whether the step just closed is shown. To be asked once for each: the steps are counted here,
-  // so that all ranks decide alike without asking one another, whatever became of their measuring.
+  // Whether the step just closed is shown. Call it once per step: it counts the steps. So all ranks
+  // decide alike without communication, even those that no longer measure.
   bool is_due(const StepChoice& configured) noexcept;
-  // Shows it. Collective. fields: nullptr where measuring has ended.
+  // Shows the step. Collective. fields: nullptr where measuring has ended.
   void show(const std::vector<Mesh::Field>* fields) noexcept;
   void finish() noexcept;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// lifecycle.cpp - the part of source.h that starts and ends a session. Never on the hot path.
+// lifecycle.cpp - the functions of source.h that start and end a session. Never on the hot path.
 #include "recorder/source.h"
 #include "session/session.hpp"
 #include "session/tell.hpp"
@@ -44,7 +44,7 @@ void perfield_source_tell(const char* topic, const char* sentence) noexcept {
 
 namespace {
 
-// A program that ends without MPI_Finalize or perfield_finalize still has its last steps written.
+// Writes the last steps of a program that ends without MPI_Finalize or perfield_finalize.
 __attribute__((destructor)) void end_with_the_program() {
   session().end("exit");
   session().print_summary();

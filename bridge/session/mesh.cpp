@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// mesh.cpp - see mesh.hpp. docs/stream.md has the layout of what is written.
+// mesh.cpp - see mesh.hpp. docs/stream.md describes the layout of mesh entries.
 #include "session/mesh.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// mesh.hpp - this rank's piece of the mesh as the program describes it: each block is written at
-// once, under the present version; fields are only noted, and written when a step closes. Used
-// under the session's lock; off the hot path, may allocate (std::bad_alloc reaches the session).
+// mesh.hpp - this rank's piece of the mesh as the program describes it. Writes each block at once,
+// under the present version; notes fields and writes them when a step closes. Used under the
+// session's lock, off the hot path. May allocate (std::bad_alloc reaches the session).
 #pragma once
 
 #include <functional>
@@ -25,10 +25,9 @@ class Mesh {
     perfield_array values;
   };
 
-  // path: the node's mesh file, opened at the first description. complain(topic, sentence): what
-  // is wrong with a description is told and the description is left out. most_bytes: of the file,
-  // beyond which there are no new versions.
-  // instead: where to go on if path is staged and fails, else "".
+  // path: the node's mesh file, opened at the first description. complain(topic, sentence): reports
+  // a wrong description, which is then left out. most_bytes: size of the file beyond which there
+  // are no new versions. instead: where to go on if path is staged and fails, else "".
   void start(const std::string& path, const std::string& instead, uint64_t run_id, int rank,
              uint64_t most_bytes,
              std::function<void(const std::string&, const std::string&)> complain);
@@ -43,14 +42,14 @@ class Mesh {
   void changed();
   void field(int block, const char* name, int association, const perfield_array& values);
 
-  // Blocks are handed on, too, as they are written: version and the parts of the entry's body.
+  // Also passes on blocks as they are written: the version and the parts of the entry's body.
   using BlockCopier = std::function<void(uint64_t, const iovec*, int)>;
   void copy_blocks_to(BlockCopier copier) { copy_block_ = std::move(copier); }
 
-  // A step was closed on this version: what is described again from here on is another one.
+  // A step was closed on this version: the next description begins a new one.
   void shown() { shown_ = version_; }
 
-  // Writes all fields as those of this step.
+  // Writes all noted fields as those of this step.
   void write_fields(uint64_t step);
 
   bool has_fields() const { return !fields_.empty(); }
@@ -62,8 +61,7 @@ class Mesh {
   struct Part {
     std::string role, name, association;
     perfield_array array;
-    std::vector<unsigned char>
-        own;  // a packed or changed copy; empty: the program's memory is used
+    std::vector<unsigned char> own;  // a packed or changed copy; empty: uses the program's memory
   };
   struct Size {
     int64_t points, cells;
@@ -73,7 +71,7 @@ class Mesh {
   void empty(int block);
   Part part(const std::string& role, const perfield_array& array);
 
-  // False, and a sentence, where a description cannot be right.
+  // Returns false, and a sentence, for a wrong description.
   bool counted(int block);
   bool framed(int block, const int64_t extent[6]);
   bool finite(const char* what, int block, const double numbers[3]);
@@ -94,7 +92,7 @@ class Mesh {
   Appender file_;
   uint16_t version_ = 0, shown_ = 0;
   bool version_open_ = false;  // further blocks belong to version_
-  bool no_more_ = false;       // no room for another version: steps are shown without a mesh
+  bool no_more_ = false;       // no room for another version: steps appear without a mesh
   uint64_t most_bytes_ = 0;
   std::map<int, Size> sizes_;  // of the blocks of version_
   std::vector<Field> fields_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// notices.hpp - what is counted while a program is measured to be told at its end: hooks that were
-// expected and hit, events that were dropped, faults, tables that were full. The counts go into
-// the end entry, and each that matters becomes a sentence. Used under the session's lock.
+// notices.hpp - collects during the measurement what is reported at its end: expected and hit
+// hooks, dropped events, faults, full tables. The counts go into the end entry; each that matters
+// becomes a sentence. Used under the session's lock.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ class Notices {
 
   void hook_expected(const char* name, const char* sentence) { hooks_[name].sentence = sentence; }
   void hook_hit(const char* name) { ++hooks_[name].hits; }
-  // A source counts what it drops by itself.
+  // Registers a source's own counter of dropped events.
   void counts_dropped(const char* kind, const char* sentence, const std::atomic<uint64_t>* count) {
     dropped_[kind] = {sentence, count};
   }
@@ -31,7 +31,7 @@ class Notices {
     ++faults_of_step_;
   }
   uint64_t faults_of_step() const noexcept { return faults_of_step_; }  // since the last entry
-  // entry: its body as written, with the faults of the recorder.
+  // entry: its body as written, including the recorder's faults.
   void add_entry(const StepBody& entry);
   void entry_closed() noexcept { faults_of_step_ = 0; }
 
@@ -40,8 +40,8 @@ class Notices {
   struct Run {
     const std::string& path;
     int rank, size;
-    uint64_t steps;      // that were closed
-    uint16_t step_call;  // that closes them; 0: none
+    uint64_t steps;      // closed ones
+    uint16_t step_call;  // the call that closes them; 0: none
     bool aborted;
   };
   void tell_at_end(const Run& run);

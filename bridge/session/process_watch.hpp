@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// process_watch.hpp - what the kernel says of this process from entry to entry: CPU time, switches,
-// faults, resident memory and the CPUs that it may use. Used under the session's lock.
+// process_watch.hpp - the kernel's figures of this process from entry to entry: CPU time, context
+// switches, page faults, resident memory and the allowed CPUs. Used under the session's lock.
 #pragma once
 
 #include <sys/types.h>
@@ -17,15 +17,15 @@ namespace perfield {
 
 class ProcessWatch {
  public:
-  // On the main thread of the program.
+  // Call it on the program's main thread.
   void start(uint64_t now);
-  // elsewhere: the calling thread is not the program's.
+  // elsewhere: the calling thread is not one of the program's.
   void fill(StepBody* body, const Clock& clock, uint64_t now, bool elsewhere) noexcept;
-  // What fill said last belongs to an entry that is closed now.
+  // Closes the interval: what fill reported last belongs to the entry that closes now.
   void entry_written() noexcept { begin_ = last_; }
 
   const std::string& cpus() const noexcept { return cpus_; }
-  // Whether these have changed; looks once a second at most.
+  // Whether the allowed CPUs have changed; looks once a second at most.
   bool cpus_changed(const Clock& clock, uint64_t now);
 
  private:

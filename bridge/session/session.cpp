@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// session.cpp - see session.hpp. Whatever fails here puts perfield to sleep with a sentence and
-// leaves the program alone.
+// session.cpp - see session.hpp. Any failure here puts perfield to sleep with a message and leaves
+// the program alone.
 #include "session/session.hpp"
 
 #include <pthread.h>
@@ -128,10 +128,10 @@ void Session::close_step_of_call() noexcept {
   while_measuring([this](uint64_t now) { close(int64_t(clock_.step()), NAN, now); });
 }
 
-// On the thread of the windows, which has no shard: nothing is counted there.
+// Runs on the windows' thread, which has no shard: nothing is counted there.
 void Session::close_window(uint64_t number) noexcept {
   while_measuring([&](uint64_t now) {
-    if (number < clock_.step()) return;  // somebody has set the clock back
+    if (number < clock_.step()) return;  // the system clock was set back
     clock_.set_step(clock_.in_setup() ? number + 1 : number);
     close(int64_t(number), configured_steps_.end_of_window_s(number), now);
   });
@@ -154,7 +154,7 @@ void Session::close(int64_t label, double time, uint64_t now) noexcept {
 
 void Session::close_and_write(int64_t label, double time, uint64_t now) {
   clock_.cut(now);
-  if (clock_.in_setup()) {  // nobody said where setup ends: here, then
+  if (clock_.in_setup()) {  // nobody marked the end of setup, so it ends here
     write_step(StepKind::setup, 0, label, time, now);
     clock_.end_setup();
     return;
@@ -230,7 +230,7 @@ void Session::between_steps(F action) noexcept {
   through_gate([&] {
     if (phase_ != Phase::measuring) return;
     clock_.stop(before);
-    writer_.flush();  // for whoever looks at all ranks
+    writer_.flush();  // for anyone who reads all ranks now
     in_process_.describe_sources(sources_);
   });
   action();
@@ -269,7 +269,7 @@ void Session::write_end(const std::string& reason, uint64_t now) {
   if (clock_.in_setup()) {
     write_step(StepKind::setup, 0, 0, NAN, now);
   } else {
-    if (clock_.span() > 0) {  // the last, shorter sum of steps
+    if (clock_.span() > 0) {  // the last, shorter group of steps
       write_step(StepKind::step, clock_.step() - 1, clock_.last_label(), NAN, now);
       clock_.begin_entry(now);
     }
@@ -298,7 +298,7 @@ void Session::print_summary() noexcept {
     for (const std::string& line : closing_lines(writer_.run_path())) text += line + "\n";
     speak(text);
   } catch (...) {
-    // a summary is not worth a failure
+    // a failed summary does no harm
   }
 }
 
@@ -308,7 +308,7 @@ void Session::stop_measuring() noexcept {
   recorder().stop();
 }
 
-// What cannot be put into words or an entry for want of memory ends measuring, not the program.
+// Running out of memory for a message or an entry ends the measurement, not the program.
 void Session::give_up(const char* what) noexcept {
   stop_measuring();
   try {
@@ -359,7 +359,7 @@ std::string in_words(const std::vector<std::string>& values) {
 
 }  // namespace
 
-// Without the lock: a source may ask while a step closes. What is set when waking stays.
+// Takes no lock: a source may ask while a step closes. Settings do not change after waking.
 void Session::setting(const char* key, char* value, size_t room) noexcept {
   if (!room) return;
   value[0] = 0;

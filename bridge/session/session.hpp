@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// session.hpp - one process's measurement from waking to its end. Joins the clock of steps, the
-// writer of the run directory, what the user is told and the pictures inside the program. All
-// functions may be called from any thread, take one lock, never throw, and do nothing before wake()
-// and after end(), nor when a signal handler calls them in the middle of one of them.
+// session.hpp - one process's measurement from waking to its end. Joins the step clock, the writer
+// of the run directory, the messages to the user and the pictures inside the program. Any thread
+// may call any function. They take one lock and never throw. They do nothing before wake(), after
+// end(), or when a signal handler interrupts one of them.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@
 
 namespace perfield {
 
-// perfield's own work on this thread, as long as it lives: nothing is counted as the program's.
+// Marks perfield's own work on this thread while it lives: nothing counts as the program's.
 class OwnWork {
  public:
   OwnWork() { perfield_own_begin(); }
@@ -38,14 +38,14 @@ class Session {
   void wake(int rank, int size, const std::string& mpi) noexcept;
   void setup_done() noexcept;
   void close_step(int64_t label, double time) noexcept;
-  // A step of a program that calls no perfield_step: its number is counted, its time unknown.
+  // A step of a program that does not call perfield_step: its number counts, its time is unknown.
   void close_step_of_region() noexcept { close_step(int64_t(clock_.step()), std::nan("")); }
   // Steps that the configuration closes.
   void close_step_of_call() noexcept;
   void close_window(uint64_t number) noexcept;
-  // Writes what is known of the call sites, once a second at most.
+  // Writes the known call sites, once a second at most.
   void note_sites() noexcept;
-  // Pictures of the step just closed, inside the program: where every rank closes it, explicitly.
+  // Shows the step just closed inside the program: where every rank closes it by an explicit call.
   void show_in_process() noexcept;
   void pause() noexcept;
   void resume() noexcept;
@@ -58,27 +58,28 @@ class Session {
   bool has_source(const char* name) noexcept;
   void setting(const char* key, char* value, size_t room) noexcept;
   void before_close(void (*function)()) noexcept;
-  // Tells the session's notices something, under the lock.
+  // Reports something to the session's notices, under the lock.
   template <typename F>
   void note(F what) noexcept {
     through_gate([&] { what(notices_); });
   }
-  void fault(const char* kind) noexcept;  // counted, told at the end
+  void fault(const char* kind) noexcept;  // counted, reported at the end
 
-  // What perfield.h tells the program of its step; nothing while nothing is measured.
+  // The values of a step for perfield.h's functions; none while nothing is measured.
   std::vector<perfield_value> field_values() noexcept;
   std::vector<perfield_region_value> region_values() noexcept;
   std::vector<perfield_message_value> message_values() noexcept;
   int world_size() noexcept;
 
-  // Describes the mesh under the session's lock: `describe` gets this rank's mesh.
+  // Describes the mesh under the session's lock: passes this rank's mesh to `describe`.
   template <typename F>
   void with_mesh(F describe) noexcept;
 
  private:
   enum class Phase { asleep, measuring, ended };
 
-  // Does something small under the lock; without memory, or where the lock turns it away, nothing.
+  // Runs a small action under the lock. Does nothing without memory, or if the lock refuses the
+  // thread.
   template <typename F>
   void through_gate(F action) noexcept {
     try {
@@ -87,7 +88,7 @@ class Session {
     } catch (...) {
     }
   }
-  // Calls action(now) as perfield's own work under the lock, while this process is measured.
+  // Runs action(now) as perfield's own work under the lock, while this process is measured.
   template <typename F>
   void while_measuring(F action) noexcept {
     if (!awake()) return;
@@ -99,7 +100,7 @@ class Session {
   }
 
   bool start_run(int size, const std::string& mpi);
-  bool has(const char* source) const noexcept;  // to be asked under the lock
+  bool has(const char* source) const noexcept;  // call it under the lock
   void close(int64_t label, double time, uint64_t now) noexcept;
   void close_and_write(int64_t label, double time, uint64_t now);
   // The fixed part of the open step's entry.
@@ -110,10 +111,10 @@ class Session {
   void check_writing() noexcept;
   void stop_measuring() noexcept;  // for good
   void give_up(const char* what) noexcept;
-  // Does something long and collective outside the lock, between two steps.
+  // Runs something long and collective outside the lock, between two steps.
   template <typename F>
   void between_steps(F action) noexcept;
-  // Reads the values of the step under the lock, which takes no time of the step.
+  // Reads the values of the step under the lock, outside the step's time.
   template <typename Row, typename F>
   std::vector<Row> look_at_step(F rows) noexcept;
 

@@ -56,7 +56,7 @@ std::string joined(const std::vector<std::string>& names) {
   return all;
 }
 
-// One sentence for all that this node cannot count, by reason.
+// One sentence for all counters that this node cannot count, grouped by reason.
 std::string sentence(const std::vector<RefusedCounter>& refused) {
   std::map<std::string, std::vector<std::string>> names;
   for (const RefusedCounter& counter : refused)

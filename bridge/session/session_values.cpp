@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// session_values.cpp - the program asks what was measured: the clock stands still meanwhile, and
-// the step goes on as if nobody had looked.
+// session_values.cpp - the program asks for its own measurement. The clock stops meanwhile, and the
+// step continues unchanged.
 #include <cmath>
 
 #include "recorder/step_entry.hpp"
@@ -22,7 +22,7 @@ std::vector<Row> Session::look_at_step(F rows_of) noexcept {
       values_.look(r, so_far, largest_step_body(r.regions.capacity(), uint32_t(config_.max_peers)));
       rows = rows_of();
     } catch (...) {
-      rows.clear();  // no memory: nothing to tell
+      rows.clear();  // no memory: returns nothing
     }
     clock_.add_own(now, r.clock.ticks());
     if (counts) clock_.start();

@@ -25,7 +25,7 @@ bool StepClock::share(uint64_t factor) noexcept {
 
 void StepClock::begin(uint64_t now) noexcept {
   begin_ticks_ = now;
-  recorder().close();  // awake; start() makes it count
+  recorder().close();  // awake, but start() makes it count
   start();
 }
 
@@ -46,7 +46,7 @@ void StepClock::start() noexcept {
   r.open(counting_since_);
 }
 
-// What sources have gathered is the program's, though perfield's own work is under way.
+// What sources have gathered belongs to the program, even during perfield's own work.
 void StepClock::hand_in() noexcept {
   Shard* s = before_close_.empty() ? nullptr : recorder().shard();
   if (!s) return;
@@ -63,8 +63,8 @@ void StepClock::stop(uint64_t now) noexcept {
   measured_ticks_ += now - counting_since_;
 }
 
-// Other threads go on, and what they do meanwhile counts for the next step. With windows their time
-// goes on too, since the program does not know that a step closes.
+// Other threads continue, and what they do meanwhile counts for the next step. With windows their
+// time continues, too, since the program does not know that a step closes.
 void StepClock::cut(uint64_t now) noexcept {
   hand_in();
   if (!counts()) return;
@@ -81,7 +81,7 @@ void StepClock::pause(uint64_t now) noexcept {
 
 void StepClock::resume() noexcept {
   if (paused_ == 0 || --paused_ > 0) return;
-  hand_in();  // of the pause: dropped
+  hand_in();  // gathered during the pause: dropped
   start();
 }
 
@@ -92,7 +92,8 @@ StepClock::Entry StepClock::close(int64_t label) noexcept {
   ++span_;
   if (choice_.is_measured(step_)) return choice_.ends_frame(step_) ? Entry::frame : Entry::none;
   flags_ |= kStepNotMeasured;
-  // Each has its entry, until the directory nears its limit: then all up to the next measured.
+  // Each step has its entry until the directory nears its limit. Then all up to the next measured
+  // one share an entry.
   const bool shared = choice_.measure_every > configured_.measure_every;
   return !shared || choice_.is_measured(step_ + 1) ? Entry::unmeasured : Entry::none;
 }

@@ -24,12 +24,12 @@
 namespace perfield {
 namespace {
 
-constexpr double kWritingShare = 0.005;  // of the time; above it entries are gathered, once
-constexpr uint64_t kWritingGrace_ns = 10'000'000;  // this much has been spent
-constexpr uint64_t kLimitEvery = 64;               // steps between two looks at record_limit
+constexpr double kWritingShare = 0.005;  // of the run time; above it entries are gathered, once
+constexpr uint64_t kWritingGrace_ns = 10'000'000;  // writing has taken this long
+constexpr uint64_t kLimitEvery = 64;               // steps between two checks of record_limit
 constexpr uint64_t kSitesEvery_ns = 1'000'000'000;
 
-// From which step on how many times more steps share an entry; 0, 0: not agreed upon yet.
+// From this step on, this many times more steps share an entry; 0, 0: not agreed yet.
 struct Sharing {
   unsigned long long from = 0, factor = 0;
 };
@@ -45,7 +45,7 @@ Sharing read_note(const std::string& path) {
   return sharing;
 }
 
-// Unless another rank was faster; returns what stands there.
+// Writes the note unless another rank was faster; returns what it says.
 Sharing agree(const std::string& path, uint64_t from, uint64_t factor) {
   const std::string text = std::to_string(from) + " " + std::to_string(factor);
   return leave_note(path, text) ? read_note(path) : Sharing{};
@@ -63,7 +63,8 @@ bool StepWriter::open_run() {
   }
   set_tell_directory(run_.path);
   if (!run_.notice.empty()) tell("notice", run_.notice);
-  const std::string trouble = write_machine_file(run_.path, false);  // perfield-exec has done it
+  const std::string trouble =
+      write_machine_file(run_.path, false);  // perfield-exec normally did it
   if (!trouble.empty()) tell("machine", trouble);
   return true;
 }
@@ -158,9 +159,9 @@ void StepWriter::end(JsonObject entry) {
 
 // --- fields --------------------------------------------------------------------------------------
 
-// Unless the configuration says it: half as often after each doubling of the steps, so that a long
-// run stores few fields and those of a picture are at most a sixteenth of the run old. By the
-// number of the step alone, so that all ranks store the same.
+// The default interval of fields doubles with each doubling of the steps. So a long run stores few
+// fields, and those in a picture are at most a sixteenth of the run old. It depends on the step's
+// number alone, so that all ranks store the same.
 uint64_t StepWriter::fields_interval(uint64_t step) const noexcept {
   if (config_.fields_every >= 0) return uint64_t(config_.fields_every);
   uint64_t interval = 10;
@@ -168,7 +169,7 @@ uint64_t StepWriter::fields_interval(uint64_t step) const noexcept {
   return interval;
 }
 
-// They go with the first frame at or after each multiple of their interval.
+// Fields go with the first frame at or after each multiple of their interval.
 void StepWriter::fields(uint64_t step) noexcept {
   const uint64_t every = fields_interval(step);
   if (!every || step < next_fields_ || !mesh_.has_fields()) return;
@@ -200,7 +201,7 @@ void StepWriter::flush_when_due(uint64_t now) noexcept {
   write_ticks_ += last_flush_ticks_ - before;
 }
 
-// A node's disk that fails is no loss: entries go where they would have gone without it.
+// A failing node-local disk loses nothing: entries go to the place they would have without it.
 void StepWriter::check_staging(uint64_t step) noexcept {
   const int error = stream_.moved() ? stream_.moved() : mesh_.file().moved();
   if (!error || stage_failed_) return;
@@ -234,10 +235,9 @@ void StepWriter::collect() {
   if (!trouble.empty()) tell("stage-end", trouble);
 }
 
-// Where the run directory nears its limit, ever more steps share an entry: half of the space for
-// the steps as configured, half of what is left for pairs of them, and so on. The first rank that
-// sees it leaves a note that says from which step on, a little ahead, so that all ranks change
-// there.
+// Near the limit of the run directory, ever more steps share an entry: half of the space is for the
+// steps as configured, half of the rest for pairs of them, and so on. The first rank that sees it
+// leaves a note with the step of the change, a little ahead, so that all ranks change at that step.
 uint64_t StepWriter::agreed_sharing(uint64_t step) noexcept {
   if ((step % kLimitEvery) != 0) return 0;
   try {
@@ -253,7 +253,7 @@ uint64_t StepWriter::agreed_sharing(uint64_t step) noexcept {
     ++times_shared_;
     return sharing_ = sharing.factor;
   } catch (...) {
-    return 0;  // no memory for a name: the limit is looked at again
+    return 0;  // no memory for a name: checks the limit again later
   }
 }
 

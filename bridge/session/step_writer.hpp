@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// step_writer.hpp - this rank's part of the run directory: its stream of entries, its mesh and
-// fields, when they are written, and how much of the disk they may take. What cannot be written is
-// told. Used under the session's lock.
+// step_writer.hpp - writes this rank's part of the run directory: its stream of entries, mesh and
+// fields. Decides when they are written and how much disk they may take. Reports what cannot be
+// written. Used under the session's lock.
 #pragma once
 
 #include <atomic>
@@ -21,43 +21,44 @@ namespace perfield {
 
 class StepWriter {
  public:
-  // in_process: keeps what is written until it is shown.
+  // in_process: keeps written data until it is shown.
   StepWriter(const Config& config, InProcess& in_process)
       : config_(config), in_process_(in_process) {}
 
-  // Finds or makes the run directory. False, and told, if there can be none.
+  // Finds or makes the run directory. On failure, says so and returns false.
   bool open_run();
-  // Opens this rank's files there, for a table of regions of its final size. False, and told.
+  // Opens this rank's files there, once the table of regions has its final size. On failure, says
+  // so and returns false.
   bool open_files(int rank);
   const std::string& run_path() const noexcept { return run_.path; }
 
-  // The entries of a rank; place: what has changed since its `rank` entry.
+  // The entries of a rank. place: what has changed since its `rank` entry.
   void rank(int rank, int size, const std::string& mpi, const std::string& cpus,
             const std::vector<std::string>& sources);
   void place(const JsonObject& changed) { stream_.json(EntryType::place, 0, changed.str()); }
-  // Encodes what the recorder carries, with the definitions that it needs. Returns the body as it
-  // stands in the buffer, until something else is written; nullptr if it cannot be written.
+  // Encodes the recorder's carry with the definitions that it needs. Returns the body in the
+  // buffer, valid until the next write; nullptr if it cannot be written.
   const unsigned char* step(uint64_t index, const StepBody& body, size_t* bytes);
   void sites();
-  // For a while none are due.
+  // False for a while after sites_looked_at.
   bool sites_are_due(uint64_t now) const noexcept;
   void sites_looked_at(uint64_t now) noexcept { sites_ticks_.store(now); }
-  // Completes `entry` by what was written; nothing comes after it.
+  // Writes `entry` with the totals of what was written. Nothing may follow it.
   void end(JsonObject entry);
-  // Then a node's staged files are moved, by the last of its ranks. Told where that fails.
+  // Call it after end: the node's last rank moves the staged files. Reports a failure.
   void collect();
 
-  // The simulation's own fields, if they are due with this frame.
+  // Writes the simulation's own fields, if they are due with this frame.
   void fields(uint64_t step) noexcept;
   Mesh& mesh() noexcept { return mesh_; }
 
   void flush() noexcept { stream_.flush(); }
-  // Writes at once as long as that stays cheap beside the steps; gathers where it does not.
+  // Writes at once while that stays cheap relative to the steps; otherwise gathers entries.
   void flush_when_due(uint64_t now) noexcept;
-  // False, and told, when nothing more can be written.
+  // False, with a message, once nothing more can be written.
   bool works(uint64_t step) noexcept;
-  // Near record_limit: by what factor more steps share an entry from this step on, as all ranks
-  // have agreed; 0: as before.
+  // Near record_limit: the factor by which more steps share an entry from this step on, agreed by
+  // all ranks; 0: unchanged.
   uint64_t agreed_sharing(uint64_t step) noexcept;
 
  private:
@@ -73,7 +74,7 @@ class StepWriter {
   NodeFiles files_;
   Appender stream_;
   Mesh mesh_;
-  uint64_t next_fields_ = 0;  // are due from this step on
+  uint64_t next_fields_ = 0;  // due from this step on
   uint64_t begin_ticks_ = 0, write_ticks_ = 0, last_flush_ticks_ = 0;
   std::atomic<uint64_t> sites_ticks_{0};
   uint64_t sharing_ = 1, times_shared_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// tell.cpp - the first process of a node that creates the note of a topic may speak (O_EXCL).
+// tell.cpp - the first process of a node that creates a topic's note (O_EXCL) may print.
 #include "session/tell.hpp"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ namespace {
 
 std::string directory;
 
-// Where the program was started without stderr, its number may by now be that of any other file.
+// If the program was started without stderr, descriptor 2 may now be any other file.
 const bool has_stderr = fcntl(STDERR_FILENO, F_GETFD) >= 0;
 
 bool first_rank_of_node() {
@@ -28,7 +28,7 @@ bool first_rank_of_node() {
   return true;
 }
 
-// kind: of what is done once for each topic.
+// kind: of the action that happens once for each topic.
 bool is_first(const char* kind, const std::string& topic) {
   if (directory.empty()) return first_rank_of_node();
   std::string note = directory + "/stream/." + kind + "-" + stream_stem() + "-" + topic;
@@ -61,7 +61,7 @@ void tell(const std::string& topic, const std::string& sentence) noexcept {
     if (!is_first("told", topic)) return;
     speak("perfield: " + sentence + "\n");
   } catch (...) {
-    // no memory for a sentence: silence is better than harm
+    // no memory for a sentence: prints nothing
   }
 }
 
@@ -69,7 +69,7 @@ void tell(const char* topic, const char* sentence) noexcept {
   try {
     tell(std::string(topic), std::string(sentence));
   } catch (...) {
-    // as above
+    // the same
   }
 }
 

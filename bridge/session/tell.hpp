@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// tell.hpp - what perfield says to the user from inside a measured program: one line on stderr, at
-// most once per node for each topic, whoever comes first.
+// tell.hpp - perfield's messages to the user from inside a measured program: one line on stderr, at
+// most once per node for each topic, from the rank that comes first.
 #pragma once
 
 #include <string>
 
 namespace perfield {
 
-// The run directory in which is noted what this node has told already; "" before there is one
-// (then only the first rank of each node speaks).
+// The run directory, which notes what this node has printed already. "" before it exists; then only
+// the first rank of each node prints.
 void set_tell_directory(const std::string& run_directory);
 
 // Writes to stderr, if the program was started with one.
@@ -19,7 +19,7 @@ void speak(const std::string& text) noexcept;
 bool first_on_node(const char* topic) noexcept;
 
 void tell(const std::string& topic, const std::string& sentence) noexcept;
-// The same for literals: nothing can be thrown on the way here either.
+// The same for literals; it cannot throw.
 void tell(const char* topic, const char* sentence) noexcept;
 
 }  // namespace perfield

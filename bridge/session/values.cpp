@@ -19,7 +19,7 @@ bool counts_something(const StepView& step) {
   return step.calls.size() || step.messages.size() || step.waits.size();
 }
 
-// The kinds of call by which this rank has ever sent: fields that stay, once they are there.
+// The kinds of call that this rank has ever sent with. Their fields stay once they exist.
 std::bitset<PERFIELD_CALL_LIMIT> calls_seen(Recorder& r) {
   std::bitset<PERFIELD_CALL_LIMIT> seen;
   for (int i = 0; i < r.n_shards(); ++i) {
@@ -35,7 +35,7 @@ std::bitset<PERFIELD_CALL_LIMIT> calls_seen(Recorder& r) {
 
 void StepValues::look(Recorder& recorder, const StepBody& so_far, size_t room) {
   if (room > room_) {
-    open_.reset(new unsigned char[room]);  // of which only what is written to takes memory
+    open_.reset(new unsigned char[room]);  // takes memory only for the part that is written to
     room_ = room;
   }
   body_ = open_.get();
@@ -47,7 +47,7 @@ void StepValues::look(Recorder& recorder, const StepBody& so_far, size_t room) {
   }
 }
 
-// A region is known from its definition in the stream on, or from the step that it is entered in.
+// A region is known once its definition is in the stream, or in the step that first enters it.
 KnownRun StepValues::facts_of(Recorder& recorder, const StepView& step, int rank, int size,
                               const std::vector<std::string>& sources) {
   KnownRun facts;
@@ -132,7 +132,7 @@ std::vector<perfield_message_value> StepValues::messages() const {
   std::vector<perfield_message_value> rows;
   StepView step;
   if (!view_step(body_, bytes_, &step)) return rows;
-  std::map<std::pair<int32_t, uint16_t>, size_t> row_of;  // threads count by themselves
+  std::map<std::pair<int32_t, uint16_t>, size_t> row_of;  // threads count separately
   for (const MessageRow row : step.messages) {
     if (!sends(row.call)) continue;
     auto [found, is_new] = row_of.insert({{row.peer, row.call}, rows.size()});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// values.hpp - what a program is told of its own measurement (perfield.h): the tables of a step
-// entry as fields, regions and messages. Fields come from the kernel that makes frames. Used under
-// the session's lock; off the hot path, may allocate.
+// values.hpp - a program's view of its own measurement (perfield.h): the tables of a step entry as
+// fields, regions and messages. The kernel that makes frames computes the fields. Used under the
+// session's lock, off the hot path; may allocate.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +22,12 @@ namespace perfield {
 
 class StepValues {
  public:
-  // Keeps a step that has just been closed.
+  // Keeps a step that has just closed.
   void closed(const unsigned char* body, size_t bytes) { last_.assign(body, body + bytes); }
-  // Looks at the step that is open; at the one closed last if nothing was counted since.
+  // Selects the open step; the last closed one if nothing was counted since.
   void look(Recorder& recorder, const StepBody& so_far, size_t room);
 
-  // sources: those of this rank. The texts live as long as the process.
+  // sources: this rank's. The texts live as long as the process.
   std::vector<perfield_value> fields(Recorder& recorder, int rank, int size,
                                      const std::vector<std::string>& sources);
   std::vector<perfield_region_value> regions(Recorder& recorder) const;
@@ -38,15 +38,15 @@ class StepValues {
                     const std::vector<std::string>& sources);
   const char* text(const std::string& name) { return texts_.insert(name).first->c_str(); }
 
-  std::vector<unsigned char> last_;        // body of the step that was closed last
-  std::unique_ptr<unsigned char[]> open_;  // room for that of the open one
+  std::vector<unsigned char> last_;        // body of the step that closed last
+  std::unique_ptr<unsigned char[]> open_;  // room for the open step's body
   size_t room_ = 0;
-  const unsigned char* body_ = nullptr;  // the one that is looked at
+  const unsigned char* body_ = nullptr;  // the selected body
   size_t bytes_ = 0;
 
   Stems stems_;
   std::set<uint32_t> named_;          // ids of regions
-  std::unique_ptr<Columns> columns_;  // made anew when what is known has changed
+  std::unique_ptr<Columns> columns_;  // remade when the known facts change
   std::set<std::string> texts_;
 };
 

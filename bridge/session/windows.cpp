@@ -21,7 +21,8 @@ bool Windows::start(double seconds, int64_t run_start_ns, Close close) noexcept 
   close_ = close;
   if (sem_init(&stop_, 0, 0) != 0) return false;
   running_.store(true, std::memory_order_relaxed);
-  sigset_t all, before;  // the thread inherits the mask: no handler of the program runs on it
+  sigset_t all,
+      before;  // the thread inherits this mask, so that no handler of the program runs on it
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_attr_t detached;

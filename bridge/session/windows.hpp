@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// windows.hpp - steps by the clock on the wall: a thread of its own that sleeps until the next
-// boundary of a grid that all ranks of a run have in common, and then says which window has passed.
-// It blocks all signals; the program never waits for it, not even at the end.
+// windows.hpp - steps by wall-clock time. A separate thread sleeps until the next boundary of a
+// time grid that all ranks share, then reports which window has passed. It blocks all signals. The
+// program never waits for it, not even at the end.
 #pragma once
 
 #include <semaphore.h>
@@ -16,11 +16,11 @@ class Windows {
  public:
   using Close = void (*)(uint64_t number);
 
-  // From now on calls close(number) at the end of each window, on the thread. Windows are counted
-  // from the one in which the run started (run_start_ns, CLOCK_REALTIME), and their boundaries are
-  // multiples of `seconds` on that clock. False if there is no thread to be had. Called once.
+  // Calls close(number) at the end of each window, on that thread. Window numbers count from the
+  // window in which the run started (run_start_ns, CLOCK_REALTIME). Boundaries are multiples of
+  // `seconds` on that clock. False if no thread can be made. Call it once.
   bool start(double seconds, int64_t run_start_ns, Close close) noexcept;
-  // No more. From any thread, also in a signal handler; does not wait.
+  // Stops the windows. Any thread may call it, also in a signal handler; does not wait.
   void stop() noexcept;
 
   bool running() const noexcept { return running_.load(std::memory_order_relaxed); }
@@ -32,7 +32,7 @@ class Windows {
   int64_t boundary_ns(uint64_t number) const noexcept {
     return first_ns_ + int64_t(number + 1) * length_ns_;
   }
-  // Sleeps till then; false if it was woken to stop.
+  // Sleeps until then; false if it was woken to stop.
   bool sleep_until(int64_t time_ns) noexcept;
 
   int64_t length_ns_ = 1, first_ns_ = 0, run_start_ns_ = 0;

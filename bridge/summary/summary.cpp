@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// summary.cpp - words the closing lines. One function per line; a line that has nothing to say is
-// left out. Compute time is a step's measured time minus all MPI and all reading and writing of
-// files.
+// summary.cpp - writes the closing lines. One function per line; a line with nothing to say is left
+// out. Compute time is a step's measured time minus all MPI and all file I/O.
 #include "summary/summary.hpp"
 
 #include <algorithm>
@@ -47,8 +46,8 @@ std::string steps_line(const RunTotals& run) {
   return line("steps", text);
 }
 
-// Who was slowest how often. order : (times, -rank) of the ranks that were, most often first; in
-// how many steps, among how many ranks. Where many take turns, no rank is named.
+// Which ranks were slowest, and how often. order: (times, -rank) of these ranks, most often first.
+// n_steps, n_ranks: among how many steps and ranks. Names no rank where many take turns.
 std::string slowest_text(const std::vector<std::pair<uint64_t, int32_t>>& order, uint64_t n_steps,
                          uint32_t n_ranks) {
   const auto share = [&](size_t n) {
@@ -66,7 +65,8 @@ std::string slowest_text(const std::vector<std::pair<uint64_t, int32_t>>& order,
   return text;
 }
 
-// Over the steps that all ranks of a group closed: the slowest rank's compute time to the mean.
+// The slowest rank's compute time relative to the mean, over the steps that all ranks of a group
+// closed.
 std::string imbalance_line(const Totals& totals) {
   uint32_t most = 0;
   for (const auto& step : totals.steps) most = std::max(most, step.second.ranks);
@@ -91,7 +91,7 @@ std::string imbalance_line(const Totals& totals) {
                                slowest_text(order, counted, most));
 }
 
-// Reading and writing of files, where it takes long enough to be worth a line.
+// File I/O, where it takes long enough to be worth a line.
 std::string files_line(const Totals& totals) {
   constexpr double kShare = 0.01;
   const RankSums all = totals.of_all_ranks();
@@ -175,9 +175,9 @@ std::string own_line(const RunTotals& run) {
       std::max_element(run.memory.begin(), run.memory.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   for (const auto& own : run.memory) bytes += own.second;
-  if (!bytes) return "";  // the run was measured by others
+  if (!bytes) return "";  // another tool measured this run
   std::string text;
-  // Its own time lies in no step, so both together are the run's.
+  // perfield's own time lies outside the steps, so the run's time is the sum of both.
   if (all_ns > 0) text = text_of_share(own_ns / (all_ns + own_ns)) + " of the time; ";
   text += "memory " + text_of_bytes(double(bytes) / double(run.memory.size())) + " per rank";
   if (most->second * run.memory.size() > bytes)
@@ -219,7 +219,7 @@ std::vector<std::string> closing_lines(const std::string& run_path, uint64_t max
           line("look",
                "perfield open " + path + "    (files and images: render in place of open)")})
       if (!text.empty()) lines.push_back(text);
-  } catch (...) {  // out of memory: the run is more important than its summary
+  } catch (...) {  // out of memory: the run matters more than its summary
     lines.clear();
   }
   return lines;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// text.cpp - writes numbers and paths for the closing lines.
+// text.cpp - formats numbers and paths for the closing lines.
 #include "summary/text.hpp"
 
 #include <unistd.h>

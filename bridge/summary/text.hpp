@@ -17,7 +17,7 @@ std::string plural(uint64_t count, const std::string& word);   // "1 rank", "2 r
 std::string line(const char* label, const std::string& text);  // of the closing lines
 std::string text_of_name(const std::string& name);             // on one line, not too long
 
-// A path for a shell: relative where it lies below the working directory, quoted where needed.
+// A path for a shell: relative if it lies below the working directory, quoted where needed.
 std::string text_of_path(const std::string& path);
 
 }  // namespace perfield

@@ -182,7 +182,7 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
     const uint64_t begin = bytes - std::min(bytes, part);
     if (begin) scan_entries(file, 0, std::min(begin, kOpeningBytes), run_id, take_ranks);
     const ScanResult found = scan_entries(file, begin, file.size(), run_id, take);
-    for (const Damage& damage : found.damage)  // a cut in mid-entry is our own
+    for (const Damage& damage : found.damage)  // the cut inside an entry is our own
       totals->n_damaged += damage.offset != begin || begin == 0;
     for (const auto& stranger : found.strangers) totals->n_strangers += stranger.second;
     totals->bytes_read += bytes - begin;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// waiting.cpp - see waiting.hpp. Waiting is time in MPI calls that may wait for
-// others, see RankSums::waiting_ns(); for whom is known where a wait's status tells it.
+// waiting.cpp - see waiting.hpp. Waiting is time in MPI calls that may wait for others, see
+// RankSums::waiting_ns(). The rank waited for is known where the status of a wait gives it.
 #include "summary/waiting.hpp"
 
 #include <algorithm>
@@ -11,10 +11,11 @@
 namespace perfield {
 namespace {
 
-constexpr double kWorthTelling = 0.01;  // of the time
+constexpr double kWorthTelling = 0.01;  // as a share of the time
 constexpr double kNearlyAll = 0.9;
-constexpr double kWholeStep = 0.95;  // of the time: such a region does not say where it is
-constexpr double kStandsOut = 1.5;   // times the share that each rank would have
+constexpr double kWholeStep =
+    0.95;  // as a share of the time: such a region says nothing about the place
+constexpr double kStandsOut = 1.5;  // times an even share of all ranks
 
 }  // namespace
 
@@ -50,7 +51,7 @@ std::string waited_for_line(const Totals& totals) {
     uint64_t ranks = 0;
   };
   std::map<int32_t, WaitedFor> by_peer;
-  double known = 0;  // waiting of which it is known for whom
+  double known = 0;  // waiting for known ranks
   for (const auto& [key, ns] : totals.waits) {
     WaitedFor& peer = by_peer[static_cast<int32_t>(key & 0xFFFFFFFFu)];
     peer.ns += double(ns);

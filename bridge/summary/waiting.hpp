@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// waiting.hpp - the closing lines on waiting; "" where there is nothing to say.
+// waiting.hpp - the closing lines on waiting; "" if there is nothing to say.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace perfield {
 
-// Its share of the time, by class of call, and the rank that waits most. is_blind: some rank's MPI
-// was not seen.
+// The share of time spent waiting, by class of call, and the rank that waits most. is_blind: MPI of
+// some rank was not seen.
 std::string waiting_line(const Totals& totals, bool is_blind);
 
-// For whom others wait most, where one rank stands out.
+// The rank that others wait for most, if one stands out.
 std::string waited_for_line(const Totals& totals);
 
-// The region that the waiting is in: of those that hold nearly all that any holds, the shortest.
-// One that is as long as the steps counts only where no part of it holds half of the waiting.
+// The region with the waiting: among the regions that hold nearly the most waiting, the shortest. A
+// region as long as the steps counts only if no part of it holds half of the waiting.
 std::string waiting_region_line(const RunTotals& run, const Totals& totals);
 
 }  // namespace perfield
