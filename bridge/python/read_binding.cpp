@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // read_binding.cpp - hands the stream decoder to Python: rows become NumPy arrays whose columns
-// are named as in format/entry.hpp. Files are read without the interpreter's lock.
+// are named as in format/entry.hpp. Reads files without the GIL.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -15,7 +15,7 @@ using perfield::StreamFile;
 
 namespace {
 
-// What read_steps gives, before it becomes arrays.
+// The result of read_steps before it becomes arrays.
 struct Steps {
   std::vector<uint8_t> whole;
   std::vector<perfield::StepBody> fixed;
@@ -35,7 +35,7 @@ void append_table(const perfield::TableView<Row>& table, std::vector<Row>* rows,
   start->push_back(static_cast<int64_t>(rows->size()));
 }
 
-// body: nullptr where there is none.
+// body: nullptr if the entry is damaged.
 void append_step(const unsigned char* body, size_t bytes, Steps* steps) {
   perfield::StepView view{};
   const bool whole = body && perfield::view_step(body, bytes, &view);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// trace_binding.cpp - what a reader of traces takes from the measured side: which kind of call a
-// function of MPI is, which regions the configuration chooses under which names, and the follower
-// that turns the events of a rank into its stream.
+// trace_binding.cpp - gives the reader of traces the code of the measured side: the kind of call of
+// each MPI function, the configuration's choice and names of regions, and the follower that turns a
+// rank's events into its stream.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -38,7 +38,7 @@ std::string region_of(const std::string& name, const std::string& symbol,
   return !chosen.empty() || !selection.measures(readable) ? chosen : readable;
 }
 
-// Communicators often share a group, which is kept once.
+// Communicators often share a group, which is stored once.
 TracePeers peers_of(const std::map<uint32_t, std::vector<py::object>>& comms) {
   TracePeers peers;
   std::map<PyObject*, TracePeers::Group> known;

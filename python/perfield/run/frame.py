@@ -27,10 +27,11 @@ class Frame:
 
     kind : "step"; "setup" or "teardown" (before the first step, after the last); "whole": everything in a
     run that ended without closing a step. index : how many steps were closed before this one. label,
-    time : the program's own number (of the lowest rank) and time (median; NaN if none). span : number of steps
-    added up. partial : some rank may still deliver its entry. present : (n_ranks,) bool. mesh_version :
-    (n_ranks,) int, 0 for none. values : field name -> (n_ranks,) float64, NaN where absent; `perfield.run.fields` says
-    what each means. block_values : field name -> {(rank, block): value}, for regions of one block.
+    time : the program's own number (of the lowest rank) and time (median; NaN if none). span : number of
+    steps added up. partial : some rank may still deliver its entry. present : (n_ranks,) bool.
+    mesh_version : (n_ranks,) int, 0 for none. values : field name -> (n_ranks,) float64, NaN where absent;
+    `perfield.run.fields` says what each means. block_values : field name -> {(rank, block): value}, for
+    regions of one block.
     messages, received : structured arrays `source target call count bytes empty largest`, as counted by
     the sending (for get: the fetching) and by the receiving ranks. Ranks are world ranks, or -1 other
     peers, -2 outside this world, -3 unknown. waits : `rank peer count time_s`.

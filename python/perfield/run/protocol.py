@@ -19,7 +19,7 @@ class Run(Protocol):
     """One execution of a program under perfield: finished, killed, live, imported, or gathered in process.
 
     path : its run directory. info : its run.json. state : "running", "finished" or "killed". rank_entries
-    : what each rank wrote when it checked in, None if it never did.
+    : the entry that each rank wrote when it checked in, None if it never did.
     """
 
     path: Path
