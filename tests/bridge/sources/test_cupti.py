@@ -75,7 +75,7 @@ def fields(run, name: str) -> list[float]:
     return series(run, f"device_{name}")
 
 
-def test_kernels_and_copies_are_counted_in_the_step_in_which_they_end(device):
+def test_kernels_and_copies_count_in_the_step_they_end(device):
     run, result = device(
         """
       device_kernel(0, 5000);
@@ -102,7 +102,7 @@ def test_kernels_and_copies_are_counted_in_the_step_in_which_they_end(device):
     assert "device" not in result.stderr
 
 
-def test_short_steps_do_not_ask_the_device_each_time_and_lose_nothing(device):
+def test_short_steps_ask_the_device_rarely_and_lose_nothing(device):
     run, result = device(
         """
       perfield_initialize();
@@ -121,7 +121,7 @@ def test_short_steps_do_not_ask_the_device_each_time_and_lose_nothing(device):
     assert 10 <= int(result.stdout) <= 14
 
 
-def test_what_the_device_does_while_nothing_is_measured_is_not_counted(device):
+def test_device_work_outside_measured_steps_is_not_counted(device):
     run, _ = device(
         """
       perfield_initialize();
@@ -153,7 +153,7 @@ def test_the_program_is_told_the_numbers_of_its_frames(device):
     assert len(told) == 7
 
 
-def test_a_device_that_may_not_be_watched_is_told_in_one_line(device):
+def test_forbidden_device_gives_one_line(device):
     body = 'perfield_initialize(); work(1); perfield_step(0, 0.0); puts("done");'
     run, result = device(body, env={"FAILING": "1"}, n=2)
     assert result.stdout.splitlines() == ["done"] * 2
@@ -162,14 +162,14 @@ def test_a_device_that_may_not_be_watched_is_told_in_one_line(device):
     assert not [name for name in run.frame(0).values if name.startswith("device_")]
 
 
-def test_records_that_cupti_dropped_are_told(device):
+def test_dropped_cupti_records_are_reported(device):
     _, result = device(
         "perfield_initialize(); device_kernel(0, 1); work(20); perfield_step(0, 0.0);", env={"DROPPING": "1"}
     )
     assert "CUPTI dropped 7 records" in result.stderr
 
 
-def test_a_child_of_a_rank_leaves_the_device_alone(execute, build_c, stand_in):
+def test_child_of_a_rank_does_not_measure_the_device(execute, build_c, stand_in):
     body = '\nint main(void) { start_driver(); printf("%d\\n", *watchers); return 0; }\n'
     headers = "#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
     program = build_c(headers + DRIVER + body, mpi=False)
@@ -179,13 +179,13 @@ def test_a_child_of_a_rank_leaves_the_device_alone(execute, build_c, stand_in):
 
 
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has a device")
-def test_without_a_device_the_real_library_is_told_in_one_line_if_it_is_there(measured, stand_in):
+def test_real_libcupti_without_device_gives_one_line(measured, stand_in):
     _, result = measured('perfield_initialize(); start_driver(); puts("done");', before=DRIVER)
     assert result.stdout == "done\n"
     assert len([line for line in result.stderr.splitlines() if "are not measured" in line]) == 1
 
 
-def test_the_drivers_variable_names_the_library_unless_the_user_has_set_it(execute, stand_in):
+def test_injection_path_names_the_library_unless_user_set_it(execute, stand_in):
     printed = execute("perfield-exec", "--print", "true")
     assert f"export CUDA_INJECTION64_PATH='{LIBRARY.resolve()}'" in printed.stdout.splitlines()
     other = execute("perfield-exec", "--print", "true", env={"CUDA_INJECTION64_PATH": "/opt/nsight.so"})

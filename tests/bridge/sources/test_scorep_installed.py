@@ -41,7 +41,7 @@ def test_declarations_agree_with_the_installed_headers(tmp_path):
         ("  void (*init_mpp)();\n  void (*finalize)();", "  void (*finalize)();\n  void (*init_mpp)();"),
     ],
 )
-def test_declarations_that_disagree_are_found(tmp_path, right, wrong):
+def test_wrong_declarations_are_found(tmp_path, right, wrong):
     text = INTERFACE.read_text()
     assert right in text
     result = compiled(tmp_path, text.replace(right, wrong))

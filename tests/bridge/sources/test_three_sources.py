@@ -79,7 +79,7 @@ def test_each_way_is_a_source_of_its_own(runs):
 
 
 @pytest.mark.parametrize("way", ["functions", "scorep"])
-def test_regions_and_calls_of_each_step_are_counted_as_through_the_api(runs, way):
+def test_regions_and_calls_equal_the_apis_in_each_step(runs, way):
     api, other = runs["api"], runs[way]
     assert {region.name for region in other.known_regions} == set(PROCEDURES)
     assert len(api) == len(other) == STEPS
@@ -88,7 +88,7 @@ def test_regions_and_calls_of_each_step_are_counted_as_through_the_api(runs, way
 
 
 @pytest.mark.parametrize("way", ["functions", "scorep"])
-def test_messages_of_each_step_are_counted_as_through_the_api(runs, way):
+def test_messages_equal_the_apis_in_each_step(runs, way):
     def rows(table):
         return sorted(table[["source", "target", "call", "count", "bytes", "empty"]].tolist())
 
@@ -98,7 +98,7 @@ def test_messages_of_each_step_are_counted_as_through_the_api(runs, way):
 
 
 @pytest.mark.parametrize("way", SOURCE)
-def test_take_is_entered_once_for_each_message_that_arrives(runs, way):
+def test_take_is_entered_once_per_arriving_message(runs, way):
     for frame in runs[way].frames():
         arrived = np.zeros(RANKS)
         np.add.at(arrived, frame.received["target"], frame.received["count"])
