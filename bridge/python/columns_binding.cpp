@@ -345,17 +345,17 @@ void bind_names(py::module_& module) {
              "Names that no field of a region may have.");
   module.def(
       "identifier", [](const std::string& name) { return perfield::identifier(name); },
-      py::arg("name"), "A name that any expression takes, from any text.");
+      py::arg("name"), "Any text as an identifier.");
   module.def(
       "region_stem", [](const std::string& name) { return perfield::region_stem(name); },
-      py::arg("name"), "What the fields of a region of that name begin with.");
+      py::arg("name"), "The prefix of the fields of a region of that name.");
   module.def("region_fields", &perfield::region_fields, py::arg("stem"),
-             "Names of all fields that a region may have, those of quantities aside.");
+             "Names of all fields that a region may have, except those of quantities.");
   py::class_<perfield::Stems>(
-      module, "Stems", "What the fields of a run's regions begin with; grows, never renames.")
+      module, "Stems", "The prefixes of the fields of a run's regions; grows, never renames.")
       .def(py::init())
       .def("add", &perfield::Stems::add, py::arg("met"),
-           "Names those that are new of a set of (name, place of the arming call).")
+           "Names the new ones of a set of (name, place of the arming call).")
       .def(
           "of",
           [](const perfield::Stems& stems, const std::string& name, uint64_t place) {
@@ -420,5 +420,5 @@ void bind_columns(py::module_& module) {
           "fixed\n"
           "part; with_tables also 'messages', 'received', 'waits', by step and rank, and 'blocks'.")
       .def("decode", &decode_columns, py::arg("bodies"), py::arg("ranks"), py::arg("wanted"),
-           "The same of one step whose bodies are given as bytes, with tables.");
+           "The same for one step, from bodies given as bytes, with tables.");
 }

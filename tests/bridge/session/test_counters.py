@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counters of regions: what this machine's kernel counts inside them."""
+"""Counters of regions, with this machine's kernel."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from counting import PAGES, counters_of, series
 
 
 def counted(result, *counters: str) -> None:
-    """Skips where this kernel refuses one of the counters, if that is told."""
+    """Skips the test if this kernel refuses a counter and perfield says so."""
     found = re.search(r"not all `counters` can be had.*", result.stderr)
     if found and any(counter in found.group() for counter in counters):
         pytest.skip(f"this machine refuses the counter: {found.group()}")
@@ -138,7 +138,7 @@ static void* work_in_thread(void* memory) {
         flags=("-pthread",),
     )
     found = series(run, "shared_page_faults")
-    # Beside those pages a thread touches its stack, and perfield's tables.
+    # A thread also touches its stack and perfield's tables.
     assert 60 <= found[0] < 90
     assert all(150 <= count < 180 for count in found[1:3]), found
     assert 90 <= found[3] < 120

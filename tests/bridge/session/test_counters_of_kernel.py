@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counters of regions with a kernel that counts as the test likes, or refuses: fields, and what is said."""
+"""Counters of regions with a stand-in for the kernel that counts or refuses: fields and messages."""
 
 from __future__ import annotations
 

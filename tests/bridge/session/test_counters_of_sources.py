@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counters of regions that a source of events reads by itself and hands over."""
+"""Counters of regions that a source of events reads itself."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A region's own work and its time in calls, told apart: nested, in threads, over closings."""
+"""Splits a region's time into its own work and its calls: nested, in threads, over step ends."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_unmeasured_steps_leave_nothing_behind(measured):
 
 
 def test_reading_values_inside_a_call_loses_nothing(measured):
-    """What perfield_values finds is credited at once, to the call and to the regions around it."""
+    """perfield_values credits the time so far at once, to the call and to the regions around it."""
     run, result = measured(
         """
       perfield_region r = REGION("r");
@@ -215,7 +215,7 @@ def test_reading_values_inside_a_call_loses_nothing(measured):
 
 
 def test_region_shows_the_thread_longest_in_calls(measured):
-    """So that time in calls and the region's own work are of one thread, and fit into the region's time."""
+    """Then time in calls and own work are of one thread, and fit into the region's time."""
     run, _ = measured(
         """
       perfield_region r = REGION("r");

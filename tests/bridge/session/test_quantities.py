@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quantities that a source declares: of regions and of the rank, sums and states, over steps and threads."""
+"""Quantities declared by a source: of regions and ranks, sums and states, over steps and threads."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a program asks of its own measurement: the numbers of the frame, and asking changes none."""
+"""A program reads its own values: they equal the frame's, and reading changes none."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""CUPTI as a source: records of a device in CUPTI's own types, told by a stand-in for libcupti."""
+"""The CUPTI source, with a stand-in for libcupti that delivers records in CUPTI's own types."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ enum { HTOD = 1, DTOH, HTOA, ATOH, ATOA, ATOD, DTOA, DTOD, HTOH };
 
 
 def cuda_folders() -> list[str]:
-    """Words for the compiler by which it finds CUPTI's headers, where they are."""
+    """Compiler options for the include folders of CUPTI's headers."""
     roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
     places = [Path(root) / place for root in roots if root for place in ("include", "extras/CUPTI/include")]
     return [f"-I{place}" for place in places if place.is_dir()]
@@ -46,7 +46,7 @@ def cuda_folders() -> list[str]:
 
 @pytest.fixture(scope="module")
 def stand_in(tmp_path_factory) -> Path:
-    """A folder with the stand-in under each name that libcupti may have."""
+    """A folder with the stand-in under each possible name of libcupti."""
     if not LIBRARY.exists():
         pytest.skip("perfield was built where the headers of CUPTI are not, so without this source")
     folder = tmp_path_factory.mktemp("cupti")
@@ -61,7 +61,7 @@ def stand_in(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def device(measured, stand_in):
-    """device(body, env={}): runs the body measured, CUDA's driver having started; (Run, process)."""
+    """device(body, env={}): starts CUDA's driver, then runs the body measured; (Run, process)."""
 
     def run(body: str, env: dict[str, str] | None = None, **options):
         given = {"LD_LIBRARY_PATH": str(stand_in), **(env or {})}

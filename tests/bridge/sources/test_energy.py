@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Energy of a node's packages, by the source `energy` and a stand-in for the kernel's powercap folder."""
+"""The source `energy`, with a stand-in for the kernel's powercap folder."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def zone(folder: Path, name: str, of: str, start: int) -> None:
 
 @pytest.fixture
 def counters(tmp_path) -> Path:
-    """A node with two packages, one of which has a part, and a counter of the whole platform."""
+    """A node with two packages, one with a sub-zone, and a counter of the whole platform."""
     folder = tmp_path / "powercap"
     zone(folder, "intel-rapl:0", "package-0", 4_000_000)
     zone(folder, "intel-rapl:0:0", "dram", 1)

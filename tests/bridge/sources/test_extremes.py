@@ -64,7 +64,7 @@ def test_all_to_all_sums_are_exact_beyond_the_table(build_c, mpirun, bin_dir, ro
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_run_without_regions_messages_or_cells_is_readable(build_c, mpirun, bin_dir, perfield_cli, ranks):
-    """The last rank's piece has no cell; with one rank there is nothing at all to draw on the mesh."""
+    """The last rank's piece has no cells; with one rank the mesh is empty."""
     program = build_c("""
       #include <mpi.h>
       #include "perfield.h"
@@ -131,7 +131,7 @@ def test_null_datatype_without_neighbour_is_allowed(measured):
 
 
 def test_failed_receives_do_not_affect_later_ones(measured):
-    """Under MPI_THREAD_MULTIPLE, where handles are looked for among those of other threads."""
+    """Under MPI_THREAD_MULTIPLE, which searches the handles of all threads."""
     run, _ = measured(
         """
       int level, rank, out[4] = {0}, in[100];

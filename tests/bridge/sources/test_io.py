@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading and writing of files by the program itself: what is counted, with which bytes and time."""
+"""The program's own file I/O: which calls are counted, with their bytes and time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def sources_of(run) -> list[str]:
     return run.rank_entries[0]["sources"]
 
 
-# Of each way the statement, and what it reads and writes: events, bytes.
+# Each statement with its expected reads and writes: events, bytes.
 DESCRIPTORS = [
     ("check(read(fd, data, n) == 64);", 1, 64, 0, 0),
     ("check(write(fd, data, n) == 64);", 0, 0, 1, 64),

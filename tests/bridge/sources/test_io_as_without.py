@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program whose files are counted runs as without: errors, threads, children, signals, cancellation."""
+"""Counting files does not change the program: errors, threads, children, signals, cancellation."""
 
 from __future__ import annotations
 

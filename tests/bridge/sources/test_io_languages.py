@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading and writing in other languages than C, and by MPI: each byte is counted once."""
+"""File I/O in languages other than C, and by MPI: each byte is counted once."""
 
 from __future__ import annotations
 

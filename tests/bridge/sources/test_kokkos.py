@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kokkos Tools as a source, by a stand-in that calls the hooks as Kokkos does."""
+"""The Kokkos source, with a stand-in that calls the hooks as Kokkos does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HOST = (Path(__file__).parent / "programs/kokkos_host.h").read_text()
 
 @pytest.fixture
 def kokkos(measured):
-    """kokkos(body, **options): runs the body measured, with the stand-in started first; (Run, process)."""
+    """kokkos(body, **options): starts the stand-in, then runs the body measured; (Run, process)."""
 
     def run(body: str, before: str = "", **options):
         return measured("kokkos_start();\n" + body, before=HOST + before, **options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The largest resident memory of a process, by the source `memory`."""
+"""The source `memory`: the largest resident memory of a process."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Score-P's plugin: regions and steps by name, played to it by a stand-in for Score-P."""
+"""Score-P's plugin: a stand-in for Score-P plays it regions and steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXPECTED = {"main_count": 1, "time_step_count": 10, "flux_edge_count": 10, "flux
 
 @pytest.fixture
 def play(score_p_plays, tmp_path):
-    """play(script, *arguments, **configuration): what the plugin makes of a script for the host.
+    """play(script, *arguments, **configuration): plays a script to the plugin.
 
     arguments : see score_p_plays. configuration : keys of perfield. Returns (perfield.Run, finished host).
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The plugin's own declarations of Score-P's interface, beside the headers of an installed Score-P."""
+"""Compares the plugin's declarations of Score-P's interface with the headers of an installed Score-P."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def compiled(folder: Path, interface: str) -> subprocess.CompletedProcess:
-    """The comparison, compiled with that text as substrate_interface.hpp."""
+    """Compiles the comparison with that text as substrate_interface.hpp."""
     copy = folder / "sources/scorep"
     copy.mkdir(parents=True)
     (copy / INTERFACE.name).write_text(interface)

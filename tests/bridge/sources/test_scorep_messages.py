@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Score-P's plugin without perfield's wrappers: messages, collectives, transfers and files from its events.
 
-A stand-in for Score-P plays them to it, with ranks as they are numbered in each communicator.
+A stand-in for Score-P plays them, with ranks numbered within each communicator.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ START = DEFINITIONS + call("MPI_Init", "init_mpp", f"end_collective {WORLD} -1 1
 
 @pytest.fixture
 def play(score_p_plays, counted_in, tmp_path):
-    """play(script, **environment): what rank 2 of 4 counts of it; (Counted, what it says)."""
+    """play(script, **environment): plays a script to rank 2 of 4; returns (Counted, standard error)."""
 
     def run(script: str, **environment: str):
         result = score_p_plays(script, RANK=str(RANK), SIZE=str(SIZE), **environment)

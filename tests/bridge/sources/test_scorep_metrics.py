@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Metrics that Score-P reads at begins and ends of regions: counters of the regions of perfield."""
+"""Metrics that Score-P reads at begin and end of regions become counters of perfield's regions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REGIONS = "region 8 outer\nregion 16 inner\n"
 
 
 def counters_in(run: Path) -> dict[tuple[str, str], int]:
-    """(region, counter) -> what the stream of a run's one rank holds."""
+    """(region, counter) -> value, from the stream of a run with one rank."""
     (path,) = (run / "stream").glob("*.pf")
     entries, damage = twin.decode(path.read_bytes())
     assert not damage
@@ -32,7 +32,7 @@ def counters_in(run: Path) -> dict[tuple[str, str], int]:
 
 @pytest.fixture
 def play(score_p_plays, tmp_path):
-    """play(script, *arguments): (region, counter) -> value, of what the host plays to the plugin."""
+    """play(script, *arguments): plays a script to the plugin; returns (region, counter) -> value."""
 
     def run(script: str, *arguments: object) -> dict[tuple[str, str], int]:
         score_p_plays(script, *arguments)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The plugin in a real Score-P, where one is on PATH: messages and files of programs that it built."""
+"""The plugin in a real Score-P, if one is on PATH: messages and files of programs built with it."""
 
 from __future__ import annotations
 

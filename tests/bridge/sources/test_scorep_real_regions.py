@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Regions and steps of a program that a real Score-P built, where one is on PATH."""
+"""Regions and steps of a program built with a real Score-P, if one is on PATH."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(shutil.which("scorep") is None, reason="there is
 
 @pytest.fixture
 def nested(with_scorep, perfield_flags, mpirun, bin_dir):
-    """nested(*arguments, **environment): a run of programs/nested_regions.c below perfield's wrappers."""
+    """nested(*arguments, **environment): runs programs/nested_regions.c with perfield's wrappers."""
     program = with_scorep(PROGRAM, *perfield_flags("--cflags"))
 
     def run(*arguments: str, **environment: str) -> perfield.Run:

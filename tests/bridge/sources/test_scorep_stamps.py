@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Score-P's time stamps in ticks of perfield's clock, with clocks of the test's own."""
+"""Converts Score-P's time stamps to ticks of perfield's clock, with clocks of the test's own."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The template of a source: built as its copy would be, loaded, and its three hooks called."""
+"""Builds the template of a source as its copy would be, loads it and calls its three hooks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ static void find_hooks(void) {
 
 @pytest.fixture(scope="module")
 def library(perfield_flags, tmp_path_factory) -> Path:
-    """The template as a library; nothing but perfield's own library and headers is needed."""
+    """The template as a library; it needs only perfield's library and headers."""
     path = tmp_path_factory.mktemp("template") / "libperfield_template.so"
     source = BRIDGE / "sources/template"
     words = ["g++", "-std=c++17", "-Wall", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-exceptions"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Fortran pattern measured in three ways, through perfield's own calls, its functions compiled
-with hooks, and Score-P's plugin: each counts the same on every rank in every step."""
+"""Measures the Fortran pattern in three ways: by perfield's own calls, by functions compiled with hooks,
+and by Score-P's plugin. All count the same on every rank in every step."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOURCE = {"api": None, "functions": "functions", "scorep": "scorep"}
 
 @pytest.fixture(scope="module")
 def compiled(mpi, perfield_flags, tmp_path_factory):
-    """compiled(way): the pattern for this MPI, as it is measured in that way."""
+    """compiled(way): the pattern, built for this MPI and this way of measuring."""
     folder = tmp_path_factory.mktemp(f"three-{mpi.name}")
 
     def compile_with(*words: object) -> None:
