@@ -122,8 +122,8 @@ void finish() {
   if (!lost) return;
   char sentence[200];
   snprintf(sentence, sizeof sentence,
-           "CUPTI dropped %llu records of kernels and copies for want of memory; the device_ "
-           "fields of this run are too low by them",
+           "CUPTI dropped %llu records of kernels and copies for lack of memory; the device_ "
+           "fields of this run miss them",
            static_cast<unsigned long long>(lost));
   perfield_source_tell("cupti-dropped", sentence);
 }

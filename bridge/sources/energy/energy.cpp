@@ -106,8 +106,8 @@ void find_packages() noexcept {
   if (any) return;
   char sentence[PATH_MAX + 300];
   snprintf(sentence, sizeof sentence,
-           "the energy of this node is not measured: its kernel tells of none in %s, as on most "
-           "virtual machines; leave out `energy` there",
+           "the energy of this node is not measured: its kernel has no counters in %s, as on "
+           "most virtual machines; leave out `energy` there",
            folder);
   perfield_source_tell(kSource, sentence);
 }

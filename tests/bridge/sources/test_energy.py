@@ -83,7 +83,7 @@ def test_node_without_counters_gives_one_line(measured, tmp_path):
     run, result = measured(
         "perfield_initialize(); perfield_step(0, 0);", env={"PERFIELD_ENERGY": str(tmp_path / "none")}
     )
-    assert result.stderr.count("the energy of this node is not measured: its kernel tells of none in") == 1
+    assert result.stderr.count("the energy of this node is not measured: its kernel has no counters in") == 1
     assert not [name for name in run.frame(0).values if name.startswith("energy")]
 
 
