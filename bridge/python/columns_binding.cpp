@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// columns_binding.cpp - the table of fields and the kernel that fills columns, for Python. Entries
-// are read and decoded without the interpreter's lock.
+// columns_binding.cpp - gives Python the table of fields and the kernel that fills columns. Reads
+// and decodes entries without the GIL.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -26,7 +26,7 @@ namespace {
 
 using Numbers = py::array_t<int64_t, py::array::c_style | py::array::forcecast>;
 
-// Rows of tables, as their columns are called in Python.
+// Rows of tables, with the names of their columns in Python.
 struct Message {
   int64_t step;
   int32_t source, target;
@@ -44,7 +44,7 @@ struct BlockValue {
   double value;
 };
 
-// Rows in the order of steps and ranks, whatever the order in which entries are read.
+// Collects rows in the order of steps and ranks, in whatever order entries are read.
 template <class Row>
 class Ordered {
  public:
@@ -74,7 +74,7 @@ class Ordered {
   std::vector<Part> parts_;
 };
 
-// One call of Columns.read or Columns.decode: which entry is whose, and what becomes of them.
+// One call of Columns.read or Columns.decode: the step and rank of each entry, and the results.
 class Reading {
  public:
   Reading(const Columns& columns, const std::vector<uint32_t>& wanted, const Numbers& steps,
@@ -101,10 +101,10 @@ class Reading {
 
   size_t size() const { return steps_.size(); }
 
-  // To be called first, without the interpreter's lock.
+  // Call first, without the GIL.
   void prepare() {
     std::fill_n(out_, n_steps_ * n_wanted_ * n_ranks_, NAN);
-    if (rank_column_ >= 0)  // known without any entry
+    if (rank_column_ >= 0)  // needs no entry
       for (size_t n = 0; n < n_steps_; ++n) {
         double* column = out_ + (n * n_wanted_ + size_t(rank_column_)) * n_ranks_;
         std::iota(column, column + n_ranks_, 0.0);
@@ -114,7 +114,7 @@ class Reading {
     for (size_t n = 0; n < size(); ++n) has_several_ |= met[cell(n)]++ > 0;
   }
 
-  // body: nullptr where there is none.
+  // body: nullptr if the entry is damaged.
   void take(size_t n, const unsigned char* body, size_t bytes) {
     if (has_several_) {
       if (body) bodies_.push_back({n, std::string(reinterpret_cast<const char*>(body), bytes)});
@@ -124,7 +124,7 @@ class Reading {
     if (add(n, body, bytes)) end(n);
   }
 
-  // To be called last: what follows from all entries together.
+  // Call last: computes values that need all entries.
   void finish() {
     std::stable_sort(bodies_.begin(), bodies_.end(), [this](const Body& a, const Body& b) {
       return std::pair(cell(a.entry), a.entry) < std::pair(cell(b.entry), b.entry);
@@ -210,7 +210,7 @@ class Reading {
       waits_.rows.push_back({steps_[n], rank, row.peer, row.count, double(row.ns) / 1e9});
   }
 
-  int64_t rank_column_;  // first, since it checks what is wanted
+  int64_t rank_column_;  // first, since it checks `wanted`
   ColumnFiller filler_;
   size_t n_wanted_, n_ranks_, n_steps_;
   bool with_tables_, has_several_ = false;
@@ -276,7 +276,7 @@ py::dict decode_columns(const Columns& columns, const std::vector<std::string>& 
   return reading.result();
 }
 
-// A quantity that a rank declared: its id, name, scope, stored unit, what it is over steps, help.
+// A quantity that a rank declared: id, name, scope, stored unit, how it adds up over steps, help.
 using Declared = std::tuple<int, std::string, std::string, std::string, std::string, std::string>;
 
 void declare(const std::vector<Declared>& quantities, KnownRun* run, perfield::KnownRank* rank) {
@@ -345,17 +345,17 @@ void bind_names(py::module_& module) {
              "Names that no field of a region may have.");
   module.def(
       "identifier", [](const std::string& name) { return perfield::identifier(name); },
-      py::arg("name"), "A name that any expression takes, from any text.");
+      py::arg("name"), "Any text as an identifier.");
   module.def(
       "region_stem", [](const std::string& name) { return perfield::region_stem(name); },
-      py::arg("name"), "What the fields of a region of that name begin with.");
+      py::arg("name"), "The prefix of the fields of a region of that name.");
   module.def("region_fields", &perfield::region_fields, py::arg("stem"),
-             "Names of all fields that a region may have, those of quantities aside.");
+             "Names of all fields that a region may have, except those of quantities.");
   py::class_<perfield::Stems>(
-      module, "Stems", "What the fields of a run's regions begin with; grows, never renames.")
+      module, "Stems", "The prefixes of the fields of a run's regions; grows, never renames.")
       .def(py::init())
       .def("add", &perfield::Stems::add, py::arg("met"),
-           "Names those that are new of a set of (name, place of the arming call).")
+           "Names the new ones of a set of (name, place of the arming call).")
       .def(
           "of",
           [](const perfield::Stems& stems, const std::string& name, uint64_t place) {
@@ -420,5 +420,5 @@ void bind_columns(py::module_& module) {
           "fixed\n"
           "part; with_tables also 'messages', 'received', 'waits', by step and rank, and 'blocks'.")
       .def("decode", &decode_columns, py::arg("bodies"), py::arg("ranks"), py::arg("wanted"),
-           "The same of one step whose bodies are given as bytes, with tables.");
+           "The same for one step, from bodies given as bytes, with tables.");
 }

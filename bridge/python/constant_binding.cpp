@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// constant_binding.cpp - perfield_constant.hpp for Python: numbers that NumPy sees as an array.
+// constant_binding.cpp - gives Python perfield_constant.hpp: numbers that NumPy sees as an array.
 #include <pybind11/pybind11.h>
 
 #include "include/perfield_constant.hpp"

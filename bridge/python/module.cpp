@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// module.cpp - the module perfield._bridge: what Python takes from the C++ of the measured side,
-// so that layout, configuration and closing lines are each stated once.
+// module.cpp - the module perfield._bridge: the C++ of the measured side for Python, so that
+// layout, configuration and closing lines are each stated once.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // read_binding.cpp - hands the stream decoder to Python: rows become NumPy arrays whose columns
-// are named as in format/entry.hpp. Files are read without the interpreter's lock.
+// are named as in format/entry.hpp. Reads files without the GIL.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -15,7 +15,7 @@ using perfield::StreamFile;
 
 namespace {
 
-// What read_steps gives, before it becomes arrays.
+// The result of read_steps before it becomes arrays.
 struct Steps {
   std::vector<uint8_t> whole;
   std::vector<perfield::StepBody> fixed;
@@ -35,7 +35,7 @@ void append_table(const perfield::TableView<Row>& table, std::vector<Row>* rows,
   start->push_back(static_cast<int64_t>(rows->size()));
 }
 
-// body: nullptr where there is none.
+// body: nullptr if the entry is damaged.
 void append_step(const unsigned char* body, size_t bytes, Steps* steps) {
   perfield::StepView view{};
   const bool whole = body && perfield::view_step(body, bytes, &view);
@@ -165,13 +165,13 @@ void bind_reading(py::module_& module) {
       py::arg("data"), py::arg("seed") = 0, "CRC-32C of bytes; seed continues an earlier one.");
 
   py::class_<StreamIndex>(module, "StreamIndex",
-                          "Where each entry of one stream file lies, damage included.\n\n"
-                          "index_path is where it is kept for the next time ('': nowhere).")
+                          "The place of each entry and of damage in one stream file.\n\n"
+                          "index_path : file that keeps the index for the next time ('': none).")
       .def(py::init<std::string, std::string, uint64_t, uint64_t>(), py::arg("stream_path"),
            py::arg("index_path") = "", py::arg("run_id") = 0,
            py::arg("save_after") = StreamIndex::kSaveAfter)
       .def("refresh", &StreamIndex::refresh, py::call_guard<py::gil_scoped_release>(),
-           "Reads what is new; False if the file cannot be opened.")
+           "Reads new entries; False if the file cannot be opened.")
       .def(
           "__len__", [](const StreamIndex& index) { return index.places().size(); },
           "Number of entries.")
@@ -196,7 +196,7 @@ void bind_reading(py::module_& module) {
             const Damage& pending = index.pending();
             return py::make_tuple(pending.offset, pending.bytes, pending.sentence);
           },
-          "What stands at the file's end and is no whole entry (yet): (offset, bytes, sentence).")
+          "An incomplete entry at the file's end: (offset, bytes, sentence).")
       .def_property_readonly("strangers", &StreamIndex::strangers,
                              "Other run's id -> number of its entries, which are ignored.")
       .def_property_readonly(
@@ -207,7 +207,7 @@ void bind_reading(py::module_& module) {
               if (index.message_calls()[call]) calls.push_back(static_cast<int>(call));
             return calls;
           },
-          "Numbers of the calls that stand in any step's table of messages.")
+          "Numbers of the calls that occur in any step's messages.")
       .def_property_readonly("other_regions", &StreamIndex::other_regions,
                              "Whether any step has a row of region 0, `other regions`.");
 
@@ -226,6 +226,6 @@ void bind_reading(py::module_& module) {
   module.def("read_bodies", &read_bodies, py::arg("path"), py::arg("offsets"),
              "Bodies of the entries at these offsets, as bytes; None where one is damaged.");
   module.def("read_openings", &read_openings, py::arg("path"), py::arg("offsets"), py::arg("most"),
-             "The first bytes of the bodies at these offsets, at most so many, unchecked.\n\n"
-             "Empty where no entry's header stands.");
+             "The first bytes of the bodies at these offsets, at most `most`, unchecked.\n\n"
+             "Empty where no entry begins.");
 }

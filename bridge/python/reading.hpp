@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// reading.hpp - what the bindings that read streams share: rows as NumPy arrays, and entries at
-// known places of a file.
+// reading.hpp - shared by the bindings that read streams: rows as NumPy arrays, and entries at
+// known offsets of a file.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -22,8 +22,8 @@ py::array to_array(std::vector<Row>&& rows) {
   return py::array_t<Row>(static_cast<py::ssize_t>(kept->size()), kept->data(), owner);
 }
 
-// Calls take(n, header, body) for each offset; body is nullptr where no whole entry stands. Entries
-// that follow each other closely are read at once.
+// Calls take(n, header, body) for each offset; body is nullptr if the entry is damaged. Adjacent
+// entries are read at once.
 template <class Take>
 void read_at(const std::string& path, const uint64_t* offsets, size_t count, Take take) {
   constexpr uint64_t kClose = 64 << 10;

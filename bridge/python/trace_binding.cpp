@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// trace_binding.cpp - what a reader of traces takes from the measured side: which kind of call a
-// function of MPI is, which regions the configuration chooses under which names, and the follower
-// that turns the events of a rank into its stream.
+// trace_binding.cpp - gives the reader of traces the code of the measured side: the kind of call of
+// each MPI function, the configuration's choice and names of regions, and the follower that turns a
+// rank's events into its stream.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -38,7 +38,7 @@ std::string region_of(const std::string& name, const std::string& symbol,
   return !chosen.empty() || !selection.measures(readable) ? chosen : readable;
 }
 
-// Communicators often share a group, which is kept once.
+// Communicators often share a group, which is stored once.
 TracePeers peers_of(const std::map<uint32_t, std::vector<py::object>>& comms) {
   TracePeers peers;
   std::map<PyObject*, TracePeers::Group> known;
@@ -114,8 +114,8 @@ void bind_follower(py::module_& module) {
   py::class_<TracePeers>(module, "TracePeers", "The communicators of a trace.")
       .def(py::init(&peers_of), py::arg("groups"),
            "groups : communicator -> world ranks of its members, one sequence for each of its\n"
-           "groups; None for the group of whoever asks. An inter-communicator has two groups, of\n"
-           "which a rank talks to the other one.")
+           "groups; None for the caller's own group. An inter-communicator has two groups;\n"
+           "a rank talks to the other one.")
       .def("world_rank", &TracePeers::world_rank, py::arg("comm"), py::arg("place"), py::arg("own"),
            "The world rank of the member `place` of a communicator, seen from rank `own`.\n\n"
            "-2 if it is in no MPI_COMM_WORLD of the trace, -3 if the trace does not say.");
@@ -135,7 +135,7 @@ void bind_follower(py::module_& module) {
 
   py::class_<Follower>(module, "Follower",
                        "Follows the events of one rank of a trace and writes its stream.\n\n"
-                       "Each event is a method: location, time, then what the trace tells of it.")
+                       "Each event is a method: location, time, then its data in the trace.")
       .def(py::init([](std::shared_ptr<Trace> trace, const std::string& path, uint64_t run_id,
                        int32_t rank, int32_t size, const std::string& host,
                        const std::string& boot_id, uint64_t first_location) {
@@ -145,7 +145,7 @@ void bind_follower(py::module_& module) {
            }),
            py::arg("trace"), py::kw_only(), py::arg("path") = "", py::arg("run_id") = 0,
            py::arg("rank") = 0, py::arg("size") = 1, py::arg("host") = "", py::arg("boot_id") = "",
-           py::arg("first_location") = 0, "path : of the stream; '' if nothing is to be written.")
+           py::arg("first_location") = 0, "path : of the stream; '' to write nothing.")
       .def("enter", &Follower::enter, py::arg("location"), py::arg("time"), py::arg("region"),
            "A thread enters a region or a call of MPI.")
       .def("leave", &Follower::leave, py::arg("location"), py::arg("time"), py::arg("region"),
@@ -201,9 +201,9 @@ void bind_follower(py::module_& module) {
           py::arg("location"), py::arg("time"), py::arg("metric"), py::arg("values"),
           "Values of the counters of a metric, as a thread reads them.")
       .def("record", &Follower::record, py::arg("location"), py::arg("time"), py::arg("on"),
-           "Recording goes on or off; what passes while it is off is not counted.")
+           "Recording goes on or off; nothing is counted while it is off.")
       .def("flush", &Follower::flush, py::arg("location"), py::arg("time"), py::arg("until"),
-           "The tracer wrote its buffer until then: that is no time of the program.")
+           "The tracer wrote its buffer until then; the program gets none of that time.")
       .def(
           "end",
           [](Follower& f, const std::string& reason) {

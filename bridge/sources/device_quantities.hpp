@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// device_quantities.hpp - work of devices, as all sources of it declare it.
+// device_quantities.hpp - the quantities of devices, declared alike by all sources that measure
+// them.
 #pragma once
 
 #include "recorder/source.h"

@@ -14,8 +14,8 @@ from perfield import commands
 
 @pytest.fixture
 def run(tmp_path):
-    """Three ranks, four steps, a mesh and fields."""
-    return twin.write_run(tmp_path / "run", ranks=3, steps=4)
+    """Three ranks, ten steps, a mesh and fields."""
+    return twin.write_run(tmp_path / "run", ranks=3, steps=10)
 
 
 def only_file(folder):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// activity.cpp - see activity.hpp. CUPTI's records grow at their ends from version to version, so
-// each is read as the oldest type of its kind that newer headers still have.
+// activity.cpp - see activity.hpp. Newer versions of CUPTI append to its records, so each is read
+// as the oldest type of its kind in the headers.
 #include "sources/cupti/activity.hpp"
 
 namespace perfield::cupti {
@@ -34,7 +34,7 @@ void Activity::define() noexcept {
 void Activity::add(Kind kind, uint64_t start, uint64_t end, uint64_t bytes) noexcept {
   Sums& sums = sums_[kind];
   sums.count.fetch_add(1, std::memory_order_relaxed);
-  // Both are 0 where the device could not tell the time.
+  // Both are 0 if the device has no time stamps.
   sums.ns.fetch_add(end > start ? end - start : 0, std::memory_order_relaxed);
   sums.bytes.fetch_add(bytes, std::memory_order_relaxed);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// activity.hpp - sums over what CUPTI reports of a device, until they are handed in. Records come
-// on threads of CUPTI at any moment, so the sums are atomic; nothing allocates or locks.
+// activity.hpp - adds up CUPTI's records until a step takes the sums. Records come on CUPTI's
+// threads at any moment, so the sums are atomic. Nothing allocates or locks.
 #pragma once
 
 #include <cupti.h>
@@ -15,13 +15,13 @@ namespace perfield::cupti {
 
 class Activity {
  public:
-  // Declares what is handed in. To be called first.
+  // Declares the quantities. Call it first.
   void define() noexcept;
 
-  // Adds one kernel, copy or setting of memory; other records are passed over.
+  // Adds one kernel, copy or memory set; ignores other records.
   void add(const CUpti_Activity* record) noexcept;
 
-  // Adds the sums to the step that is open, or nowhere if none is measured, and empties them.
+  // Moves the sums into the open step; drops them if it is not measured.
   void hand_in() noexcept;
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// cupti.cpp - libperfield_cupti.so: kernels and copies of NVIDIA devices, as CUPTI reports them.
-// CUDA's driver loads it for CUDA_INJECTION64_PATH, in programs that use a device and in no others.
-// A device works beside the program: what it has finished is asked for when a step closes.
+// cupti.cpp - libperfield_cupti.so: measures kernels and copies of NVIDIA devices through CUPTI.
+// CUDA's driver loads it for CUDA_INJECTION64_PATH, only in programs that use a device. A device
+// works asynchronously, so perfield asks for finished work when a step closes.
 #include <cupti.h>
 #include <dlfcn.h>
 #include <time.h>
@@ -68,7 +68,7 @@ void CUPTIAPI hand_out_buffer(uint8_t** buffer, size_t* bytes, size_t* most_reco
   for (auto& spare : spares)
     if (!*buffer) *buffer = spare.exchange(nullptr, std::memory_order_acquire);
   if (!*buffer) *buffer = static_cast<uint8_t*>(malloc(kBufferBytes));
-  *bytes = *buffer ? kBufferBytes : 0;  // none: CUPTI drops records, and tells how many
+  *bytes = *buffer ? kBufferBytes : 0;  // 0: CUPTI drops records and counts them
   *most_records = 0;                    // as many as fit
 }
 
@@ -88,8 +88,8 @@ void CUPTIAPI take_back_buffer(CUcontext context, uint32_t stream, uint8_t* buff
 }
 
 // --- handing in ---------------------------------------------------------------------------------
-constexpr uint64_t kFlushEvery_ns = 10'000'000;  // asking takes its time, too
-uint64_t flushed_ns = 0;                         // by who closes steps, one at a time
+constexpr uint64_t kFlushEvery_ns = 10'000'000;  // asking costs time, too
+uint64_t flushed_ns = 0;                         // written only by the thread that closes a step
 std::atomic<bool> over{false};
 
 uint64_t now_ns() noexcept {
@@ -113,7 +113,8 @@ void before_close() {
   activity.hand_in();
 }
 
-// At the program's end, before CUPTI's own: what is left, finished or not, is for the last step.
+// Runs at the program's end, before CUPTI's own: the last step gets all remaining work, finished or
+// not.
 void finish() {
   if (over.exchange(true)) return;
   flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
@@ -121,8 +122,8 @@ void finish() {
   if (!lost) return;
   char sentence[200];
   snprintf(sentence, sizeof sentence,
-           "CUPTI dropped %llu records of kernels and copies for want of memory; the device_ "
-           "fields of this run are too low by them",
+           "CUPTI dropped %llu records of kernels and copies for lack of memory; the device_ "
+           "fields of this run miss them",
            static_cast<unsigned long long>(lost));
   perfield_source_tell("cupti-dropped", sentence);
 }
@@ -153,7 +154,7 @@ bool start() noexcept {
          worked("CUPTI reports no setting of memory", cupti.enable(CUPTI_ACTIVITY_KIND_MEMSET));
 }
 
-// A child of a rank inherits the variable, and is not to be measured.
+// A rank's child process inherits the variable, but must not be measured.
 bool is_switched_off() noexcept {
   const char* enabled = getenv("PERFIELD_ENABLED");
   return !perfield_source_awake() && enabled && strcmp(enabled, "false") == 0;
@@ -161,7 +162,7 @@ bool is_switched_off() noexcept {
 
 }  // namespace
 
-// 1: whatever happened here, CUDA is to go on.
+// Always returns 1, so that CUDA goes on.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   static std::atomic<bool> called{false};
   if (called.exchange(true) || is_switched_off()) return 1;

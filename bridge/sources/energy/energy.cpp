@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// energy.cpp - libperfield_energy.so: what the packages (sockets) of a node use, from the kernel's
-// powercap counters (RAPL of Intel's and AMD's processors). They count for the whole node, so one
-// rank of it reads them: the first that closes a step, or its setup.
+// energy.cpp - libperfield_energy.so: reads the energy of a node's packages (sockets) from the
+// kernel's powercap counters (RAPL on Intel and AMD processors). The counters cover the whole node,
+// so one rank reads them: the first that closes a step, or its setup.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ constexpr int kMostPackages = 32;
 
 struct Package {
   char counter[PATH_MAX];  // a file
-  uint64_t range;          // the counter begins anew after so much
+  uint64_t range;          // the counter wraps after this much energy
   uint64_t last;
   perfield_quantity quantity;
 };
@@ -58,7 +58,7 @@ bool read_number(const char* path, uint64_t* number) noexcept {
   return end != text;
 }
 
-// A zone of the folder: a package, or something else, which is left alone.
+// Adds a zone of the folder if it is a package.
 void add_zone(const char* folder, const char* zone) noexcept {
   char path[PATH_MAX + 300], name[64];
   snprintf(path, sizeof path, "%s/%s/name", folder, zone);
@@ -96,7 +96,7 @@ void find_packages() noexcept {
   DIR* directory = opendir(folder);
   bool any = false;
   while (const dirent* zone = directory ? readdir(directory) : nullptr) {
-    // intel-rapl:0 is a package, intel-rapl:0:0 a part of one.
+    // intel-rapl:0 is a package; intel-rapl:0:0 is a part of it.
     const char* colon = strchr(zone->d_name, ':');
     if (!colon || strchr(colon + 1, ':')) continue;
     any = true;
@@ -106,8 +106,8 @@ void find_packages() noexcept {
   if (any) return;
   char sentence[PATH_MAX + 300];
   snprintf(sentence, sizeof sentence,
-           "the energy of this node is not measured: its kernel tells of none in %s, as on most "
-           "virtual machines; leave out `energy` there",
+           "the energy of this node is not measured: its kernel has no counters in %s, as on "
+           "most virtual machines; leave out `energy` there",
            folder);
   perfield_source_tell(kSource, sentence);
 }
@@ -132,7 +132,7 @@ void before_close() {
   const uint64_t now = now_ns();
   if (is_known && (!n_packages || now - read_ns < kReadEvery_ns)) return;
   read_ns = now;
-  perfield_own_begin();  // what is read here is not the program's
+  perfield_own_begin();  // keeps this read out of the program's I/O
   if (is_known)
     read_packages();
   else

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// counting.hpp - one call of the C library that reads or writes: found behind this library, made,
-// and counted around it. Nothing here allocates or locks, and nothing needs a destructor while the
-// real call runs, so that a thread may be cancelled in it or leave it by longjmp.
+// counting.hpp - wraps one call of the C library that reads or writes: calls the real function and
+// counts the call. Nothing here allocates or locks. Nothing needs a destructor while the real call
+// runs, so a thread may be cancelled in it or leave it by longjmp.
 #pragma once
 
 #include <dlfcn.h>
@@ -15,12 +15,12 @@
 #include "recorder/source.h"
 #include "sources/io/file_kinds.hpp"
 
-// A function of the C library that this library stands in front of.
+// Defines a function that this library puts in front of the C library's.
 #define PERFIELD_IN_FRONT_OF(result, name, ...)                                                 \
   result in_front_of_##name(__VA_ARGS__) __asm__(#name) __attribute__((visibility("default"))); \
   result in_front_of_##name(__VA_ARGS__)
 
-// The one that would have been called without this library. type: of the pointer to it.
+// The function that the program would call without this library. type: of the pointer to it.
 #define PERFIELD_NEXT(type, name)                                                                \
   ([] {                                                                                          \
     __attribute__((section("perfield_next"), used)) static ::perfield::io::Next next{#name,      \
@@ -30,8 +30,8 @@
 
 namespace perfield::io {
 
-// All of them lie side by side, and are found when this library is loaded, since looking for them
-// is nothing for a handler of a signal; one that is called even before that, at its first call.
+// All of them lie side by side. This library looks them up when it is loaded, since dlsym is not
+// safe in a signal handler. A function that is called even earlier is looked up at its first call.
 struct Next {
   const char* symbol;
   std::atomic<void*> found;
@@ -48,14 +48,14 @@ struct Next {
 
 enum class Way { in, out };
 
-extern FileOperations operations;  // once `ready`, see file_kinds.hpp
+extern FileOperations operations;  // valid once `ready`, see file_kinds.hpp
 
 template <Way way>
 const perfield_operation* operation() noexcept {
   return way == Way::out ? &operations.write : &operations.read;
 }
 
-// Stamp of a call that begins here; 0: it is not to be counted.
+// Stamp of a call that begins here; 0: do not count it.
 template <Way way>
 __attribute__((always_inline)) inline uint64_t enter() noexcept {
   const int error = errno;
@@ -69,7 +69,7 @@ void leave(uint64_t stamp, uint64_t bytes) noexcept {
   perfield_operation_leave(operation<way>(), stamp, bytes);
 }
 
-// A call on a descriptor, which returns the bytes that it moved, or -1.
+// Makes and counts a call on a descriptor that returns the bytes moved, or -1.
 template <Way way, class Call>
 __attribute__((always_inline)) inline auto on_descriptor(int descriptor, Call call) {
   const uint64_t stamp = is_file(descriptor) ? enter<way>() : 0;

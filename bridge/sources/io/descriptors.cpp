@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// descriptors.cpp - reading and writing by descriptors. The run-time libraries of Fortran and C++,
-// and Python, come here too. Functions that give a descriptor's number to something else are here
-// only so that what it stands for is asked again.
+// descriptors.cpp - counts reads and writes on descriptors, also those of the run-time libraries of
+// Fortran, C++ and Python. Functions that reuse a descriptor's number are wrapped only to forget
+// what kind of file it was.
 #include <sys/uio.h>
 
 #include "sources/io/counting.hpp"
@@ -11,7 +11,7 @@ using perfield::io::forget;
 using perfield::io::on_descriptor;
 using perfield::io::Way;
 
-// Functions of a descriptor and so many parameters more, of these types.
+// Functions of a descriptor and two, three or four further parameters of these types.
 #define PERFIELD_MOVES_2(way, name, A, B)                                          \
   PERFIELD_IN_FRONT_OF(ssize_t, name, int fd, A a, B b) {                          \
     return on_descriptor<way>(                                                     \
@@ -45,12 +45,12 @@ PERFIELD_MOVES_4(Way::in, preadv64v2, const iovec*, int, off64_t, int)
 PERFIELD_MOVES_4(Way::out, pwritev2, const iovec*, int, off_t, int)
 PERFIELD_MOVES_4(Way::out, pwritev64v2, const iovec*, int, off64_t, int)
 
-// Those that compilers put in their place with -D_FORTIFY_SOURCE; the last is the buffer's size.
+// Compilers call these instead with -D_FORTIFY_SOURCE; the last parameter is the buffer's size.
 PERFIELD_MOVES_3(Way::in, __read_chk, void*, size_t, size_t)
 PERFIELD_MOVES_4(Way::in, __pread_chk, void*, size_t, off_t, size_t)
 PERFIELD_MOVES_4(Way::in, __pread64_chk, void*, size_t, off64_t, size_t)
 
-// Waiting until it is written: an event of writing, without bytes.
+// Waits for the disk: counts as a write without bytes.
 #define PERFIELD_WAITS(name)                                                                   \
   PERFIELD_IN_FRONT_OF(int, name, int fd) {                                                    \
     return on_descriptor<Way::out>(fd, [&] { return PERFIELD_NEXT(int (*)(int), name)(fd); }); \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// file_kinds.cpp - see file_kinds.hpp; and the start of libperfield_io.so. What is called before
-// its constructor runs (by allocators, by other libraries' constructors) goes straight through.
+// file_kinds.cpp - see file_kinds.hpp; also the constructor of libperfield_io.so. Calls before it
+// runs (by allocators, by constructors of other libraries) go straight through and are not counted.
 #include "sources/io/file_kinds.hpp"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "recorder/source.h"
 #include "sources/io/counting.hpp"
 
-// The first of all functions to be found, and what lies behind the last: defined by the linker.
+// Begin and end of the functions to look up, defined by the linker.
 extern "C" perfield::io::Next __start_perfield_next[] __attribute__((visibility("hidden")));
 extern "C" perfield::io::Next __stop_perfield_next[] __attribute__((visibility("hidden")));
 
@@ -37,7 +37,7 @@ namespace {
 
 __attribute__((constructor)) void start() {
   for (Next* next = __start_perfield_next; next < __stop_perfield_next; ++next) next->get();
-  dlerror();  // those that this C library does not have are no error of the program's
+  dlerror();  // hides failed look-ups from the program
   perfield_source_present("io");
   operations = define_file_operations(perfield_quantity_define);
   ready.store(true, std::memory_order_release);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// file_kinds.hpp - whether a descriptor stands for a file, so that sockets and pipes of an MPI are
-// not taken for the program's I/O. The kernel is asked once for each descriptor, and again when its
-// number may stand for something else. Safe in signal handlers, never locks, leaves errno alone.
+// file_kinds.hpp - tells whether a descriptor is a file, so that MPI's sockets and pipes do not
+// count as the program's I/O. Asks the kernel once per descriptor, and again after its number may
+// have been reused. Safe in signal handlers, never locks, keeps errno.
 #pragma once
 
 #include <atomic>
@@ -17,10 +17,10 @@ inline constexpr unsigned kRemembered = 65536;  // descriptors below are asked o
 extern std::atomic<Kind> kinds[kRemembered];
 extern std::atomic<bool> ready;  // this library's constructor has run
 
-// Asks the kernel, and remembers. False until `ready`.
+// Asks the kernel and remembers the answer. False until `ready`.
 bool ask(int descriptor) noexcept;
 
-// Regular files and block devices; standard input, output and error, whatever they are.
+// True for regular files, block devices, and standard input, output and error of any kind.
 inline bool is_file(int descriptor) noexcept {
   if (static_cast<unsigned>(descriptor) <= 2) return ready.load(std::memory_order_relaxed);
   if (static_cast<unsigned>(descriptor) >= kRemembered) return ask(descriptor);
@@ -28,7 +28,7 @@ inline bool is_file(int descriptor) noexcept {
   return kind == Kind::file || (kind == Kind::unknown && ask(descriptor));
 }
 
-// Its number is about to stand for something else, or for nothing.
+// Call before the number is closed or reused.
 inline void forget(int descriptor) noexcept {
   if (static_cast<unsigned>(descriptor) < kRemembered)
     kinds[descriptor].store(Kind::unknown, std::memory_order_relaxed);

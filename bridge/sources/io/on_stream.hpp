@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// on_stream.hpp - a call on a stream of the C library. Most of them only touch the stream's buffer:
-// of those, events and bytes are counted and no clock is read. What the C library then reads and
-// writes itself does not come through descriptors.cpp, so nothing is counted twice.
+// on_stream.hpp - counts a call on a stream of the C library. Most calls only touch the stream's
+// buffer: they are counted with their bytes, and no clock is read. The C library's own reads and
+// writes do not pass through descriptors.cpp, so nothing is counted twice.
 #pragma once
 
 #include <stdio.h>
@@ -11,12 +11,12 @@
 
 namespace perfield::io {
 
-// A line, or a text that is formatted at once, is seldom longer: with so little left in the buffer,
-// a call whose length is not known beforehand is timed.
+// Lines and formatted texts are seldom longer. If the buffer has less room than this, a call of
+// unknown length is timed.
 inline constexpr size_t kLine = 512;
 
-// What is still in the buffer, and what still goes into it. The C library calls the kernel where
-// these do not suffice, and the latter is 0 for streams without a buffer or with one per line.
+// Bytes that can still be read from the buffer, or written to it. The C library calls the kernel
+// for more. writable is 0 for streams that are unbuffered or line-buffered.
 inline size_t readable(const FILE* stream) noexcept {
   const auto left = stream->_IO_read_end - stream->_IO_read_ptr;
   return left > 0 ? static_cast<size_t>(left) : 0;
@@ -29,7 +29,7 @@ inline bool is_pending(const FILE* stream) noexcept {
   return stream->_IO_write_ptr > stream->_IO_write_base;
 }
 
-// -1 for streams that have none (in memory, with functions of the program's own).
+// -1 for streams without one (in memory, or with the program's own functions).
 inline int descriptor_of(FILE* stream) noexcept {
   const int error = errno;
   const int descriptor = fileno_unlocked(stream);
@@ -37,7 +37,7 @@ inline int descriptor_of(FILE* stream) noexcept {
   return descriptor;
 }
 
-// length: what the call moves at least, or kLine. bytes(result): what it has moved.
+// length: bytes that the call moves at least, or kLine. bytes(result): bytes that it moved.
 template <Way way, class Call, class Bytes>
 __attribute__((always_inline)) inline auto on_stream(FILE* stream, size_t length, Call call,
                                                      Bytes bytes) {
@@ -53,11 +53,11 @@ __attribute__((always_inline)) inline auto on_stream(FILE* stream, size_t length
   return result;
 }
 
-// Of a function that returns their number, or a negative one.
+// For functions that return the number of bytes, or a negative number.
 inline constexpr auto kItsResult = [](auto result) {
   return result > 0 ? static_cast<uint64_t>(result) : 0;
 };
-// Of one that moves a single character.
+// For functions that move a single character.
 inline constexpr auto kOneOrNone = [](int result) { return uint64_t{result != EOF}; };
 
 }  // namespace perfield::io

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// streams.cpp - blocks of bytes to and from streams, single characters, and what ends a stream or
-// empties its buffer.
+// streams.cpp - counts blocks of bytes and single characters of streams, and calls that close a
+// stream or flush its buffer.
 #include "sources/io/on_stream.hpp"
 
 using perfield::io::descriptor_of;
@@ -74,8 +74,8 @@ PERFIELD_IN_FRONT_OF(int, putchar, int character) {
 // --- the end of a stream, or of what lies in its buffer -----------------------------------------
 namespace {
 
-// Writes what the stream still holds: an event of writing, whose bytes were counted when the
-// program handed them over. Nothing if it holds none.
+// Flushes the stream's buffer: counts as a write whose bytes were counted before. An empty buffer
+// counts nothing.
 template <class Call>
 __attribute__((always_inline)) inline auto emptying(FILE* stream, int descriptor, Call call) {
   const uint64_t stamp = is_pending(stream) && is_file(descriptor) ? enter<Way::out>() : 0;
@@ -88,7 +88,7 @@ __attribute__((always_inline)) inline auto emptying(FILE* stream, int descriptor
 
 PERFIELD_IN_FRONT_OF(int, fflush, FILE* stream) {
   const auto next = PERFIELD_NEXT(int (*)(FILE*), fflush);
-  if (!stream) return next(stream);  // all there are: which hold something is not known
+  if (!stream) return next(stream);  // all streams: which ones hold data is unknown
   return emptying(stream, descriptor_of(stream), [&] { return next(stream); });
 }
 

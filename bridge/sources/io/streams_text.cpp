@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// streams_text.cpp - lines and formatted text to and from streams.
+// streams_text.cpp - counts lines and formatted text of streams.
 #include <stdarg.h>
 #include <string.h>
 
@@ -62,7 +62,7 @@ PERFIELD_IN_FRONT_OF(ssize_t, getline, char** line, size_t* room, FILE* stream) 
       kItsResult);
 }
 
-// getline is this one where compilers optimise.
+// Optimising compilers call this one for getline.
 #define PERFIELD_GETS_PART(name)                                                               \
   PERFIELD_IN_FRONT_OF(ssize_t, name, char** line, size_t* room, int end, FILE* stream) {      \
     using Function = ssize_t (*)(char**, size_t*, int, FILE*);                                 \
@@ -94,8 +94,8 @@ __attribute__((always_inline)) inline int checked_print(FILE* stream, int flag, 
       kItsResult);
 }
 
-// The bytes of a text that was scanned are those by which the place in the buffer has moved, which
-// may have been filled again meanwhile (once, unless one call scans more than a buffer holds).
+// The bytes scanned are those by which the position in the buffer moved. The buffer may have been
+// refilled meanwhile (once, unless one call scans more than a buffer holds).
 __attribute__((always_inline)) inline int scan(Scan next, FILE* stream, const char* format,
                                                va_list values) {
   const char* const place = stream->_IO_read_ptr;
@@ -112,7 +112,7 @@ __attribute__((always_inline)) inline int scan(Scan next, FILE* stream, const ch
 
 }  // namespace
 
-// call: what is made of `values`.
+// call: uses `values`.
 #define PERFIELD_WITH_VALUES(call) \
   va_list values;                  \
   va_start(values, format);        \
@@ -147,7 +147,7 @@ PERFIELD_IN_FRONT_OF(int, __printf_chk, int flag, const char* format, ...) {
   PERFIELD_WITH_VALUES(checked_print(stdout, flag, format, values));
 }
 
-// Which of the three a program calls depends on its compiler and its standard of C.
+// The program's compiler and C standard decide which of the three it calls.
 #define PERFIELD_SCANS(prefix)                                                                   \
   PERFIELD_IN_FRONT_OF(int, prefix##vfscanf, FILE* stream, const char* format, va_list values) { \
     return scan(PERFIELD_NEXT(Scan, prefix##vfscanf), stream, format, values);                   \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // kernel_names.cpp - see kernel_names.hpp.
-#define PERFIELD_BUILDING_LIBRARY  // calls libperfield.so itself, which this library needs
+#define PERFIELD_BUILDING_LIBRARY  // links to libperfield.so
 #include "sources/kokkos/kernel_names.hpp"
 
 #include <cxxabi.h>
@@ -24,8 +24,8 @@ void erase(char* text, const char* what) {
   for (char* at = text; (at = strstr(at, what));) memmove(at, at + length, strlen(at + length) + 1);
 }
 
-// Takes out what stands in brackets, brackets included, but for the braces of "{lambda()#1}",
-// whose inside stays.
+// Removes brackets and the text inside them. Of "{lambda()#1}" only the braces go; the text inside
+// stays.
 void without_brackets(char* text) {
   int depth = 0;
   char* to = text;
@@ -37,8 +37,8 @@ void without_brackets(char* text) {
   *to = '\0';
 }
 
-// A class's name begins with a length, or with the letters of a nested, local or standard name.
-// Other types are no functors, but may be labels (i: int).
+// A mangled class name begins with a length, or with the letters of a nested, local or standard
+// name. Anything else may be a label (i: int).
 char* readable_type(const char* name) {
   if (!strchr("123456789NZ", *name) && strncmp(name, "St", 2) != 0) return nullptr;
   int status = 0;
@@ -50,7 +50,7 @@ char* readable_type(const char* name) {
   return text;
 }
 
-// Newer versions of Kokkos tell types as the compiler prints them. GCC's lambda
+// Newer versions of Kokkos pass types as the compiler prints them. GCC's lambda
 // "main(int, char**)::<lambda(int)>" becomes "main::lambda(int)", Clang's
 // "(lambda at cases/main.cpp:3:7)" becomes "lambda at main.cpp:3:7".
 char* readable_lambda(const char* name) {
@@ -77,15 +77,15 @@ char* readable_part(const char* part) {
   return type ? type : strdup(part);
 }
 
-// What the region of that name is called: a label as it is; a type without its template arguments
-// and parameters ("main::lambda#1", "Solver::Flux"), its work tag behind "/". The text is the
-// caller's to free; nullptr: no memory.
+// The region's name: labels stay; types lose their template arguments and parameters
+// ("main::lambda#1", "Solver::Flux"), with the work tag behind "/". The caller frees the text;
+// nullptr: no memory.
 char* readable(const char* name) noexcept {
   char* whole = readable_lambda(name);
   if (!whole) whole = readable_type(name);
   const char* tag = whole ? nullptr : strchr(name, '/');
   if (!tag) return whole ? whole : strdup(name);
-  // A functor's type and that of its work tag; or a label with a slash in it.
+  // The types of a functor and its work tag, or a label that contains a slash.
   char* functor = strndup(name, size_t(tag - name));
   char* first = functor ? readable_part(functor) : nullptr;
   char* second = readable_part(tag + 1);
@@ -103,10 +103,10 @@ struct Known {
   std::atomic<perfield_region> region;
 };
 constexpr uint32_t kMost = 1 << 13;
-constexpr uint32_t kFarthest = 64;  // looked at for one name
-Known table[kMost];                 // pages come when touched
+constexpr uint32_t kFarthest = 64;  // slots to try for one name
+Known table[kMost];                 // only touched pages take memory
 
-// Names of types have hundreds of characters, so eight are taken at a time.
+// Hashes eight characters at a time, since names of types have hundreds.
 uint64_t hash_of(const char* name, size_t length) noexcept {
   constexpr uint64_t kFactor = 0x9E3779B97F4A7C15u;
   uint64_t hash = length * kFactor;
@@ -119,7 +119,7 @@ uint64_t hash_of(const char* name, size_t length) noexcept {
   return hash ? hash : 1;
 }
 
-// The place of a name, taken for it if it is new; nullptr if there is no room.
+// The slot of a name; a new name takes a free one. nullptr if the table is full.
 Known* place_of(uint64_t hash) noexcept {
   for (uint32_t n = 0; n < kFarthest; ++n) {
     Known& known = table[(hash + n) % kMost];

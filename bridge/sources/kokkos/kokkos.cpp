@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// kokkos.cpp - libperfield_kokkos.so: a tool of Kokkos, which loads it for KOKKOS_TOOLS_LIBS.
-// Kernels, profile regions and sections become regions by their names, deep copies are counted with
-// their bytes. A kernel is known to Kokkos by the number of its region, so nothing is kept here but
-// what is open on a thread.
+// kokkos.cpp - libperfield_kokkos.so: a tool that Kokkos loads for KOKKOS_TOOLS_LIBS. Kernels,
+// profile regions and sections become regions of the same name; deep copies are counted with their
+// bytes. Kokkos gets a kernel's region as its id, so only what is open on a thread is kept here.
 #include <atomic>
 #include <cstdint>
 #include <cstring>
 
-#define PERFIELD_BUILDING_LIBRARY  // calls libperfield.so itself, which this library needs
+#define PERFIELD_BUILDING_LIBRARY  // links to libperfield.so
 #include "include/perfield.h"
 #include "recorder/source.h"
 #include "sources/device_quantities.hpp"
@@ -65,8 +64,8 @@ const perfield_operation* way_of(bool to_host, bool from_host) noexcept {
   return from_host ? &copies.to : &copies.from;
 }
 
-// A copy that the device itself tells of is not counted here, too. Whether it does is known once
-// there is something to copy.
+// Copies that CUPTI counts are not counted here, too. Whether CUPTI is there is known by the first
+// copy.
 bool is_told_elsewhere(bool to_host, bool from_host) noexcept {
   static std::atomic<int> is_told{-1};  // not asked yet
   if (to_host && from_host) return false;
@@ -85,7 +84,8 @@ KOKKOS_HOOK void kokkosp_init_library(int, uint64_t, uint32_t, void*) {
   copies = perfield::define_device_copies();
 }
 
-// Unless a tool says no, Kokkos waits for the device around each kernel: another program then.
+// Unless a tool declines, Kokkos waits for the device around each kernel, which changes the
+// program's timing.
 KOKKOS_HOOK void kokkosp_request_tool_settings(uint32_t, Settings* settings) {
   settings->requires_global_fencing = false;
 }
@@ -104,7 +104,7 @@ KOKKOS_HOOK void kokkosp_end_parallel_for(uint64_t kernel) { end_kernel(kernel);
 KOKKOS_HOOK void kokkosp_end_parallel_reduce(uint64_t kernel) { end_kernel(kernel); }
 KOKKOS_HOOK void kokkosp_end_parallel_scan(uint64_t kernel) { end_kernel(kernel); }
 
-// All fences are one region: the time in which the host waits for the device.
+// All fences are one region: the time that the host waits for the device.
 KOKKOS_HOOK void kokkosp_begin_fence(const char*, uint32_t, uint64_t* fence) {
   begin_kernel(kFence, fence);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// memory.cpp - libperfield_memory.so: the largest resident memory that the process ever had, from
-// procfs. It is a state, so it is read where a step closes.
+// memory.cpp - libperfield_memory.so: reads the largest resident memory that the process ever had,
+// from procfs, when a step closes.
 #include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,14 +34,14 @@ uint64_t read_peak() noexcept {
   close(file);
   text[n > 0 ? n : 0] = 0;
   const char* line = strstr(text, "\nVmHWM:");
-  return line ? strtoull(line + strlen("\nVmHWM:"), nullptr, 10) * 1024 : 0;  // told in kB
+  return line ? strtoull(line + strlen("\nVmHWM:"), nullptr, 10) * 1024 : 0;  // the file has kB
 }
 
 void before_close() {
   static uint64_t read_ns = 0, bytes = 0;
   const uint64_t now = now_ns();
   if (!bytes || now - read_ns >= kReadEvery_ns) {
-    perfield_own_begin();  // what is read here is not the program's
+    perfield_own_begin();  // keeps this read out of the program's I/O
     const uint64_t found = read_peak();
     if (found > bytes) bytes = found;  // the kernel's own figure may fall by a few pages
     perfield_own_end();

@@ -15,9 +15,9 @@
 namespace perfield::scorep {
 namespace {
 
-constexpr size_t kLongest = 5000;  // of a sentence with a path in it
+constexpr size_t kLongest = 5000;  // bytes of a sentence with a path
 
-// The wrappers for the program's MPI as they lie beside this library; LD_PRELOAD's value.
+// Path of the wrappers for the program's MPI, beside this library: the value for LD_PRELOAD.
 void path_of_wrappers(char* path, size_t bytes) noexcept {
   Dl_info self{};
   dladdr(reinterpret_cast<const void*>(&path_of_wrappers), &self);
@@ -39,7 +39,7 @@ void tell_with_lines(const char* topic, const char* sentence) noexcept {
   perfield_source_tell(topic, text);
 }
 
-// Whether the program's file uses names of perfield that it does not have.
+// Whether the program's file has undefined symbols of perfield.
 bool program_calls_perfield() noexcept {
   const MappedFile program("/proc/self/exe");
   const ElfSymbols symbols(program, SHT_DYNSYM);
@@ -63,7 +63,7 @@ void advise_wrappers() noexcept {
 }
 
 void look_for_calls_in_vain() noexcept {
-  void* program = dlopen(nullptr, RTLD_LAZY);  // and what was loaded with it
+  void* program = dlopen(nullptr, RTLD_LAZY);  // with the libraries loaded with it
   const bool is_seen = program && dlsym(program, "perfield_step");
   if (program) dlclose(program);
   if (!is_seen && program_calls_perfield())

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// advice.hpp - what a user is told whose program runs with the plugin alone, and is the worse for
-// it. Each sentence ends with the lines that mend it.
+// advice.hpp - warns users when something is lost because the plugin runs without perfield's
+// wrappers. Each warning ends with the lines that fix it.
 #pragma once
 
 namespace perfield::scorep {
 
-// Peers are not known, since perfield's wrappers are not there. Told once.
+// Warns once that peers are unknown, since perfield's wrappers are missing.
 void advise_wrappers() noexcept;
 
-// Looks whether the program calls functions of perfield.h, which Score-P hides from it: it loads
-// plugins and what they need for themselves alone.
+// Warns if the program calls functions of perfield.h. It cannot reach them: Score-P loads plugins
+// and their libraries privately.
 void look_for_calls_in_vain() noexcept;
 
 }  // namespace perfield::scorep

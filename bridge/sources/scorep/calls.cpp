@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// calls.cpp - see calls.hpp. A call that begins inside another one, which Score-P does not tell of,
-// ends that: its end was lost.
+// calls.cpp - see calls.hpp. Score-P reports no calls inside calls. So a call that begins inside
+// another one ends it: its end was lost.
 #include "sources/scorep/calls.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// calls.hpp - calls of MPI as Score-P tells of them: regions named MPI_*, each counted as the kind
-// of call that perfield's own wrappers count it as. Where the wrappers are there, all is theirs.
+// calls.hpp - counts MPI calls from Score-P's events: regions named MPI_*, as the same kind of call
+// as perfield's wrappers. If the wrappers are loaded, they count and this does not.
 #pragma once
 
 #include <atomic>
@@ -11,27 +11,27 @@
 
 namespace perfield::scorep {
 
-// The call that this thread is inside. `stamp` is 0 where it is not measured.
+// The open call of this thread. `stamp` is 0 if it is not measured.
 struct OpenCall {
   bool is_open;
   perfield_call kind;
-  uint32_t operations;  // on files, begun inside it: the outermost are MPI-IO's own
+  uint32_t operations;  // file operations open inside it; the outermost belong to MPI-IO
   uint64_t stamp, bytes_out, bytes_in;
 };
 extern __thread OpenCall open_call __attribute__((tls_model("initial-exec")));
 
 inline constexpr perfield_call kNotCounted = perfield_call(0);
 
-// Whether Score-P has told of a function of MPI while perfield slept: MPI_Init, before any other.
+// Whether Score-P reported an MPI function before perfield started: MPI_Init, before any other.
 inline std::atomic<bool> mpi_is_told{false};
-// All that Score-P tells of MPI is counted from here on.
+// From here on, Score-P's MPI events are counted.
 void watch_mpi() noexcept;
 
-// Whether a region of that name is a function of MPI.
+// Whether a region of that name is an MPI function.
 bool is_of_mpi(const char* region) noexcept;
 
-// The kind of call that it counts as; kNotCounted for those that the wrappers do not count, and if
-// the wrappers are there. To be asked while perfield is awake.
+// The kind of call; kNotCounted if the wrappers do not count it, or if they are loaded. Call only
+// while perfield is awake.
 perfield_call kind_of(const char* region) noexcept;
 
 void enter_call(perfield_call kind) noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// catalyst_alias.cpp - libscorep_substrate_Catalyst.so: perfield's plugin under the name of the
-// original one, for scripts that say SCOREP_SUBSTRATE_PLUGINS=Catalyst.
+// catalyst_alias.cpp - libscorep_substrate_Catalyst.so: perfield's plugin under the original
+// plugin's name, for scripts that say SCOREP_SUBSTRATE_PLUGINS=Catalyst.
 #include "sources/scorep/substrate_interface.hpp"
 
 extern "C" perfield::scorep::Info SCOREP_SubstratePlugin_perfield_get_info();

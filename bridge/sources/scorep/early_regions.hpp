@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// early_regions.hpp - the regions that a thread is inside before perfield wakes: before MPI_Init it
-// is not known which of them the configuration names. Those that are still open then are measured
-// from there on; those that are over by then are counted as left out. A program in which perfield
-// does not wake for long is no longer followed, only counted.
+// early_regions.hpp - keeps a thread's regions until perfield wakes. Before MPI_Init nobody knows
+// which of them the configuration selects. Regions still open when perfield wakes are measured from
+// there on; regions that ended before count as left out. If perfield does not wake for long,
+// regions are no longer followed, only counted.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace perfield::scorep {
 
 class EarlyRegions {
  public:
-  static inline std::atomic<uint64_t> left_out{0};  // on all threads that have woken
+  static inline std::atomic<uint64_t> left_out{0};  // over all threads that have woken
 
   bool is_followed() const noexcept { return left_out_ < kMostFollowed; }
   void count_only() noexcept { ++left_out_; }
@@ -25,7 +25,7 @@ class EarlyRegions {
     ++depth_;
   }
 
-  // Also ends those inside it, which have not been left.
+  // Also ends unclosed regions inside it.
   void leave(Handle region) noexcept {
     uint32_t n = depth_;
     if (n <= kDeepest)
@@ -35,7 +35,7 @@ class EarlyRegions {
     depth_ = n - 1;
   }
 
-  // Hands them over, outermost first, and forgets them.
+  // Passes them on, outermost first, and forgets them.
   template <typename F>
   void take(F enter_now) noexcept {
     if (is_followed())

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// files.cpp - see files.hpp. An operation begun inside another one, of a function that calls
-// another, is part of it. All of it is left to the library that wraps these functions, if it is
-// there.
+// files.cpp - see files.hpp. An operation inside another one (a function that calls another) is
+// part of it. If libperfield_io.so is loaded, it counts files and this does not.
 #include "sources/scorep/files.hpp"
 
 #include <atomic>
@@ -15,10 +14,10 @@
 namespace perfield::scorep {
 namespace {
 
-enum : uint32_t { kRead = 0, kWrite = 1 };  // modes of an operation
+enum : uint32_t { kRead = 0, kWrite = 1 };  // Score-P's modes of an operation
 constexpr uint64_t kUnknownBytes = ~uint64_t(0);
 
-// The operation that this thread is inside.
+// The open operation of this thread.
 struct Operation {
   Handle file;
   uint32_t depth;  // 0: none
@@ -27,10 +26,10 @@ struct Operation {
 };
 __thread Operation operation __attribute__((tls_model("initial-exec"))) = {};
 
-FileOperations operations;  // where no other library wraps these functions
+FileOperations operations;  // used if no other library wraps these functions
 
-// Whether the library that wraps these functions counts them. Known once perfield is awake; else
-// they are watched here.
+// Whether libperfield_io.so counts files, which is known once perfield is awake. Otherwise this
+// file does.
 bool are_wrapped() noexcept {
   enum : int { unknown, no, yes };
   static std::atomic<int> answer{unknown};
@@ -70,7 +69,7 @@ void leave(Moved bytes) noexcept {
     perfield_operation_leave(operation.kind, operation.stamp, bytes.out + bytes.in);
 }
 
-// Whether it is this thread that reads or writes.
+// Whether this thread itself reads or writes.
 bool is_followed(Location* location, uint32_t mode) noexcept {
   return mode <= kWrite && is_awake() && is_own(location);
 }
@@ -89,7 +88,7 @@ void begin(Location* location, uint64_t, Handle file, uint32_t mode, uint32_t, u
   operation = {file, 1, kind, perfield_operation_enter(kind, __builtin_frame_address(0))};
 }
 
-// An operation that goes on without the program: its bytes are counted when it is complete.
+// An asynchronous operation: its bytes count when it is complete.
 void issue(Location* location, uint64_t, Handle, uint32_t mode, uint64_t) {
   if (is_followed(location, mode) && operation.depth && --operation.depth == 0) leave({0, 0});
 }
@@ -115,7 +114,7 @@ void cancel(Location* location, uint64_t, Handle, uint32_t mode, uint64_t) {
   issue(location, 0, 0, mode, 0);
 }
 
-// --- Score-P's own trace, where its memory does not hold it until the end ------------------------
+// --- Score-P's own trace, if its memory does not hold it until the end --------------------------
 __thread bool is_writing_trace __attribute__((tls_model("initial-exec"))) = false;
 
 void begin_flush(Location*, uint64_t, Handle, uint64_t*) {

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// files.hpp - the plugin's events of the program's own reading and writing of files (a program
-// built with scorep --io=...). What MPI reads and writes for itself is not the program's,
-// nor is what Score-P writes of its trace.
+// files.hpp - the plugin's file events, from programs built with scorep --io=... They count the
+// program's own reads and writes, not MPI's internal ones and not those of Score-P's trace.
 #pragma once
 
 #include "sources/scorep/substrate_interface.hpp"
 
 namespace perfield::scorep {
 
-// Puts the functions of this file into their places in a table of events.
+// Registers the functions of this file in the table of events.
 void set_file_events(Event* events) noexcept;
 
-// A call of MPI begins: an operation that this thread is inside has lost its end.
+// An MPI call begins: if this thread has an open operation, its end was lost.
 void end_operation() noexcept;
 
 }  // namespace perfield::scorep

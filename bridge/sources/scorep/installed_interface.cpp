@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// installed_interface.cpp - compiled only to find out whether the Score-P that is installed lays
-// out its interface as substrate_interface.hpp says. No part of the plugin.
+// installed_interface.cpp - compiled only to check that the installed Score-P has the interface
+// that substrate_interface.hpp declares. Not part of the plugin.
 #include <scorep/SCOREP_SubstratePlugins.h>
 
 #include "sources/scorep/substrate_interface.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// messages.cpp - see messages.hpp. Everything counts as the call of MPI that the thread is inside.
+// messages.cpp - see messages.hpp. Everything counts for the open MPI call of the thread.
 #include "sources/scorep/messages.hpp"
 
 #include <atomic>
@@ -26,7 +26,7 @@ int32_t peer_of(int rank, Handle communicator) noexcept {
   return kPeerUnknown;
 }
 
-// --- what the call that the thread is inside has brought about ----------------------------------
+// --- what the open call of the thread did -------------------------------------------------------
 bool counts(Location* location) noexcept {
   return open_call.is_open && open_call.stamp && is_own(location);
 }
@@ -49,13 +49,13 @@ void receive(Location* location, uint64_t, int source, Handle communicator, uint
   if (counts(location)) perfield_received(peer_of(source, communicator), bytes);
 }
 
-// When it is complete, inside a call that waits or tests.
+// Comes when the request is complete, inside a call that waits or tests.
 void ireceive(Location* location, uint64_t, int source, Handle communicator, uint32_t,
               uint64_t bytes, uint64_t) {
   if (counts(location)) perfield_received(peer_of(source, communicator), bytes);
 }
 
-// Score-P tells of copies to and from devices by the same events, at times of its own choosing.
+// Score-P reports copies to and from devices by the same events, at any time.
 void transfer(Location* location, uint64_t bytes) noexcept {
   if (!counts(location) || !kMessageCalls.has[open_call.kind] ||
       kTimeClassOfCall.of[open_call.kind] != PERFIELD_CLASS_onesided)
@@ -83,7 +83,7 @@ void end_collective(Location* location, uint64_t, Handle communicator, int, uint
   open_call.bytes_in += bytes_received;
 }
 
-// The non-blocking form of each of Score-P's types of collectives, in their order.
+// The non-blocking form of each of Score-P's collective types, in Score-P's order.
 constexpr perfield_call kNonBlocking[] = {
     PERFIELD_CALL_ibarrier,   PERFIELD_CALL_ibcast,          PERFIELD_CALL_igather,
     PERFIELD_CALL_igatherv,   PERFIELD_CALL_iscatter,        PERFIELD_CALL_iscatterv,
@@ -92,7 +92,7 @@ constexpr perfield_call kNonBlocking[] = {
     PERFIELD_CALL_ireduce,    PERFIELD_CALL_ireduce_scatter, PERFIELD_CALL_ireduce_scatter_block,
     PERFIELD_CALL_iscan,      PERFIELD_CALL_iexscan};
 
-// Told inside a call that waits or tests; the call itself was counted when it was made.
+// Comes inside a call that waits or tests; the collective call itself was counted before.
 void complete_collective(Location* location, uint64_t, Handle, int, uint32_t type,
                          uint64_t bytes_sent, uint64_t bytes_received, uint64_t) {
   if (counts(location) && type < sizeof kNonBlocking / sizeof *kNonBlocking)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// metrics.cpp - see metrics.hpp. Followed are those that grow, as whole numbers.
+// metrics.cpp - see metrics.hpp. Only metrics that grow as whole numbers are used.
 #include "sources/scorep/metrics.hpp"
 
 #include "sources/scorep/score_p.hpp"
@@ -12,7 +12,7 @@ std::atomic<int> n_followed_metrics{0};
 
 namespace {
 
-// As Score-P numbers them.
+// Score-P's numbers.
 constexpr int kSamplingSet = 13, kWithEachEvent = 0, kOfCpuThreads = 1;
 constexpr int kFloatingPoint = 2, kLastModeThatGrows = 3;
 
@@ -31,7 +31,7 @@ bool grows(Handle metric) noexcept {
 
 void note_definition(Handle handle, int type) noexcept {
   static std::atomic<bool> is_known{false};
-  // An older Score-P, with fewer callbacks, may number the types of what it defines otherwise.
+  // An older Score-P, with fewer callbacks, may number its definition types differently.
   if (type != kSamplingSet || !callbacks[kCallbacks - 1]) return;
   if (!comes_with_events(handle) || is_known.exchange(true)) return;
   const Handle* metrics = ask<const Handle*>(kSamplingSetGetMetrics, nullptr, handle);

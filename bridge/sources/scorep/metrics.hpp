@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // metrics.hpp - metrics that Score-P reads at each begin and end of a region (SCOREP_METRIC_PAPI,
-// SCOREP_METRIC_PERF, SCOREP_METRIC_RUSAGE), handed on to the recorder as quantities of regions.
+// SCOREP_METRIC_PERF, SCOREP_METRIC_RUSAGE), passed to the recorder as quantities of regions.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace perfield::scorep {
 
-// A metric's place among the values that come with an event, and its quantity.
+// A metric's index among the values of an event, and its quantity.
 struct FollowedMetric {
   uint8_t place;
   perfield_quantity quantity;
@@ -21,10 +21,10 @@ inline constexpr int kMostMetrics = 16;
 extern FollowedMetric followed_metrics[kMostMetrics];
 extern std::atomic<int> n_followed_metrics;
 
-// Score-P has defined something; only the set of metrics that comes with events is looked at.
+// Score-P has defined something; only the set of metrics that comes with events matters here.
 void note_definition(Handle handle, int type) noexcept;
 
-// What the metrics stand at, right before the region begins or ends that they came with.
+// Sets the metrics' values; call right before their region begins or ends.
 inline void metrics_stand(const uint64_t* values) noexcept {
   const int n = n_followed_metrics.load(std::memory_order_acquire);
   if (!values) return;

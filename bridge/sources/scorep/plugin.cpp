@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// plugin.cpp - libscorep_substrate_perfield.so: what Score-P asks its plugin for when it loads it
-// for SCOREP_SUBSTRATE_PLUGINS=perfield, and when perfield wakes and ends. The events themselves
-// are followed in the files beside this one.
+// plugin.cpp - libscorep_substrate_perfield.so: the entry point of the plugin that Score-P loads
+// for SCOREP_SUBSTRATE_PLUGINS=perfield, and when perfield wakes and ends. The files beside this
+// one handle the events.
 #include <dlfcn.h>
 
 #include "recorder/source.h"
@@ -29,7 +29,7 @@ void set_callbacks(const Callback* given, size_t bytes) {
 }
 
 uint32_t get_event_functions(int mode, Event** given) {
-  static Event events[2][2 * kEvents];  // those that a newer Score-P may have are null, too
+  static Event events[2][2 * kEvents];  // null also for events of a newer Score-P
   const Mode known = mode == kNotRecording ? kNotRecording : kRecording;
   set_region_events(events[known], known);
   set_message_events(events[known]);
@@ -45,7 +45,8 @@ int init() {
   return 0;
 }
 
-// perfield's MPI wrappers are called before those of Score-P, and wake when MPI_Init has returned.
+// perfield's MPI wrappers run before those of Score-P, and wake perfield when MPI_Init has
+// returned.
 bool wrappers_will_wake() noexcept {
   return dlsym(RTLD_DEFAULT, "PMPI_Init") && (dlsym(RTLD_DEFAULT, "perfield_behind_openmpi") ||
                                               dlsym(RTLD_DEFAULT, "perfield_behind_mpich"));

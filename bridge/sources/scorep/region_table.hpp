@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// region_table.hpp - what perfield calls the regions of Score-P: from one number to another, read
-// and extended by all threads without a lock. Handles of Score-P are not dense, so it is a hash
-// table, large enough for 100,000 of them.
+// region_table.hpp - maps Score-P's region handles to perfield's regions. All threads read and
+// extend it without a lock. Handles are not dense, so it is a hash table, with room for 100,000 of
+// them.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ class RegionTable {
     return kUnknown;
   }
 
-  // Notes a handle's value. The first one stays, but 0 gives way. False if there is no room.
+  // Sets a handle's value. Only a value of 0 can be replaced. False if the table is full.
   bool set(uint32_t handle, uint32_t value) noexcept {
     for (uint32_t n = 0; n < kFarthest; ++n) {
       std::atomic<uint64_t>& slot = slots_[place(handle, n)];
@@ -45,7 +45,8 @@ class RegionTable {
     return ((handle * 2654435769u >> (32 - kBits)) + n) & ((1u << kBits) - 1);
   }
 
-  std::atomic<uint64_t> slots_[1u << kBits];  // handle, value; 0: free. Pages come when touched.
+  std::atomic<uint64_t> slots_[1u << kBits];  // handle, value; 0: free. Only touched pages take
+  // memory.
 };
 
 }  // namespace perfield::scorep

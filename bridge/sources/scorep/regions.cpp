@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// regions.cpp - regions of a program that was built with Score-P, chosen by their names. Those of
-// MPI are calls: see calls.hpp.
+// regions.cpp - regions of a program that was built with Score-P, selected by name. MPI functions
+// are calls, not regions: see calls.hpp.
 #include "sources/scorep/regions.hpp"
 
 #include <atomic>
 
-#define PERFIELD_BUILDING_LIBRARY  // calls libperfield.so itself, which this library needs
+#define PERFIELD_BUILDING_LIBRARY  // links to libperfield.so
 #include "include/perfield.h"
 #include "recorder/source.h"
 #include "sources/scorep/calls.hpp"
@@ -18,8 +18,8 @@
 namespace perfield::scorep {
 namespace {
 
-// The region of perfield for each handle; kNotSelected where the configuration leaves it out,
-// unless it is armed; for calls of MPI kCalls and their kind.
+// The region of perfield for each handle. kNotSelected: the configuration leaves it out, unless it
+// is armed. MPI calls: kCalls and their kind.
 RegionTable known;
 constexpr uint32_t kNotSelected = 0;
 constexpr uint32_t kCalls = RegionTable::kUnknown - PERFIELD_CALL_LIMIT;
@@ -49,7 +49,7 @@ uint32_t look_up(Handle handle) noexcept {
   return kNotSelected;
 }
 
-// Only while perfield is awake is it known what the configuration selects.
+// The configuration's selection is known only while perfield is awake.
 inline uint32_t region_to_enter(Handle handle) noexcept {
   const uint32_t region = known.find(handle);
   if (is_measured(region) || is_call(region)) return region;
@@ -57,12 +57,12 @@ inline uint32_t region_to_enter(Handle handle) noexcept {
   return look_up(handle);
 }
 
-// The time of an event, where it is needed.
+// The time of an event, if it is needed.
 inline uint64_t ticks_of(uint64_t stamp) noexcept {
   return is_counting() ? this_thread.stamps.ticks(stamp) : 0;
 }
 
-// Whether a region that begins or ends while perfield sleeps may be one to be measured later on.
+// Whether a region that begins or ends while perfield sleeps may have to be measured later.
 bool is_followed_asleep(Location* location, Handle handle) noexcept {
   if (!handle || !is_cpu_thread(location)) return false;
   const char* name = ask<const char*>(kRegionGetName, nullptr, handle);
@@ -118,8 +118,8 @@ void enable_recording(Location*, uint64_t, Handle, uint64_t*) {
 }
 
 // --- events -------------------------------------------------------------------------------------
-// With recording off they are followed too, so that begins and ends stay matched, but not counted:
-// also where perfield woke only after recording went off.
+// While recording is off, regions are still followed, so that begins and ends match, but not
+// counted. This also holds if perfield woke after recording went off.
 template <Mode mode>
 void enter_region(Location* location, uint64_t stamp, Handle region, uint64_t* metrics) {
   if (mode == kNotRecording) pause();
@@ -130,7 +130,7 @@ void exit_region(Location* location, uint64_t stamp, Handle region, uint64_t* me
   leave(location, stamp, region, metrics);
 }
 
-// With unwinding on, Score-P tells where in the tree of calls the region was entered.
+// With unwinding on, Score-P passes the region's place in the call tree.
 Handle region_of(Handle context) noexcept {
   return context ? ask<Handle>(kCallingContextGetRegion, 0, context) : 0;
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// score_p.hpp - what Score-P answers when the plugin asks: its callbacks, by their places. Filled
-// once, when Score-P loads the plugin; a callback that this Score-P does not have gives the value
-// for want of one.
+// score_p.hpp - calls Score-P's callbacks by their place in its struct. Filled once, when Score-P
+// loads the plugin. If this Score-P lacks a callback, the caller's default value is returned.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +15,7 @@ inline constexpr const char* kSource = "scorep";
 
 inline Callback callbacks[kCallbacks];
 
-// A newer Score-P may have more callbacks than are known here, an older one fewer.
+// A newer Score-P may have more callbacks than this file knows, an older one fewer.
 inline void take_callbacks(const Callback* given, size_t bytes) noexcept {
   memset(callbacks, 0, sizeof callbacks);
   memcpy(callbacks, given, std::min(bytes, sizeof callbacks));

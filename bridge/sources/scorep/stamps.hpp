@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// stamps.hpp - Score-P's time stamps in ticks of perfield's clock, so that no clock is read for an
-// event. Score-P tells neither its clock nor its rate: both are found by comparison with the clocks
-// that it may have, on each thread by itself. Stamps that fit none of them are not used.
+// stamps.hpp - converts Score-P's time stamps to ticks of perfield's clock, so that no event reads
+// a clock. Score-P reports neither its clock nor the rate. Each thread finds both by comparing
+// stamps with the possible clocks. Stamps that match none of them are not used.
 #pragma once
 
 #include <time.h>
@@ -20,7 +20,7 @@ namespace perfield::scorep {
 
 class Stamps {
  public:
-  // Of an event that is happening now. 0: perfield's clock is to be read.
+  // Converts the stamp of an event that is happening now. 0: read perfield's clock instead.
   uint64_t ticks(uint64_t stamp) noexcept {
     return kind_ == Kind::own ? stamp : kind_ == Kind::none ? 0 : compared(stamp);
   }
@@ -32,8 +32,8 @@ class Stamps {
     uint64_t stamp, ticks;
   };
 
-  static constexpr uint64_t kLatest = 20'000'000;  // an event's age: some milliseconds
-  static constexpr uint64_t kAgain = 20'000'000;   // between two comparisons
+  static constexpr uint64_t kLatest = 20'000'000;  // largest age of an event: some milliseconds
+  static constexpr uint64_t kAgain = 20'000'000;   // ticks between two comparisons
   static constexpr int kMostTries = 16;
 
   static uint64_t raw() noexcept {
@@ -51,15 +51,15 @@ class Stamps {
 
   uint64_t compared(uint64_t stamp) noexcept {
     if (kind_ == Kind::unknown) return find_kind(stamp);
-    // Less than 0 where a stamp is older than the last comparison.
+    // Negative if a stamp is older than the last comparison.
     const auto since = [&] { return int64_t(stamp - anchor_.stamp); };
     if (since() >= int64_t(kAgain)) anchor();
     if (rate_ == 0) return 0;
     return anchor_.ticks + uint64_t(int64_t(double(since()) * rate_));
   }
 
-  // Of the clocks that are just behind the stamp, the nearest: CLOCK_MONOTONIC may be but little
-  // ahead of CLOCK_MONOTONIC_RAW.
+  // The nearest of the clocks read just after the stamp: CLOCK_MONOTONIC may be only slightly ahead
+  // of CLOCK_MONOTONIC_RAW.
   uint64_t find_kind(uint64_t stamp) noexcept {
     const struct {
       Kind kind;
@@ -74,7 +74,7 @@ class Stamps {
       kind_ = nearest.kind;
       if (kind_ == Kind::own) return stamp;
       first_ = anchor_ = both();
-    } else if (++tries_ == kMostTries) {  // a thread may be interrupted in between, not so often
+    } else if (++tries_ == kMostTries) {  // an interrupted thread fails once, not this often
       kind_ = Kind::none;
     }
     return 0;
@@ -86,7 +86,7 @@ class Stamps {
     return {stamp, before + (perfield_source_ticks() - before) / 2};
   }
 
-  // Clocks that are not the same drift apart: so the two are read together now and then.
+  // Different clocks drift apart, so both are read together now and then.
   void anchor() noexcept {
     anchor_ = both();
     rate_ = double(anchor_.ticks - first_.ticks) / double(anchor_.stamp - first_.stamp);
@@ -95,7 +95,7 @@ class Stamps {
   Kind kind_ = Kind::unknown;
   int tries_ = 0;
   Pair first_{}, anchor_{};
-  double rate_ = 0;  // ticks per unit of the stamp; 0: not known yet
+  double rate_ = 0;  // ticks per unit of the stamp; 0: unknown yet
 };
 
 }  // namespace perfield::scorep

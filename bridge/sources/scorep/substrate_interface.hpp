@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// substrate_interface.hpp - the part of Score-P's interface for substrate plugins that perfield
-// uses, as it lies in memory: so the plugin is built without Score-P, and one binary serves
-// interface version 3 (Score-P 6 to 9) and 2. What perfield does not implement has no type here.
+// substrate_interface.hpp - the memory layout of the part of Score-P's plugin interface that
+// perfield uses. So the plugin is built without Score-P, and one binary serves interface versions 3
+// (Score-P 6 to 9) and 2. Functions that perfield does not implement have no type here.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 namespace perfield::scorep {
 
 struct Location;
-using Handle = uint32_t;  // of a region or a calling context; 0: none
+using Handle = uint32_t;  // a region or a calling context; 0: none
 using Event = void (*)();
 using Callback = void (*)();
 
 inline constexpr uint32_t kInterfaceVersion = 3;
 
-// What a plugin hands over, by value.
+// A plugin returns this by value.
 struct Info {
   uint32_t version;
   int (*init)();
@@ -37,7 +37,7 @@ struct Info {
 };
 static_assert(sizeof(void*) != 8 || sizeof(Info) == 936, "Score-P copies 936 bytes");
 
-// Places in the array of events. All of them are the same in versions 2 and 3.
+// Places in the array of events, the same in versions 2 and 3.
 enum EventPlace {
   kEnableRecording = 0,
   kDisableRecording = 1,
@@ -69,7 +69,7 @@ void set(Event* events, EventPlace place, Function* function) noexcept {
   events[place] = reinterpret_cast<Event>(function);
 }
 
-// Places in the struct of callbacks, which is one pointer after the other.
+// Places in the struct of callbacks, which consists of pointers.
 enum CallbackPlace {
   kIpcGetSize = 1,
   kIpcGetRank = 2,
@@ -90,7 +90,7 @@ enum CallbackPlace {
   kCallbacks = 53
 };
 
-// The type of a location that is a thread of the program.
+// The type of locations that are threads of the program.
 inline constexpr int kCpuThread = 0;
 
 }  // namespace perfield::scorep

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// thread.cpp - which thread an event belongs to, asked of Score-P once per thread.
+// thread.cpp - finds the thread of an event; asks Score-P once per thread.
 #include "sources/scorep/thread.hpp"
 
 #include "recorder/source.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// thread.hpp - what the plugin keeps of each thread: which location of Score-P it is, how time
-// stamps read there, and the regions that were entered before perfield woke. With it, the looks
-// that every event takes first.
+// thread.hpp - the plugin's data of each thread: its Score-P location, its time stamps, and the
+// regions entered before perfield woke. Also the checks that every event makes first.
 #pragma once
 
 #include <atomic>
@@ -30,16 +29,16 @@ inline bool is_awake() noexcept {
 
 inline bool is_counting() noexcept { return source_state->load(std::memory_order_relaxed) == 2; }
 
-inline std::atomic<bool> has_woken{false};  // whether it is, or was
+inline std::atomic<bool> has_woken{false};  // perfield is awake, or was
 
-// Before the first event.
+// Call before the first event.
 void start_looking() noexcept;
 
-// Whether events of that location happen on this thread. Those of a device or of metrics are told
-// by whichever thread learns of them, and are left out.
+// Whether events of that location happen on this thread. Any thread may report events of devices
+// and metrics; those are left out.
 bool is_cpu_thread(Location* location) noexcept;
 
-// The same where perfield is awake, for each event; `location` is this thread's from then on.
+// The same for each event while perfield is awake; stores `location` as this thread's.
 bool take_location(Location* location) noexcept;
 inline bool is_own(Location* location) noexcept {
   return __builtin_expect(this_thread.location == location, 1) || take_location(location);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// template.cpp - the smallest source, to be copied for a new one: docs/sources.md says how. It
-// stands for a library that tells tools what it does by three hooks of its own, and turns them into
-// regions and quantities.
-#define PERFIELD_BUILDING_LIBRARY  // calls libperfield.so itself, which this library needs
+// template.cpp - the smallest source; copy it to make a new one (docs/sources.md). It stands for a
+// library that calls three hooks of its tools, and turns these calls into regions and quantities.
+#define PERFIELD_BUILDING_LIBRARY  // links to libperfield.so
 #include "include/perfield.h"
 #include "recorder/source.h"
 #include "sources/open_regions.hpp"
@@ -16,7 +15,7 @@ thread_local perfield::OpenRegions open_regions;
 
 perfield_quantity copied, copy_time;
 
-// Before the program's own code runs. Nothing is measured yet.
+// Runs before the program's own code, while nothing is measured yet.
 __attribute__((constructor)) void announce() {
   perfield_source_present(kSource);
   copied = perfield_quantity_define("template_copied", "B", PERFIELD_PER_RANK, PERFIELD_STEPS_SUM,
@@ -31,15 +30,15 @@ __attribute__((constructor)) void announce() {
 // --- what the library calls ---------------------------------------------------------------------
 #define TEMPLATE_HOOK extern "C" __attribute__((visibility("default")))
 
-// Something that has a name begins on this thread, ...
+// Something with a name begins on this thread.
 TEMPLATE_HOOK void template_begin(const char* name) {
   open_regions.begin(perfield_region_define(name, nullptr, 0));
 }
 
-// ... and what began last ends.
+// The newest open one ends.
 TEMPLATE_HOOK void template_end() { open_regions.end(); }
 
-// So many bytes were copied to the device, in so many nanoseconds.
+// `bytes` were copied to the device in `ns` nanoseconds.
 TEMPLATE_HOOK void template_copied(uint64_t bytes, uint64_t ns) {
   perfield_quantity_add(copied, bytes);
   perfield_quantity_add(copy_time, ns);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Call sites of MPI that could tell where a program's time steps end.
+"""Finds MPI call sites that could mark the end of a program's time steps.
 
-A site is a place from which MPI is called, together with how it was reached. Sites are noted as long as
-nothing else tells of steps; see `step_call` in docs/configuration.md.
+A site is a place that calls MPI, together with its chain of callers. perfield notes sites as long as the
+program closes no steps otherwise; see `step_call` in docs/configuration.md.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ import numpy as np
 from perfield.fields.quantities import whole
 from perfield.run.run import RunDirectory
 
-STEADY = 0.7  # a site is regular when so many of its intervals are like the one before
-COVERS = 0.5  # ... and goes on for most of the run when so much of it lies between first and last hit
-FEWEST = 4  # hits below which nothing can be said of either
-# Of a run that was killed, the ranks' newest notes are of different moments: hits may differ by so much.
+STEADY = 0.7  # a site is regular if at least this share of its intervals resembles the one before
+COVERS = 0.5  # ... and at least this share of the run lies between its first and last hit
+FEWEST = 4  # with fewer hits, neither can be judged
+# If a run was killed, its ranks wrote their last notes at different times: hits may differ by this
+# factor.
 UNEVEN_NOTES = 2.5
 
 Caller = tuple[str, int]  # path of a program or library, and an address in it
@@ -28,11 +29,10 @@ Caller = tuple[str, int]  # path of a program or library, and an address in it
 class Candidate:
     """A site that all ranks of a group hit equally often.
 
-    setting : as it is given to step_call ("Allreduce@3"). hits : per rank. period_s : from one hit to the
-    next, s; the mean of a rank, and of those the median. share : of the time from the first MPI call to the
-    last, how much lies between the first hit and the last. steady : share of the intervals that are at least
-    half and at most twice the one before. callers : addresses that the calls return to, innermost first.
-    group : name of the ranks that step together.
+    setting : value for step_call ("Allreduce@3"). hits : per rank. period_s : time between two hits, s:
+    the median over ranks of their means. share : time from first to last hit, as a share of the time from
+    the first MPI call to the last. steady : share of the intervals between half and twice the one before.
+    callers : return addresses, innermost first. group : name of the ranks that step together.
     """
 
     setting: str
@@ -50,11 +50,10 @@ class Candidate:
 
 
 def candidates(run: RunDirectory) -> list[Candidate]:
-    """All sites of a run that could close its steps, the most likely first.
-
-    Before all come the regular ones; then those that go on for most of the run; then those with the shortest
-    chain of callers, which lie furthest outside; then those hit most often. Of sites alike in all of this the
-    one with the latest first hit comes first: the last call of a loop closes its steps best.
+    """All sites of a run that could close its steps, the most likely first. Regular sites come first;
+    then those that cover most of the run; then those with the shortest chain of callers, which are in the
+    outermost loops; then those hit most often. Among equals, the one with the latest first hit wins: the
+    last call of a loop closes its steps best.
     """
     found = []
     for name, ranks in run.groups.items():
@@ -68,7 +67,7 @@ def has_sites(run: RunDirectory) -> bool:
 
 
 def _of_group(run: RunDirectory, name: str, ranks: list[int]) -> list[tuple[tuple, Candidate]]:
-    """The group's candidates, each behind what it is sorted by."""
+    """The group's candidates, each as (sort key, candidate)."""
     tables = [_table(run.sites.get(rank, {})) for rank in ranks]
     lengths = [_length_ns(table) for table in tables]
     killed = not all(rank in run.ends for rank in ranks)
@@ -99,7 +98,7 @@ def _of_group(run: RunDirectory, name: str, ranks: list[int]) -> list[tuple[tupl
 
 
 def _table(body: dict) -> dict[tuple, dict]:
-    """The sites of one `sites` entry by what they are known by in all ranks: setting and callers."""
+    """The sites of one `sites` entry by (setting, callers), which are the same in all ranks."""
     modules = [(str(path), PurePath(str(path)).name) for path in body.get("modules") or ()]
     table = {}
     for site in body.get("sites") or ():

@@ -26,14 +26,13 @@ class SourceLine:
 
 
 def tool() -> str | None:
-    """The tool that will be asked; None if none is installed."""
+    """The tool to use; None if none is installed."""
     return next((name for name in _OPTIONS if shutil.which(name)), None)
 
 
 def source_lines(addresses: Iterable[tuple[str, int]]) -> dict[tuple[str, int], SourceLine]:
-    """What lies at return addresses (path of the program or library, address in it).
-
-    Addresses in files that are not there are left out, and so is everything where no tool is installed.
+    """Source lines of return addresses (path of the program or library, address in it). Addresses in
+    missing files are left out. Without a tool the result is empty.
     """
     name = tool()
     wanted: dict[str, set[int]] = defaultdict(set)
@@ -48,7 +47,7 @@ def source_lines(addresses: Iterable[tuple[str, int]]) -> dict[tuple[str, int], 
 
 
 def _ask(name: str, path: str, offsets: list[int]) -> list[SourceLine]:
-    # A call returns behind itself, perhaps into the next line: one byte before is still the call.
+    # A return address is behind the call, perhaps in the next line: one byte before it is still the call.
     command = [name, *_OPTIONS[name], path, *(hex(max(offset - 1, 0)) for offset in offsets)]
     result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     words = result.stdout.splitlines()

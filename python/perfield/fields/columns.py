@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The fields of a run as columns of numbers, one per rank and step. C++ computes them, for all who ask."""
+"""The fields of a run as columns of numbers, one per rank and step. C++ computes them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Columns:
     """Computes the fields of a run from its step entries.
 
-    names : of all fields that the run has, those of ranks first, then those of regions, stem by stem.
-    stems : what the fields of each region begin with. n_ranks : numbers in a column.
+    names : of all fields that the run has: first those of ranks, then those of regions, stem by stem.
+    stems : the prefix of each region's fields. n_ranks : length of a column.
     """
 
     def __init__(
@@ -35,8 +35,8 @@ class Columns:
         regions: RegionTable,
     ):
         """sources : names of each rank's sources of events. quantities : those that each rank declared.
-        calls : numbers of the calls in messages of the run, so that all frames have the same fields.
-        regions : those of the run.
+        calls : numbers of the calls that occur in the run's messages, so that all frames have the same
+        fields. regions : the run's regions.
         """
         self.stems = list(regions.stems)
         self.n_ranks = len(sources)
@@ -76,8 +76,8 @@ class Columns:
     def read(self, places: Places, names: Sequence[str]) -> np.ndarray:
         """Values of fields, (n_steps, len(names), n_ranks) float64, NaN where absent.
 
-        Reads the files of `places` without the interpreter's lock. Raises KeyError if the run has no field
-        of such a name.
+        Reads the files of `places` without the GIL. Raises KeyError if the run has no field of such a
+        name.
         """
         return self.read_tables(places, names, with_tables=False)["values"]
 
@@ -87,7 +87,7 @@ class Columns:
         return self._kernel.read(places.paths, *where, self._numbers(names), with_tables)
 
     def decode(self, bodies: Sequence[bytes], ranks: Sequence[int]) -> dict[str, Any]:
-        """All fields and tables of one step, of the bodies of its entries."""
+        """All fields and tables of one step, from the bodies of its entries."""
         return self._kernel.decode(list(bodies), ranks, range(len(self.names)))
 
     def _numbers(self, names: Sequence[str]) -> Sequence[int]:
@@ -108,8 +108,9 @@ def read_columns(
 ) -> np.ndarray:
     """Fields of many frames at once: (n_frames, len(names), n_ranks) float64, NaN where absent.
 
-    names : of fields, as in `run.columns.names`; `run.columns.of_regions("<region>_time_s")` gives those of
-    all regions, which make a (frame, region, rank) array. frames : which of the run's, by their position.
+    names : of fields, as in `run.columns.names`; with those of
+    `run.columns.of_regions("<region>_time_s")` the array is (frame, region, rank). frames : positions of
+    frames in the run.
     Raises KeyError if the run has no such field, IndexError if it has no such frame.
     """
     return run.columns.read(run.places(frames), names)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the sources of a run's ranks have declared that they measure: `quantity` entries."""
+"""The quantities that the sources of each rank declared, from the `quantity` entries."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _MOST = 1 << 16  # ids have 16 bits
 class Quantity:
     """A quantity as one rank declared it.
 
-    id : its number in the rank's entries. scope : "region" or "rank". unit : of its rows ("1", "B", "ns",
-    "uJ"). over_steps : "sum", "max" or "last". help : what it means, or "".
+    id : its number in the rank's entries. scope : "region" or "rank". unit : unit of its rows ("1", "B",
+    "ns", "uJ"). over_steps : "sum", "max" or "last". help : what it means, or "".
     """
 
     id: int
@@ -36,8 +36,8 @@ def whole(value: object, otherwise: int = 0) -> int:
 
 
 def by_rank(entries: Iterable[tuple[int, dict[str, Any]]], n_ranks: int) -> list[list[Quantity]]:
-    """The quantities of each rank; entries are (rank, body of a `quantity` entry). Of two with one id the
-    later counts.
+    """The quantities of each rank; entries are (rank, body of a `quantity` entry). If an id comes twice,
+    the later entry counts.
     """
     found: list[dict[int, Quantity]] = [{} for _ in range(n_ranks)]
     for rank, body in entries:

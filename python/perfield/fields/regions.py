@@ -29,7 +29,7 @@ class Region:
 
 
 class RegionTable:
-    """Which region a rank means by a local id; grows, and never renames."""
+    """Maps the local ids of each rank to regions. It grows and never renames a region."""
 
     def __init__(self) -> None:
         self.regions: list[Region] = []
@@ -42,13 +42,12 @@ class RegionTable:
 
     @property
     def stems(self) -> list[str]:
-        """What fields begin with: one per (name, armed_at), in the order of definition."""
+        """Prefixes of fields: one per (name, armed_at), in the order of definition."""
         return self._stems.names
 
     def update(self, definitions: Iterable[tuple[int, dict]], n_ranks: int, others: bool) -> None:
-        """Takes all definitions of the run: (rank, body of a region entry).
-
-        others : some time belongs to `other regions`, which no rank needs to define.
+        """Takes all definitions of the run: (rank, body of a region entry). others : whether some time
+        belongs to `other regions`, which ranks need not define.
         """
         if not n_ranks:
             return
@@ -83,8 +82,8 @@ class RegionTable:
             self._local[self._base[rank] + number] = self._number_of.get((name, block, armed_at), other)
 
     def tables(self, n_ranks: int) -> tuple[list[int], list[int], np.ndarray, np.ndarray, int]:
-        """For the kernel: stem and block of each region; where each rank's local ids begin, and the regions
-        that they mean; the region of all other ids. -1: none.
+        """For the C++ kernel: stem and block of each region; where each rank's local ids begin, and their
+        regions; the region of all other ids. -1: none.
         """
         blocks = [min(max(region.block, -1), _LARGEST_ID) for region in self.regions]
         other = self._number_of.get((OTHER_REGIONS, -1, 0), -1)
@@ -97,5 +96,5 @@ def _definition(body: dict) -> tuple[int, str, int, int, str, int]:
     return max(number, 0), str(body.get("name", "")), block, armed_at % 2**64, str(body.get("file", "")), line
 
 
-_LARGEST_ID = 1 << 20  # far above any max_regions; a number beyond it is no id
+_LARGEST_ID = 1 << 20  # far above any max_regions; larger numbers are damaged
 _NUMBERS = (("id", 0), ("block", -1), ("armed_at", 0), ("line", 0))

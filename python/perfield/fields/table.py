@@ -43,32 +43,32 @@ RESERVED = frozenset(_bridge.reserved_field_names())
 
 @cache
 def region_fields(stem: str) -> tuple[str, ...]:
-    """Names of all fields that a region may have, those of counters aside: `<stem>_time_s`, `<stem>_count`,
-    `<stem>_self_time_s`, `<stem>_mpi_time_s`, ... A run has those only that occurred in some region."""
+    """Names of all fields that a region may have, except those of counters: `<stem>_time_s`, `<stem>_count`,
+    `<stem>_self_time_s`, `<stem>_mpi_time_s`, ... A run has only those that occurred in some region."""
     return tuple(_bridge.region_fields(stem))
 
 
 def identifier(name: str) -> str:
-    """A name that any expression takes: what is no ASCII letter, digit or underscore becomes `_`; a leading
-    digit gets `_` before it.
+    """A name as an identifier: every character that is not an ASCII letter, digit or underscore becomes
+    `_`; a leading digit gets `_` before it.
     """
     return _bridge.identifier(utf8(name))
 
 
 def sanitised(name: str) -> str:
-    """A region's name as an identifier; one that clashes with a field of perfield's own gets `region_` before
-    it.
+    """A region's name as an identifier, with `region_` before it if it would clash with one of perfield's
+    own fields.
     """
     return _bridge.region_stem(utf8(name))
 
 
 def utf8(name: str) -> bytes:
-    """A name as the stream has it; a damaged one, too, is one."""
+    """A name in the bytes of the stream; this also works for damaged names."""
     return name.encode("utf-8", "surrogatepass")
 
 
 def as_markdown() -> str:
-    """The table of fields as docs/fields.md has it."""
+    """The table of fields, as docs/fields.md shows it."""
     rows = [
         (
             "field",

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run directory as frames, as an xarray Dataset and as DataFrames; `perfield.open(path)` opens it.
 
-Reads finished, killed and live runs, damaged ones included. Knows no meshes but as arrays, and no pictures.
+Reads finished, killed and live runs, damaged ones included. Returns meshes as plain arrays and draws
+nothing.
 """
 
 from perfield.fields.regions import Region

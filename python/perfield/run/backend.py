@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run as an xarray Dataset: `run.steps`, or `xr.open_dataset("perfield-run", engine="perfield")`.
 
-Dimensions are step, rank and region. Opening reads no step: an array reads the entries of the steps that are
-asked of it, and those alone. So a run that is larger than memory can be reduced chunk by chunk, by dask's
-threads or by the workers of a cluster that see the run directory.
+Dimensions are step, rank and region. Opening reads no step: an array reads only the entries of the steps
+that are requested. So dask's threads, or the workers of a cluster that see the run directory, can reduce
+a run larger than memory chunk by chunk.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ class PerfieldBackend(BackendEntrypoint):
 
 
 def open_steps(run: RunDirectory) -> xr.Dataset:
-    """The Dataset of a run as it is known now: what is read from its steps is in dask chunks over steps."""
+    """The Dataset of a run as it is known now; variables read from steps are dask arrays, chunked over
+    steps."""
     from dask.base import tokenize
 
     opened = PerfieldBackend().open_dataset(run)
@@ -79,8 +80,8 @@ def open_steps(run: RunDirectory) -> xr.Dataset:
 class _StepArray(BackendArray):
     """One variable of the Dataset, read when it is indexed.
 
-    fields : names of fields as in Frame.values, one for each region; a single one without dimension region;
-    None for what a step has of its own. about : the variable's attributes.
+    fields : names of fields as in Frame.values: one per region, or a single one if there is no dimension
+    region; None for label, time and span of the step. about : the variable's attributes.
     """
 
     def __init__(
@@ -159,7 +160,7 @@ def _dataset(snapshot: Snapshot) -> xr.Dataset:
 
 
 def _arrays(snapshot: Snapshot) -> Iterator[_StepArray]:
-    """All that is read from steps."""
+    """All variables that are read from steps."""
     for name, (dtype, meaning) in _OF_STEP.items():
         yield _StepArray(snapshot, name, None, (_STEP,), {"long_name": meaning}, dtype)
     columns = snapshot.run.columns

@@ -69,7 +69,7 @@ def _rows(positions: np.ndarray, snapshot: Snapshot, table: str) -> pd.DataFrame
 
 
 def _positions(run: RunDirectory, steps: int | slice | Sequence[int]) -> np.ndarray:
-    """Positions of frames by the indexes of their steps. Raises KeyError if one is not there."""
+    """Positions of the frames with these step indexes. Raises KeyError if the run has no such step."""
     known = pd.Index(run.step_indexes)
     if isinstance(steps, slice):
         return np.arange(len(run))[known.slice_indexer(steps.start, steps.stop, steps.step)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The run.json of a run directory, and what is said of a directory that is none."""
+"""Reads the run.json of a run directory, and explains why a directory is not a run."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ import numpy as np
 from perfield.fields.columns import Columns
 from perfield.fields.table import CALL_NAMES
 
-OUTSIDE, UNKNOWN = -2, -3  # no world ranks: of another MPI_COMM_WORLD, and not known
-NO_PROCESS = 8  # flag of an entry: figures of the process and of perfield are not known
+OUTSIDE, UNKNOWN = -2, -3  # peers without a world rank: in another MPI_COMM_WORLD, unknown
+NO_PROCESS = 8  # flag of an entry: the figures of the process and of perfield are unknown
 MESSAGES = np.dtype(
     [("source", "i4"), ("target", "i4"), ("call", "U22")]
     + [(name, "u8") for name in ("count", "bytes", "empty", "largest")]
@@ -25,16 +25,16 @@ _CALLS = np.array([CALL_NAMES.get(number, f"call_{number}") for number in range(
 class Frame:
     """All ranks' step entries of one index.
 
-    kind : "step"; "setup" or "teardown" (before the first step, after the last); "whole": all that was
-    measured in a run that ended without closing a step. index : number of the step's closing, from 0. label,
-    time : the program's own number and time (lowest rank's, median; NaN if none). span : steps that it adds
-    up. partial : some rank may still deliver its entry. present : (n_ranks,) bool. mesh_version : (n_ranks,)
-    int, 0 for none. values : field name -> (n_ranks,) float64, NaN where absent; `perfield.fields.table` says
-    what each means. block_values : field name -> {(rank, block): value}, of regions whose time was given to
-    a block.
-    messages, received : structured arrays `source target call count bytes empty largest`, as the sending
-    (for get: the fetching) and as the receiving ranks counted; ranks of the world, or -1 other peers, -2
-    outside this world, -3 unknown. waits : `rank peer count time_s`.
+    kind : "step"; "setup" or "teardown" (before the first step, after the last); "whole": everything in a
+    run that ended without closing a step. index : how many steps were closed before this one. label,
+    time : the program's own number (of the lowest rank) and time (median; NaN if none). span : number of
+    steps added up. partial : some rank may still deliver its entry. present : (n_ranks,) bool.
+    mesh_version : (n_ranks,) int, 0 for none. values : field name -> (n_ranks,) float64, NaN where absent;
+    `perfield.fields.table` says what each means. block_values : field name -> {(rank, block): value}, for
+    regions of one block.
+    messages, received : structured arrays `source target call count bytes empty largest`, as counted by
+    the sending (for get: the fetching) and by the receiving ranks. Ranks are world ranks, or -1 other
+    peers, -2 outside this world, -3 unknown. waits : `rank peer count time_s`.
     """
 
     kind: str
@@ -55,7 +55,7 @@ class Frame:
 def build_frame(
     kind: str, index: int, partial: bool, ranks: np.ndarray, columns: Columns, read: dict[str, Any]
 ) -> Frame:
-    """Puts a frame together from step entries.
+    """Builds a frame from step entries.
 
     ranks : of each entry. read : all fields and tables of one step, as `columns` gives them.
     """

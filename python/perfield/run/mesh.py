@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The mesh and the program's own fields, as the ranks described them through perfield.h."""
+"""The mesh and the program's own fields, as the ranks passed them through perfield.h."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class FieldArray:
     """A field of the simulation on one block.
 
     association : "point" or "cell". values : (n_tuples,) or (n_tuples, n_components), read-only, in the
-    program's unit. index : of the step in which it was stored.
+    program's unit. index : index of the step in which it was stored.
     """
 
     name: str
@@ -31,10 +31,11 @@ class FieldArray:
 class Block:
     """One block of a rank's piece, in one version of its mesh.
 
-    kind : "image", "rectilinear", "structured" or "unstructured"; what does not apply to it is None.
+    kind : "image", "rectilinear", "structured" or "unstructured"; attributes that do not apply are None.
     extent : six point numbers i0 i1 j0 j1 k0 k1. origin, spacing : three each. x, y, z : (n,).
     points : (n_points, 3). connectivity : (n,), from 0. offsets : (n_cells + 1,). types : (n_cells,) of VTK.
-    ghosts : association -> (n,), not 0 where an entity belongs to a neighbour. Lengths in the program's unit.
+    ghosts : association -> (n,), nonzero where a point or cell belongs to a neighbour. Lengths are in the
+    program's unit.
     """
 
     rank: int
@@ -58,9 +59,9 @@ _ROLES = ("x", "y", "z", "points", "connectivity", "offsets", "types")
 
 
 def read_block(rank: int, version: int, body: bytes, known: dict[int, Block]) -> Block | None:
-    """The block of a mesh entry; None if the entry does not hold what it announces.
+    """The block of a mesh entry; None if the body does not match its own description.
 
-    known : blocks by number, of the entries before; one without a kind adds its ghosts to one of those.
+    known : blocks of earlier entries, by number. An entry without a kind adds its ghosts to one of them.
     """
     try:
         described, arrays = _decoded(body)
@@ -78,8 +79,8 @@ def read_block(rank: int, version: int, body: bytes, known: dict[int, Block]) ->
 
 
 def read_fields(index: int, body: bytes) -> Iterator[tuple[tuple[int, str], FieldArray]]:
-    """((block, name), field) of a field entry or of the field arrays in a mesh entry; nothing if it is
-    misshapen."""
+    """((block, name), field) of a field entry, or of the field arrays in a mesh entry; nothing if the
+    entry is malformed."""
     try:
         described, arrays = _decoded(body)
         for array, values in arrays:

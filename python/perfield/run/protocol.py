@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run answers, wherever its data come from: a run directory, or the memory of the program itself."""
+"""The methods of every run, whether read from a run directory or from the memory of the program
+itself."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 class Run(Protocol):
     """One execution of a program under perfield: finished, killed, live, imported, or gathered in process.
 
-    path : its run directory. info : its run.json. state : "running", "finished" or "killed". rank_entries :
-    what each rank told when it checked in, None where one never did.
+    path : its run directory. info : its run.json. state : "running", "finished" or "killed". rank_entries
+    : the entry that each rank wrote when it checked in, None if it never did.
     """
 
     path: Path
@@ -47,4 +48,5 @@ class Run(Protocol):
         """The blocks of a rank's piece in one version of its mesh, by number; empty if it described none."""
 
     def fields(self, rank: int, index: int) -> dict[tuple[int, str], FieldArray]:
-        """The simulation's own fields of a rank by (block, name), as newest stored at or before a step."""
+        """The simulation's own fields of a rank by (block, name): the newest stored at or before a
+        step."""

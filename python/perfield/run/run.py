@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 Steps = Union[int, slice, Sequence[int], None]
 _STEP, _SETUP, _TEARDOWN = 0, 1, 2
 _NOT_MEASURED = 4
-_MOST_RANKS = 1 << 24  # a rank beyond it is a number gone wrong
+_MOST_RANKS = 1 << 24  # larger numbers are damaged
 
 
 class RunDirectory:
     """One execution of a program under perfield, read from its run directory: a `perfield.run.Run`.
 
     It shows what was written when it was opened or last refreshed. Frames are counted from 0; a run that
-    measures one step in ten has a frame for each of those. A run that ended without closing a step has one
-    frame of all that it measured (kind "whole"). Reading a frame reads its own entries only. An open run
+    measures one step in ten has a frame for each measured step. A run that ended without closing a step
+    has one frame of everything (kind "whole"). Reading a frame reads only its own entries. An open run
     pickles by its path.
     """
 
@@ -58,7 +58,7 @@ class RunDirectory:
         return RunDirectory, (str(self.path.absolute()),)
 
     def refresh(self) -> None:
-        """Reads what was written since; frames may be added, and partial ones completed."""
+        """Reads newly written entries; this may add frames and complete partial ones."""
         self._meshes.refresh()
         if self._streams.refresh():
             self._digest()
@@ -77,17 +77,18 @@ class RunDirectory:
 
     @property
     def quantities(self) -> list[list[Quantity]]:
-        """What the sources of each rank declared that they measure."""
+        """The quantities that the sources of each rank declared."""
         return [list(of_rank) for of_rank in self._quantities]
 
     @property
     def columns(self) -> Columns:
-        """The fields of the run, and what computes them; another one after `refresh`."""
+        """Names and computes the fields of the run; `refresh` replaces it."""
         return self._columns
 
     @property
     def damage(self) -> list[str]:
-        """Sentences on all that is damaged, lost, still staged, of another run, or from a newer perfield."""
+        """One sentence for everything damaged, lost, still staged, of another run, or from a newer
+        perfield."""
         running = self.state == "running"
         waiting = staged(self.path)
         return [waiting] * bool(waiting) + self._streams.damage(running) + self._meshes.damage(running)
@@ -96,7 +97,7 @@ class RunDirectory:
     def groups(self) -> dict[str, list[int]]:
         """Ranks that step together, by the name of their group (by default the program's).
 
-        A frame holds the steps of one index; those of different groups need not have been at the same time.
+        A frame holds the steps of one index; different groups may have run them at different times.
         """
         found: dict[str, list[int]] = {}
         for rank, entry in enumerate(self.rank_entries):
@@ -129,7 +130,7 @@ class RunDirectory:
             yield self.frame(number)
 
     def places(self, frames: slice | Sequence[int] = slice(None)) -> Places:
-        """Where the step entries of frames lie, which are given by their positions.
+        """Where the step entries of these frames lie. frames : positions, from 0.
 
         Raises IndexError if the run has no such frame.
         """
@@ -138,12 +139,12 @@ class RunDirectory:
 
     @property
     def setup(self) -> Frame:
-        """What came before the first step (index -1)."""
+        """Everything before the first step (index -1)."""
         return self._build("setup", -1, self._kind_rows[_SETUP])
 
     @property
     def teardown(self) -> Frame:
-        """What came after the last step (its index is the first one behind the steps)."""
+        """Everything after the last step (its index is that of the next step)."""
         behind = int(self._frame_index[-1]) + 1 if len(self._frame_index) else 0
         return self._build("teardown", behind, self._kind_rows[_TEARDOWN])
 
@@ -151,10 +152,10 @@ class RunDirectory:
     def steps(self) -> xr.Dataset:
         """All frames as an xarray Dataset with dimensions step, rank and region; see perfield.run.backend.
 
-        It is read when it is computed, chunk by chunk over steps. It shows the run as it is known now: after
-        `refresh`, ask again.
+        Computing reads it, chunk by chunk over steps. It is a snapshot: after `refresh`, take `steps`
+        again.
         """
-        from perfield.run.backend import open_steps  # xarray takes its time to load
+        from perfield.run.backend import open_steps  # importing xarray is slow
 
         return open_steps(self)
 
@@ -167,13 +168,13 @@ class RunDirectory:
 
     @property
     def regions(self) -> pd.DataFrame:
-        """A row for each region, by the name that its fields begin with."""
+        """A row for each region, by the prefix of its fields."""
         from perfield.run.dataframes import regions
 
         return regions(self)
 
     def messages(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
-        """Messages as the sending (for get: the fetching) ranks counted them.
+        """Messages as counted by the sending (for get: the fetching) ranks.
 
         steps : one step index, a list of them, or a slice that includes both ends, as in
         `run.steps.sel(step=...)`; then a pandas DataFrame. None: all, as a dask DataFrame that reads chunks
@@ -186,13 +187,13 @@ class RunDirectory:
         return rows_of_steps(self, "messages", steps)
 
     def received(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
-        """Messages as the receiving ranks counted them; otherwise as `messages`."""
+        """Messages as counted by the receiving ranks; otherwise like `messages`."""
         from perfield.run.dataframes import rows_of_steps
 
         return rows_of_steps(self, "received", steps)
 
     def waits(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
-        """Which rank waited for which, where a wait tells: step, rank, peer, count, time_s.
+        """Who waited for whom, for waits whose peer is known: step, rank, peer, count, time_s.
 
         steps and result : as for `messages`.
         """
@@ -205,7 +206,7 @@ class RunDirectory:
         return self._meshes.mesh(rank, version)
 
     def fields(self, rank: int, index: int) -> dict[tuple[int, str], FieldArray]:
-        """The simulation's own fields of a rank by (block, name), as newest stored at or before a step.
+        """The simulation's own fields of a rank by (block, name): the newest stored at or before a step.
 
         index : Frame.index. Fields that belong to an earlier version of the rank's mesh are left out.
         """
@@ -231,7 +232,7 @@ class RunDirectory:
         return np.array([self._is_partial(index, present) for index, present in frames], dtype=bool)
 
     def told(self, position: int) -> np.void:
-        """The fixed part of a step entry that is whole, of the lowest rank: label, time, span, ..."""
+        """The fixed part (label, time, span, ...) of the lowest rank's undamaged entry of a frame."""
         rows = self._rows(position)
         for row in rows[np.argsort(self._streams.places["rank"][rows], kind="stable")]:
             for _, read in self._streams.steps(np.array([row])):
@@ -240,8 +241,8 @@ class RunDirectory:
         return np.array([(0, np.nan, 1)], dtype=[("label", "i8"), ("time", "f8"), ("span", "u4")])[0]
 
     def snapshot(self) -> RunDirectory:
-        """The run as it is known now, whatever this one reads later; shares all that was read."""
-        taken = RunDirectory.__new__(RunDirectory)  # copy.copy would open the path anew
+        """A copy of the run that later refreshes do not change; it shares all data read so far."""
+        taken = RunDirectory.__new__(RunDirectory)  # copy.copy would open the path again
         vars(taken).update(vars(self))
         taken._streams = copy.copy(self._streams)
         return taken
@@ -249,7 +250,7 @@ class RunDirectory:
     # --- from entries to tables ------------------------------------------------------------------
 
     def _digest(self) -> None:
-        """Derives everything from the entries that are known now."""
+        """Derives all tables from the entries known now."""
         streams = self._streams
         entries = {int(place["rank"]): body for place, body in streams.json("rank") if _is_rank(place)}
         steps = streams.of_type("step")
@@ -303,12 +304,12 @@ class RunDirectory:
         return {str(name) for body in bodies for name in body.get("sources") or ()}
 
     @property
-    def _is_whole(self) -> bool:  # its one frame is all of it
+    def _is_whole(self) -> bool:  # the run is one frame
         some = any(len(rows) for rows in self._kind_rows.values())
         return some and self.state != "running" and not (self._last_index >= 0).any()
 
     def _rows(self, position: int) -> np.ndarray:
-        """Rows of `places` of a frame's entries."""
+        """Rows in `places` of a frame's entries."""
         if self._is_whole:
             return np.concatenate([self._kind_rows[kind] for kind in (_SETUP, _TEARDOWN)])
         index = self._frame_index[position]
@@ -321,7 +322,8 @@ class RunDirectory:
         return build_frame(kind, index, self._is_partial(index, ranks), ranks, self._columns, read)
 
     def _is_partial(self, index: int, ranks: np.ndarray) -> bool:
-        """Whether a rank of a group that got here has neither this step, nor a later one, nor ended."""
+        """Whether this step is still open: some rank of its groups has neither closed it nor a later one,
+        nor ended."""
         absent = np.ones(self.n_ranks, dtype=bool)
         absent[ranks] = False
         waited_for = np.isin(self._group, self._group[ranks])
@@ -330,7 +332,7 @@ class RunDirectory:
         return bool((absent & waited_for & ~self._has_ended & (self._last_index <= index)).any())
 
     def _mesh_versions(self, rank: int, indexes: np.ndarray) -> np.ndarray:
-        """Mesh version of a rank in its steps of these indexes, or in the nearest step before (0: none)."""
+        """Mesh version of a rank at each step index, or in the nearest earlier step (0: none)."""
         places = self._streams.places[self._every_step]
         begin, end = np.searchsorted(places["rank"], [rank, rank + 1])
         if begin == end:
@@ -339,7 +341,7 @@ class RunDirectory:
         return places["mesh_version"][begin + np.maximum(at, 0)].astype(np.int64)
 
     def _newest_realtime(self) -> dict[int, int]:
-        """CLOCK_REALTIME of the newest step entry, or of setup, of each rank that has not ended."""
+        """CLOCK_REALTIME of the newest step or setup entry of each rank that has not ended."""
         places = self._streams.places
         ranks = places["rank"][self._every_step]
         last_of_rank = self._every_step[np.append(ranks[1:] != ranks[:-1], True)[: len(ranks)]]
@@ -360,9 +362,9 @@ def _is_rank(place: np.ndarray) -> np.ndarray:
 
 
 def _newest(streams: Streams, rows: np.ndarray, rank_first: bool = False) -> np.ndarray:
-    """Rows sorted by (index, rank), or by (rank, index); of two for the same the newer is kept."""
+    """Rows sorted by (index, rank), or by (rank, index); of duplicates only the newer stays."""
     rank, index = streams.places["rank"][rows], streams.places["index"][rows]
-    order = np.lexsort((index, rank) if rank_first else (rank, index))  # of two alike the newer stays behind
+    order = np.lexsort((index, rank) if rank_first else (rank, index))  # the newer duplicate comes last
     rank, index = rank[order], index[order]
     last = np.ones(len(rows), dtype=bool)
     last[:-1] = (rank[1:] != rank[:-1]) | (index[1:] != index[:-1])

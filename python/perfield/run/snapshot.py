@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run as it was at one moment, read chunk by chunk of steps, in this process or in another one."""
+"""A run as it was at one moment, read in chunks of steps, in this process or in another one."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from perfield.run.errors import RunError
 from perfield.run.run import RunDirectory
 from perfield.run.streams import Places
 
-ENTRIES_PER_CHUNK = 32_768  # of a chunk: a tenth of a second of reading
-NUMBERS_PER_CHUNK = 2**21  # of a chunk of the largest variable: 16 MB
+ENTRIES_PER_CHUNK = 32_768  # takes a tenth of a second to read
+NUMBERS_PER_CHUNK = 2**21  # in the largest variable: 16 MB
 _opening = Lock()
 
 
 class Snapshot:
-    """A run as it is when this is made. It pickles by its path: other processes read the same part of it.
-
-    Methods read the entries of the steps that are asked for, each of them once and without the interpreter's
-    lock. They raise RunError if a file that holds such entries is no longer there.
+    """A run as it was when this object was made. It pickles by its path: other processes read the same
+    part. Methods read the entries of the requested steps, each once and without the GIL. They raise
+    RunError if a file with such entries is gone.
     """
 
     def __init__(self, run: RunDirectory):
@@ -33,7 +32,7 @@ class Snapshot:
 
     @property
     def steps_per_chunk(self) -> int:
-        """Number of steps that are best read at once."""
+        """Number of steps to read at once."""
         run = self.run
         n_ranks, n_regions = max(run.n_ranks, 1), max(len(run.columns.stems), 1)
         return max(1, min(ENTRIES_PER_CHUNK // n_ranks, NUMBERS_PER_CHUNK // (n_ranks * n_regions), len(run)))
@@ -43,12 +42,13 @@ class Snapshot:
         return self.run.columns.read(self._places(positions), names)
 
     def told(self, positions: np.ndarray, name: str) -> np.ndarray:
-        """(n_positions,), what the lowest rank told of these steps: "label", "time" or "span"."""
+        """(n_positions,): "label", "time" or "span" of these steps, from the lowest rank."""
         self._places(positions)
         return np.array([self.run.told(position)[name] for position in positions.tolist()])
 
     def rows(self, positions: np.ndarray, table: str) -> np.ndarray:
-        """Rows of "messages", "received" or "waits" of these frames; `step` is a place in `positions`."""
+        """Rows of "messages", "received" or "waits" of these frames; `step` is an index into
+        `positions`."""
         return self.run.columns.read_tables(self._places(positions), [])[table]
 
     def _places(self, positions: np.ndarray) -> Places:

@@ -9,15 +9,16 @@ from pathlib import Path
 
 from perfield.fields.quantities import whole
 
-SILENCE_S = 60  # a rank of another host that was not heard of for so long counts as dead
+SILENCE_S = 60  # a rank on another host counts as dead after this long without an entry
 
 
 def run_state(ranks: list[dict | None], ends: dict[int, dict], newest_ns: dict[int, int]) -> str:
     """The state of a run: "running", "finished" or "killed".
 
     ranks : rank entries. ends : their `end` entries. newest_ns : CLOCK_REALTIME of each rank's newest entry.
-    A run has finished when each rank that checked in has an `end` entry, unless one says "abort". The others
-    are alive if their process is (on this host), or if they were heard of within 60 s (elsewhere).
+    A run has finished when each rank that checked in has an `end` entry, unless one says "abort". A rank
+    without one is alive if its process is (on this host), or if it wrote an entry within 60 s
+    (elsewhere).
     """
     open_ranks = [rank for rank, entry in enumerate(ranks) if entry is not None and rank not in ends]
     if not open_ranks:
@@ -34,7 +35,7 @@ def _alive(entry: dict, newest_ns: int) -> bool:
 
 
 def _pid_namespace() -> str:
-    """Numbers of processes mean the same only within one of these (a container has its own)."""
+    """The PID namespace. Process numbers are comparable only within one; a container has its own."""
     try:
         return str(Path("/proc/self/ns/pid").readlink())
     except OSError:
@@ -50,8 +51,8 @@ def _same_boot(boot_id: str) -> bool:
 
 
 def _process_lives(pid: int, checked_in_ns: int) -> bool:
-    """Whether the process is there, is no zombie, and had started when the rank checked in (pids come
-    again)."""
+    """Whether the process exists, is not a zombie, and started before the rank checked in (pids are
+    reused)."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         booted_s = next(
@@ -62,4 +63,4 @@ def _process_lives(pid: int, checked_in_ns: int) -> bool:
     except (OSError, StopIteration):
         return False
     started_s = booted_s + int(fields[19]) / os.sysconf("SC_CLK_TCK")
-    return fields[0] not in "ZX" and started_s <= checked_in_ns / 1e9 + 2  # both clocks are read in seconds
+    return fields[0] not in "ZX" and started_s <= checked_in_ns / 1e9 + 2  # both clocks count in seconds

@@ -10,7 +10,7 @@ import numpy as np
 from perfield.run.mesh import Block, FieldArray, field_names, read_block, read_fields
 from perfield.run.streams import Streams
 
-_OPENING = 1 << 16  # bytes, far more than the description of a field takes
+_OPENING = 1 << 16  # bytes; far more than a field's description
 
 
 class StoredMeshes:
@@ -22,11 +22,11 @@ class StoredMeshes:
         self._names: dict[tuple[int, int], list[tuple[int, str]]] = {}
 
     def refresh(self) -> None:
-        """Finds what was written since."""
+        """Finds newly written entries."""
         self._streams.refresh()
 
     def damage(self, running: bool) -> list[str]:
-        """Sentences on what is damaged, and on blocks that were asked for and could not be read."""
+        """Sentences on damage, and on requested blocks that could not be read."""
         return self._streams.damage(running) + list(self._misshapen)
 
     def mesh(self, rank: int, version: int) -> list[Block]:
@@ -40,7 +40,7 @@ class StoredMeshes:
                 )
                 self._misshapen[sentence] = None
             else:
-                blocks[block.block] = block  # of two with one number the newer
+                blocks[block.block] = block  # the newer block of a number replaces the older
         return [blocks[number] for number in sorted(blocks)]
 
     def fields(
@@ -66,7 +66,7 @@ class StoredMeshes:
         return dict(sorted(found.items()))
 
     def _named(self, row: int) -> list[tuple[int, str]]:
-        """(block, name) of the fields in a field entry; read from its opening, once."""
+        """(block, name) of the fields in a field entry; its first bytes are read once."""
         key = int(self._streams.file[row]), int(self._streams.places["offset"][row])
         if key not in self._names:
             self._names[key] = field_names(self._streams.openings(np.array([row]), _OPENING)[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The stream files of one folder of a run as one table of entries, which grows with them."""
+"""The stream files of one folder of a run, as one growing table of entries."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from perfield import _bridge
 
 NAMES = ("rank", "region", "place", "clock", "step", "mesh", "end", "field", "sites", "quantity")
 TYPES = {name: number for number, name in enumerate(NAMES, 1)}
-VERSIONS = {name: 3 if name == "step" else 1 for name in NAMES}  # of the bodies that this perfield knows
+VERSIONS = {name: 3 if name == "step" else 1 for name in NAMES}  # of the bodies that this perfield reads
 
 
 @dataclass(frozen=True)
 class Places:
-    """Where step entries lie, and where their numbers go.
+    """Where step entries lie, and which step and rank they belong to.
 
     paths : of the stream files. file, offset : (n_entries,), the number of each entry's file and its place
-    there. step : (n_entries,) int, from 0 to n_steps - 1. rank : (n_entries,) int. Several entries of one
+    there. step : (n_entries,) int, from 0 to n_steps - 1. rank : (n_entries,) int. Entries of the same
     step and rank are added up.
     """
 
@@ -38,11 +38,11 @@ class Streams:
     """All `.pf` files of a folder.
 
     places : structured array (n_entries,), by file and offset: offset, index, rank, sequence, type, ...
-    file : (n_entries,) int, number of the entry's file in `paths`.
+    file : (n_entries,) int, index of the entry's file in `paths`.
     """
 
     def __init__(self, folder: Path, analysis: Path, run_id: int, until: Mapping[str, int] | None = None):
-        """until : by name of a file, the offset of its last entry; what stands behind it is left out."""
+        """until : by name of a file, the offset of its last entry; entries behind it are left out."""
         self.folder = folder
         self.paths: list[Path] = []
         self._analysis, self._run_id, self._until = analysis, run_id, until
@@ -54,8 +54,8 @@ class Streams:
         self.refresh()
 
     def refresh(self) -> bool:
-        """Reads what was written since, and tells whether anything was; entries once seen keep their place in
-        `places` unless a hole healed."""
+        """Reads newly written entries and returns whether it found any. Known entries keep their place in
+        `places` unless a damaged part has become readable."""
         for path in sorted(self.folder.glob("*.pf")):
             if path not in self.paths:
                 stored = self._analysis / f"index-{self.folder.name}-{path.stem}.pfi"
@@ -100,7 +100,7 @@ class Streams:
             yield self.places[row], self._json[self._key(row)]
 
     def bodies(self, rows: np.ndarray) -> list[bytes | None]:
-        """Bodies of entries, None where one cannot be read any more."""
+        """Bodies of entries, None for those that can no longer be read."""
         bodies: list[bytes | None] = [None] * len(rows)
         for number, path in enumerate(self.paths):
             here = np.flatnonzero(self.file[rows] == number)
@@ -109,7 +109,7 @@ class Streams:
         return bodies
 
     def openings(self, rows: np.ndarray, most: int) -> list[bytes]:
-        """The first bytes of entries' bodies, at most so many, unchecked."""
+        """The first bytes of entries' bodies, at most `most`, without checking the CRC."""
         openings = [b""] * len(rows)
         for number, path in enumerate(self.paths):
             here = np.flatnonzero(self.file[rows] == number)
@@ -135,7 +135,7 @@ class Streams:
         return Places(paths, self.file[rows], places["offset"], step, places["rank"], len(steps))
 
     def message_calls(self) -> set[int]:
-        """Numbers of the calls that stand in any step's messages."""
+        """Numbers of the calls that occur in any step's messages."""
         return {call for index in self._indexes for call in index.message_calls}
 
     def other_regions(self) -> bool:
@@ -143,9 +143,8 @@ class Streams:
         return any(index.other_regions for index in self._indexes)
 
     def damage(self, running: bool) -> list[str]:
-        """A sentence for all that is damaged, lost, foreign or too new.
-
-        running : then what stands at a file's end may yet become an entry, and is no damage.
+        """One sentence for everything damaged, lost, foreign or too new. running : the run still writes,
+        so an incomplete entry at a file's end is not damage.
         """
         sentences = []
         for number, (path, index) in enumerate(zip(self.paths, self._indexes)):
@@ -192,7 +191,7 @@ def _parsed(body: bytes | None) -> dict:
 
 
 def _gaps(places: np.ndarray) -> list[str]:
-    """Sentences on the entries that are lost, by the gaps in each rank's sequence."""
+    """Sentences on lost entries, found by the gaps in each rank's sequence."""
     order = np.lexsort((places["offset"], places["rank"]))
     rank, sequence = places["rank"][order], places["sequence"][order].astype(np.int64)
     first = np.ones(len(order), dtype=bool)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run directory that Python writes, of what others have measured; docs/stream.md is its layout.
-
-It grows under a name of its own beside the wanted one, and gets that when it is whole: nobody ever sees half
-of it, and an import that fails leaves nothing.
+"""Creates the run directory of an import; docs/stream.md describes the layout. The directory grows under
+a temporary name beside the wanted one and is renamed when it is complete. So nobody ever sees half a run,
+and an import that fails leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -24,13 +23,12 @@ _MOST_NAMES = 10_000
 
 
 class NewRun:
-    """A run directory in the making; a context manager: left by an exception it leaves nothing behind.
-
-    Raises OSError where it cannot be written.
+    """A run directory in the making, as a context manager. If an exception leaves it, the directory is
+    removed. Raises OSError if it cannot be written.
     """
 
     def __init__(self, wanted: Path):
-        """wanted : its name, or the start of it where that is taken: NAME-2, NAME-3, ..."""
+        """wanted : the directory's name; if that is taken, it becomes NAME-2, NAME-3, ..."""
         self.run_id = secrets.randbits(63) + 1
         self._wanted = wanted
         wanted.parent.mkdir(parents=True, exist_ok=True)
@@ -45,14 +43,15 @@ class NewRun:
         shutil.rmtree(self._path, ignore_errors=True)
 
     def stream(self, host: str, boot_id: str) -> Path:
-        """The stream of the ranks of a host, each of which adds its entries when the one before is done."""
+        """The stream file of a host. Its ranks append their entries one rank after another."""
         stem = re.sub(r"[^\w.-]", "_", f"{host or 'host'}-{boot_id}")
         return self._path / "stream" / f"{stem}.pf"
 
     def finish(self, info: Mapping[str, Any], start_ns: int) -> Path:
-        """Writes run.json and gives the run its name; returns that.
+        """Writes run.json and renames the directory to its final name; returns that.
 
-        info : what run.json says beside the run's id, start (CLOCK_REALTIME) and perfield's version.
+        info : further keys of run.json, beside the run's id, start (CLOCK_REALTIME) and perfield's
+        version.
         """
         seconds, rest = divmod(start_ns, 1_000_000_000)
         start = f"{datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
@@ -68,7 +67,7 @@ class NewRun:
                 return self._path.rename(path)
             except OSError as error:
                 if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
-                    raise  # else it was taken in this moment
+                    raise  # otherwise another run has just taken that name
         raise OSError(
             f"{self._wanted} and {_MOST_NAMES} names behind it are taken; remove old runs, or give another "
             "name."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counters of regions: what this machine's kernel counts inside them."""
+"""Counters of regions, with this machine's kernel."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from counting import PAGES, counters_of, series
 
 
 def counted(result, *counters: str) -> None:
-    """Skips where this kernel refuses one of the counters, if that is told."""
+    """Skips the test if this kernel refuses a counter and perfield says so."""
     found = re.search(r"not all `counters` can be had.*", result.stderr)
     if found and any(counter in found.group() for counter in counters):
         pytest.skip(f"this machine refuses the counter: {found.group()}")
@@ -32,7 +32,7 @@ def faults(measured):
     return run
 
 
-def test_a_region_counts_the_pages_that_it_touches_first(faults):
+def test_region_counts_pages_it_touches_first(faults):
     run = faults(
         """
       char* memory = pages(1000);
@@ -49,7 +49,7 @@ def test_a_region_counts_the_pages_that_it_touches_first(faults):
     assert series(run, "idle_page_faults") == [0, 0, 0]
 
 
-def test_a_region_inside_another_counts_for_both_and_a_recursive_one_once(faults):
+def test_inner_region_counts_for_both_and_recursion_once(faults):
     run = faults(
         """
       char* memory = pages(1000);
@@ -69,7 +69,7 @@ def test_a_region_inside_another_counts_for_both_and_a_recursive_one_once(faults
     assert series(run, "inner_page_faults")[1] == 30
 
 
-def test_a_region_that_is_open_where_a_step_closes_has_its_share_in_each(faults):
+def test_region_open_at_step_end_has_a_share_in_each(faults):
     run = faults(
         """
       char* memory = pages(1000);
@@ -85,7 +85,7 @@ def test_a_region_that_is_open_where_a_step_closes_has_its_share_in_each(faults)
     assert series(run, "long_page_faults")[1:] == [60, 60, 60, 40]
 
 
-def test_a_region_that_was_entered_while_paused_counts_from_there_on(faults):
+def test_region_entered_while_paused_counts_after_the_pause(faults):
     run = faults(
         """
       char* memory = pages(1000);
@@ -104,7 +104,7 @@ def test_a_region_that_was_entered_while_paused_counts_from_there_on(faults):
     assert 37 <= series(run, "long_page_faults")[0] < 50  # and some pages of the code of pausing
 
 
-def test_what_threads_count_in_a_region_adds_up_also_where_another_closes_the_step(faults):
+def test_threads_counts_add_up_when_another_closes_the_step(faults):
     run = faults(
         """
       pthread_t threads[3];
@@ -138,13 +138,13 @@ static void* work_in_thread(void* memory) {
         flags=("-pthread",),
     )
     found = series(run, "shared_page_faults")
-    # Beside those pages a thread touches its stack, and perfield's tables.
+    # A thread also touches its stack and perfield's tables.
     assert 60 <= found[0] < 90
     assert all(150 <= count < 180 for count in found[1:3]), found
     assert 90 <= found[3] < 120
 
 
-def test_counters_of_this_very_processor_count_or_are_told_to_be_absent(measured):
+def test_processor_counters_count_or_are_reported_absent(measured):
     run, result = measured(
         """
       perfield_initialize();
@@ -160,7 +160,7 @@ def test_counters_of_this_very_processor_count_or_are_told_to_be_absent(measured
             assert re.search(rf"not all `counters` can be had.*{counter}", result.stderr), result.stderr
 
 
-def test_without_counters_nothing_is_said_of_them(measured):
+def test_without_counters_nothing_is_printed(measured):
     run, result = measured(
         'perfield_initialize(); perfield_begin("solve"); perfield_end("solve"); perfield_step(0, 0);'
     )
@@ -168,7 +168,7 @@ def test_without_counters_nothing_is_said_of_them(measured):
     assert "counters" not in result.stderr
 
 
-def test_a_program_that_closes_all_descriptors_keeps_its_files_and_loses_its_counts(measured, tmp_path):
+def test_closing_all_descriptors_loses_counts_but_keeps_files(measured, tmp_path):
     _, result = measured(
         """
       char* memory = pages(100);
@@ -193,7 +193,7 @@ def test_a_program_that_closes_all_descriptors_keeps_its_files_and_loses_its_cou
     assert (tmp_path / "result.txt").read_text() == "the answer is 42\n"
 
 
-def test_threads_whose_counters_would_take_too_many_descriptors_are_told(measured):
+def test_threads_beyond_the_descriptor_share_are_reported(measured):
     _, result = measured(
         """
       struct rlimit few = {40, 40};
@@ -225,7 +225,7 @@ static void* work_in_thread(void* nothing) {
     assert re.search(r"`counters` of 4 threads were not counted", result.stderr), result.stderr
 
 
-def test_the_configuration_in_force_is_noted_with_the_run(measured, tmp_path):
+def test_run_records_the_configuration_in_force(measured, tmp_path):
     measured("perfield_initialize();", env={"PERFIELD_COUNTERS": "task_clock"})
     noted = json.loads((tmp_path / "perfield-run/run.json").read_text())["configuration"]
     assert noted["counters"] == ["task_clock"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counters of regions with a kernel that counts as the test likes, or refuses: fields, and what is said."""
+"""Counters of regions with a stand-in for the kernel that counts or refuses: fields and messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from counting import KERNEL, counters_of, series
 SOLVE = 'perfield_initialize(); perfield_begin("solve"); perfield_end("solve"); perfield_step(0, 0);'
 
 
-def test_the_program_and_python_are_told_the_same_counts_to_the_last_bit(measured):
+def test_program_and_python_get_identical_counts(measured):
     run, result = measured(
         """
       perfield_initialize();
@@ -52,7 +52,7 @@ def test_instructions_and_cycles_give_instructions_per_cycle(measured):
     assert series(run, "solve_instructions_per_cycle") == [2]
 
 
-def test_the_dataset_of_a_run_has_its_counters_by_region(measured):
+def test_dataset_has_counters_by_region(measured):
     run, _ = measured(
         """
       perfield_initialize();
@@ -71,7 +71,7 @@ def test_the_dataset_of_a_run_has_its_counters_by_region(measured):
     assert dataset["region_task_clock_time_s"].attrs["units"] == "s"
 
 
-def test_counters_that_do_not_fit_into_one_group_are_counted_in_several(measured):
+def test_counters_beyond_one_group_use_several(measured):
     run, _ = measured(
         SOLVE,
         before="#define ROOM 2\n" + KERNEL,
@@ -83,7 +83,7 @@ def test_counters_that_do_not_fit_into_one_group_are_counted_in_several(measured
         assert series(run, f"solve_{name}") == [7]
 
 
-def test_counters_that_share_the_registers_are_scaled_and_told_to_be_estimates(measured):
+def test_counters_sharing_registers_are_scaled_and_reported_as_estimates(measured):
     run, result = measured(
         SOLVE,
         before="#define SHARING 4\n" + KERNEL,
@@ -103,7 +103,7 @@ def test_counters_that_share_the_registers_are_scaled_and_told_to_be_estimates(m
         ("EINVAL", "the processor does not know this event"),
     ],
 )
-def test_counters_that_a_machine_refuses_have_no_fields_and_are_told_with_the_reason(measured, error, words):
+def test_refused_counters_have_no_fields_and_a_reason(measured, error, words):
     run, result = measured(
         SOLVE,
         before=f"#define KERNEL_REFUSES PERF_TYPE_HARDWARE\n#define KERNEL_ERRNO {error}\n" + KERNEL,

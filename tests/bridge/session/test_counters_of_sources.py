@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counters of regions that a source of events reads by itself and hands over."""
+"""Counters of regions that a source of events reads itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ static uint32_t counter(const char* name) { return perfield_quantity_define(name
 """
 
 
-def test_a_source_hands_over_counters_that_it_reads_by_itself(measured, perfield_flags):
+def test_source_passes_on_its_own_counters(measured, perfield_flags):
     run, _ = measured(
         """
       uint32_t faults = counter("page-faults"), other = counter("PAPI_TOT_INS");
@@ -36,7 +36,7 @@ def test_a_source_hands_over_counters_that_it_reads_by_itself(measured, perfield
     assert series(run, "solve_PAPI_TOT_INS") == [0, 0]
 
 
-def test_a_counter_that_a_source_finds_late_is_there_from_then_on(measured, perfield_flags):
+def test_late_counter_is_there_from_then_on(measured, perfield_flags):
     run, _ = measured(
         """
       perfield_initialize();
@@ -63,7 +63,7 @@ def test_a_counter_that_a_source_finds_late_is_there_from_then_on(measured, perf
     assert series(run, "inner_energy")[1] == 2
 
 
-def test_no_two_fields_are_called_alike_whatever_counters_and_regions_are_called(measured, perfield_flags):
+def test_field_names_are_unique_for_any_counter_and_region(measured, perfield_flags):
     run, result = measured(
         """
       const char* names[] = {"page_faults", "page-faults", "mpi_time_s", "self_time_s"};
@@ -95,7 +95,7 @@ def test_no_two_fields_are_called_alike_whatever_counters_and_regions_are_called
     assert told["solve_self_time_s"] == 0
 
 
-def test_what_is_no_quantity_is_added_to_without_harm(measured, perfield_flags):
+def test_adding_to_an_invalid_quantity_does_no_harm(measured, perfield_flags):
     run, _ = measured(
         """
       perfield_initialize();

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A region's own work and its time in calls, told apart: nested, in threads, over closings."""
+"""Splits a region's time into its own work and its calls: nested, in threads, over step ends."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def about(*milliseconds: float):
     return pytest.approx(milliseconds, abs=1e-6)
 
 
-def test_a_regions_time_is_its_own_work_and_the_calls_inside_it(measured):
+def test_region_time_is_own_work_plus_inner_calls(measured):
     run, _ = measured(
         """
       perfield_region solve = REGION("solve");
@@ -78,7 +78,7 @@ def test_a_regions_time_is_its_own_work_and_the_calls_inside_it(measured):
     assert "solve_mpi_collective_time_s" not in run.frame(0).values  # in no region
 
 
-def test_calls_of_an_inner_region_are_also_inside_the_outer_one(measured):
+def test_inner_regions_calls_count_for_the_outer_too(measured):
     run, _ = measured(
         """
       perfield_region outer = REGION("outer"), inner = REGION("inner");
@@ -117,7 +117,7 @@ def test_calls_in_a_recursion_count_once(measured):
     assert [ms(run, 0, name) for name in names] == about(20, 15, 5)
 
 
-def test_a_region_that_is_not_measured_hands_its_calls_to_the_one_around_it(measured):
+def test_unmeasured_regions_calls_count_for_the_enclosing_one(measured):
     run, _ = measured(
         """
       perfield_region outer = REGION("outer"), left_out = REGION("left_out");
@@ -133,7 +133,7 @@ def test_a_region_that_is_not_measured_hands_its_calls_to_the_one_around_it(meas
     assert ms(run, 0, "outer_mpi_time_s") == pytest.approx(4)
 
 
-def test_a_region_open_over_a_steps_end_has_each_steps_calls_in_that_step(measured):
+def test_region_open_over_step_end_splits_its_calls(measured):
     run, _ = measured(
         """
       perfield_region all = REGION("all"), part = REGION("part");
@@ -158,7 +158,7 @@ def test_a_region_open_over_a_steps_end_has_each_steps_calls_in_that_step(measur
     assert math.isnan(run.frame(2).values["part_mpi_time_s"][0])  # not entered is not zero
 
 
-def test_a_pause_belongs_to_no_region(measured):
+def test_pause_belongs_to_no_region(measured):
     run, _ = measured(
         """
       perfield_region r = REGION("r");
@@ -175,7 +175,7 @@ def test_a_pause_belongs_to_no_region(measured):
     assert [ms(run, 0, f"r_{name}_time_s") for name in ("mpi", "compute")] == about(3, 3)
 
 
-def test_steps_that_are_not_measured_leave_nothing_behind(measured):
+def test_unmeasured_steps_leave_nothing_behind(measured):
     run, _ = measured(
         """
       perfield_region all = REGION("all");
@@ -190,8 +190,8 @@ def test_steps_that_are_not_measured_leave_nothing_behind(measured):
     assert [ms(run, n, "all_compute_time_s") for n in range(2)] == about(1, 1)
 
 
-def test_a_look_in_the_middle_of_a_call_parts_it_and_loses_nothing(measured):
-    """What perfield_values finds is credited at once, to the call and to the regions around it."""
+def test_reading_values_inside_a_call_loses_nothing(measured):
+    """perfield_values credits the time so far at once, to the call and to the regions around it."""
     run, result = measured(
         """
       perfield_region r = REGION("r");
@@ -214,8 +214,8 @@ def test_a_look_in_the_middle_of_a_call_parts_it_and_loses_nothing(measured):
     assert [ms(run, 0, name) for name in names] == about(7, 7, 12, 5)
 
 
-def test_threads_of_a_region_show_the_one_that_spent_most_in_calls(measured):
-    """So that time in calls and the region's own work are of one thread, and fit into the region's time."""
+def test_region_shows_the_thread_longest_in_calls(measured):
+    """Then time in calls and own work are of one thread, and fit into the region's time."""
     run, _ = measured(
         """
       perfield_region r = REGION("r");
@@ -247,7 +247,7 @@ def test_threads_of_a_region_show_the_one_that_spent_most_in_calls(measured):
     assert [ms(run, 0, f"r_{name}") for name in names] == about(9, 4, 2, 6, 3)
 
 
-def test_an_operation_gives_its_time_to_its_regions_and_to_the_rank(measured):
+def test_operation_time_counts_for_regions_and_rank(measured):
     run, _ = measured(
         """
       perfield_region r = REGION("r");
@@ -270,7 +270,7 @@ def test_an_operation_gives_its_time_to_its_regions_and_to_the_rank(measured):
     assert ms(run, 0, "io_time_s") == pytest.approx(5)
 
 
-def test_a_look_in_the_middle_of_an_operation_parts_it_and_loses_nothing(measured):
+def test_reading_values_inside_an_operation_loses_nothing(measured):
     run, result = measured(
         """
       perfield_initialize();
@@ -295,7 +295,7 @@ def test_a_look_in_the_middle_of_an_operation_parts_it_and_loses_nothing(measure
         assert ms(run, 0, name) == pytest.approx(7), name
 
 
-def test_a_run_without_calls_inside_regions_has_no_fields_of_them(measured):
+def test_run_without_calls_in_regions_has_no_such_fields(measured):
     run, _ = measured(
         """
       perfield_initialize();

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Quantities that a source declares: of regions and of the rank, sums and states, over steps and threads."""
+"""Quantities declared by a source: of regions and ranks, sums and states, over steps and threads."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def declared(measured, perfield_flags):
     return run
 
 
-def test_what_is_added_goes_to_all_open_regions_and_to_a_region_once(declared):
+def test_amounts_count_once_for_each_open_region(declared):
     run, _ = declared(
         """
       q[0] = define("flops", "1", REGION_SCOPE, SUM, THREADS_SUM);
@@ -98,7 +98,7 @@ def test_sums_and_states_of_a_rank_in_shown_units(declared):
     ]
 
 
-def test_threads_add_up_or_the_largest_or_the_longest_counts(declared):
+def test_threads_join_by_sum_largest_or_longest(declared):
     run, _ = declared(
         """
       q[0] = define("sum", "1", REGION_SCOPE, SUM, THREADS_SUM);
@@ -124,7 +124,7 @@ def test_threads_add_up_or_the_largest_or_the_longest_counts(declared):
     assert [values[f"r_{name}_time_s"][0] for name in ("read", "write")] == pytest.approx([1e-3, 6e-3])
 
 
-def test_states_of_regions_are_those_of_the_regions_that_are_open(declared):
+def test_region_states_belong_to_open_regions(declared):
     run, _ = declared(
         """
       q[0] = define("depth", "1", REGION_SCOPE, MAX, THREADS_MAX);
@@ -141,7 +141,7 @@ def test_states_of_regions_are_those_of_the_regions_that_are_open(declared):
     assert math.isnan(series(run, "third_depth")[0])
 
 
-def test_nothing_counts_in_pauses_and_in_steps_that_are_not_measured(declared):
+def test_nothing_counts_in_pauses_and_unmeasured_steps(declared):
     run, _ = declared(
         """
       q[0] = define("moved", "B", RANK_SCOPE, SUM, THREADS_SUM);
@@ -167,7 +167,7 @@ def test_nothing_counts_in_pauses_and_in_steps_that_are_not_measured(declared):
     assert series(run, "largest") == [5, 5]
 
 
-def test_a_quantity_that_cannot_be_is_refused_in_a_sentence(declared):
+def test_invalid_quantity_is_refused_in_a_sentence(declared):
     run, result = declared(
         """
       uint32_t moved = define("moved", "B", RANK_SCOPE, SUM, THREADS_SUM);
@@ -186,7 +186,7 @@ def test_a_quantity_that_cannot_be_is_refused_in_a_sentence(declared):
     assert series(run, "moved_bytes") == [0]
 
 
-def test_there_is_room_for_64_quantities(declared):
+def test_at_most_64_quantities(declared):
     _, result = declared(
         """
       int n = 0;
@@ -203,7 +203,7 @@ def test_there_is_room_for_64_quantities(declared):
     assert "the quantity metric 69 is not measured: there is room for 64 quantities" in result.stderr
 
 
-def test_amounts_without_room_go_to_other_regions_and_nothing_is_lost(declared):
+def test_amounts_beyond_the_table_go_to_other_regions(declared):
     run, result = declared(
         """
       uint32_t many[40];
@@ -237,7 +237,7 @@ def test_amounts_without_room_go_to_other_regions_and_nothing_is_lost(declared):
     assert "a table of (region, quantity) pairs was full: 232 amounts" in result.stderr
 
 
-def test_rows_of_quantities_that_nobody_defines_are_passed_over(tmp_path):
+def test_rows_of_undefined_quantities_are_skipped(tmp_path):
     def strange(rank, step, values):
         values["quantities"] += [
             {"region": 1, "quantity": 900, "value": 5},

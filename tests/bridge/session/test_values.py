@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a program asks of its own measurement: the numbers of the frame, and asking changes none."""
+"""A program reads its own values: they equal the frame's, and reading changes none."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def told_fields(told):
     return lambda when, rank=0: {name: float(value) for name, value in told("field", when, rank)}
 
 
-def test_after_a_step_the_values_are_those_of_its_frame_to_the_last_bit(measured, told, told_fields):
+def test_values_after_a_step_equal_its_frame(measured, told, told_fields):
     run, _ = measured(
         """
       MPI_Init(NULL, NULL);
@@ -111,7 +111,7 @@ def test_after_a_step_the_values_are_those_of_its_frame_to_the_last_bit(measured
     assert told("field", "after") == []
 
 
-def test_in_the_middle_of_a_step_it_is_what_was_counted_so_far(measured, told, told_fields):
+def test_values_inside_a_step_are_the_counts_so_far(measured, told, told_fields):
     run, _ = measured(
         """
       perfield_region outer = REGION("outer"), inner = REGION("inner");
@@ -142,7 +142,7 @@ def test_in_the_middle_of_a_step_it_is_what_was_counted_so_far(measured, told, t
         assert (frame.values["outer_count"][0], frame.values["inner_count"][0]) == (1, 1)
 
 
-def test_asking_is_no_time_of_the_program(measured):
+def test_reading_values_is_not_program_time(measured):
     run, _ = measured(
         """
       perfield_region solve = REGION("solve");
@@ -162,7 +162,7 @@ def test_asking_is_no_time_of_the_program(measured):
 
 
 @pytest.mark.parametrize("setting", ["PERFIELD_MEASURE_EVERY", "PERFIELD_SUM_EVERY"])
-def test_with_frames_of_several_steps_the_newest_frame_is_told(measured, setting, told_fields):
+def test_values_of_summed_steps_are_the_newest_frame(measured, setting, told_fields):
     run, _ = measured(
         """
       perfield_region solve = REGION("solve");
@@ -183,7 +183,7 @@ def test_with_frames_of_several_steps_the_newest_frame_is_told(measured, setting
     assert times[-1] == run.frame(1).values["solve_time_s"][0]
 
 
-def test_there_is_no_more_room_than_the_caller_gives(measured):
+def test_values_never_exceed_the_callers_buffer(measured):
     _, result = measured(
         """
       perfield_initialize();
@@ -202,7 +202,7 @@ def test_without_measuring_there_are_no_values(measured, build_c, execute, told)
     assert (told("size", "now"), told("field", "now"), told("region", "now")) == ([["0"]], [], [])
 
 
-def test_regions_that_become_alike_have_the_names_that_the_reader_gives(measured, told_fields):
+def test_clashing_region_names_equal_the_readers(measured, told_fields):
     run, _ = measured(
         """
       perfield_initialize();

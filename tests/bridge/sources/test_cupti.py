@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""CUPTI as a source: records of a device in CUPTI's own types, told by a stand-in for libcupti."""
+"""The CUPTI source, with a stand-in for libcupti that delivers records in CUPTI's own types."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ enum { HTOD = 1, DTOH, HTOA, ATOH, ATOA, ATOD, DTOA, DTOD, HTOH };
 
 
 def cuda_folders() -> list[str]:
-    """Words for the compiler by which it finds CUPTI's headers, where they are."""
+    """Compiler options for the include folders of CUPTI's headers."""
     roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
     places = [Path(root) / place for root in roots if root for place in ("include", "extras/CUPTI/include")]
     return [f"-I{place}" for place in places if place.is_dir()]
@@ -46,7 +46,7 @@ def cuda_folders() -> list[str]:
 
 @pytest.fixture(scope="module")
 def stand_in(tmp_path_factory) -> Path:
-    """A folder with the stand-in under each name that libcupti may have."""
+    """A folder with the stand-in under each possible name of libcupti."""
     if not LIBRARY.exists():
         pytest.skip("perfield was built where the headers of CUPTI are not, so without this source")
     folder = tmp_path_factory.mktemp("cupti")
@@ -61,7 +61,7 @@ def stand_in(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def device(measured, stand_in):
-    """device(body, env={}): runs the body measured, CUDA's driver having started; (Run, process)."""
+    """device(body, env={}): starts CUDA's driver, then runs the body measured; (Run, process)."""
 
     def run(body: str, env: dict[str, str] | None = None, **options):
         given = {"LD_LIBRARY_PATH": str(stand_in), **(env or {})}
@@ -75,7 +75,7 @@ def fields(run, name: str) -> list[float]:
     return series(run, f"device_{name}")
 
 
-def test_kernels_and_copies_are_counted_in_the_step_in_which_they_end(device):
+def test_kernels_and_copies_count_in_the_step_they_end(device):
     run, result = device(
         """
       device_kernel(0, 5000);
@@ -102,7 +102,7 @@ def test_kernels_and_copies_are_counted_in_the_step_in_which_they_end(device):
     assert "device" not in result.stderr
 
 
-def test_short_steps_do_not_ask_the_device_each_time_and_lose_nothing(device):
+def test_short_steps_ask_the_device_rarely_and_lose_nothing(device):
     run, result = device(
         """
       perfield_initialize();
@@ -121,7 +121,7 @@ def test_short_steps_do_not_ask_the_device_each_time_and_lose_nothing(device):
     assert 10 <= int(result.stdout) <= 14
 
 
-def test_what_the_device_does_while_nothing_is_measured_is_not_counted(device):
+def test_device_work_outside_measured_steps_is_not_counted(device):
     run, _ = device(
         """
       perfield_initialize();
@@ -153,7 +153,7 @@ def test_the_program_is_told_the_numbers_of_its_frames(device):
     assert len(told) == 7
 
 
-def test_a_device_that_may_not_be_watched_is_told_in_one_line(device):
+def test_forbidden_device_gives_one_line(device):
     body = 'perfield_initialize(); work(1); perfield_step(0, 0.0); puts("done");'
     run, result = device(body, env={"FAILING": "1"}, n=2)
     assert result.stdout.splitlines() == ["done"] * 2
@@ -162,14 +162,14 @@ def test_a_device_that_may_not_be_watched_is_told_in_one_line(device):
     assert not [name for name in run.frame(0).values if name.startswith("device_")]
 
 
-def test_records_that_cupti_dropped_are_told(device):
+def test_dropped_cupti_records_are_reported(device):
     _, result = device(
         "perfield_initialize(); device_kernel(0, 1); work(20); perfield_step(0, 0.0);", env={"DROPPING": "1"}
     )
     assert "CUPTI dropped 7 records" in result.stderr
 
 
-def test_a_child_of_a_rank_leaves_the_device_alone(execute, build_c, stand_in):
+def test_child_of_a_rank_does_not_measure_the_device(execute, build_c, stand_in):
     body = '\nint main(void) { start_driver(); printf("%d\\n", *watchers); return 0; }\n'
     headers = "#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
     program = build_c(headers + DRIVER + body, mpi=False)
@@ -179,13 +179,13 @@ def test_a_child_of_a_rank_leaves_the_device_alone(execute, build_c, stand_in):
 
 
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has a device")
-def test_without_a_device_the_real_library_is_told_in_one_line_if_it_is_there(measured, stand_in):
+def test_real_libcupti_without_device_gives_one_line(measured, stand_in):
     _, result = measured('perfield_initialize(); start_driver(); puts("done");', before=DRIVER)
     assert result.stdout == "done\n"
     assert len([line for line in result.stderr.splitlines() if "are not measured" in line]) == 1
 
 
-def test_the_drivers_variable_names_the_library_unless_the_user_has_set_it(execute, stand_in):
+def test_injection_path_names_the_library_unless_user_set_it(execute, stand_in):
     printed = execute("perfield-exec", "--print", "true")
     assert f"export CUDA_INJECTION64_PATH='{LIBRARY.resolve()}'" in printed.stdout.splitlines()
     other = execute("perfield-exec", "--print", "true", env={"CUDA_INJECTION64_PATH": "/opt/nsight.so"})

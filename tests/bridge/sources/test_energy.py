@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Energy of a node's packages, by the source `energy` and a stand-in for the kernel's powercap folder."""
+"""The source `energy`, with a stand-in for the kernel's powercap folder."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def zone(folder: Path, name: str, of: str, start: int) -> None:
 
 @pytest.fixture
 def counters(tmp_path) -> Path:
-    """A node with two packages, one of which has a part, and a counter of the whole platform."""
+    """A node with two packages, one with a sub-zone, and a counter of the whole platform."""
     folder = tmp_path / "powercap"
     zone(folder, "intel-rapl:0", "package-0", 4_000_000)
     zone(folder, "intel-rapl:0:0", "dram", 1)
@@ -59,7 +59,7 @@ def joules(run, package: int) -> list[float]:
     return [float(frame.values[f"energy_package_{package}_J"][0]) for frame in run.frames()]
 
 
-def test_each_package_has_the_energy_of_each_step_also_where_its_counter_begins_anew(measured, counters):
+def test_energy_per_package_and_step_survives_counter_wrap(measured, counters):
     run, result = measured(
         PROGRAM, before=STEPS, env={"PERFIELD_ENERGY": str(counters), "COUNTERS": str(counters)}
     )
@@ -69,7 +69,7 @@ def test_each_package_has_the_energy_of_each_step_also_where_its_counter_begins_
     assert "energy" not in result.stderr
 
 
-def test_one_rank_of_a_node_tells_its_energy(measured, counters):
+def test_one_rank_per_node_reports_energy(measured, counters):
     run, _ = measured(
         "MPI_Init(0, 0); perfield_step(0, 0); work(30); perfield_step(1, 1); MPI_Finalize();",
         n=2,
@@ -79,16 +79,16 @@ def test_one_rank_of_a_node_tells_its_energy(measured, counters):
     assert told.sum() == 1
 
 
-def test_a_node_without_counters_is_told_once(measured, tmp_path):
+def test_node_without_counters_gives_one_line(measured, tmp_path):
     run, result = measured(
         "perfield_initialize(); perfield_step(0, 0);", env={"PERFIELD_ENERGY": str(tmp_path / "none")}
     )
-    assert result.stderr.count("the energy of this node is not measured: its kernel tells of none in") == 1
+    assert result.stderr.count("the energy of this node is not measured: its kernel has no counters in") == 1
     assert not [name for name in run.frame(0).values if name.startswith("energy")]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_counters_that_may_not_be_read_are_told(measured, counters):
+def test_unreadable_counters_are_reported(measured, counters):
     (counters / "intel-rapl:0/energy_uj").chmod(0)
     _, result = measured(
         "perfield_initialize(); perfield_step(0, 0);", env={"PERFIELD_ENERGY": str(counters)}
@@ -96,7 +96,7 @@ def test_counters_that_may_not_be_read_are_told(measured, counters):
     assert "energy_uj cannot be read (Permission denied)" in result.stderr
 
 
-def test_a_counter_that_cannot_be_read_is_told_and_the_others_are_measured(measured, counters):
+def test_one_unreadable_counter_leaves_the_others(measured, counters):
     (counters / "intel-rapl:1/energy_uj").unlink()
     run, result = measured(
         "perfield_initialize(); perfield_step(0, 0);", env={"PERFIELD_ENERGY": str(counters)}
@@ -106,6 +106,6 @@ def test_a_counter_that_cannot_be_read_is_told_and_the_others_are_measured(measu
     assert "energy_package_1_J" not in run.frame(0).values
 
 
-def test_nothing_is_read_or_told_unless_it_is_asked_for(measured):
+def test_without_setting_nothing_is_read_or_printed(measured):
     run, result = measured("perfield_initialize(); perfield_step(0, 0);")
     assert "energy" not in run.rank_entries[0]["sources"] and "energy" not in result.stderr

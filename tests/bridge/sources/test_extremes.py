@@ -37,7 +37,7 @@ RANKS = 7
 
 
 @pytest.mark.parametrize("room", [1, 5, 4096])
-def test_all_to_all_peers_have_exact_sums_whatever_the_table_holds(build_c, mpirun, bin_dir, room):
+def test_all_to_all_sums_are_exact_beyond_the_table(build_c, mpirun, bin_dir, room):
     program = bin_dir / "perfield-exec", build_c(ALL_TO_ALL)
     result = mpirun(RANKS, *program, env={"PERFIELD_MAX_PEERS": str(room)})
     assert (result.returncode, result.stdout) == (0, "the answer is 42\n"), result.stderr
@@ -63,10 +63,8 @@ def test_all_to_all_peers_have_exact_sums_whatever_the_table_holds(build_c, mpir
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_no_region_no_message_and_an_empty_piece_make_a_run_like_any_other(
-    build_c, mpirun, bin_dir, perfield_cli, ranks
-):
-    """The last rank's piece has no cell; with one rank there is nothing at all to draw on the mesh."""
+def test_run_without_regions_messages_or_cells_is_readable(build_c, mpirun, bin_dir, perfield_cli, ranks):
+    """The last rank's piece has no cells; with one rank the mesh is empty."""
     program = build_c("""
       #include <mpi.h>
       #include "perfield.h"
@@ -108,7 +106,7 @@ def test_no_region_no_message_and_an_empty_piece_make_a_run_like_any_other(
         assert (result.cwd / f"perfield-run/pictures/{name}.pvd").is_file()
 
 
-def test_no_datatype_is_asked_for_where_there_is_no_neighbour(measured):
+def test_null_datatype_without_neighbour_is_allowed(measured):
     """A side without neighbours may be given as MPI_DATATYPE_NULL."""
     run, result = measured(
         """
@@ -132,8 +130,8 @@ def test_no_datatype_is_asked_for_where_there_is_no_neighbour(measured):
     assert (message["source"], message["target"], message["bytes"]) == (0, 1, 4)
 
 
-def test_receives_that_fail_leave_no_trace_in_later_ones(measured):
-    """Under MPI_THREAD_MULTIPLE, where handles are looked for among those of other threads."""
+def test_failed_receives_do_not_affect_later_ones(measured):
+    """Under MPI_THREAD_MULTIPLE, which searches the handles of all threads."""
     run, _ = measured(
         """
       int level, rank, out[4] = {0}, in[100];

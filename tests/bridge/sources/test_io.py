@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading and writing of files by the program itself: what is counted, with which bytes and time."""
+"""The program's own file I/O: which calls are counted, with their bytes and time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def sources_of(run) -> list[str]:
     return run.rank_entries[0]["sources"]
 
 
-# Of each way the statement, and what it reads and writes: events, bytes.
+# Each statement with its expected reads and writes: events, bytes.
 DESCRIPTORS = [
     ("check(read(fd, data, n) == 64);", 1, 64, 0, 0),
     ("check(write(fd, data, n) == 64);", 0, 0, 1, 64),
@@ -79,7 +79,7 @@ static int scanned(FILE* f, const char* format, ...) {
 
 
 @pytest.mark.parametrize("fortified", [False, True])
-def test_every_way_of_reading_and_writing_is_counted_with_its_bytes(counted, fortified):
+def test_every_read_and_write_call_is_counted_with_bytes(counted, fortified):
     flags = ["-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2", "-O2"] if fortified else ["-fno-builtin"]
     ways = [*DESCRIPTORS, *STREAMS]
     body = OPEN + "struct iovec both[2] = {{data, 10}, {data + 100, 20}};" + STREAMS_OPEN
@@ -92,7 +92,7 @@ def test_every_way_of_reading_and_writing_is_counted_with_its_bytes(counted, for
     assert "io" in sources_of(run)
 
 
-def test_standard_output_and_error_are_files_whatever_they_are(counted):
+def test_standard_output_and_error_count_as_files(counted):
     run, result = counted(
         OPEN
         + """
@@ -108,7 +108,7 @@ def test_standard_output_and_error_are_files_whatever_they_are(counted):
     assert [step[2:] for step in of_steps(run)[1:]] == [(1, 4), (1, 6), (1, 5), (1, 1), (1, 2)]
 
 
-def test_sockets_pipes_and_streams_in_memory_are_no_files(counted):
+def test_sockets_pipes_and_memory_streams_are_not_counted(counted):
     run, _ = counted(
         OPEN
         + """
@@ -130,7 +130,7 @@ def test_sockets_pipes_and_streams_in_memory_are_no_files(counted):
     assert of_steps(run)[1:] == [(0, 0, 0, 0)]
 
 
-def test_a_descriptor_is_asked_again_when_its_number_stands_for_something_else(counted):
+def test_reused_descriptor_is_checked_again(counted):
     run, _ = counted(
         OPEN
         + """
@@ -153,7 +153,7 @@ def test_a_descriptor_is_asked_again_when_its_number_stands_for_something_else(c
     assert of_steps(run)[1] == (0, 0, 3, 13)
 
 
-def test_what_a_stream_with_functions_of_its_own_writes_is_counted_once(counted):
+def test_custom_stream_writes_are_counted_once(counted):
     run, _ = counted(
         OPEN
         + """
@@ -167,7 +167,7 @@ def test_what_a_stream_with_functions_of_its_own_writes_is_counted_once(counted)
     assert of_steps(run)[1] == (0, 0, 1, 100)
 
 
-def test_time_is_that_of_calls_that_reach_the_system_and_no_time_of_computing(counted):
+def test_io_time_covers_system_calls_and_is_not_compute_time(counted):
     run, _ = counted(
         OPEN
         + """
@@ -189,7 +189,7 @@ def test_time_is_that_of_calls_that_reach_the_system_and_no_time_of_computing(co
     assert works["io_time_s"][0] < 0.03 <= works["compute_time_s"][0]
 
 
-def test_what_perfield_writes_itself_is_not_the_programs(counted):
+def test_perfields_own_writes_are_not_counted(counted):
     run, _ = counted(
         """
       perfield_initialize();
@@ -207,7 +207,7 @@ def test_what_perfield_writes_itself_is_not_the_programs(counted):
     assert all(frame.values["io_time_s"][0] == 0 for frame in frames if frame is not None)
 
 
-def test_windows_of_the_clock_count_files_and_not_what_closes_them(counted):
+def test_clock_windows_count_files_but_not_their_own_closing(counted):
     run, _ = counted(
         """
       perfield_initialize();
@@ -222,14 +222,14 @@ def test_windows_of_the_clock_count_files_and_not_what_closes_them(counted):
     assert (written, len(run) > 3) == (400, True)
 
 
-def test_io_is_absent_where_nobody_watched(counted):
+def test_io_is_absent_without_a_source(counted):
     run, _ = counted(OPEN + 'perfield_begin("x"); perfield_end("x");', env={"PERFIELD_IO": "false"})
     assert "io" not in sources_of(run)
     for name in (*IO, "io_time_s"):
         assert np.isnan(run.frame(0).values[name]).all(), name
 
 
-def test_the_program_is_told_the_numbers_of_its_frames_and_a_line_begins_no_step(counted, tmp_path):
+def test_values_equal_frames_and_stderr_lines_begin_no_step(counted, tmp_path):
     run, _ = counted(
         OPEN
         + """

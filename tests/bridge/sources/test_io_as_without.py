@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program whose files are counted runs as without: errors, threads, children, signals, cancellation."""
+"""Counting files does not change the program: errors, threads, children, signals, cancellation."""
 
 from __future__ import annotations
 
 from files_of_programs import OPEN, of_steps
 
 
-def test_failed_calls_are_events_without_bytes_and_keep_errno(counted):
+def test_failed_calls_count_without_bytes_and_keep_errno(counted):
     run, _ = counted(
         OPEN
         + """
@@ -34,7 +34,7 @@ def test_failed_calls_are_events_without_bytes_and_keep_errno(counted):
     assert of_steps(run)[1:] == [(1, 8, 0, 0), (1, 0, 2, 0), (0, 0, 1, 0)]
 
 
-def test_threads_count_all_that_they_write(counted):
+def test_writes_of_all_threads_are_counted(counted):
     run, _ = counted(
         OPEN
         + """
@@ -59,7 +59,7 @@ def test_threads_count_all_that_they_write(counted):
     assert of_steps(run)[1] == (0, 0, 4 * (1000 + 1000 + 1), 4 * 1000 * 15)
 
 
-def test_a_child_counts_for_nobody_and_the_parent_goes_on(counted):
+def test_child_is_not_counted_and_parent_goes_on(counted):
     run, _ = counted(
         OPEN
         + """
@@ -76,7 +76,7 @@ def test_a_child_counts_for_nobody_and_the_parent_goes_on(counted):
     assert of_steps(run)[1] == (0, 0, 1, 64)
 
 
-def test_signal_handlers_may_write_and_leave_a_call_by_a_jump(counted):
+def test_signal_handlers_may_write_and_longjmp(counted):
     run, _ = counted(
         OPEN
         + """
@@ -100,7 +100,7 @@ def test_signal_handlers_may_write_and_leave_a_call_by_a_jump(counted):
     assert [step[2:] for step in of_steps(run)[1:]] == [(1, 5), (1, 7)]
 
 
-def test_a_thread_may_be_cancelled_while_it_reads(counted):
+def test_thread_may_be_cancelled_while_reading(counted):
     run, _ = counted(
         OPEN
         + """

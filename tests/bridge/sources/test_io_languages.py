@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading and writing in other languages than C, and by MPI: each byte is counted once."""
+"""File I/O in languages other than C, and by MPI: each byte is counted once."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def moved(run) -> list[tuple[int, int]]:
     return [tuple(int(frame.values[name][0]) for name in names) for frame in run.frames()]
 
 
-def test_streams_of_cpp_are_counted(build_c, mpirun, bin_dir):
+def test_cpp_streams_are_counted(build_c, mpirun, bin_dir):
     program = build_c(CPP, "-ldl", name="streams.cpp", mpi=False)
     result = mpirun(1, bin_dir / "perfield-exec", program)
     assert (result.returncode, result.stdout) == (0, "to the screen\n")
@@ -114,7 +114,7 @@ def test_streams_of_cpp_are_counted(build_c, mpirun, bin_dir):
     assert all(frame.values["io_time_s"][0] > 0 for frame in run.frames())
 
 
-def test_statements_of_fortran_are_counted(mpirun, bin_dir, perfield_flags, tmp_path):
+def test_fortran_statements_are_counted(mpirun, bin_dir, perfield_flags, tmp_path):
     source = tmp_path / "io.f90"
     source.write_text(FORTRAN)
     module = perfield_flags("--fortran")
@@ -125,7 +125,7 @@ def test_statements_of_fortran_are_counted(mpirun, bin_dir, perfield_flags, tmp_
     assert moved(run) == [(0, 8000), (0, 9000), (9000, 0), (8000, 0), (0, 14)]
 
 
-def test_files_of_python_and_arrays_are_counted_and_other_programs_are_not(mpirun, bin_dir, tmp_path):
+def test_python_files_are_counted_but_not_child_programs(mpirun, bin_dir, tmp_path):
     (tmp_path / "io.py").write_text(PYTHON)
     result = mpirun(1, bin_dir / "perfield-exec", sys.executable, "io.py", cwd=tmp_path)
     assert (result.returncode, result.stdout) == (0, "to the screen\n"), result.stderr
@@ -170,7 +170,7 @@ int main(int argc, char** argv) {
 """
 
 
-def test_what_mpi_does_within_its_calls_is_not_counted_again(mpi, build_c, bin_dir, counted_in):
+def test_io_inside_mpi_calls_is_not_counted_again(mpi, build_c, bin_dir, counted_in):
     program = build_c(PARALLEL, by=mpi)
     result = mpi.run(2, bin_dir / "perfield-exec", program)
     assert result.returncode == 0, result.stderr
@@ -190,7 +190,7 @@ def test_what_mpi_does_within_its_calls_is_not_counted_again(mpi, build_c, bin_d
         assert own["compute_time_s"][rank] == pytest.approx(of_step)
 
 
-def test_a_program_that_prints_and_reads_is_the_same_with_and_without(bin_dir, mpirun, tmp_path):
+def test_printing_and_reading_work_as_without_perfield(bin_dir, mpirun, tmp_path):
     if not shutil.which("awk"):
         pytest.skip("awk is not installed")
     text = "".join(f"{i} {i * i}\n" for i in range(20_000))

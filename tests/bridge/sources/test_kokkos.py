@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kokkos Tools as a source, by a stand-in that calls the hooks as Kokkos does."""
+"""The Kokkos source, with a stand-in that calls the hooks as Kokkos does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HOST = (Path(__file__).parent / "programs/kokkos_host.h").read_text()
 
 @pytest.fixture
 def kokkos(measured):
-    """kokkos(body, **options): runs the body measured, with the stand-in started first; (Run, process)."""
+    """kokkos(body, **options): starts the stand-in, then runs the body measured; (Run, process)."""
 
     def run(body: str, before: str = "", **options):
         return measured("kokkos_start();\n" + body, before=HOST + before, **options)
@@ -27,7 +27,7 @@ def values(run, *names: str) -> list[float]:
     return [float(frame.values[name][0]) for name in names]
 
 
-def test_kernels_and_regions_are_measured_by_their_names(kokkos):
+def test_kernels_and_regions_are_measured_by_name(kokkos):
     run, result = kokkos(
         """
       perfield_initialize();
@@ -67,7 +67,7 @@ def test_kernels_and_regions_are_measured_by_their_names(kokkos):
         ("", "unnamed"),
     ],
 )
-def test_a_kernel_without_a_label_is_called_after_its_functor(kokkos, told, name):
+def test_kernel_without_label_is_named_after_its_functor(kokkos, told, name):
     run, _ = kokkos(f'perfield_initialize(); parallel_for("{told}", 1); perfield_step(0, 0.0);')
     assert [region.name for region in run.known_regions] == [name]
 
@@ -86,7 +86,7 @@ def test_all_fences_are_one_region(kokkos):
     assert values(run, "Kokkos_fence_count", "Kokkos_fence_time_s") == pytest.approx([2, 6 * MS])
 
 
-def test_sections_that_overlap_have_their_whole_times(kokkos):
+def test_overlapping_sections_have_whole_times(kokkos):
     run, result = kokkos(
         """
       uint32_t first, second, never;
@@ -120,7 +120,7 @@ COPIES = """
 """
 
 
-def test_copies_are_counted_by_where_their_arrays_lie(kokkos):
+def test_copies_are_counted_by_memory_space(kokkos):
     run, _ = kokkos(COPIES)
     names = [f"device_copy_{what}" for what in ("to_bytes", "from_bytes", "within_bytes", "count", "time_s")]
     assert values(run, *names) == pytest.approx([1500, 70, 11, 5, 31 * MS])
@@ -128,17 +128,17 @@ def test_copies_are_counted_by_where_their_arrays_lie(kokkos):
     assert not run.known_regions
 
 
-def test_kernels_of_a_device_are_no_fields_where_only_the_host_is_asked(kokkos):
+def test_kokkos_alone_has_no_device_kernel_fields(kokkos):
     run, _ = kokkos(COPIES)
     assert not [name for name in run.frame(0).values if name.startswith("device_kernel")]
 
 
-def test_a_run_without_a_device_has_no_such_fields(measured):
+def test_run_without_device_has_no_device_fields(measured):
     run, _ = measured("perfield_initialize(); work(1); perfield_step(0, 0.0);")
     assert not [name for name in run.frame(0).values if name.startswith("device_")]
 
 
-def test_all_frames_have_the_fields_from_the_start_of_a_run_that_is_killed(kokkos):
+def test_killed_run_has_device_fields_in_all_frames(kokkos):
     run, result = kokkos(
         """
       perfield_initialize();
@@ -197,7 +197,7 @@ def test_kernels_on_all_threads_are_counted(kokkos):
     assert "could not be right" not in result.stderr
 
 
-def test_what_does_not_match_does_no_harm(kokkos):
+def test_unmatched_hooks_do_no_harm(kokkos):
     run, _ = kokkos(
         """
       uint64_t early;
@@ -219,7 +219,7 @@ def test_what_does_not_match_does_no_harm(kokkos):
     assert values(run, "deep_time_s", "after_count", "after_time_s") == pytest.approx([MS, 1, MS])
 
 
-def test_a_region_of_kokkos_closes_steps_in_a_program_that_knows_nothing_of_perfield(kokkos):
+def test_kokkos_region_closes_steps_without_perfield_calls(kokkos):
     run, _ = kokkos(
         """
       for (int step = 0; step < 4; ++step) {
@@ -235,20 +235,20 @@ def test_a_region_of_kokkos_closes_steps_in_a_program_that_knows_nothing_of_perf
     assert not [region for region in run.known_regions if region.name == "limit"]
 
 
-def test_kokkos_is_not_made_to_wait_around_its_kernels(measured):
+def test_kokkos_does_not_fence_around_kernels(measured):
     body = 'perfield_initialize(); printf("%d\\n", kokkos_start().requires_global_fencing);'
     _, result = measured(body, before=HOST)
     assert result.stdout == "0\n"
 
 
 @pytest.mark.parametrize("variable", ["KOKKOS_TOOLS_LIBS", "KOKKOS_PROFILE_LIBRARY"])
-def test_another_tool_of_the_users_stays(execute, variable):
+def test_users_own_kokkos_tool_stays(execute, variable):
     printed = execute("perfield-exec", "--print", "true", env={variable: "libother.so"})
     assert printed.returncode == 0, printed.stderr
     assert "KOKKOS_TOOLS_LIBS" not in printed.stdout
 
 
-def test_the_tool_is_named_by_its_whole_path(execute):
+def test_tool_is_set_by_absolute_path(execute):
     (line,) = [
         line
         for line in execute("perfield-exec", "--print", "true").stdout.splitlines()

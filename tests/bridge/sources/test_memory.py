@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The largest resident memory of a process, by the source `memory`."""
+"""The source `memory`: the largest resident memory of a process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 MB = 1 << 20
 
 
-def test_the_peak_grows_with_what_is_touched_and_never_falls(measured):
+def test_peak_grows_with_touched_memory_and_never_falls(measured):
     run, _ = measured(
         """
       perfield_initialize();
@@ -29,7 +29,7 @@ def test_the_peak_grows_with_what_is_touched_and_never_falls(measured):
     assert all(peak >= resident - MB for peak, resident in zip(peaks, now))
 
 
-def test_steps_between_two_samples_have_the_peak_too(measured):
+def test_steps_between_samples_have_the_peak(measured):
     run, _ = measured(
         """
       perfield_initialize();
@@ -40,6 +40,6 @@ def test_steps_between_two_samples_have_the_peak_too(measured):
     assert np.isfinite(peaks).all() and len(set(peaks)) == 1
 
 
-def test_its_own_reading_is_no_reading_of_the_program(measured):
+def test_reading_procfs_is_not_the_programs_io(measured):
     run, _ = measured("perfield_initialize(); work(20); perfield_step(0, 0); work(20); perfield_step(1, 1);")
     assert [frame.values["io_read_count"][0] for frame in run.frames()] == [0, 0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Score-P's plugin: regions and steps by name, played to it by a stand-in for Score-P."""
+"""Score-P's plugin: a stand-in for Score-P plays it regions and steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXPECTED = {"main_count": 1, "time_step_count": 10, "flux_edge_count": 10, "flux
 
 @pytest.fixture
 def play(score_p_plays, tmp_path):
-    """play(script, *arguments, **configuration): what the plugin makes of a script for the host.
+    """play(script, *arguments, **configuration): plays a script to the plugin.
 
     arguments : see score_p_plays. configuration : keys of perfield. Returns (perfield.Run, finished host).
     """
@@ -50,12 +50,12 @@ def counts(run: perfield.Run) -> dict[str, float]:
     return total
 
 
-def test_plugin_hands_over_version_3_and_nothing_reserved(play):
+def test_plugin_reports_version_3_and_zeroes_reserved_fields(play):
     _, result = play(SOLVER)
     assert "version 3 reserved 0" in result.stdout
 
 
-def test_regions_are_measured_under_their_names(play):
+def test_regions_are_measured_by_name(play):
     run, _ = play(SOLVER)
     assert counts(run) == EXPECTED
     places = {region.name: (region.file, region.line) for region in run.known_regions}
@@ -76,7 +76,7 @@ def test_only_selected_regions_are_defined(play):
     assert {region.name for region in run.known_regions} <= {"flux_edge", "time_step", "other regions"}
 
 
-def test_calls_of_mpi_are_no_regions(play):
+def test_mpi_calls_are_not_regions(play):
     run, _ = play(f"{SOLVER}region 16 MPI_Send\nenter 16\nexit 16\n")
     assert "MPI_Send" not in {region.name for region in run.known_regions}
 
@@ -87,7 +87,7 @@ def test_calling_contexts_count_as_their_regions(play):
     assert counts(run) == {"flux_count": 5}
 
 
-def test_exit_without_enter_leaves_the_other_regions_right(play):
+def test_exit_without_enter_keeps_other_regions_right(play):
     run, _ = play(f"{REGIONS}init_mpp\nexit 88\n{STEP}exit 120\nexit 0\n{STEP}")
     assert counts(run) == {"time_step_count": 2, "flux_edge_count": 2, "flux_count": 4}
 
@@ -104,19 +104,19 @@ def test_recording_that_was_off_before_waking_stays_off(play):
 
 
 @pytest.mark.parametrize("host", [("perfield", 2, 48), ("perfield", 3, 53), ("perfield", 4, 80)])
-def test_older_and_newer_hosts_get_the_same(play, host):
+def test_older_and_newer_scorep_give_the_same(play, host):
     run, _ = play(SOLVER, *host, step_region="time_step")
     assert len(run) == 10
     assert counts(run) == EXPECTED
 
 
-def test_host_without_names_of_regions_is_told(play):
+def test_scorep_without_region_names_is_reported(play):
     run, result = play(SOLVER, "perfield", 2, 20)
     assert result.stderr.count("does not tell the names of regions") == 1
     assert counts(run) == {}
 
 
-def test_plugin_answers_to_the_original_name(play):
+def test_plugin_loads_under_the_original_name(play):
     run, _ = play(SOLVER, "Catalyst", step_region="time_step")
     assert len(run) == 10
 
@@ -126,7 +126,7 @@ def test_64_threads_count_all_their_events(play):
     assert counts(run) == {"flux_count": 64000}
 
 
-def test_region_after_100000_left_out_ones_is_measured(play):
+def test_region_after_100000_unselected_ones_is_measured(play):
     names = "".join(f"region {n} f{n}\nenter {n}\nexit {n}\n" for n in range(1000, 101000))
     run, _ = play(f"{REGIONS}init_mpp\n{names}{STEP}", regions="flux")
     assert counts(run) == {"flux_count": 2}
@@ -141,7 +141,7 @@ def test_100000_measured_regions_are_added_up_beyond_the_table(play):
     assert run.ends[0]["dropped_regions"] > 90000
 
 
-def test_armed_region_is_measured_although_left_out(play):
+def test_armed_region_is_measured_although_unselected(play):
     armed = 3 * f"arm\n{STEP}"
     run, _ = play(f"{REGIONS}init_mpp\n{STEP}{armed}", regions="flux_edge")
     assert counts(run) == {"time_step_count": 3, "flux_edge_count": 4}
@@ -152,14 +152,14 @@ def test_long_name_is_cut(play):
     assert "n" * 1000 in {region.name for region in run.known_regions}
 
 
-def test_rank_and_size_are_those_that_scorep_tells(score_p_ranks_play, tmp_path):
+def test_rank_and_size_come_from_scorep(score_p_ranks_play, tmp_path):
     score_p_ranks_play(SOLVER, PERFIELD_STEP_REGION="time_step")
     run = perfield.open(tmp_path / "perfield-run")
     assert (run.n_ranks, len(run)) == (3, 10)
     assert [frame.values["flux_count"].tolist() for frame in run.frames()] == 10 * [[2, 2, 2]]
 
 
-def test_messages_come_from_the_mpi_wrappers_above_scorep(score_p_ranks_play, mpi, tmp_path):
+def test_messages_come_from_mpi_wrappers_above_scorep(score_p_ranks_play, mpi, tmp_path):
     score_p_ranks_play(SOLVER, mpi, PERFIELD_STEP_REGION="time_step")
     run = perfield.open(tmp_path / "perfield-run")
     assert (run.n_ranks, len(run)) == (3, 10)
@@ -174,21 +174,21 @@ def time_of(run: perfield.Run, region: str) -> float:
 
 @pytest.mark.parametrize("clock", ["auto", "monotonic"])
 @pytest.mark.parametrize("timer", ["tsc", "raw", "gettimeofday", "none"])
-def test_times_are_right_whatever_clock_the_stamps_are_of(play, timer, clock):
+def test_times_are_right_for_any_stamp_clock(play, timer, clock):
     step = "enter 40\nwork 3\nenter 120\nwork 6\nexit 120\nexit 40\n"
     run, _ = play(f"timer {timer}\n{REGIONS}init_mpp\n{20 * step}", clock=clock)
     measured = sum(frame.values["step_time_s"][0] for frame in frames_of(run))
     assert 0.12 <= time_of(run, "flux") <= time_of(run, "time_step") - 0.0599 <= measured - 0.0599
 
 
-def test_stamps_are_used_where_their_clock_is_known(play):
+def test_stamps_of_a_known_clock_are_used(play):
     run, _ = play(f"{REGIONS}timer tsc\ninit_mpp\nwork 20\nenter 40\nexit 40\nrepeat 20000 120\n")
     # Stamps of `repeat` are all the same: no time passes for who uses them.
     assert counts(run)["flux_count"] == 20000
     assert time_of(run, "flux") < 1e-6
 
 
-def test_regions_that_were_open_at_waking_are_measured_from_there(play):
+def test_regions_open_at_waking_are_measured_from_there(play):
     run, _ = play(
         f"{REGIONS}enter 8\nenter 40\nwork 50\ninit_mpp\nenter 120\nwork 5\nexit 120\nexit 40\nexit 8\n"
     )
@@ -197,7 +197,7 @@ def test_regions_that_were_open_at_waking_are_measured_from_there(play):
     assert run.ends[0]["faults"] == {}
 
 
-def test_regions_that_were_over_at_waking_are_counted_as_left_out_and_told(play):
+def test_regions_over_at_waking_are_counted_and_reported(play):
     early = f"region 48 MPI_Initialized\nenter 48\nexit 48\nenter 8\n{4 * STEP}"
     run, result = play(f"{REGIONS}{early}init_mpp\n{STEP}exit 8\n")
     assert counts(run) == {"main_count": 1, "time_step_count": 1, "flux_edge_count": 1, "flux_count": 2}
@@ -205,7 +205,7 @@ def test_regions_that_were_over_at_waking_are_counted_as_left_out_and_told(play)
     assert result.stderr.count("16 regions were over before MPI_Init") == 1
 
 
-def test_events_of_devices_are_left_out_and_told(play):
+def test_device_events_are_left_out_and_reported(play):
     device = "device_enter 120\nenter 120\ndevice_exit 120\nwork 1\nexit 120\n"
     run, result = play(f"{REGIONS}device_enter 8\ninit_mpp\n{5 * device}")
     assert counts(run) == {"flux_count": 5}
@@ -213,13 +213,13 @@ def test_events_of_devices_are_left_out_and_told(play):
     assert result.stderr.count("10 events of devices or metrics are not measured") == 1
 
 
-def test_nothing_is_left_out_of_a_usual_run_and_nothing_told(play):
+def test_usual_run_leaves_nothing_out_and_prints_nothing(play):
     run, result = play(SOLVER, summary="false")
     assert run.ends[0]["dropped_events"] == {}
     assert result.stderr == ""
 
 
-def test_region_entered_in_a_step_left_out_is_credited_in_the_measured_one(play):
+def test_region_entered_in_unmeasured_step_counts_in_next_measured(play):
     step = "enter 40\nexit 40\n"
     crossing = f"enter 88\nwork 10\n{step}work 20\n{step}exit 88\n{step}"
     run, _ = play(f"{REGIONS}init_mpp\n{step}{crossing}", step_region="time_step", measure_every="2")
@@ -245,7 +245,7 @@ def test_function_is_chosen_by_any_of_its_names(play, chosen):
     assert sum(counts(run).values()) == 3
 
 
-def test_functions_that_nobody_named_are_called_without_their_types(play):
+def test_unnamed_functions_lose_their_types(play):
     overloads = (
         "region 16 flow::Solver::advance(double) _ZN4flow6Solver7advanceEd\n"
         "region 24 flow::Solver::advance(int) _ZN4flow6Solver7advanceEi\n"
@@ -256,28 +256,28 @@ def test_functions_that_nobody_named_are_called_without_their_types(play):
     assert counts(run)["flow__Solver__advance_count"] == 2
 
 
-def test_step_region_that_never_occurs_is_told_and_the_run_is_one_frame(play):
+def test_missing_step_region_is_reported_and_run_is_one_frame(play):
     run, result = play(SOLVER, step_region="time_stepp")
     assert result.stderr.count("the region time_stepp (step_region) never ended") == 1
     assert [frame.kind for frame in run.frames()] == ["whole"]
     assert run.frame(0).values["flux_count"][0] == 20
 
 
-def test_several_armed_regions_are_open_at_once_and_only_they(play):
+def test_only_armed_regions_are_open_together(play):
     # As in the thesis: each is armed right before the call that enters it, one inside the other.
     armed = "arm\nenter 40\narm\nenter 88\narm\nenter 120\nexit 120\nexit 88\nexit 40\n"
     run, _ = play(f"{REGIONS}init_mpp\n{STEP}{4 * armed}{STEP}", regions="")
     assert counts(run) == {"time_step_count": 4, "flux_edge_count": 4, "flux_count": 4}
 
 
-def test_child_of_the_program_is_not_measured_and_ends_well(play):
+def test_child_process_is_not_measured_and_ends_normally(play):
     run, result = play(f"{REGIONS}init_mpp\n{STEP}fork\n{STEP}", step_region="time_step")
     assert len(run) == 2
     assert counts(run) == {"time_step_count": 2, "flux_edge_count": 2, "flux_count": 4}
     assert result.stdout.count("child 0") == 1
 
 
-def test_unbalanced_events_are_counted_as_faults_and_told(play):
+def test_unbalanced_events_count_as_faults_and_are_reported(play):
     run, result = play(f"{REGIONS}init_mpp\nenter 40\nenter 88\nexit 40\nexit 88\n{STEP}enter 40\n")
     assert counts(run)["time_step_count"] == 3
     assert sum(run.ends[0]["faults"].values()) == 2

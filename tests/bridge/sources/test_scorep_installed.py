@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The plugin's own declarations of Score-P's interface, beside the headers of an installed Score-P."""
+"""Compares the plugin's declarations of Score-P's interface with the headers of an installed Score-P."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def compiled(folder: Path, interface: str) -> subprocess.CompletedProcess:
-    """The comparison, compiled with that text as substrate_interface.hpp."""
+    """Compiles the comparison with that text as substrate_interface.hpp."""
     copy = folder / "sources/scorep"
     copy.mkdir(parents=True)
     (copy / INTERFACE.name).write_text(interface)
@@ -41,7 +41,7 @@ def test_declarations_agree_with_the_installed_headers(tmp_path):
         ("  void (*init_mpp)();\n  void (*finalize)();", "  void (*finalize)();\n  void (*init_mpp)();"),
     ],
 )
-def test_declarations_that_disagree_are_found(tmp_path, right, wrong):
+def test_wrong_declarations_are_found(tmp_path, right, wrong):
     text = INTERFACE.read_text()
     assert right in text
     result = compiled(tmp_path, text.replace(right, wrong))

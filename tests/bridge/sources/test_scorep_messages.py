@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Score-P's plugin without perfield's wrappers: messages, collectives, transfers and files from its events.
 
-A stand-in for Score-P plays them to it, with ranks as they are numbered in each communicator.
+A stand-in for Score-P plays them, with ranks numbered within each communicator.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ START = DEFINITIONS + call("MPI_Init", "init_mpp", f"end_collective {WORLD} -1 1
 
 @pytest.fixture
 def play(score_p_plays, counted_in, tmp_path):
-    """play(script, **environment): what rank 2 of 4 counts of it; (Counted, what it says)."""
+    """play(script, **environment): plays a script to rank 2 of 4; returns (Counted, standard error)."""
 
     def run(script: str, **environment: str):
         result = score_p_plays(script, RANK=str(RANK), SIZE=str(SIZE), **environment)
@@ -46,7 +46,7 @@ def play(score_p_plays, counted_in, tmp_path):
     return run
 
 
-def test_messages_on_the_world_communicator_name_their_peers(play):
+def test_world_messages_name_their_peers(play):
     counted, errors = play(
         START
         + call("MPI_Send", f"send 0 {WORLD} 7 24")
@@ -66,7 +66,7 @@ def test_messages_on_the_world_communicator_name_their_peers(play):
     assert "LD_PRELOAD" not in errors
 
 
-def test_peers_on_other_communicators_and_windows_are_unknown_and_the_cure_is_told_once(play):
+def test_other_communicators_have_unknown_peers_and_one_warning(play):
     counted, errors = play(
         START
         + call("MPI_Comm_split", f"end_collective {WORLD} -1 17 0 0")
@@ -90,20 +90,20 @@ def test_peers_on_other_communicators_and_windows_are_unknown_and_the_cure_is_to
 
 
 @pytest.mark.parametrize("beginning", ["", call("MPI_Allreduce", f"end_collective {REVERSED} -1 11 8 8")])
-def test_without_the_collective_of_mpi_init_no_communicator_is_taken_for_the_world(play, beginning):
+def test_without_mpi_init_collective_no_communicator_is_world(play, beginning):
     script = DEFINITIONS + call("MPI_Init", "init_mpp") + beginning
     counted, _ = play(script + call("MPI_Send", f"send 0 {REVERSED} 7 24"))
     assert counted.sent_by(RANK) == {("send", UNKNOWN): (1, 24)}
 
 
-def test_copies_to_devices_are_no_transfers_between_ranks(play):
+def test_device_copies_are_not_rank_transfers(play):
     copies = (f"put {WINDOW} 0 400 1", f"get {WINDOW} 0 400 2")
     counted, errors = play(START + call("MPI_Barrier", *copies) + "".join(f"{line}\n" for line in copies))
     assert not counted.messages
     assert "LD_PRELOAD" not in errors
 
 
-def test_events_of_a_device_inside_a_call_are_left_out(play):
+def test_device_events_inside_a_call_are_left_out(play):
     events = (f"send 3 {WORLD} 7 24", "begin_io 8 0 0 -1 2 0", "complete_io 8 0 24 2")
     of_device = tuple(f"device_{event}" for event in events)
     script = call("MPI_Send", *of_device, events[0]) + "\n".join((*of_device, *events[1:], ""))
@@ -114,14 +114,14 @@ def test_events_of_a_device_inside_a_call_are_left_out(play):
     assert counted.ends[RANK]["dropped_events"]["of_no_thread"] > 0
 
 
-def test_calls_and_their_time_are_counted_by_class(play):
+def test_calls_and_time_are_counted_by_class(play):
     counted, _ = play(START + 2 * call("MPI_Waitall", "work 10") + call("MPI_Send") + call("MPI_Comm_rank"))
     assert counted.calls == {(RANK, "waitall"): 2, (RANK, "send"): 1}
     assert counted.class_s[RANK, "wait"] >= 0.02
     assert counted.class_s[RANK, "p2p"] < 0.01
 
 
-def test_step_without_calls_of_mpi_has_no_time_in_it_rather_than_an_unknown_one(play, tmp_path):
+def test_step_without_mpi_calls_has_zero_mpi_time(play, tmp_path):
     steps = "".join(f"enter 400\n{inside}exit 400\n" for inside in (call("MPI_Send"), ""))
     counted, _ = play(f"{START}region 400 step\n{steps}", PERFIELD_STEP_REGION="step")
     run = perfield.open(tmp_path / "perfield-run")
@@ -130,20 +130,20 @@ def test_step_without_calls_of_mpi_has_no_time_in_it_rather_than_an_unknown_one(
     assert counted.ends[RANK]["sources"] == ["scorep", "scorep-mpi"]
 
 
-def test_program_that_only_calls_mpi_init_has_no_time_in_mpi_rather_than_an_unknown_one(play, tmp_path):
+def test_program_with_only_mpi_init_has_zero_mpi_time(play, tmp_path):
     counted, _ = play(f"{START}region 400 step\n" + 2 * "enter 400\nexit 400\n", PERFIELD_STEP_REGION="step")
     run = perfield.open(tmp_path / "perfield-run")
     assert [frame.values["mpi_time_s"][RANK] for frame in run.frames()] == [0, 0]
     assert counted.ranks[RANK]["sources"] == ["scorep", "scorep-mpi"]
 
 
-def test_program_without_mpi_has_no_time_in_mpi_that_is_known(play, tmp_path):
+def test_program_without_mpi_has_absent_mpi_time(play, tmp_path):
     play("region 400 step\ninit_mpp\n" + 2 * "enter 400\nexit 400\n", PERFIELD_STEP_REGION="step")
     run = perfield.open(tmp_path / "perfield-run")
     assert all(np.isnan(frame.values["mpi_time_s"][RANK]) for frame in run.frames())
 
 
-def test_collectives_count_their_bytes_and_non_blocking_ones_when_they_are_complete(play):
+def test_collectives_count_bytes_non_blocking_ones_at_completion(play):
     counted, _ = play(
         START
         + call("MPI_Allreduce", f"end_collective {REVERSED} -1 11 16 32")
@@ -156,7 +156,7 @@ def test_collectives_count_their_bytes_and_non_blocking_ones_when_they_are_compl
     assert counted.moved_by(RANK) == {"allreduce": (16, 32), "iallreduce": (5, 6)}
 
 
-def test_call_whose_end_is_lost_ends_with_the_next_one(play):
+def test_call_with_lost_end_ends_at_the_next(play):
     lost = f"enter {FUNCTIONS['MPI_Send']}\nsend 0 {WORLD} 7 24\n"
     counted, _ = play(START + lost + call("MPI_Recv", f"receive 3 {WORLD} 7 100") + call("MPI_Waitall"))
     assert counted.calls == {(RANK, name): 1 for name in ("send", "recv", "waitall")}
@@ -170,7 +170,7 @@ def test_nothing_is_counted_while_recording_is_off(play):
     assert counted.calls == {(RANK, "send"): 1}
 
 
-def test_files_of_the_program_are_counted_with_the_bytes_that_are_known(play):
+def test_program_files_are_counted_with_known_bytes(play):
     counted, _ = play(
         START
         + "begin_io 5 1 0 512 2 -1\nwork 5\ncomplete_io 5 1 512 2\n"
@@ -183,7 +183,7 @@ def test_files_of_the_program_are_counted_with_the_bytes_that_are_known(play):
     assert counted.class_s[RANK, "file"] >= 0.005
 
 
-def test_step_without_files_has_no_time_in_them_rather_than_an_unknown_one(play, tmp_path):
+def test_step_without_files_has_zero_io_time(play, tmp_path):
     write = "begin_io 5 1 0 512 2 -1\nwork 5\ncomplete_io 5 1 512 2\n"
     steps = "".join(f"enter 400\n{inside}exit 400\n" for inside in (write, ""))
     counted, _ = play(f"region 400 march\ninit_mpp\n{steps}", PERFIELD_STEP_REGION="march")
@@ -194,13 +194,13 @@ def test_step_without_files_has_no_time_in_them_rather_than_an_unknown_one(play,
     assert counted.ends[RANK]["sources"] == ["scorep", "scorep-io"]
 
 
-def test_what_score_p_writes_of_its_trace_is_not_the_programs(play):
+def test_scorep_trace_writes_are_not_counted(play):
     write = "begin_io 5 1 0 512 2 -1\ncomplete_io 5 1 512 2\n"
     counted, _ = play(f"{START}begin_flush 4\n{write}end_flush 4\nend_flush 4\n{write}")
     assert counted.moved_by(RANK) == {"own_write": (512, 0)}
 
 
-def test_files_that_mpi_opens_for_itself_are_not_the_programs(play):
+def test_files_of_mpi_itself_are_not_counted(play):
     inner = ("begin_io 9 1 0 40 1 -1", "complete_io 9 1 40 1")
     outer = ("begin_io 8 1 0 8 2 0", *inner, "complete_io 8 1 8 2")
     read = ("begin_io 8 0 0 -1 2 0", "complete_io 8 0 24 2")
@@ -214,21 +214,21 @@ def test_files_that_mpi_opens_for_itself_are_not_the_programs(play):
     assert counted.moved_by(RANK) == {"file_write": (8, 0), "file_read_all": (0, 24)}
 
 
-def test_operation_that_goes_on_without_the_program_counts_its_bytes_when_complete(play):
+def test_asynchronous_io_counts_bytes_at_completion(play):
     begun = "begin_io 5 1 0 512 2 0\nissue_io 5 1 2\n"
     counted, _ = play(START + begun + call("MPI_Send") + "complete_io 5 1 512 2\n")
     assert counted.calls == {(RANK, "own_write"): 1, (RANK, "send"): 1}
     assert counted.moved_by(RANK) == {"own_write": (512, 0)}
 
 
-def test_operation_whose_end_is_lost_does_not_hide_the_calls_of_mpi(play):
+def test_io_with_lost_end_does_not_hide_mpi_calls(play):
     counted, _ = play(START + "begin_io 5 1 0 512 2 0\n" + call("MPI_Send", f"send 0 {WORLD} 7 24"))
     assert counted.sent_by(RANK) == {("send", 0): (1, 24)}
     assert counted.calls == {(RANK, "own_write"): 1, (RANK, "send"): 1}
     assert counted.ends[RANK]["faults"] == {}
 
 
-def test_events_of_mpi_are_left_to_the_wrappers_where_they_are(score_p_ranks_play, mpi, counted_in, tmp_path):
+def test_wrappers_take_precedence_over_scorep_mpi_events(score_p_ranks_play, mpi, counted_in, tmp_path):
     script = DEFINITIONS + "init_mpp\n" + call("MPI_Send", f"send 0 {REVERSED} 7 24")
     result = score_p_ranks_play(script + call("MPI_Put", f"put {WINDOW} 0 400 1"), mpi)
     counted = counted_in(tmp_path / "perfield-run")

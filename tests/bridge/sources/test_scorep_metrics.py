@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Metrics that Score-P reads at begins and ends of regions: counters of the regions of perfield."""
+"""Metrics that Score-P reads at begin and end of regions become counters of perfield's regions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REGIONS = "region 8 outer\nregion 16 inner\n"
 
 
 def counters_in(run: Path) -> dict[tuple[str, str], int]:
-    """(region, counter) -> what the stream of a run's one rank holds."""
+    """(region, counter) -> value, from the stream of a run with one rank."""
     (path,) = (run / "stream").glob("*.pf")
     entries, damage = twin.decode(path.read_bytes())
     assert not damage
@@ -32,7 +32,7 @@ def counters_in(run: Path) -> dict[tuple[str, str], int]:
 
 @pytest.fixture
 def play(score_p_plays, tmp_path):
-    """play(script, *arguments): (region, counter) -> value, of what the host plays to the plugin."""
+    """play(script, *arguments): plays a script to the plugin; returns (region, counter) -> value."""
 
     def run(script: str, *arguments: object) -> dict[tuple[str, str], int]:
         score_p_plays(script, *arguments)
@@ -44,14 +44,14 @@ def play(score_p_plays, tmp_path):
 EVENTS = "enter 8 100 7 1000\nenter 16 130 8 1000\nexit 16 180 20 1005\nexit 8 200 21 1007\n"
 
 
-def test_regions_get_what_their_metrics_grew_by(play):
+def test_regions_get_the_growth_of_metrics(play):
     assert play(f"{REGIONS}{METRICS}init_mpp\n{EVENTS}") == {
         **{("outer", "cycles"): 100, ("outer", "misses"): 7},
         **{("inner", "cycles"): 50, ("inner", "misses"): 5},
     }
 
 
-def test_events_without_values_leave_the_counters_as_they_stand(play):
+def test_events_without_values_keep_counters(play):
     script = f"{REGIONS}{METRICS}init_mpp\n{EVENTS}enter 8\nexit 8\n"
     assert play(script)["outer", "cycles"] == 100
 
@@ -60,12 +60,12 @@ def test_without_metrics_there_are_no_counters(play):
     assert play(f"{REGIONS}init_mpp\n{EVENTS}") == {}
 
 
-def test_an_older_score_p_is_not_asked_for_metrics(play):
+def test_older_scorep_is_not_asked_for_metrics(play):
     assert play(f"{REGIONS}{METRICS}init_mpp\n{EVENTS}", "perfield", 2, 48) == {}
 
 
 @pytest.mark.skipif(shutil.which("scorep") is None, reason="there is no scorep on PATH")
-def test_page_faults_that_a_real_score_p_reads_become_a_counter(mpirun, bin_dir, tmp_path):
+def test_real_scorep_page_faults_become_a_counter(mpirun, bin_dir, tmp_path):
     (tmp_path / "touch.c").write_text("""
 #include <mpi.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The plugin in a real Score-P, where one is on PATH: messages and files of programs that it built."""
+"""The plugin in a real Score-P, if one is on PATH: messages and files of programs built with it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def sent(counted) -> dict[tuple[int, str, int], tuple[int, int]]:
     return {key: (count, counted.bytes[key]) for key, count in counted.messages.items()}
 
 
-def test_with_the_wrappers_above_peers_are_world_ranks(with_scorep, mpirun, bin_dir, counted_in):
+def test_with_wrappers_peers_are_world_ranks(with_scorep, mpirun, bin_dir, counted_in):
     program = with_scorep(PROGRAMS / "reversed_ranks.c")
     result = mpirun(RANKS, bin_dir / "perfield-exec", program, env=QUIET)
     assert result.returncode == 0, result.stderr
@@ -44,7 +44,7 @@ def test_with_the_wrappers_above_peers_are_world_ranks(with_scorep, mpirun, bin_
     assert "export " not in result.stderr
 
 
-def test_alone_it_counts_unknown_peers_exactly_and_its_two_lines_cure_that(with_scorep, mpirun, counted_in):
+def test_alone_peers_are_unknown_and_printed_lines_fix_it(with_scorep, mpirun, counted_in):
     program = with_scorep(PROGRAMS / "reversed_ranks.c")
     result = mpirun(RANKS, program, env=ALONE)
     assert result.returncode == 0, result.stderr
@@ -57,9 +57,7 @@ def test_alone_it_counts_unknown_peers_exactly_and_its_two_lines_cure_that(with_
     assert sent(counted_in(result.cwd / "perfield-run")) == AROUND | BACKWARDS
 
 
-def test_export_lines_of_perfield_env_do_what_perfield_run_does(
-    with_scorep, perfield_cli, mpirun, counted_in, tmp_path
-):
+def test_perfield_env_does_what_perfield_run_does(with_scorep, perfield_cli, mpirun, counted_in, tmp_path):
     program = with_scorep(PROGRAMS / "reversed_ranks.c")
     env = exports(perfield_cli("env", "--scorep", program, cwd=tmp_path).stdout)
     result = mpirun(RANKS, program, env={**QUIET, **env}, cwd=tmp_path)
@@ -69,7 +67,7 @@ def test_export_lines_of_perfield_env_do_what_perfield_run_does(
     assert {"scorep", "pmpi"} <= set(counted.ends[0]["sources"])
 
 
-def test_alone_it_counts_the_same_calls_as_the_wrappers(with_scorep, mpirun, bin_dir, counted_in):
+def test_alone_plugin_counts_the_wrappers_calls(with_scorep, mpirun, bin_dir, counted_in):
     program = with_scorep(PROGRAMS / "reversed_ranks.c")
     alone = mpirun(RANKS, program, env=ALONE)
     above = mpirun(RANKS, bin_dir / "perfield-exec", program, env=QUIET)
@@ -81,9 +79,7 @@ def test_alone_it_counts_the_same_calls_as_the_wrappers(with_scorep, mpirun, bin
     assert len(alike[0]) > 5 * RANKS
 
 
-def test_alone_it_says_how_the_programs_own_calls_of_perfield_are_heard(
-    with_scorep, perfield_flags, mpirun, tmp_path
-):
+def test_alone_plugin_explains_how_perfield_calls_reach_it(with_scorep, perfield_flags, mpirun, tmp_path):
     source = tmp_path / "asks.c"
     source.write_text("""
 #include <mpi.h>
@@ -106,9 +102,7 @@ int main(int argc, char **argv) {
 
 
 @pytest.mark.parametrize("way", ["alone", "above"])
-def test_files_of_the_program_are_counted_once_and_not_those_of_mpi(
-    with_scorep, mpirun, bin_dir, counted_in, way
-):
+def test_program_files_count_once_and_mpi_files_do_not(with_scorep, mpirun, bin_dir, counted_in, way):
     program = with_scorep(PROGRAMS / "reversed_ranks.c", options=("--io=runtime:posix",))
     before, env = ([], ALONE) if way == "alone" else ([bin_dir / "perfield-exec"], QUIET)
     result = mpirun(RANKS, *before, program, env=env)
@@ -120,9 +114,7 @@ def test_files_of_the_program_are_counted_once_and_not_those_of_mpi(
         assert counted.calls[rank, "own_write"] == (way == "alone")  # else perfield's wrappers of files
 
 
-def test_what_score_p_writes_of_its_trace_before_the_end_is_not_the_programs(
-    with_scorep, mpirun, bin_dir, counted_in, tmp_path
-):
+def test_real_scorep_trace_flush_is_not_counted(with_scorep, mpirun, bin_dir, counted_in, tmp_path):
     source = tmp_path / "long.c"
     source.write_text("""
 #include <mpi.h>
@@ -143,7 +135,7 @@ int main(int argc, char **argv) {
     assert sum(written for written, _ in moved.values()) == len("done")
 
 
-def test_alone_it_tells_the_time_in_calls_inside_each_region(with_scorep, perfield_flags, mpirun):
+def test_alone_plugin_measures_call_time_inside_regions(with_scorep, perfield_flags, mpirun):
     program = with_scorep(PROGRAMS / "nested_regions.c", *perfield_flags("--cflags"))
     chosen = {"PERFIELD_REGIONS": "flux,time_step", "PERFIELD_STEP_REGION": "time_step"}
     result = mpirun(2, program, env={**ALONE, **chosen})
@@ -158,9 +150,7 @@ def test_alone_it_tells_the_time_in_calls_inside_each_region(with_scorep, perfie
         np.testing.assert_allclose(values["flux_compute_time_s"], values["flux_time_s"])
 
 
-def test_fortran_calls_of_the_original_plugin_close_steps(
-    with_scorep, perfield_flags, mpirun, bin_dir, tmp_path
-):
+def test_original_plugins_fortran_calls_close_steps(with_scorep, perfield_flags, mpirun, bin_dir, tmp_path):
     source = tmp_path / "asks.f90"
     source.write_text("""
 module flow
@@ -223,7 +213,7 @@ def sent_in_trace(path: Path) -> dict[tuple[int, int], tuple[int, int]]:
         (PATTERNS / "multigrid.F90", ["-DWITHOUT_PERFIELD", "-cpp"]),
     ],
 )
-def test_trace_and_run_of_the_same_job_agree(with_scorep, mpirun, bin_dir, counted_in, source, flags):
+def test_trace_and_run_of_one_job_agree(with_scorep, mpirun, bin_dir, counted_in, source, flags):
     pytest.importorskip("otf2", reason="Debian's python3-otf2 is not installed")
     program = with_scorep(source, *flags)
     env = {**QUIET, "SCOREP_ENABLE_TRACING": "true", "SCOREP_EXPERIMENT_DIRECTORY": "trace"}

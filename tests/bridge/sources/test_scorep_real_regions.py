@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Regions and steps of a program that a real Score-P built, where one is on PATH."""
+"""Regions and steps of a program built with a real Score-P, if one is on PATH."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(shutil.which("scorep") is None, reason="there is
 
 @pytest.fixture
 def nested(with_scorep, perfield_flags, mpirun, bin_dir):
-    """nested(*arguments, **environment): a run of programs/nested_regions.c below perfield's wrappers."""
+    """nested(*arguments, **environment): runs programs/nested_regions.c with perfield's wrappers."""
     program = with_scorep(PROGRAM, *perfield_flags("--cflags"))
 
     def run(*arguments: str, **environment: str) -> perfield.Run:
@@ -31,7 +31,7 @@ def nested(with_scorep, perfield_flags, mpirun, bin_dir):
 
 
 @pytest.mark.parametrize("timer", ["tsc", "clock_gettime", "gettimeofday"])
-def test_steps_and_regions_are_those_of_the_program_whatever_the_timer(nested, timer):
+def test_steps_and_regions_are_right_with_any_timer(nested, timer):
     run = nested(SCOREP_TIMER=timer, PERFIELD_REGIONS="flux*", PERFIELD_STEP_REGION="time_step")
     assert len(run) == STEPS
     for frame in run.frames():
@@ -45,14 +45,14 @@ def test_steps_and_regions_are_those_of_the_program_whatever_the_timer(nested, t
     assert run.ends[0]["dropped_events"] == {}
 
 
-def test_main_is_measured_from_where_measuring_begins(nested):
+def test_main_is_measured_from_waking_on(nested):
     run = nested(PERFIELD_REGIONS="main")
     (frame,) = run.frames()
     assert frame.values["main_count"].tolist() == RANKS * [1]
     assert (frame.values["main_time_s"] >= STEPS * 0.00399).all()
 
 
-def test_armed_calls_are_measured_and_the_same_functions_elsewhere_are_not(nested):
+def test_only_armed_calls_of_a_function_are_measured(nested):
     run = nested("arms", PERFIELD_REGIONS="", PERFIELD_STEP_REGION="time_step")
     for frame in run.frames():
         # flux_edge at its second place, and each time flux at the second place inside it.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Score-P's time stamps in ticks of perfield's clock, with clocks of the test's own."""
+"""Converts Score-P's time stamps to ticks of perfield's clock, with clocks of the test's own."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def stamps(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("ahead_ns", [1_000, 5_000_000, 10**12])
-def test_stamps_are_of_the_clock_that_is_nearest_to_them(stamps, ahead_ns):
+def test_stamps_match_the_nearest_clock(stamps, ahead_ns):
     found = subprocess.run([stamps, str(ahead_ns)], check=True, capture_output=True, text=True, timeout=60)
     assert int(found.stdout) <= 1000

@@ -16,7 +16,7 @@ FLAGS = "-fsanitize=thread -g -O1"
 
 
 @pytest.mark.long
-def test_64_threads_race_for_nothing(execute, tmp_path):
+def test_64_threads_have_no_data_races(execute, tmp_path):
     if shutil.which("cmake") is None or shutil.which("ninja") is None:
         pytest.skip("cmake or ninja is not there to build for ThreadSanitizer")
     build = tmp_path / "build"

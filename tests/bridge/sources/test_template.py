@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The template of a source: built as its copy would be, loaded, and its three hooks called."""
+"""Builds the template of a source as its copy would be, loads it and calls its three hooks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ static void find_hooks(void) {
 
 @pytest.fixture(scope="module")
 def library(perfield_flags, tmp_path_factory) -> Path:
-    """The template as a library; nothing but perfield's own library and headers is needed."""
+    """The template as a library; it needs only perfield's library and headers."""
     path = tmp_path_factory.mktemp("template") / "libperfield_template.so"
     source = BRIDGE / "sources/template"
     words = ["g++", "-std=c++17", "-Wall", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-exceptions"]
@@ -36,7 +36,7 @@ def library(perfield_flags, tmp_path_factory) -> Path:
     return path
 
 
-def test_what_it_is_told_becomes_regions_and_copies(measured, library):
+def test_hooks_become_regions_and_copies(measured, library):
     run, result = measured(
         """
       find_hooks();
@@ -60,7 +60,7 @@ def test_what_it_is_told_becomes_regions_and_copies(measured, library):
     assert "could not be right" not in result.stderr
 
 
-def test_bytes_of_copies_are_a_field_of_the_rank(measured, library):
+def test_copied_bytes_are_a_field_of_the_rank(measured, library):
     run, _ = measured(
         "find_hooks(); perfield_initialize(); copied(1000, 500000); copied(24, 0); perfield_step(0, 0.0);",
         before=HOOKS,
@@ -71,7 +71,7 @@ def test_bytes_of_copies_are_a_field_of_the_rank(measured, library):
     assert "device_copy_count" not in frame.values
 
 
-def test_time_of_copies_belongs_to_the_region_that_is_open(measured, library):
+def test_copy_time_belongs_to_the_open_region(measured, library):
     run, _ = measured(
         """
       find_hooks();
@@ -86,13 +86,13 @@ def test_time_of_copies_belongs_to_the_region_that_is_open(measured, library):
     assert times == pytest.approx([0.7 * MS, 0.5 * MS])
 
 
-def test_its_hooks_are_all_that_it_shows(library):
+def test_library_exports_only_its_hooks(library):
     words = ["nm", "-D", "--defined-only", library]
     lines = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
     assert {line.split()[-1] for line in lines} == {"template_begin", "template_end", "template_copied"}
 
 
-def test_what_does_not_match_does_no_harm(measured, library):
+def test_unmatched_hooks_do_no_harm(measured, library):
     run, _ = measured(
         """
       find_hooks();

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Fortran pattern measured in three ways, through perfield's own calls, its functions compiled
-with hooks, and Score-P's plugin: each counts the same on every rank in every step."""
+"""Measures the Fortran pattern in three ways: by perfield's own calls, by functions compiled with hooks,
+and by Score-P's plugin. All count the same on every rank in every step."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOURCE = {"api": None, "functions": "functions", "scorep": "scorep"}
 
 @pytest.fixture(scope="module")
 def compiled(mpi, perfield_flags, tmp_path_factory):
-    """compiled(way): the pattern for this MPI, as it is measured in that way."""
+    """compiled(way): the pattern, built for this MPI and this way of measuring."""
     folder = tmp_path_factory.mktemp(f"three-{mpi.name}")
 
     def compile_with(*words: object) -> None:
@@ -79,7 +79,7 @@ def test_each_way_is_a_source_of_its_own(runs):
 
 
 @pytest.mark.parametrize("way", ["functions", "scorep"])
-def test_regions_and_calls_of_each_step_are_counted_as_through_the_api(runs, way):
+def test_regions_and_calls_equal_the_apis_in_each_step(runs, way):
     api, other = runs["api"], runs[way]
     assert {region.name for region in other.known_regions} == set(PROCEDURES)
     assert len(api) == len(other) == STEPS
@@ -88,7 +88,7 @@ def test_regions_and_calls_of_each_step_are_counted_as_through_the_api(runs, way
 
 
 @pytest.mark.parametrize("way", ["functions", "scorep"])
-def test_messages_of_each_step_are_counted_as_through_the_api(runs, way):
+def test_messages_equal_the_apis_in_each_step(runs, way):
     def rows(table):
         return sorted(table[["source", "target", "call", "count", "bytes", "empty"]].tolist())
 
@@ -98,7 +98,7 @@ def test_messages_of_each_step_are_counted_as_through_the_api(runs, way):
 
 
 @pytest.mark.parametrize("way", SOURCE)
-def test_take_is_entered_once_for_each_message_that_arrives(runs, way):
+def test_take_is_entered_once_per_arriving_message(runs, way):
     for frame in runs[way].frames():
         arrived = np.zeros(RANKS)
         np.add.at(arrived, frame.received["target"], frame.received["count"])
