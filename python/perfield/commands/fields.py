@@ -26,8 +26,8 @@ them to the program itself. `<region>` stands for each region of the run, with i
 - *absent* says when the field is NaN, which means unknown. 0 means that nothing happened.
 
 The table is `bridge/fields/fields.def`. To add a field, add a row. If its value needs a new sum, declare
-that in `RankSums`, `MessageSums` or `RegionSums` (`columns.hpp` beside it) and add it up in `columns.cpp`; the
-words in the columns of the table only describe what that code does. Then regenerate this page:
+that in `RankSums`, `MessageSums` or `RegionSums` (`columns.hpp` beside it) and add it up in `columns.cpp`.
+The words in the columns of the table only describe what that code does. Then regenerate this page:
 `perfield fields --markdown > docs/fields.md`.
 """
 
