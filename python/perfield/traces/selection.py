@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from perfield import _bridge
+from perfield.configuration import in_force
 from perfield.traces.definitions import Trace
 
 
@@ -30,8 +31,12 @@ class RegionChoice:
             number for number, name in self.name_of.items() if step_region and name == step_region
         )
 
-    def tables(self, max_regions: int = 4096, max_peers: int = 4096, messages: bool = True) -> Any:
-        """The trace's definitions for `_bridge.Follower`; the arguments are keys of the configuration."""
+    def tables(self, **changes: Any) -> Any:
+        """The trace's definitions for `_bridge.Follower`.
+
+        changes : values of the keys max_regions, max_peers and messages, instead of those in force.
+        """
+        limits = {key: in_force(key) for key in ("max_regions", "max_peers", "messages")} | changes
         trace, clock = self._trace, self._trace.clock
         return _bridge.TraceTables(
             regions={
@@ -56,7 +61,5 @@ class RegionChoice:
             start=clock.start,
             start_ns=clock.start_ns,
             end_ns=clock.start_ns + clock.ns(clock.length),
-            max_regions=max_regions,
-            max_peers=max_peers,
-            messages=messages,
+            **limits,
         )
