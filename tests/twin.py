@@ -338,7 +338,7 @@ def slab_mesh(rank: int, ranks: int) -> bytes:
 
 
 def block_mesh(rank: int, ranks: tuple[int, int, int]) -> bytes:
-    """Body of an image block of 4 x 4 x 4 cells, one of nx * ny * nz unit cubes; ranks count along x first."""
+    """Body of an image block of 4 x 4 x 4 cells, one of nx * ny * nz cubes; x counts first."""
     nx, ny, _ = ranks
     place = (rank % nx, rank // nx % ny, rank // (nx * ny))
     extent = [end for at in place for end in (4 * at, 4 * at + 4)]
@@ -371,7 +371,7 @@ def write_run(
 ) -> Path:
     """Makes a run directory. Hosts get equal blocks of consecutive ranks (0 1 | 2 3).
 
-    blocks : numbers of ranks along x, y and z, if the mesh is to be cut in cubes rather than in slabs.
+    blocks : numbers of ranks along x, y and z, if the mesh is cut in cubes rather than in slabs.
     change_rank(rank, values), change_step(rank, step, values): change the values in place before they are
     written. If change_step returns False, the step is left out. Returns path.
     """
