@@ -208,6 +208,26 @@ def test_unknown_peers_become_one_stub_per_rank_on_machine(tmp_path):
     assert left_out.tolist() == [1, 2]
 
 
+def test_only_the_heaviest_of_many_lines_are_drawn(tmp_path):
+    run = fake_run(tmp_path, [("n", str(i % 8)) for i in range(16)])
+    messages = [(a, b, "isend", 1, a * 16 + b, 0, 9) for a in range(16) for b in range(16) if a != b]
+    picture = topology(run, fake_frame(16, messages)).messages
+    assert picture.GetNumberOfCells() == 200
+    assert column(picture, "sent_bytes").min() > 40
+    assert texts(picture, "in_words") == ["200 of 240 lines drawn; the rest carry 3 % of the bytes"]
+    assert vtk_to_numpy(picture.GetFieldData().GetArray("messages_not_drawn")).tolist() == [0, 0]
+
+
+def test_line_is_thick_at_the_sender_and_thicker_for_more_bytes(tmp_path):
+    run = fake_run(tmp_path, [("n", "0"), ("n", "1")])
+    messages = [(0, 1, "isend", 1, 100, 0, 100), (1, 0, "isend", 1, 10**6, 0, 10**6)]
+    picture = topology(run, fake_frame(2, messages)).messages
+    radius = vtk_to_numpy(picture.GetPointData().GetArray("radius")).reshape(2, 2)
+    assert (radius[:, 0] > 3 * radius[:, 1]).all()
+    assert radius[1, 0] > 1.3 * radius[0, 0]
+    assert texts(picture, "in_words") == []
+
+
 def test_frame_without_messages_keeps_arrays_without_lines(tmp_path):
     run = fake_run(tmp_path, [("n", "0")])
     empty = topology(run, fake_frame(1)).messages

@@ -53,6 +53,13 @@ def attach(dataset: vtkPolyData, arrays: Mapping[str, np.ndarray]) -> vtkPolyDat
     return dataset
 
 
+def attach_to_points(dataset: vtkPolyData, name: str, values: np.ndarray) -> None:
+    """Adds a point array; values has one number per point, in any shape."""
+    array = numpy_to_vtk(np.ascontiguousarray(values).ravel(), deep=True)
+    array.SetName(name)
+    dataset.GetPointData().AddArray(array)
+
+
 def attach_names(dataset: vtkPolyData, name: str, texts: Iterable[str]) -> None:
     """Adds texts to the field data; value n of the cell array that they explain means text n."""
     _attach(dataset, vtkStringArray(), name, texts)
