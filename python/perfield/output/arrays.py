@@ -22,10 +22,12 @@ class Arrays:
     The vectors of exploded views are no values and are left out.
 
     bounds : x0, x1, y0, y1, z0, z1 of all datasets; None if no dataset had points.
+    spread : how far pieces go along x, y and z in a view exploded by 1; None if they carry no vectors.
     """
 
     def __init__(self) -> None:
         self.bounds: tuple[float, ...] | None = None
+        self.spread: tuple[float, ...] | None = None
         self._found: dict[str, dict[str, Any]] = {}
         self._absent: set[str] = set()
         self._peaks: dict[str, dict[int, float]] = {}  # array -> step -> largest value
@@ -37,6 +39,10 @@ class Arrays:
             before = self.bounds or box
             ends = enumerate(zip(before, box))
             self.bounds = tuple(max(pair) if at % 2 else min(pair) for at, pair in ends)
+        offset = dataset.GetPointData().GetArray(OFFSET)
+        if offset is not None and offset.GetNumberOfTuples():
+            far = np.abs(offset.GetTuple3(0))
+            self.spread = tuple(np.maximum(self.spread or far, far).tolist())
         for association, word in ASSOCIATIONS.items():
             attributes = dataset.GetAttributes(association)
             for number in range(attributes.GetNumberOfArrays()):
