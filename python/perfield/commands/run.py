@@ -73,6 +73,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="print the command line and start nothing")
 
 
+def apply_settings(arguments: argparse.Namespace) -> None:
+    """Sets the PERFIELD_ variables that the options of the command line ask for.
+
+    Raises CommandError for a key that does not exist and for a value that its key cannot have.
+    """
+    from perfield._bridge import load_config
+
+    variables = settings(arguments)
+    if arguments.config is not None:
+        os.environ["PERFIELD_CONFIG"] = variables["PERFIELD_CONFIG"]
+    earlier = load_config()[1]  # the program runs in spite of these
+    os.environ.update(variables)
+    complaints = [error for error in load_config()[1] if error not in earlier]
+    if not complaints:
+        return
+    typed = {f"PERFIELD_{key.upper()}": (key, value) for key, _, value in _parts(arguments.set)}
+    sentences = []
+    for complaint in complaints:
+        variable, colon, rest = complaint.partition(": ")
+        key, value = typed.get(variable, ("", ""))
+        sentences.append(f"--set {key}={value}: {rest}" if colon and key else complaint)
+    raise CommandError("\n".join(sentences))
+
+
+def _parts(settings: list[str]) -> list[tuple[str, str, str]]:
+    return [setting.partition("=") for setting in settings]
+
+
 def settings(arguments: argparse.Namespace) -> dict[str, str]:
     """The PERFIELD_ variables that the options of the command line ask for.
 
@@ -84,8 +112,7 @@ def settings(arguments: argparse.Namespace) -> dict[str, str]:
     variables = {}
     if arguments.config is not None:
         variables["PERFIELD_CONFIG"] = str(Path(arguments.config).absolute())
-    for setting in arguments.set:
-        key, equals, value = setting.partition("=")
+    for setting, (key, equals, value) in zip(arguments.set, _parts(arguments.set)):
         if not equals:
             raise CommandError(f"--set {setting} has no '='; write --set KEY=VALUE")
         if key not in names:
@@ -199,7 +226,7 @@ def execute(arguments: argparse.Namespace) -> int:
     launcher = _launcher.Launcher.of(shlex.split(arguments.launcher))
     contexts = launcher.contexts(options, program)
 
-    os.environ.update(settings(arguments))
+    apply_settings(arguments)
     keys, errors = load_config()
     value = {key["key"]: json.loads(key["value"]) for key in keys}
     run_id = secrets.token_hex(8)
