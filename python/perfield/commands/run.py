@@ -13,8 +13,9 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-from perfield.commands import CommandError, _launcher
+from perfield.commands import CommandError, _launcher, _python
 from perfield.commands.paths import perfield_exec
 
 HELP = "run a program and measure it"
@@ -143,6 +144,13 @@ def wait_for(command: list[str]) -> int:
         signal.signal(signal.SIGTERM, before)
 
 
+def missing_perfield(contexts: list[tuple[list[str], list[str]]], value: dict[str, Any]) -> list[str]:
+    """Sentences about programs whose Python lacks perfield. value : the settings by key."""
+    functions = [name for name in [*value["regions"], value["step_region"]] if name not in ("*", "")]
+    sentences = [_python.missing_perfield(program, functions) for _, program in contexts]
+    return [sentence for sentence in dict.fromkeys(sentences) if sentence]
+
+
 def find_run(wanted: Path, run_id: str) -> Path | None:
     """The run directory of that id under the name `wanted`, `wanted`-2, ...; None if there is none."""
     candidate, n = wanted, 1
@@ -245,6 +253,9 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         print(shlex.join(command))
         return 0
+    if value["enabled"] and not errors:
+        for sentence in missing_perfield(contexts, value):
+            print(f"perfield: {sentence}", file=sys.stderr)
     code = wait_for(command)
     if value["enabled"] and not errors:
         try:
