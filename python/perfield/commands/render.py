@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfield.commands import CommandError
+from perfield.commands._fields import check_fields
 from perfield.commands._newest import add_run, run_path
 from perfield.commands.paths import own_command
 
@@ -54,7 +55,9 @@ def execute(arguments: argparse.Namespace) -> int:
     """Prints what it will write, writes it, and prints how to look at it."""
     import perfield
 
-    render(perfield.open(run_path(arguments.run)), arguments)
+    run = perfield.open(run_path(arguments.run))
+    check_fields(run, arguments)
+    render(run, arguments)
     return 0
 
 
