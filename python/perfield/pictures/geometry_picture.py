@@ -17,6 +17,7 @@ from vtkmodules.vtkCommonCore import vtkStringArray
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkDataSet, vtkMultiBlockDataSet, vtkPolyData
 
 from perfield.pictures.blocks import MeshMissingError, attach, centre_and_size, owned_cells
+from perfield.pictures.exploded import attach_offset, piece_offsets
 from perfield.pictures.mesh_messages import focus_values, message_lines
 from perfield.pictures.own_fields import name_own_fields, text_columns
 from perfield.pictures.pieces import Pieces, choose_pieces
@@ -33,12 +34,14 @@ class GeometryOptions:
     association : "point" or "cell", where perfield's values go.
     fields : names of the values to show; None shows all.
     focus : ranks f that get arrays `<call>_count_to_<f>` and so on.
+    offsets : whether points carry the way that their piece takes in an exploded view (see `exploded`).
     """
 
     pieces: Pieces | None = None
     association: str = "point"
     fields: Collection[str] | None = None
     focus: Collection[int] = field(default_factory=tuple)
+    offsets: bool = False
 
 
 def geometry(run: Run, frame: Frame, options: GeometryOptions | None = None) -> vtkMultiBlockDataSet:
@@ -74,6 +77,7 @@ def geometry_blocks(
     names = [*values, *costs]
     computing = frame.values["compute_time_s"]
     regions = region_names(run, frame)
+    offsets = piece_offsets(centres_and_sizes(run, frame, pieces)[0]) if options.offsets else None
     for rank in range(run.n_ranks):
         blocks = pieces.blocks(rank, frame)
         cells_of_rank = sum(owned_cells(dataset) for _, dataset in blocks)
@@ -92,6 +96,8 @@ def geometry_blocks(
                 constants.add(name, value / cells if known else np.nan)
             for array in regions:
                 dataset.GetFieldData().AddArray(array)
+            if offsets is not None:
+                attach_offset(dataset, offsets[rank])
             yield (f"rank_{rank}" if len(blocks) == 1 else f"rank_{rank}_block_{number}"), dataset
 
 
@@ -106,13 +112,20 @@ def ranks_without_mesh(run: Run, frame: Frame, pieces: Pieces) -> list[int]:
 
 def geometry_messages(run: Run, frame: Frame, pieces: Pieces | None = None) -> vtkPolyData:
     """Lines between the centres of the pieces that communicate; see `mesh_messages.message_lines`."""
-    pieces = pieces or choose_pieces(run)
+    return message_lines(frame, *centres_and_sizes(run, frame, pieces or choose_pieces(run)))
+
+
+def centres_and_sizes(run: Run, frame: Frame, pieces: Pieces) -> tuple[np.ndarray, np.ndarray]:
+    """Middle (n_ranks, 3) and diagonal (n_ranks,) of the box around each rank's piece.
+
+    A rank without a mesh has NaN for its middle and a diagonal of 0.
+    """
     centres, sizes = np.full((run.n_ranks, 3), np.nan), np.zeros(run.n_ranks)
     for rank in range(run.n_ranks):
         place = centre_and_size(dataset for _, dataset in pieces.blocks(rank, frame))
         if place is not None:
             centres[rank], sizes[rank] = place
-    return message_lines(frame, centres, sizes)
+    return centres, sizes
 
 
 def per_cell_fields(run: Run, frame: Frame) -> dict[str, str]:
