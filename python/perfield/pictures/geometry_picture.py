@@ -77,8 +77,9 @@ def geometry_blocks(
     pieces = options.pieces or choose_pieces(run)
     values = {name: column for name, column in frame.values.items() if _wanted(name, options)}
     values.update(focus_values(frame, options.focus, run.n_ranks))
-    timed = [name for name in region_time_fields(run, frame) if _wanted(per_cell(name), options)]
-    names = [*values, *(per_cell(name) for name in timed)]
+    costs = {name: of for name, of in per_cell_fields(run, frame).items() if _wanted(name, options)}
+    names = [*values, *costs]
+    computing = frame.values["compute_time_s"]
     regions = region_names(run, frame)
     offsets = piece_offsets(centres_and_sizes(run, frame, pieces)[0]) if options.offsets else None
     for rank in range(run.n_ranks):
@@ -92,10 +93,11 @@ def geometry_blocks(
             for name, column in values.items():
                 value, _ = _value(frame, name, column, rank, number)
                 constants.add(name, value)
-            for name in timed:
-                value, of_block = _value(frame, name, frame.values[name], rank, number)
+            for name, of in costs.items():
+                value, of_block = _value(frame, of, frame.values[of], rank, number)
                 cells = owned_cells(dataset) if of_block else cells_of_rank
-                constants.add(per_cell(name), value / cells if cells else np.nan)
+                known = cells and not np.isnan(computing[rank])
+                constants.add(name, value / cells if known else np.nan)
             for array in regions:
                 dataset.GetFieldData().AddArray(array)
             if offsets is not None:
@@ -130,15 +132,19 @@ def centres_and_sizes(run: Run, frame: Frame, pieces: Pieces) -> tuple[np.ndarra
     return centres, sizes
 
 
-def region_time_fields(run: Run, frame: Frame) -> list[str]:
-    """Names of the fields that hold the time of a region."""
-    names = dict.fromkeys(f"{region.field}_time_s" for region in run.known_regions)
-    return [name for name in names if name in frame.values]
+def per_cell_fields(run: Run, frame: Frame) -> dict[str, str]:
+    """The arrays of compute time per cell, which the picture adds, and the field that each comes from.
 
-
-def per_cell(name: str) -> str:
-    """Name of a region's time per cell of the piece: `solve_time_per_cell_s` for `solve_time_s`."""
-    return name.removesuffix("_time_s") + "_time_per_cell_s"
+    `solve_compute_time_per_cell_s` comes from `solve_compute_time_s`. Where no calls were seen inside any
+    region, its computing is all of its time, `solve_time_s`. The values are NaN where MPI was not watched.
+    """
+    sources = {"compute_time_per_cell_s": "compute_time_s"}
+    for region in run.known_regions:
+        computing, all_time = f"{region.field}_compute_time_s", f"{region.field}_time_s"
+        sources[f"{region.field}_compute_time_per_cell_s"] = (
+            computing if computing in frame.values else all_time
+        )
+    return {name: of for name, of in sources.items() if of in frame.values}
 
 
 def region_names(run: Run, frame: Frame) -> list[vtkStringArray]:

@@ -149,7 +149,8 @@ def line_ends(
     between the first and the last node leaves the picture on the near side instead. A line to an UNKNOWN
     peer is a short vertical stub beside the middle of the sender's column. All ranks must have a place.
     """
-    cell_of = _cell_of_rank(cells)
+    cell_of, x_of = _cell_of_rank(cells), np.zeros(max(cells.n_ranks, 1))
+    x_of[cells.rank] = cells.line_x
     unknown = pairs.target == UNKNOWN
     sender = cell_of[pairs.source]
     receiver = np.where(unknown, sender, cell_of[np.maximum(pairs.target, 0)])
@@ -162,8 +163,8 @@ def line_ends(
         target_z = np.where(to_first, 2 * cells.node_z[last] - cells.node_z[last - 1], target_z)
     aside = np.where(unknown, STUB * cells.width[sender], 0.0)
     ends = np.empty((len(sender), 2, 3), np.float32)
-    ends[:, 0, 0], ends[:, 0, 1], ends[:, 0, 2] = cells.x[sender] + aside, 0, cells.z[sender]
-    ends[:, 1, 0] = cells.x[receiver] + aside
+    ends[:, 0, 0], ends[:, 0, 1], ends[:, 0, 2] = x_of[pairs.source] + aside, 0, cells.z[sender]
+    ends[:, 1, 0] = x_of[np.where(unknown, pairs.source, pairs.target)] + aside
     ends[:, 1, 1] = np.where(unknown, -STUB * comm_offset, -comm_offset)
     ends[:, 1, 2] = target_z
     inside_node = cells.node[sender] == cells.node[receiver]

@@ -23,8 +23,8 @@ from .topology_polydata import (
     attach_names,
     attach_numbers,
     attach_to_points,
-    rectangles,
     segments,
+    shapes,
 )
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def topology_table(run: Run, **options: Any) -> list[tuple[str, str, float, floa
 
 def _machine(placement: Placement, cells: Cells) -> vtkPolyData:
     which = cells.machine
-    dataset = rectangles(cells, which)
+    dataset = shapes(cells, which)
     node = cells.node[which]
     arrays = {"topology_type": cells.level[which].astype(np.int32), "node_id": node}
     attach(dataset, {**arrays, "host_name": _host_of(placement)[node], "id": cells.number[which]})
@@ -140,7 +140,7 @@ def _machine(placement: Placement, cells: Cells) -> vtkPolyData:
 
 
 def _ranks(placement: Placement, cells: Cells) -> vtkPolyData:
-    dataset = attach(rectangles(cells, cells.ranks), _places(placement, cells))
+    dataset = attach(shapes(cells, cells.ranks), _places(placement, cells))
     _name_nodes(dataset, placement)
     return dataset
 
@@ -151,7 +151,7 @@ def _measurements(scene: TopologyScene, frame: Frame) -> vtkPolyData:
     where = _places(scene.placement, scene.cells)
     if "pu_id" in arrays:  # where the rank ran in this step says more than where it may run
         where["pu_id"] = np.where(np.isnan(arrays["pu_id"]), where["pu_id"], arrays["pu_id"])
-    dataset = attach(rectangles(scene.cells, scene.cells.measurements), {**arrays, **where})
+    dataset = attach(shapes(scene.cells, scene.cells.measurements), {**arrays, **where})
     _name_nodes(dataset, scene.placement)
     return dataset
 
