@@ -17,6 +17,7 @@ if "__file__" in globals():
     sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import paraview.simple as pv
+from arrows import show_arrows
 from colours import ABSENT, OUTLINE, PALETTE, TEXT, colour, plain
 from in_program import Program, is_pipeline
 from mesh_values import OFFSET, MeshValues, dearest, outstanding
@@ -67,15 +68,16 @@ def exploded(mesh: Any, factor: float) -> Any:
 
 
 def show_messages(pictures: Pictures, view: Any, field: str) -> list[Any]:
-    """Shows the lines between pieces that communicate, and the pieces faintly around them."""
+    """Shows the lines between pieces that communicate, and the pieces faintly around them.
+
+    Returns all proxies, the lines last.
+    """
     mesh, lines = pictures.read("geometry"), pictures.read("messages")
     _faint(mesh, view)
-    display = pv.Show(lines, view)
-    display.LineWidth = 4.0
-    display.Ambient, display.Diffuse = 1.0, 0.0
+    tubes, display = show_arrows(lines, view)
     colour(display, view, field, pictures.arrays("messages")[field])
     look(pictures, view)
-    return [*_edges(mesh, view, 0.25), lines, mesh]
+    return [tubes, *_edges(mesh, view, 0.25), mesh, lines]
 
 
 def show_focus(pictures: Pictures, view: Any, field: str, focus: int) -> list[Any]:

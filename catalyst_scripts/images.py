@@ -14,6 +14,7 @@ from typing import Any
 
 import geometry
 import paraview.simple as pv
+from arrows import Words
 from colours import CATEGORIES
 from mesh_values import MeshValues
 from mesh_views import MeshView
@@ -33,6 +34,7 @@ def draw(pictures: Pictures, image: dict[str, Any], mesh: Mesh) -> None:
         made = topology.show_layers(pictures, view, part, field)
     elif picture == "messages":
         made = geometry.show_messages(pictures, view, field)
+        names = Words(view, made[-1])
     elif image["focus"] is not None:
         made = geometry.show_focus(pictures, view, field, image["focus"])
     else:

@@ -14,12 +14,13 @@ from perfield.pictures.exploded import OFFSET
 
 ASSOCIATIONS = {vtkDataObject.POINT: "POINTS", vtkDataObject.CELL: "CELLS"}
 OUTLIER = 5.0
+SHAPES = (OFFSET, "radius")  # arrays that say where and how thick, and are no values
 
 
 class Arrays:
     """The arrays of one layer of a picture over all noted steps, without those that have no finite value.
 
-    The vectors of exploded views are no values and are left out.
+    Arrays that only shape the picture (SHAPES) are no values and are left out.
 
     bounds : x0, x1, y0, y1, z0, z1 of all datasets; None if no dataset had points.
     spread : how far pieces go along x, y and z in a view exploded by 1; None if they carry no vectors.
@@ -47,7 +48,7 @@ class Arrays:
             attributes = dataset.GetAttributes(association)
             for number in range(attributes.GetNumberOfArrays()):
                 array = attributes.GetArray(number)
-                if array is not None and array.GetNumberOfTuples() and array.GetName() != OFFSET:
+                if array is not None and array.GetNumberOfTuples() and array.GetName() not in SHAPES:
                     self._note(step, array, word)
 
     def _note(self, step: int, array: Any, association: str) -> None:
