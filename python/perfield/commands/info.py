@@ -7,6 +7,8 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
+from perfield.commands._newest import add_run, run_path
+
 if TYPE_CHECKING:
     from os import PathLike
 
@@ -34,8 +36,8 @@ NOTHING = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run and one option per table."""
+    add_run(parser)
     add = parser.add_argument
-    add("run", metavar="RUN", nargs="?", help="a run directory (default: the configured run_directory)")
     add("--ranks", action="store_true", help="each rank: host, CPUs, steps, state")
     add(
         "--regions",
@@ -59,9 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the closing lines, or the tables that the options name."""
     import perfield
-    from perfield.configuration import in_force
 
-    run = perfield.open(arguments.run or in_force("run_directory"))
+    run = perfield.open(run_path(arguments.run))
     tables, notes = _tables(run, arguments)
     if arguments.json:
         facts = {"run": str(run.path), "state": run.state, "n_ranks": run.n_ranks, "n_frames": len(run)}

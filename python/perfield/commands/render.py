@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfield.commands import CommandError
+from perfield.commands._fields import check_fields
+from perfield.commands._newest import add_run, run_path
 from perfield.commands.paths import own_command
 
 if TYPE_CHECKING:  # these load VTK, which --help does not need
@@ -36,8 +38,8 @@ IMAGES_HELP = "also draw images (.png) of the first, the slowest and the last st
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run, what to write, the steps and the target."""
+    add_run(parser)
     add = parser.add_argument
-    add("run", metavar="RUN", help="a run directory")
     add("--geometry", action="store_true", help="only the mesh (and the machine, with --topology)")
     add("--topology", action="store_true", help="only the machine (and the mesh, with --geometry)")
     add("--steps", metavar="STEPS", help=STEPS_HELP)
@@ -53,7 +55,9 @@ def execute(arguments: argparse.Namespace) -> int:
     """Prints what it will write, writes it, and prints how to look at it."""
     import perfield
 
-    render(perfield.open(arguments.run), arguments)
+    run = perfield.open(run_path(arguments.run))
+    check_fields(run, arguments)
+    render(run, arguments)
     return 0
 
 

@@ -10,12 +10,16 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.util.vtkConstants import VTK_DOUBLE, VTK_FLOAT
 from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkDataSet
 
+from perfield.pictures.exploded import OFFSET
+
 ASSOCIATIONS = {vtkDataObject.POINT: "POINTS", vtkDataObject.CELL: "CELLS"}
 OUTLIER = 5.0
 
 
 class Arrays:
     """The arrays of one layer of a picture over all noted steps, without those that have no finite value.
+
+    The vectors of exploded views are no values and are left out.
 
     bounds : x0, x1, y0, y1, z0, z1 of all datasets; None if no dataset had points.
     """
@@ -37,7 +41,7 @@ class Arrays:
             attributes = dataset.GetAttributes(association)
             for number in range(attributes.GetNumberOfArrays()):
                 array = attributes.GetArray(number)
-                if array is not None and array.GetNumberOfTuples():
+                if array is not None and array.GetNumberOfTuples() and array.GetName() != OFFSET:
                     self._note(step, array, word)
 
     def _note(self, step: int, array: Any, association: str) -> None:

@@ -92,7 +92,8 @@ class PictureSeries:
             uneven.note(frame)
             labels.append({"frame": number, "title": words, "shown_at": time, "mesh": mesh})
             if self.geometry is not None:
-                pieces = self._noted(number, geometry_blocks(self.run, frame, self.geometry), arrays, own)
+                options = replace(self.geometry, offsets=True)
+                pieces = self._noted(number, geometry_blocks(self.run, frame, options), arrays, own)
                 made["geometry"].add(number, time, pieces)
                 lines = geometry_messages(self.run, frame, self.geometry.pieces)
                 arrays["messages"].note(number, lines)
@@ -150,7 +151,7 @@ class PictureSeries:
         if not sampled:
             return 0.0
         series = Series(self.directory, "geometry")
-        options = replace(self.geometry, pieces=SomePieces(pieces, chosen))
+        options = replace(self.geometry, pieces=SomePieces(pieces, chosen), offsets=True)
         series.add(frame.index, 0.0, geometry_blocks(self.run, frame, options))
         return series.bytes * sum(sizes) / sampled
 
