@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Colours and legends of all pipelines, safe for colour-blind eyes.
 
-Continuous values take viridis. A few categories take the palette of Okabe and Ito, many take steps of
+Continuous values take viridis, and time in MPI takes blue. A few categories take the palette of Okabe and Ito, many take steps of
 viridis. Values that were not measured (NaN) are grey and unknown peers of messages dark; the legend says so.
 Cells that serve only for orientation are outlines.
 """
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping
 from typing import Any
@@ -27,6 +28,7 @@ TEXT = (0.1, 0.1, 0.1)
 OUTLINE = (0.6, 0.6, 0.6)
 PLACE = (0.82, 0.2)  # of the legend
 CONTINUOUS = "Viridis (matplotlib)"
+WAITING = "Linear Blue (8_31f)"  # of time in MPI, so that waiting does not look like cost
 CATEGORIES = {
     *("node_id", "host_name", "topology_type", "package_id", "core_id", "pu_id"),
     *("rank", "source", "target"),
@@ -38,15 +40,15 @@ def colour(
 ) -> Any:
     """Colours a display by an array and adds its legend at the right; returns the legend.
 
-    about : the array's description in pictures.json. Its range spans all steps, so a colour means the same in
-    every step. If single steps go far beyond the others, the colours end at the usual peak; larger values are
-    orange, and the legend says so. names : the meaning of a category's numbers.
+    about : the array's description in pictures.json. Its scale spans all steps, so a colour means the same in
+    every step. If single steps go far beyond the others, the scale ends before them; larger values are orange,
+    and the legend says so. names : the meaning of a category's numbers.
     """
     vector = about["components"] > 1
     pv.ColorBy(display, (about["association"], field, *(["Magnitude"] if vector else [])))
     table = pv.GetColorTransferFunction(field)
     low, most = about["range"]
-    high = about.get("usual_peak", most)
+    low, high = about.get("scale") or (low, most)
     category = field in CATEGORIES
     unknown = [round(low)] if category and low < 0 else []  # known ranks count from 0
     if unknown:
@@ -65,7 +67,7 @@ def colour(
         indexed = [*PALETTE[: len(marks) - len(unknown)], *(UNKNOWN for _ in unknown)]
         table.IndexedColors = [part for rgb in indexed for part in rgb]
     else:
-        table.ApplyPreset(CONTINUOUS, True)
+        table.ApplyPreset(WAITING if is_waiting(field) else CONTINUOUS, True)
         edge = 0.5 if category else 0.0
         table.RescaleTransferFunction(low - edge, high + edge)
         table.Discretize = 1
@@ -89,6 +91,11 @@ def colour(
     _style(legend, view)
     display.SetScalarBarVisibility(view, True)
     return legend
+
+
+def is_waiting(field: str) -> bool:
+    """Whether a field is time in MPI, of a rank or of a region, also over steps."""
+    return re.search(r"(^|_)(waiting|mpi(_\w+)?)_time_s(_(mean|p95|maximum))?$", field) is not None
 
 
 def plain(display: Any, rgb: tuple[float, float, float], opacity: float = 1.0) -> None:

@@ -109,12 +109,12 @@ def open_in(view: Any, pictures: Pictures) -> Any:
     """Fills a view of the GUI; returns the mesh."""
     field = pictures.first_field()
     mesh = show_field(pictures, view, field)[-1]
-    set_title(view, pictures.arrays("geometry")[field]["title"], pictures.titles(), mesh)
+    set_title(view, pictures.arrays("geometry")[field]["title"], pictures.titles("geometry", field), mesh)
     return mesh
 
 
 def main() -> None:
-    """Opens the picture in the GUI, coloured by the time in the region with the most imbalance."""
+    """Opens the picture in the GUI, coloured by compute time."""
     view = new_view()
     at_first_step([view], open_in(view, Pictures.from_environment()))
 

@@ -34,7 +34,7 @@ def draw(pictures: Pictures, image: dict[str, Any]) -> None:
     else:
         made = geometry.show_field(pictures, view, field)
     heading = pictures.arrays(layer)[field]["title"] + (" (orange)" if image["focus"] is not None else "")
-    lines = [pictures.description["run"]] if image["static"] else pictures.titles()
+    lines = [pictures.description["run"]] if image["static"] else pictures.titles(layer, field)
     made.insert(0, set_title(view, heading, lines, made[-1]))
     for step, file in zip(image["steps"], image["files"]):
         view.ViewTime = step["shown_at"]
