@@ -87,10 +87,16 @@ build/heat3d/heat3d: .venv/installed $(shell find testcase/heat3d -type f 2>/dev
 	@cmake --build build/heat3d >> build/heat3d.log || { cat build/heat3d.log; exit 1; }
 	@touch $@
 
+# A folder for PATH that holds perfield's commands alone: .venv/bin would replace the user's python3.
+.PHONY: commands
+commands: .venv/installed
+	@mkdir -p build/bin
+	@ln -sf ../../$(BIN)/perfield ../../$(BIN)/perfield-exec build/bin/
+
 .PHONY: setup build
 setup: .venv/ready ## install Debian packages and prepare .venv
-build: .venv/installed ## build the wheel and install it into .venv
-	@echo "perfield is installed in .venv; to have its commands: export PATH=$(CURDIR)/$(BIN):\$$PATH"
+build: commands ## build the wheel, install it into .venv and put its commands into build/bin
+	@echo "perfield is installed in .venv; to have its commands: export PATH=$(CURDIR)/build/bin:\$$PATH"
 
 # --- on a cluster: only the measured side, without root, Python or network ----------------------
 MPICC =
@@ -101,7 +107,7 @@ recorder: ## install only the measured side, for a cluster (MPICC=mpicc PREFIX=$
 
 # --- what one does with it -------------------------------------------------------------------
 .PHONY: demo demo-openfoam test test-long bench docs
-demo: build/heat3d/heat3d ## run the heat case on 8 ranks and make pictures of it
+demo: build/heat3d/heat3d commands ## run the heat case on 8 ranks and make pictures of it
 	@rm -rf demo/heat3d && mkdir -p demo/heat3d
 	@# render prints how to look at the pictures, once they exist.
 	$(BIN)/perfield run --run-directory demo/heat3d/perfield-run -n 8 -- \

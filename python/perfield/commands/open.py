@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 from perfield.commands import CommandError
+from perfield.commands._newest import add_run, run_path
 
 HELP = "look at a run in ParaView"
 DESCRIPTION = """\
@@ -26,7 +27,7 @@ PICTURES = ("geometry", "topology")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run and the choice of pictures."""
-    parser.add_argument("run", metavar="RUN", help="a run directory")
+    add_run(parser)
     parser.add_argument("--geometry", action="store_true", help="show the mesh alone")
     parser.add_argument("--topology", action="store_true", help="show the machine alone")
     parser.add_argument("-o", "--output", metavar="DIR", help="where the pictures are (RUN/pictures)")
@@ -34,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Starts ParaView, waits for its end and returns its exit code."""
+    arguments.run = run_path(arguments.run)
     directory = Path(arguments.output) if arguments.output else Path(arguments.run, "pictures")
     if not _pictures(directory):
         _write(arguments)
@@ -79,4 +81,4 @@ def _write(arguments: argparse.Namespace) -> None:
     parser = argparse.ArgumentParser()
     render.add_arguments(parser)
     output = ["-o", arguments.output] if arguments.output else []
-    render.execute(parser.parse_args([arguments.run, *output]))
+    render.execute(parser.parse_args([str(arguments.run), *output]))

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfield.commands import CommandError
+from perfield.commands._fields import check_fields
+from perfield.commands._newest import add_run, run_path
 from perfield.commands.paths import own_command
 
 if TYPE_CHECKING:  # these load VTK, which --help does not need
@@ -35,12 +38,19 @@ FIELDS_HELP = "arrays and own fields of the simulation to put on the mesh and in
 IMAGES_HELP = """\
 also draw images (.png): values over all steps, a typical step and the slowest to compute that
 writes no output; or all in --steps"""
+VIEWS = ("auto", "plain", "exploded", "dearest")
+VIEW_HELP = """\
+how images show the mesh: plain; exploded, its pieces apart; dearest, the dearest ranks opaque
+before the others, which are translucent; auto (default): plain unless ranks would be hidden"""
+EXPLODE_HELP = """\
+move the pieces apart, also in ParaView: 1 doubles the distances between their middles
+(default: 0.5 or 1, whichever shows all ranks)"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run, what to write, the steps and the target."""
+    add_run(parser)
     add = parser.add_argument
-    add("run", metavar="RUN", help="a run directory")
     add("--geometry", action="store_true", help="only the mesh (and the machine, with --topology)")
     add("--topology", action="store_true", help="only the machine (and the mesh, with --geometry)")
     add("--steps", metavar="STEPS", help=STEPS_HELP)
@@ -48,6 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--images", action="store_true", help=IMAGES_HELP)
     add("--mesh", metavar="PATH", help="read the pieces from disk: a .pvtu file or an OpenFOAM case")
     add("--cells", action="store_true", help="put values on cells (default: on points)")
+    add("--view", choices=VIEWS, default="auto", help=VIEW_HELP)
+    add("--explode", metavar="FACTOR", type=_factor, help=EXPLODE_HELP)
     add("--focus", metavar="RANKS", help="show on each piece what it exchanges with these ranks: 3,7")
     add("-o", "--output", metavar="DIR", help="where to write (RUN/pictures)")
 
@@ -56,7 +68,9 @@ def execute(arguments: argparse.Namespace) -> int:
     """Prints what it will write, writes it, and prints how to look at it."""
     import perfield
 
-    render(perfield.open(arguments.run), arguments)
+    run = perfield.open(run_path(arguments.run))
+    check_fields(run, arguments)
+    render(run, arguments)
     return 0
 
 
@@ -126,7 +140,8 @@ def _geometry(run: Run, arguments: argparse.Namespace) -> GeometryOptions | None
         ranks = tuple(int(word) for word in _words(focus))
     except ValueError as error:
         raise CommandError(f"focus ranks '{focus}' are not numbers; expected ranks such as 3,7.") from error
-    return GeometryOptions(pieces, "cell" if arguments.cells else "point", fields, ranks)
+    association = "cell" if arguments.cells else "point"
+    return GeometryOptions(pieces, association, fields, ranks, arguments.view, arguments.explode)
 
 
 def _topology(run: Run, arguments: argparse.Namespace) -> TopologyScene | None:
@@ -177,6 +192,17 @@ def _images(pictures: PictureSeries, arguments: argparse.Namespace) -> None:
     with Progress("drawing images", sum(len(image["files"]) for image in images)) as progress:
         files = draw_images(pictures.directory, images, progress.advance)
     print(f"  images/       {len(files)} images" + (f", first {files[0].name}" if files else ""))
+
+
+def _factor(text: str) -> float:
+    """The factor of an exploded view. Raises ArgumentTypeError, with what to give."""
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = math.nan
+    if not 0 < factor <= 100:
+        raise argparse.ArgumentTypeError(f"'{text}' is no factor; give a number above 0, at most 100: 0.5")
+    return factor
 
 
 def _words(text: str) -> list[str]:

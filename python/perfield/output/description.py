@@ -13,6 +13,7 @@ from perfield.output.arrays import Arrays
 from perfield.output.scales import round_end, scale_of, share_scales
 from perfield.output.survey import COMPUTING, waiting_of
 from perfield.output.titles import region_titles, title
+from perfield.topology import place, read_machines
 
 if TYPE_CHECKING:
     from perfield.analysis.steps import StepKinds
@@ -37,10 +38,11 @@ def describe(
         name_and_scale(described, titles, own, survey.over_steps)
         for name, about in described.items():
             about["beyond"] = _beyond(noted, name, about)
-        layers[layer] = {"bounds": noted.bounds, "arrays": described}
+        layers[layer] = {"bounds": noted.bounds, "spread": noted.spread, "arrays": described}
     return {
         "run": Path(run.path).resolve().name,
         "n_ranks": run.n_ranks,
+        "places": places(run),
         "regions": survey.regions,
         "over_steps": {name: [over.base, over.kind] for name, over in survey.over_steps.items()},
         "typical": survey.kinds.typical,
@@ -48,6 +50,13 @@ def describe(
         "own_fields": {name: own[name] for name in sorted(own, key=_familiar)},
         "layers": layers,
     }
+
+
+def places(run: Run) -> dict[str, list[Any]]:
+    """Where each rank ran: "host", "" if it never checked in, and "core", None if it is bound to several."""
+    placed = place(run.rank_entries, read_machines(Path(run.path, "machine"))[0])
+    hosts = [str((entry or {}).get("host") or "") for entry in run.rank_entries]
+    return {"host": hosts, "core": [int(core) if np.isfinite(core) else None for core in placed.core_id]}
 
 
 def name_and_scale(
