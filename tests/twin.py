@@ -434,6 +434,20 @@ def without_calls(rank: int, step: int, values: dict) -> None:
     values |= {"messages": [], "calls": [], "waits": [], "quantities": []}
 
 
+def one_hot_rank(hot: int):
+    """For `change_step`: this rank computes 61 ms in each step, all others 1 ms."""
+
+    def change(rank: int, step: int, values: dict) -> None:
+        solve = 61_000_000 if rank == hot else 1_000_000
+        values["begin_ns"], values["measured_ns"] = 10_000_000 + 62_000_000 * step, 62_000_000
+        values["end_ns"] = values["begin_ns"] + 62_000_000
+        values["regions"] = [region_row(1, solve), region_row(2, 200_000)]
+        for call in values["calls"]:
+            call["ns"] = (62_000_000 - solve) // 2
+
+    return change
+
+
 def live_rank(rank: int, values: dict) -> None:
     """For `change_rank`: the rank is this process, so a run without `end` entries is running."""
     boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()

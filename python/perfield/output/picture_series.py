@@ -108,9 +108,10 @@ class PictureSeries:
                 made["topology"].add(number, time, (layers | static).items())
             progress(number)
         self.bytes = {name: series.bytes for name, series in made.items()}
-        focus = list(self.geometry.focus) if self.geometry is not None else []
+        of_mesh = self.geometry or GeometryOptions()
         self.description = {
-            **{"shown_at": self.shown_at, "steps": labels, "focus": focus},
+            **{"shown_at": self.shown_at, "steps": labels, "focus": list(of_mesh.focus)},
+            **{"view": of_mesh.view, "explode": of_mesh.explode},
             **describe(self.run, uneven, arrays, own),
         }
         path = self.directory / "pictures.json"
