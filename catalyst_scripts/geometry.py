@@ -241,12 +241,12 @@ def open_in(view: Any, pictures: Pictures) -> Any:
         colour(display, view, field, pictures.arrays("geometry")[field])
         pv.Hide(apart, view)
     heading = pictures.arrays("geometry")[field]["title"] + (f" ({way.words})" if way.words else "")
-    set_title(view, heading, pictures.titles(), made[-1])
+    set_title(view, heading, pictures.titles("geometry", field), made[-1])
     return shown
 
 
 def main() -> None:
-    """Opens the picture in the GUI, coloured by the time in the region with the most imbalance."""
+    """Opens the picture in the GUI, coloured by compute time."""
     view, pictures = new_view(), Pictures.from_environment()
     at_first_step([view], open_in(view, pictures))
     follow([view], pictures)

@@ -85,14 +85,15 @@ def _leaves(data: Any) -> list[Any]:
 def open_in(view: Any, pictures: Pictures) -> Any:
     """Fills a view of the GUI; returns the picture's source."""
     field = pictures.first_field()
-    picture = show_layers(pictures, view, "ranks" if field == "rank" else "measurements", field)[-1]
-    title = pictures.arrays("topology/measurements")[field]["title"]
-    set_title(view, title, pictures.titles(), picture)
+    layer = "ranks" if field == "rank" else "measurements"
+    picture = show_layers(pictures, view, layer, field)[-1]
+    title = pictures.arrays(f"topology/{layer}")[field]["title"]
+    set_title(view, title, pictures.titles(f"topology/{layer}", field), picture)
     return picture
 
 
 def main() -> None:
-    """Opens the picture in the GUI, coloured by the time in the region with the most imbalance."""
+    """Opens the picture in the GUI, coloured by compute time."""
     view, pictures = new_view(), Pictures.from_environment()
     at_first_step([view], open_in(view, pictures))
     follow([view], pictures)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
@@ -135,9 +136,8 @@ def test_images_show_the_chosen_fields_and_steps(perfield_cli, run_path):
     result = perfield_cli("render", run_path, *arguments, env={"DISPLAY": None})
     assert result.returncode == 0, result.stderr
     assert sorted(path.name for path in (run_path / "pictures/images").iterdir()) == [
-        f"{picture}_solve_time_s_frame_{step:06d}.png"
-        for picture in ("geometry", "topology")
-        for step in (0, 29)
+        f"{number + 1:02d}_{picture}_solve_time_s_frame_{step:06d}.png"
+        for number, (picture, step) in enumerate(itertools.product(("geometry", "topology"), (0, 29)))
     ]
 
 
