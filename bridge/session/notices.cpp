@@ -4,6 +4,7 @@
 #include "session/notices.hpp"
 
 #include "recorder/recorder.hpp"
+#include "session/asked_for.hpp"
 #include "session/session_counters.hpp"
 #include "session/step_sites.hpp"
 #include "session/tell.hpp"
@@ -27,6 +28,7 @@ void Notices::add_to_end_entry(JsonObject* entry) {
   entry->raw("hooks", hooks.str()).raw("faults", faults.str()).raw("dropped_events", dropped.str());
   entry->natural("dropped_messages", overflowed_);
   entry->natural("dropped_regions", r.regions.overflowed());
+  add_asked_for(config_, entry);
 }
 
 void Notices::tell_at_end(const Run& run) {
