@@ -5,11 +5,21 @@
 
 #include "recorder/recorder.hpp"
 #include "session/asked_for.hpp"
+#include "session/rank_log.hpp"
 #include "session/session_counters.hpp"
 #include "session/step_sites.hpp"
 #include "session/tell.hpp"
 
 namespace perfield {
+
+void Notices::hook_expected(const char* name, const char* sentence) {
+  hooks_[name].sentence = sentence;
+  rank_log().line(std::string("hook       ") + name + " is expected");
+}
+
+void Notices::hook_hit(const char* name) {
+  if (++hooks_[name].hits == 1) rank_log().line(std::string("hook       ") + name + " was hit");
+}
 
 void Notices::add_entry(const StepBody& entry) {
   overflowed_ += entry.overflowed;
