@@ -159,6 +159,8 @@ def _fields_of(run: Run, rank: int, step: dict) -> dict[str, float]:
     mpi_ns = of_calls("ns", classes=set(range(N_MPI)))
     of_mpi = {f"mpi_{name}_time_s": of_calls("ns", classes={c}) * 1e-9 for c, name in enumerate(CLASSES)}
     of_mpi["mpi_time_s"] = mpi_ns * 1e-9
+    waits = {CLASSES.index(name) for name in ("p2p", "wait", "collective", "onesided")}
+    of_mpi["waiting_time_s"] = of_calls("ns", classes=waits) * 1e-9
     of_mpi["mpi_call_count"] = of_calls("count", classes=set(range(N_MPI)))
     sent = [row for row in step["messages"] if row["call"] in SENDS]
     arrived = [row for row in step["messages"] if row["call"] not in SENDS]

@@ -5,6 +5,7 @@ from .layout import Cells, layout
 from .machine import LEVELS, Machine, MachineError, Part, flat_machine, parse_cpuset
 from .placement import Node, Placement, place
 from .read_hwloc_xml import read_machine, read_machines
+from .sharing import Sharing, sharing, unbound
 from .table import table
 
 __all__ = [
@@ -15,11 +16,14 @@ __all__ = [
     "Node",
     "Part",
     "Placement",
+    "Sharing",
     "flat_machine",
     "layout",
     "parse_cpuset",
     "place",
     "read_machine",
     "read_machines",
+    "sharing",
     "table",
+    "unbound",
 ]

@@ -175,7 +175,8 @@ uint32_t perfield_source_function_entered(const char* name) noexcept;
 uint32_t perfield_source_function_region(const char* name, const char* symbol, const char* file,
                                          int line) noexcept;
 
-// --- regions and steps: see perfield.h; a source may use those too ------------------------------
+// --- regions, steps and the size of the mesh (perfield_mesh_size): see perfield.h; a source may
+// use those too
 // --- perfield's or Catalyst's own work inside the program: nothing below is counted -------------
 void perfield_own_begin() noexcept;
 void perfield_own_end() noexcept;

@@ -216,11 +216,29 @@ StepBody Session::body_of(StepKind kind, int64_t label, double time, uint64_t no
   return body;
 }
 
+void Session::set_mesh_size() noexcept {
+  const std::optional<MeshSize> size = writer_.mesh().size();
+  Recorder& r = recorder();
+  if (!size || r.n_shards() == 0) return;
+  MeshQuantities& defined = mesh_quantities_;
+  if (!defined.cells)
+    defined = define_mesh_quantities([&r](auto... row) { return r.define_quantity(row...); });
+  // The thread that closes the step owns the carry of all shards.
+  QuantityCarry* carry = r.shard_at(0).carry_of_rank;
+  const auto set = [carry](perfield_quantity quantity, int64_t value) {
+    if (quantity) carry[number_of(quantity)] = {uint64_t(std::max<int64_t>(value, 0)), true, 0};
+  };
+  set(defined.cells, size->cells);
+  set(defined.points, size->points);
+  set(defined.ghost_cells, size->ghost_cells);
+}
+
 void Session::write_step(StepKind kind, uint64_t index, int64_t label, double time, uint64_t now) {
   Recorder& r = recorder();
   r.clock.calibrate();
   if (process_.cpus_changed(r.clock, r.clock.ticks()))
     writer_.place(JsonObject().text("cpuset", process_.cpus()));
+  set_mesh_size();
   size_t bytes = 0;
   StepBody body = body_of(kind, label, time, now);
   if (const unsigned char* at = writer_.step(index, body, &bytes)) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "configuration/config.hpp"
+#include "recorder/mesh_quantities.hpp"
 #include "recorder/recorder.hpp"
 #include "recorder/source.h"
 #include "session/configured_steps.hpp"
@@ -108,6 +109,8 @@ class Session {
   // The fixed part of the open step's entry.
   StepBody body_of(StepKind kind, int64_t label, double time, uint64_t now) noexcept;
   void write_step(StepKind kind, uint64_t index, int64_t label, double time, uint64_t now);
+  // Gives the open step the size of the newest mesh.
+  void set_mesh_size() noexcept;
   void share_near_limit() noexcept;
   void write_end(const std::string& reason, uint64_t now);
   void check_writing() noexcept;
@@ -132,6 +135,7 @@ class Session {
   InProcess in_process_;
   StepWriter writer_{config_, in_process_};
   StepValues values_;
+  MeshQuantities mesh_quantities_;
   bool summary_due_ = false;
 };
 

@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from in_paraview import in_paraview
 
 import perfield
 import twin
-from perfield.output.images import SCRIPTS, display
+from perfield.output.images import SCRIPTS
 from perfield.output.picture_series import PictureSeries
 from perfield.pictures.geometry_picture import GeometryOptions
 from perfield.pictures.pieces import choose_pieces
@@ -31,24 +28,6 @@ def pictures(tmp_path_factory) -> Path:
     options = GeometryOptions(pieces=choose_pieces(run))
     PictureSeries(run, [0, 2, 5], path, options, topology_scene(run)).write()
     return path
-
-
-def in_paraview(script: str, pictures: Path):
-    """Runs a script in ParaView's Python with the pipelines on its path; returns its `result`."""
-    text = f"import json, paraview.simple as pv\n{script}\nprint('RESULT', json.dumps(result))"
-    with display() as number:
-        environment = {
-            **os.environ,
-            "DISPLAY": number,
-            "PYTHONPATH": str(SCRIPTS),
-            "PERFIELD_PICTURES": str(pictures),
-        }
-        command = [sys.executable, "-c", text]
-        done = subprocess.run(
-            command, env=environment, cwd=pictures, capture_output=True, text=True, check=False, timeout=120
-        )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout.rpartition("RESULT")[2])
 
 
 def test_stock_paraview_opens_series_with_program_times(pictures):

@@ -84,18 +84,34 @@ def test_machine_has_a_rectangle_per_used_part(tmp_path):
     assert np.all(planes[4:, :, 2] == 5)
 
 
-def test_ranks_are_below_pus_and_above_measurements(tmp_path):
+def cell_points(dataset) -> list[np.ndarray]:
+    """The points of each cell."""
+    numbers = [dataset.GetCell(i).GetPointIds() for i in range(dataset.GetNumberOfCells())]
+    points = vtk_to_numpy(dataset.GetPoints().GetData())
+    return [points[[ids.GetId(n) for n in range(ids.GetNumberOfIds())]] for ids in numbers]
+
+
+def test_ranks_are_below_pus_and_above_their_measurements(tmp_path):
     run = fake_run(tmp_path, [("n", "0"), ("n", "4-7")])
     picture = topology(run, fake_frame(2))
     pus = corners(picture.machine)[column(picture.machine, "topology_type") == LEVELS.index("pu")]
-    ranks, measurements = corners(picture.ranks), corners(picture.measurements)
-    assert ranks[:, :, 1].max() < pus[:, :, 1].min()
-    assert measurements[:, :, 1].max() < ranks[:, :, 1].min()
-    assert measurements[:, :, 1].min() > 0
-    np.testing.assert_array_equal(ranks[:, :, 0], measurements[:, :, 0])
+    ranks, measurements = cell_points(picture.ranks), cell_points(picture.measurements)
     spans = [(cell[:, 0].min(), cell[:, 0].max()) for cell in ranks]
     assert spans[0] == (pytest.approx(0, abs=0.1), pytest.approx(3, abs=0.1))
     assert spans[1] == (pytest.approx(12, abs=0.1), pytest.approx(24, abs=0.1))
+    for rank, measurement in zip(ranks, measurements):
+        assert rank[:, 1].max() < pus[:, :, 1].min()
+        assert 0 < measurement[:, 1].min() < measurement[:, 1].max() < rank[:, 1].min()
+        np.testing.assert_array_equal(rank[:, 0], measurement[:, 0])
+
+
+def test_rank_that_may_move_is_a_bar_with_pointed_ends(tmp_path):
+    run = fake_run(tmp_path, [("n", "0"), ("n", "0-7")])
+    bound, free = cell_points(topology(run, fake_frame(2)).measurements)
+    assert (len(bound), len(free)) == (4, 6)
+    middle = (free[:, 1].min() + free[:, 1].max()) / 2
+    ends = [free[np.argmin(free[:, 0])], free[np.argmax(free[:, 0])]]
+    assert [end[1] for end in ends] == pytest.approx([middle, middle], rel=1e-6)
 
 
 def test_places_are_absent_if_no_single_part_holds_the_rank(tmp_path):
@@ -206,6 +222,26 @@ def test_unknown_peers_become_one_stub_per_rank_on_machine(tmp_path):
     assert -5 < end[1] < top[1] <= cell[:, 1].min()
     left_out = vtk_to_numpy(picture.GetFieldData().GetArray("messages_not_drawn"))
     assert left_out.tolist() == [1, 2]
+
+
+def test_only_the_heaviest_of_many_lines_are_drawn(tmp_path):
+    run = fake_run(tmp_path, [("n", str(i % 8)) for i in range(16)])
+    messages = [(a, b, "isend", 1, a * 16 + b, 0, 9) for a in range(16) for b in range(16) if a != b]
+    picture = topology(run, fake_frame(16, messages)).messages
+    assert picture.GetNumberOfCells() == 200
+    assert column(picture, "sent_bytes").min() > 40
+    assert texts(picture, "in_words") == ["200 of 240 lines drawn; the rest carry 3 % of the bytes"]
+    assert vtk_to_numpy(picture.GetFieldData().GetArray("messages_not_drawn")).tolist() == [0, 0]
+
+
+def test_line_is_thick_at_the_sender_and_thicker_for_more_bytes(tmp_path):
+    run = fake_run(tmp_path, [("n", "0"), ("n", "1")])
+    messages = [(0, 1, "isend", 1, 100, 0, 100), (1, 0, "isend", 1, 10**6, 0, 10**6)]
+    picture = topology(run, fake_frame(2, messages)).messages
+    radius = vtk_to_numpy(picture.GetPointData().GetArray("radius")).reshape(2, 2)
+    assert (radius[:, 0] > 3 * radius[:, 1]).all()
+    assert radius[1, 0] > 1.3 * radius[0, 0]
+    assert texts(picture, "in_words") == []
 
 
 def test_frame_without_messages_keeps_arrays_without_lines(tmp_path):

@@ -39,7 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     add = parser.add_argument
     add("--ranks", action="store_true", help="each rank: host, CPUs, steps, state")
-    add("--regions", action="store_true", help="each region: time and where it was slowest")
+    add(
+        "--regions",
+        action="store_true",
+        help="each region: compute time, share of MPI, imbalance, what balancing would save",
+    )
     add("--steps", metavar="N", nargs="?", const=20, type=_number, help="the last N steps (20)")
     add("--messages", metavar="N", nargs="?", const=10, type=_number, help="the N heaviest pairs (10)")
     add(
@@ -122,7 +126,12 @@ def _tables(run: RunDirectory, arguments: argparse.Namespace) -> tuple[dict[str,
         found["ranks"] = tables.ranks(run)
     if arguments.regions:
         found["regions"] = with_threads(run, tables.regions(run))
-        notes["regions"] = f"mean_time_s: per frame and rank that entered it, over {frames}; {frame_and_step}"
+        notes["regions"] = (
+            f"compute_time_s, mean_time_s: per frame and rank that entered it, over {frames};\n"
+            "mpi_share: of its time; step_share: of all ranks' steps; imbalance: largest rank over mean;\n"
+            f"balancing_saves_s: largest rank minus mean of compute time, added up over {frames};\n"
+            + frame_and_step
+        )
     if arguments.steps is not None:
         found["steps"] = tables.steps(run, arguments.steps)
         notes["steps"] = frame_and_step

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +35,13 @@ STEPS_HELP = """\
 default: at most 20: the first, the last, the slowest, and others evenly spaced"""
 FIELDS_HELP = "arrays and own fields of the simulation to put on the mesh and into images (default: all)"
 IMAGES_HELP = "also draw images (.png) of the first, the slowest and the last step, or of all in --steps"
+VIEWS = ("auto", "plain", "exploded", "dearest")
+VIEW_HELP = """\
+how images show the mesh: plain; exploded, its pieces apart; dearest, the dearest ranks opaque
+before the others, which are translucent; auto (default): plain unless ranks would be hidden"""
+EXPLODE_HELP = """\
+move the pieces apart, also in ParaView: 1 doubles the distances between their middles
+(default: 0.5 or 1, whichever shows all ranks)"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--images", action="store_true", help=IMAGES_HELP)
     add("--mesh", metavar="PATH", help="read the pieces from disk: a .pvtu file or an OpenFOAM case")
     add("--cells", action="store_true", help="put values on cells (default: on points)")
+    add("--view", choices=VIEWS, default="auto", help=VIEW_HELP)
+    add("--explode", metavar="FACTOR", type=_factor, help=EXPLODE_HELP)
     add("--focus", metavar="RANKS", help="show on each piece what it exchanges with these ranks: 3,7")
     add("-o", "--output", metavar="DIR", help="where to write (RUN/pictures)")
 
@@ -119,7 +129,8 @@ def _geometry(run: Run, arguments: argparse.Namespace) -> GeometryOptions | None
         ranks = tuple(int(word) for word in _words(focus))
     except ValueError as error:
         raise CommandError(f"focus ranks '{focus}' are not numbers; expected ranks such as 3,7.") from error
-    return GeometryOptions(pieces, "cell" if arguments.cells else "point", fields, ranks)
+    association = "cell" if arguments.cells else "point"
+    return GeometryOptions(pieces, association, fields, ranks, arguments.view, arguments.explode)
 
 
 def _topology(run: Run, arguments: argparse.Namespace) -> TopologyScene | None:
@@ -172,6 +183,17 @@ def _images(run: Run, pictures: PictureSeries, arguments: argparse.Namespace) ->
         print(f"  no image of {', '.join(unknown)}: these steps have no values of that name")
     files = draw_images(pictures.directory, images)
     print(f"  images/       {len(files)} images")
+
+
+def _factor(text: str) -> float:
+    """The factor of an exploded view. Raises ArgumentTypeError, with what to give."""
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = math.nan
+    if not 0 < factor <= 100:
+        raise argparse.ArgumentTypeError(f"'{text}' is no factor; give a number above 0, at most 100: 0.5")
+    return factor
 
 
 def _words(text: str) -> list[str]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from perfield.output.arrays import Arrays
 from perfield.output.titles import region_titles, title
+from perfield.topology import place, read_machines
 
 if TYPE_CHECKING:
     from perfield.run import Frame, Run
@@ -32,14 +33,22 @@ def describe(
         described = noted.description()
         for name, about in described.items():
             about["title"], about["unit"] = title(name, titles, own)
-        layers[layer] = {"bounds": noted.bounds, "arrays": described}
+        layers[layer] = {"bounds": noted.bounds, "spread": noted.spread, "arrays": described}
     return {
         "run": Path(run.path).resolve().name,
         "n_ranks": run.n_ranks,
+        "places": places(run),
         "regions": uneven.names(),
         "own_fields": {name: own[name] for name in sorted(own, key=_familiar)},
         "layers": layers,
     }
+
+
+def places(run: Run) -> dict[str, list[Any]]:
+    """Where each rank ran: "host", "" if it never checked in, and "core", None if it is bound to several."""
+    placed = place(run.rank_entries, read_machines(Path(run.path, "machine"))[0])
+    hosts = [str((entry or {}).get("host") or "") for entry in run.rank_entries]
+    return {"host": hosts, "core": [int(core) if np.isfinite(core) else None for core in placed.core_id]}
 
 
 class UnevenRegions:

@@ -92,7 +92,8 @@ class PictureSeries:
             uneven.note(frame)
             labels.append({"frame": number, "title": words, "shown_at": time, "mesh": mesh})
             if self.geometry is not None:
-                pieces = self._noted(number, geometry_blocks(self.run, frame, self.geometry), arrays, own)
+                options = replace(self.geometry, offsets=True)
+                pieces = self._noted(number, geometry_blocks(self.run, frame, options), arrays, own)
                 made["geometry"].add(number, time, pieces)
                 lines = geometry_messages(self.run, frame, self.geometry.pieces)
                 arrays["messages"].note(number, lines)
@@ -107,9 +108,10 @@ class PictureSeries:
                 made["topology"].add(number, time, (layers | static).items())
             progress(number)
         self.bytes = {name: series.bytes for name, series in made.items()}
-        focus = list(self.geometry.focus) if self.geometry is not None else []
+        of_mesh = self.geometry or GeometryOptions()
         self.description = {
-            **{"shown_at": self.shown_at, "steps": labels, "focus": focus},
+            **{"shown_at": self.shown_at, "steps": labels, "focus": list(of_mesh.focus)},
+            **{"view": of_mesh.view, "explode": of_mesh.explode},
             **describe(self.run, uneven, arrays, own),
         }
         path = self.directory / "pictures.json"
@@ -150,7 +152,7 @@ class PictureSeries:
         if not sampled:
             return 0.0
         series = Series(self.directory, "geometry")
-        options = replace(self.geometry, pieces=SomePieces(pieces, chosen))
+        options = replace(self.geometry, pieces=SomePieces(pieces, chosen), offsets=True)
         series.add(frame.index, 0.0, geometry_blocks(self.run, frame, options))
         return series.bytes * sum(sizes) / sampled
 

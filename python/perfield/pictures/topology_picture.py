@@ -17,11 +17,20 @@ from vtkmodules.vtkCommonDataModel import vtkPolyData
 from perfield.configuration import setting
 from perfield.topology import LEVELS, Cells, Placement, layout, place, read_machines, table
 
-from .lines import joined, line_ends, pairs_of, placed, stub_ends, unknown_of
-from .topology_polydata import attach, attach_names, attach_numbers, rectangles, segments
+from .lines import heaviest, joined, line_ends, pairs_of, placed, radii, unknown_of
+from .topology_polydata import (
+    attach,
+    attach_names,
+    attach_numbers,
+    attach_to_points,
+    segments,
+    shapes,
+)
 
 if TYPE_CHECKING:
     from perfield.run import Frame, Run
+
+LINE_RADIUS = 0.16  # of the thickest line, in rows
 
 
 @dataclass(frozen=True)
@@ -53,8 +62,10 @@ class TopologyPicture:
         ran in this step.
     messages : lines: source, target, inside_node, sent_count, sent_bytes, empty_count, largest_bytes, and
         `<call>_count`, `<call>_bytes` for each call of the run. Messages with an unknown peer become one
-        short stub per rank: the rank is the source, target is -3 and inside_node 2. messages_not_drawn in
-        the field data holds count and bytes of messages with a rank that has no place.
+        short stub per rank: the rank is the source, target is -3 and inside_node 2. Only the heaviest lines
+        are there; in_words in the field data says what the others carry. messages_not_drawn in the field
+        data holds count and bytes of messages with a rank that has no place. The point array radius is how
+        thick a line is, in rows.
     """
 
     machine: vtkPolyData
@@ -119,7 +130,7 @@ def topology_table(run: Run, **options: Any) -> list[tuple[str, str, float, floa
 
 def _machine(placement: Placement, cells: Cells) -> vtkPolyData:
     which = cells.machine
-    dataset = rectangles(cells, which)
+    dataset = shapes(cells, which)
     node = cells.node[which]
     arrays = {"topology_type": cells.level[which].astype(np.int32), "node_id": node}
     attach(dataset, {**arrays, "host_name": _host_of(placement)[node], "id": cells.number[which]})
@@ -129,7 +140,7 @@ def _machine(placement: Placement, cells: Cells) -> vtkPolyData:
 
 
 def _ranks(placement: Placement, cells: Cells) -> vtkPolyData:
-    dataset = attach(rectangles(cells, cells.ranks), _places(placement, cells))
+    dataset = attach(shapes(cells, cells.ranks), _places(placement, cells))
     _name_nodes(dataset, placement)
     return dataset
 
@@ -140,27 +151,25 @@ def _measurements(scene: TopologyScene, frame: Frame) -> vtkPolyData:
     where = _places(scene.placement, scene.cells)
     if "pu_id" in arrays:  # where the rank ran in this step says more than where it may run
         where["pu_id"] = np.where(np.isnan(arrays["pu_id"]), where["pu_id"], arrays["pu_id"])
-    dataset = attach(rectangles(scene.cells, scene.cells.measurements), {**arrays, **where})
+    dataset = attach(shapes(scene.cells, scene.cells.measurements), {**arrays, **where})
     _name_nodes(dataset, scene.placement)
     return dataset
 
 
 def _messages(scene: TopologyScene, frame: Frame) -> vtkPolyData:
-    pairs = pairs_of(frame)
-    drawn = pairs.chosen(placed(pairs, scene.cells))
-    ends, inside_node = line_ends(drawn, scene.cells, scene.comm_offset, scene.periodic_BC)
-    unknown = unknown_of(frame)
-    unknown = unknown.chosen(placed(unknown, scene.cells))
-    drawn = joined(drawn, unknown)
-    ends = np.concatenate((ends, stub_ends(unknown, scene.cells, scene.comm_offset)))
-    inside_node = np.concatenate((inside_node, np.full(len(unknown.source), 2)))
-    arrays = {"source": drawn.source, "target": drawn.target, "inside_node": inside_node.astype(np.uint8)}
-    dataset = attach(segments(ends), {**arrays, **drawn.values})
+    pairs, unknown = pairs_of(frame), unknown_of(frame)
+    pairs = joined(pairs.chosen(placed(pairs, scene.cells)), unknown.chosen(placed(unknown, scene.cells)))
     left_out = [
-        float(frame.messages[what].sum(dtype=float) - drawn.values[f"sent_{what}"].sum())
+        float(frame.messages[what].sum(dtype=float) - pairs.values[f"sent_{what}"].sum())
         for what in ("count", "bytes")
     ]
+    drawn, words = heaviest(pairs)
+    ends, inside_node = line_ends(drawn, scene.cells, scene.comm_offset, scene.periodic_BC)
+    arrays = {"source": drawn.source, "target": drawn.target, "inside_node": inside_node}
+    dataset = attach(segments(ends), {**arrays, **drawn.values})
+    attach_to_points(dataset, "radius", radii(drawn, LINE_RADIUS, 2))
     attach_numbers(dataset, "messages_not_drawn", left_out)
+    attach_names(dataset, "in_words", [words] if words else [])
     return dataset
 
 
