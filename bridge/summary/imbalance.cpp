@@ -15,7 +15,7 @@ namespace perfield {
 namespace {
 
 constexpr double kWorthTelling = 0.01;  // of the run's time
-constexpr double kFit = 0.4;            // an explanation's error, as a part of the imbalance
+constexpr double kEnough = 0.6;         // of the imbalance, for an explanation
 constexpr double kChance = 0.05;        // of an explanation, over all that are tried
 constexpr double kCellsAlike = 0.01;
 constexpr double kDearer = 1.1;        // than another rank's cell
@@ -59,17 +59,48 @@ double elapsed_ns(const Tables& tables) {
 
 // --- what explains an imbalance ------------------------------------------------------------------
 
-// The imbalance of compute time if it were proportional to `cause`: what the ranks that were
-// slowest have of the cause, relative to the mean.
-double predicted(const Table& compute, const Table& cause) {
+// What the dear ranks have of a table, relative to the mean: in each step the fixed ones, or the
+// one that was slowest. Steps weigh as much as their compute time.
+double ratio_of_dear(const Table& table, const Table& compute, const Differences& found) {
   double all = 0, weighted = 0;
+  for (size_t step = 0; step < compute.n_steps; ++step) {
+    const double time = compute.mean(step), mean = table.mean(step);
+    if (!(time > 0) || !(mean > 0)) continue;
+    double dear = 0;
+    for (const size_t rank : found.most) dear += table.at(step, rank) / double(found.most.size());
+    if (found.most.empty()) dear = table.at(step, compute.largest(step));
+    all += time;
+    weighted += time * dear / mean;
+  }
+  return all > 0 ? weighted / all : 1;
+}
+
+// How much of the differences in a cause becomes differences in compute time: the slope of a line
+// through all ranks and steps, 1 where time is proportional to the cause. Less where a part of the
+// time is the same for all; never more.
+double slope(const Table& compute, const Table& cause) {
+  double xx = 0, xy = 0;
   for (size_t step = 0; step < compute.n_steps; ++step) {
     const double time = compute.mean(step), mean = cause.mean(step);
     if (!(time > 0) || !(mean > 0)) continue;
-    all += time;
-    weighted += time * cause.at(step, compute.largest(step)) / mean;
+    for (size_t rank = 0; rank < compute.n_ranks; ++rank) {
+      const double x = cause.at(step, rank) / mean - 1;
+      xx += time * x * x;
+      xy += time * x * (compute.at(step, rank) / time - 1);
+    }
   }
-  return all > 0 ? weighted / all : 0;
+  return xx > 0 ? std::clamp(xy / xx, 0.0, 1.0) : 0;
+}
+
+// The imbalance that the cause makes of itself.
+double explained(const Table& compute, const Table& cause, const Differences& found) {
+  return 1 + slope(compute, cause) * (ratio_of_dear(cause, compute, found) - 1);
+}
+
+// Whether that is most of the imbalance.
+bool is_enough(const Table& compute, const Table& cause, const Differences& found) {
+  return explained(compute, cause, found) - 1 >=
+         kEnough * (ratio_of_dear(compute, compute, found) - 1);
 }
 
 // The chance that ranks with much of the cause have so much compute time.
@@ -101,8 +132,7 @@ double chance_of_agreement(const Table& compute, const Table& cause, double stay
 }
 
 bool explains(const Table& compute, const Table& cause, const Differences& found, size_t n_tried) {
-  const double limit = kFit * (found.ratio - 1);
-  if (std::fabs(predicted(compute, cause) - found.ratio) > limit) return false;
+  if (!is_enough(compute, cause, found)) return false;
   const double chance = found.pattern == Pattern::fixed
                             ? chance_of_correlation(compute, cause)
                             : chance_of_agreement(compute, cause, found.stay);
@@ -117,9 +147,8 @@ std::string cost_of_cells(const Table& compute, const Table& cells, const Differ
   double most = 0, mean = cells.sum() / double(cells.n_ranks);
   for (size_t rank = 0; rank < cells.n_ranks; ++rank)
     most = std::max(most, std::fabs(cells.of_rank(rank) / mean - 1));
-  const double alone = predicted(compute, cells);
-  const bool fits = std::fabs(alone - found.ratio) <= kFit * (found.ratio - 1);
-  if (fits && compute.n_ranks < 3)
+  const double alone = ratio_of_dear(cells, compute, found);
+  if (compute.n_ranks < 3 && is_enough(compute, cells, found))
     return ": cell counts alone give " + number(alone) + " (2 ranks are too few to test that)";
   const double dearer = dear / dear_cells * other_cells / other;
   const std::string counts = most < kCellsAlike ? ": as many cells as others"
@@ -139,7 +168,7 @@ std::string explanation(const Tables& tables, const Table& compute, const Differ
   for (const Cause& cause : causes) {
     const Table table = tables.of(cause.number);
     if (table.n_ranks && explains(compute, table, found, std::size(causes)))
-      return std::string(", ") + cause.words + number(predicted(compute, table));
+      return std::string(", ") + cause.words + number(explained(compute, table, found));
   }
   const Table cells = tables.of(&RankStep::cells);
   if (!cells.n_ranks || found.pattern != Pattern::fixed) return "";

@@ -87,6 +87,18 @@ def test_cells_of_another_rank_explain_nothing(tmp_path):
     assert "explain" not in lines_of(path)["imbalance"]
 
 
+def test_cells_explain_only_what_they_cost(tmp_path):
+    """Half of each rank's time has nothing to do with cells: 1.5 / 1.125, though cells would give 1.6."""
+    path = write(tmp_path / "run", noisy([1, 1.5, 1, 1]), sizes=[[512, 1024, 512, 512]])
+    assert ": rank 1 is dearest, cell counts explain 1.33; " in lines_of(path)["imbalance"]
+
+
+def test_small_differences_of_cells_do_not_explain_large_ones_of_time(tmp_path):
+    """Cells and time go together, but 1 % more cells do not make twice the time."""
+    path = write(tmp_path / "run", noisy([1, 2, 1, 1]), sizes=[[5000, 5100, 5000, 5000]])
+    assert ": cell counts alone give 1.01, each 2.0 times as dear; " in lines_of(path)["imbalance"]
+
+
 def test_two_ranks_are_too_few_for_an_explanation(tmp_path):
     path = write(tmp_path / "run", noisy([1, 2]), sizes=[[512, 1024]])
     assert (

@@ -43,7 +43,7 @@ def test_lines_match_the_run(run):
     # compute = solve + 0.1 ms: 4.102 / mean(1.102, 2.102, 3.102, 4.102) in the middle step
     # saved: five steps of 4.102 - 2.602 ms, of 4.202 ms each
     assert lines["imbalance"] == (
-        "1.58 (compute time, slowest / mean): rank 3 is dearest, bytes sent explain 1.60; "
+        "1.58 (compute time, slowest / mean): rank 3 is dearest, bytes sent explain 1.58; "
         "balancing would save 7.50 ms (36 %)"
     )
     assert lines["dearest"] == (
