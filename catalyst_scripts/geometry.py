@@ -19,6 +19,7 @@ if "__file__" in globals():
 import paraview.simple as pv
 from arrows import show_arrows
 from colours import ABSENT, OUTLINE, PALETTE, TEXT, colour, plain
+from follow import follow
 from in_program import Program, is_pipeline
 from mesh_values import OFFSET, MeshValues, dearest, outstanding
 from mesh_views import FACTORS, Chooser, MeshView
@@ -198,6 +199,7 @@ def _light(display: Any) -> None:
 def _faint(mesh: Any, view: Any) -> None:
     display = pv.Show(mesh, view)
     display.Representation = "Surface"
+    display.BackfaceRepresentation = "Cull Backface"  # else the faces between two pieces flicker
     plain(display, ABSENT, FAINT)
 
 
@@ -240,14 +242,15 @@ def open_in(view: Any, pictures: Pictures) -> Any:
         colour(display, view, field, pictures.arrays("geometry")[field])
         pv.Hide(apart, view)
     heading = pictures.arrays("geometry")[field]["title"] + (f" ({way.words})" if way.words else "")
-    set_title(view, heading, pictures.titles(), made[-1])
+    set_title(view, heading, pictures.titles("geometry", field), made[-1])
     return shown
 
 
 def main() -> None:
-    """Opens the picture in the GUI, coloured by the time in the region with the most imbalance."""
-    view = new_view()
-    at_first_step([view], open_in(view, Pictures.from_environment()))
+    """Opens the picture in the GUI, coloured by compute time."""
+    view, pictures = new_view(), Pictures.from_environment()
+    at_first_step([view], open_in(view, pictures))
+    follow([view], pictures)
 
 
 def in_program() -> Program:

@@ -43,7 +43,7 @@ def draw(pictures: Pictures, image: dict[str, Any], mesh: Mesh) -> None:
         words = f" ({way.words})" if way.words else ""
     words = " (orange)" if image["focus"] is not None else words
     heading = pictures.arrays(layer)[field]["title"] + words
-    lines = [pictures.description["run"]] if image["static"] else pictures.titles()
+    lines = [pictures.description["run"]] if image["static"] else pictures.titles(layer, field)
     made.insert(0, set_title(view, heading, lines, made[-1]))
     for step, file in zip(image["steps"], image["files"]):
         view.ViewTime = step["shown_at"]

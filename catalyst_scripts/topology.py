@@ -16,6 +16,7 @@ if "__file__" in globals():
 
 import paraview.simple as pv
 from colours import TEXT, colour, outline, plain
+from follow import follow
 from in_program import Program, is_pipeline
 from scene import Pictures, at_first_step, fit_camera, new_view, set_title
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
@@ -39,7 +40,7 @@ def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[A
         if name == layer:
             block.UpdatePipeline()
             display.LineWidth = 2.5
-            colour(display, view, field, pictures.arrays(f"topology/{layer}")[field], _names(block, field))
+            colour(display, view, field, pictures.arrays(f"topology/{layer}")[field], names_of(block, field))
         elif name == "labels":
             plain(display, TEXT)
         else:
@@ -58,7 +59,7 @@ def selector(reader: Any, layer: str) -> str:
     return f"/Root/Block0/{layer}" if nested else f"/Root/{layer}"
 
 
-def _names(block: Any, field: str) -> dict[int, str] | None:
+def names_of(block: Any, field: str) -> dict[int, str] | None:
     """The meaning of a category's numbers from the picture's field data; None if it has none."""
     data = block.GetClientSideObject().GetOutputDataObject(0)
     leaves = [data] if not isinstance(data, vtkCompositeDataSet) else _leaves(data)
@@ -84,16 +85,18 @@ def _leaves(data: Any) -> list[Any]:
 def open_in(view: Any, pictures: Pictures) -> Any:
     """Fills a view of the GUI; returns the picture's source."""
     field = pictures.first_field()
-    picture = show_layers(pictures, view, "ranks" if field == "rank" else "measurements", field)[-1]
-    title = pictures.arrays("topology/measurements")[field]["title"]
-    set_title(view, title, pictures.titles(), picture)
+    layer = "ranks" if field == "rank" else "measurements"
+    picture = show_layers(pictures, view, layer, field)[-1]
+    title = pictures.arrays(f"topology/{layer}")[field]["title"]
+    set_title(view, title, pictures.titles(f"topology/{layer}", field), picture)
     return picture
 
 
 def main() -> None:
-    """Opens the picture in the GUI, coloured by the time in the region with the most imbalance."""
-    view = new_view()
-    at_first_step([view], open_in(view, Pictures.from_environment()))
+    """Opens the picture in the GUI, coloured by compute time."""
+    view, pictures = new_view(), Pictures.from_environment()
+    at_first_step([view], open_in(view, pictures))
+    follow([view], pictures)
 
 
 def in_program() -> Program:

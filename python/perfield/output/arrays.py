@@ -31,7 +31,7 @@ class Arrays:
         self.spread: tuple[float, ...] | None = None
         self._found: dict[str, dict[str, Any]] = {}
         self._absent: set[str] = set()
-        self._peaks: dict[str, dict[int, float]] = {}  # array -> step -> largest value
+        self._ends: dict[str, dict[int, tuple[float, float]]] = {}  # array -> step -> smallest, largest value
 
     def note(self, step: int, dataset: vtkDataSet) -> None:
         """Takes in a dataset of a step."""
@@ -62,8 +62,9 @@ class Arrays:
         before = found["range"]
         found.update(association=association, components=components)
         found["range"] = (min(low, before[0]), max(high, before[1]))
-        peaks = self._peaks.setdefault(name, {})
-        peaks[step] = max(high, peaks.get(step, high))
+        ends = self._ends.setdefault(name, {})
+        least, most = ends.get(step, (low, high))
+        ends[step] = min(low, least), max(high, most)
 
     def description(self) -> dict[str, dict[str, Any]]:
         """Describes each array, by name.
@@ -77,9 +78,13 @@ class Arrays:
         """
         described = {}
         for name, found in self._found.items():
-            peaks = np.array(list(self._peaks[name].values()))
+            peaks = np.array([most for _, most in self._ends[name].values()])
             limit = OUTLIER * np.median(peaks)
             described[name] = {**found, "absent": name in self._absent}
             if len(peaks) > 2 and 0 < limit < peaks.max():
                 described[name]["usual_peak"] = float(peaks[peaks <= limit].max())
         return described
+
+    def beyond(self, name: str, end: float) -> dict[str, tuple[float, float]]:
+        """Smallest and largest value of an array in each step that goes beyond the end of its colours."""
+        return {str(step): ends for step, ends in self._ends[name].items() if ends[1] > end}
