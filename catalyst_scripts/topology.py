@@ -39,7 +39,7 @@ def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[A
         if name == layer:
             block.UpdatePipeline()
             display.LineWidth = 2.5
-            colour(display, view, field, pictures.arrays(f"topology/{layer}")[field], _names(block, field))
+            colour(display, view, field, pictures.arrays(f"topology/{layer}")[field], names_of(block, field))
         elif name == "labels":
             plain(display, TEXT)
         else:
@@ -58,7 +58,7 @@ def selector(reader: Any, layer: str) -> str:
     return f"/Root/Block0/{layer}" if nested else f"/Root/{layer}"
 
 
-def _names(block: Any, field: str) -> dict[int, str] | None:
+def names_of(block: Any, field: str) -> dict[int, str] | None:
     """The meaning of a category's numbers from the picture's field data; None if it has none."""
     data = block.GetClientSideObject().GetOutputDataObject(0)
     leaves = [data] if not isinstance(data, vtkCompositeDataSet) else _leaves(data)
