@@ -51,6 +51,7 @@ def colour(
         marks |= {number: "peer unknown" for number in unknown}
     else:
         marks = ticks(low, high, scale, whole=about["unit"] == "1")
+    table.AutomaticRescaleRangeMode = "Never"  # ParaView would end the colours at a single step's range
     table.InterpretValuesAsCategories = int(low == most or (category and few is numbers))
     if table.InterpretValuesAsCategories:
         indexed = [*PALETTE[: len(marks) - len(unknown)], *(UNKNOWN for _ in unknown)]

@@ -19,6 +19,7 @@ if "__file__" in globals():
 import paraview.simple as pv
 from arrows import show_arrows
 from colours import ABSENT, OUTLINE, PALETTE, TEXT, colour, plain
+from follow import follow
 from in_program import Program, is_pipeline
 from mesh_values import OFFSET, MeshValues, dearest, outstanding
 from mesh_views import FACTORS, Chooser, MeshView
@@ -206,6 +207,7 @@ def _light(display: Any) -> None:
 def _faint(mesh: Any, view: Any) -> None:
     display = pv.Show(mesh, view)
     display.Representation = "Surface"
+    display.BackfaceRepresentation = "Cull Backface"  # else the faces between two pieces flicker
     plain(display, ABSENT, FAINT)
 
 
@@ -254,8 +256,9 @@ def open_in(view: Any, pictures: Pictures) -> Any:
 
 def main() -> None:
     """Opens the picture in the GUI, coloured by compute time."""
-    view = new_view()
-    at_first_step([view], open_in(view, Pictures.from_environment()))
+    view, pictures = new_view(), Pictures.from_environment()
+    at_first_step([view], open_in(view, pictures))
+    follow([view], pictures)
 
 
 def in_program() -> Program:

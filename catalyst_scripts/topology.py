@@ -16,6 +16,7 @@ if "__file__" in globals():
 
 import paraview.simple as pv
 from colours import TEXT, colour, outline, plain
+from follow import follow
 from in_program import Program, is_pipeline
 from scene import Pictures, at_first_step, fit_camera, new_view, set_title
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
@@ -93,8 +94,9 @@ def open_in(view: Any, pictures: Pictures) -> Any:
 
 def main() -> None:
     """Opens the picture in the GUI, coloured by compute time."""
-    view = new_view()
-    at_first_step([view], open_in(view, Pictures.from_environment()))
+    view, pictures = new_view(), Pictures.from_environment()
+    at_first_step([view], open_in(view, pictures))
+    follow([view], pictures)
 
 
 def in_program() -> Program:
