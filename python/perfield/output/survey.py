@@ -43,9 +43,10 @@ class OverSteps:
 class Survey:
     """What all frames of a run say together.
 
-    kinds : of the frames. regions : the regions' field names, the one with most to save first. over_steps : by
-    name of the array. indexes, labels : (n_frames,) of the steps, and the program's own numbers. mesh_since : (n_frames,)
-    position of the frame in which the mesh became what it is; all 0 if it never changed.
+    kinds : of the frames. regions : the regions' field names, the one with most to save first. over_steps :
+    by name of the array. indexes, labels : (n_frames,) of the steps, and the program's own numbers.
+    mesh_since : (n_frames,) position of the frame in which the mesh became what it is; all 0 if it never
+    changed.
     """
 
     kinds: StepKinds
