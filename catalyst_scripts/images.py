@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws images of written pictures. Run it with a display: pvpython or python3 images.py JOB.json.
 
-The job lists images: {"pictures": directory, "images": [{"layer": as in pictures.json, "field", "focus": a
-rank or null, "static": whether one image serves all steps, "steps": [{"frame", "shown_at"}], "files": [...]}],
-"draw": pairs of an image's number and a step's, those to draw here}. It prints each file's name. Making proxies takes longer than drawing, so images that differ only in field
-and step share all of theirs, and images of one step follow each other: reading a step takes long too.
+The job is {"pictures": directory, "images": [...], "draw": [...]}. An image is {"layer": as in pictures.json,
+"field", "focus": a rank or null, "static": whether one image serves all steps, "steps": [{"frame",
+"shown_at"}], "files": [...]}. "draw" lists what to draw here: pairs of an image's number and a step's. It
+prints each file's name.
+
+Making proxies takes longer than drawing, so images that differ only in field and step share all of theirs,
+and images of one step follow each other: reading a step takes long too.
 """
 
 from __future__ import annotations

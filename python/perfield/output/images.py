@@ -86,7 +86,7 @@ def draw_images(
 
 
 def processes(n_images: int) -> int:
-    """How many processes draw: two if the machine has a free core for the second, and it is worth its start."""
+    """How many processes draw: two where a core is free for the second, and its start is worth it."""
     free = len(os.sched_getaffinity(0)) - os.getloadavg()[0]
     return 2 if n_images >= WORTH_TWO and free >= 1.5 else 1
 

@@ -30,7 +30,8 @@ MOST_VALUES = 20_000_000  # kept at once; of longer runs every n-th step enters 
 class OverSteps:
     """An array that holds one value per rank over all steps.
 
-    base : the field. kind : "mean", "p95", "maximum" or "imbalance". words : for its title, after the field's.
+    base : the field. kind : "mean", "p95", "maximum" or "imbalance". words : for its title, behind the
+    field's. values : (n_ranks,).
     """
 
     base: str
