@@ -147,10 +147,18 @@ class Names:
         """All sources of the names, for the one who deletes the view."""
         return self._labels.proxies
 
+    def show(self, field: str) -> None:
+        """Names the dearest ranks of another field from now on; "": none."""
+        self._field = field
+        if not field:
+            self._labels.show([])
+
     def at(self, time: float) -> list[int]:
         """Names the dearest ranks at a time; returns the ranks in front, or else the named ones."""
         from labels import Label
 
+        if not self._field:
+            return []
         moment = self._values.at(time)
         of_rank = moment.values[self._field]
         named = dearest(of_rank) if len(set(of_rank.values())) > 1 else []
