@@ -17,7 +17,7 @@ import paraview.simple as pv
 from arrows import Words
 from colours import CATEGORIES
 from mesh_values import MeshValues
-from mesh_views import MeshView
+from mesh_views import Chooser, MeshView
 from scene import SIZE, Pictures, new_view, set_title
 
 import topology
@@ -67,7 +67,8 @@ class Mesh:
         times = sorted({step["shown_at"] for image in own for step in image["steps"]})
         self._pictures = pictures
         self._values = MeshValues(pictures, [image["field"] for image in own])
-        self._chooser = geometry.chooser(pictures, self._values, times)
+        self._sight = geometry.sight(pictures, self._values)
+        self._chooser = Chooser(pictures, self._values, times, self._sight)
 
     def way(self, field: str) -> MeshView:
         """The way to show a field."""
@@ -77,7 +78,7 @@ class Mesh:
         """The names of a field's dearest ranks on a view; None if ranks are no dearer by this field."""
         if field in CATEGORIES or field in self._pictures.description["own_fields"]:
             return None
-        return geometry.Names(self._pictures, view, field, self._values, self.way(field))
+        return geometry.Names(self._pictures, view, field, self.way(field), self._values, self._sight)
 
 
 def main() -> None:
