@@ -25,8 +25,10 @@ def draw(pictures: Pictures, image: dict[str, Any]) -> None:
     view.ViewSize = SIZE
     layer, field = image["layer"], image["field"]
     picture, _, part = layer.partition("/")
+    names = None
     if picture == "topology":
         made = topology.show_layers(pictures, view, part, field)
+        names = topology.Names(pictures, view, part, field, made[-1])
     elif picture == "messages":
         made = geometry.show_messages(pictures, view, field)
     elif image["focus"] is not None:
@@ -38,12 +40,14 @@ def draw(pictures: Pictures, image: dict[str, Any]) -> None:
     made.insert(0, set_title(view, heading, lines, made[-1]))
     for step, file in zip(image["steps"], image["files"]):
         view.ViewTime = step["shown_at"]
+        if names is not None:
+            names.at(step["shown_at"])
         target = pictures.path / "images" / file
         temporary = target.with_name(f".{target.name}.png")
         pv.SaveScreenshot(str(temporary), view, ImageResolution=SIZE, TransparentBackground=0)
         temporary.replace(target)
     pv.HideScalarBarIfNotNeeded(pv.GetColorTransferFunction(field), view)
-    for proxy in made:
+    for proxy in [*made, *(names.proxies if names is not None else [])]:
         pv.Delete(proxy)
     pv.Delete(view)
 

@@ -25,15 +25,12 @@ from perfield.output.steps import frame_times
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks, geometry_messages
 from perfield.pictures.own_fields import own_fields
 from perfield.pictures.pieces import SomePieces
-from perfield.pictures.row_labels import row_labels
-from perfield.pictures.topology_picture import TopologyScene, topology
+from perfield.pictures.topology_picture import STATIC_LAYERS, TopologyScene, topology
 
 if TYPE_CHECKING:
     from perfield.run import Frame, Run
 
 SAMPLED_PIECES = 12
-LAYERS = ("machine", "ranks", "measurements", "messages", "labels")
-STATIC_LAYERS = ("machine", "ranks", "labels")
 
 
 @dataclass
@@ -70,7 +67,7 @@ class PictureSeries:
             if self.topology is not None:
                 static = Series(Path(place), "static")
                 moving = Series(Path(place), "moving")
-                for layer, dataset in self._layers(frame).items():
+                for layer, dataset in topology(self.run, frame, self.topology).layers().items():
                     (static if layer in STATIC_LAYERS else moving).static(layer, dataset)
                 each, once = each + moving.bytes + 500, static.bytes
         return round(once + each * len(self.steps))
@@ -98,7 +95,7 @@ class PictureSeries:
                 arrays["messages"].note(number, lines)
                 made["messages"].add_one(number, time, lines)
             if self.topology is not None:
-                layers = self._layers(frame)
+                layers = topology(self.run, frame, self.topology).layers()
                 for layer, dataset in layers.items():
                     if layer not in static:
                         arrays[f"topology/{layer}"].note(number, dataset)
@@ -117,12 +114,6 @@ class PictureSeries:
         temporary.write_text(json.dumps(self.description, indent=1) + "\n", encoding="utf-8")
         temporary.replace(path)
         return [series.close() for series in made.values()]
-
-    def _layers(self, frame: Frame) -> dict[str, vtkDataSet]:
-        """The layers of a frame's topology picture, by name."""
-        picture = topology(self.run, frame, self.topology)
-        layers = {layer: getattr(picture, layer) for layer in LAYERS[:-1]}
-        return layers | {"labels": row_labels(self.topology.cells)}
 
     @staticmethod
     def _noted(
