@@ -7,6 +7,7 @@ PYTHONPATH=. PERFIELD_PICTURES=RUN/pictures paraview --script=geometry.py
 
 from __future__ import annotations
 
+import itertools
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,7 +23,7 @@ from colours import ABSENT, OUTLINE, PALETTE, TEXT, colour, plain
 from in_program import Program, is_pipeline
 from mesh_values import OFFSET, MeshValues, dearest, outstanding
 from mesh_views import FACTORS, Chooser, MeshView
-from scene import SIZE, Pictures, at_first_step, fit_camera, new_view, set_title
+from scene import FREE, SIZE, Pictures, at_first_step, fit_points, new_view, set_title
 from ticks import unit_for
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def show_messages(pictures: Pictures, view: Any, field: str) -> list[Any]:
     _faint(mesh, view)
     tubes, display = show_arrows(lines, view)
     colour(display, view, field, pictures.arrays("messages")[field])
-    look(pictures, view)
+    look(pictures, view, bottom=0.08)  # below are words
     return [tubes, *_edges(mesh, view, 0.25), mesh, lines]
 
 
@@ -102,15 +103,17 @@ def show_focus(pictures: Pictures, view: Any, field: str, focus: int) -> list[An
     return [*outline, *_edges(mesh, view, 0.4), chosen, peers, mesh]
 
 
-def look(pictures: Pictures, view: Any, factor: float = 0.0) -> None:
+def look(pictures: Pictures, view: Any, factor: float = 0.0, bottom: float = FREE[2]) -> None:
     """Points the camera at the mesh of all steps: from an angle, or from above if it is flat.
 
-    factor : of an exploded view.
+    factor : of an exploded view. bottom : of the area for the mesh, as a fraction of the view.
     """
     bounds = shown_bounds(pictures, factor)
     lengths = [bounds[1] - bounds[0], bounds[3] - bounds[2], bounds[5] - bounds[4]]
     flat = lengths[2] <= 0.15 * max(lengths)
-    fit_camera(view, bounds, *((FLAT_DIRECTION, FLAT_UP) if flat else (DIRECTION, UP)))
+    corners = list(itertools.product(bounds[0:2], bounds[2:4], bounds[4:6]))
+    direction, up = (FLAT_DIRECTION, FLAT_UP) if flat else (DIRECTION, UP)
+    fit_points(view, corners, direction, up, (*FREE[:2], bottom, FREE[3]))
 
 
 def shown_bounds(pictures: Pictures, factor: float) -> tuple[float, ...]:
@@ -191,11 +194,10 @@ class Names:
     def _text(self, rank: int, value: float) -> str:
         """A rank's name, place and value: "rank 3, node0, core 1: 12.5 ms"."""
         places = self._pictures.description["places"]
-        host, core = places["host"][rank], places["core"][rank]
+        words = [f"rank {rank}", places["host"][rank], places["core"][rank]]
         about = self._pictures.arrays("geometry")[self._field]
         scale, unit = unit_for(about["unit"], max(map(abs, about["range"])))
-        name = ", ".join([f"rank {rank}", *[host] * bool(host), *[f"core {core}"] * (core is not None)])
-        return f"{name}: {value * scale:.3g} {unit}".rstrip()
+        return f"{', '.join(filter(None, words))}: {value * scale:.3g} {unit}".rstrip()
 
 
 def _in_front(mesh: Any, view: Any, field: str, about: Any, names: Names) -> list[Any]:

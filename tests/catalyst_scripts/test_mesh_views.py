@@ -222,7 +222,7 @@ for factor in (0.0, 1.0):
 
 def test_core_of_a_bound_rank_is_named(cubes, tmp_path):
     about = json.loads((cubes / "pictures.json").read_text())
-    about["places"]["core"][INNER] = 7
+    about["places"]["core"][INNER] = "core 7"
     (tmp_path / "pictures.json").write_text(json.dumps(about))
     for name in ("geometry.pvd", "geometry"):
         (tmp_path / name).symlink_to(cubes / name)

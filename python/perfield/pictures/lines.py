@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perfield.run import Frame
 
 DRAWN = 200  # lines of one picture
-TIP = 0.15  # radius at the receiver, as a fraction of the sender's
+TIP = 0.25  # radius at the receiver, as a fraction of the sender's
 THINNEST = 0.3  # the line with FEWEST bytes, as a fraction of one with MOST bytes
 FEWEST, MOST = 1e1, 1e9
 STUB = 0.3  # a stub's length as a fraction of comm_offset, and its distance from the cell's middle in widths
