@@ -20,6 +20,7 @@ import numpy as np
 import paraview.simple as pv
 from arrows import show_arrows
 from colours import ABSENT, OUTLINE, PALETTE, TEXT, colour, plain
+from follow import follow
 from in_program import Program, is_pipeline
 from mesh_values import OFFSET, MeshValues, dearest, outstanding
 from mesh_views import FACTORS, Chooser, MeshView
@@ -155,10 +156,18 @@ class Names:
         """All sources of the names, for the one who deletes the view."""
         return self._labels.proxies
 
+    def show(self, field: str) -> None:
+        """Names the dearest ranks of another field from now on; "": none."""
+        self._field = field
+        if not field:
+            self._labels.show([])
+
     def at(self, time: float) -> list[int]:
         """Names the dearest ranks at a time; returns the ranks in front, or else the named ones."""
         from labels import Label
 
+        if not self._field:
+            return []
         moment = self._values.at(time)
         of_rank = moment.values[self._field]
         named = dearest(of_rank) if len(set(of_rank.values())) > 1 else []
@@ -274,8 +283,9 @@ def open_in(view: Any, pictures: Pictures) -> Any:
 
 def main() -> None:
     """Opens the picture in the GUI, coloured by compute time."""
-    view = new_view()
-    at_first_step([view], open_in(view, Pictures.from_environment()))
+    view, pictures = new_view(), Pictures.from_environment()
+    at_first_step([view], open_in(view, pictures))
+    follow([view], pictures)
 
 
 def in_program() -> Program:

@@ -103,9 +103,8 @@ def set_title(view: Any, heading: str, lines: list[str], source: Any) -> Any:
 
     lines : one per time of the source, so the line changes with the view's time; or a single line.
     """
-    texts = [f"{heading}\n{line}" for line in lines]
     title = pv.PythonAnnotation(registrationName="title", Input=source, ArrayAssociation="Field Data")
-    title.Expression = f"{texts!r}[t_index]" if len(texts) > 1 else repr(texts[0])
+    write_title(title, heading, lines)
     display = pv.Show(title, view, "TextSourceRepresentation")
     display.WindowLocation = "Any Location"
     display.Position = [0.02, 0.88]
@@ -114,6 +113,12 @@ def set_title(view: Any, heading: str, lines: list[str], source: Any) -> Any:
     display.LineSpacing = 1.3
     display.FontSize = font_size(view, 26)
     return title
+
+
+def write_title(title: Any, heading: str, lines: list[str]) -> None:
+    """Changes the words of a title that `set_title` made."""
+    texts = [f"{heading}\n{line}" for line in lines]
+    title.Expression = f"{texts!r}[t_index]" if len(texts) > 1 else repr(texts[0])
 
 
 def at_first_step(views: list[Any], source: Any) -> None:

@@ -21,6 +21,7 @@ import numpy as np
 import paraview.simple as pv
 from arrows import WORDS, show_arrows
 from colours import BEYOND, CATEGORIES, OUTLINE, TEXT, colour, font_size, plain
+from follow import follow
 from in_program import Program, is_pipeline
 from labels import Label, Labels
 from scene import FREE, Pictures, at_first_step, fit_points, new_view, set_title
@@ -73,7 +74,7 @@ def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[A
     plain(letters, TEXT)
     display = lines if layer == "messages" else _filled(pv.Show(blocks[layer], view))
     blocks[layer].UpdatePipeline()
-    colour(display, view, field, about, _names(blocks[layer], field))
+    colour(display, view, field, about, names_of(blocks[layer], field))
     look(pictures, view)
     return made
 
@@ -117,9 +118,8 @@ class Names:
     def __init__(self, pictures: Pictures, view: Any, layer: str, field: str, picture: Any):
         """picture : the source that `show_layers` returned last."""
         self._pictures, self._view, self._layer, self._picture = pictures, view, layer, picture
-        known = pictures.arrays("topology/measurements")
-        self._is_shown = layer == "measurements" and field in known and field not in CATEGORIES
-        self._field = field if self._is_shown else "compute_time_s" if "compute_time_s" in known else ""
+        self._is_shown, self._field = False, ""
+        self.show(field)
         self._labels = Labels(view, pictures.bounds("topology"))
         self._warning = self._text(0.055, 22, BEYOND)
         self._legend = self._text(0.015, 17, TEXT)
@@ -128,6 +128,12 @@ class Names:
     def proxies(self) -> list[Any]:
         """All sources of the names, for the one who deletes the view."""
         return [*self._labels.proxies, self._warning, self._legend]
+
+    def show(self, field: str) -> None:
+        """Names the dearest ranks of another field from now on."""
+        known = self._pictures.arrays("topology/measurements")
+        self._is_shown = self._layer == "measurements" and field in known and field not in CATEGORIES
+        self._field = field if self._is_shown else "compute_time_s" if "compute_time_s" in known else ""
 
     def at(self, time: float | None = None) -> None:
         """Writes the names and words of a time; None takes the picture as it is."""
@@ -215,7 +221,7 @@ def selector(reader: Any, layer: str) -> str:
     return f"/Root/Block0/{layer}" if nested else f"/Root/{layer}"
 
 
-def _names(block: Any, field: str) -> dict[int, str] | None:
+def names_of(block: Any, field: str) -> dict[int, str] | None:
     """The meaning of a category's numbers from the picture's field data; None if it has none."""
     data = block.GetClientSideObject().GetOutputDataObject(0)
     leaves = [data] if not isinstance(data, vtkCompositeDataSet) else [leaf for _, leaf in _leaves(data)]
@@ -253,8 +259,9 @@ def open_in(view: Any, pictures: Pictures) -> Any:
 
 def main() -> None:
     """Opens the picture in the GUI, coloured by compute time."""
-    view = new_view()
-    at_first_step([view], open_in(view, Pictures.from_environment()))
+    view, pictures = new_view(), Pictures.from_environment()
+    at_first_step([view], open_in(view, pictures))
+    follow([view], pictures)
 
 
 def in_program() -> Program:

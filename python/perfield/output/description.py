@@ -110,8 +110,11 @@ def step_title(frame: Frame, number: int, time: float | None, kinds: StepKinds |
 
 
 def _beyond(noted: Arrays, name: str, about: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """By step that goes beyond the array's scale: "peak", its largest value, and "scale", its own scale if all of
-    its values lie beyond, so that they differ in colour; else None."""
+    """What to say of each step that goes beyond the array's scale.
+
+    peak : its largest value. scale : its own, if all of its values lie beyond, so that they differ in colour;
+    else None.
+    """
     if not about["scale"]:
         return {}
     _, end = about["scale"]
