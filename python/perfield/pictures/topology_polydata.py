@@ -13,11 +13,13 @@ from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonCore import vtkAbstractArray, vtkDoubleArray, vtkPoints, vtkStringArray
 from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
 
-from perfield.topology import Cells
+from perfield.topology import LEVELS, Cells
 
 CELL_HEIGHT = 0.86
 SIDE_GAP = 0.05  # free space on each side of a cell, as a fraction of its width, but at most:
 WIDEST_SIDE_GAP = 0.08
+BORDER = 0.15  # of a plane around its cells
+BEHIND = 0.05  # distance of a plane from its cells
 
 
 def shapes(cells: Cells, which: slice) -> vtkPolyData:
@@ -43,6 +45,22 @@ def shapes(cells: Cells, which: slice) -> vtkPolyData:
     dataset = vtkPolyData()
     dataset.SetPoints(_points(corners[used]))
     dataset.SetPolys(_cells(used.sum(axis=1)))
+    return dataset
+
+
+def planes(cells: Cells) -> vtkPolyData:
+    """One rectangle behind all cells of each node, so that nothing shines through; without arrays."""
+    tops = cells.level == LEVELS.index("node")
+    right, top, z = (cells.x + cells.width / 2)[tops], (cells.y + cells.height / 2)[tops], cells.z[tops]
+    corners = np.empty((len(z), 4, 3), np.float32)
+    corners[:, (0, 3), 0] = -BORDER
+    corners[:, (1, 2), 0] = (right + BORDER)[:, None]
+    corners[:, :2, 1] = 0.0
+    corners[:, 2:, 1] = (top + BORDER)[:, None]
+    corners[:, :, 2] = (z - BEHIND)[:, None]
+    dataset = vtkPolyData()
+    dataset.SetPoints(_points(corners))
+    dataset.SetPolys(_cells(np.full(len(z), 4)))
     return dataset
 
 
