@@ -95,7 +95,7 @@ class Follower:
         title = _title_of(view)
         if title is not None:
             heading = about["title"] if about is not None else field or "one colour"
-            write_title(title, heading, self._pictures.titles())
+            write_title(title, heading, self._pictures.titles(layer, field))
         if before:
             pv.HideScalarBarIfNotNeeded(pv.GetColorTransferFunction(before), view)
         self._backgrounds[view.SMProxy] = None  # new legends take the texts' colour
