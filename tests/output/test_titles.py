@@ -17,7 +17,11 @@ REGIONS = region_titles(
     ("array", "expected"),
     [
         ("flux__x_dir__time_s", ("flux (x-dir) time", "s")),
-        ("a_b_time_per_cell_s", ("a_b time per cell", "s")),
+        ("a_b_compute_time_per_cell_s", ("a_b compute time per cell", "s")),
+        ("compute_time_per_cell_s", ("compute time per cell", "s")),
+        ("waiting_time_s", ("waiting time", "s")),
+        ("cells", ("cells", "1")),
+        ("ghost_cells", ("ghost cells", "1")),
         ("flux__x_dir__self_time_s", ("flux (x-dir) self time", "s")),
         ("a_b_count", ("a_b entries", "1")),
         ("mpi_wait_time_s", ("MPI wait time", "s")),

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+
 import fake_run
 import numpy as np
 import pytest
@@ -10,7 +13,7 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.output.series import Series
 from perfield.pictures.blocks import MeshMissingError, attach, dataset_of
-from perfield.pictures.openfoam_pieces import OpenFoamPieces
+from perfield.pictures.openfoam_pieces import OpenFoamPieces, collated_block
 from perfield.pictures.pieces import FilePieces, StoredPieces, choose_pieces
 
 FOAM = 'FoamFile {{ version 2.0; format ascii; class {kind}; location "{place}"; object {name}; }}\n'
@@ -22,25 +25,60 @@ def write_foam(path, kind, text):
     path.write_text(FOAM.format(kind=kind, place=path.parent.name, name=path.name) + text)
 
 
-def write_case(case, ranks=2, times=("0", "0.5", "1")):
-    """Writes a decomposed case: processor r is one hexahedron at x = r, with cell field p = 10 * r + time."""
+def write_mesh(mesh, x):
+    """Writes the mesh of one hexahedron at x."""
+    points = [f"({x + dx} {y} {z})" for z in (0, 1) for y in (0, 1) for dx in (0, 1)]
+    faces = "6(4(0 4 6 2) 4(1 3 7 5) 4(0 1 5 4) 4(2 6 7 3) 4(0 2 3 1) 4(4 5 7 6))"
+    write_foam(mesh / "points", "vectorField", f"8({' '.join(points)})\n")
+    write_foam(mesh / "faces", "faceList", faces + "\n")
+    write_foam(mesh / "owner", "labelList", "6(0 0 0 0 0 0)\n")
+    write_foam(mesh / "neighbour", "labelList", "0()\n")
+    write_foam(mesh / "boundary", "polyBoundaryMesh", "1(walls { type wall; nFaces 6; startFace 0; })\n")
+
+
+def write_case(case, ranks=2, times=("0", "0.5", "1"), regions=(".",)):
+    """Writes a decomposed case.
+
+    Processor r has one hexahedron per region at x = r, with the cell field p = 10 * r + time.
+    """
     write_foam(
         case / "system/controlDict", "dictionary", "startTime 0; endTime 1; deltaT 0.5; writeInterval 1;\n"
     )
-    faces = "6(4(0 4 6 2) 4(1 3 7 5) 4(0 1 5 4) 4(2 6 7 3) 4(0 2 3 1) 4(4 5 7 6))"
     for rank in range(ranks):
-        mesh = case / f"processor{rank}/constant/polyMesh"
-        points = [f"({rank + x} {y} {z})" for z in (0, 1) for y in (0, 1) for x in (0, 1)]
-        write_foam(mesh / "points", "vectorField", f"8({' '.join(points)})\n")
-        write_foam(mesh / "faces", "faceList", faces + "\n")
-        write_foam(mesh / "owner", "labelList", "6(0 0 0 0 0 0)\n")
-        write_foam(mesh / "neighbour", "labelList", "0()\n")
-        write_foam(mesh / "boundary", "polyBoundaryMesh", "1(walls { type wall; nFaces 6; startFace 0; })\n")
-        for time in times:
-            value = 10 * rank + float(time)
-            text = f"dimensions [0 0 0 0 0 0 0];\ninternalField nonuniform List<scalar> 1({value});\n"
-            text += "boundaryField { walls { type zeroGradient; } }\n"
-            write_foam(case / f"processor{rank}/{time}/p", "volScalarField", text)
+        for region in regions:
+            write_mesh(case / f"processor{rank}/constant" / region / "polyMesh", rank)
+            for time in times:
+                value = 10 * rank + float(time)
+                text = f"dimensions [0 0 0 0 0 0 0];\ninternalField nonuniform List<scalar> 1({value});\n"
+                text += "boundaryField { walls { type zeroGradient; } }\n"
+                write_foam(case / f"processor{rank}" / time / region / "p", "volScalarField", text)
+
+
+def collate(case, ranks, groups=None):
+    """Turns processor0, processor1, ... into collated files, as OpenFOAM writes them.
+
+    groups : (first, last) ranks of each directory; None makes one directory of all.
+    """
+    for first, last in groups or [(0, ranks - 1)]:
+        name = f"processors{ranks}_{first}-{last}" if groups else f"processors{ranks}"
+        for file in [path for path in (case / f"processor{first}").rglob("*") if path.is_file()]:
+            place = file.relative_to(case / f"processor{first}")
+            data = FOAM.format(kind="decomposedBlockData", place=".", name=file.name).encode()
+            for number, rank in enumerate(range(first, last + 1)):
+                block = (case / f"processor{rank}" / place).read_bytes()
+                if number:
+                    block = block[block.index(b"}") + 1 :]  # only the first block has a header
+                data += b"\n// Processor%d\n\n%d\n(%s)\n" % (rank, len(block), block)
+            (case / name / place).parent.mkdir(parents=True, exist_ok=True)
+            (case / name / place).write_bytes(data)
+    for rank in range(ranks):
+        shutil.rmtree(case / f"processor{rank}")
+
+
+def shown(pieces, rank, frame):
+    """(low x, values of p) of each block of a rank."""
+    blocks = [dataset for _, dataset in pieces.blocks(rank, frame)]
+    return [(b.GetBounds()[0], vtk_to_numpy(b.GetCellData().GetArray("p")).tolist()) for b in blocks]
 
 
 def write_pvtu(tmp_path, ranks):
@@ -134,10 +172,89 @@ def test_case_for_another_rank_count_is_refused(tmp_path):
         OpenFoamPieces(tmp_path, 1)
 
 
-def test_collated_pieces_are_refused_with_advice(tmp_path):
-    (tmp_path / "processors4").mkdir()
-    with pytest.raises(MeshMissingError, match=r"collated pieces \(processors4\).*-fileHandler uncollated"):
+@pytest.mark.parametrize("groups", [None, [(0, 1), (2, 2)]])
+def test_block_n_of_collated_files_is_the_piece_of_rank_n(tmp_path, groups):
+    write_case(tmp_path, ranks=3)
+    collate(tmp_path, 3, groups)
+    before = sorted(tmp_path.rglob("*"))
+    run = fake_run.FakeRun(tmp_path, ranks=3)
+    pieces = choose_pieces(run, tmp_path)
+    frame = run.frame(0)
+    for frame.time in (1.0, 0.2, 0.5):  # the reader meets the last time first
+        for rank in range(3):
+            assert shown(pieces, rank, frame) == [
+                (rank, [10 * rank + {0.2: 0.0}.get(frame.time, frame.time)])
+            ]
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_collated_mesh_is_the_newest_at_frame_time(tmp_path):
+    write_case(tmp_path)
+    for rank in range(2):
+        write_mesh(tmp_path / f"processor{rank}/0.5/polyMesh", 100 + rank)
+    collate(tmp_path, 2)
+    pieces = OpenFoamPieces(tmp_path, 2)
+    frame = fake_run.FakeRun(tmp_path, ranks=2).frame(0)
+    seen = []
+    for frame.time in (1.0, 0.0, 0.5):
+        seen.append(shown(pieces, 1, frame)[0][0])
+    assert seen == [101, 1, 101]
+
+
+def test_damaged_collated_file_is_named(tmp_path):
+    write_case(tmp_path)
+    collate(tmp_path, 2)
+    file = tmp_path / "processors2/constant/polyMesh/points"
+    file.write_bytes(file.read_bytes()[:300])
+    with pytest.raises(MeshMissingError, match=r"points has 1 blocks, but block 1 was expected: .*damaged"):
+        collated_block(file, 1)
+
+
+def test_collated_case_for_another_rank_count_is_refused(tmp_path):
+    write_case(tmp_path)
+    collate(tmp_path, 2)
+    with pytest.raises(MeshMissingError, match=r"processors2, but the run has 4 ranks; expected processors4"):
         choose_pieces(fake_run.FakeRun(tmp_path, ranks=4), tmp_path)
+
+
+def test_newer_of_plain_and_collated_pieces_counts(tmp_path):
+    write_case(tmp_path / "old", times=("0",))
+    collate(tmp_path / "old", 2)
+    write_case(tmp_path, times=("0",))
+    shutil.move(tmp_path / "old/processors2", tmp_path)
+    for path, changed in (("processors2", 2e9), ("processor0", 1e9), ("processor1", 1e9)):
+        os.utime(tmp_path / path, (changed, changed))
+    assert "processors" in OpenFoamPieces(tmp_path, 2).origin
+    os.utime(tmp_path / "processors2", (5e8, 5e8))
+    assert "processors" not in OpenFoamPieces(tmp_path, 2).origin
+
+
+def test_each_region_of_a_case_is_a_block(tmp_path):
+    write_case(tmp_path, regions=("fluid", "solid"))
+    run = fake_run.FakeRun(tmp_path, ranks=2)
+    pieces = OpenFoamPieces(tmp_path, 2)
+    assert shown(pieces, 1, run.frame(0)) == [(1, [10]), (1, [10])]
+    assert [number for number, _ in pieces.blocks(1, run.frame(0))] == [0, 1]
+    collate(tmp_path, 2)
+    assert shown(OpenFoamPieces(tmp_path, 2), 1, run.frame(0)) == [(1, [10]), (1, [10])]
+
+
+def test_time_written_while_the_program_runs_is_seen(tmp_path):
+    write_case(tmp_path, times=("0",))
+    frame = fake_run.FakeRun(tmp_path, ranks=2).frame(0)
+    frame.time = 0.7
+    pieces = OpenFoamPieces(tmp_path, 2)
+    assert (shown(pieces, 1, frame), pieces.written_time(frame)) == ([(1, [10])], 0)
+    write_case(tmp_path, times=("0.5",))
+    assert (shown(pieces, 1, frame), pieces.written_time(frame)) == ([(1, [10.5])], 0.5)
+
+
+def test_unreadable_piece_is_named(tmp_path):
+    write_case(tmp_path)
+    (tmp_path / "processor1/constant/polyMesh/faces").write_text("no faces\n")
+    frame = fake_run.FakeRun(tmp_path, ranks=2).frame(0)
+    with pytest.raises(MeshMissingError, match=r"piece of rank 1 in .*processor1 cannot be read at time 0"):
+        OpenFoamPieces(tmp_path, 2).blocks(1, frame)
 
 
 def test_stored_meshes_precede_pieces_on_disk(tmp_path):
@@ -153,6 +270,21 @@ def test_pieces_are_found_in_the_working_directory(tmp_path):
     for frame in run.frames():
         frame.mesh_version[:] = 0
     assert isinstance(choose_pieces(run), OpenFoamPieces)
+
+
+def test_pieces_are_found_in_the_case_that_the_program_was_given(tmp_path):
+    write_case(tmp_path / "cases/pipe flow")
+    run = fake_run.FakeRun(tmp_path, ranks=2)
+    for frame in run.frames():
+        frame.mesh_version[:] = 0
+    with pytest.raises(MeshMissingError, match="no pieces are on disk"):
+        choose_pieces(run)
+    run.info["command"] = ["icoFoam", "-case", "cases/pipe flow", "-parallel"]
+    assert choose_pieces(run).origin == f"{tmp_path}/cases/pipe flow/processor*"
+    run.info["command"] = ["bash", "Allrun"]
+    (tmp_path / "cases/pipe flow").rename(tmp_path / "cases/pipe")
+    run.rank_entries[0] = {"arguments": "icoFoam -case cases/pipe -parallel"}
+    assert choose_pieces(run).origin == f"{tmp_path}/cases/pipe/processor*"
 
 
 def test_mesh_option_precedes_mesh_path_and_stored_meshes(tmp_path):

@@ -2,41 +2,20 @@
 //
 // openfoam.cpp - time steps and regions of an unmodified OpenFOAM solver. This library is
 // preloaded. It replaces a few functions of libOpenFOAM.so, informs the recorder and calls the real
-// function. It knows OpenFOAM by mangled names only. It uses nothing of the C++ library, because
-// newer versions of that need a newer C library than a cluster may have.
-#include <dlfcn.h>
-
-#include <atomic>
+// function (next.hpp). meshes.cpp and scopes.cpp hold more such functions.
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 
 #define PERFIELD_BUILDING_LIBRARY  // calls libperfield.so itself, which this library needs
 #include "include/perfield.h"
 #include "recorder/source.h"
+#include "sources/openfoam/next.hpp"
 
 namespace {
 
+using perfield::openfoam::Next;
+
 constexpr const char* kSource = "openfoam";
-
-// The function that the program would have called without this library; found at its first use.
-template <class Function>
-struct Next {
-  const char* symbol;
-  std::atomic<void*> found{nullptr};
-
-  Function* get() noexcept {
-    void* function = found.load(std::memory_order_relaxed);
-    if (!function) {
-      function = dlsym(RTLD_NEXT, symbol);
-      if (!function)  // RTLD_NEXT does not find OpenFOAM if a host loads it by dlopen
-        if (void* library = dlopen("libOpenFOAM.so", RTLD_NOLOAD | RTLD_LAZY))
-          function = dlsym(library, symbol);
-      found.store(function, std::memory_order_relaxed);
-    }
-    return reinterpret_cast<Function*>(function);
-  }
-};
 
 // --- time steps ---------------------------------------------------------------------------------
 // A Foam::word is a std::string of libstdc++: short texts are stored inside, longer ones on the
@@ -55,17 +34,17 @@ struct Word {
 
 Next<Word(const void*)> real_time_name{"_ZNK4Foam4Time8timeNameEv"};
 
-// Every solver's loop calls `runTime.run()` once before each step and once after the last. So a
-// call closes the step before it, and the first call ends the setup. (operator++ also counts
-// sub-cycles.)
+// Every solver's loop calls `runTime.run()` once before each step and once after the last. The call
+// also executes the function objects of the step before it. So its return closes that step, and the
+// first return ends the setup. (operator++ also counts sub-cycles.)
 struct Steps {
   const void* clock;  // the Foam::Time object of the loop
   double last;        // its time at the last call
   int64_t count;
 
-  void ask(const void* time) noexcept {
+  // now: the object's time before the call.
+  void returned(const void* time, double now) noexcept {
     perfield_source_hook_hit(kSource);
-    const double now = time_of(time);
     if (!clock) {
       clock = time;
       perfield_initialize();
@@ -82,6 +61,32 @@ struct Steps {
 };
 
 Steps steps;
+
+// --- a loop of another kind ---------------------------------------------------------------------
+// Tools for meshes advance the time a few times without a loop, and most tools never do.
+constexpr int kFewAdvances = 8;
+constexpr const char* kNeverHit =
+    "this OpenFOAM program advanced its time without calling Foam::Time::run(), so it has no time "
+    "steps; set step_region to one of its regions";
+
+struct Advances {
+  int before_run;
+
+  void advanced() noexcept {
+    if (steps.clock || ++before_run != kFewAdvances + 1) return;
+    perfield_source_hook_expected(kSource, kNeverHit);
+  }
+};
+
+Advances advances;
+
+__attribute__((constructor)) void announce() { perfield_source_present(kSource); }
+
+// A serial program without steps never wakes perfield, which then cannot warn at its own end.
+__attribute__((destructor)) void tell_if_never_hit() {
+  if (!steps.clock && advances.before_run > kFewAdvances)
+    perfield_source_tell("hook-openfoam", kNeverHit);
+}
 
 // --- regions ------------------------------------------------------------------------------------
 // A Foam::profilingTrigger lives while its piece of code runs, or until stop(). A stack per thread
@@ -115,33 +120,22 @@ struct OpenTriggers {
 
 thread_local OpenTriggers open_triggers;
 
-// --- a program without a time loop
-// -----------------------------------------------------------------
-constexpr const char* kNeverHit =
-    "this OpenFOAM program never called Foam::Time::run(), so it has no time steps; if it is a "
-    "solver with another kind of loop, set step_region to one of its regions";
-
-__attribute__((constructor)) void expect_hook() {
-  perfield_source_present(kSource);
-  perfield_source_hook_expected(kSource, kNeverHit);
-}
-
-// A serial program without steps never wakes perfield, which then cannot warn at its own end.
-__attribute__((destructor)) void tell_if_never_hit() {
-  if (!steps.clock) perfield_source_tell("hook-openfoam", kNeverHit);
-}
-
 }  // namespace
 
 // --- what the program calls instead of libOpenFOAM.so -------------------------------------------
-// Nothing with a destructor lives across the call of the real function, so an exception thrown
-// there passes through unchanged.
-#define PERFIELD_HOOK(symbol) __asm__(#symbol) __attribute__((visibility("default")))
-
 bool time_run(const void* time) PERFIELD_HOOK(_ZNK4Foam4Time3runEv);
 bool time_run(const void* time) {
   static Next<bool(const void*)> real{"_ZNK4Foam4Time3runEv"};
-  steps.ask(time);
+  const double now = Steps::time_of(time);
+  const bool runs = real.get()(time);
+  steps.returned(time, now);
+  return runs;
+}
+
+void* time_advance(void* time) PERFIELD_HOOK(_ZN4Foam4TimeppEv);
+void* time_advance(void* time) {
+  static Next<void*(void*)> real{"_ZN4Foam4TimeppEv"};
+  advances.advanced();
   return real.get()(time);
 }
 

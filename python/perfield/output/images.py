@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,12 @@ class ImagesError(OSError):
     """Drawing images failed; the text says what is missing."""
 
 
-def draw_images(directory: Path, images: Sequence[dict[str, Any]]) -> list[Path]:
+def draw_images(
+    directory: Path, images: Sequence[dict[str, Any]], progress: Callable[[], None] = lambda: None
+) -> list[Path]:
     """Draws images into `directory`/images with ParaView; returns their paths.
+
+    progress : is called after each file. Numbered images that an earlier call left are removed.
 
     Raises ImagesError, naming the Debian package, if ParaView's Python or Xvfb is missing.
     """

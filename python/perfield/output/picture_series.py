@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 from vtkmodules.vtkCommonDataModel import vtkDataSet
 
 from perfield.output.arrays import Arrays
-from perfield.output.description import Meshes, UnevenRegions, describe, step_title
+from perfield.output.description import ages, describe, step_title
 from perfield.output.series import Series
 from perfield.output.steps import frame_times
+from perfield.output.survey import Meshes, Survey, survey
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks, geometry_messages
 from perfield.pictures.own_fields import own_fields
 from perfield.pictures.pieces import SomePieces
@@ -39,7 +40,7 @@ class PictureSeries:
 
     steps : ascending numbers of frames (places in the run). directory : where the files go.
     geometry : options of the geometry picture, with pieces; None skips that picture.
-    topology : what all topology pictures share; None skips them.
+    topology : what all topology pictures share; None skips them. survey : of the whole run; None makes it.
     `write` sets description (the content of pictures.json), bytes (of each series) and shown_at ("time" or
     "step": what ParaView shows as time).
     """
@@ -49,13 +50,21 @@ class PictureSeries:
     directory: Path
     geometry: GeometryOptions | None
     topology: TopologyScene | None
+    survey: Survey | None = None
     description: dict[str, Any] = field(default_factory=dict, init=False)
     bytes: dict[str, int] = field(default_factory=dict, init=False)
     shown_at: str = field(default="", init=False)
 
+    def __post_init__(self) -> None:
+        if self.survey is None:
+            self.survey = survey(self.run)
+        if self.geometry is not None and self.geometry.fields is not None:
+            fields = [*self.geometry.fields, *self.survey.over_steps]
+            self.geometry = replace(self.geometry, fields=fields)
+
     def estimate(self) -> int:
         """Estimates the bytes that `write` will take by writing a sample of the middle step."""
-        frame = self.run.frame(self.steps[len(self.steps) // 2])
+        frame = self._frame(self.steps[len(self.steps) // 2])
         with tempfile.TemporaryDirectory(prefix="perfield-estimate-") as place:
             trial = replace(self, directory=Path(place))
             each, once = 0.0, 0.0
@@ -81,15 +90,22 @@ class PictureSeries:
         arrays: dict[str, Arrays] = defaultdict(Arrays)
         own: dict[str, str] = {}
         static: dict[str, Path] = {}
-        labels, meshes, uneven = [], Meshes(), UnevenRegions(self.run)
+        labels, meshes = [], Meshes()
         for number, time in zip(self.steps, times):
-            frame = self.run.frame(number)
-            words = step_title(frame, number, time if self.shown_at == "time" else None)
+            frame = self._frame(number)
+            kinds = self.survey.kinds
+            words = step_title(frame, number, time if self.shown_at == "time" else None, kinds)
             mesh = meshes.number(frame.mesh_version)
-            uneven.note(frame)
-            labels.append({"frame": number, "title": words, "shown_at": time, "mesh": mesh})
+            mesh_age, fields_age = self._ages(frame, number)
+            labels.append(
+                {
+                    **{"frame": number, "title": words, "mesh_age": mesh_age, "fields_age": fields_age},
+                    **{"shown_at": time, "mesh": mesh},
+                }
+            )
             if self.geometry is not None:
-                pieces = self._noted(number, geometry_blocks(self.run, frame, self.geometry), arrays, own)
+                options = replace(self.geometry, offsets=True)
+                pieces = self._noted(number, geometry_blocks(self.run, frame, options), arrays, own)
                 made["geometry"].add(number, time, pieces)
                 lines = geometry_messages(self.run, frame, self.geometry.pieces)
                 arrays["messages"].note(number, lines)
@@ -104,16 +120,27 @@ class PictureSeries:
                 made["topology"].add(number, time, (layers | static).items())
             progress(number)
         self.bytes = {name: series.bytes for name, series in made.items()}
-        focus = list(self.geometry.focus) if self.geometry is not None else []
+        of_mesh = self.geometry or GeometryOptions()
         self.description = {
-            **{"shown_at": self.shown_at, "steps": labels, "focus": focus},
-            **describe(self.run, uneven, arrays, own),
+            **{"shown_at": self.shown_at, "steps": labels, "focus": list(of_mesh.focus)},
+            **{"view": of_mesh.view, "explode": of_mesh.explode},
+            **describe(self.run, self.survey, arrays, own),
         }
         path = self.directory / "pictures.json"
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
         temporary.write_text(json.dumps(self.description, indent=1) + "\n", encoding="utf-8")
         temporary.replace(path)
         return [series.close() for series in made.values()]
+
+    def _frame(self, number: int) -> Frame:
+        """A frame with the values over all steps beside its own."""
+        frame = self.run.frame(number)
+        over = {name: array.values for name, array in self.survey.over_steps.items()}
+        return replace(frame, values=frame.values | over)
+
+    def _ages(self, frame: Frame, number: int) -> tuple[str, str]:
+        stored = getattr(self.geometry.pieces, "fields_index", None) if self.geometry else None
+        return ages(frame, number, self.survey, stored(frame) if stored else None)
 
     @staticmethod
     def _noted(
@@ -141,7 +168,7 @@ class PictureSeries:
         if not sampled:
             return 0.0
         series = Series(self.directory, "geometry")
-        options = replace(self.geometry, pieces=SomePieces(pieces, chosen))
+        options = replace(self.geometry, pieces=SomePieces(pieces, chosen), offsets=True)
         series.add(frame.index, 0.0, geometry_blocks(self.run, frame, options))
         return series.bytes * sum(sizes) / sampled
 

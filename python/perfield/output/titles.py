@@ -33,6 +33,9 @@ WORDS = {
     "io_read_count": "calls that read files",
     "io_write_count": "calls that write files",
     "io_time_s": "time of reading and writing files",
+    "cells": "cells",
+    "points": "points",
+    "ghost_cells": "ghost cells",
     "device_kernel_count": "kernels on devices",
     "device_kernel_time_s": "time of kernels on devices",
     "device_copy_count": "copies to, from and within devices",
@@ -52,7 +55,7 @@ WORDS = {
     "unbound": "ranks that nothing ties to a core",
 }
 REGION_ENDINGS = {
-    "_time_per_cell_s": "time per cell",
+    "_compute_time_per_cell_s": "compute time per cell",
     "_self_time_s": "self time",
     "_mpi_time_s": "time in MPI",
     "_mpi_p2p_time_s": "point-to-point time in MPI",
@@ -66,7 +69,15 @@ REGION_ENDINGS = {
     "_time_s": "time",
     "_count": "entries",
 }
-UNITS = {"_s": "s", "_bytes": "B", "_count": "1", "_switches": "1", "_faults": "1"}
+UNITS = {
+    "_s": "s",
+    "_bytes": "B",
+    "_count": "1",
+    "_switches": "1",
+    "_faults": "1",
+    "cells": "1",
+    "points": "1",
+}
 
 
 def region_titles(regions: Iterable[Region]) -> dict[str, str]:

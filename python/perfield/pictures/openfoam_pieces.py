@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads the pieces of an OpenFOAM case, processor0, processor1, ..., one by one with VTK's reader.
+"""Reads the pieces of a decomposed OpenFOAM case, one by one, with VTK's reader.
 
-Directory processorN holds the mesh of rank N. VTK's reader expects a whole case, so it sees each piece
-through a small temporary directory of links. perfield never writes to the case itself.
+Rank N owns directory processorN, or block N of every file in processors<ranks> (collated). VTK's reader
+expects a whole case with plain files. So it sees each piece through a small temporary directory: of links, or
+of the rank's blocks of collated files, which are copied when they are needed. perfield never writes to the
+case itself.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import tempfile
 import weakref
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +27,8 @@ from perfield.pictures.blocks import MeshMissingError
 if TYPE_CHECKING:
     from perfield.run import Frame
 
+MESH_FILES = ("boundary", "faces", "neighbour", "owner", "points")
+
 
 def is_openfoam_case(path: Path) -> bool:
     """Whether a directory holds a decomposed OpenFOAM case, collated or not."""
@@ -29,83 +36,255 @@ def is_openfoam_case(path: Path) -> bool:
 
 
 class OpenFoamPieces:
-    """Meshes and fields of processorN/, from the newest time written at or before the frame's time."""
+    """Meshes and fields from the newest time written at or before the frame's time; a block per region."""
 
     def __init__(self, case: Path, n_ranks: int):
-        self.origin = f"{case}/processor*"
-        if not (case / "processor0").is_dir() and _collated(case):
-            raise MeshMissingError(
-                f"{case} holds collated pieces ({_collated(case)[0].name}), which perfield cannot read; "
-                "expected processor0, processor1, ... Run decomposePar and the solver with -fileHandler "
-                "uncollated."
-            )
-        found = [rank for rank in range(n_ranks) if (case / f"processor{rank}" / "constant").is_dir()]
-        if len(found) != n_ranks or (case / f"processor{n_ranks}").is_dir():
-            pieces = len([path for path in case.glob("processor*") if path.name[9:].isdigit()])
-            raise MeshMissingError(
-                f"{case} holds {pieces} pieces, but the run has {n_ranks} ranks; expected processor0 to "
-                f"processor{n_ranks - 1}, each with constant/polyMesh. Decompose the case for {n_ranks} "
-                "ranks, or name the right case with --mesh."
-            )
         self._case = case.resolve()
-        self._links = Path(tempfile.mkdtemp(prefix="perfield-openfoam-"))
-        weakref.finalize(self, shutil.rmtree, self._links, True)
-        self._readers: dict[int, vtkOpenFOAMReader] = {}
-        self._read: dict[tuple[int, float], vtkUnstructuredGrid] = {}
+        self._sources = _sources(case, n_ranks)
+        self.origin = f"{case}/{'processor*' if isinstance(self._sources[0], _Plain) else 'processors*'}"
+        self._seen = Path(tempfile.mkdtemp(prefix="perfield-openfoam-"))
+        weakref.finalize(self, shutil.rmtree, self._seen, True)
+        self._readers: dict[int, tuple[dict[float, str], vtkOpenFOAMReader]] = {}
+        self._read: dict[tuple[int, float], list[tuple[int, vtkUnstructuredGrid]]] = {}
+
+    def written_time(self, frame: Frame) -> float:
+        """The time whose mesh and fields the frame shows: the newest one written at or before its own.
+
+        The first written time if all are later; 0 if none was written.
+        """
+        return _newest(sorted(_times(self._sources[0].directory)), float(frame.time))
 
     def blocks(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
-        """The internal mesh of this rank's processor directory."""
-        reader = self._reader(rank)
-        time = _written_time(reader, float(frame.time))
-        if (rank, time) not in self._read:
-            self._read = {key: grid for key, grid in self._read.items() if key[0] != rank}
-            self._read[rank, time] = _internal_mesh(reader, time)
-        copy = vtkUnstructuredGrid()
-        copy.ShallowCopy(self._read[rank, time])
-        return [(0, copy)]
+        """The internal mesh of each region in this rank's piece. Regions without cells here are left out.
 
-    def _reader(self, rank: int) -> vtkOpenFOAMReader:
-        if rank not in self._readers:
-            seen = self._links / f"rank{rank}"
-            seen.mkdir()
-            for entry in (self._case / f"processor{rank}").iterdir():
-                (seen / entry.name).symlink_to(entry)
+        Raises MeshMissingError if the piece is on disk but cannot be read.
+        """
+        times = _times(self._sources[rank].directory)
+        time = _newest(sorted(times), float(frame.time))
+        if (rank, time) not in self._read:
+            self._read = {key: grids for key, grids in self._read.items() if key[0] != rank}
+            self._read[rank, time] = self._load(rank, times, time)
+        return [(number, _shared(grid)) for number, grid in self._read[rank, time]]
+
+    def _load(self, rank: int, times: dict[float, str], time: float) -> list[tuple[int, vtkUnstructuredGrid]]:
+        seen = self._seen / f"rank{rank}"
+        is_new = rank not in self._readers or self._readers[rank][0] != times
+        if is_new:
+            shutil.rmtree(seen, ignore_errors=True)
+            self._sources[rank].show(seen)
             if not (seen / "system").exists():
                 (seen / "system").symlink_to(self._case / "system")
-            reader = vtkOpenFOAMReader()
-            reader.SetFileName(str(seen / "piece.foam"))
-            reader.SetCreateCellToPoint(False)
-            reader.SetDecomposePolyhedra(False)
-            reader.UpdateInformation()
-            reader.EnableAllCellArrays()
-            reader.DisableAllPatchArrays()
-            reader.SetPatchArrayStatus("internalMesh", 1)
-            self._readers[rank] = reader
-        return self._readers[rank]
+        self._sources[rank].fill(seen, times, time)
+        if is_new:
+            self._readers[rank] = times, _reader(seen)
+        reader = self._readers[rank][1]
+        errors: list[str] = []
+        executive = reader.GetExecutive()
+        watch = executive.AddObserver("ErrorEvent", lambda *_: errors.append("failed"))
+        reader.UpdateTimeStep(time)
+        executive.RemoveObserver(watch)
+        grids = _grids(reader)
+        if not grids and errors:
+            raise MeshMissingError(
+                f"the piece of rank {rank} in {self._sources[rank].directory} cannot be read at time "
+                f"{time:g}; VTK names the file above. Expected are files as OpenFOAM writes them (ascii or "
+                "binary). Copy the case again, or write it anew by foamFormatConvert."
+            )
+        self._sources[rank].empty(seen, times.get(time))
+        return grids
 
 
-def _collated(path: Path) -> list[Path]:
-    return sorted(entry for entry in path.glob("processors*") if entry.name[10:11].isdigit())
+# --- where a piece lies -------------------------------------------------------------------------
 
 
-def _written_time(reader: vtkOpenFOAMReader, time: float) -> float:
-    """The newest time written at or before `time`; the first if there is none, the last if `time` is NaN."""
-    values = reader.GetTimeValues()
-    times = np.array([values.GetValue(n) for n in range(values.GetNumberOfTuples())] if values else [])
-    if not len(times):
+@dataclass(frozen=True)
+class _Plain:
+    """A piece in a directory of its own."""
+
+    directory: Path
+
+    def show(self, seen: Path) -> None:
+        """Makes the directory that VTK's reader sees."""
+        seen.mkdir()
+        for entry in self.directory.iterdir():
+            (seen / entry.name).symlink_to(entry)
+
+    def fill(self, seen: Path, times: dict[float, str], time: float) -> None:
+        """Puts there what the reader needs for one time."""
+
+    def empty(self, seen: Path, time: str | None) -> None:
+        """Removes the fields of that time."""
+
+
+@dataclass(frozen=True)
+class _Collated:
+    """A piece that is block `block` of every file in a directory."""
+
+    directory: Path
+    block: int
+
+    def show(self, seen: Path) -> None:
+        """Makes the directory that VTK's reader sees, with empty files."""
+        for folder, _, files in os.walk(self.directory):
+            copy = seen / Path(folder).relative_to(self.directory)
+            copy.mkdir(parents=True)
+            for name in files:
+                (copy / name).touch()
+                if name == "boundary":  # the reader looks at these of all times at once
+                    self._copy(copy / name, seen)
+
+    def fill(self, seen: Path, times: dict[float, str], time: float) -> None:
+        """Copies the rank's blocks of this time's fields, and of the mesh that holds at this time."""
+        until = ["constant", *(name for value, name in sorted(times.items()) if value <= time)]
+        for mesh in {
+            path.parent.relative_to(seen / path.relative_to(seen).parts[0])
+            for name in until
+            for path in (seen / name).rglob("polyMesh/*")
+        }:
+            for name in MESH_FILES:
+                written = [
+                    seen / when / mesh / name for when in until if (seen / when / mesh / name).is_file()
+                ]
+                if written:
+                    self._copy(written[-1], seen)
+        if time in times:
+            for file in (seen / times[time]).rglob("*"):
+                if file.is_file() and "uniform" not in file.parts and file.parent.name != "polyMesh":
+                    self._copy(file, seen)
+
+    def empty(self, seen: Path, time: str | None) -> None:
+        """Removes the fields of that time; the mesh may hold for later times."""
+        for file in (seen / time).rglob("*") if time else ():
+            if file.is_file() and file.parent.name != "polyMesh":
+                os.truncate(file, 0)
+
+    def _copy(self, file: Path, seen: Path) -> None:
+        if not file.stat().st_size:
+            file.write_bytes(collated_block(self.directory / file.relative_to(seen), self.block))
+
+
+def collated_block(file: Path, block: int) -> bytes:
+    """One rank's part of a collated file, as OpenFOAM writes it without collating.
+
+    Raises MeshMissingError if the file is not collated or has no such block.
+    """
+    with file.open("rb") as stream:
+        blocks: list[bytes] = []
+        for number in range(block + 1):
+            line = b"-"
+            while line and not re.match(rb"\d+\s*$", line):
+                line = stream.readline()
+            if not line or stream.read(1) != b"(":
+                raise MeshMissingError(
+                    f"{file} has {number} blocks, but block {block} was expected: it is damaged, compressed, "
+                    "or not collated. Write the case again, or run with -fileHandler uncollated."
+                )
+            if number in (0, block):
+                blocks.append(stream.read(int(line)))
+            else:
+                stream.seek(int(line), os.SEEK_CUR)
+            stream.readline()
+    if block == 0:
+        return blocks[0]
+    header = blocks[0][: blocks[0].index(b"}") + 1]  # the first block's holds for all
+    return header + b"\n" + blocks[-1]
+
+
+def _collated(case: Path) -> list[Path]:
+    return sorted(
+        entry for entry in case.glob("processors*") if re.match(r"\d+(_\d+-\d+)?$", entry.name[10:])
+    )
+
+
+def _sources(case: Path, n_ranks: int) -> list[_Plain | _Collated]:
+    """Where the piece of each rank lies. Of plain and collated pieces, the newer ones count."""
+    plain = [path for path in case.glob("processor*") if path.name[9:].isdigit()]
+    plain.sort(key=lambda path: int(path.name[9:]))
+    collated = _collated(case)
+    newest = max([*plain, *collated], key=lambda path: path.stat().st_mtime, default=None)
+    if newest in collated:
+        pieces: dict[int, _Plain | _Collated] = {}
+        for directory in collated:
+            n_pieces, first, last = re.match(r"(\d+)(?:_(\d+)-(\d+))?", directory.name[10:]).groups()
+            if int(n_pieces) == n_ranks:
+                start = int(first or 0)
+                for rank in range(start, int(last or n_ranks - 1) + 1):
+                    pieces[rank] = _Collated(directory, rank - start)
+        if sorted(pieces) == list(range(n_ranks)):
+            return [pieces[rank] for rank in range(n_ranks)]
+        raise MeshMissingError(
+            f"{case} holds the collated pieces {', '.join(path.name for path in collated)}, but the run has "
+            f"{n_ranks} ranks; expected processors{n_ranks}. Decompose the case for {n_ranks} ranks, or "
+            "name the right case with --mesh."
+        )
+    whole = [path for path in plain if (path / "constant").is_dir()]
+    if [path.name for path in whole] != [f"processor{rank}" for rank in range(n_ranks)]:
+        raise MeshMissingError(
+            f"{case} holds {len(plain)} pieces, but the run has {n_ranks} ranks; expected processor0 to "
+            f"processor{n_ranks - 1}, each with constant/polyMesh. Decompose the case for {n_ranks} "
+            "ranks, or name the right case with --mesh."
+        )
+    return [_Plain(path.resolve()) for path in whole]
+
+
+# --- times --------------------------------------------------------------------------------------
+
+
+def _times(directory: Path) -> dict[float, str]:
+    """Written times -> their directories."""
+    times = {}
+    for entry in os.scandir(directory):
+        if re.match(r"[\d.]+(e[-+]?\d+)?$", entry.name) and entry.is_dir():
+            times[float(entry.name)] = entry.name
+    return times
+
+
+def _newest(times: list[float], time: float) -> float:
+    """The newest of the times at or before `time`; the first if there is none, the last if `time` is NaN."""
+    if not times:
         return 0.0
     if np.isnan(time):
-        return float(times[-1])
-    before = times[times <= time + 1e-9 * max(1.0, abs(time))]
-    return float(before[-1]) if len(before) else float(times[0])
+        return times[-1]
+    before = [written for written in times if written <= time + 1e-9 * max(1.0, abs(time))]
+    return before[-1] if before else times[0]
 
 
-def _internal_mesh(reader: vtkOpenFOAMReader, time: float) -> vtkUnstructuredGrid:
-    reader.UpdateTimeStep(time)
+# --- VTK's reader -------------------------------------------------------------------------------
+
+
+def _reader(seen: Path) -> vtkOpenFOAMReader:
+    reader = vtkOpenFOAMReader()
+    reader.SetFileName(str(seen / "piece.foam"))
+    reader.SetCreateCellToPoint(False)
+    reader.SetDecomposePolyhedra(False)
+    reader.UpdateInformation()
+    reader.EnableAllCellArrays()
+    reader.DisableAllPatchArrays()
+    for number in range(reader.GetNumberOfPatchArrays()):
+        name = reader.GetPatchArrayName(number)  # "internalMesh", or "heater/internalMesh" in a region
+        if name.split("/")[-1] == "internalMesh":
+            reader.SetPatchArrayStatus(name, 1)
+    return reader
+
+
+def _grids(reader: vtkOpenFOAMReader) -> list[tuple[int, vtkUnstructuredGrid]]:
+    grids = []
     iterator = reader.GetOutput().NewIterator()
     iterator.InitTraversal()
-    grid = vtkUnstructuredGrid()
-    if not iterator.IsDoneWithTraversal():
-        grid.ShallowCopy(iterator.GetCurrentDataObject())
-        grid.GetFieldData().Initialize()
-    return grid
+    number = 0
+    while not iterator.IsDoneWithTraversal():
+        dataset = iterator.GetCurrentDataObject()
+        if isinstance(dataset, vtkUnstructuredGrid):
+            if dataset.GetNumberOfCells():
+                grid = _shared(dataset)
+                grid.GetFieldData().Initialize()
+                grids.append((number, grid))
+            number += 1
+        iterator.GoToNextItem()
+    return grids
+
+
+def _shared(grid: vtkUnstructuredGrid) -> vtkUnstructuredGrid:
+    copy = vtkUnstructuredGrid()
+    copy.ShallowCopy(grid)
+    return copy

@@ -79,6 +79,16 @@ class StoredPieces:
                     self.left_out.setdefault(name, f"rank {rank}, block {block}: {error}")
         return fresh
 
+    def fields_index(self, frame: Frame) -> int | None:
+        """Index of the step in which a frame's newest own fields were stored; None without fields."""
+        fields = (
+            self._run.fields(rank, frame.index).values()
+            for rank in range(self._run.n_ranks)
+            if frame.mesh_version[rank]
+        )
+        first = next((list(of_rank) for of_rank in fields if of_rank), [])
+        return max((array.index for array in first), default=None)
+
 
 @dataclass(frozen=True)
 class SomePieces:
@@ -154,7 +164,8 @@ def choose_pieces(run: Run, mesh: str | Path | None = None) -> Pieces:
     """Finds the source of a run's meshes.
 
     Takes the first of: `mesh` (a parallel VTK file or an OpenFOAM case), `mesh_path` of the run's
-    configuration, meshes stored in the run, processor0 in the program's working directory.
+    configuration, meshes stored in the run, the OpenFOAM case that the program was given by -case or that
+    it started in.
     Raises MeshMissingError, with what to do, if there is none.
     """
     started_in = (Path(run.path).resolve() / run.info.get("working_directory", ".")).resolve()
@@ -164,13 +175,24 @@ def choose_pieces(run: Run, mesh: str | Path | None = None) -> Pieces:
         return _on_disk(path, run)
     if any((frame.mesh_version > 0).any() for frame in _first_and_last(run)):
         return StoredPieces(run)
-    if is_openfoam_case(started_in):
-        return OpenFoamPieces(started_in, run.n_ranks)
+    case = (started_in / openfoam_case(run)).resolve()
+    if is_openfoam_case(case):
+        return OpenFoamPieces(case, run.n_ranks)
     raise MeshMissingError(
         f"no rank of {run.path} described a mesh, and no pieces are on disk beside it. Describe the "
         "mesh with perfield_mesh_* (perfield.h), or name a .pvtu file or an OpenFOAM case with --mesh PATH "
         "or mesh_path in perfield.toml; `perfield render --topology` needs no mesh."
     )
+
+
+def openfoam_case(run: Run) -> str:
+    """The case of an OpenFOAM program, relative to its working directory: what follows -case, else "."."""
+    entry = next((entry for entry in run.rank_entries if entry), {})
+    for words in (run.info.get("command", []), entry.get("arguments", "").split()):
+        for option, value in zip(words, words[1:]):
+            if option == "-case":
+                return value
+    return "."
 
 
 def _on_disk(path: Path, run: Run) -> Pieces:

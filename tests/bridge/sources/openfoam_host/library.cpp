@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// library.cpp - see openfoam.hpp.
+#include <chrono>
+#include <cstdio>
+
+#include "openfoam.hpp"
+
+namespace Foam {
+
+void work(double ms) {
+  using clock = std::chrono::steady_clock;
+  const auto end = clock::now() + std::chrono::duration<double, std::milli>(ms);
+  while (clock::now() < end) {
+  }
+}
+
+word Time::timeName() const { return std::to_string(index * 0.5); }
+
+bool Time::run() const {
+  if (index && index % function_objects_every == 0) work(30);
+  return index < last;
+}
+
+Time& Time::operator++() {
+  ++index;
+  return *this;
+}
+
+primitiveMesh::primitiveMesh() = default;
+primitiveMesh::primitiveMesh(label points, label internal_faces, label faces, label cells)
+    : sizes_{points, internal_faces, faces, cells} {}
+primitiveMesh::~primitiveMesh() { sizes_[0] = -1; }
+void primitiveMesh::reset(label points, label internal_faces, label faces, label cells) {
+  const label sizes[4] = {points, internal_faces, faces, cells};
+  for (int i = 0; i < 4; ++i) sizes_[i] = sizes[i];
+}
+
+}  // namespace Foam

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// openfoam.hpp - a fake of the part of libOpenFOAM.so that perfield replaces. LABEL: the type of
+// its labels, int or long.
+#pragma once
+
+#include <string>
+
+namespace Foam {
+
+using label = LABEL;
+
+class word : public std::string {
+  using std::string::string;
+
+ public:
+  word(const std::string& text) : std::string(text) {}
+};
+
+void work(double ms);
+
+// As in OpenFOAM, run() first executes the function objects of the time just computed.
+class Time {
+ public:
+  virtual ~Time() = default;
+  word timeName() const;
+  virtual bool run() const;
+  virtual Time& operator++();
+
+  int index = 0, last = 8;
+  int function_objects_every = 4;  // they take 30 ms
+};
+
+class primitiveMesh {
+ public:
+  primitiveMesh();
+  primitiveMesh(label points, label internal_faces, label faces, label cells);
+  virtual ~primitiveMesh();
+  void reset(label points, label internal_faces, label faces, label cells);
+
+ private:
+  label sizes_[4] = {};
+};
+
+}  // namespace Foam

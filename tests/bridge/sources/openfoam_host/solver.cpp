@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// solver.cpp - a solver of the fake OpenFOAM. Its argument chooses what it does.
+#include <cstring>
+#include <memory>
+
+#include "openfoam.hpp"
+
+using namespace Foam;
+
+int main(int, char** arguments) {
+  const auto is = [&](const char* name) { return !std::strcmp(arguments[1], name); };
+  Time time;
+  if (is("loop")) {  // 5 ms in each step
+    while (time.run()) {
+      ++time;
+      work(5);
+    }
+  } else if (is("meshes")) {  // two regions; one is refined in step 2, a third lives in step 3
+    primitiveMesh fluid, solid(8, 0, 6, 1);
+    fluid.reset(1000, 2000, 3000, 700);
+    std::unique_ptr<primitiveMesh> third;
+    time.last = 4;
+    while (time.run()) {
+      ++time;
+      if (time.index == 2) fluid.reset(2000, 4000, 6000, 1400);
+      if (time.index == 3) third = std::make_unique<primitiveMesh>(10, 0, 10, 30);
+      if (time.index == 4) third.reset();
+    }
+  } else if (is("own_loop")) {  // as no solver of OpenFOAM has it
+    for (; time.index < 20; ++time) work(1);
+  } else if (is("mesher")) {  // advances the time a few times, as snappyHexMesh does
+    for (; time.index < 3; ++time) work(1);
+  }
+}

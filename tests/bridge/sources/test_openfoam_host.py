@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Steps and mesh sizes of solvers of a fake OpenFOAM, with labels of both sizes."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import run_command
+
+import perfield
+
+HOST = Path(__file__).resolve().parent / "openfoam_host"
+MS = 1e-3
+
+
+@pytest.fixture(scope="module", params=["int", "long"])
+def solve(request, bin_dir, tmp_path_factory):
+    """solve(what): runs the fake solver under perfield; returns its folder and what it printed."""
+    built = tmp_path_factory.mktemp(f"openfoam_{request.param}")
+    words = ["g++", "-std=c++17", "-O1", "-Wall", f"-DLABEL={request.param}"]
+    library = ["-shared", "-fPIC", "-Wl,-soname,libOpenFOAM.so", "-o", built / "libOpenFOAM.so"]
+    subprocess.run([*words, *library, HOST / "library.cpp"], check=True)
+    links = [f"-L{built}", "-lOpenFOAM", f"-Wl,-rpath,{built}"]
+    subprocess.run([*words, HOST / "solver.cpp", "-o", built / "solver", *links], check=True)
+
+    def run(what: str):
+        folder = tmp_path_factory.mktemp(what)
+        result = run_command([bin_dir / "perfield-exec", built / "solver", what], None, folder, 60)
+        assert result.returncode == 0, result.stderr
+        return folder, result.stderr
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def loop(solve):
+    """The run of the solver whose function objects take 30 ms after every fourth step of 5 ms."""
+    return perfield.open(solve("loop")[0] / "perfield-run")
+
+
+def test_function_objects_count_in_the_step_whose_time_they_carry(loop):
+    assert [frame.time for frame in loop.frames()] == [0.5 * n for n in range(1, 9)]
+    for frame in loop.frames():
+        time_s = frame.values["step_time_s"][0]
+        assert (time_s >= 35 * MS) == (frame.label % 4 == 0), (frame.label, time_s)
+
+
+def test_cells_and_points_are_those_of_all_meshes_alive_at_the_end_of_the_step(solve):
+    run = perfield.open(solve("meshes")[0] / "perfield-run")
+    frames = list(run.frames())
+    np.testing.assert_array_equal([frame.values["cells"][0] for frame in frames], [701, 1401, 1431, 1401])
+    np.testing.assert_array_equal([frame.values["points"][0] for frame in frames], [1008, 2008, 2018, 2008])
+
+
+def test_loop_without_run_is_told_with_what_to_do(solve):
+    _, told = solve("own_loop")
+    lines = [line for line in told.splitlines() if "without calling Foam::Time::run()" in line]
+    assert len(lines) == 1, told
+    assert lines[0].startswith("perfield: ")
+    assert "set step_region" in lines[0]
+
+
+def test_tool_that_advances_the_time_a_few_times_is_not_warned(solve):
+    assert "Foam::Time::run()" not in solve("mesher")[1]
