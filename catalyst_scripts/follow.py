@@ -124,7 +124,8 @@ class Follower:
             if shape.GetXMLName() == "ScalarBarWidgetRepresentation":
                 shape.TitleColor = shape.LabelColor = text
             elif shape.GetXMLName() == "TextSourceRepresentation":
-                shape.Color = text
+                if list(shape.BackgroundColor)[3] < 0.5:  # others bring a light background along
+                    shape.Color = text
             elif _name(getattr(shape, "Input", None)) == "labels":
                 plain(shape, text)
 

@@ -199,6 +199,7 @@ def _light(display: Any) -> None:
 def _faint(mesh: Any, view: Any) -> None:
     display = pv.Show(mesh, view)
     display.Representation = "Surface"
+    display.BackfaceRepresentation = "Cull Backface"  # else the faces between two pieces flicker
     plain(display, ABSENT, FAINT)
 
 

@@ -32,6 +32,7 @@ def draw(pictures: Pictures, image: dict[str, Any], mesh: Mesh) -> None:
     words, names = "", None
     if picture == "topology":
         made = topology.show_layers(pictures, view, part, field)
+        names = topology.Names(pictures, view, part, field, made[-1])
     elif picture == "messages":
         made = geometry.show_messages(pictures, view, field)
         names = Words(view, made[-1])

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "summary/asked_for.hpp"
 #include "summary/text.hpp"
 #include "summary/totals.hpp"
 #include "summary/waiting.hpp"
@@ -198,6 +199,8 @@ std::string notice_line(const RunTotals& run) {
   say(run.n_strangers, "entry of another run", "entries of another run");
   say(run.faults, "event that could not be right", "events that could not be right");
   say(run.overflowed, "event beyond full tables", "events beyond full tables");
+  for (const std::string& missing : missing_in_words(run))
+    text += (text.empty() ? "" : ", ") + missing;
   return text.empty() ? "" : line("notice", text);
 }
 
@@ -215,7 +218,7 @@ std::vector<std::string> closing_lines(const std::string& run_path, uint64_t max
          {steps_line(run), run.steps.n_steps ? imbalance_line(totals) : std::string(),
           waiting_line(totals, run.n_blind() > 0), waited_for_line(totals),
           waiting_region_line(run, totals), messages_line(totals), files_line(totals),
-          written_line(run), own_line(run), notice_line(run),
+          written_line(run), own_line(run), unmatched_line(run), notice_line(run),
           line("look",
                "perfield open " + path + "    (files and images: render in place of open)")})
       if (!text.empty()) lines.push_back(text);

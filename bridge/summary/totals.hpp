@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -59,8 +60,21 @@ struct Totals {
   LargestShare largest_share(const std::function<double(const RankSums&)>& ns) const;
 };
 
+// What the ranks' end entries say of the regions and messages that the configuration asks for.
+struct AskedFor {
+  bool regions = true, messages = true;       // whether it asks for any
+  uint64_t n_ended = 0;                       // ranks that answered
+  uint64_t n_entered = 0, n_messages = 0;     // regions, and (peer, call) pairs, over all ranks
+  std::map<std::string, uint64_t> unmatched;  // entry of `regions` -> ranks without such a region
+  std::set<std::string> not_entered, known;
+  bool python_without_perfield = false;
+
+  void add(const std::string& end_entry);
+};
+
 struct RunTotals {
   Totals steps, outside;
+  AskedFor asked;
   std::map<int32_t, uint64_t> memory;                      // perfield's own, by rank, newest
   std::map<int32_t, uint64_t> group;                       // by rank: number of its group
   std::map<int32_t, uint64_t> closed;                      // by rank: steps closed

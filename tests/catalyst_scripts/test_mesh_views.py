@@ -165,3 +165,73 @@ result = [display.Visibility, list(display.ColorArrayName), apart.ScaleFactor]
 """
     pictures = written(tmp_path, perfield.open(path))
     assert in_paraview(script, pictures) == [0, ["POINTS", "solve_time_s"], 0.5]
+
+
+NAMES = """
+import geometry
+from labels import Labels
+from mesh_values import MeshValues
+from mesh_views import MeshView
+from scene import Pictures, new_view
+pictures = Pictures.from_environment()
+times = [step["shown_at"] for step in pictures.description["steps"]]
+shown = []
+Labels.show = lambda self, labels: shown.append([(label.text, label.priority, label.at) for label in labels])
+
+def names(field, way):
+    view = new_view(alone=True)
+    made = geometry.Names(pictures, view, field, MeshValues(pictures, [field]), way)
+    geometry.show_field(pictures, view, field, way, made)
+    return made
+"""
+
+
+def test_the_three_dearest_ranks_carry_name_place_and_value(cubes):
+    script = f"""{NAMES}
+for way in (MeshView(), MeshView("exploded", 1.0)):
+    names("compute_time_s", way).at(times[0])
+result = [[(text, at) for text, _, at in sorted(labels, key=lambda label: -label[1])] for labels in shown]
+"""
+    plain, apart = in_paraview(script, cubes)
+    assert [text.partition(",")[0] for text, _ in plain] == [f"rank {INNER}", "rank 0", "rank 1"]
+    assert plain[0][0] == f"rank {INNER}, node0: 61 ms"
+    assert plain[0][1] == [1.5, 1.5, 1.5], "in the middle of its piece"
+    assert apart[0][1] == [1.0, 1.0, 1.0], "twice as far from the middle of the mesh"
+
+
+def test_core_of_a_bound_rank_is_named(cubes, tmp_path):
+    about = json.loads((cubes / "pictures.json").read_text())
+    about["places"]["core"][INNER] = 7
+    (tmp_path / "pictures.json").write_text(json.dumps(about))
+    for name in ("geometry.pvd", "geometry"):
+        (tmp_path / name).symlink_to(cubes / name)
+    script = f"{NAMES}\nnames('compute_time_s', MeshView()).at(times[0])\nresult = shown[0][-1][0]"
+    assert in_paraview(script, tmp_path) == f"rank {INNER}, node0, core 7: 61 ms"
+
+
+def test_equal_ranks_carry_no_names(cubes):
+    script = f"{NAMES}\nnames('solve_count', MeshView()).at(times[0])\nresult = shown"
+    assert in_paraview(script, cubes) == [[]]
+
+
+def test_the_pieces_in_front_follow_the_step(tmp_path):
+    run = fake_run.FakeRun(tmp_path, ranks=8)
+    (tmp_path / "machine").mkdir()
+    run.rank_entries = [None] * 8
+    second = fake_run.cube(9, "unstructured")
+    second.block = 1
+    run.meshes[5].append(second)
+    for step, hot in enumerate((2, 5)):
+        run.frame(step).values["compute_time_s"] = [9.0 if rank == hot else 1.0 for rank in range(8)]
+    path = written(tmp_path, run)
+    script = f"""{NAMES}
+way = MeshView("dearest")
+made = names("compute_time_s", way)
+result = []
+for time in times:
+    ranks = made.at(time)
+    made.front.UpdatePipeline(time)
+    result.append([ranks, list(made.front.Selectors), made.front.GetDataInformation().GetNumberOfCells()])
+"""
+    two_blocks = ["/Root/rank_5_block_0", "/Root/rank_5_block_1"]
+    assert in_paraview(script, path) == [[[2], ["/Root/rank_2"], 27], [[5], two_blocks, 54]]

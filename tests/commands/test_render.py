@@ -196,3 +196,38 @@ def test_run_without_a_step_yet_is_an_error_and_leaves_no_directory(perfield_cli
     assert result.returncode == 2
     assert "holds no finished step; wait for the first one" in result.stderr
     assert not (path / "pictures").exists()
+
+
+def test_chosen_view_and_factor_reach_the_pictures(perfield_cli, run_path):
+    words = ("--steps", "0", "--geometry")
+    about = []
+    for options in ((), ("--view", "exploded", "--explode", "0.25")):
+        assert perfield_cli("render", run_path, *words, *options).returncode == 0
+        known = json.loads((run_path / "pictures/pictures.json").read_text())
+        about.append((known["view"], known["explode"]))
+    assert about == [("auto", None), ("exploded", 0.25)]
+    # Four slabs along x, each 1/4 thick: the middle of the last is 3/8 from the middle of the mesh.
+    assert known["layers"]["geometry"]["spread"] == pytest.approx([0.375, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--explode", "far"], "'far' is no factor; give a number above 0, at most 100: 0.5"),
+        (["--explode", "0"], "'0' is no factor"),
+        (["--explode", "nan"], "'nan' is no factor"),
+        (["--view", "open"], "invalid choice: 'open' (choose from 'auto', 'plain', 'exploded', 'dearest')"),
+    ],
+)
+def test_bad_view_is_refused(perfield_cli, run_path, options, sentence):
+    result = perfield_cli("render", run_path, *options)
+    assert result.returncode == 2
+    assert sentence in result.stderr
+    assert not (run_path / "pictures").exists()
+
+
+def test_places_of_the_ranks_reach_the_pictures(perfield_cli, run_path):
+    assert perfield_cli("render", run_path, "--steps", "0", "--geometry").returncode == 0
+    places = json.loads((run_path / "pictures/pictures.json").read_text())["places"]
+    assert places["host"] == ["a", "a", "b", "b"]
+    assert len(places["core"]) == 4

@@ -40,7 +40,7 @@ def test_line_tapers_to_the_receiver_and_thickens_with_the_logarithm_of_bytes():
     thick = radii(pairs_with([0, 10, 1e5, 1e9, 1e12]), 2.0, 13)
     assert thick.shape == (5, 13)
     assert np.all(np.diff(thick, axis=1) < 0)
-    np.testing.assert_allclose(thick[:, -1] / thick[:, 0], 0.15, rtol=1e-6)
+    np.testing.assert_allclose(thick[:, -1] / thick[:, 0], 0.25, rtol=1e-6)
     np.testing.assert_allclose(thick[:, 0], [0.6, 0.6, 1.3, 2.0, 2.0], rtol=1e-6)
 
 

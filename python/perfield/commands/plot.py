@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfield.commands import CommandError
+from perfield.commands._newest import add_run, run_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,8 +40,8 @@ STEPS_HELP = '"all" (default), or frame numbers from 0 and ranges, as for render
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run, which plots, and the target."""
+    add_run(parser)
     add = parser.add_argument
-    add("run", metavar="RUN", help="a run directory")
     add("--only", metavar="PLOTS", help=f"only these, of {','.join(PLOTS)}")
     add("--field", metavar="NAME", default="compute_time_s", help="of the heat map (compute_time_s)")
     add("--steps", metavar="STEPS", default="all", help=STEPS_HELP)
@@ -55,7 +56,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from perfield.plots.style import PlotError, known_field
 
     names = _names(arguments.only)
-    run = perfield.open(arguments.run)
+    run = perfield.open(run_path(arguments.run))
     known_field(run, arguments.field)
     steps = run.step_indexes[choose_steps(run, arguments.steps)]
     files = _files(arguments, run, names)

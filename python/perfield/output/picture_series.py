@@ -26,15 +26,12 @@ from perfield.output.survey import Meshes, Survey, survey
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks, geometry_messages
 from perfield.pictures.own_fields import own_fields
 from perfield.pictures.pieces import SomePieces
-from perfield.pictures.row_labels import row_labels
-from perfield.pictures.topology_picture import TopologyScene, topology
+from perfield.pictures.topology_picture import STATIC_LAYERS, TopologyScene, topology
 
 if TYPE_CHECKING:
     from perfield.run import Frame, Run
 
 SAMPLED_PIECES = 12
-LAYERS = ("machine", "ranks", "measurements", "messages", "labels")
-STATIC_LAYERS = ("machine", "ranks", "labels")
 
 
 @dataclass
@@ -84,7 +81,7 @@ class PictureSeries:
             if self.topology is not None:
                 static = Series(Path(place), "static")
                 moving = Series(Path(place), "moving")
-                for layer, dataset in self._layers(frame).items():
+                for layer, dataset in topology(self.run, frame, self.topology).layers().items():
                     (static if layer in STATIC_LAYERS else moving).static(layer, dataset)
                 each, once = each + moving.bytes + 500, static.bytes
         return round(once + each * len(self.steps))
@@ -119,7 +116,7 @@ class PictureSeries:
                 arrays["messages"].note(number, lines)
                 made["messages"].add_one(number, time, lines)
             if self.topology is not None:
-                layers = self._layers(frame)
+                layers = topology(self.run, frame, self.topology).layers()
                 for layer, dataset in layers.items():
                     if layer not in static:
                         arrays[f"topology/{layer}"].note(number, dataset)
@@ -152,12 +149,6 @@ class PictureSeries:
     def _ages(self, frame: Frame, number: int) -> tuple[str, str]:
         stored = getattr(self.geometry.pieces, "fields_index", None) if self.geometry else None
         return ages(frame, number, self.survey, stored(frame) if stored else None)
-
-    def _layers(self, frame: Frame) -> dict[str, vtkDataSet]:
-        """The layers of a frame's topology picture, by name."""
-        picture = topology(self.run, frame, self.topology)
-        layers = {layer: getattr(picture, layer) for layer in LAYERS[:-1]}
-        return layers | {"labels": row_labels(self.topology.cells)}
 
     @staticmethod
     def _noted(

@@ -307,6 +307,7 @@ class RunDirectory:
             self._quantities,
             streams.message_calls(),
             self._regions,
+            streams.several_threads(),
         )
 
     def _sources_of(self, rank: int) -> set[str]:
