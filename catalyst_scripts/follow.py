@@ -95,7 +95,7 @@ class Follower:
         title = _title_of(view)
         if title is not None:
             heading = about["title"] if about is not None else field or "one colour"
-            write_title(title, heading, self._pictures.titles())
+            write_title(title, heading, self._pictures.titles(layer, field))
         if before:
             pv.HideScalarBarIfNotNeeded(pv.GetColorTransferFunction(before), view)
         self._backgrounds[view.SMProxy] = None  # new legends take the texts' colour
@@ -124,7 +124,8 @@ class Follower:
             if shape.GetXMLName() == "ScalarBarWidgetRepresentation":
                 shape.TitleColor = shape.LabelColor = text
             elif shape.GetXMLName() == "TextSourceRepresentation":
-                shape.Color = text
+                if list(shape.BackgroundColor)[3] < 0.5:  # others bring a light background along
+                    shape.Color = text
             elif _name(getattr(shape, "Input", None)) == "labels":
                 plain(shape, text)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -112,14 +113,13 @@ def _filled(display: Any) -> Any:
 class Names:
     """The words on a topology picture: the dearest ranks, the hosts, and what a reader has to know.
 
-    Call `at` after each change of the view's time.
+    Call `at` after each change of the view's time, or `follow` once.
     """
 
     def __init__(self, pictures: Pictures, view: Any, layer: str, field: str, picture: Any):
         """picture : the source that `show_layers` returned last."""
         self._pictures, self._view, self._layer, self._picture = pictures, view, layer, picture
-        self._is_shown, self._field = False, ""
-        self.show(field)
+        self._shown, self._state, self._busy = field, None, False
         self._labels = Labels(view, pictures.bounds("topology"))
         self._warning = self._text(0.055, 22, BEYOND)
         self._legend = self._text(0.015, 17, TEXT)
@@ -131,9 +131,42 @@ class Names:
 
     def show(self, field: str) -> None:
         """Names the dearest ranks of another field from now on."""
+        self._shown = field
+
+    def follow(self, block: Any) -> None:
+        """Keeps the words true when time, camera or colours change. block : the measurements' source."""
+        display = pv.GetDisplayProperties(block, self._view)
+        self._view.SMProxy.AddObserver("StartEvent", lambda *_: self._keep_up(display))
+
+    def _keep_up(self, display: Any) -> None:
+        view = self._view
+        camera = (view.CameraPosition, view.CameraFocalPoint, view.CameraViewUp, view.ViewSize)
+        lengths = (view.CameraParallelScale, view.CameraViewAngle, view.CameraParallelProjection)
+        chosen = list(display.ColorArrayName)[1]
+        state = (*map(tuple, camera), *lengths, view.ViewTime, chosen)
+        if self._busy or state == self._state:
+            return
+        self._busy = True
+        try:
+            self._state, self._shown = state, chosen
+            self.at(view.ViewTime)
+        except Exception:  # an error must not reach the program that draws
+            traceback.print_exc()
+        finally:
+            self._busy = False
+
+    @property
+    def _is_shown(self) -> bool:
+        """Whether ranks are named by the array that colours them."""
         known = self._pictures.arrays("topology/measurements")
-        self._is_shown = self._layer == "measurements" and field in known and field not in CATEGORIES
-        self._field = field if self._is_shown else "compute_time_s" if "compute_time_s" in known else ""
+        return self._layer == "measurements" and self._shown in known and self._shown not in CATEGORIES
+
+    @property
+    def _field(self) -> str:
+        """The array by which ranks are dear; empty if the pictures have none."""
+        if self._is_shown:
+            return self._shown
+        return "compute_time_s" if "compute_time_s" in self._pictures.arrays("topology/measurements") else ""
 
     def at(self, time: float | None = None) -> None:
         """Writes the names and words of a time; None takes the picture as it is."""
@@ -149,12 +182,12 @@ class Names:
     def _ranks(self, measurements: Any) -> Iterator[Label]:
         """The names of the ranks with the largest values."""
         values = _column(measurements, self._field)
-        if values is None or len(set(values[np.isfinite(values)].tolist())) < 2:
+        about = self._pictures.arrays("topology/measurements").get(self._field)
+        if values is None or about is None or len(set(values[np.isfinite(values)].tolist())) < 2:
             return
         order = np.argsort(np.where(np.isfinite(values), -values, np.inf), kind="stable")[:NAMED]
         rank, core, free = (_column(measurements, name) for name in ("rank", "core_id", "unbound"))
         hosts = _host_names(measurements)
-        about = self._pictures.arrays("topology/measurements")[self._field]
         scale, unit = unit_for(about["unit"], max(map(abs, about["range"])))
         for place, n in enumerate(order.tolist()):
             name = f"rank {rank[n]}, {hosts[n]}"
@@ -184,6 +217,8 @@ class Names:
         display.Color = rgb
         display.Justification = "Left"
         display.FontSize = font_size(self._view, points)
+        display.BackgroundColor = [1.0, 1.0, 1.0, 0.8]
+        display.ShowBorder, display.BorderThickness = "Always", 0.0  # else it has no background
         return text
 
 
@@ -250,11 +285,20 @@ def open_in(view: Any, pictures: Pictures) -> Any:
     """Fills a view of the GUI; returns the picture's source."""
     field = pictures.first_field()
     layer = "ranks" if field == "rank" else "measurements"
-    picture = show_layers(pictures, view, layer, field)[-1]
+    made = show_layers(pictures, view, layer, field)
+    picture = made[-1]
     title = pictures.arrays(f"topology/{layer}")[field]["title"]
     set_title(view, title, pictures.titles(f"topology/{layer}", field), picture)
-    Names(pictures, view, layer, field, picture).at()
+    names = Names(pictures, view, layer, field, picture)
+    names.at()
+    names.follow(_block(made, "measurements"))
     return picture
+
+
+def _block(made: list[Any], layer: str) -> Any:
+    """The source of one layer, of all proxies that `show_layers` returned."""
+    chosen = selector(made[-1], layer)
+    return next(proxy for proxy in made if list(getattr(proxy, "Selectors", [])) == [chosen])
 
 
 def main() -> None:
@@ -271,11 +315,7 @@ def in_program() -> Program:
     layer = "measurements"
 
     def show(view: Any, field: str) -> Any:
-        made = show_layers(program, view, layer, field)
-        block = next(
-            proxy for proxy in made if getattr(proxy, "Selectors", None) == [selector(made[-1], layer)]
-        )
-        return pv.Show(block, view)
+        return pv.Show(_block(show_layers(program, view, layer, field), layer), view)
 
     program.image(f"topology/{layer}", show)
     return program
