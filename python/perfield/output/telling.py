@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 REGIONS = 4  # those that balancing would help most
 OTHERS = (  # the most telling first
     *("compute_time_per_cell_s", "cells", "step_time_s", "waited_for_time_s", "sent_bytes", "sent_count"),
-    *("resident_bytes", "io_write_bytes", "rank"),
+    *("resident_bytes", "io_write_bytes", "involuntary_switches", "rank"),
 )
 
 
