@@ -23,7 +23,7 @@ import paraview.simple as pv
 from arrows import Words
 from colours import CATEGORIES, colour
 from mesh_values import MeshValues
-from mesh_views import MeshView
+from mesh_views import Chooser, MeshView
 from scene import SIZE, Pictures, new_view, set_title
 
 import topology
@@ -51,7 +51,8 @@ class Mesh:
         times = sorted({step["shown_at"] for image in own for step in image["steps"]})
         self._pictures = pictures
         self._values = MeshValues(pictures, list(dict.fromkeys(image["field"] for image in own)))
-        self._chooser = geometry.chooser(pictures, self._values, times)
+        self._sight = geometry.sight(pictures, self._values)
+        self._chooser = Chooser(pictures, self._values, times, self._sight)
 
     def way(self, field: str) -> MeshView:
         """The way to show a field."""
@@ -59,7 +60,7 @@ class Mesh:
 
     def names(self, view: Any, field: str) -> geometry.Names:
         """The names of a field's dearest ranks on a view."""
-        return geometry.Names(self._pictures, view, field, self._values, self.way(field))
+        return geometry.Names(self._pictures, view, field, self.way(field), self._values, self._sight)
 
 
 class Scene:
@@ -76,6 +77,7 @@ class Scene:
             made = topology.show_layers(pictures, view, part, field)
             ends = [(getattr(proxy, "Selectors", None) or [""])[0] for proxy in made]
             self._block = made[next(n for n, end in enumerate(ends) if end.endswith(f"/{part}"))]
+            self._names = topology.Names(pictures, view, part, field, made[-1])
         elif picture == "messages":
             made = geometry.show_messages(pictures, view, field)
             self._names = Words(view, made[-1])
@@ -131,6 +133,8 @@ class Scene:
             return
         if isinstance(self._names, geometry.Names):
             self._names.show(self._named(field))
+        elif isinstance(self._names, topology.Names):
+            self._names.show(field)
         names = topology.names_of(self._block, field) if self._block is not None else None
         for shape in self._coloured:
             if field != self._field:

@@ -35,11 +35,15 @@ ALONE = 4  # pixels around a named thing that no other label may cover
 
 @dataclass(frozen=True)
 class Label:
-    """A name for the thing at a point in space. Where labels compete, the larger priority wins."""
+    """A name for the thing at a point in space. Where labels compete, the larger priority wins.
+
+    towards : the direction on the screen in which the label should stand; None: away from the middle.
+    """
 
     text: str
     at: tuple[float, float, float]
     priority: float = 0.0
+    towards: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,7 @@ def arrange(
     middle = np.array([(left + right) / 2, (bottom + top) / 2])
     placed = []
     for turn, n in enumerate(order):
-        tried = _candidates(at[n], sizes[n], at[n] - middle)
+        tried = _candidates(at[n], sizes[n], np.array(labels[n].towards or at[n] - middle))
         fits = (tried[:, 0] >= left) & (tried[:, 1] <= right) & (tried[:, 2] >= bottom) & (tried[:, 3] <= top)
         fits &= ~_overlap(tried, boxes, APART) & ~_overlap(tried, np.delete(things, turn, axis=0), 0)
         ends = _nearest(tried, at[n])
@@ -129,10 +133,10 @@ def arrange(
     return placed
 
 
-def _candidates(at: np.ndarray, size: tuple[float, float], outward: np.ndarray) -> np.ndarray:
-    """Boxes (n, 4) around a thing: the near ones first, and of these the ones that lie outward."""
+def _candidates(at: np.ndarray, size: tuple[float, float], towards: np.ndarray) -> np.ndarray:
+    """Boxes (n, 4) around a thing: the near ones first, and of these the ones in a direction."""
     turn = np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)
-    turn = turn[np.argsort(-np.cos(turn - np.arctan2(outward[1], outward[0])), kind="stable")]
+    turn = turn[np.argsort(-np.cos(turn - np.arctan2(towards[1], towards[0])), kind="stable")]
     directions = np.stack([np.cos(turn), np.sin(turn)], axis=1)
     half = np.array(size) / 2
     middles = np.concatenate([at + directions * (half + away) for away in AWAY])

@@ -75,14 +75,14 @@ def test_estimate_is_within_a_fifth_of_written_bytes(tmp_path, kind, ranks):
     assert expected == pytest.approx(bytes_in(tmp_path / "pictures"), rel=0.2)
 
 
-def test_estimate_counts_the_machine_once(tmp_path):
+def test_estimate_counts_the_ranks_once(tmp_path):
     twin.write_run(tmp_path / "run", ranks=16, steps=12, hosts=("a", "b"))
     run = perfield.open(tmp_path / "run")
     pictures = both_pictures(run, tmp_path / "pictures", list(range(12)))
     expected = pictures.estimate()
     pictures.write()
     assert expected == pytest.approx(bytes_in(tmp_path / "pictures"), rel=0.2)
-    assert len(list((tmp_path / "pictures").rglob("machine.vtp"))) == 1
+    assert len(list((tmp_path / "pictures").rglob("ranks.vtp"))) == 1
 
 
 def test_estimate_leaves_no_files(tmp_path):
