@@ -20,9 +20,27 @@ pytestmark = pytest.mark.skipif(
 
 # A region that each solver must have, and how often a step enters it (from its numerical settings).
 REGIONS = {
-    "icoFoam": {"fvMatrix::solve.U": 1, "fvMatrix::solve.p": 2},
-    "interFoam": {"fvMatrix::solve.alpha.water": 3, "fvMatrix::solve.p_rgh": 3},
-    "reactingFoam": {"fvMatrix::solve.CH4": 1, "fvMatrix::solve.p": 2},
+    "icoFoam": {
+        "fvMatrix::solve.U": 1,
+        "fvMatrix::solve.p": 2,
+        "fvm::ddt": 1,
+        "fvm::div": 1,
+        "fvm::laplacian": 3,
+    },
+    "interFoam": {
+        "fvMatrix::solve.alpha.water": 3,
+        "fvMatrix::solve.p_rgh": 3,
+        "PCG::solve": 3,
+        "fvm::laplacian": 4,
+        "turbulence::divDevReff": 1,
+    },
+    "reactingFoam": {
+        "fvMatrix::solve.CH4": 1,
+        "fvMatrix::solve.p": 2,
+        "thermo::correct": 1,
+        "combustion::correct": 1,
+        "chemistry::solve": 1,
+    },
 }
 # Lines of a solver's log that differ between runs.
 FLEETING = re.compile(r"^(ExecutionTime|Date|Time +:|PID|Case|Host|Exec|Build|\"|\(|\)|\d)|clockTime")
