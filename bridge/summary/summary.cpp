@@ -9,6 +9,7 @@
 
 #include "summary/text.hpp"
 #include "summary/totals.hpp"
+#include "summary/uneven_steps.hpp"
 #include "summary/waiting.hpp"
 
 namespace perfield {
@@ -43,7 +44,7 @@ std::string steps_line(const RunTotals& run) {
   }
   if (run.steps.n_unmeasured)
     text += "; " + text_of_count(run.steps.steps.size()) + " of them measured";
-  return line("steps", text);
+  return line("steps", text + uneven_steps_text(run));
 }
 
 // Which ranks were slowest, and how often. order: (times, -rank) of these ranks, most often first.

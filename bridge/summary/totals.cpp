@@ -138,6 +138,7 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
   } else if (type == EntryType::end) {
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
     if (names_mpi(text)) blind[header.rank] = false;
+    closed_at_end[header.rank] = uint64_t(json_integer(text, "steps", 0));
   } else if (step) {
     memory[header.rank] = step->fixed.perfield_bytes;
     faults += step->fixed.faults;
@@ -161,6 +162,8 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
   std::ifstream info(run_path + "/run.json");
   const std::string text((std::istreambuf_iterator<char>(info)), std::istreambuf_iterator<char>());
   const uint64_t run_id = json_run_id(text);
+  totals->steps_by_clock = text.find("\"step_seconds\": ") != std::string::npos &&
+                           text.find("\"step_seconds\": 0,") == std::string::npos;
   const auto streams = files_in(run_path + "/stream");
   if (streams.empty())
     return "nothing was recorded in " + run_path + ": no rank has written a stream";
