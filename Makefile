@@ -12,8 +12,10 @@ PYTHON := /usr/bin/python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-# NumPy, xarray, pandas, dask and rich are Debian's, all built for one another; elsewhere they are pip's.
-RUN_REQUIREMENTS := $(if $(PERFIELD_NO_PACKAGES),run cluster)
+# NumPy, xarray, pandas, dask, rich and matplotlib are Debian's, all built for one another; elsewhere they
+# are pip's. pip's NumPy 2 needs a newer matplotlib than Debian's, which pip may find.
+RUN_REQUIREMENTS := $(if $(PERFIELD_NO_PACKAGES),run cluster plot)
+NUMPY_2_REQUIREMENTS := $(if $(PERFIELD_NO_PACKAGES),"matplotlib>=3.9")
 
 # The caller's Python settings must not divert pip or the tests.
 unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX PIP_REQUIRE_VIRTUALENV
@@ -52,7 +54,7 @@ $(PACKAGES):
 	@echo "perfield: preparing .venv"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv --system-site-packages .venv
 	@$(BIN)/python .ci/requirements.py build test export $(RUN_REQUIREMENTS) > .venv/requirements.txt
-	@$(PIP) install -r .venv/requirements.txt
+	@$(PIP) install -r .venv/requirements.txt $(NUMPY_2_REQUIREMENTS)
 	@touch $@
 
 .venv/lint-ready: pyproject.toml .ci/requirements.py | base-packages
@@ -116,7 +118,7 @@ demo: build/heat3d/heat3d commands ## run the heat case on 8 ranks and make pict
 	$(BIN)/perfield render --images demo/heat3d/perfield-run
 	@echo "images are in demo/heat3d/perfield-run/pictures/images"
 
-demo-openfoam: openfoam-packages .venv/installed ## run three OpenFOAM solvers, unmodified, on 4 ranks
+demo-openfoam: openfoam-packages .venv/installed ## run OpenFOAM solvers, unmodified, on 4 ranks
 	@mkdir -p demo
 	$(BIN)/python testcase/openfoam/run_demo.py demo/openfoam
 

@@ -29,15 +29,15 @@ def colour(
 ) -> Any:
     """Colours a display by an array and adds its legend at the right; returns the legend.
 
-    about : the array's description in pictures.json. Its range spans all steps, so a colour means the same in
-    every step. If single steps go far beyond the others, the colours end at the usual peak; larger values are
+    about : the array's description in pictures.json. Its scale spans all steps, so a colour means the same in
+    every step. If single steps go far beyond the others, the scale ends before them; larger values are
     orange, and the legend says so. names : the meaning of a category's numbers.
     """
     vector = about["components"] > 1
     pv.ColorBy(display, (about["association"], field, *(["Magnitude"] if vector else [])))
     table = pv.GetColorTransferFunction(field)
     low, most = about["range"]
-    high = about.get("usual_peak", most)
+    low, high = about.get("scale") or (low, most)
     category = field in CATEGORIES
     unknown = [round(low)] if category and low < 0 else []  # known ranks count from 0
     if unknown:
@@ -51,6 +51,7 @@ def colour(
         marks |= {number: "peer unknown" for number in unknown}
     else:
         marks = ticks(low, high, scale, whole=about["unit"] == "1")
+    table.AutomaticRescaleRangeMode = "Never"  # ParaView would end the colours at a single step's range
     table.InterpretValuesAsCategories = int(low == most or (category and few is numbers))
     if table.InterpretValuesAsCategories:
         indexed = [*PALETTE[: len(marks) - len(unknown)], *(UNKNOWN for _ in unknown)]

@@ -20,7 +20,7 @@ BEYOND = PALETTE[4]  # values above the end of the scale
 TEXT = (0.1, 0.1, 0.1)
 OUTLINE = (0.6, 0.6, 0.6)
 
-_WAITING = re.compile(r"(.+_)?(waiting|mpi(_(?!io_)[a-z0-9]+)?)_time_s")
+_WAITING = re.compile(r"(.+_)?(waiting|mpi(_(?!io_)[a-z0-9]+)?)_time_s(_(mean|p95|maximum))?")
 
 
 def is_waiting(field: str) -> bool:

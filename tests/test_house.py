@@ -44,7 +44,7 @@ EXPORTED = {  # other sources: what their version script says
     r"|__p?read(64)?_chk|__fread(_unlocked)?_chk|fsync|fdatasync|close|dup[23]|fflush|fclose|freopen(64)?"
     r"|pclose|f?puts|fputs_unlocked|f?putc(har)?|_IO_putc|v?f?printf|__v?f?printf_chk|fgets(_unlocked)?"
     r"|__fgets(_unlocked)?_chk|getline|(__)?getdelim|f?getc(har)?|_IO_getc|(__isoc(99|23)_)?v?f?scanf",
-    "libperfield_openfoam.so": r"_ZNK4Foam4Time3runEv|_ZN4Foam16profilingTrigger\w+",
+    "libperfield_openfoam.so": r"_ZNK?4Foam\w+",
     "libscorep_substrate_Catalyst.so": r"SCOREP_SubstratePlugin_Catalyst_get_info",
     "libscorep_substrate_perfield.so": r"SCOREP_SubstratePlugin_perfield_get_info",
 }

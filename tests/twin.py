@@ -285,7 +285,7 @@ def solve_ns(rank: int, step: int) -> int:
 def rank_values(rank: int, ranks: int, host: str, **changes) -> dict:
     """The values of a rank entry of `write_run`; no process can have its pid."""
     return {
-        "rank": rank, "size": ranks, "pid": 2**22 + 1 + rank, "program": "heat", "arguments": [],
+        "rank": rank, "size": ranks, "pid": 2**22 + 1 + rank, "program": "heat", "arguments": "",
         "group": "heat", "host": host, "host_long": f"{host}.example.org",
         "boot_id": f"{host}-0000-0000",
         "cpuset": str(rank), "clock": "monotonic", "realtime_ns": START_NS, "sources": ["pmpi", "api"],
@@ -432,6 +432,20 @@ def without_mpi(rank: int, values: dict) -> None:
 def without_calls(rank: int, step: int, values: dict) -> None:
     """For `change_step`: nothing of MPI was seen."""
     values |= {"messages": [], "calls": [], "waits": [], "quantities": []}
+
+
+def one_hot_rank(hot: int):
+    """For `change_step`: this rank computes 61 ms in each step, all others 1 ms."""
+
+    def change(rank: int, step: int, values: dict) -> None:
+        solve = 61_000_000 if rank == hot else 1_000_000
+        values["begin_ns"], values["measured_ns"] = 10_000_000 + 62_000_000 * step, 62_000_000
+        values["end_ns"] = values["begin_ns"] + 62_000_000
+        values["regions"] = [region_row(1, solve), region_row(2, 200_000)]
+        for call in values["calls"]:
+            call["ns"] = (62_000_000 - solve) // 2
+
+    return change
 
 
 def live_rank(rank: int, values: dict) -> None:

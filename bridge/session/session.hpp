@@ -101,6 +101,8 @@ class Session {
   }
 
   bool start_run(int size, const std::string& mpi);
+  void log_start(const std::string& mpi, const std::vector<ConfigOrigin>& keys);
+  std::string first_closing_in_words() const;
   bool has(const char* source) const noexcept;  // call it under the lock
   void close(int64_t label, double time, uint64_t now) noexcept;
   void close_and_write(int64_t label, double time, uint64_t now);

@@ -85,6 +85,8 @@ def open(path: str | PathLike[str]) -> RunDirectory:
 
 def __getattr__(name: str) -> object:
     """Loads the measuring functions at their first use: a program that only reads runs does not need them."""
+    if name == "plots":
+        return import_module("perfield.plots")
     if name not in __all__:
         raise AttributeError(f"module 'perfield' has no attribute {name!r}")
     home = import_module("perfield.measure.attach" if name == "attach" else "perfield.measure")

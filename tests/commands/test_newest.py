@@ -51,6 +51,7 @@ def test_json_of_the_newest_run_stays_json(perfield_cli, folder):
     [
         (("render", "--topology"), "perfield-run-2/pictures/topology.pvd"),
         (("export", "--to", "zarr"), "perfield-run-2.zarr"),
+        (("plot", "--only", "regions"), "perfield-run-2/pictures/plots/regions.png"),
         (("steps",), "perfield-run-2"),
         (("collect",), "perfield-run-2"),
     ],

@@ -82,7 +82,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def closing_lines(path: str | PathLike[str]) -> list[str]:
-    """The closing lines of a run: steps, imbalance, waits and for whom, messages, files, own cost, look."""
+    """The closing lines of a run: who is dearest and why, steps, waiting, messages, own cost, look."""
     from perfield import _bridge
     from perfield.commands.paths import own_command
 
@@ -112,6 +112,7 @@ def format_table(rows: list[dict[str, Any]]) -> str:
 def _tables(run: RunDirectory, arguments: argparse.Namespace) -> tuple[dict[str, list[dict]], dict[str, str]]:
     """The tables that the options name, and the note below each."""
     from perfield.run import tables
+    from perfield.run.threads import with_threads
 
     found, notes = {}, {}
     newest = min(len(run), tables.MOST_FRAMES)
@@ -124,7 +125,7 @@ def _tables(run: RunDirectory, arguments: argparse.Namespace) -> tuple[dict[str,
     if arguments.ranks:
         found["ranks"] = tables.ranks(run)
     if arguments.regions:
-        found["regions"] = tables.regions(run)
+        found["regions"] = with_threads(run, tables.regions(run))
         notes["regions"] = (
             f"compute_time_s, mean_time_s: per frame and rank that entered it, over {frames};\n"
             "mpi_share: of its time; step_share: of all ranks' steps; imbalance: largest rank over mean;\n"

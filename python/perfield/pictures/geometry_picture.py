@@ -34,6 +34,8 @@ class GeometryOptions:
     association : "point" or "cell", where perfield's values go.
     fields : names of the values to show; None shows all.
     focus : ranks f that get arrays `<call>_count_to_<f>` and so on.
+    view : how images show the mesh: "auto", "plain", "exploded" or "dearest". explode : factor of an exploded
+        view; None lets the drawing side choose.
     offsets : whether points carry the way that their piece takes in an exploded view (see `exploded`).
     """
 
@@ -41,6 +43,8 @@ class GeometryOptions:
     association: str = "point"
     fields: Collection[str] | None = None
     focus: Collection[int] = field(default_factory=tuple)
+    view: str = "auto"
+    explode: float | None = None
     offsets: bool = False
 
 

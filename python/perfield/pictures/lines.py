@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.fields.table import CALL_NAMES
 from perfield.run.frame import UNKNOWN
 from perfield.topology import Cells
 
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
     from perfield.run import Frame
 
 DRAWN = 200  # lines of one picture
-TIP = 0.15  # radius at the receiver, as a fraction of the sender's
+TIP = 0.25  # radius at the receiver, as a fraction of the sender's
 THINNEST = 0.3  # the line with FEWEST bytes, as a fraction of one with MOST bytes
 FEWEST, MOST = 1e1, 1e9
+CALLS = frozenset(CALL_NAMES.values())
 STUB = 0.3  # a stub's length as a fraction of comm_offset, and its distance from the cell's middle in widths
 
 
@@ -49,7 +51,7 @@ class Pairs:
 def calls_of(frame: Frame) -> list[str]:
     """Names of the calls that send in this run; all frames have the same."""
     names = [name[: -len("_bytes")] for name in frame.values if name.endswith("_bytes")]
-    return [name for name in names if f"{name}_count" in frame.values and name not in ("sent", "received")]
+    return [name for name in names if name in CALLS]
 
 
 def pairs_of(frame: Frame) -> Pairs:
