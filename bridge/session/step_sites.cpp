@@ -160,7 +160,6 @@ std::string sites_json(Recorder& r, const std::string& step_call) {
     json.text("call", call_title(site.call)).text("hash", hash_of(site, 16));
     json.natural("hits", all.hits);
     json.natural("first_ns", r.clock.since_start_ns(all.first));
-    json.natural("first_ns", r.clock.since_start_ns(all_sites.first_hit()));
     json.natural("last_ns", r.clock.since_start_ns(all.last));
     json.raw("rhythm", "[" + levels + "]").raw("callers", "[" + frames + "]");
     sites += (sites.empty() ? "" : ",") + json.str();

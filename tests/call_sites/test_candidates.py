@@ -158,6 +158,31 @@ def test_exchanges_in_three_directions_are_one_step():
     assert (best.every, best.steps, best.is_regular) == (3, 12, True)
 
 
+def test_bursts_are_found_without_the_clock():
+    # On a busy machine, a short gap may take as long as a step.
+    rhythm = bursts_of(4, 320)
+    rhythm[0][6] = rhythm[0][7] = 1_000_000
+    rhythm[0][1] = 160
+    (best,) = candidates(run_of([site("Wait", "a", 320, rhythm=rhythm)]))
+    assert (best.every, best.steps) == (4, 80)
+
+
+def test_two_correctors_per_step_are_no_two_steps():
+    correctors = [site("Allreduce", digit, 80) for digit in "123456"]
+    courant = [site("Allreduce", digit, 40, depth=9) for digit in "ab"]
+    assert candidates(run_of([*correctors, *courant]))[0].steps == 40
+
+
+def test_steps_that_take_longer_now_and_then_are_steps():
+    # As in LAMMPS: lists are built at some steps, sums are made at others.
+    rhythm = [
+        level(800, even=400, bursts=199, length=4, inside=(20_000, 3), between=(600_000, 15)),
+        level(200, bursts=13, length=20, same=2, inside=(1_600_000, 24), between=(14_000_000, 34)),
+    ]
+    (best,) = candidates(run_of([site("Send", "a", 800, rhythm=rhythm)]))
+    assert (best.every, best.steps, best.is_regular) == (4, 200, True)
+
+
 def test_every_fifth_step_that_writes_a_file_makes_no_bursts():
     rhythm = [level(100, bursts=19, length=5, inside=(1_000_000, 4), between=(5_000_000, 5)), level(20)]
     (best,) = candidates(run_of([site("Allreduce", "a", 100, rhythm=rhythm)]))

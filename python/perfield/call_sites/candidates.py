@@ -77,9 +77,9 @@ def candidates(run: RunDirectory) -> list[Candidate]:
 
     Regular sites come first, then those that cover most of the run. Many sites have as many hits as the
     program has steps, or a multiple, while what happens at each tenth step has a tenth of the hits. So the
-    number of steps that accounts for most hits comes first. Sites of equal numbers: those with one hit per
-    step first, then those with the shortest chain of callers, which are in the outermost loops, then those
-    with the latest first hit: the last call of a loop closes its steps best.
+    number of steps that accounts for most hits comes first, or a small part of it. Sites of equal numbers:
+    those with one hit per step first, then those with the shortest chain of callers, which are in the
+    outermost loops, then those with the latest first hit: the last call of a loop closes its steps best.
     """
     found = []
     for name, ranks in run.groups.items():
@@ -144,15 +144,26 @@ def _of_group(run: RunDirectory, name: str, ranks: list[int]) -> list[tuple[tupl
     for _, candidate in found:
         if candidate.is_regular:
             explained[candidate.steps] += candidate.steps
-    return [(_order(candidate, explained, first_ns), candidate) for first_ns, candidate in found]
+    best = _number_of_steps(explained)
+    return [(_order(candidate, explained, best, first_ns), candidate) for first_ns, candidate in found]
 
 
-def _order(candidate: Candidate, explained: Counter[int], first_ns: int) -> tuple:
-    likely = -explained[candidate.steps] if candidate.is_regular else -candidate.hits
+def _number_of_steps(explained: Counter[int]) -> int:
+    """The number that accounts for most hits, or a small part of it that several sites have: correctors and
+    stages recur two to four times in a step, while output and lists are made at each fifth step or fewer."""
+    best = max(explained, key=explained.__getitem__, default=0)
+    for part in (4, 3, 2):
+        if best % part == 0 and explained[best // part] >= 2 * (best // part) > 0:
+            return best // part
+    return best
+
+
+def _order(candidate: Candidate, explained: Counter[int], best: int, first_ns: int) -> tuple:
     depth = len(candidate.site.callers)
     goes_on = candidate.share >= COVERS
     if not candidate.is_regular:
-        return (True, not goes_on, depth, likely, candidate.every, -first_ns)
+        return (True, not goes_on, depth, -candidate.hits, candidate.every, -first_ns)
+    likely = (candidate.steps != best, -explained[candidate.steps])
     return (False, not goes_on, likely, candidate.every, depth, -first_ns)
 
 
@@ -177,10 +188,12 @@ def _rhythm(levels: list[list[int]]) -> _Rhythm:
         alike = as_usual and same >= ALIKE * (bursts - 1)
         if not (alike and usual == 1):
             longer = between_ns / max(inside_ns, 1)
-            if longer < MUCH_LONGER and (longer < LONGER or between < MORE_CALLS * inside):
+            clearly = longer >= LONGER and between >= MORE_CALLS * inside
+            if not alike:  # if clearly so, they are an inner loop, as of a solver that converges
+                return _Rhythm(1 if clearly else every, share, not clearly)
+            # Without an even share, hits are no steps; but bursts may be.
+            if not clearly and longer < MUCH_LONGER and share >= STEADY:
                 return _Rhythm(every, share, True)
-            if not alike:
-                return _Rhythm(1, share, False)  # an inner loop, as of a solver that converges
         every *= max(usual, 1)
     return _Rhythm(every, 0.0, True)
 

@@ -48,6 +48,7 @@ def _label(site: Site, lines: Lines) -> str:
     callers = own(site.callers) or list(site.callers)
     for caller in callers:
         function = short(lines[caller].function) if caller in lines else ""
+        function = re.sub(r"\.(\d|constprop|isra|part|cold)\b.*", "", function)  # a compiler's copies
         if function:
             return re.sub(r"[^\w:.~]", "_", "::".join(function.split("::")[-2:]))
     return re.sub(r"[^\w:.~]", "_", PurePath(callers[0][0]).name) if callers else "unknown"

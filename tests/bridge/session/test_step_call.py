@@ -183,6 +183,8 @@ def test_sites_have_the_same_callers_in_all_ranks(measured):
     ]
     assert len({hash for _, hash, _, _ in seen(0)}) == 3
     assert run.sites[0]["once"] == 1
+    first = [site["first_ns"] for site in run.sites[0]["sites"]]
+    assert run.sites[0]["first_ns"] < first[0] < first[1] < first[2]
 
 
 def test_call_left_by_longjmp_does_not_stop_the_steps(measured, name_of):
