@@ -27,7 +27,19 @@ POINTS = 21
 DPI = 72  # ParaView's, for text
 MARGIN = 5  # pixels around a label's text
 APART = 3  # pixels between two labels
-AWAY = (14, 28, 48, 75, 110, 150, 200)  # distances in pixels of a label from the thing, in the order of trial
+AWAY = (
+    14,
+    28,
+    48,
+    75,
+    110,
+    150,
+    200,
+    260,
+    330,
+    400,
+    480,
+)  # pixels of a label from the thing, in the order of trial
 DIRECTIONS = 16
 DOTS = 24  # points of a line that are tested against boxes
 ALONE = 4  # pixels around a named thing that no other label may cover
@@ -35,11 +47,15 @@ ALONE = 4  # pixels around a named thing that no other label may cover
 
 @dataclass(frozen=True)
 class Label:
-    """A name for the thing at a point in space. Where labels compete, the larger priority wins."""
+    """A name for the thing at a point in space. Where labels compete, the larger priority wins.
+
+    towards : the direction on the screen in which the label should stand; None: away from the middle.
+    """
 
     text: str
     at: tuple[float, float, float]
     priority: float = 0.0
+    towards: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -94,11 +110,13 @@ def arrange(
     sizes: Sequence[tuple[float, float]],
     free: tuple[float, float, float, float],
     taken: Iterable[tuple[float, float, float, float]] = (),
+    avoid: Iterable[tuple[float, float, float, float]] = (),
 ) -> list[Placed]:
     """Gives labels their places, in pixels; those without room are dropped.
 
     at : (n, 2), where each label's thing is. sizes : width and height of each label. free : the area for
-    labels. taken : boxes that no label may cover. Boxes are (left, right, bottom, top).
+    labels. taken : boxes that no label and no line may cover. avoid : boxes that labels leave free if they
+    can; lines may cross them. Boxes are (left, right, bottom, top).
     """
     labels = list(labels)
     at = np.asarray(at, float).reshape(-1, 2)
@@ -107,11 +125,12 @@ def arrange(
     order = sorted(np.flatnonzero(visible), key=lambda n: -labels[n].priority)[:LABELS]
     things = np.array([(x - ALONE, x + ALONE, y - ALONE, y + ALONE) for x, y in at[order]]).reshape(-1, 4)
     boxes = np.array(list(taken), float).reshape(-1, 4)
+    shunned = np.array(list(avoid), float).reshape(-1, 4)
     lines = np.zeros((0, 4))
     middle = np.array([(left + right) / 2, (bottom + top) / 2])
     placed = []
     for turn, n in enumerate(order):
-        tried = _candidates(at[n], sizes[n], at[n] - middle)
+        tried = _candidates(at[n], sizes[n], np.array(labels[n].towards or at[n] - middle))
         fits = (tried[:, 0] >= left) & (tried[:, 1] <= right) & (tried[:, 2] >= bottom) & (tried[:, 3] <= top)
         fits &= ~_overlap(tried, boxes, APART) & ~_overlap(tried, np.delete(things, turn, axis=0), 0)
         ends = _nearest(tried, at[n])
@@ -121,7 +140,8 @@ def arrange(
         crossing = _overlap(dots.reshape(-1, 4), boxes, 0).reshape(len(tried), -1).any(axis=1)
         fits &= ~crossing & ~_overlap(tried, lines, 0)
         if fits.any():
-            first = np.argmax(fits)
+            clear = fits & ~_overlap(tried, shunned, APART)
+            first = np.argmax(clear if clear.any() else fits)
             box = tried[first]
             boxes = np.concatenate([boxes, box[None]])
             lines = np.concatenate([lines, dots[first]])
@@ -129,10 +149,10 @@ def arrange(
     return placed
 
 
-def _candidates(at: np.ndarray, size: tuple[float, float], outward: np.ndarray) -> np.ndarray:
-    """Boxes (n, 4) around a thing: the near ones first, and of these the ones that lie outward."""
+def _candidates(at: np.ndarray, size: tuple[float, float], towards: np.ndarray) -> np.ndarray:
+    """Boxes (n, 4) around a thing: the near ones first, and of these the ones in a direction."""
     turn = np.arange(DIRECTIONS) * (2 * np.pi / DIRECTIONS)
-    turn = turn[np.argsort(-np.cos(turn - np.arctan2(outward[1], outward[0])), kind="stable")]
+    turn = turn[np.argsort(-np.cos(turn - np.arctan2(towards[1], towards[0])), kind="stable")]
     directions = np.stack([np.cos(turn), np.sin(turn)], axis=1)
     half = np.array(size) / 2
     middles = np.concatenate([at + directions * (half + away) for away in AWAY])
@@ -161,11 +181,13 @@ class Labels:
     """The labels of a view. They keep their proxies, so showing others is cheap.
 
     bounds : the box around all that the view shows, x0 to z1; the lines to the things lie in front of it.
+    dots : whether a line ends with a dot on the thing.
     """
 
-    def __init__(self, view: Any, bounds: Sequence[float]):
+    def __init__(self, view: Any, bounds: Sequence[float], dots: bool = False):
         self._view = view
         self._bounds = bounds
+        self._dots = dots
         self._texts: list[tuple[Any, Any]] = []
         self._lines = pv.PVTrivialProducer(registrationName="lines to labels")
         self._lines.GetClientSideObject().SetOutput(vtkPolyData())
@@ -177,8 +199,13 @@ class Labels:
         """All sources, for the one who deletes the view."""
         return [self._lines, *(text for text, _ in self._texts)]
 
-    def show(self, labels: Iterable[Label], taken: Iterable[tuple[float, float, float, float]] = ()) -> Any:
-        """Shows these labels and no others; returns the `Placed` ones. taken : as for `arrange`."""
+    def show(
+        self,
+        labels: Iterable[Label],
+        taken: Iterable[tuple[float, float, float, float]] = (),
+        avoid: Iterable[tuple[float, float, float, float]] = (),
+    ) -> Any:
+        """Shows these labels and no others; returns the `Placed` ones. taken, avoid : as for `arrange`."""
         self._shown = list(labels)
         view, camera = self._view, Camera(self._view)
         size = font_size(view, POINTS)
@@ -186,7 +213,7 @@ class Labels:
         width, height = camera.size
         free = (FREE[0] * width, FREE[1] * width, FREE[2] * height, FREE[3] * height)
         at = camera.pixels([label.at for label in self._shown])
-        placed = arrange(self._shown, at, sizes, free, taken)
+        placed = arrange(self._shown, at, sizes, free, taken, avoid)
         while len(self._texts) < len(placed):
             self._texts.append(self._new())
         for n, (text, display) in enumerate(self._texts):
@@ -225,6 +252,11 @@ class Labels:
             cells.InsertNextCell(2, [2 * n, 2 * n + 1])
         lines.SetPoints(points)
         lines.SetLines(cells)
+        if self._dots:
+            dots = vtkCellArray()
+            for n in range(len(ends)):
+                dots.InsertNextCell(1, [2 * n])
+            lines.SetVerts(dots)
         self._lines.GetClientSideObject().SetOutput(lines)
         self._lines.MarkModified(self._lines.SMProxy)
         if not placed:
@@ -238,6 +270,7 @@ class Labels:
             self._lines_display.DiffuseColor = self._lines_display.AmbientColor = TEXT
             self._lines_display.Ambient, self._lines_display.Diffuse = 1.0, 0.0
             self._lines_display.LineWidth = 1.5
+            self._lines_display.PointSize = 7.0
         self._lines_display.Visibility = 1
 
 

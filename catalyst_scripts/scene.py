@@ -138,13 +138,26 @@ def fit_camera(
     up: tuple[float, float, float],
 ) -> None:
     """Points the camera along `direction` so that the box `bounds`, x0 to z1, just fills the free area."""
+    fit_points(view, list(itertools.product(bounds[0:2], bounds[2:4], bounds[4:6])), direction, up, FREE)
+
+
+def fit_points(
+    view: Any,
+    corners: list[tuple[float, float, float]],
+    direction: tuple[float, float, float],
+    up: tuple[float, float, float],
+    free: tuple[float, float, float, float],
+) -> None:
+    """Points the camera along `direction` so that some points of space just fill an area of the view.
+
+    free : left, right, bottom and top of the area, as fractions of the view.
+    """
     forward = _unit(direction)
     right = _unit(_cross(forward, up))
     above = _cross(right, forward)
-    corners = list(itertools.product(bounds[0:2], bounds[2:4], bounds[4:6]))
     across = [_dot(corner, right) for corner in corners]
     along = [_dot(corner, above) for corner in corners]
-    left, r, bottom, top = FREE
+    left, r, bottom, top = free
     aspect = view.ViewSize[0] / view.ViewSize[1]
     height = max(
         (max(across) - min(across)) / ((r - left) * aspect), (max(along) - min(along)) / (top - bottom), 1e-12

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The machine of a run: the hardware of its nodes, the places of its ranks, and the layout of the picture."""
 
-from .layout import Cells, layout
+from .layout import PLANE_WIDTH, Cells, layout
 from .machine import LEVELS, Machine, MachineError, Part, flat_machine, parse_cpuset
 from .placement import Node, Placement, place
 from .read_hwloc_xml import read_machine, read_machines
@@ -10,6 +10,7 @@ from .table import table
 
 __all__ = [
     "LEVELS",
+    "PLANE_WIDTH",
     "Cells",
     "Machine",
     "MachineError",

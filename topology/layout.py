@@ -22,6 +22,8 @@ from .placement import Placement
 from .sharing import chains
 
 PLANE_WIDTH = 24.0
+ALL_PLANES = 30.0  # depth of all planes together, if the distance between planes is chosen, but it is in:
+DISTANCES = (2.5, 24.0)
 PAIR = 2.0  # height of a rank's cell with its measurement's
 STACK = 3.0  # more rows of ranks than this become lower, so that together they stay as high
 ABOVE_RANKS = 1.0  # distance of the middle of the lowest part from the ranks
@@ -75,12 +77,15 @@ def layout(
 ) -> Cells:
     """Lays a run out in space.
 
-    inter_node_offset : distance between the planes of neighbouring nodes.
+    inter_node_offset : distance between the planes of neighbouring nodes; 0 takes one at which a view from
+        the side shows all planes without overlap and as large as possible.
     extra_gap : (n_nodes,), extra distance in front of each node; it shows that two nodes are farther apart.
     every_level : also draw NUMA nodes and caches that span the same PUs as a level above or below.
     """
     machines = [node.machine for node in placement.nodes]
     n_nodes = len(machines)
+    if not inter_node_offset:
+        inter_node_offset = float(np.clip(ALL_PLANES / max(n_nodes, 1), *DISTANCES))
     steps = np.full(n_nodes, float(inter_node_offset))
     steps[:1] = 0
     node_z = np.cumsum(steps if extra_gap is None else steps + extra_gap)

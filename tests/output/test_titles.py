@@ -27,6 +27,8 @@ REGIONS = region_titles(
         ("mpi_wait_time_s", ("MPI wait time", "s")),
         ("compute_time_s", ("compute time", "s")),
         ("sent_bytes", ("bytes sent", "B")),
+        ("compute_time_s_rank_max", ("compute time, largest rank", "s")),
+        ("a_b_count_rank_max", ("a_b entries, largest rank", "1")),
         ("isend_bytes", ("isend bytes", "B")),
         ("put_count_to_3", ("put messages to rank 3", "1")),
         ("sent_bytes_from_12", ("bytes sent from rank 12", "B")),

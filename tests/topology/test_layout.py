@@ -272,6 +272,15 @@ def test_planes_have_configured_distance_plus_extra_gap():
     assert layout(placement, 7, extra_gap=np.array([0, 0, 2.5])).node_z.tolist() == [0, 7, 16.5]
 
 
+def test_distance_between_planes_is_chosen_by_their_number():
+    def distance(n_nodes: int) -> float:
+        hosts = [(f"n{node:03}", "0") for node in range(n_nodes)]
+        return float(np.diff(layout(placed(flat_machine({0}), *hosts), 0).node_z)[0])
+
+    assert distance(2) > distance(4) > distance(8) > 0
+    assert distance(500) == 2.5
+
+
 def test_ranks_without_a_place_are_left_out():
     placement = place([None, {"host": "n", "boot_id": "b", "cpuset": "0"}], {})
     cells = laid_out(placement)

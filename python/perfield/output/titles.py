@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from perfield.pictures.machine_values import LARGEST
+
 if TYPE_CHECKING:
     from perfield.run import Region
 
@@ -48,6 +50,9 @@ WORDS = {
     "core_id": "core",
     "pu_id": "PU",
     "id": "number of the part",
+    "n_ranks": "ranks of the part",
+    "n_pus": "PUs that the rank may run on",
+    "unbound": "ranks that nothing ties to a core",
 }
 REGION_ENDINGS = {
     "_compute_time_per_cell_s": "compute time per cell",
@@ -92,6 +97,9 @@ def title(array: str, regions: Mapping[str, str], own: Mapping[str, str]) -> tup
     """
     if array in own:
         return " ".join(own[array].split()), ""
+    if array.endswith(LARGEST):
+        words, unit = title(array.removesuffix(LARGEST), regions, own)
+        return f"{words}, largest rank", unit
     with_peer = re.fullmatch(r"(.+)_(to|from)_(\d+)", array)
     if with_peer:
         base, direction, peer = with_peer.groups()

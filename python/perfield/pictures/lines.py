@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from perfield.run import Frame
 
 DRAWN = 200  # lines of one picture
-TIP = 0.15  # radius at the receiver, as a fraction of the sender's
+TIP = 0.25  # radius at the receiver, as a fraction of the sender's
 THINNEST = 0.3  # the line with FEWEST bytes, as a fraction of one with MOST bytes
 FEWEST, MOST = 1e1, 1e9
 CALLS = frozenset(CALL_NAMES.values())

@@ -13,11 +13,13 @@ from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonCore import vtkAbstractArray, vtkDoubleArray, vtkPoints, vtkStringArray
 from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
 
-from perfield.topology import Cells
+from perfield.topology import LEVELS, Cells
 
 CELL_HEIGHT = 0.86
 SIDE_GAP = 0.05  # free space on each side of a cell, as a fraction of its width, but at most:
 WIDEST_SIDE_GAP = 0.08
+BORDER = 0.15  # of a plane around its cells
+BEHIND = 0.05  # distance of a plane from its cells
 
 
 def shapes(cells: Cells, which: slice) -> vtkPolyData:
@@ -32,17 +34,37 @@ def shapes(cells: Cells, which: slice) -> vtkPolyData:
     half = width / 2 - np.minimum(SIDE_GAP * width, WIDEST_SIDE_GAP)
     rise = height * (CELL_HEIGHT / 2)
     straight = half - np.where(pointed, np.minimum(rise, half / 4), 0.0)
-    corners = np.empty((len(x), 6, 3), np.float32)  # counter-clockwise from the lower left
-    for corner, (across, up) in enumerate(
-        [(-straight, -rise), (straight, -rise), (half, 0), (straight, rise), (-straight, rise), (-half, 0)]
-    ):
+    ways = [(-straight, -rise), (straight, -rise), (half, 0), (straight, rise), (-straight, rise), (-half, 0)]
+    some_pointed = bool(pointed.any())
+    ways = ways if some_pointed else [ways[corner] for corner in (0, 1, 3, 4)]
+    corners = np.empty((len(x), len(ways), 3), np.float32)  # counter-clockwise from the lower left
+    for corner, (across, up) in enumerate(ways):
         corners[:, corner, 0], corners[:, corner, 1] = x + across, y + up
     corners[:, :, 2] = z[:, None]
-    used = np.ones((len(x), 6), bool)
-    used[:, (2, 5)] = pointed[:, None]
+    sizes = np.full(len(x), len(ways))
+    if some_pointed:
+        used = np.ones((len(x), 6), bool)
+        used[:, (2, 5)] = pointed[:, None]
+        corners, sizes = corners[used], used.sum(axis=1)
     dataset = vtkPolyData()
-    dataset.SetPoints(_points(corners[used]))
-    dataset.SetPolys(_cells(used.sum(axis=1)))
+    dataset.SetPoints(_points(corners))
+    dataset.SetPolys(_cells(sizes))
+    return dataset
+
+
+def planes(cells: Cells) -> vtkPolyData:
+    """One rectangle behind all cells of each node, so that nothing shines through; without arrays."""
+    tops = cells.level == LEVELS.index("node")
+    right, top, z = (cells.x + cells.width / 2)[tops], (cells.y + cells.height / 2)[tops], cells.z[tops]
+    corners = np.empty((len(z), 4, 3), np.float32)
+    corners[:, (0, 3), 0] = -BORDER
+    corners[:, (1, 2), 0] = (right + BORDER)[:, None]
+    corners[:, :2, 1] = 0.0
+    corners[:, 2:, 1] = (top + BORDER)[:, None]
+    corners[:, :, 2] = (z - BEHIND)[:, None]
+    dataset = vtkPolyData()
+    dataset.SetPoints(_points(corners))
+    dataset.SetPolys(_cells(np.full(len(z), 4)))
     return dataset
 
 
