@@ -102,7 +102,8 @@ def arrange(
     """Gives labels their places, in pixels; those without room are dropped.
 
     at : (n, 2), where each label's thing is. sizes : width and height of each label. free : the area for
-    labels. taken : boxes that no label may cover. Boxes are (left, right, bottom, top).
+    labels. taken : boxes that labels cover only where there is no other room. Boxes are (left, right, bottom,
+    top).
     """
     labels = list(labels)
     at = np.asarray(at, float).reshape(-1, 2)
@@ -110,8 +111,8 @@ def arrange(
     visible = (at[:, 0] >= left) & (at[:, 0] <= right) & (at[:, 1] >= bottom) & (at[:, 1] <= top)
     order = sorted(np.flatnonzero(visible), key=lambda n: -labels[n].priority)[:LABELS]
     things = np.array([(x - ALONE, x + ALONE, y - ALONE, y + ALONE) for x, y in at[order]]).reshape(-1, 4)
-    boxes = np.array(list(taken), float).reshape(-1, 4)
-    lines = np.zeros((0, 4))
+    kept_free = np.array(list(taken), float).reshape(-1, 4)
+    boxes, lines = np.zeros((0, 4)), np.zeros((0, 4))
     middle = np.array([(left + right) / 2, (bottom + top) / 2])
     placed = []
     for turn, n in enumerate(order):
@@ -125,7 +126,8 @@ def arrange(
         crossing = _overlap(dots.reshape(-1, 4), boxes, 0).reshape(len(tried), -1).any(axis=1)
         fits &= ~crossing & ~_overlap(tried, lines, 0)
         if fits.any():
-            first = np.argmax(fits)
+            best = fits & ~_overlap(tried, kept_free, APART)
+            first = np.argmax(best if best.any() else fits)
             box = tried[first]
             boxes = np.concatenate([boxes, box[None]])
             lines = np.concatenate([lines, dots[first]])
