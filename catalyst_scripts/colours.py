@@ -30,8 +30,8 @@ def colour(
     """Colours a display by an array and adds its legend at the right; returns the legend.
 
     about : the array's description in pictures.json. Its scale spans all steps, so a colour means the same in
-    every step. If single steps go far beyond the others, the scale ends before them; larger values are orange,
-    and the legend says so. names : the meaning of a category's numbers.
+    every step. If single steps go far beyond the others, the scale ends before them; larger values are
+    orange, and the legend says so. names : the meaning of a category's numbers.
     """
     vector = about["components"] > 1
     pv.ColorBy(display, (about["association"], field, *(["Magnitude"] if vector else [])))

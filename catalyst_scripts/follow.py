@@ -95,7 +95,8 @@ class Follower:
         title = _title_of(view)
         if title is not None:
             heading = about["title"] if about is not None else field or "one colour"
-            write_title(title, heading, self._pictures.titles())
+            heading += " (exploded view)" if "exploded view" in _names_up(display.Input) else ""
+            write_title(title, heading, self._pictures.titles(layer, field))
         if before:
             pv.HideScalarBarIfNotNeeded(pv.GetColorTransferFunction(before), view)
         self._backgrounds[view.SMProxy] = None  # new legends take the texts' colour
@@ -138,10 +139,7 @@ def _choice(display: Any) -> tuple[str, str]:
 
 def _layer(source: Any, pictures: Pictures) -> str | None:
     """The layer of pictures.json that a source shows, also through the user's own filters."""
-    names = []
-    while source is not None:
-        names.append(_name(source))
-        source = getattr(source, "Input", None)
+    names = _names_up(source)
     layers = pictures.description["layers"]
     for number, name in enumerate(names):
         in_topology = f"topology/{name}"
@@ -150,6 +148,15 @@ def _layer(source: Any, pictures: Pictures) -> str | None:
         if name in layers:
             return name
     return None
+
+
+def _names_up(source: Any) -> list[str]:
+    """The names of a source and of all that it is made from."""
+    names = []
+    while source is not None:
+        names.append(_name(source))
+        source = getattr(source, "Input", None)
+    return names
 
 
 def _name(source: Any) -> str:

@@ -7,15 +7,16 @@ PYTHONPATH=. PERFIELD_PICTURES=RUN/pictures paraview --script=geometry.py
 
 from __future__ import annotations
 
+import itertools
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 if "__file__" in globals():
     sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import numpy as np
 import paraview.simple as pv
 from arrows import show_arrows
 from colours import ABSENT, OUTLINE, PALETTE, TEXT, colour, plain
@@ -23,13 +24,17 @@ from follow import follow
 from in_program import Program, is_pipeline
 from mesh_values import OFFSET, MeshValues, dearest, outstanding
 from mesh_views import FACTORS, Chooser, MeshView
-from scene import SIZE, Pictures, at_first_step, fit_camera, new_view, set_title
+from scene import FREE, SIZE, Pictures, at_first_step, fit_points, new_view, set_title
 from ticks import unit_for
+
+if TYPE_CHECKING:
+    from hidden import Sight
 
 DIRECTION, UP = (-1.0, 0.75, -0.6), (0.0, 0.0, 1.0)
 FLAT_DIRECTION, FLAT_UP = (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)
 FAINT = 0.08
 TRANSLUCENT = 0.15
+TILE = 10  # pixels in which names avoid the mesh
 PLAIN = MeshView()
 FOCUS = PALETTE[4]
 
@@ -77,7 +82,7 @@ def show_messages(pictures: Pictures, view: Any, field: str) -> list[Any]:
     _faint(mesh, view)
     tubes, display = show_arrows(lines, view)
     colour(display, view, field, pictures.arrays("messages")[field])
-    look(pictures, view)
+    look(pictures, view, bottom=0.08)  # below are words
     return [tubes, *_edges(mesh, view, 0.25), mesh, lines]
 
 
@@ -100,15 +105,17 @@ def show_focus(pictures: Pictures, view: Any, field: str, focus: int) -> list[An
     return [*outline, *_edges(mesh, view, 0.4), chosen, peers, mesh]
 
 
-def look(pictures: Pictures, view: Any, factor: float = 0.0) -> None:
+def look(pictures: Pictures, view: Any, factor: float = 0.0, bottom: float = FREE[2]) -> None:
     """Points the camera at the mesh of all steps: from an angle, or from above if it is flat.
 
-    factor : of an exploded view.
+    factor : of an exploded view. bottom : of the area for the mesh, as a fraction of the view.
     """
     bounds = shown_bounds(pictures, factor)
     lengths = [bounds[1] - bounds[0], bounds[3] - bounds[2], bounds[5] - bounds[4]]
     flat = lengths[2] <= 0.15 * max(lengths)
-    fit_camera(view, bounds, *((FLAT_DIRECTION, FLAT_UP) if flat else (DIRECTION, UP)))
+    corners = list(itertools.product(bounds[0:2], bounds[2:4], bounds[4:6]))
+    direction, up = (FLAT_DIRECTION, FLAT_UP) if flat else (DIRECTION, UP)
+    fit_points(view, corners, direction, up, (*FREE[:2], bottom, FREE[3]))
 
 
 def shown_bounds(pictures: Pictures, factor: float) -> tuple[float, ...]:
@@ -118,15 +125,16 @@ def shown_bounds(pictures: Pictures, factor: float) -> tuple[float, ...]:
     return tuple(end + (-1, 1)[n % 2] * factor * spread[n // 2] for n, end in enumerate(bounds))
 
 
-def chooser(pictures: Pictures, values: MeshValues, times: Sequence[float]) -> Chooser:
-    """Chooses how to show the mesh so that the camera of `look` sees each rank. times : that are shown."""
+def sight(pictures: Pictures, values: MeshValues) -> Sight:
+    """What the camera of `look` sees in images."""
+    from hidden import Sight  # draws, which the pipelines inside a program need not
 
     def camera(factor: float) -> SimpleNamespace:
         seen = SimpleNamespace(ViewSize=SIZE)
         look(pictures, seen, factor)
         return seen
 
-    return Chooser(pictures, values, times, camera)
+    return Sight(values, camera)
 
 
 class Names:
@@ -135,11 +143,17 @@ class Names:
     Call `at` after each change of the view's time.
     """
 
-    def __init__(self, pictures: Pictures, view: Any, field: str, values: MeshValues, way: MeshView):
-        self._pictures, self._field, self._values, self._way = pictures, field, values, way
+    def __init__(
+        self, pictures: Pictures, view: Any, field: str, way: MeshView, values: MeshValues, seen: Sight
+    ):
         from labels import Labels
 
-        self._labels = Labels(view, shown_bounds(pictures, way.factor))
+        self._pictures, self._field, self._way, self._values, self._sight = pictures, field, way, values, seen
+        bounds = shown_bounds(pictures, way.factor)
+        if way.kind == "dearest":  # the lines to the names lie before the pieces in front, too
+            look(pictures, eye := SimpleNamespace(ViewSize=SIZE))
+            bounds = tuple(end + _towards(eye)[n // 2] for n, end in enumerate(bounds))
+        self._view, self._labels = view, Labels(view, bounds, dots=True)
         self.front: Any = None  # extracts the pieces in front
 
     @property
@@ -147,38 +161,75 @@ class Names:
         """All sources of the names, for the one who deletes the view."""
         return self._labels.proxies
 
+    def show(self, field: str) -> None:
+        """Names the dearest ranks of another field from now on; "": none."""
+        self._field = field
+        if not field:
+            self._labels.show([])
+
     def at(self, time: float) -> list[int]:
         """Names the dearest ranks at a time; returns the ranks in front, or else the named ones."""
         from labels import Label
 
+        if not self._field:
+            return []
         moment = self._values.at(time)
         of_rank = moment.values[self._field]
         named = dearest(of_rank) if len(set(of_rank.values())) > 1 else []
-        factor = self._way.factor
+        front = (outstanding(of_rank) or dearest(of_rank)) if self.front is not None else []
+        if self.front is not None:
+            self.front.Selectors = [f"/Root/{block}" for rank in front for block in moment.blocks[rank]]
+        named_at = {rank: self._place(time, rank, front) for rank in named}
         self._labels.show(
-            Label(self._text(rank, of_rank[rank]), tuple(moment.middle(rank, factor)), priority)
-            for priority, rank in enumerate(reversed(named))
+            (
+                Label(self._text(rank, of_rank[rank]) + words, tuple(place), priority)
+                for priority, (rank, (place, words)) in enumerate(reversed(named_at.items()))
+                if place is not None
+            ),
+            avoid=self._covered(time),
         )
-        if self.front is None:
-            return named
-        chosen = outstanding(of_rank) or dearest(of_rank)
-        self.front.Selectors = [f"/Root/{block}" for rank in chosen for block in moment.blocks[rank]]
-        return chosen
+        return front or named
+
+    def _covered(self, time: float) -> np.ndarray:
+        """Boxes (n, 4) in pixels of the view that the mesh covers."""
+        image = self._sight.image(time, self._way.factor)
+        height, width = (length // TILE * TILE for length in image.shape)
+        tiles = (
+            (image[:height, :width] >= 0).reshape(height // TILE, TILE, width // TILE, TILE).any(axis=(1, 3))
+        )
+        row, column = np.nonzero(tiles)
+        edges = np.stack([column, column + 1, row, row + 1], axis=1) * TILE
+        return edges * (self._view.ViewSize[1] / image.shape[0])
+
+    def _place(self, time: float, rank: int, front: list[int]) -> tuple[Any, str]:
+        """Where a rank's name points, and words after it: well within what shows of its piece.
+
+        The place is None if the name would point at another rank.
+        """
+        if front:
+            place = self._sight.place(time, rank, only=front) if rank in front else self._middle(time, rank)
+            covered = rank not in front and self._sight.covers(time, place, front)
+            return None if covered else place, ""
+        place = self._sight.place(time, rank, self._way.factor)
+        if place is None and self._way.kind == "plain":
+            return self._middle(time, rank), " (hidden)"
+        return place, ""
+
+    def _middle(self, time: float, rank: int) -> np.ndarray:
+        box = self._values.at(time).boxes[rank]
+        return (box[0::2] + box[1::2]) / 2
 
     def _text(self, rank: int, value: float) -> str:
         """A rank's name, place and value: "rank 3, node0, core 1: 12.5 ms"."""
         places = self._pictures.description["places"]
-        host, core = places["host"][rank], places["core"][rank]
+        words = [f"rank {rank}", places["host"][rank], places["core"][rank]]
         about = self._pictures.arrays("geometry")[self._field]
         scale, unit = unit_for(about["unit"], max(map(abs, about["range"])))
-        name = ", ".join([f"rank {rank}", *[host] * bool(host), *[f"core {core}"] * (core is not None)])
-        return f"{name}: {value * scale:.3g} {unit}".rstrip()
+        return f"{', '.join(filter(None, words))}: {value * scale:.3g} {unit}".rstrip()
 
 
 def _in_front(mesh: Any, view: Any, field: str, about: Any, names: Names) -> list[Any]:
     """Shows the dearest pieces opaque, moved towards the camera: no other then veils their colours."""
-    forward = [focus - eye for focus, eye in zip(view.CameraFocalPoint, view.CameraPosition)]
-    towards = [-0.6 * part for part in forward]  # the camera is two depths of the mesh away from its middle
     names.front = pv.ExtractBlock(registrationName="dearest ranks", Input=mesh)
     front = pv.Show(names.front, view)
     front.Representation = "Surface"
@@ -187,8 +238,13 @@ def _in_front(mesh: Any, view: Any, field: str, about: Any, names: Names) -> lis
     colour(front, view, field, about)
     edges = _edges(names.front, view, 1.0, TEXT, 2.0)
     for display in (front, pv.GetDisplayProperties(edges[0], view)):
-        display.Position = towards
+        display.Position = _towards(view)
     return [*edges, names.front]
+
+
+def _towards(view: Any) -> list[float]:
+    """The way of the pieces in front: the camera is two depths of the mesh away from its middle."""
+    return [0.6 * (eye - focus) for focus, eye in zip(view.CameraFocalPoint, view.CameraPosition)]
 
 
 def _light(display: Any) -> None:
@@ -228,7 +284,8 @@ def open_in(view: Any, pictures: Pictures) -> Any:
     """
     field = pictures.first_field()
     first = [step["shown_at"] for step in pictures.description["steps"][:1]]
-    choice = chooser(pictures, MeshValues(pictures, [field]), first)
+    values = MeshValues(pictures, [field])
+    choice = Chooser(pictures, values, first, sight(pictures, values))
     way = choice.choose(field)
     way = choice.exploded() if way.kind == "dearest" else way  # the camera of the GUI turns
     made = show_field(pictures, view, field, way)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,19 +18,14 @@ UNEQUAL = 1.5  # the dearest rank stands out from this many times the median on
 class Moment:
     """The mesh at one time. All tables go by rank; ranks without a piece are missing.
 
-    boxes : x0 to z1 of the rank's piece. offsets : where it goes in an exploded view. blocks : the names of
+    shape : equal for times with the same mesh. boxes : x0 to z1 of the rank's piece. blocks : the names of
     its blocks. values : array -> the rank's value, the largest of its blocks; absent ones are missing.
     """
 
+    shape: int = 0
     boxes: dict[int, np.ndarray] = field(default_factory=dict)
-    offsets: dict[int, np.ndarray] = field(default_factory=dict)
     blocks: dict[int, list[str]] = field(default_factory=dict)
     values: dict[str, dict[int, float]] = field(default_factory=dict)
-
-    def middle(self, rank: int, factor: float = 0.0) -> np.ndarray:
-        """The middle of a rank's piece (3,) in the mesh exploded by a factor."""
-        box = self.boxes[rank]
-        return (box[0::2] + box[1::2]) / 2 + factor * self.offsets[rank]
 
 
 class MeshValues:
@@ -54,9 +49,12 @@ class MeshValues:
     def at(self, time: float) -> Moment:
         """What the pieces hold at a time."""
         if time not in self._moments:
-            self._moments[time] = moment = Moment(values={name: {} for name in self._fields})
+            moment = Moment(values={name: {} for name in self._fields})
+            sizes = []
             for rank, name, piece in pieces_of(self.data(time)):
                 _note(moment, rank, name, piece)
+                sizes.append((rank, piece.GetBounds(), piece.GetNumberOfPoints(), piece.GetNumberOfCells()))
+            self._moments[time] = replace(moment, shape=hash(tuple(sizes)))
         return self._moments[time]
 
 
@@ -81,8 +79,6 @@ def _note(moment: Moment, rank: int, name: str, piece: Any) -> None:
     ends = [np.minimum(box, before)[0::2], np.maximum(box, before)[1::2]]
     moment.boxes[rank] = np.stack(ends, axis=1).ravel()
     moment.blocks.setdefault(rank, []).append(name)
-    offset = piece.GetPointData().GetArray(OFFSET)
-    moment.offsets[rank] = np.zeros(3) if offset is None else np.array(offset.GetTuple3(0))
     for field_name, of_rank in moment.values.items():
         for data in (piece.GetPointData(), piece.GetCellData()):
             array = data.GetArray(field_name)

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mesh_values import MeshValues, outstanding
+from palette import is_waiting
 
 if TYPE_CHECKING:
-    from hidden import Camera, Surfaces
+    from hidden import Sight
 
 FACTORS = (0.5, 1.0)  # tried in this order
 MESHES = 3  # so many meshes of a run whose mesh changes are looked at: the first, the middle one, the last
@@ -31,15 +32,10 @@ class MeshView:
 
 
 class Chooser:
-    """Chooses for each field. camera : the camera that shows the mesh exploded by a factor."""
+    """Chooses for each field. times : of the steps that images show; they are looked at when it matters."""
 
-    def __init__(
-        self, pictures: Any, values: MeshValues, times: Sequence[float], camera: Callable[[float], Camera]
-    ):
-        """times : of the steps that images show; they are looked at when it matters."""
-        self._pictures, self._values, self._times, self._camera = pictures, values, times, camera
-        self._surfaces: list[Surfaces] | None = None
-        self._hidden: dict[float, set[int]] = {}
+    def __init__(self, pictures: Any, values: MeshValues, times: Sequence[float], sight: Sight):
+        self._pictures, self._values, self._times, self._sight = pictures, values, times, sight
 
     def choose(self, field: str) -> MeshView:
         """The way to show a field, as `perfield render --view` and --explode ask for it."""
@@ -49,7 +45,7 @@ class Chooser:
         if wanted == "exploded" or (wanted == "auto" and factor):
             return MeshView("exploded", factor or FACTORS[0], "exploded")
         if wanted == "dearest":
-            return MeshView("dearest", words="dearest ranks opaque") if of_run else MeshView()
+            return MeshView("dearest", words=_opaque(field)) if of_run else MeshView()
         hidden = self.hidden(0.0) if of_run else set()
         if not hidden:
             return MeshView()
@@ -59,7 +55,7 @@ class Chooser:
         moments = [self._values.at(time).values[field] for time in self._times]
         stand_out = {rank for values in moments for rank in outstanding(values)} if field != "rank" else set()
         if stand_out & hidden:
-            return MeshView("dearest", words=f"dearest ranks opaque, {reason}")
+            return MeshView("dearest", words=f"{_opaque(field)}, {reason}")
         return self.exploded()
 
     def exploded(self) -> MeshView:
@@ -72,28 +68,24 @@ class Chooser:
         return MeshView("exploded", factor, f"exploded, {reason}")
 
     def hidden(self, factor: float) -> set[int]:
-        """The ranks that the camera does not see, at any of some steps, in the mesh exploded by a factor."""
-        from hidden import Surfaces  # draws, which the pipelines inside a program need not
-
-        if self._surfaces is None:
-            self._surfaces = [Surfaces(self._values.data(time)) for time in self._mesh_times()]
-        if factor not in self._hidden:
-            camera = self._camera(factor)
-            seen = (surfaces.hidden(camera, factor) for surfaces in self._surfaces)
-            self._hidden[factor] = set().union(*seen)
-        return self._hidden[factor]
+        """The ranks that the camera does not see, in any of some steps, in the mesh exploded by a factor."""
+        return set().union(*(self._sight.hidden(time, factor) for time in self._mesh_times()))
 
     def _mesh_times(self) -> list[float]:
         """The first time of each mesh, of at most MESHES meshes."""
         first: dict[int, float] = {}
-        for step in self._pictures.description["steps"]:
-            if step["shown_at"] in self._times:
-                first.setdefault(step["mesh"], step["shown_at"])
+        for time in self._times:
+            first.setdefault(self._values.at(time).shape, time)
         times = list(first.values())
-        if len(times) > MESHES:
-            times = [times[0], times[len(times) // 2], times[-1]]
-        return times
+        return [times[0], times[len(times) // 2], times[-1]] if len(times) > MESHES else times
 
 
 def _ranks(ranks: set[int]) -> str:
     return "1 rank" if len(ranks) == 1 else f"{len(ranks)} ranks"
+
+
+def _opaque(field: str) -> str:
+    """What a view of the dearest ranks shows of a field: few fields are cost."""
+    if is_waiting(field):
+        return "longest-waiting ranks opaque"
+    return "dearest ranks opaque" if "compute_time" in field else "highest ranks opaque"

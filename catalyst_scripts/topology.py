@@ -130,6 +130,10 @@ class Names:
         """All sources of the names, for the one who deletes the view."""
         return [*self._labels.proxies, self._warning, self._legend]
 
+    def show(self, field: str) -> None:
+        """Names the dearest ranks of another field from now on."""
+        self._shown = field
+
     def follow(self, block: Any) -> None:
         """Keeps the words true when time, camera or colours change. block : the measurements' source."""
         display = pv.GetDisplayProperties(block, self._view)
@@ -160,8 +164,10 @@ class Names:
 
     @property
     def _field(self) -> str:
-        """The array by which ranks are dear."""
-        return self._shown if self._is_shown else "compute_time_s"
+        """The array by which ranks are dear; empty if the pictures have none."""
+        if self._is_shown:
+            return self._shown
+        return "compute_time_s" if "compute_time_s" in self._pictures.arrays("topology/measurements") else ""
 
     def at(self, time: float | None = None) -> None:
         """Writes the names and words of a time; None takes the picture as it is."""
@@ -171,7 +177,7 @@ class Names:
             self._picture.UpdatePipeline(time)
         layers = dict(_leaves(self._picture.GetClientSideObject().GetOutputDataObject(0)))
         names = [*self._ranks(layers["measurements"]), *_hosts(layers["planes"])]
-        self._labels.show(names, _cell_boxes(layers["measurements"], Camera(self._view)))
+        self._labels.show(names, avoid=_cell_boxes(layers["measurements"], Camera(self._view)))
         self._warning.Text = _words(layers["measurements"], "sharing")
         self._legend.Text = in_lines(filter(None, self._explained(layers)), self._view)
 

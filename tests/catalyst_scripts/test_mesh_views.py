@@ -40,11 +40,13 @@ def cubes(tmp_path_factory):
 CHOOSE = """
 import geometry
 from mesh_values import MeshValues
+from mesh_views import Chooser
 from scene import Pictures
 pictures = Pictures.from_environment()
 fields = ["compute_time_s", "solve_count", "rank"]
 times = [step["shown_at"] for step in pictures.description["steps"]]
-chooser = geometry.chooser(pictures, MeshValues(pictures, fields), times)
+values = MeshValues(pictures, fields)
+chooser = Chooser(pictures, values, times, geometry.sight(pictures, values))
 """
 
 
@@ -164,7 +166,7 @@ display = pv.GetDisplayProperties(apart, pv.GetActiveView())
 result = [display.Visibility, list(display.ColorArrayName), apart.ScaleFactor]
 """
     pictures = written(tmp_path, perfield.open(path))
-    assert in_paraview(script, pictures) == [0, ["POINTS", "solve_time_s"], 0.5]
+    assert in_paraview(script, pictures) == [0, ["POINTS", "compute_time_s"], 0.5]
 
 
 NAMES = """
@@ -176,11 +178,15 @@ from scene import Pictures, new_view
 pictures = Pictures.from_environment()
 times = [step["shown_at"] for step in pictures.description["steps"]]
 shown = []
-Labels.show = lambda self, labels: shown.append([(label.text, label.priority, label.at) for label in labels])
+def keep(self, labels, avoid):
+    shown.append([(label.text, label.priority, label.at) for label in labels])
+
+Labels.show = keep
 
 def names(field, way):
     view = new_view(alone=True)
-    made = geometry.Names(pictures, view, field, MeshValues(pictures, [field]), way)
+    values = MeshValues(pictures, [field])
+    made = geometry.Names(pictures, view, field, way, values, geometry.sight(pictures, values))
     geometry.show_field(pictures, view, field, way, made)
     return made
 """
@@ -188,25 +194,43 @@ def names(field, way):
 
 def test_the_three_dearest_ranks_carry_name_place_and_value(cubes):
     script = f"""{NAMES}
-for way in (MeshView(), MeshView("exploded", 1.0)):
+for way in (MeshView(), MeshView("exploded", 1.0), MeshView("dearest")):
     names("compute_time_s", way).at(times[0])
-result = [[(text, at) for text, _, at in sorted(labels, key=lambda label: -label[1])] for labels in shown]
+result = [[text for text, *_ in sorted(labels, key=lambda label: -label[1])] for labels in shown]
+"""
+    plain, apart, front = in_paraview(script, cubes)
+    others = ["rank 0, node0: 1 ms", "rank 1, node0: 1 ms"]
+    assert plain == [f"rank {INNER}, node0: 61 ms (hidden)", *others]
+    assert apart == front == [f"rank {INNER}, node0: 61 ms", *others]
+
+
+def test_names_point_at_their_own_rank(cubes):
+    """Not at the middle of its piece, before which another rank may lie."""
+    script = f"""{NAMES}
+from hidden import _pixel
+from mesh_values import pieces_of
+result = []
+for factor in (0.0, 1.0):
+    made = names("rank", MeshView("exploded", factor))
+    sight, image = made._sight, made._sight.image(times[0], factor)
+    of_all = [sight.place(times[0], rank, factor) for rank in range(64)]
+    at = [None if place is None else int(image[_pixel(place, sight._camera(factor))]) for place in of_all]
+    result.append(at)
 """
     plain, apart = in_paraview(script, cubes)
-    assert [text.partition(",")[0] for text, _ in plain] == [f"rank {INNER}", "rank 0", "rank 1"]
-    assert plain[0][0] == f"rank {INNER}, node0: 61 ms"
-    assert plain[0][1] == [1.5, 1.5, 1.5], "in the middle of its piece"
-    assert apart[0][1] == [1.0, 1.0, 1.0], "twice as far from the middle of the mesh"
+    assert apart == list(range(64))
+    assert sum(rank is None for rank in plain) == 27
+    assert all(found in (rank, None) for rank, found in enumerate(plain))
 
 
 def test_core_of_a_bound_rank_is_named(cubes, tmp_path):
     about = json.loads((cubes / "pictures.json").read_text())
-    about["places"]["core"][INNER] = 7
+    about["places"]["core"][INNER] = "core 7"
     (tmp_path / "pictures.json").write_text(json.dumps(about))
     for name in ("geometry.pvd", "geometry"):
         (tmp_path / name).symlink_to(cubes / name)
     script = f"{NAMES}\nnames('compute_time_s', MeshView()).at(times[0])\nresult = shown[0][-1][0]"
-    assert in_paraview(script, tmp_path) == f"rank {INNER}, node0, core 7: 61 ms"
+    assert in_paraview(script, tmp_path) == f"rank {INNER}, node0, core 7: 61 ms (hidden)"
 
 
 def test_equal_ranks_carry_no_names(cubes):

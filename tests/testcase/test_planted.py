@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +42,30 @@ def test_the_hidden_rank_is_hot(planted_run):
     times = run.steps.compute_time_s.median("step").compute()
     assert int(times.argmax("rank")) == 13  # the centre of 3 x 3 x 3
     assert float(times.max() / times.median("rank")) > 20
+
+
+FIRST_LINES = {  # what the first closing line says
+    "cells": r": rank 1 is dearest, cell counts explain 1\.\d\d; balancing would save ",
+    "cost": r": rank 2 is dearest: as many cells as others, each [23]\.\d times as dear; balancing",
+    "waits": r": rank 0 is dearest: as many cells as others, each [234]\.\d times as dear; balancing",
+    "output": ": no rank stands out",
+    "noise": ": no rank stands out",
+    "shared": ": no rank stands out",
+}
+
+
+@pytest.mark.parametrize("case", FIRST_LINES)
+def test_the_first_closing_line_says_what_was_planted(case, planted_run):
+    told = planted_run(case).stderr
+    first = next(line for line in told.splitlines() if line.startswith("imbalance "))
+    assert told.index("imbalance ") < told.index("steps ")
+    assert re.search(FIRST_LINES[case], first), told
+    assert ("dearest " in told) == (case in ("cells", "cost", "waits")), told
+
+
+def test_ranks_that_share_cores_are_told(planted_run):
+    share = len(os.sched_getaffinity(0)) < 4
+    assert ("4 ranks on " in planted_run("shared").stderr) == share
 
 
 @pytest.mark.parametrize(

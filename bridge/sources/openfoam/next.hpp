@@ -15,6 +15,9 @@
 
 namespace perfield::openfoam {
 
+// RTLD_NEXT does not find what a host or OpenFOAM's `libs` loaded by dlopen for itself alone.
+void* in_any_library(const char* symbol) noexcept;
+
 // The function that the program would have called without this library; found at its first use.
 template <class Function>
 struct Next {
@@ -25,9 +28,7 @@ struct Next {
     void* function = found.load(std::memory_order_relaxed);
     if (!function) {
       function = dlsym(RTLD_NEXT, symbol);
-      if (!function)  // RTLD_NEXT does not find OpenFOAM if a host loads it by dlopen
-        if (void* library = dlopen("libOpenFOAM.so", RTLD_NOLOAD | RTLD_LAZY))
-          function = dlsym(library, symbol);
+      if (!function) function = in_any_library(symbol);
       found.store(function, std::memory_order_relaxed);
     }
     return reinterpret_cast<Function*>(function);

@@ -10,6 +10,7 @@
 #include "include/perfield.h"
 #include "recorder/source.h"
 #include "sources/openfoam/next.hpp"
+#include "sources/openfoam/scopes.hpp"
 
 namespace {
 
@@ -45,6 +46,7 @@ struct Steps {
   // now: the object's time before the call.
   void returned(const void* time, double now) noexcept {
     perfield_source_hook_hit(kSource);
+    perfield::openfoam::end_scopes();
     if (!clock) {
       clock = time;
       perfield_initialize();

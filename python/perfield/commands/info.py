@@ -82,7 +82,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def closing_lines(path: str | PathLike[str]) -> list[str]:
-    """The closing lines of a run: steps, imbalance, waits and for whom, messages, files, own cost, look."""
+    """The closing lines of a run: who is dearest and why, steps, waiting, messages, own cost, look."""
     from perfield import _bridge
     from perfield.commands.paths import own_command
 

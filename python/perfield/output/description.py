@@ -13,7 +13,7 @@ from perfield.output.arrays import Arrays
 from perfield.output.scales import round_end, scale_of, share_scales
 from perfield.output.survey import COMPUTING, waiting_of
 from perfield.output.titles import region_titles, title
-from perfield.topology import place, read_machines
+from perfield.topology import place, read_machines, unbound
 
 if TYPE_CHECKING:
     from perfield.analysis.steps import StepKinds
@@ -52,11 +52,19 @@ def describe(
     }
 
 
-def places(run: Run) -> dict[str, list[Any]]:
-    """Where each rank ran: "host", "" if it never checked in, and "core", None if it is bound to several."""
+def places(run: Run) -> dict[str, list[str]]:
+    """Where each rank ran, in words; "" where that is not known.
+
+    host : of the rank. core : "core 3", or "unbound" if nothing ties the rank to a core.
+    """
     placed = place(run.rank_entries, read_machines(Path(run.path, "machine"))[0])
     hosts = [str((entry or {}).get("host") or "") for entry in run.rank_entries]
-    return {"host": hosts, "core": [int(core) if np.isfinite(core) else None for core in placed.core_id]}
+    free = unbound(placed)
+    cores = [
+        f"core {core:.0f}" if np.isfinite(core) else "unbound" if free[rank] else ""
+        for rank, core in enumerate(placed.core_id)
+    ]
+    return {"host": hosts, "core": cores}
 
 
 def name_and_scale(
@@ -102,8 +110,11 @@ def step_title(frame: Frame, number: int, time: float | None, kinds: StepKinds |
 
 
 def _beyond(noted: Arrays, name: str, about: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """By step that goes beyond the array's scale: "peak", its largest value, and "scale", its own scale if all of
-    its values lie beyond, so that they differ in colour; else None."""
+    """What to say of each step that goes beyond the array's scale.
+
+    peak : its largest value. scale : its own, if all of its values lie beyond, so that they differ in colour;
+    else None.
+    """
     if not about["scale"]:
         return {}
     _, end = about["scale"]

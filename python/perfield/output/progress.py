@@ -10,8 +10,8 @@ from types import TracebackType
 class Progress:
     """A bar on stderr while its `with` block runs.
 
-    what : the task in a few words. total : its number of steps. Without a terminal, or for a single step, there
-    is no bar.
+    what : the task in a few words. total : its number of steps. Without a terminal, or for a single step,
+    there is no bar.
     """
 
     def __init__(self, what: str, total: int):

@@ -22,8 +22,8 @@ NAMES = {
 def scale_of(name: str, about: Mapping[str, Any], own: Mapping[str, str]) -> tuple[float, float] | None:
     """Both ends of an array's colours; None for arrays that name things.
 
-    about : its "range", "usual_peak" if some steps are unusual, and "unit". own : the simulation's own fields.
-    These keep their range, and so do negative amounts.
+    about : its "range", "usual_peak" if some steps are unusual, and "unit". own : the simulation's own
+    fields; these keep their range, and so do negative amounts.
     """
     low, high = about["range"]
     high = about.get("usual_peak", high)
@@ -35,8 +35,9 @@ def scale_of(name: str, about: Mapping[str, Any], own: Mapping[str, str]) -> tup
 
 
 def round_end(high: float, whole: bool = False) -> float:
-    """The smallest round number that is not below `high`: 4, 5 or 6 times 1, 2, 2.5 or 5 times a power of ten.
+    """The smallest round number that is not below `high`.
 
+    It is 4, 5 or 6 times 1, 2, 2.5 or 5 times a power of ten, so that a legend has round numbers.
     high : at least 0; 0 gives 1. whole : the numbers of the legend are whole.
     """
     if high <= 0:

@@ -30,7 +30,8 @@ MOST_VALUES = 20_000_000  # kept at once; of longer runs every n-th step enters 
 class OverSteps:
     """An array that holds one value per rank over all steps.
 
-    base : the field. kind : "mean", "p95", "maximum" or "imbalance". words : for its title, after the field's.
+    base : the field. kind : "mean", "p95", "maximum" or "imbalance". words : for its title, behind the
+    field's. values : (n_ranks,).
     """
 
     base: str
@@ -43,9 +44,10 @@ class OverSteps:
 class Survey:
     """What all frames of a run say together.
 
-    kinds : of the frames. regions : the regions' field names, the one with most to save first. over_steps : by
-    name of the array. indexes, labels : (n_frames,) of the steps, and the program's own numbers. mesh_since : (n_frames,)
-    position of the frame in which the mesh became what it is; all 0 if it never changed.
+    kinds : of the frames. regions : the regions' field names, the one with most to save first. over_steps :
+    by name of the array. indexes, labels : (n_frames,) of the steps, and the program's own numbers.
+    mesh_since : (n_frames,) position of the frame in which the mesh became what it is; all 0 if it never
+    changed.
     """
 
     kinds: StepKinds
@@ -124,7 +126,7 @@ def over_steps(columns: Mapping[str, np.ndarray], steps: str) -> dict[str, OverS
             if name.endswith("compute_time_s") and values.shape[1] > 1:
                 means = np.nanmean(values, axis=1, keepdims=True)
                 shares = values / np.where(means > 0, means, np.nan)
-                of_kind["imbalance"] = (f"share of the ranks' mean, {steps}", np.nanmean(shares, axis=0))
+                of_kind["imbalance"] = (f"rank over mean of ranks, {steps}", np.nanmean(shares, axis=0))
         for kind, (words, result) in of_kind.items():
             array = f"{name.removesuffix('_s')}_imbalance" if kind == "imbalance" else f"{name}_{kind}"
             made[array] = OverSteps(name, kind, words, result)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Steps and mesh sizes of solvers of a fake OpenFOAM, with labels of both sizes."""
+"""Steps, mesh sizes and scopes of solvers of a fake OpenFOAM, with labels of both sizes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def solve(request, bin_dir, tmp_path_factory):
         folder = tmp_path_factory.mktemp(what)
         result = run_command([bin_dir / "perfield-exec", built / "solver", what], None, folder, 60)
         assert result.returncode == 0, result.stderr
-        return folder, result.stderr
+        return folder, result.stdout + result.stderr
 
     return run
 
@@ -65,3 +65,29 @@ def test_loop_without_run_is_told_with_what_to_do(solve):
 
 def test_tool_that_advances_the_time_a_few_times_is_not_warned(solve):
     assert "Foam::Time::run()" not in solve("mesher")[1]
+
+
+@pytest.fixture(scope="module")
+def scopes(solve):
+    """The run of the solver that calls GAMGSolver::solve (1 ms) and interfaceProperties::correct (2 ms)."""
+    folder, told = solve("scopes")
+    assert told.count("caught") == 1
+    return list(perfield.open(folder / "perfield-run").frames())
+
+
+def test_functions_of_the_library_become_regions(scopes):
+    for frame in scopes:
+        assert frame.values["GAMGSolver__solve_count"] == [1]
+        assert 1 * MS <= frame.values["GAMGSolver__solve_time_s"][0] < frame.values["step_time_s"][0]
+
+
+def test_scope_inside_one_of_the_same_name_counts_once(scopes):
+    counts = [frame.values["interface__correct_count"][0] for frame in scopes]
+    assert counts == [1] * 6
+    assert all(frame.values["interface__correct_time_s"][0] >= 2 * MS for frame in scopes)
+
+
+def test_exception_through_a_scope_leaves_later_steps_right(scopes):
+    times = [frame.values["interface__correct_time_s"][0] for frame in scopes]
+    for frame, time_s in zip(scopes[3:], times[3:]):
+        assert time_s <= frame.values["step_time_s"][0] - 1 * MS  # GAMGSolver::solve is not inside

@@ -36,4 +36,20 @@ void primitiveMesh::reset(label points, label internal_faces, label faces, label
   for (int i = 0; i < 4; ++i) sizes_[i] = sizes[i];
 }
 
+solverPerformance GAMGSolver::solve(Field<double>& x, const Field<double>& b,
+                                    unsigned char component) const {
+  work(1);
+  return {{1, 2, 3, double(component)}, static_cast<const void*>(&x) == &b ? 7 : 8};
+}
+
+void interfaceProperties::correct() {
+  work(1);
+  calculateK();
+}
+
+void interfaceProperties::calculateK() {
+  work(1);
+  if (throws) throw 1;
+}
+
 }  // namespace Foam

@@ -42,4 +42,29 @@ class primitiveMesh {
   label sizes_[4] = {};
 };
 
+template <class Type>
+class Field {};
+
+// As large and as hard to copy as those of OpenFOAM.
+struct solverPerformance {
+  double residual[4];
+  int iterations;
+  ~solverPerformance() { iterations = -1; }
+};
+
+class GAMGSolver {
+ public:
+  virtual ~GAMGSolver() = default;
+  virtual solverPerformance solve(Field<double>& x, const Field<double>& b,
+                                  unsigned char component) const;
+};
+
+class interfaceProperties {
+ public:
+  void correct();  // 2 ms; throws if asked to
+  void calculateK();
+
+  bool throws = false;
+};
+
 }  // namespace Foam

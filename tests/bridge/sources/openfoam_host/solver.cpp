@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // solver.cpp - a solver of the fake OpenFOAM. Its argument chooses what it does.
+#include <cstdio>
 #include <cstring>
 #include <memory>
 
@@ -26,6 +27,22 @@ int main(int, char** arguments) {
       if (time.index == 2) fluid.reset(2000, 4000, 6000, 1400);
       if (time.index == 3) third = std::make_unique<primitiveMesh>(10, 0, 10, 30);
       if (time.index == 4) third.reset();
+    }
+  } else if (is("scopes")) {  // in step 3, a scope throws
+    const std::unique_ptr<GAMGSolver> linear = std::make_unique<GAMGSolver>();
+    interfaceProperties interface;
+    Field<double> x;
+    time.last = 6;
+    while (time.run()) {
+      ++time;
+      interface.throws = time.index == 3;
+      try {
+        interface.correct();
+      } catch (int) {
+        std::puts("caught");
+      }
+      const solverPerformance solved = linear->solve(x, x, 4);
+      if (solved.iterations != 7 || solved.residual[0] != 1 || solved.residual[3] != 4) return 1;
     }
   } else if (is("own_loop")) {  // as no solver of OpenFOAM has it
     for (; time.index < 20; ++time) work(1);
