@@ -31,7 +31,6 @@ from perfield.topology import (
 from .lines import heaviest, joined, line_ends, pairs_of, placed, radii, unknown_of
 from .machine_values import LARGEST, PLACES, PartRanks
 from .row_labels import row_labels
-from .words import attach_words
 from .topology_polydata import (
     attach,
     attach_names,
@@ -41,6 +40,7 @@ from .topology_polydata import (
     segments,
     shapes,
 )
+from .words import attach_words
 
 if TYPE_CHECKING:
     from perfield.run import Frame, Run
