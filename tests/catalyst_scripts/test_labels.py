@@ -35,12 +35,12 @@ import numpy as np
 from labels import Label, arrange
 points = np.random.default_rng(3).uniform(100, 900, (300, 2))
 labels = [Label(str(n), (0, 0, 0), n) for n in range(300)]
-placed = arrange(labels, points, [(90, 25)] * 300, (0, 1000, 0, 1000), [(400, 600, 400, 600)])
+placed = arrange(labels, points, [(90, 25)] * 300, (0, 1000, 0, 1000))
 result = [[list(one.box) for one in placed], [one.text for one in placed]]
 """
     boxes, texts = in_paraview(script, tmp_path)
     assert 10 < len(boxes) <= 40
-    assert not overlapping([*boxes, (400, 600, 400, 600)])
+    assert not overlapping(boxes)
     assert all(box[0] >= 0 and box[1] <= 1000 and box[2] >= 0 and box[3] <= 1000 for box in boxes)
     assert texts[0] == "299", "the most important label comes first"
 
@@ -53,6 +53,20 @@ free = (0, 130, 0, 60)  # room for one
 result = [one.text for one in arrange(labels, [(10, 30), (12, 30)], [(100, 25)] * 2, free)]
 """
     assert in_paraview(script, tmp_path) == ["more"]
+
+
+def test_label_covers_what_shall_stay_free_only_without_other_room(tmp_path):
+    script = """
+from labels import Label, arrange
+label, size = [Label("name", (0, 0, 0))], [(40, 20)]
+result = [
+    [list(one.box) for one in arrange(label, [(100, 100)], size, (0, 200, 0, 200), [taken])]
+    for taken in ((101, 200, 0, 200), (0, 200, 0, 200))
+]
+"""
+    beside, over = in_paraview(script, tmp_path)
+    assert not overlapping([*beside, (101, 200, 0, 200)])
+    assert len(beside) == len(over) == 1
 
 
 def test_thing_outside_the_view_has_no_label(tmp_path):
@@ -121,19 +135,3 @@ visible = [text.Text for text in texts if pv.GetDisplayProperties(text, view).Vi
 result = [visible, len(pv.GetSources()) - sources]
 """
     assert in_paraview(script, tmp_path) == [["rank 9"], 0]
-
-
-def test_labels_leave_a_place_free_if_they_can(tmp_path):
-    """They stand beside the place, with a line into it; without other room they stand in it."""
-    script = """
-from labels import Label, arrange
-label, thing = [Label("one", (0, 0, 0))], [(300, 300)]
-inside = (200, 400, 200, 400)
-result = [
-    [one.box for one in arrange(label, thing, [(90, 25)], free, avoid=[inside])]
-    for free in ((0, 600, 0, 600), (210, 390, 210, 390))
-]
-"""
-    ((beside,), (within,)) = in_paraview(script, tmp_path)
-    assert not overlapping([beside, (200, 400, 200, 400)])
-    assert overlapping([within, (200, 400, 200, 400)])
