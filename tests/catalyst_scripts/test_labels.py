@@ -121,3 +121,19 @@ visible = [text.Text for text in texts if pv.GetDisplayProperties(text, view).Vi
 result = [visible, len(pv.GetSources()) - sources]
 """
     assert in_paraview(script, tmp_path) == [["rank 9"], 0]
+
+
+def test_labels_leave_a_place_free_if_they_can(tmp_path):
+    """They stand beside the place, with a line into it; without other room they stand in it."""
+    script = """
+from labels import Label, arrange
+label, thing = [Label("one", (0, 0, 0))], [(300, 300)]
+inside = (200, 400, 200, 400)
+result = [
+    [one.box for one in arrange(label, thing, [(90, 25)], free, avoid=[inside])]
+    for free in ((0, 600, 0, 600), (210, 390, 210, 390))
+]
+"""
+    ((beside,), (within,)) = in_paraview(script, tmp_path)
+    assert not overlapping([beside, (200, 400, 200, 400)])
+    assert overlapping([within, (200, 400, 200, 400)])

@@ -207,9 +207,11 @@ def close(wanted: Path, run_id: str, summary: bool, why_refused: str = "") -> li
         collect(path, quietly=True)
     sentence = absent_ranks(path)
     lines = [f"perfield: {sentence}"] if sentence else []
-    if summary and any((path / "stream").iterdir()):
-        sentence = step_proposal(path)
-        lines += closing_lines(path) + ([f"perfield: {sentence}"] if sentence else [])
+    if any((path / "stream").iterdir()):
+        found = closing_lines(path)
+        sentence = step_proposal(path) if summary else ""
+        lines += found if summary else [line for line in found if line.startswith("regions ")]  # a typo
+        lines += [f"perfield: {sentence}"] if sentence else []
     return lines
 
 

@@ -147,8 +147,14 @@ class PictureSeries:
         return replace(frame, values=values)
 
     def _ages(self, frame: Frame, number: int) -> tuple[str, str]:
-        stored = getattr(self.geometry.pieces, "fields_index", None) if self.geometry else None
-        return ages(frame, number, self.survey, stored(frame) if stored else None)
+        pieces = self.geometry.pieces if self.geometry is not None else None
+        written = getattr(pieces, "written_time", None)
+        if written is not None:  # on disk
+            time = written(frame)
+            older = time < frame.time - 1e-9 * max(1.0, abs(frame.time))
+            return (f"mesh of time {time:.6g}", f"fields of time {time:.6g}") if older else ("", "")
+        stored = getattr(pieces, "fields_index", None)
+        return ages(frame, number, self.survey, stored(frame) if stored is not None else None)
 
     @staticmethod
     def _noted(

@@ -67,6 +67,11 @@ def test_entry_of_regions_that_fits_nothing_is_told_with_the_known_names(lines, 
     assert {"assemble", "root only", "solve"} == set(told.partition("known: ")[2].split(", "))
 
 
+def test_step_region_that_is_no_region_is_told_with_the_known_names(lines):
+    told = lines(SOLVE, step_region="solv")["regions"]
+    assert told == "no region is called solv; known: solve, assemble, root only"
+
+
 @pytest.mark.parametrize("regions", ["*", "solve", "sol*,assemble", "root only"])
 def test_entry_that_fits_a_region_of_one_rank_is_not_told(lines, regions):
     assert "regions" not in lines(SOLVE, regions=regions)
