@@ -12,8 +12,10 @@ PYTHON := /usr/bin/python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-# NumPy, xarray, pandas, dask and rich are Debian's, all built for one another; elsewhere they are pip's.
-RUN_REQUIREMENTS := $(if $(PERFIELD_NO_PACKAGES),run cluster)
+# NumPy, xarray, pandas, dask, rich and matplotlib are Debian's, all built for one another; elsewhere they
+# are pip's. pip's NumPy 2 needs a newer matplotlib than Debian's, which pip may find.
+RUN_REQUIREMENTS := $(if $(PERFIELD_NO_PACKAGES),run cluster plot)
+NUMPY_2_REQUIREMENTS := $(if $(PERFIELD_NO_PACKAGES),"matplotlib>=3.9")
 
 # The caller's Python settings must not divert pip or the tests.
 unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX PIP_REQUIRE_VIRTUALENV
@@ -52,7 +54,7 @@ $(PACKAGES):
 	@echo "perfield: preparing .venv"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv --system-site-packages .venv
 	@$(BIN)/python .ci/requirements.py build test export $(RUN_REQUIREMENTS) > .venv/requirements.txt
-	@$(PIP) install -r .venv/requirements.txt
+	@$(PIP) install -r .venv/requirements.txt $(NUMPY_2_REQUIREMENTS)
 	@touch $@
 
 .venv/lint-ready: pyproject.toml .ci/requirements.py | base-packages
@@ -87,10 +89,16 @@ build/heat3d/heat3d: .venv/installed $(shell find testcase/heat3d -type f 2>/dev
 	@cmake --build build/heat3d >> build/heat3d.log || { cat build/heat3d.log; exit 1; }
 	@touch $@
 
+# A folder for PATH that holds perfield's commands alone: .venv/bin would replace the user's python3.
+.PHONY: commands
+commands: .venv/installed
+	@mkdir -p build/bin
+	@ln -sf ../../$(BIN)/perfield ../../$(BIN)/perfield-exec build/bin/
+
 .PHONY: setup build
 setup: .venv/ready ## install Debian packages and prepare .venv
-build: .venv/installed ## build the wheel and install it into .venv
-	@echo "perfield is installed in .venv; to have its commands: export PATH=$(CURDIR)/$(BIN):\$$PATH"
+build: commands ## build the wheel, install it into .venv and put its commands into build/bin
+	@echo "perfield is installed in .venv; to have its commands: export PATH=$(CURDIR)/build/bin:\$$PATH"
 
 # --- on a cluster: only the measured side, without root, Python or network ----------------------
 MPICC =
@@ -101,7 +109,7 @@ recorder: ## install only the measured side, for a cluster (MPICC=mpicc PREFIX=$
 
 # --- what one does with it -------------------------------------------------------------------
 .PHONY: demo demo-openfoam test test-long bench docs
-demo: build/heat3d/heat3d ## run the heat case on 8 ranks and make pictures of it
+demo: build/heat3d/heat3d commands ## run the heat case on 8 ranks and make pictures of it
 	@rm -rf demo/heat3d && mkdir -p demo/heat3d
 	@# render prints how to look at the pictures, once they exist.
 	$(BIN)/perfield run --run-directory demo/heat3d/perfield-run -n 8 -- \

@@ -15,6 +15,7 @@ if "__file__" in globals():
 
 import geometry
 import paraview.simple as pv
+from follow import follow
 from scene import Pictures, at_first_step, new_view
 
 import topology
@@ -29,6 +30,7 @@ def main() -> None:
     mesh = geometry.open_in(left, pictures)
     topology.open_in(right, pictures)
     at_first_step([left, right], mesh)
+    follow([left, right], pictures)
 
 
 if __name__ == "__main__":

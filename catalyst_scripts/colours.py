@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Colours and legends of all pipelines, safe for colour-blind eyes.
+"""Colours and legends of all pipelines.
 
-Continuous values take viridis. A few categories take the palette of Okabe and Ito, many take steps of
-viridis. Values that were not measured (NaN) are grey and unknown peers of messages dark; the legend says so.
-Cells that serve only for orientation are outlines.
+A few categories take the colours of `palette`, many take steps of viridis. Values that were not measured
+(NaN) are grey and unknown peers of messages dark; the legend says so. Cells that serve only for orientation
+are outlines.
 """
 
 from __future__ import annotations
@@ -13,20 +13,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import paraview.simple as pv
+from palette import ABSENT, BEYOND, OUTLINE, PALETTE, TEXT, UNKNOWN, colour_map
 from ticks import ticks, unit_for
 
-# Okabe and Ito's palette without black and grey: text is black and absent values are grey.
-PALETTE = (
-    *((0.000, 0.447, 0.698), (0.902, 0.624, 0.000), (0.000, 0.620, 0.451), (0.800, 0.475, 0.655)),
-    *((0.835, 0.369, 0.000), (0.337, 0.706, 0.914), (0.941, 0.894, 0.259)),
-)
-ABSENT = (0.72, 0.72, 0.72)
-UNKNOWN = (0.3, 0.3, 0.3)
-BEYOND = PALETTE[4]
-TEXT = (0.1, 0.1, 0.1)
-OUTLINE = (0.6, 0.6, 0.6)
 PLACE = (0.82, 0.2)  # of the legend
-CONTINUOUS = "Viridis (matplotlib)"
+PRESETS = {"viridis": "Viridis (matplotlib)", "magma": "Magma (matplotlib)"}
 CATEGORIES = {
     *("node_id", "host_name", "topology_type", "package_id", "core_id", "pu_id"),
     *("rank", "source", "target"),
@@ -38,15 +29,15 @@ def colour(
 ) -> Any:
     """Colours a display by an array and adds its legend at the right; returns the legend.
 
-    about : the array's description in pictures.json. Its range spans all steps, so a colour means the same in
-    every step. If single steps go far beyond the others, the colours end at the usual peak; larger values are
+    about : the array's description in pictures.json. Its scale spans all steps, so a colour means the same in
+    every step. If single steps go far beyond the others, the scale ends before them; larger values are
     orange, and the legend says so. names : the meaning of a category's numbers.
     """
     vector = about["components"] > 1
     pv.ColorBy(display, (about["association"], field, *(["Magnitude"] if vector else [])))
     table = pv.GetColorTransferFunction(field)
     low, most = about["range"]
-    high = about.get("usual_peak", most)
+    low, high = about.get("scale") or (low, most)
     category = field in CATEGORIES
     unknown = [round(low)] if category and low < 0 else []  # known ranks count from 0
     if unknown:
@@ -60,12 +51,13 @@ def colour(
         marks |= {number: "peer unknown" for number in unknown}
     else:
         marks = ticks(low, high, scale, whole=about["unit"] == "1")
+    table.AutomaticRescaleRangeMode = "Never"  # ParaView would end the colours at a single step's range
     table.InterpretValuesAsCategories = int(low == most or (category and few is numbers))
     if table.InterpretValuesAsCategories:
         indexed = [*PALETTE[: len(marks) - len(unknown)], *(UNKNOWN for _ in unknown)]
         table.IndexedColors = [part for rgb in indexed for part in rgb]
     else:
-        table.ApplyPreset(CONTINUOUS, True)
+        table.ApplyPreset(PRESETS[colour_map(field)], True)
         edge = 0.5 if category else 0.0
         table.RescaleTransferFunction(low - edge, high + edge)
         table.Discretize = 1

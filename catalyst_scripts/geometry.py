@@ -7,46 +7,82 @@ PYTHONPATH=. PERFIELD_PICTURES=RUN/pictures paraview --script=geometry.py
 
 from __future__ import annotations
 
+import itertools
 import sys
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 if "__file__" in globals():
     sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import numpy as np
 import paraview.simple as pv
+from arrows import show_arrows
 from colours import ABSENT, OUTLINE, PALETTE, TEXT, colour, plain
+from follow import follow
 from in_program import Program, is_pipeline
-from scene import Pictures, at_first_step, fit_camera, new_view, set_title
+from mesh_values import OFFSET, MeshValues, dearest, outstanding
+from mesh_views import FACTORS, Chooser, MeshView
+from scene import FREE, SIZE, Pictures, at_first_step, fit_points, new_view, set_title
+from ticks import unit_for
+
+if TYPE_CHECKING:
+    from hidden import Sight
 
 DIRECTION, UP = (-1.0, 0.75, -0.6), (0.0, 0.0, 1.0)
 FLAT_DIRECTION, FLAT_UP = (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)
 FAINT = 0.08
+TRANSLUCENT = 0.15
+PLAIN = MeshView()
 FOCUS = PALETTE[4]
 
 
-def show_field(pictures: Pictures, view: Any, field: str) -> list[Any]:
-    """Shows a field on the mesh, with the edges of the pieces in grey; returns all proxies, the mesh last."""
-    mesh = pictures.read("geometry")
+def show_field(
+    pictures: Pictures, view: Any, field: str, way: MeshView = PLAIN, names: Names | None = None
+) -> list[Any]:
+    """Shows a field on the mesh, with the edges of the pieces in grey; returns all proxies, the mesh last.
+
+    way : how to show the mesh. names : takes over the dearest ranks, their names and, in front of the
+    others, their pieces; None shows no names.
+    """
+    reader = pictures.read("geometry")
+    mesh = exploded(reader, way.factor) if way.kind == "exploded" else reader
     display = pv.Show(mesh, view)
     display.Representation = "Surface"
     display.Interpolation = "Flat"
     _light(display)
-    colour(display, view, field, pictures.arrays("geometry")[field])
-    look(pictures, view)
-    return [*_edges(mesh, view, 1.0, OUTLINE), mesh]
+    about = pictures.arrays("geometry")[field]
+    colour(display, view, field, about)
+    made = [*_edges(mesh, view, 0.3 if way.kind == "dearest" else 1.0, OUTLINE), mesh]
+    made += [reader] * (mesh is not reader)
+    look(pictures, view, way.factor)
+    if way.kind == "dearest":
+        display.Opacity = TRANSLUCENT
+        display.BackfaceRepresentation = "Cull Backface"  # else the faces between two pieces flicker
+        made = [*_in_front(mesh, view, field, about, names), *made]
+    return made
+
+
+def exploded(mesh: Any, factor: float) -> Any:
+    """The mesh with its pieces moved apart. factor : 1 doubles the distances between their middles."""
+    apart = pv.WarpByVector(registrationName="exploded view", Input=mesh)
+    apart.Vectors = ["POINTS", OFFSET]
+    apart.ScaleFactor = factor
+    return apart
 
 
 def show_messages(pictures: Pictures, view: Any, field: str) -> list[Any]:
-    """Shows the lines between pieces that communicate, and the pieces faintly around them."""
+    """Shows the lines between pieces that communicate, and the pieces faintly around them.
+
+    Returns all proxies, the lines last.
+    """
     mesh, lines = pictures.read("geometry"), pictures.read("messages")
     _faint(mesh, view)
-    display = pv.Show(lines, view)
-    display.LineWidth = 4.0
-    display.Ambient, display.Diffuse = 1.0, 0.0
+    tubes, display = show_arrows(lines, view)
     colour(display, view, field, pictures.arrays("messages")[field])
-    look(pictures, view)
-    return [*_edges(mesh, view, 0.25), lines, mesh]
+    look(pictures, view, bottom=0.08)  # below are words
+    return [tubes, *_edges(mesh, view, 0.25), mesh, lines]
 
 
 def show_focus(pictures: Pictures, view: Any, field: str, focus: int) -> list[Any]:
@@ -68,12 +104,125 @@ def show_focus(pictures: Pictures, view: Any, field: str, focus: int) -> list[An
     return [*outline, *_edges(mesh, view, 0.4), chosen, peers, mesh]
 
 
-def look(pictures: Pictures, view: Any) -> None:
-    """Points the camera at the mesh of all steps: from an angle, or from above if it is flat."""
-    bounds = pictures.bounds("geometry")
+def look(pictures: Pictures, view: Any, factor: float = 0.0, bottom: float = FREE[2]) -> None:
+    """Points the camera at the mesh of all steps: from an angle, or from above if it is flat.
+
+    factor : of an exploded view. bottom : of the area for the mesh, as a fraction of the view.
+    """
+    bounds = shown_bounds(pictures, factor)
     lengths = [bounds[1] - bounds[0], bounds[3] - bounds[2], bounds[5] - bounds[4]]
     flat = lengths[2] <= 0.15 * max(lengths)
-    fit_camera(view, bounds, *((FLAT_DIRECTION, FLAT_UP) if flat else (DIRECTION, UP)))
+    corners = list(itertools.product(bounds[0:2], bounds[2:4], bounds[4:6]))
+    direction, up = (FLAT_DIRECTION, FLAT_UP) if flat else (DIRECTION, UP)
+    fit_points(view, corners, direction, up, (*FREE[:2], bottom, FREE[3]))
+
+
+def shown_bounds(pictures: Pictures, factor: float) -> tuple[float, ...]:
+    """The box around the mesh of all steps, exploded by a factor; x0 to z1."""
+    bounds = pictures.bounds("geometry")
+    spread = pictures.description["layers"].get("geometry", {}).get("spread") or [0.0] * 3
+    return tuple(end + (-1, 1)[n % 2] * factor * spread[n // 2] for n, end in enumerate(bounds))
+
+
+def sight(pictures: Pictures, values: MeshValues) -> Sight:
+    """What the camera of `look` sees in images."""
+    from hidden import Sight  # draws, which the pipelines inside a program need not
+
+    def camera(factor: float) -> SimpleNamespace:
+        seen = SimpleNamespace(ViewSize=SIZE)
+        look(pictures, seen, factor)
+        return seen
+
+    return Sight(values, camera)
+
+
+class Names:
+    """The dearest ranks of a field: names beside their pieces, and if wanted, their pieces before the others.
+
+    Call `at` after each change of the view's time.
+    """
+
+    def __init__(
+        self, pictures: Pictures, view: Any, field: str, way: MeshView, values: MeshValues, seen: Sight
+    ):
+        from labels import Labels
+
+        self._pictures, self._field, self._way, self._values, self._sight = pictures, field, way, values, seen
+        self._labels = Labels(view, shown_bounds(pictures, way.factor))
+        self.front: Any = None  # extracts the pieces in front
+
+    @property
+    def proxies(self) -> list[Any]:
+        """All sources of the names, for the one who deletes the view."""
+        return self._labels.proxies
+
+    def show(self, field: str) -> None:
+        """Names the dearest ranks of another field from now on; "": none."""
+        self._field = field
+        if not field:
+            self._labels.show([])
+
+    def at(self, time: float) -> list[int]:
+        """Names the dearest ranks at a time; returns the ranks in front, or else the named ones."""
+        from labels import Label
+
+        if not self._field:
+            return []
+        moment = self._values.at(time)
+        of_rank = moment.values[self._field]
+        named = dearest(of_rank) if len(set(of_rank.values())) > 1 else []
+        front = (outstanding(of_rank) or dearest(of_rank)) if self.front is not None else []
+        if self.front is not None:
+            self.front.Selectors = [f"/Root/{block}" for rank in front for block in moment.blocks[rank]]
+        named_at = {rank: self._place(time, rank, front) for rank in named}
+        self._labels.show(
+            Label(self._text(rank, of_rank[rank]) + words, tuple(place), priority)
+            for priority, (rank, (place, words)) in enumerate(reversed(named_at.items()))
+            if place is not None
+        )
+        return front or named
+
+    def _place(self, time: float, rank: int, front: list[int]) -> tuple[Any, str]:
+        """Where a rank's name points, and words after it: well within what shows of its piece.
+
+        The place is None if the name would point at another rank.
+        """
+        if front:
+            place = self._sight.place(time, rank, only=front) if rank in front else self._middle(time, rank)
+            covered = rank not in front and self._sight.covers(time, place, front)
+            return None if covered else place, ""
+        place = self._sight.place(time, rank, self._way.factor)
+        if place is None and self._way.kind == "plain":
+            return self._middle(time, rank), " (hidden)"
+        return place, ""
+
+    def _middle(self, time: float, rank: int) -> np.ndarray:
+        box = self._values.at(time).boxes[rank]
+        return (box[0::2] + box[1::2]) / 2
+
+    def _text(self, rank: int, value: float) -> str:
+        """A rank's name, place and value: "rank 3, node0, core 1: 12.5 ms"."""
+        places = self._pictures.description["places"]
+        words = [f"rank {rank}", places["host"][rank], places["core"][rank]]
+        about = self._pictures.arrays("geometry")[self._field]
+        scale, unit = unit_for(about["unit"], max(map(abs, about["range"])))
+        return f"{', '.join(filter(None, words))}: {value * scale:.3g} {unit}".rstrip()
+
+
+def _in_front(mesh: Any, view: Any, field: str, about: Any, names: Names) -> list[Any]:
+    """Shows the dearest pieces opaque, moved towards the camera: no other then veils their colours."""
+    forward = [focus - eye for focus, eye in zip(view.CameraFocalPoint, view.CameraPosition)]
+    towards = [-0.6 * part for part in forward]  # the camera is two depths of the mesh away from its middle
+    names.front = pv.ExtractBlock(registrationName="dearest ranks", Input=mesh)
+    front = pv.Show(names.front, view)
+    front.Representation = "Surface"
+    front.Interpolation = "Flat"
+    _light(front)
+    colour(front, view, field, about)
+    edges = _edges(names.front, view, 1.0, TEXT, 2.0)
+    for display in (front, pv.GetDisplayProperties(edges[0], view)):
+        display.Position = towards
+    return [*edges, names.front]
 
 
 def _light(display: Any) -> None:
@@ -84,6 +233,7 @@ def _light(display: Any) -> None:
 def _faint(mesh: Any, view: Any) -> None:
     display = pv.Show(mesh, view)
     display.Representation = "Surface"
+    display.BackfaceRepresentation = "Cull Backface"  # else the faces between two pieces flicker
     plain(display, ABSENT, FAINT)
 
 
@@ -106,17 +256,36 @@ def _between(mesh: Any, association: str, field: str, low: float, high: float) -
 
 
 def open_in(view: Any, pictures: Pictures) -> Any:
-    """Fills a view of the GUI; returns the mesh."""
+    """Fills a view of the GUI; returns the source that it shows: the mesh, or the mesh exploded.
+
+    The pipeline browser always has the exploded view. It is shown if ranks would be hidden without it.
+    """
     field = pictures.first_field()
-    mesh = show_field(pictures, view, field)[-1]
-    set_title(view, pictures.arrays("geometry")[field]["title"], pictures.titles(), mesh)
-    return mesh
+    first = [step["shown_at"] for step in pictures.description["steps"][:1]]
+    values = MeshValues(pictures, [field])
+    choice = Chooser(pictures, values, first, sight(pictures, values))
+    way = choice.choose(field)
+    way = choice.exploded() if way.kind == "dearest" else way  # the camera of the GUI turns
+    made = show_field(pictures, view, field, way)
+    if way.kind == "exploded":
+        shown = made[-2]
+    else:
+        shown = made[-1]
+        apart = exploded(shown, pictures.description["explode"] or FACTORS[0])
+        display = pv.Show(apart, view)
+        _light(display)
+        colour(display, view, field, pictures.arrays("geometry")[field])
+        pv.Hide(apart, view)
+    heading = pictures.arrays("geometry")[field]["title"] + (f" ({way.words})" if way.words else "")
+    set_title(view, heading, pictures.titles("geometry", field), made[-1])
+    return shown
 
 
 def main() -> None:
-    """Opens the picture in the GUI, coloured by the time in the region with the most imbalance."""
-    view = new_view()
-    at_first_step([view], open_in(view, Pictures.from_environment()))
+    """Opens the picture in the GUI, coloured by compute time."""
+    view, pictures = new_view(), Pictures.from_environment()
+    at_first_step([view], open_in(view, pictures))
+    follow([view], pictures)
 
 
 def in_program() -> Program:

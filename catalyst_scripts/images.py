@@ -1,60 +1,191 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws images of written pictures. Run it with a display: pvpython or python3 images.py JOB.json.
 
-The job lists images: {"pictures": directory, "images": [{"layer": as in pictures.json, "field", "focus": a
-rank or null, "static": whether one image serves all steps, "steps": [{"shown_at"}], "files": [...]}]}.
+The job is {"pictures": directory, "images": [...], "draw": [...]}. An image is {"layer": as in pictures.json,
+"field", "focus": a rank or null, "static": whether one image serves all steps, "steps": [{"frame",
+"shown_at"}], "files": [...]}. "draw" lists what to draw here: pairs of an image's number and a step's. It
+prints each file's name.
+
+Making proxies takes longer than drawing, so images that differ only in field and step share all of theirs,
+and images of one step follow each other: reading a step takes long too.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import geometry
 import paraview.simple as pv
+from arrows import Words
+from colours import CATEGORIES, colour
+from mesh_values import MeshValues
+from mesh_views import Chooser, MeshView
 from scene import SIZE, Pictures, new_view, set_title
 
 import topology
 
 
-def draw(pictures: Pictures, image: dict[str, Any]) -> None:
-    """Draws one image per step, all with the same camera, colours and legend."""
-    view = new_view()
-    view.ViewSize = SIZE
-    layer, field = image["layer"], image["field"]
-    picture, _, part = layer.partition("/")
-    if picture == "topology":
-        made = topology.show_layers(pictures, view, part, field)
-    elif picture == "messages":
-        made = geometry.show_messages(pictures, view, field)
-    elif image["focus"] is not None:
-        made = geometry.show_focus(pictures, view, field, image["focus"])
-    else:
-        made = geometry.show_field(pictures, view, field)
-    heading = pictures.arrays(layer)[field]["title"] + (" (orange)" if image["focus"] is not None else "")
-    lines = [pictures.description["run"]] if image["static"] else pictures.titles()
-    made.insert(0, set_title(view, heading, lines, made[-1]))
-    for step, file in zip(image["steps"], image["files"]):
+class Cached(Pictures):
+    """Pictures whose readers are made once."""
+
+    def __init__(self, path: Path):
+        super().__init__(path)
+        self._readers: dict[str, Any] = {}
+
+    def read(self, name: str) -> Any:
+        """The reader of a series."""
+        if name not in self._readers:
+            self._readers[name] = super().read(name)
+        return self._readers[name]
+
+
+class Mesh:
+    """How the images show the mesh: chosen for all of them together, as reading the mesh takes time."""
+
+    def __init__(self, pictures: Pictures, images: list[dict[str, Any]]):
+        own = [image for image in images if image["layer"] == "geometry" and image["focus"] is None]
+        times = sorted({step["shown_at"] for image in own for step in image["steps"]})
+        self._pictures = pictures
+        self._values = MeshValues(pictures, list(dict.fromkeys(image["field"] for image in own)))
+        self._sight = geometry.sight(pictures, self._values)
+        self._chooser = Chooser(pictures, self._values, times, self._sight)
+
+    def way(self, field: str) -> MeshView:
+        """The way to show a field."""
+        return self._chooser.choose(field)
+
+    def names(self, view: Any, field: str) -> geometry.Names:
+        """The names of a field's dearest ranks on a view."""
+        return geometry.Names(self._pictures, view, field, self.way(field), self._values, self._sight)
+
+
+class Scene:
+    """A picture in a view: all that images of one kind share. Draws one of them after the other."""
+
+    def __init__(self, pictures: Pictures, view: Any, image: dict[str, Any], mesh: Mesh):
+        """view : with nothing in it that is visible. image : the first to draw."""
+        self._pictures, self._view = pictures, view
+        layer, field = image["layer"], image["field"]
+        picture, _, part = layer.partition("/")
+        self._layer, self._field, self._scale = layer, field, None
+        self._words, self._names, self._block = "", None, None
+        if picture == "topology":
+            made = topology.show_layers(pictures, view, part, field)
+            ends = [(getattr(proxy, "Selectors", None) or [""])[0] for proxy in made]
+            self._block = made[next(n for n, end in enumerate(ends) if end.endswith(f"/{part}"))]
+            self._names = topology.Names(pictures, view, part, field, made[-1])
+        elif picture == "messages":
+            made = geometry.show_messages(pictures, view, field)
+            self._names = Words(view, made[-1])
+        elif image["focus"] is not None:
+            made = geometry.show_focus(pictures, view, field, image["focus"])
+            self._words = " (orange)"
+        else:
+            way, self._names = mesh.way(field), mesh.names(view, field)
+            self._names.show(self._named(field))
+            made = geometry.show_field(pictures, view, field, way, self._names)
+            self._words = f" ({way.words})" if way.words else ""
+        self._title = set_title(view, "", [""], made[-1])
+        # ParaView makes these objects anew, and slowly, each time they are asked for.
+        self._coloured = [
+            shape
+            for shape in view.Representations
+            if shape.Visibility and hasattr(shape, "ColorArrayName") and shape.ColorArrayName[1] == field
+        ]
+
+    def draw(self, image: dict[str, Any], step: dict[str, Any], file: str) -> None:
+        """Draws an image of the scene's kind at a step."""
+        field, view = image["field"], self._view
+        about = self._pictures.arrays(self._layer)[field]
+        beyond = about.get("beyond", {}).get(str(step["frame"])) or {}
+        self._colour(field, about, beyond.get("scale"))
+        steps = self._pictures.description["steps"]
+        at = next(number for number, known in enumerate(steps) if known["frame"] == step["frame"])
+        title = self._pictures.titles(self._layer, field)[at]
+        line = self._pictures.description["run"] if image["static"] else title
+        self._title.Expression = repr(f"{about['title']}{self._words}\n{line}")
         view.ViewTime = step["shown_at"]
-        target = pictures.path / "images" / file
+        if self._names is not None:
+            self._names.at(step["shown_at"])
+        target = self._pictures.path / "images" / file
         temporary = target.with_name(f".{target.name}.png")
-        pv.SaveScreenshot(str(temporary), view, ImageResolution=SIZE, TransparentBackground=0)
+        pv.SaveScreenshot(
+            str(temporary), view, ImageResolution=SIZE, TransparentBackground=0, CompressionLevel="1"
+        )
         temporary.replace(target)
-    pv.HideScalarBarIfNotNeeded(pv.GetColorTransferFunction(field), view)
-    for proxy in made:
-        pv.Delete(proxy)
-    pv.Delete(view)
+        print(file, flush=True)
+
+    def hide(self) -> None:
+        """Hides all that the scene shows, for the next one in the view."""
+        pv.HideScalarBarIfNotNeeded(pv.GetColorTransferFunction(self._field), self._view)
+        for shape in self._coloured:
+            shape.SetScalarBarVisibility(self._view, False)
+        for shape in self._view.Representations:
+            shape.Visibility = 0
+
+    def _colour(self, field: str, about: Mapping[str, Any], scale: Any) -> None:
+        """Colours by another field, or by another scale; what had the old field's colours takes the new."""
+        if (field, scale) == (self._field, self._scale):
+            return
+        if isinstance(self._names, geometry.Names):
+            self._names.show(self._named(field))
+        elif isinstance(self._names, topology.Names):
+            self._names.show(field)
+        names = topology.names_of(self._block, field) if self._block is not None else None
+        for shape in self._coloured:
+            if field != self._field:
+                shape.SetScalarBarVisibility(self._view, False)
+            colour(shape, self._view, field, {**about, "scale": scale or about.get("scale")}, names)
+        self._field, self._scale = field, scale
+
+    def _named(self, field: str) -> str:
+        """The field whose dearest ranks carry names: "" where ranks are no dearer by it."""
+        has_dear = field not in CATEGORIES and field not in self._pictures.description["own_fields"]
+        return field if has_dear else ""
+
+
+def kind_of(pictures: Pictures, image: dict[str, Any], mesh: Mesh) -> tuple[Any, ...]:
+    """What images that share a scene have in common."""
+    layer, field = image["layer"], image["field"]
+    if layer == "geometry" and image["focus"] is None:
+        return layer, mesh.way(field)
+    return layer, image["focus"], field in pictures.arrays("topology/machine")
+
+
+def forget_palette() -> None:
+    """Lets ParaView forget its palette, which it would otherwise link to each thing shown, one by one.
+
+    That takes a third of the time of showing something. All colours are set here anyway.
+    """
+    manager = pv.servermanager.ProxyManager()
+    palette = manager.GetProxy("settings", "ColorPalette")
+    if palette is not None:
+        manager.UnRegisterProxy("settings", "ColorPalette", palette)
 
 
 def main() -> None:
     """Draws all images of the job."""
     job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    pictures = Pictures(Path(job["pictures"]))
+    pictures = Cached(Path(job["pictures"]))
     (pictures.path / "images").mkdir(exist_ok=True)
-    for image in job["images"]:
-        draw(pictures, image)
+    images = job["images"]
+    mesh = Mesh(pictures, images)
+    forget_palette()
+    view = new_view()
+    view.ViewSize = SIZE
+    kinds: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
+    for number, place in job["draw"]:
+        kinds.setdefault(kind_of(pictures, images[number], mesh), []).append((number, place))
+    for chosen in kinds.values():
+        scene = Scene(pictures, view, images[chosen[0][0]], mesh)
+        for number, place in sorted(chosen, key=lambda pair: images[pair[0]]["steps"][pair[1]]["shown_at"]):
+            image = images[number]
+            scene.draw(image, image["steps"][place], image["files"][place])
+        scene.hide()
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ from typing import Any
 
 import paraview.simple as pv
 from colours import TEXT, font_size
+from ticks import unit_for
 
-SIZE = (1600, 1000)
+SIZE = (1280, 720)
 FREE = (0.03, 0.76, 0.04, 0.85)  # left, right, bottom, top of the area without title and legend
 
 
@@ -52,14 +53,31 @@ class Pictures:
         return tuple((min, max)[end % 2](box[end] for box in boxes) for end in range(6))
 
     def first_field(self) -> str:
-        """The field to show first: the time in the region with the most imbalance."""
-        regions = [f"{name}_time_s" for name in self.description["regions"]]
+        """The field to show first: what it costs each rank to compute."""
         known = {name for layer in self.description["layers"].values() for name in layer["arrays"]}
-        return next(name for name in [*regions, "compute_time_s", "step_time_s", "rank"] if name in known)
+        return next(name for name in ["compute_time_s", "step_time_s", "rank"] if name in known)
 
-    def titles(self) -> list[str]:
-        """A line for each step that names the run and the step."""
-        return [f"{self.description['run']}, {step['title']}" for step in self.description["steps"]]
+    def titles(self, layer: str = "", field: str = "") -> list[str]:
+        """Lines for each step that name the run and the step, and what of a layer is older than the step.
+
+        field : an array of the layer; the lines say where its values go beyond the scale of its colours.
+        """
+        return [self._title(step, layer, field) for step in self.description["steps"]]
+
+    def _title(self, step: dict[str, Any], layer: str, field: str) -> str:
+        notes = []
+        if layer in ("geometry", "messages"):
+            notes.append(step["mesh_age"])
+            notes.append(step["fields_age"] if field in self.description["own_fields"] or not field else "")
+        about = self.arrays(layer).get(field, {})
+        beyond = about.get("beyond", {}).get(str(step["frame"]))
+        if beyond:
+            factor, unit = unit_for(about["unit"], beyond["peak"])
+            own = "a scale of its own, " if beyond["scale"] else ""
+            peak = f"{beyond['peak'] * factor:.3g} {unit}".rstrip()
+            notes.append(f"{own}beyond the scale of the other steps: up to {peak}")
+        line = f"{self.description['run']}, {step['title']}"
+        return "\n".join([line, *[", ".join(filter(None, notes))] * any(notes)])
 
 
 def new_view(beside: Any = None, alone: bool = False) -> Any:
@@ -85,9 +103,8 @@ def set_title(view: Any, heading: str, lines: list[str], source: Any) -> Any:
 
     lines : one per time of the source, so the line changes with the view's time; or a single line.
     """
-    texts = [f"{heading}\n{line}" for line in lines]
     title = pv.PythonAnnotation(registrationName="title", Input=source, ArrayAssociation="Field Data")
-    title.Expression = f"{texts!r}[t_index]" if len(texts) > 1 else repr(texts[0])
+    write_title(title, heading, lines)
     display = pv.Show(title, view, "TextSourceRepresentation")
     display.WindowLocation = "Any Location"
     display.Position = [0.02, 0.88]
@@ -96,6 +113,12 @@ def set_title(view: Any, heading: str, lines: list[str], source: Any) -> Any:
     display.LineSpacing = 1.3
     display.FontSize = font_size(view, 26)
     return title
+
+
+def write_title(title: Any, heading: str, lines: list[str]) -> None:
+    """Changes the words of a title that `set_title` made."""
+    texts = [f"{heading}\n{line}" for line in lines]
+    title.Expression = f"{texts!r}[t_index]" if len(texts) > 1 else repr(texts[0])
 
 
 def at_first_step(views: list[Any], source: Any) -> None:
@@ -115,13 +138,26 @@ def fit_camera(
     up: tuple[float, float, float],
 ) -> None:
     """Points the camera along `direction` so that the box `bounds`, x0 to z1, just fills the free area."""
+    fit_points(view, list(itertools.product(bounds[0:2], bounds[2:4], bounds[4:6])), direction, up, FREE)
+
+
+def fit_points(
+    view: Any,
+    corners: list[tuple[float, float, float]],
+    direction: tuple[float, float, float],
+    up: tuple[float, float, float],
+    free: tuple[float, float, float, float],
+) -> None:
+    """Points the camera along `direction` so that some points of space just fill an area of the view.
+
+    free : left, right, bottom and top of the area, as fractions of the view.
+    """
     forward = _unit(direction)
     right = _unit(_cross(forward, up))
     above = _cross(right, forward)
-    corners = list(itertools.product(bounds[0:2], bounds[2:4], bounds[4:6]))
     across = [_dot(corner, right) for corner in corners]
     along = [_dot(corner, above) for corner in corners]
-    left, r, bottom, top = FREE
+    left, r, bottom, top = free
     aspect = view.ViewSize[0] / view.ViewSize[1]
     height = max(
         (max(across) - min(across)) / ((r - left) * aspect), (max(along) - min(along)) / (top - bottom), 1e-12

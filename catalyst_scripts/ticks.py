@@ -9,7 +9,8 @@ UNITS = {
     "s": ((1.0, "s"), (1e3, "ms"), (1e6, "\N{MICRO SIGN}s"), (1e9, "ns")),
     "B": ((1e-9, "GB"), (1e-6, "MB"), (1e-3, "kB"), (1.0, "bytes")),
 }
-INTERVALS = 5
+INTERVALS = (5, 4, 6)
+ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 def unit_for(unit: str, largest: float) -> tuple[float, str]:
@@ -24,18 +25,41 @@ def ticks(low: float, high: float, factor: float = 1.0, whole: bool = False) -> 
     """Values from low to high, including both, and their texts.
 
     The texts are multiplied by a factor. All have the same number of decimals, enough to tell neighbours
-    apart. whole : only whole numbers.
+    apart, or as few as round numbers need. whole : only whole numbers.
     """
-    values = [*(low + (high - low) * n / INTERVALS for n in range(INTERVALS)), high]
+    intervals = _intervals(high - low, whole) if low == 0 else None
+    count = intervals or INTERVALS[0]
+    values = [*(low + (high - low) * n / count for n in range(count)), high]
     if whole:
         values = [float(round(value)) for value in values]
     values = sorted(set(values))
     largest = max(abs(low), abs(high)) * factor
     if whole or largest == 0:
         return {value: f"{value * factor:.0f}" for value in values}
-    digits = math.floor(math.log10(largest))
+    digits = math.floor(math.log10(largest) + 1e-9)
+    if intervals and -3 <= digits < 6:
+        most = next(n for n in range(16) if _is_close(round(values[1] * factor, n), values[1] * factor))
+        return {value: f"{value * factor:.{most}f}" for value in values}
     apart = digits - math.floor(math.log10(values[1] * factor - values[0] * factor)) if low < high else 0
     significant = min(max(2, apart + 1), 12)  # digits after the first digit of the largest value
     form = f".{max(0, significant - digits)}f" if -3 <= digits < 6 else f".{significant}e"
     written = {value: format(value * factor, form) for value in values}
     return {value: text if float(text) else text.lstrip("-") for value, text in written.items()}
+
+
+def _intervals(length: float, whole: bool) -> int | None:
+    """Into how many intervals of round length a scale can be divided; None if into none."""
+    if length <= 0:
+        return None
+    if whole and length <= max(INTERVALS):
+        return round(length)
+    for count in INTERVALS:
+        each = length / count
+        power = 10.0 ** math.floor(math.log10(each) + 1e-9)
+        if any(_is_close(each / power, round_number) for round_number in ROUND):
+            return count
+    return None
+
+
+def _is_close(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=1e-9)

@@ -7,48 +7,246 @@ PYTHONPATH=. PERFIELD_PICTURES=RUN/pictures paraview --script=topology.py
 
 from __future__ import annotations
 
+import itertools
+import math
 import sys
+import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 if "__file__" in globals():
     sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import numpy as np
 import paraview.simple as pv
-from colours import TEXT, colour, outline, plain
+from arrows import WORDS, show_arrows
+from colours import BEYOND, CATEGORIES, OUTLINE, TEXT, colour, font_size, plain
+from follow import follow
 from in_program import Program, is_pipeline
-from scene import Pictures, at_first_step, fit_camera, new_view, set_title
+from labels import Label, Labels
+from scene import FREE, Pictures, at_first_step, fit_points, new_view, set_title
+from ticks import unit_for
+from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
 
-LAYERS = ("machine", "ranks", "measurements", "messages", "labels")
-ONE_NODE, SEVERAL_NODES = (0.5, -0.6, -1.0), (1.2, -0.9, -1.0)  # more from the side, to see all planes
+LAYERS = ("planes", "machine", "ranks", "measurements", "messages", "labels")
 UP = (0.0, 1.0, 0.0)
+FROM_ABOVE = math.radians(8)  # of the view on several nodes
+WHITE, PLANE = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9)
+NAMED = 3  # ranks that carry names
+HOSTS = 30  # more nodes are not named
+BOTTOM = 0.11  # of the area for the picture; below it are words
 
 
 def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[Any]:
-    """Shows all layers: one coloured by a field, the labels of the rows, and the others as outlines.
+    """Shows all layers: one coloured by a field, and the others plain.
 
-    Returns all proxies, the picture itself last.
+    Parts of the machine take the colours of their ranks' mean. Returns all proxies, the picture itself last.
     """
     reader = pictures.read("topology")
-    made = [reader]
-    for name in LAYERS:
-        block = pv.ExtractBlock(registrationName=name, Input=reader, Selectors=[selector(reader, name)])
-        display = pv.Show(block, view)
-        display.Ambient, display.Diffuse, display.Specular = 1.0, 0.0, 0.0
-        if name == layer:
-            block.UpdatePipeline()
-            display.LineWidth = 2.5
-            colour(display, view, field, pictures.arrays(f"topology/{layer}")[field], _names(block, field))
-        elif name == "labels":
-            plain(display, TEXT)
-        else:
-            outline(display)
-        made.insert(0, block)
-    bounds = pictures.bounds("topology")
-    several = pictures.arrays("topology/machine")["node_id"]["range"][1] > 0
-    fit_camera(view, bounds, SEVERAL_NODES if several else ONE_NODE, UP)
+    blocks = {
+        name: pv.ExtractBlock(registrationName=name, Input=reader, Selectors=[selector(reader, name)])
+        for name in LAYERS
+    }
+    made = [*blocks.values(), reader]
+    about = pictures.arrays(f"topology/{layer}")[field]
+    plain(_filled(pv.Show(blocks["planes"], view)), PLANE)
+    if layer == "measurements" and field in pictures.arrays("topology/machine"):
+        for lowest, most in ((0, 0), (1, 2**31)):
+            parts = pv.Threshold(registrationName="parts of the machine", Input=blocks["machine"])
+            parts.Scalars = ["CELLS", "n_ranks"]
+            parts.LowerThreshold, parts.UpperThreshold = lowest, most
+            parts.ThresholdMethod = "Between"
+            made.insert(0, parts)
+            display = _filled(pv.Show(parts, view))
+            plain(display, WHITE)
+        pv.ColorBy(display, ("CELLS", field))  # of the parts that have ranks
+    elif layer != "machine":
+        plain(_filled(pv.Show(blocks["machine"], view)), WHITE)
+    for name in ("ranks", "measurements"):
+        if name != layer:
+            plain(_filled(pv.Show(blocks[name], view)), WHITE)
+    tubes, lines = show_arrows(blocks["messages"], view)
+    made.insert(0, tubes)
+    plain(lines, OUTLINE)
+    letters = pv.Show(blocks["labels"], view)
+    letters.Ambient, letters.Diffuse = 1.0, 0.0
+    plain(letters, TEXT)
+    display = lines if layer == "messages" else _filled(pv.Show(blocks[layer], view))
+    blocks[layer].UpdatePipeline()
+    colour(display, view, field, about, names_of(blocks[layer], field))
+    look(pictures, view)
     return made
+
+
+def look(pictures: Pictures, view: Any) -> None:
+    """Points the camera at the picture: at one node from the front, at several so that none hides another."""
+    boxes = [
+        about["bounds"]
+        for name, about in pictures.description["layers"].items()
+        if name.startswith("topology/") and about["bounds"]
+    ]
+    corners = [corner for box in boxes for corner in itertools.product(box[0:2], box[2:4], box[4:6])]
+    left, right, _, top = FREE
+    fit_points(view, corners or [(0, 0, 0), (1, 1, 1)], _direction(pictures), UP, (left, right, BOTTOM, top))
+
+
+def _direction(pictures: Pictures) -> tuple[float, float, float]:
+    about = pictures.description["layers"].get("topology/planes", {})
+    last = about.get("arrays", {}).get("node_id", {"range": (0, 0)})["range"][1]
+    if not last:
+        return (0.0, 0.0, -1.0)
+    x0, x1, _, _, z0, z1 = about["bounds"]
+    aside = math.atan2(1.05 * (x1 - x0), (z1 - z0) / last)  # each plane ends where the next begins
+    flat = math.cos(FROM_ABOVE)
+    return (math.sin(aside) * flat, -math.sin(FROM_ABOVE), -math.cos(aside) * flat)
+
+
+def _filled(display: Any) -> Any:
+    """Makes cells opaque, in their pure colours; returns the display."""
+    display.Representation = "Surface"
+    display.Ambient, display.Diffuse, display.Specular = 1.0, 0.0, 0.0
+    return display
+
+
+class Names:
+    """The words on a topology picture: the dearest ranks, the hosts, and what a reader has to know.
+
+    Call `at` after each change of the view's time, or `follow` once.
+    """
+
+    def __init__(self, pictures: Pictures, view: Any, layer: str, field: str, picture: Any):
+        """picture : the source that `show_layers` returned last."""
+        self._pictures, self._view, self._layer, self._picture = pictures, view, layer, picture
+        self._shown, self._state, self._busy = field, None, False
+        self._labels = Labels(view, pictures.bounds("topology"))
+        self._warning = self._text(0.055, 22, BEYOND)
+        self._legend = self._text(0.015, 17, TEXT)
+
+    @property
+    def proxies(self) -> list[Any]:
+        """All sources of the names, for the one who deletes the view."""
+        return [*self._labels.proxies, self._warning, self._legend]
+
+    def show(self, field: str) -> None:
+        """Names the dearest ranks of another field from now on."""
+        self._shown = field
+
+    def follow(self, block: Any) -> None:
+        """Keeps the words true when time, camera or colours change. block : the measurements' source."""
+        display = pv.GetDisplayProperties(block, self._view)
+        self._view.SMProxy.AddObserver("StartEvent", lambda *_: self._keep_up(display))
+
+    def _keep_up(self, display: Any) -> None:
+        view = self._view
+        camera = (view.CameraPosition, view.CameraFocalPoint, view.CameraViewUp, view.ViewSize)
+        lengths = (view.CameraParallelScale, view.CameraViewAngle, view.CameraParallelProjection)
+        chosen = list(display.ColorArrayName)[1]
+        state = (*map(tuple, camera), *lengths, view.ViewTime, chosen)
+        if self._busy or state == self._state:
+            return
+        self._busy = True
+        try:
+            self._state, self._shown = state, chosen
+            self.at(view.ViewTime)
+        except Exception:  # an error must not reach the program that draws
+            traceback.print_exc()
+        finally:
+            self._busy = False
+
+    @property
+    def _is_shown(self) -> bool:
+        """Whether ranks are named by the array that colours them."""
+        known = self._pictures.arrays("topology/measurements")
+        return self._layer == "measurements" and self._shown in known and self._shown not in CATEGORIES
+
+    @property
+    def _field(self) -> str:
+        """The array by which ranks are dear; empty if the pictures have none."""
+        if self._is_shown:
+            return self._shown
+        return "compute_time_s" if "compute_time_s" in self._pictures.arrays("topology/measurements") else ""
+
+    def at(self, time: float | None = None) -> None:
+        """Writes the names and words of a time; None takes the picture as it is."""
+        if time is None:
+            self._picture.UpdatePipeline()
+        else:
+            self._picture.UpdatePipeline(time)
+        layers = dict(_leaves(self._picture.GetClientSideObject().GetOutputDataObject(0)))
+        self._labels.show([*self._ranks(layers["measurements"]), *_hosts(layers["planes"])])
+        self._warning.Text = _words(layers["measurements"], "sharing")
+        self._legend.Text = "; ".join(filter(None, self._explained(layers)))
+
+    def _ranks(self, measurements: Any) -> Iterator[Label]:
+        """The names of the ranks with the largest values."""
+        values = _column(measurements, self._field)
+        about = self._pictures.arrays("topology/measurements").get(self._field)
+        if values is None or about is None or len(set(values[np.isfinite(values)].tolist())) < 2:
+            return
+        order = np.argsort(np.where(np.isfinite(values), -values, np.inf), kind="stable")[:NAMED]
+        rank, core, free = (_column(measurements, name) for name in ("rank", "core_id", "unbound"))
+        hosts = _host_names(measurements)
+        scale, unit = unit_for(about["unit"], max(map(abs, about["range"])))
+        for place, n in enumerate(order.tolist()):
+            name = f"rank {rank[n]}, {hosts[n]}"
+            name += f", core {core[n]:.0f}" if np.isfinite(core[n]) else ", unbound" if free[n] else ""
+            if self._is_shown:
+                name += f": {values[n] * scale:.3g} {unit}".rstrip()
+            box = measurements.GetCell(n).GetBounds()
+            is_bar = free[n] or not np.isfinite(core[n])  # with room for its name
+            height = (box[2] + box[3]) / 2 if is_bar else box[2]
+            towards = (1.0, 0.0) if is_bar else (0.6, -1.0)
+            yield Label(name, ((box[0] + box[1]) / 2, height, box[5]), 1000.0 - place, towards)
+
+    def _explained(self, layers: dict[str, Any]) -> Iterator[str]:
+        if self._layer == "measurements":
+            yield "parts of the machine: mean of their ranks"
+        if (_column(layers["measurements"], "unbound") == 1).any():
+            yield "pointed bars: ranks that may run on all PUs above"
+        if layers["messages"].GetNumberOfCells():
+            yield WORDS
+        yield _words(layers["messages"], "in_words")
+
+    def _text(self, height: float, points: int, rgb: tuple[float, float, float]) -> Any:
+        text = pv.Text(registrationName="words", Text="")
+        display = pv.Show(text, self._view, "TextSourceRepresentation")
+        display.WindowLocation = "Any Location"
+        display.Position = [0.02, height]
+        display.Color = rgb
+        display.Justification = "Left"
+        display.FontSize = font_size(self._view, points)
+        display.BackgroundColor = [1.0, 1.0, 1.0, 0.8]
+        display.ShowBorder, display.BorderThickness = "Always", 0.0  # else it has no background
+        return text
+
+
+def _hosts(planes: Any) -> list[Label]:
+    """The names of the nodes, above their planes."""
+    if planes.GetNumberOfCells() > HOSTS:
+        return []
+    boxes = [planes.GetCell(n).GetBounds() for n in range(planes.GetNumberOfCells())]
+    tops = [((box[0] + box[1]) / 2, box[3], box[5]) for box in boxes]
+    return [Label(name, top, -n, (0.0, 1.0)) for n, (name, top) in enumerate(zip(_host_names(planes), tops))]
+
+
+def _column(data: Any, name: str) -> Any:
+    """A cell array; None if there is none."""
+    array = data.GetCellData().GetArray(name)
+    return None if array is None else vtk_to_numpy(array)
+
+
+def _host_names(data: Any) -> list[str]:
+    """The host of each cell."""
+    texts, numbers = data.GetFieldData().GetAbstractArray("host_name_names"), _column(data, "host_name")
+    return [texts.GetValue(int(number)) for number in numbers]
+
+
+def _words(data: Any, name: str) -> str:
+    """A sentence in the field data; "" if there is none."""
+    texts = data.GetFieldData().GetAbstractArray(name)
+    return texts.GetValue(0) if texts is not None and texts.GetNumberOfValues() else ""
 
 
 def selector(reader: Any, layer: str) -> str:
@@ -58,10 +256,10 @@ def selector(reader: Any, layer: str) -> str:
     return f"/Root/Block0/{layer}" if nested else f"/Root/{layer}"
 
 
-def _names(block: Any, field: str) -> dict[int, str] | None:
+def names_of(block: Any, field: str) -> dict[int, str] | None:
     """The meaning of a category's numbers from the picture's field data; None if it has none."""
     data = block.GetClientSideObject().GetOutputDataObject(0)
-    leaves = [data] if not isinstance(data, vtkCompositeDataSet) else _leaves(data)
+    leaves = [data] if not isinstance(data, vtkCompositeDataSet) else [leaf for _, leaf in _leaves(data)]
     for leaf in leaves:
         texts = leaf.GetFieldData().GetAbstractArray(f"{field}_names")
         values = leaf.GetCellData().GetArray(field)
@@ -71,12 +269,14 @@ def _names(block: Any, field: str) -> dict[int, str] | None:
     return None
 
 
-def _leaves(data: Any) -> list[Any]:
+def _leaves(data: Any) -> list[tuple[str, Any]]:
+    """Name and dataset of each block."""
     iterator = data.NewIterator()
     iterator.InitTraversal()
     leaves = []
     while not iterator.IsDoneWithTraversal():
-        leaves.append(iterator.GetCurrentDataObject())
+        name = iterator.GetCurrentMetaData().Get(vtkCompositeDataSet.NAME())
+        leaves.append((name, iterator.GetCurrentDataObject()))
         iterator.GoToNextItem()
     return leaves
 
@@ -84,16 +284,28 @@ def _leaves(data: Any) -> list[Any]:
 def open_in(view: Any, pictures: Pictures) -> Any:
     """Fills a view of the GUI; returns the picture's source."""
     field = pictures.first_field()
-    picture = show_layers(pictures, view, "ranks" if field == "rank" else "measurements", field)[-1]
-    title = pictures.arrays("topology/measurements")[field]["title"]
-    set_title(view, title, pictures.titles(), picture)
+    layer = "ranks" if field == "rank" else "measurements"
+    made = show_layers(pictures, view, layer, field)
+    picture = made[-1]
+    title = pictures.arrays(f"topology/{layer}")[field]["title"]
+    set_title(view, title, pictures.titles(f"topology/{layer}", field), picture)
+    names = Names(pictures, view, layer, field, picture)
+    names.at()
+    names.follow(_block(made, "measurements"))
     return picture
 
 
+def _block(made: list[Any], layer: str) -> Any:
+    """The source of one layer, of all proxies that `show_layers` returned."""
+    chosen = selector(made[-1], layer)
+    return next(proxy for proxy in made if list(getattr(proxy, "Selectors", [])) == [chosen])
+
+
 def main() -> None:
-    """Opens the picture in the GUI, coloured by the time in the region with the most imbalance."""
-    view = new_view()
-    at_first_step([view], open_in(view, Pictures.from_environment()))
+    """Opens the picture in the GUI, coloured by compute time."""
+    view, pictures = new_view(), Pictures.from_environment()
+    at_first_step([view], open_in(view, pictures))
+    follow([view], pictures)
 
 
 def in_program() -> Program:
@@ -101,10 +313,11 @@ def in_program() -> Program:
     program = Program("topology")
     program.extract()
     layer = "measurements"
-    program.image(
-        f"topology/{layer}",
-        lambda view, field: pv.Show(show_layers(program, view, layer, field)[-2 - LAYERS.index(layer)], view),
-    )
+
+    def show(view: Any, field: str) -> Any:
+        return pv.Show(_block(show_layers(program, view, layer, field), layer), view)
+
+    program.image(f"topology/{layer}", show)
     return program
 
 

@@ -276,3 +276,27 @@ def heat3d(perfield_flags: Callable[[str], list[str]], tmp_path_factory: pytest.
         result = run_command(argv, None, build, 600)
         assert result.returncode == 0, f"{' '.join(result.args)} failed:\n{result.stdout}\n{result.stderr}"
     return build / "heat3d"
+
+
+@pytest.fixture(scope="session")
+def planted_run(
+    build_c: Callable[..., Path],
+    perfield_cli: Callable[..., Completed],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[..., Completed]:
+    """planted_run(case, n_ranks=4, steps=60): measures testcase/planted, once per choice.
+
+    Returns the finished `perfield run`: standard error has the closing lines, `cwd` holds perfield-run.
+    """
+    known: dict[tuple, Completed] = {}
+
+    def run(case: str, n_ranks: int = 4, steps: int = 60) -> Completed:
+        if (case, n_ranks, steps) not in known:
+            program = build_c(REPOSITORY / "testcase/planted/planted.cpp")
+            folder = tmp_path_factory.mktemp(f"planted-{case}")
+            result = perfield_cli("run", "-n", n_ranks, "--", program, case, steps, cwd=folder)
+            assert result.returncode == 0, result.stderr
+            known[case, n_ranks, steps] = result
+        return known[case, n_ranks, steps]
+
+    return run

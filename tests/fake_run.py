@@ -46,6 +46,7 @@ class FakeField:
 
     values: np.ndarray
     association: str = "point"
+    index: int = 0
 
 
 @dataclass

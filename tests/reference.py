@@ -48,6 +48,7 @@ class Run:
         everything = [step for steps in self.steps.values() for step in steps.values()]
         self.calls = {row["call"] for step in everything for row in step["messages"]}
         self.others = any(row["id"] == 0 for step in everything for row in step["regions"])
+        self.threads = any(row["threads"] > 1 for step in everything for row in step["regions"])
 
     def region(self, rank: int, number: int) -> tuple[str, int] | None:
         unknown = ("other_regions", -1) if self.others and number != twin.OF_RANK else None
@@ -158,6 +159,8 @@ def _fields_of(run: Run, rank: int, step: dict) -> dict[str, float]:
     mpi_ns = of_calls("ns", classes=set(range(N_MPI)))
     of_mpi = {f"mpi_{name}_time_s": of_calls("ns", classes={c}) * 1e-9 for c, name in enumerate(CLASSES)}
     of_mpi["mpi_time_s"] = mpi_ns * 1e-9
+    waits = {CLASSES.index(name) for name in ("p2p", "wait", "collective", "onesided")}
+    of_mpi["waiting_time_s"] = of_calls("ns", classes=waits) * 1e-9
     of_mpi["mpi_call_count"] = of_calls("count", classes=set(range(N_MPI)))
     sent = [row for row in step["messages"] if row["call"] in SENDS]
     arrived = [row for row in step["messages"] if row["call"] not in SENDS]
@@ -202,6 +205,12 @@ def _fields_of_region(run: Run, rank: int, step: dict, name: str, block: int | N
         "count": sum(row["count"] for row in rows),
         "self_time_s": sum(row["self_max_ns"] for row in rows) * 1e-9,
     }
+    if run.threads:
+        mean_ns = sum(row["inclusive_sum_ns"] / max(row["threads"], 1) for row in rows)
+        values["thread_count"] = max((row["threads"] for row in rows), default=0)
+        values["thread_min_time_s"] = sum(row["inclusive_min_ns"] for row in rows) * 1e-9
+        values["thread_mean_time_s"] = mean_ns * 1e-9
+        values["thread_imbalance"] = time_ns / mean_ns if mean_ns > 0 else NAN
     mpi_ns = sum(map(spent, MPI_TIMES))
     if set(MPI_TIMES) & set(declared):
         values["mpi_time_s"] = mpi_ns * 1e-9 if mpi else NAN

@@ -337,6 +337,15 @@ def slab_mesh(rank: int, ranks: int) -> bytes:
     return array_body(description, [])
 
 
+def block_mesh(rank: int, ranks: tuple[int, int, int]) -> bytes:
+    """Body of an image block of 4 x 4 x 4 cells, one of nx * ny * nz cubes; x counts first."""
+    nx, ny, _ = ranks
+    place = (rank % nx, rank // nx % ny, rank // (nx * ny))
+    extent = [end for at in place for end in (4 * at, 4 * at + 4)]
+    description = {"block": 0, "kind": "image", "extent": extent, "origin": [0, 0, 0], "spacing": [0.25] * 3}
+    return array_body(description, [])
+
+
 def slab_field(rank: int, step: int) -> bytes:
     """Body of a field entry: temperature = rank + step / 1000 at the 125 points of the slab."""
     array = {"role": "field", "name": "temperature", "association": "point", "type": "f8"}
@@ -353,6 +362,7 @@ def write_run(
     quantities: tuple[tuple, ...] = QUANTITIES,
     ended: bool = True,
     mesh: bool = True,
+    blocks: tuple[int, int, int] | None = None,
     fields_every: int = 2,
     change_rank=None,
     change_step=None,
@@ -361,6 +371,7 @@ def write_run(
 ) -> Path:
     """Makes a run directory. Hosts get equal blocks of consecutive ranks (0 1 | 2 3).
 
+    blocks : numbers of ranks along x, y and z, if the mesh is cut in cubes rather than in slabs.
     change_rank(rank, values), change_step(rank, step, values): change the values in place before they are
     written. If change_step returns False, the step is left out. Returns path.
     """
@@ -392,7 +403,8 @@ def write_run(
             writers[rank].add("quantity", quantity_body(number, *definition), index=number)
         writers[rank].add("step", outside_body(1, 10_000_000))
         if mesh:
-            mesh_writers[rank].add("mesh", slab_mesh(rank, ranks), index=1)
+            body = block_mesh(rank, blocks) if blocks else slab_mesh(rank, ranks)
+            mesh_writers[rank].add("mesh", body, index=1)
     for step in range(steps):
         for rank in range(ranks):
             values = step_values(rank, ranks, step, mesh_version=1 if mesh else 0)
@@ -420,6 +432,20 @@ def without_mpi(rank: int, values: dict) -> None:
 def without_calls(rank: int, step: int, values: dict) -> None:
     """For `change_step`: nothing of MPI was seen."""
     values |= {"messages": [], "calls": [], "waits": [], "quantities": []}
+
+
+def one_hot_rank(hot: int):
+    """For `change_step`: this rank computes 61 ms in each step, all others 1 ms."""
+
+    def change(rank: int, step: int, values: dict) -> None:
+        solve = 61_000_000 if rank == hot else 1_000_000
+        values["begin_ns"], values["measured_ns"] = 10_000_000 + 62_000_000 * step, 62_000_000
+        values["end_ns"] = values["begin_ns"] + 62_000_000
+        values["regions"] = [region_row(1, solve), region_row(2, 200_000)]
+        for call in values["calls"]:
+            call["ns"] = (62_000_000 - solve) // 2
+
+    return change
 
 
 def live_rank(rank: int, values: dict) -> None:

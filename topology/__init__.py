@@ -1,25 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The machine of a run: the hardware of its nodes, the places of its ranks, and the layout of the picture."""
 
-from .layout import Cells, layout
+from .layout import PLANE_WIDTH, Cells, layout
 from .machine import LEVELS, Machine, MachineError, Part, flat_machine, parse_cpuset
 from .placement import Node, Placement, place
 from .read_hwloc_xml import read_machine, read_machines
+from .sharing import Sharing, sharing, unbound
 from .table import table
 
 __all__ = [
     "LEVELS",
+    "PLANE_WIDTH",
     "Cells",
     "Machine",
     "MachineError",
     "Node",
     "Part",
     "Placement",
+    "Sharing",
     "flat_machine",
     "layout",
     "parse_cpuset",
     "place",
     "read_machine",
     "read_machines",
+    "sharing",
     "table",
+    "unbound",
 ]

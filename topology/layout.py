@@ -5,6 +5,9 @@ A node is a plane of constant z. Its rows lie above y = 0, with the node on top 
 bottom, so messages can run below. x is the place in the machine: the same core has the same x on every node.
 Unused parts stay blank. Rows are one unit high and the widest machine is PLANE_WIDTH units wide, so the
 picture keeps its proportions from 2 PUs to 256.
+
+A rank that is bound to a core stands below it. A rank that may run on several cores spans them all, in a row
+of its own below the others, so it never seems to be pinned.
 """
 
 from __future__ import annotations
@@ -16,10 +19,14 @@ import numpy as np
 from .machine import LEVELS, Machine
 from .parts import used_parts
 from .placement import Placement
+from .sharing import chains
 
 PLANE_WIDTH = 24.0
-ROW = {"measurement": 0.5, "rank": 1.5}
-LOWEST_PART = 3.0
+ALL_PLANES = 30.0  # depth of all planes together, if the distance between planes is chosen, but it is in:
+DISTANCES = (2.5, 24.0)
+PAIR = 2.0  # height of a rank's cell with its measurement's
+STACK = 3.0  # more rows of ranks than this become lower, so that together they stay as high
+ABOVE_RANKS = 1.0  # distance of the middle of the lowest part from the ranks
 _OPTIONAL = ("numa", "l3", "l2", "l1")
 
 
@@ -32,10 +39,13 @@ class Cells:
     number : int32, the node's, part's or rank's own number.
     parent : int32, index in this table of the cell above; for ranks, the smallest part that holds all
         their PUs; -1 for nodes.
-    x, y, z, width : float64, centre and full width, in units of one row's height.
+    x, y, z, width, height : float64, centre and full size, in units of one row's height.
+    movable : bool, the cell is of a rank that may run on several cores.
     machine, ranks, measurements : slices of the cells of nodes and their parts, of ranks, and of
         measurements. The latter two are in the order of `rank`.
     rank : int32 (n placed ranks,), the ranks that have a place, ascending.
+    line_x : float64 (n placed ranks,), x where the lines of a rank's messages begin; different for ranks of
+        different rows.
     node_z : float64 (n_nodes,), z of each plane.
     n_ranks : number of the run's ranks, placed or not.
     """
@@ -48,10 +58,13 @@ class Cells:
     y: np.ndarray
     z: np.ndarray
     width: np.ndarray
+    height: np.ndarray
+    movable: np.ndarray
     machine: slice
     ranks: slice
     measurements: slice
     rank: np.ndarray
+    line_x: np.ndarray
     node_z: np.ndarray
     n_ranks: int
 
@@ -64,19 +77,23 @@ def layout(
 ) -> Cells:
     """Lays a run out in space.
 
-    inter_node_offset : distance between the planes of neighbouring nodes.
+    inter_node_offset : distance between the planes of neighbouring nodes; 0 takes one at which a view from
+        the side shows all planes without overlap and as large as possible.
     extra_gap : (n_nodes,), extra distance in front of each node; it shows that two nodes are farther apart.
     every_level : also draw NUMA nodes and caches that span the same PUs as a level above or below.
     """
     machines = [node.machine for node in placement.nodes]
     n_nodes = len(machines)
+    if not inter_node_offset:
+        inter_node_offset = float(np.clip(ALL_PLANES / max(n_nodes, 1), *DISTANCES))
     steps = np.full(n_nodes, float(inter_node_offset))
     steps[:1] = 0
     node_z = np.cumsum(steps if extra_gap is None else steps + extra_gap)
     unit = PLANE_WIDTH / max((len(machine.pus) for machine in machines), default=1)
     levels = _levels(list({id(machine): machine for machine in machines}.values()), every_level)
 
-    rank, left, right = _ranks_side_by_side(placement)
+    rank = np.flatnonzero(placement.node_id >= 0)
+    columns = _columns_of_ranks(placement, rank)
     parts, rank_parent = used_parts(placement, levels, rank)
     n_parts, n_placed = len(parts["node"]), len(rank)
 
@@ -88,20 +105,29 @@ def layout(
 
     node = column(parts["node"], placement.node_id[rank], placement.node_id[rank], np.int32)
     level = column(parts["level"], constant("rank"), constant("measurement"), np.uint8)
-    first, last = column(parts["first"], left, left, float), column(parts["last"], right, right, float)
+    first = column(parts["first"], columns.left, columns.left, float)
+    last = column(parts["last"], columns.right, columns.right, float)
+    size = min(1.0, STACK / max(columns.n_rows, 1))
+    bottom = size * PAIR * (columns.n_rows - 1 - columns.row)
+    lowest_part = size * PAIR * max(columns.n_rows, 1) + ABOVE_RANKS
+    heights = _row_heights(levels, lowest_part)[parts["level"]]
+    movable = placement.movable[rank]
     return Cells(
         level=level,
         node=node,
         number=column(parts["number"], rank, rank, np.int32),
         parent=column(parts["parent"], rank_parent, n_parts + np.arange(n_placed), np.int32),
         x=(first + last) * (unit / 2),
-        y=_row_heights(levels)[level],
+        y=column(heights, bottom + 1.5 * size, bottom + 0.5 * size, float),
         z=node_z[node],
         width=(last - first) * unit,
+        height=column(np.ones(n_parts), *[np.full(n_placed, size)] * 2, float),
+        movable=column(np.zeros(n_parts, bool), movable, movable, bool),
         machine=slice(0, n_parts),
         ranks=slice(n_parts, n_parts + n_placed),
         measurements=slice(n_parts + n_placed, n_parts + 2 * n_placed),
         rank=rank.astype(np.int32),
+        line_x=columns.line * unit,
         node_z=node_z,
         n_ranks=placement.n_ranks,
     )
@@ -130,40 +156,56 @@ def _levels(machines: list[Machine], every_level: bool) -> list[str]:
     return levels
 
 
-def _row_heights(levels: list[str]) -> np.ndarray:
-    """y of the middle of each level's row, by level number; NaN for levels not drawn."""
+def _row_heights(levels: list[str], lowest: float) -> np.ndarray:
+    """y of the middle of each part's row, by level number; NaN for levels not drawn."""
     heights = np.full(len(LEVELS), np.nan)
-    for level, y in ROW.items():
-        heights[LEVELS.index(level)] = y
     for row, level in enumerate(reversed(levels)):
-        heights[LEVELS.index(level)] = LOWEST_PART + row
+        heights[LEVELS.index(level)] = lowest + row
     return heights
 
 
-def _ranks_side_by_side(placement: Placement) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The placed ranks, ascending, and the left and right end of each rank's cell, in PUs.
+@dataclass(frozen=True)
+class _Columns:
+    """Places of ranks across a plane; all but n_rows have shape (n placed ranks,).
 
-    A rank's cell spans its PUs. Ranks with common PUs, such as unbound ranks, divide the space over all of
-    these PUs evenly, so no cell covers another. Their order from left to right is by first PU, then by rank.
+    left, right : ends of a rank's cell, in PUs. row : 0 is the top row. line : where lines begin, in PUs.
     """
-    rank = np.flatnonzero(placement.node_id >= 0)
-    node = placement.node_id[rank].astype(np.int64)
-    first, last = placement.first[rank].astype(np.int64), placement.last[rank].astype(np.int64)
-    left, right = first.astype(float), last.astype(float)
-    if not len(rank):
-        return rank, left, right
-    order = np.lexsort((rank, first, node))
-    base = node * (int(last.max()) + 1)
-    begin, reach = (base + first)[order], np.maximum.accumulate((base + last)[order])
-    starts_group = np.ones(len(rank), bool)
-    starts_group[1:] = begin[1:] >= reach[:-1]
-    group = np.cumsum(starts_group) - 1
-    opening = np.flatnonzero(starts_group)
-    size = np.diff(np.append(opening, len(rank)))
-    from_pu = first[order][opening]
-    to_pu = reach[np.append(opening[1:], len(rank)) - 1] - base[order][opening]
-    share = ((to_pu - from_pu) / size)[group]
-    turn = np.arange(len(rank)) - opening[group]
-    left[order] = from_pu[group] + turn * share
-    right[order] = left[order] + share
-    return rank, left, right
+
+    left: np.ndarray
+    right: np.ndarray
+    line: np.ndarray
+    row: np.ndarray
+    n_rows: int
+
+
+def _columns_of_ranks(placement: Placement, rank: np.ndarray) -> _Columns:
+    """Puts ranks that are bound to a core below it, and the others below these.
+
+    Ranks that are bound to the same core divide its space, from left to right by first PU, then by rank.
+    Ranks that may run on several cores span them; those that overlap stand in rows of their own, from top to
+    bottom by rank, and their lines begin side by side.
+    """
+    left, right = placement.first[rank].astype(float), placement.last[rank].astype(float)
+    line, row = (left + right) / 2, np.zeros(len(rank), np.int64)
+    movable = placement.movable[rank]
+    bound, free = np.flatnonzero(~movable), np.flatnonzero(movable)
+    for mine in (bound, free):
+        if not len(mine):
+            continue
+        group = chains(placement, rank[mine])
+        size = np.bincount(group)
+        turn = np.empty(len(mine), np.int64)
+        order = np.argsort(group, kind="stable") if mine is free else np.lexsort((left[mine], group))
+        turn[order] = np.arange(len(mine)) - np.repeat(np.cumsum(size) - size, size)
+        if mine is free:
+            row[mine] = turn + bool(len(bound))
+            line[mine] = left[mine] + (right[mine] - left[mine]) * (turn + 0.5) / size[group]
+        else:
+            from_pu, to_pu = np.full(len(size), np.inf), np.zeros(len(size))
+            np.minimum.at(from_pu, group, left[mine])
+            np.maximum.at(to_pu, group, right[mine])
+            share = ((to_pu - from_pu) / size)[group]
+            left[mine] = from_pu[group] + turn * share
+            right[mine] = left[mine] + share
+            line[mine] = (left[mine] + right[mine]) / 2
+    return _Columns(left, right, line, row, int(row.max(initial=-1)) + 1)

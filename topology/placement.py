@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 
 import numpy as np
 
@@ -38,6 +39,8 @@ class Placement:
     bindings : the PU positions of each distinct binding, ascending.
     package_id, numa_id, core_id, pu_id : float64, the number of the one part that holds all PUs of the
         rank; NaN if the rank is bound to several parts or the machine is unknown.
+    n_pus : int32, the number of PUs that the rank may run on; 0 if they are unknown.
+    movable : bool, the rank may run on several cores (on several PUs, if the cores are unknown).
     notes : sentences about what was missing or contradictory.
     """
 
@@ -51,6 +54,8 @@ class Placement:
     numa_id: np.ndarray
     core_id: np.ndarray
     pu_id: np.ndarray
+    n_pus: np.ndarray
+    movable: np.ndarray
     notes: tuple[str, ...]
 
     @property
@@ -154,15 +159,20 @@ def _bind(nodes, node, cpuset, pu_sets, notes) -> Placement:
                 first,
                 last,
                 *(_holder(machine, level, first, last) for level in ("package", "numa", "core", "pu")),
+                len(positions) if machine.level("pu") else 0,
+                _spans_several(machine, first, last),
             )
         )
-    columns = np.full((6, len(node)), np.nan)
+    columns = np.full((8, len(node)), np.nan)
     binding = np.full(len(node), -1, np.int32)
     if len(present):
         columns[:, present] = np.array(rows, float).T[:, which]
         binding[present] = which
-    spans = np.nan_to_num(columns[:2], nan=0).astype(np.int32)
-    return Placement(nodes, node, *spans, binding, tuple(bindings), *columns[2:], tuple(dict.fromkeys(notes)))
+    first, last, n_pus, movable = np.nan_to_num(columns[[0, 1, 6, 7]], nan=0).astype(np.int32)
+    return Placement(
+        *(nodes, node, first, last, binding, tuple(bindings), *columns[2:6]),
+        *(n_pus, movable.astype(bool), tuple(dict.fromkeys(notes))),
+    )
 
 
 def _list(items: Sequence) -> str:
@@ -176,3 +186,9 @@ def _holder(machine: Machine, level: str, first: int, last: int) -> float:
         if part.first <= first and last <= part.last:
             return part.number
     return float("nan")
+
+
+def _spans_several(machine: Machine, first: int, last: int) -> bool:
+    """Whether the PUs first to last - 1 belong to several cores, or are several PUs without known cores."""
+    level = "core" if machine.level("core") else "pu"
+    return bool(machine.level(level)) and isnan(_holder(machine, level, first, last))

@@ -196,6 +196,11 @@ PERFIELD_EXPORT void perfield_mesh_ghosts(int block, int association, perfield_a
   describe([&](auto& mesh) { mesh.ghosts(block, association, ghosts); });
 }
 
+PERFIELD_EXPORT void perfield_mesh_size(const void* grid, int64_t cells, int64_t points,
+                                        int64_t ghost_cells) {
+  describe([&](auto& mesh) { mesh.told(grid, {cells, points, ghost_cells}); });
+}
+
 PERFIELD_EXPORT void perfield_mesh_changed(void) {
   describe([](auto& mesh) { mesh.changed(); });
 }

@@ -8,7 +8,6 @@
 #include <cctype>
 
 namespace perfield {
-namespace {
 
 size_t edits_between(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
@@ -27,8 +26,6 @@ size_t edits_between(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
-}  // namespace
-
 bool is_own_variable(const std::string& name) {
   static const char* const kOwn[] = {
       // passed between perfield's parts
@@ -39,9 +36,11 @@ bool is_own_variable(const std::string& name) {
                      [&](const char* own) { return name == own; });
 }
 
+size_t near_enough(const std::string& wrong) { return std::max<size_t>(2, wrong.size() / 3); }
+
 std::string nearest_name(const std::string& wrong, const std::vector<std::string>& names) {
   std::string nearest;
-  size_t fewest = std::max<size_t>(2, wrong.size() / 3) + 1;
+  size_t fewest = near_enough(wrong) + 1;
   for (const std::string& name : names) {
     // Also compares the last part of "table.key": a key may stand in a table by mistake.
     const size_t dot = wrong.rfind('.');

@@ -4,6 +4,7 @@
 // user may have meant.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,14 @@ namespace perfield {
 // and those that module systems set for any package.
 bool is_own_variable(const std::string& name);
 
-// The nearest name to `wrong` by single-character edits, ignoring case; "" if none is near.
+// The number of characters to insert, delete or replace to turn one name into the other, ignoring
+// case.
+size_t edits_between(const std::string& a, const std::string& b);
+
+// The most edits between a wrong name and one that may be meant.
+size_t near_enough(const std::string& wrong);
+
+// The nearest name to `wrong` by such edits; "" if none is near.
 std::string nearest_name(const std::string& wrong, const std::vector<std::string>& names);
 
 }  // namespace perfield

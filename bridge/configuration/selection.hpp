@@ -23,7 +23,9 @@ class Selection {
     return !step_region_.empty() && region == step_region_;
   }
 
-  // For sources that see every function of a program. Whether `regions` can choose any:
+  // For sources that see every function of a program: the entries of `regions` that may choose one,
+  // and whether any can.
+  const std::vector<std::string>& function_entries() const noexcept { return function_globs_; }
   bool any_function() const noexcept { return !function_globs_.empty() || !step_region_.empty(); }
   // The region name for a function with these names, shortest first: the name that is the step
   // region, else the first that an entry of `regions` matches; "" if not chosen.

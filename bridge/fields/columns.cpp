@@ -68,7 +68,7 @@ constexpr Row kRows[] = {
 #include "fields/fields.def"
 };
 
-constexpr size_t kOwnSums = 3;  // of a region: time, entries, self time
+constexpr size_t kOwnSums = 6;  // of a region, as RegionSums lists them
 constexpr size_t kInsideAt = kOwnSums;
 constexpr size_t kQuantitiesAt = kInsideAt + kTimesInside;
 
@@ -245,11 +245,11 @@ int KnownRun::counter(std::string_view name) const {
 }
 
 bool KnownRun::operator==(const KnownRun& other) const {
-  return world_size == other.world_size && first_rank == other.first_rank &&
-         has_all_ranks == other.has_all_ranks && ranks == other.ranks &&
-         calls_seen == other.calls_seen && quantities == other.quantities && stems == other.stems &&
-         regions == other.regions && local_begin == other.local_begin && local == other.local &&
-         other_region == other.other_region;
+  return world_size == other.world_size && several_threads == other.several_threads &&
+         first_rank == other.first_rank && has_all_ranks == other.has_all_ranks &&
+         ranks == other.ranks && calls_seen == other.calls_seen && quantities == other.quantities &&
+         stems == other.stems && regions == other.regions && local_begin == other.local_begin &&
+         local == other.local && other_region == other.other_region;
 }
 
 // --- the columns of a run -----------------------------------------------------------------------
@@ -442,6 +442,9 @@ void ColumnFiller::add(const StepView& step, double* waited_for) {
       sum[0] += double(row.inclusive_max_ns);
       sum[1] += double(row.count);
       sum[2] += double(row.self_max_ns);
+      sum[3] += double(row.inclusive_min_ns);
+      sum[4] += double(row.inclusive_sum_ns) / std::max(1u, row.threads);
+      sum[5] = std::max(sum[5], double(row.threads));
     });
   for (const QuantityRow row : step.quantities) {
     const int place = row.region == kOfRank ? -1 : place_of(row);
@@ -480,6 +483,9 @@ void ColumnFiller::end(double* out, size_t stride, std::vector<BlockValue>* bloc
     region.time_ns = own[0];
     region.count = own[1];
     region.self_ns = own[2];
+    region.shortest_ns = own[3];
+    region.mean_ns = own[4];
+    region.threads = own[5];
     region.inside_ = own + kInsideAt;
     uint32_t stem = uint32_t(slot);
     int32_t block = -1;

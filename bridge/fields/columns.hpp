@@ -105,7 +105,8 @@ struct KnownRun {
   };
 
   uint32_t world_size = 0;
-  int32_t first_rank = 0;  // the rank of a column's first number
+  bool several_threads = false;  // of a rank in the same region
+  int32_t first_rank = 0;        // the rank of a column's first number
   bool has_all_ranks = true;
   std::vector<KnownRank> ranks;
   std::bitset<PERFIELD_CALL_LIMIT> calls_seen;  // in messages
@@ -127,7 +128,9 @@ struct KnownRun {
 // One rank's sums of one region. NaN for counters that the rank lacks.
 class RegionSums {
  public:
-  double time_ns = 0, count = 0, self_ns = 0;
+  double time_ns = 0, count = 0, self_ns = 0;  // times of the thread with most of it
+  double shortest_ns = 0, mean_ns = 0;         // over the threads that entered it
+  double threads = 0;                          // the most that entered it in one step
 
   double class_ns(int time_class) const { return inside_[time_class]; }
   double mpi_ns() const;
@@ -232,7 +235,7 @@ class ColumnFiller {
   std::vector<double> amounts_;  // of quantities of the rank
   std::vector<int32_t> peers_;
   size_t slot_size_;
-  std::vector<double> slots_;     // time, entries, self time; by kind of time; by quantity
+  std::vector<double> slots_;     // own sums; by kind of time; by quantity
   std::vector<uint8_t> entered_;  // by slot: 1 met, 2 entered
   std::vector<int32_t> met_;
 };

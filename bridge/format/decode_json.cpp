@@ -4,6 +4,7 @@
 // only that value, and never reads beyond the text's end.
 #include "format/decode_json.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace perfield {
@@ -71,6 +72,18 @@ int64_t json_integer(const std::string& text, const std::string& key, int64_t ot
 std::string json_text(const std::string& text, const std::string& key) {
   const std::string value = json_value(text, key);
   return value.size() >= 2 && value[0] == '"' ? value.substr(1, value.size() - 2) : "";
+}
+
+std::vector<std::string> json_texts(const std::string& text, const std::string& key) {
+  const std::string list = json_value(text, key);
+  std::vector<std::string> texts;
+  for (size_t at = 1; at < list.size(); ++at) {
+    if (list[at] != '"') continue;
+    const size_t end = std::min(behind_string(list, at), list.size());
+    texts.push_back(list.substr(at + 1, end - at - 2));
+    at = end - 1;
+  }
+  return texts;
 }
 
 uint64_t json_run_id(const std::string& text) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace perfield {
 
@@ -15,6 +16,9 @@ std::string json_value(const std::string& text, const std::string& key);
 // The value as a number or as plain text; `otherwise` if it is missing or of another type.
 int64_t json_integer(const std::string& text, const std::string& key, int64_t otherwise);
 std::string json_text(const std::string& text, const std::string& key);
+
+// The texts of a list of texts; others are left out.
+std::vector<std::string> json_texts(const std::string& text, const std::string& key);
 
 // The run id in a run.json: hexadecimal text or a number; 0 if it is missing.
 uint64_t json_run_id(const std::string& text);

@@ -16,7 +16,7 @@ namespace {
 
 struct IndexHeader {
   char magic[8];
-  uint64_t run_id, decided, n_places, n_holes, n_strangers, other_regions;
+  uint64_t run_id, decided, n_places, n_holes, n_strangers, other_regions, several_threads;
   uint8_t message_calls[128];
   uint32_t data_crc;    // of the tables that follow
   uint32_t header_crc;  // of the fields before it
@@ -24,7 +24,7 @@ struct IndexHeader {
 struct Pair {
   uint64_t first, second;
 };
-constexpr char kMagic[8] = {'p', 'f', 'i', 'n', 'd', 'e', 'x', '3'};
+constexpr char kMagic[8] = {'p', 'f', 'i', 'n', 'd', 'e', 'x', '4'};
 
 template <class Row>
 void append_rows(std::string* data, const std::vector<Row>& rows) {
@@ -64,7 +64,7 @@ void StreamIndex::forget() {
   damage_.clear();
   strangers_.clear();
   message_calls_.fill(0);
-  other_regions_ = false;
+  other_regions_ = several_threads_ = false;
   decided_ = saved_ = 0;
 }
 
@@ -94,8 +94,10 @@ void StreamIndex::note_step(const StepView& step, EntryPlace* place) {
   place->mesh_version = step.fixed.mesh_version;
   for (const MessageRow row : step.messages)
     if (row.call < message_calls_.size()) message_calls_[row.call] = 1;
-  for (const RegionRow row : step.regions)
+  for (const RegionRow row : step.regions) {
     if (row.id == 0) other_regions_ = true;
+    if (row.threads > 1) several_threads_ = true;
+  }
 }
 
 void StreamIndex::read(StreamFile& file, uint64_t begin, uint64_t end, bool tail) {
@@ -140,6 +142,7 @@ void StreamIndex::save() {
   header.n_holes = holes.size();
   header.n_strangers = strangers.size();
   header.other_regions = other_regions_;
+  header.several_threads = several_threads_;
   std::copy(message_calls_.begin(), message_calls_.end(), header.message_calls);
   header.data_crc = crc32c(data.data(), data.size());
   header.header_crc = crc32c(&header, offsetof(IndexHeader, header_crc));
@@ -186,6 +189,7 @@ bool StreamIndex::load(StreamFile& file) {
   std::copy(std::begin(header.message_calls), std::end(header.message_calls),
             message_calls_.begin());
   other_regions_ = header.other_regions;
+  several_threads_ = header.several_threads;
   decided_ = saved_ = header.decided;
 
   if (places_.empty()) return true;

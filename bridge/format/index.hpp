@@ -34,6 +34,8 @@ class StreamIndex {
   const std::array<uint8_t, 128>& message_calls() const { return message_calls_; }
   // Whether a step has rows of region 0, `other regions`.
   bool other_regions() const { return other_regions_; }
+  // Whether several threads of a rank were in the same region in one step.
+  bool several_threads() const { return several_threads_; }
 
  private:
   void forget();
@@ -51,7 +53,7 @@ class StreamIndex {
   Damage pending_{};
   std::map<uint64_t, uint64_t> strangers_;
   std::array<uint8_t, 128> message_calls_{};
-  bool other_regions_ = false;
+  bool other_regions_ = false, several_threads_ = false;
 };
 
 }  // namespace perfield

@@ -36,7 +36,8 @@ module perfield
   public :: perfield_region_end, perfield_begin, perfield_end
   public :: perfield_pause, perfield_resume
   public :: perfield_mesh_image, perfield_mesh_rectilinear, perfield_mesh_structured
-  public :: perfield_mesh_unstructured, perfield_mesh_ghosts, perfield_mesh_changed, perfield_field
+  public :: perfield_mesh_unstructured, perfield_mesh_ghosts, perfield_mesh_size
+  public :: perfield_mesh_changed, perfield_field
 
   ! Closes a time step: (step, time), the program's own number and time, of either kind.
   interface perfield_step
@@ -138,6 +139,11 @@ module perfield
       integer(c_int64_t), intent(in) :: extent(6)
       real(c_double), intent(in) :: origin(3), spacing(3)
     end subroutine with_image
+    subroutine with_size(grid, cells, points, ghost_cells) bind(C)
+      import :: c_ptr, c_int64_t
+      type(c_ptr), value :: grid
+      integer(c_int64_t), value :: cells, points, ghost_cells
+    end subroutine with_size
     subroutine with_coordinates(block, extent, x, y, z) bind(C)
       import :: c_int, c_int64_t, array
       integer(c_int), value :: block
@@ -199,6 +205,7 @@ module perfield
   procedure(with_points), pointer, save :: c_mesh_structured => null()
   procedure(with_cells), pointer, save :: c_mesh_unstructured => null()
   procedure(with_ghosts), pointer, save :: c_mesh_ghosts => null()
+  procedure(with_size), pointer, save :: c_mesh_size => null()
   procedure(with_values), pointer, save :: c_field => null()
 
   ! Arms the next region that this thread enters: `call perfield_pipeline_next()`. It is a pointer,
@@ -240,6 +247,7 @@ contains
       call c_f_procpointer(address_of("perfield_mesh_structured"), c_mesh_structured)
       call c_f_procpointer(address_of("perfield_mesh_unstructured"), c_mesh_unstructured)
       call c_f_procpointer(address_of("perfield_mesh_ghosts"), c_mesh_ghosts)
+      call c_f_procpointer(address_of("perfield_mesh_size"), c_mesh_size)
       call c_f_procpointer(address_of("perfield_mesh_changed"), c_mesh_changed)
       call c_f_procpointer(address_of("perfield_field"), c_field)
       call c_f_procpointer(address_of("perfield_pipeline_next"), perfield_pipeline_next)
@@ -390,6 +398,14 @@ contains
     real(c_double), intent(in) :: origin(3), spacing(3)
     if (is_present()) call c_mesh_image(int(block, c_int), int(extent, c_int64_t), origin, spacing)
   end subroutine perfield_mesh_image
+
+  ! How large this rank's piece is, for a program that does not describe its mesh: its own cells and
+  ! points, and the ghost cells beside them. The numbers hold until a later step brings new ones.
+  subroutine perfield_mesh_size(cells, points, ghost_cells)
+    integer, intent(in) :: cells, points, ghost_cells
+    if (is_present()) call c_mesh_size(c_null_ptr, int(cells, c_int64_t), int(points, c_int64_t), &
+      int(ghost_cells, c_int64_t))
+  end subroutine perfield_mesh_size
 
   ! Forgets all blocks and fields, because a new mesh follows.
   subroutine perfield_mesh_changed()

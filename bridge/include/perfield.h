@@ -177,6 +177,15 @@ PERFIELD_PROCEDURE(perfield_mesh_ghosts, (int block, int association, perfield_a
  * the new mesh. */
 PERFIELD_PROCEDURE(perfield_mesh_changed, (void), ())
 
+/* Says how large this rank's piece is, for a program that does not describe its mesh by the
+ * functions above. cells and points: the rank's own; ghost_cells: those beside them. Grids of one
+ * rank add up; `grid`, any address, tells them apart (NULL: there is one). The numbers hold until a
+ * later step brings new ones. perfield.attach and perfield::attach call it for the grids that they
+ * get. */
+PERFIELD_PROCEDURE(perfield_mesh_size,
+                   (const void* grid, int64_t cells, int64_t points, int64_t ghost_cells),
+                   (grid, cells, points, ghost_cells))
+
 /* Shows a field of the simulation beside perfield's own. The array must stay valid: perfield reads
  * it for the first frame at or after each multiple of the setting fields_every (by default every
  * tenth step at first, and less often in a long run). */

@@ -14,10 +14,12 @@
 #include <vtkCompositeDataIterator.h>
 #include <vtkCompositeDataSet.h>
 #include <vtkDataSet.h>
+#include <vtkDataSetAttributes.h>
 #include <vtkDoubleArray.h>
 #include <vtkNew.h>
 #include <vtkPointData.h>
 #include <vtkSmartPointer.h>
+#include <vtkUnsignedCharArray.h>
 
 #include <algorithm>
 #include <string>
@@ -53,6 +55,22 @@ inline vtkIdType tuples_of(vtkDataSet* grid, Attached where) {
   return where == Attached::points ? grid->GetNumberOfPoints() : grid->GetNumberOfCells();
 }
 
+// Tells perfield how large this rank's piece is; see perfield_mesh_size.
+inline void tell_size(vtkDataSet* grid) {
+  const auto marked = [](vtkUnsignedCharArray* ghosts, int kind) {
+    int64_t n = 0;
+    for (vtkIdType at = 0; ghosts && at < ghosts->GetNumberOfTuples(); ++at)
+      n += (ghosts->GetValue(at) & kind) != 0;
+    return n;
+  };
+  const int64_t ghost_cells =
+      marked(grid->GetCellGhostArray(), vtkDataSetAttributes::DUPLICATECELL);
+  const int64_t ghost_points =
+      marked(grid->GetPointGhostArray(), vtkDataSetAttributes::DUPLICATEPOINT);
+  perfield_mesh_size(grid, grid->GetNumberOfCells() - ghost_cells,
+                     grid->GetNumberOfPoints() - ghost_points, ghost_cells);
+}
+
 constexpr vtkIdType kFewTuples = 4096;  // up to this size, each grid gets an array of its own
 
 // `numbers` repeats the value at least once per tuple; nullptr: fill an array of the grid's own.
@@ -85,6 +103,8 @@ inline int attach(const std::vector<vtkDataSet*>& grids, Attached where = Attach
                   const std::vector<std::string>& names = {}) {
   if (grids.empty()) return 0;
   vtkIdType most = 0;
+  if (perfield_measuring())
+    for (vtkDataSet* grid : grids) detail::tell_size(grid);
   for (vtkDataSet* grid : grids) most = std::max(most, detail::tuples_of(grid, where));
   const detail::Values values = detail::wanted_values(names);
   for (const auto& value : values) {

@@ -294,8 +294,9 @@ std::unique_ptr<Columns> make_columns(const std::vector<std::vector<std::string>
                                       const std::vector<int>& calls, std::vector<std::string> stems,
                                       const Numbers& stem_of_region, const Numbers& block_of_region,
                                       const Numbers& local_begin, const Numbers& local,
-                                      int32_t other_region) {
+                                      int32_t other_region, bool several_threads) {
   KnownRun facts;
+  facts.several_threads = several_threads;
   facts.world_size = uint32_t(sources.size());
   facts.ranks.resize(sources.size());
   for (size_t rank = 0; rank < sources.size(); ++rank) {
@@ -377,13 +378,14 @@ void bind_columns(py::module_& module) {
           py::init(&make_columns), py::arg("sources"), py::arg("quantities"), py::arg("calls"),
           py::arg("stems"), py::arg("stem_of_region"), py::arg("block_of_region"),
           py::arg("local_begin"), py::arg("local"), py::arg("other_region"),
+          py::arg("several_threads"),
           "sources : by rank, the names of its sources. quantities : by rank, those that it\n"
           "declared, each as (id, name, scope, unit of its rows, over steps, help). calls : "
           "numbers\n"
           "of those in messages.\n"
           "stem_of_region, block_of_region : by region. local_begin, local : where each rank's\n"
           "regions begin by their local id, and which they are (-1: none). other_region : that of\n"
-          "all other ids, -1 for none.")
+          "all other ids, -1 for none. several_threads : whether threads shared a region.")
       .def_property_readonly(
           "kinds",
           [](const Columns& columns) {

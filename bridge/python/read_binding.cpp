@@ -209,7 +209,9 @@ void bind_reading(py::module_& module) {
           },
           "Numbers of the calls that occur in any step's messages.")
       .def_property_readonly("other_regions", &StreamIndex::other_regions,
-                             "Whether any step has a row of region 0, `other regions`.");
+                             "Whether any step has a row of region 0, `other regions`.")
+      .def_property_readonly("several_threads", &StreamIndex::several_threads,
+                             "Whether several threads of a rank were in one region in a step.");
 
   module.def("read_steps", &read_steps, py::arg("path"), py::arg("offsets"),
              "Step entries at these offsets of a stream file, in their order.\n\n"

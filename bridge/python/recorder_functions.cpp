@@ -100,7 +100,12 @@ std::string selected_name(PyFrameObject* frame, PyCodeObject* code) {
   Py_DECREF(globals);
   if (module.rfind("perfield.", 0) == 0) return "";
   const std::string qualified = qualified_name(frame, code);
-  return selection->region_of({text_of(code->co_name), qualified, module + ":" + qualified});
+  const std::string name = text_of(code->co_name);
+  const std::string chosen = selection->region_of({name, qualified, module + ":" + qualified});
+  if (chosen.empty() && perfield_source_function_passed)
+    for (const std::string& passed : {name, qualified})
+      perfield_source_function_passed(passed.c_str());
+  return chosen;
 }
 
 }  // namespace

@@ -157,6 +157,17 @@ PyObject* mesh_ghosts(PyObject*, PyObject* arguments) {
   return told([&] { perfield_mesh_ghosts(block, association, marks.seen); });
 }
 
+PyObject* mesh_size(PyObject*, PyObject* arguments) {
+  unsigned long long grid;
+  long long cells, points, ghost_cells;
+  if (!PyArg_ParseTuple(arguments, "KLLL:mesh_size", &grid, &cells, &points, &ghost_cells))
+    return nullptr;
+  return told([&] {
+    perfield_mesh_size(reinterpret_cast<const void*>(static_cast<uintptr_t>(grid)), cells, points,
+                       ghost_cells);
+  });
+}
+
 PyObject* mesh_changed(PyObject*, PyObject*) {
   Py_BEGIN_ALLOW_THREADS;
   perfield_mesh_changed();
@@ -202,6 +213,9 @@ PyMethodDef functions[] = {
     {"mesh_ghosts", mesh_ghosts, METH_VARARGS,
      "mesh_ghosts($module, block, association, ghosts, /)\n--\n\nSee "
      "perfield.measure.mesh_ghosts."},
+    {"mesh_size", mesh_size, METH_VARARGS,
+     "mesh_size($module, grid, cells, points, ghost_cells, /)\n--\n\nSee "
+     "perfield.measure.mesh_size."},
     {"mesh_changed", mesh_changed, METH_NOARGS,
      "mesh_changed($module, /)\n--\n\n"
      "Forgets all blocks and fields, because a new mesh follows."},

@@ -16,6 +16,7 @@
 // libperfield.so of another installation.
 extern "C" int perfield_source_awake() __attribute__((weak));
 extern "C" void perfield_source_present(const char* name) __attribute__((weak));
+extern "C" void perfield_source_function_passed(const char* name) __attribute__((weak));
 extern "C" void perfield_source_tell(const char* topic, const char* sentence) __attribute__((weak));
 
 namespace perfield::python {

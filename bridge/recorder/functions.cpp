@@ -8,6 +8,7 @@
 #include "configuration/config.hpp"
 #include "configuration/function_names.hpp"
 #include "configuration/selection.hpp"
+#include "recorder/passed_functions.hpp"
 #include "recorder/recorder.hpp"
 #include "recorder/source.h"
 
@@ -36,11 +37,20 @@ int perfield_source_follows_functions() noexcept {
 
 char* perfield_source_function(const char* symbol) noexcept {
   try {
-    const std::string name =
-        selection() ? selection()->region_of(perfield::function_names(symbol)) : "";
+    if (!selection()) return nullptr;
+    const std::vector<std::string> names = perfield::function_names(symbol);
+    const std::string name = selection()->region_of(names);
+    perfield::passed_functions().saw(*selection(), names, name);
     return name.empty() ? nullptr : strdup(name.c_str());
   } catch (...) {  // no memory: the function is left out
     return nullptr;
+  }
+}
+
+void perfield_source_function_passed(const char* name) noexcept {
+  try {
+    if (selection()) perfield::passed_functions().saw(*selection(), {name}, "");
+  } catch (...) {  // no memory: it is not proposed
   }
 }
 
@@ -51,10 +61,14 @@ uint32_t perfield_source_function_region(const char* name, const char* symbol, c
     const std::string whole(name, strnlen(name, perfield::Regions::kLongestName));
     const std::string known = symbol ? symbol : "";
     const perfield::Selection& selection = regions.selection();
-    std::string chosen = selection.region_of(perfield::function_names(whole, known));
+    const std::vector<std::string> names = perfield::function_names(whole, known);
+    std::string chosen = selection.region_of(names);
     if (chosen.empty()) {
       chosen = perfield::readable_name(whole, known);
-      if (!selection.measures(chosen) && !perfield_source_armed()) return 0;
+      if (!selection.measures(chosen) && !perfield_source_armed()) {
+        perfield::passed_functions().saw(selection, names, "");
+        return 0;
+      }
     }
     return regions.define(chosen.c_str(), file, line) + 1;
   } catch (...) {

@@ -103,7 +103,7 @@ class Recorder {
   static void thread_ended(void* shard) noexcept;
 
   Activity activity_;
-  uint32_t max_peers_ = 4096;
+  uint32_t max_peers_ = 0;  // from start(), before any shard
   bool messages_ = true;
   pthread_key_t thread_key_{};
   bool has_key_ = false;

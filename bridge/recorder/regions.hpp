@@ -72,7 +72,8 @@ class Regions {
 
   std::mutex mutex_;
   std::atomic<Table*> table_{nullptr};
-  std::atomic<uint32_t> capacity_{4096};
+  // Until configure() the table grows.
+  std::atomic<uint32_t> capacity_{256};
   std::atomic<uint32_t> size_{0};
   std::atomic<uint32_t> step_region_{kNone};
   std::atomic<uint64_t> overflowed_{0};

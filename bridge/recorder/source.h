@@ -160,6 +160,9 @@ int perfield_source_follows_functions() noexcept;
 // Returns the region name of the function with this symbol, as the configuration's `regions` or
 // `step_region` has it; NULL if the configuration does not choose it. The caller frees the text.
 char* perfield_source_function(const char* symbol) noexcept;
+// For a source that chooses functions itself: this one is not chosen. Where an entry of `regions`
+// chooses nothing, the user is told the nearest name.
+void perfield_source_function_passed(const char* name) noexcept;
 // Returns the handle of that region, at its first entry. Also starts measuring, in a program in
 // which no wrapped MPI_Init will.
 uint32_t perfield_source_function_entered(const char* name) noexcept;
@@ -172,7 +175,8 @@ uint32_t perfield_source_function_entered(const char* name) noexcept;
 uint32_t perfield_source_function_region(const char* name, const char* symbol, const char* file,
                                          int line) noexcept;
 
-// --- regions and steps: see perfield.h; a source may use those too ------------------------------
+// --- regions, steps and the size of the mesh (perfield_mesh_size): see perfield.h; a source may
+// use those too
 // --- perfield's or Catalyst's own work inside the program: nothing below is counted -------------
 void perfield_own_begin() noexcept;
 void perfield_own_end() noexcept;

@@ -65,7 +65,7 @@ struct Trace {
   int64_t end_ns = 0;    // ... and at its end
 
   // The configuration keys of the same name.
-  uint32_t max_regions = 4096, max_peers = 4096;
+  uint32_t max_regions = 0, max_peers = 0;  // as configured
   bool messages = true;
 };
 

@@ -4,6 +4,7 @@
 #include "session/environment.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -66,6 +67,16 @@ std::string lone_world(int size, const std::string& mpi) {
          "MPI. They compute apart from each other, and the run shows one of them as rank 0; start "
          "the program with the mpirun, mpiexec or srun --mpi=... that belongs to " +
          mpi;
+}
+
+bool python_lacks_perfield() {
+  if (!dlsym(RTLD_DEFAULT, "Py_IsInitialized")) return false;
+  const int found = dl_iterate_phdr(
+      [](dl_phdr_info* file, size_t, void*) {
+        return int(file->dlpi_name && strstr(file->dlpi_name, "/perfield/_recorder."));
+      },
+      nullptr);
+  return !found;
 }
 
 uint64_t private_bytes(Recorder& r) noexcept {

@@ -25,6 +25,9 @@ uint64_t nodes_of_run();
 // ranks: its MPI and the launcher do not match. Else "". mpi: the MPI's name, "" without one.
 std::string lone_world(int size, const std::string& mpi);
 
+// Whether this program runs Python without perfield's module, which follows Python's functions.
+bool python_lacks_perfield();
+
 // Bytes of memory that perfield's tables have touched in this process, by use.
 uint64_t private_bytes(Recorder& recorder) noexcept;
 

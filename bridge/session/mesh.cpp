@@ -169,7 +169,7 @@ void Mesh::unstructured(int block, const perfield_array& points, const perfield_
                   std::to_string(n_cells) + " cells");
 
   if (!begin_version(block)) return;
-  sizes_[block] = {n_points, n_cells};
+  sizes_[block] = {n_points, n_cells, 0, 0};
   JsonObject json;
   json.integer("block", block).text("kind", "unstructured");
   std::vector<Part> parts;
@@ -214,6 +214,11 @@ void Mesh::ghosts(int block, int association, const perfield_array& marks) {
   }
   std::string what = "the ghost marks of " + block_name(block);
   if (!whole_numbers(what, marks) || !fits(what, block, association, marks)) return;
+  int64_t n_marked = 0;
+  for_each_number(marks,
+                  [&](const unsigned char* at) { n_marked += whole_number(marks, at) != 0; });
+  Size& size = sizes_[block];
+  (association == PERFIELD_POINTS ? size.ghost_points : size.ghost_cells) = n_marked;
   if (file_.failed()) return;
   Part p{"ghosts", "", association == PERFIELD_POINTS ? "point" : "cell", marks, {}};
   for_each_number(marks,
@@ -231,6 +236,35 @@ void Mesh::changed() {
   fields_.clear();
 }
 
+// --- how large it is -----------------------------------------------------------------------------
+
+void Mesh::told(const void* grid, const MeshSize& size) {
+  constexpr size_t most_grids = 4096;  // new addresses each time, and no step, would have no end
+  if (told_is_old_ || told_.size() >= most_grids) told_.clear();
+  told_is_old_ = false;
+  told_[grid] = size;
+}
+
+std::optional<MeshSize> Mesh::size() const {
+  MeshSize all;
+  if (!sizes_.empty()) {
+    if (no_more_) return std::nullopt;  // it has changed, and nobody knows how
+    for (const auto& [block, size] : sizes_) {
+      all.cells += size.cells - size.ghost_cells;
+      all.points += size.points - size.ghost_points;
+      all.ghost_cells += size.ghost_cells;
+    }
+    return all;
+  }
+  if (told_.empty()) return std::nullopt;
+  for (const auto& [grid, size] : told_) {
+    all.cells += size.cells;
+    all.points += size.points;
+    all.ghost_cells += size.ghost_cells;
+  }
+  return all;
+}
+
 // --- checks: what cannot be right is left out, with a sentence -----------------------------------
 
 std::string Mesh::block_name(int block) { return "block " + std::to_string(block); }
@@ -240,7 +274,7 @@ bool Mesh::is_empty(const int64_t extent[6]) {
 }
 
 Mesh::Size Mesh::size_of(const int64_t extent[6]) {
-  Size size{1, 1};
+  Size size{1, 1, 0, 0};
   for (int d = 0; d < 3; ++d) {
     int64_t points = extent[2 * d + 1] - extent[2 * d] + 1;
     size.points *= points;

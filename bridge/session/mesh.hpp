@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,11 @@
 #include "perfield.h"
 
 namespace perfield {
+
+// How large this rank's piece is: its own cells and points, and the ghost cells beside them.
+struct MeshSize {
+  int64_t cells = 0, points = 0, ghost_cells = 0;
+};
 
 class Mesh {
  public:
@@ -40,14 +46,21 @@ class Mesh {
                     const perfield_array& offsets, const perfield_array& types, int first_number);
   void ghosts(int block, int association, const perfield_array& ghosts);
   void changed();
+  // The size of a grid of this rank that only the program knows. Grids add up; one that was told of
+  // since the last step replaces itself. Counts only where no block was described.
+  void told(const void* grid, const MeshSize& size);
   void field(int block, const char* name, int association, const perfield_array& values);
 
   // Also passes on blocks as they are written: the version and the parts of the entry's body.
   using BlockCopier = std::function<void(uint64_t, const iovec*, int)>;
   void copy_blocks_to(BlockCopier copier) { copy_block_ = std::move(copier); }
 
-  // A step was closed on this version: the next description begins a new one.
-  void shown() { shown_ = version_; }
+  // A step was closed on this version: the next description begins a new one, and the next size
+  // that is told replaces all before.
+  void shown() {
+    shown_ = version_;
+    told_is_old_ = true;
+  }
 
   // Writes all noted fields as those of this step.
   void write_fields(uint64_t step);
@@ -56,6 +69,8 @@ class Mesh {
   const std::vector<Field>& fields() const { return fields_; }
   uint16_t version() const { return no_more_ ? 0 : version_; }
   const Appender& file() const { return file_; }
+  // The size of the newest version; nothing where the program has not described a mesh.
+  std::optional<MeshSize> size() const;
 
  private:
   struct Part {
@@ -65,6 +80,7 @@ class Mesh {
   };
   struct Size {
     int64_t points, cells;
+    int64_t ghost_points = 0, ghost_cells = 0;
   };
 
   bool begin_version(int block);
@@ -95,6 +111,8 @@ class Mesh {
   bool no_more_ = false;       // no room for another version: steps appear without a mesh
   uint64_t most_bytes_ = 0;
   std::map<int, Size> sizes_;  // of the blocks of version_
+  std::map<const void*, MeshSize> told_;
+  bool told_is_old_ = false;
   std::vector<Field> fields_;
 };
 

@@ -4,11 +4,22 @@
 #include "session/notices.hpp"
 
 #include "recorder/recorder.hpp"
+#include "session/asked_for.hpp"
+#include "session/rank_log.hpp"
 #include "session/session_counters.hpp"
 #include "session/step_sites.hpp"
 #include "session/tell.hpp"
 
 namespace perfield {
+
+void Notices::hook_expected(const char* name, const char* sentence) {
+  hooks_[name].sentence = sentence;
+  rank_log().line(std::string("hook       ") + name + " is expected");
+}
+
+void Notices::hook_hit(const char* name) {
+  if (++hooks_[name].hits == 1) rank_log().line(std::string("hook       ") + name + " was hit");
+}
 
 void Notices::add_entry(const StepBody& entry) {
   overflowed_ += entry.overflowed;
@@ -27,6 +38,7 @@ void Notices::add_to_end_entry(JsonObject* entry) {
   entry->raw("hooks", hooks.str()).raw("faults", faults.str()).raw("dropped_events", dropped.str());
   entry->natural("dropped_messages", overflowed_);
   entry->natural("dropped_regions", r.regions.overflowed());
+  add_asked_for(config_, entry);
 }
 
 void Notices::tell_at_end(const Run& run) {

@@ -20,8 +20,8 @@ class Notices {
  public:
   explicit Notices(const Config& config) : config_(config) {}
 
-  void hook_expected(const char* name, const char* sentence) { hooks_[name].sentence = sentence; }
-  void hook_hit(const char* name) { ++hooks_[name].hits; }
+  void hook_expected(const char* name, const char* sentence);
+  void hook_hit(const char* name);
   // Registers a source's own counter of dropped events.
   void counts_dropped(const char* kind, const char* sentence, const std::atomic<uint64_t>* count) {
     dropped_[kind] = {sentence, count};

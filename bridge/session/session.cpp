@@ -5,6 +5,7 @@
 #include "session/session.hpp"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +13,9 @@
 #include <cstring>
 #include <new>
 
+#include "platform/process.hpp"
 #include "session/environment.hpp"
+#include "session/rank_log.hpp"
 #include "session/session_counters.hpp"
 #include "session/tell.hpp"
 #include "summary/summary.hpp"
@@ -52,7 +55,10 @@ void Session::wake(int rank, int size, const std::string& mpi) noexcept {
     size_ = size;
     clock_.configure(config_);
     in_process_.configure(config_);
-    if (!start_run(size, mpi)) phase_ = Phase::ended;
+    if (!start_run(size, mpi))
+      phase_ = Phase::ended;
+    else
+      log_start(mpi, found.origins);
   } catch (const std::exception& e) {
     stop_measuring();
     tell("wake", std::string("measuring could not start (") + e.what() + "); the program runs on");
@@ -61,6 +67,7 @@ void Session::wake(int rank, int size, const std::string& mpi) noexcept {
 
 bool Session::start_run(int size, const std::string& mpi) {
   if (!writer_.open_run()) return false;
+  if (config_.log) rank_log().open(writer_.run_path(), rank_);
   const std::string alone = lone_world(size, mpi);
   if (!alone.empty()) tell("alone", alone);
   Recorder& r = recorder();
@@ -76,6 +83,7 @@ bool Session::start_run(int size, const std::string& mpi) {
   forget_preload_in_environment();
   pthread_atfork(nullptr, nullptr, [] {  // a child is not this rank
     recorder().stop_in_child();
+    rank_log().close();
     Gate::close_for_this_thread();
   });
   phase_ = Phase::measuring;
@@ -84,6 +92,29 @@ bool Session::start_run(int size, const std::string& mpi) {
                               [](uint64_t number) { session().close_window(number); }))
     clock_.close_by_windows();
   return true;
+}
+
+void Session::log_start(const std::string& mpi, const std::vector<ConfigOrigin>& keys) {
+  RankLog& log = rank_log();
+  if (!log.is_open()) return;
+  log.line("rank       " + std::to_string(rank_) + " of " + std::to_string(size_) + " on " +
+           host_name() + ", process " + std::to_string(getpid()) + ", perfield " PERFIELD_VERSION);
+  log.line("program    " + program_name());
+  log.line("MPI        " + (mpi.empty() ? "none" : mpi));
+  log.line("CPUs       " + process_.cpus());
+  log.line(std::string("clock      ") + recorder().clock.name());
+  std::string all;
+  for (const std::string& source : sources_) all += (all.empty() ? "" : ", ") + source;
+  log.line("sources    " + (all.empty() ? "none" : all));
+  log.configuration(keys);
+}
+
+// What closes the first step, where nothing marked the end of setup.
+std::string Session::first_closing_in_words() const {
+  if (configured_steps_.call()) return "the call site " + config_.step_call;
+  if (clock_.windowed()) return "the clock (step_seconds)";
+  if (!config_.step_region.empty()) return "the region " + config_.step_region;
+  return "the first perfield_step, or a hook that closes steps";
 }
 
 // --- steps ---------------------------------------------------------------------------------------
@@ -99,6 +130,10 @@ void Session::setup_done() noexcept {
       return give_up(e.what());
     }
     clock_.end_setup();
+    rank_log().line("setup      ended by perfield_initialize" +
+                    (config_.step_region.empty()
+                         ? std::string()
+                         : ", or by the first entry of " + config_.step_region));
     const uint64_t then = recorder().clock.ticks();
     clock_.add_own(now, then);
     clock_.begin_entry(then);
@@ -157,6 +192,7 @@ void Session::close_and_write(int64_t label, double time, uint64_t now) {
   if (clock_.in_setup()) {  // nobody marked the end of setup, so it ends here
     write_step(StepKind::setup, 0, label, time, now);
     clock_.end_setup();
+    rank_log().line("setup      ended by " + first_closing_in_words());
     return;
   }
   const StepClock::Entry entry = clock_.close(label);
@@ -180,16 +216,35 @@ StepBody Session::body_of(StepKind kind, int64_t label, double time, uint64_t no
   return body;
 }
 
+void Session::set_mesh_size() noexcept {
+  const std::optional<MeshSize> size = writer_.mesh().size();
+  Recorder& r = recorder();
+  if (!size || r.n_shards() == 0) return;
+  MeshQuantities& defined = mesh_quantities_;
+  if (!defined.cells)
+    defined = define_mesh_quantities([&r](auto... row) { return r.define_quantity(row...); });
+  // The thread that closes the step owns the carry of all shards.
+  QuantityCarry* carry = r.shard_at(0).carry_of_rank;
+  const auto set = [carry](perfield_quantity quantity, int64_t value) {
+    if (quantity) carry[number_of(quantity)] = {uint64_t(std::max<int64_t>(value, 0)), true, 0};
+  };
+  set(defined.cells, size->cells);
+  set(defined.points, size->points);
+  set(defined.ghost_cells, size->ghost_cells);
+}
+
 void Session::write_step(StepKind kind, uint64_t index, int64_t label, double time, uint64_t now) {
   Recorder& r = recorder();
   r.clock.calibrate();
   if (process_.cpus_changed(r.clock, r.clock.ticks()))
     writer_.place(JsonObject().text("cpuset", process_.cpus()));
+  set_mesh_size();
   size_t bytes = 0;
   StepBody body = body_of(kind, label, time, now);
   if (const unsigned char* at = writer_.step(index, body, &bytes)) {
     memcpy(&body, at, sizeof body);
     notices_.add_entry(body);
+    rank_log().entry(index, body);
     if (kind == StepKind::step) {
       writer_.mesh().shown();
       in_process_.keep_entry(index, label, time, body.mesh_version, at, bytes);
@@ -282,6 +337,8 @@ void Session::write_end(const std::string& reason, uint64_t now) {
   entry.natural("perfield_ns", r.clock.span_ns(clock_.total_own_ticks()));
   entry.natural("perfield_bytes", private_bytes(r)).integer("realtime_ns", realtime_ns());
   writer_.end(entry);
+  rank_log().line("end        by " + reason + " after " + std::to_string(clock_.step()) + " steps");
+  rank_log().line("counts     " + entry.str());
   check_writing();
   writer_.collect();
   stop_measuring();
@@ -332,6 +389,7 @@ void Session::present(const char* source) noexcept {
   through_gate([&] {
     if (has(source)) return;
     sources_.push_back(source);
+    rank_log().line(std::string("source     ") + source + " is awake");
     if (phase_ == Phase::measuring)  // the rank's entry is written already
       writer_.place(JsonObject().texts("sources", sources_));
   });

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "configuration/config.hpp"
+#include "recorder/mesh_quantities.hpp"
 #include "recorder/recorder.hpp"
 #include "recorder/source.h"
 #include "session/configured_steps.hpp"
@@ -100,12 +101,16 @@ class Session {
   }
 
   bool start_run(int size, const std::string& mpi);
+  void log_start(const std::string& mpi, const std::vector<ConfigOrigin>& keys);
+  std::string first_closing_in_words() const;
   bool has(const char* source) const noexcept;  // call it under the lock
   void close(int64_t label, double time, uint64_t now) noexcept;
   void close_and_write(int64_t label, double time, uint64_t now);
   // The fixed part of the open step's entry.
   StepBody body_of(StepKind kind, int64_t label, double time, uint64_t now) noexcept;
   void write_step(StepKind kind, uint64_t index, int64_t label, double time, uint64_t now);
+  // Gives the open step the size of the newest mesh.
+  void set_mesh_size() noexcept;
   void share_near_limit() noexcept;
   void write_end(const std::string& reason, uint64_t now);
   void check_writing() noexcept;
@@ -130,6 +135,7 @@ class Session {
   InProcess in_process_;
   StepWriter writer_{config_, in_process_};
   StepValues values_;
+  MeshQuantities mesh_quantities_;
   bool summary_due_ = false;
 };
 

@@ -17,6 +17,7 @@ std::vector<Row> Session::look_at_step(F rows_of) noexcept {
     const bool counts = clock_.counts();
     clock_.stop(now);
     try {
+      set_mesh_size();
       const StepKind kind = clock_.in_setup() ? StepKind::setup : StepKind::step;
       const StepBody so_far = body_of(kind, clock_.last_label(), NAN, now);
       values_.look(r, so_far, largest_step_body(r.regions.capacity(), uint32_t(config_.max_peers)));

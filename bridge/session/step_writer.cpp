@@ -18,6 +18,7 @@
 #include "run_directory/machine_file.hpp"
 #include "run_directory/shared_note.hpp"
 #include "session/environment.hpp"
+#include "session/rank_log.hpp"
 #include "session/step_sites.hpp"
 #include "session/tell.hpp"
 
@@ -126,9 +127,22 @@ const unsigned char* StepWriter::step(uint64_t index, const StepBody& body, size
   return at;
 }
 
+namespace {
+
+void log_region(uint32_t id) {
+  if (!rank_log().is_open()) return;
+  const RegionDefinition& region = recorder().regions[id];
+  std::string place = region.file.empty() ? "" : " (" + region.file;
+  if (!place.empty()) place += ":" + std::to_string(region.line) + ")";
+  rank_log().line("region     " + region.name + place + " was entered");
+}
+
+}  // namespace
+
 void StepWriter::define() {
   define_regions(recorder(), [this](uint32_t id, const std::string& json) {
     stream_.json(EntryType::region, id, json);
+    log_region(id);
     in_process_.keep_definition(json);
   });
   for (const std::string& sentence : recorder().quantities.take_refusals())
@@ -176,7 +190,7 @@ void StepWriter::fields(uint64_t step) noexcept {
   next_fields_ = (step / every + 1) * every;
   try {
     if (mesh_.file().file_bytes() < uint64_t(config_.record_limit))
-      mesh_.write_fields(step);
+      mesh_.write_fields(step), rank_log().line("fields     of step " + std::to_string(step));
     else
       tell("fields-limit", "the simulation's own fields take record_limit (" +
                                std::to_string(config_.record_limit) + " bytes); from step " +

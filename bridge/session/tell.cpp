@@ -13,6 +13,7 @@
 #include "platform/quietly.hpp"
 #include "recorder/source.h"
 #include "run_directory/run_directory.hpp"
+#include "session/rank_log.hpp"
 
 namespace perfield {
 namespace {
@@ -58,6 +59,7 @@ bool first_on_node(const char* topic) noexcept {
 
 void tell(const std::string& topic, const std::string& sentence) noexcept {
   try {
+    rank_log().line("told       " + sentence);
     if (!is_first("told", topic)) return;
     speak("perfield: " + sentence + "\n");
   } catch (...) {

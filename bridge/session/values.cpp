@@ -59,7 +59,11 @@ KnownRun StepValues::facts_of(Recorder& recorder, const StepView& step, int rank
   facts.calls_seen = calls_seen(recorder);
 
   std::set<uint32_t> here;
-  for (const RegionRow row : step.regions) here.insert(row.id);
+  for (const RegionRow row : step.regions) {
+    here.insert(row.id);
+    several_threads_ |= row.threads > 1;
+  }
+  facts.several_threads = several_threads_;
   std::set<Stems::Place> met;
   const uint32_t n_regions = recorder.regions.size();
   for (uint32_t id = 0; id < n_regions; ++id) {

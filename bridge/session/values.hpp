@@ -46,6 +46,7 @@ class StepValues {
 
   Stems stems_;
   std::set<uint32_t> named_;          // ids of regions
+  bool several_threads_ = false;      // were in the same region so far
   std::unique_ptr<Columns> columns_;  // remade when the known facts change
   std::set<std::string> texts_;
 };

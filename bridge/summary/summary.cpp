@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "summary/asked_for.hpp"
+#include "summary/imbalance.hpp"
 #include "summary/text.hpp"
 #include "summary/totals.hpp"
 #include "summary/waiting.hpp"
@@ -29,7 +31,7 @@ std::string steps_line(const RunTotals& run) {
     return line("steps", "none closed on " + ranks + "; the lines below are of the whole run");
 
   std::vector<double> lengths;
-  for (const auto& step : run.steps.steps) lengths.push_back(step.second.longest_ns);
+  for (const auto& [step, longest] : run.steps.lengths) lengths.push_back(longest);
   std::string text = text_of_count(run.steps.n_steps) + " on " + ranks;
   if (run.bytes_read < run.stream_bytes)
     text = "the last " + text + " (in the newest " + text_of_bytes(double(run.bytes_read)) +
@@ -42,66 +44,19 @@ std::string steps_line(const RunTotals& run) {
     text += ", median " + text_of_time(median);
   }
   if (run.steps.n_unmeasured)
-    text += "; " + text_of_count(run.steps.steps.size()) + " of them measured";
+    text += "; " + text_of_count(run.steps.lengths.size()) + " of them measured";
   return line("steps", text);
 }
 
-// Which ranks were slowest, and how often. order: (times, -rank) of these ranks, most often first.
-// n_steps, n_ranks: among how many steps and ranks. Names no rank where many take turns.
-std::string slowest_text(const std::vector<std::pair<uint64_t, int32_t>>& order, uint64_t n_steps,
-                         uint32_t n_ranks) {
-  const auto share = [&](size_t n) {
-    return text_of_share(double(order[n].first) / double(n_steps));
-  };
-  const bool all_named = order.size() <= 3 && order.size() < n_ranks;
-  const double even = double(n_steps) / double(order.size());
-  if (order.size() > 1 && !all_named && double(order[0].first) < 1.25 * even)
-    return "; slowest: no rank in particular (" + text_of_count(order.size()) + " of " +
-           text_of_count(n_ranks) + " in turn, at most " + share(0) + " each)";
-  std::string text;
-  for (size_t n = 0; n < std::min<size_t>(3, order.size()); ++n)
-    text += (n == 0 ? "; slowest most often: rank " : ", ") + std::to_string(-order[n].second) +
-            " (" + share(n) + (n == 0 ? " of the steps)" : ")");
-  return text;
-}
-
-// The slowest rank's compute time relative to the mean, over the steps that all ranks of a group
-// closed.
-std::string imbalance_line(const Totals& totals) {
-  uint32_t most = 0;
-  for (const auto& step : totals.steps) most = std::max(most, step.second.ranks);
-  if (most < 2) return "";
-  double slowest_ns = 0, mean_ns = 0;
-  std::map<int32_t, uint64_t> times_slowest;
-  uint64_t counted = 0;
-  for (const auto& step : totals.steps) {
-    if (step.second.ranks < most) continue;
-    slowest_ns += step.second.most_compute_ns;
-    mean_ns += step.second.compute_ns / step.second.ranks;
-    ++times_slowest[step.second.slowest];
-    ++counted;
-  }
-  if (mean_ns <= 0) return "";
-  std::vector<std::pair<uint64_t, int32_t>> order;
-  for (const auto& [rank, times] : times_slowest) order.emplace_back(times, -rank);
-  std::sort(order.rbegin(), order.rend());
-  char number[32];
-  std::snprintf(number, sizeof(number), "%.2f", slowest_ns / mean_ns);
-  return line("imbalance", std::string(number) + " (compute time, slowest rank / mean)" +
-                               slowest_text(order, counted, most));
-}
-
 // File I/O, where it takes long enough to be worth a line.
-std::string files_line(const Totals& totals) {
+std::string files_line(const Totals& totals, const Tables& tables) {
   constexpr double kShare = 0.01;
   const RankSums all = totals.of_all_ranks();
   const LargestShare worst = totals.largest_share(&RankSums::io_ns);
   if (worst.share < kShare) return "";
-  std::string text = text_of_share(all.io_ns() / all.measured_ns) + " of the time";
-  if (totals.ranks.size() > 1)
-    text +=
-        ", most on rank " + std::to_string(worst.rank) + " (" + text_of_share(worst.share) + ")";
-  return line("files", text + "; " + text_of_bytes(all.io_read_bytes) + " read, " +
+  return line("files", text_of_share(all.io_ns() / all.measured_ns) + " of the time" +
+                           most_on(tables, &RankStep::file_ns) + "; " +
+                           text_of_bytes(all.io_read_bytes) + " read, " +
                            text_of_bytes(all.io_write_bytes) + " written");
 }
 
@@ -198,6 +153,8 @@ std::string notice_line(const RunTotals& run) {
   say(run.n_strangers, "entry of another run", "entries of another run");
   say(run.faults, "event that could not be right", "events that could not be right");
   say(run.overflowed, "event beyond full tables", "events beyond full tables");
+  for (const std::string& missing : missing_in_words(run))
+    text += (text.empty() ? "" : ", ") + missing;
   return text.empty() ? "" : line("notice", text);
 }
 
@@ -210,12 +167,14 @@ std::vector<std::string> closing_lines(const std::string& run_path, uint64_t max
     const std::string error = read_totals(run_path, max_bytes, &run);
     if (!error.empty()) return {error};
     const Totals& totals = run.steps.n_steps ? run.steps : run.outside;
+    const Tables tables(run.steps);
     const std::string path = text_of_path(run_path);
     for (const std::string& text :
-         {steps_line(run), run.steps.n_steps ? imbalance_line(totals) : std::string(),
-          waiting_line(totals, run.n_blind() > 0), waited_for_line(totals),
-          waiting_region_line(run, totals), messages_line(totals), files_line(totals),
-          written_line(run), own_line(run), notice_line(run),
+         {imbalance_line(tables), dearest_line(run, tables), cores_line(run, totals),
+          steps_line(run), efficiency_line(tables), regions_line(run, totals, tables),
+          waiting_line(totals, tables, run.n_blind() > 0), waited_for_line(totals, tables),
+          waiting_region_line(run, totals), messages_line(totals), files_line(totals, tables),
+          written_line(run), own_line(run), unmatched_line(run), notice_line(run),
           line("look",
                "perfield open " + path + "    (files and images: render in place of open)")})
       if (!text.empty()) lines.push_back(text);

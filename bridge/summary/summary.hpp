@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// summary.hpp - the closing lines: a summary of a run in at most nine lines. Rank 0 computes them
-// from the streams, finished or not, after MPI_Finalize; so does `perfield info`. Never throws.
+// summary.hpp - the closing lines: a summary of a run in a dozen lines. The first ones say where it
+// costs most, and why. Rank 0 computes them from the streams, finished or not, after MPI_Finalize;
+// so does `perfield info`. Never throws.
 #pragma once
 
 #include <cstdint>

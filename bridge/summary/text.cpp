@@ -52,8 +52,8 @@ std::string text_of_share(double share) {
   return text;
 }
 
-std::string plural(uint64_t count, const std::string& word) {
-  return text_of_count(count) + " " + word + (count == 1 ? "" : "s");
+std::string plural(uint64_t count, const std::string& word, const std::string& many) {
+  return text_of_count(count) + " " + (count == 1 ? word : many.empty() ? word + "s" : many);
 }
 
 std::string line(const char* label, const std::string& text) {

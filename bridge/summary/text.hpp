@@ -13,7 +13,8 @@ std::string text_of_bytes(double bytes);    // "45.6 kB", in powers of 1000
 std::string text_of_count(uint64_t count);  // "48,000"
 std::string text_of_share(double share);    // 0.123: "12 %", 0.0012: "0.12 %"
 
-std::string plural(uint64_t count, const std::string& word);   // "1 rank", "2 ranks"
+// "1 rank", "2 ranks"; many: where it is not the word with s
+std::string plural(uint64_t count, const std::string& word, const std::string& many = "");
 std::string line(const char* label, const std::string& text);  // of the closing lines
 std::string text_of_name(const std::string& name);             // on one line, not too long
 

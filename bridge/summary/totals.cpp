@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <iterator>
 
@@ -16,6 +17,7 @@
 namespace perfield {
 namespace {
 
+constexpr uint64_t kIndexOfKey = (uint64_t{1} << kGroupOfKey) - 1;
 constexpr uint64_t kOpeningBytes = uint64_t{1} << 20;  // the `rank` entries of a node's ranks
 
 uint64_t pair_key(int32_t source, int32_t target) {
@@ -49,8 +51,31 @@ std::vector<std::pair<std::string, uint64_t>> files_in(const std::string& folder
 
 }  // namespace
 
+void OutsideRegions::add(const StepView& step, double compute, double calls,
+                         const std::unordered_map<uint32_t, double>& calls_inside) {
+  compute_ns += compute;
+  // Own times of regions add up to the time in any region. Regions without inner ones never
+  // overlap.
+  double in_regions = 0, deepest = 0, leaves = 0, all = 0;
+  for (const RegionRow row : step.regions) {
+    any_region = true;
+    in_regions += double(row.self_sum_ns);
+    const auto found = calls_inside.find(row.id);
+    const double inside = found == calls_inside.end() ? 0 : found->second;
+    deepest = std::max(deepest, inside);
+    if (row.self_sum_ns == row.inclusive_sum_ns) leaves += inside;
+    all += inside;
+  }
+  const double measured = double(step.fixed.measured_ns);
+  const auto outside = [&](double calls_in_regions) {
+    return std::clamp(measured - in_regions - (calls - calls_in_regions), 0.0, compute);
+  };
+  least_ns += outside(std::min(calls, std::max(deepest, leaves)));
+  most_ns += outside(std::min(calls, all));
+}
+
 void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, const StepView& step,
-                 const std::vector<KnownQuantity>& quantities) {
+                 const std::vector<KnownQuantity>& quantities, const MeshIds& mesh) {
   RankSums entry;
   entry.has_mpi = !is_blind;
   entry.add(step, quantities);
@@ -69,30 +94,56 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, co
     }
   }
 
+  const uint64_t number = (index & kIndexOfKey) | group << kGroupOfKey;
   for (const WaitRow row : step.waits) {
     const uint64_t key = pair_key(rank, row.peer);
     if (row.peer < 0 || row.peer == rank) continue;
     if (waits.size() < kMostPairs || waits.count(key)) waits[key] += row.ns;
+    waited_steps.push_back({number, row.peer, float(row.ns)});
   }
   for (const RegionRow row : step.regions) {
-    regions[pair_key(rank, int32_t(row.id))].time_ns += row.inclusive_max_ns;
+    regions[region_key(rank, row.id)].time_ns += row.inclusive_max_ns;
   }
   for (const QuantityRow row : step.quantities) {
     const int known = row.quantity < quantities.size() ? int(quantities[row.quantity]) : -1;
     if (known >= 0 && known < kMpiClasses && may_wait(uint16_t(known)))
-      regions[pair_key(rank, int32_t(row.region))].waiting_ns += row.value;
+      regions[region_key(rank, row.region)].waiting_ns += row.value;
   }
 
-  StepTotals& all = steps[index ^ group << 48];
-  const double span = std::max(1u, step.fixed.span);
-  all.longest_ns = std::max(all.longest_ns, double(step.fixed.measured_ns) / span);
+  double& longest = lengths[number];
+  longest = std::max(longest, double(step.fixed.measured_ns) / std::max(1u, step.fixed.span));
   if (!entry.has_mpi) return;
-  const double compute = entry.compute_ns();
-  if (all.ranks++ == 0 || compute > all.most_compute_ns) {
-    all.most_compute_ns = compute;
-    all.slowest = rank;
+  RankStep here{number,
+                rank,
+                float(entry.measured_ns),
+                float(entry.compute_ns()),
+                float(entry.mpi_ns()),
+                float(entry.waiting_ns()),
+                float(entry.io_ns()),
+                float(entry.sent.bytes),
+                NAN,
+                NAN,
+                NAN};
+  std::unordered_map<uint32_t, double> inside;  // ns of calls, by region
+  for (const QuantityRow row : step.quantities) {
+    const int id = row.quantity;
+    const int known = size_t(id) < quantities.size() ? int(quantities[size_t(id)]) : -1;
+    if (row.region != kOfRank) {
+      if (known >= 0 && known < kTimesInside) inside[row.region] += double(row.value);
+      continue;
+    }
+    if (id == mesh.cells) here.cells = float(row.value);
+    if (id == mesh.points) here.points = float(row.value);
+    if (id == mesh.ghost_cells) here.ghost_cells = float(row.value);
   }
-  all.compute_ns += compute;
+  rank_steps.push_back(here);
+  outside_regions.add(step, entry.compute_ns(), entry.mpi_ns() + entry.file_ns, inside);
+  for (const RegionRow row : step.regions) {
+    const auto found = inside.find(row.id);
+    const double calls = found == inside.end() ? 0 : found->second;
+    region_steps.push_back(
+        {number, rank, row.id, float(std::max(double(row.inclusive_max_ns) - calls, 0.0))});
+  }
 }
 
 RankSums Totals::of_all_ranks() const {
@@ -122,22 +173,33 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
   if (type == EntryType::rank) {
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
     size = std::max(size, json_integer(text, "size", 0));
-    hosts[json_text(text, "host")] = true;
+    hosts[host[header.rank] = json_text(text, "host")] = true;
+    cpus[header.rank] = json_text(text, "cpuset");
     group[header.rank] = groups.emplace(json_text(text, "group"), groups.size()).first->second;
     blind[header.rank] = !names_mpi(text);
   } else if (type == EntryType::region) {
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
-    region_names[pair_key(header.rank, int32_t(header.index))] = json_text(text, "name");
+    region_names[region_key(header.rank, uint32_t(header.index))] = json_text(text, "name");
   } else if (type == EntryType::quantity) {
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
     const bool is_per_rank = json_text(text, "scope") == "rank";
     const size_t id = uint16_t(header.index);
     std::vector<KnownQuantity>& of_rank = quantities[header.rank];
     if (of_rank.size() <= id) of_rank.resize(id + 1, KnownQuantity::none);
-    of_rank[id] = known_quantity(json_text(text, "name"), is_per_rank);
+    const std::string name = json_text(text, "name");
+    of_rank[id] = known_quantity(name, is_per_rank);
+    MeshIds& mesh = mesh_ids[header.rank];
+    if (is_per_rank && name == "cells") mesh.cells = int(id);
+    if (is_per_rank && name == "points") mesh.points = int(id);
+    if (is_per_rank && name == "ghost_cells") mesh.ghost_cells = int(id);
+  } else if (type == EntryType::place) {
+    const std::string moved_to =
+        json_text(std::string(reinterpret_cast<const char*>(body), header.body_bytes), "cpuset");
+    if (!moved_to.empty()) cpus[header.rank] = moved_to;
   } else if (type == EntryType::end) {
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
     if (names_mpi(text)) blind[header.rank] = false;
+    asked.add(text);
   } else if (step) {
     memory[header.rank] = step->fixed.perfield_bytes;
     faults += step->fixed.faults;
@@ -153,7 +215,8 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     else
       (inside ? steps : outside)
           .add(header.rank, inside ? header.index : 0, group[header.rank],
-               size > 1 && blind[header.rank], *step, quantities[header.rank]);
+               size > 1 && blind[header.rank], *step, quantities[header.rank],
+               mesh_ids[header.rank]);
   }
 }
 
@@ -161,6 +224,9 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
   std::ifstream info(run_path + "/run.json");
   const std::string text((std::istreambuf_iterator<char>(info)), std::istreambuf_iterator<char>());
   const uint64_t run_id = json_run_id(text);
+  const std::string configuration = json_value(text, "configuration");
+  totals->asked.regions = json_value(configuration, "regions") != "[]";
+  totals->asked.messages = json_value(configuration, "messages") != "false";
   const auto streams = files_in(run_path + "/stream");
   if (streams.empty())
     return "nothing was recorded in " + run_path + ": no rank has written a stream";
@@ -172,7 +238,8 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
   const EntryVisitor take_ranks = [totals](const EntryHeader& header, uint64_t,
                                            const unsigned char* body, const StepView*) {
     const auto type = static_cast<EntryType>(header.type);
-    if (type == EntryType::rank || type == EntryType::region || type == EntryType::quantity)
+    if (type == EntryType::rank || type == EntryType::region || type == EntryType::quantity ||
+        type == EntryType::place)
       totals->add(header, body, nullptr);
   };
   const double share = std::min(1.0, double(max_bytes) / double(totals->stream_bytes + 1));

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -26,21 +27,64 @@ struct RegionTotals {
   uint64_t time_ns = 0, waiting_ns = 0;
 };
 
-struct StepTotals {    // one index in one group
-  uint32_t ranks = 0;  // those with known compute time
-  int32_t slowest = -1;
-  double most_compute_ns = 0, compute_ns = 0;
-  double longest_ns = 0;  // one of the steps that the entry covers
+// The key of a rank's region, by its local id.
+inline uint64_t region_key(int32_t rank, uint32_t id) {
+  return uint64_t{static_cast<uint32_t>(rank)} << 32 | id;
+}
+
+inline constexpr int kGroupOfKey = 48;  // the bit of a step's key where its group begins
+
+// What one rank measured in one step, for tests over ranks and steps. NaN: not known.
+struct RankStep {
+  uint64_t step;  // its key: the index, and the group above it
+  int32_t rank;
+  float measured_ns, compute_ns, mpi_ns, waiting_ns, file_ns;
+  float sent_bytes, cells, points, ghost_cells;
+};
+
+// The same of a region, by the rank's id of it: time without MPI and files.
+struct RegionStep {
+  uint64_t step;
+  int32_t rank;
+  uint32_t id;
+  float compute_ns;
+};
+
+// How long a rank was waited for in a step.
+struct WaitedStep {
+  uint64_t step;
+  int32_t peer;
+  float ns;
+};
+
+// Compute time that lies in no region. Calls inside nested regions may be the same calls, so where
+// regions with calls nest, it is known only between two limits.
+struct OutsideRegions {
+  double compute_ns = 0, least_ns = 0, most_ns = 0;
+  bool any_region = false;
+
+  // compute_ns, calls_ns: the rank's. inside: the time of calls inside each region, by its id.
+  void add(const StepView& step, double compute_ns, double calls_ns,
+           const std::unordered_map<uint32_t, double>& inside);
 };
 
 struct PairTotals {
   uint64_t count = 0, bytes = 0, empty = 0;
 };
 
+// The ids of a rank's quantities that say how large its piece of the mesh is; -1: none.
+struct MeshIds {
+  int cells = -1, points = -1, ghost_cells = -1;
+};
+
 // Sums over the steps, or over setup and teardown.
 struct Totals {
   std::map<int32_t, RankSums> ranks;
-  std::unordered_map<uint64_t, StepTotals> steps;
+  std::unordered_map<uint64_t, double> lengths;  // ns of the longest rank, of one step
+  std::vector<RankStep> rank_steps;              // of ranks whose MPI was seen
+  std::vector<RegionStep> region_steps;
+  std::vector<WaitedStep> waited_steps;
+  OutsideRegions outside_regions;
   std::unordered_map<uint64_t, PairTotals> pairs;
   PairTotals messages;                           // everything sent, to any rank
   PairTotals unknown;                            // the part with unknown receiver
@@ -52,15 +96,28 @@ struct Totals {
   // is_blind: MPI was not seen there, so compute time is not known either. quantities: those of the
   // rank, by its ids.
   void add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, const StepView& step,
-           const std::vector<KnownQuantity>& quantities);
+           const std::vector<KnownQuantity>& quantities, const MeshIds& mesh);
 
   RankSums of_all_ranks() const;
   // ns: gives the nanoseconds of a rank's time to compare.
   LargestShare largest_share(const std::function<double(const RankSums&)>& ns) const;
 };
 
+// What the ranks' end entries say of the regions and messages that the configuration asks for.
+struct AskedFor {
+  bool regions = true, messages = true;       // whether it asks for any
+  uint64_t n_ended = 0;                       // ranks that answered
+  uint64_t n_entered = 0, n_messages = 0;     // regions, and (peer, call) pairs, over all ranks
+  std::map<std::string, uint64_t> unmatched;  // entry of `regions` -> ranks without such a region
+  std::set<std::string> not_entered, known;
+  bool python_without_perfield = false;
+
+  void add(const std::string& end_entry);
+};
+
 struct RunTotals {
   Totals steps, outside;
+  AskedFor asked;
   std::map<int32_t, uint64_t> memory;                      // perfield's own, by rank, newest
   std::map<int32_t, uint64_t> group;                       // by rank: number of its group
   std::map<int32_t, uint64_t> closed;                      // by rank: steps closed
@@ -68,6 +125,8 @@ struct RunTotals {
   std::map<std::string, uint64_t> groups;                  // name -> number
   std::unordered_map<uint64_t, std::string> region_names;  // keys as in Totals::regions
   std::map<int32_t, std::vector<KnownQuantity>> quantities;  // by rank and its id
+  std::map<int32_t, MeshIds> mesh_ids;
+  std::map<int32_t, std::string> host, cpus;  // by rank; cpus: the newest set of PUs, "0-3,8"
   std::map<std::string, bool> hosts;
   int64_t size = 0;  // of the world
   uint64_t faults = 0, overflowed = 0, n_damaged = 0, n_strangers = 0;

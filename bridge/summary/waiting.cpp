@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "summary/imbalance.hpp"
 #include "summary/text.hpp"
 
 namespace perfield {
@@ -19,7 +20,7 @@ constexpr double kStandsOut = 1.5;  // times an even share of all ranks
 
 }  // namespace
 
-std::string waiting_line(const Totals& totals, bool is_blind) {
+std::string waiting_line(const Totals& totals, const Tables& tables, bool is_blind) {
   const RankSums all = totals.of_all_ranks();
   if (is_blind && all.mpi_ns() <= 0)
     return line(
@@ -36,16 +37,12 @@ std::string waiting_line(const Totals& totals, bool is_blind) {
   for (const auto& [time_class, name] : kinds)
     if (all.class_ns[time_class] > 0)
       parts += (parts.empty() ? " (" : ", ") + (name + share(all.class_ns[time_class]));
-  std::string text = share(all.waiting_ns()) + " of the time" + parts + (parts.empty() ? "" : ")") +
-                     "; all MPI " + share(all.mpi_ns());
-  const LargestShare worst = totals.largest_share(&RankSums::waiting_ns);
-  if (totals.ranks.size() > 1 && worst.share > 0)
-    text +=
-        "; most on rank " + std::to_string(worst.rank) + " (" + text_of_share(worst.share) + ")";
-  return line("waiting", text);
+  return line("waiting", share(all.waiting_ns()) + " of the time" + parts +
+                             (parts.empty() ? "" : ")") + "; all MPI " + share(all.mpi_ns()) +
+                             most_on(tables, &RankStep::waiting_ns));
 }
 
-std::string waited_for_line(const Totals& totals) {
+std::string waited_for_line(const Totals& totals, const Tables& tables) {
   struct WaitedFor {
     double ns = 0;
     uint64_t ranks = 0;
@@ -61,6 +58,10 @@ std::string waited_for_line(const Totals& totals) {
   if (known <= 0 || totals.ranks.size() < 2) return "";
   const auto& [rank, most] = *std::max_element(
       by_peer.begin(), by_peer.end(), [](auto& a, auto& b) { return a.second.ns < b.second.ns; });
+  const Differences found = differences(tables.waited_for());
+  if (found.pattern != Pattern::fixed || found.most.size() > 1 ||
+      tables.ranks()[found.most[0]] != rank)
+    return "";
   const double n_ranks = double(totals.ranks.size());
   const RankSums all = totals.of_all_ranks();
   const double of_those = all.measured_ns / n_ranks * double(most.ranks);

@@ -5,16 +5,17 @@
 
 #include <string>
 
+#include "summary/tables.hpp"
 #include "summary/totals.hpp"
 
 namespace perfield {
 
-// The share of time spent waiting, by class of call, and the rank that waits most. is_blind: MPI of
+// The share of time spent waiting, by class of call, and the ranks that wait most. is_blind: MPI of
 // some rank was not seen.
-std::string waiting_line(const Totals& totals, bool is_blind);
+std::string waiting_line(const Totals& totals, const Tables& tables, bool is_blind);
 
 // The rank that others wait for most, if one stands out.
-std::string waited_for_line(const Totals& totals);
+std::string waited_for_line(const Totals& totals, const Tables& tables);
 
 // The region with the waiting: among the regions that hold nearly the most waiting, the shortest. A
 // region as long as the steps counts only if no part of it holds half of the waiting.

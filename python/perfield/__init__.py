@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         mesh_ghosts,
         mesh_image,
         mesh_rectilinear,
+        mesh_size,
         mesh_structured,
         mesh_unstructured,
         pause,
@@ -57,6 +58,7 @@ __all__ = [
     "mesh_ghosts",
     "mesh_image",
     "mesh_rectilinear",
+    "mesh_size",
     "mesh_structured",
     "mesh_unstructured",
     "open",
@@ -83,6 +85,8 @@ def open(path: str | PathLike[str]) -> RunDirectory:
 
 def __getattr__(name: str) -> object:
     """Loads the measuring functions at their first use: a program that only reads runs does not need them."""
+    if name == "plots":
+        return import_module("perfield.plots")
     if name not in __all__:
         raise AttributeError(f"module 'perfield' has no attribute {name!r}")
     home = import_module("perfield.measure.attach" if name == "attach" else "perfield.measure")

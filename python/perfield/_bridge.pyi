@@ -23,6 +23,7 @@ class Columns:
         local_begin: ArrayLike,
         local: ArrayLike,
         other_region: int,
+        several_threads: bool,
     ) -> None: ...
     @property
     def kinds(self) -> list[tuple[str, ...]]: ...
@@ -78,6 +79,8 @@ class StreamIndex:
     def message_calls(self) -> list[int]: ...
     @property
     def other_regions(self) -> bool: ...
+    @property
+    def several_threads(self) -> bool: ...
 
 class TracePeers:
     """The communicators of a trace."""

@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from in_paraview import in_paraview
 
 import perfield
 import twin
-from perfield.output.images import SCRIPTS, display
+from perfield.output.images import SCRIPTS
 from perfield.output.picture_series import PictureSeries
 from perfield.pictures.geometry_picture import GeometryOptions
 from perfield.pictures.pieces import choose_pieces
@@ -31,24 +28,6 @@ def pictures(tmp_path_factory) -> Path:
     options = GeometryOptions(pieces=choose_pieces(run))
     PictureSeries(run, [0, 2, 5], path, options, topology_scene(run)).write()
     return path
-
-
-def in_paraview(script: str, pictures: Path):
-    """Runs a script in ParaView's Python with the pipelines on its path; returns its `result`."""
-    text = f"import json, paraview.simple as pv\n{script}\nprint('RESULT', json.dumps(result))"
-    with display() as number:
-        environment = {
-            **os.environ,
-            "DISPLAY": number,
-            "PYTHONPATH": str(SCRIPTS),
-            "PERFIELD_PICTURES": str(pictures),
-        }
-        command = [sys.executable, "-c", text]
-        done = subprocess.run(
-            command, env=environment, cwd=pictures, capture_output=True, text=True, check=False, timeout=120
-        )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout.rpartition("RESULT")[2])
 
 
 def test_stock_paraview_opens_series_with_program_times(pictures):
@@ -96,7 +75,7 @@ names = {{source: key[0] for key, source in pv.GetSources().items()}}
 result = [shown, names[pv.GetActiveSource()], pv.GetAnimationScene().AnimationTime, len(pv.GetViews())]
 """
     shown, active, time, views = in_paraview(script, pictures)
-    expected = {"geometry": ["POINTS", "solve_time_s"], "topology": ["CELLS", "solve_time_s"]}
+    expected = {"geometry": ["POINTS", "compute_time_s"], "topology": ["CELLS", "compute_time_s"]}
     for picture in expected if name == "both" else [name]:
         assert expected[picture] in shown
     assert active == ("topology" if name == "topology" else "geometry")
@@ -116,8 +95,8 @@ for time in reader.TimestepValues:
     result.append(title.GetClientSideObject().GetOutputDataObject(0).GetColumn(0).GetValue(0))
 """
     assert in_paraview(script, pictures) == [
-        f"solve time\nrun, step {step} (frame {step - 1}), time {time}"
-        for step, time in ((1, 0.5), (3, 1.5), (6, 3))
+        f"solve time\nrun, step {step} (frame {step - 1}), time {words}"
+        for step, words in ((1, "0.5"), (3, "1.5"), (6, "3, the slowest to compute"))
     ]
 
 
@@ -142,7 +121,7 @@ for source, field, more in (
     result.append([list(display.ColorArrayName), str(table.VectorMode), *words])
 """
     cells, vectors = in_paraview(script, pictures)
-    assert (cells[0], cells[2:]) == (["CELLS", "RTData"], [["name", "(ms)"], ["0.02", "  20.0"]])
+    assert (cells[0], cells[2:]) == (["CELLS", "RTData"], [["name", "(ms)"], ["0.02", "  20"]])
     assert vectors[:3] == [["POINTS", "U"], "'Magnitude'", ["name", "magnitude", "(ms)"]]
 
 
@@ -180,3 +159,23 @@ result = [title_lines(title, view) for title in ("flux (x-dir) time per cell (ms
     assert " ".join(first) == "flux (x-dir) time per cell (ms)"
     assert all(line.split()[0] in ("flux", "cell", "per", "time", "(ms)") for line in first)
     assert "..." in second[0] and second[-1].endswith("time (s)")
+
+
+def test_title_dates_older_parts_and_notes_values_beyond_the_scale(pictures):
+    script = """
+from scene import Pictures
+pictures = Pictures.from_environment()
+first, second, _ = pictures.description["steps"]
+first.update(mesh_age="mesh of step 10", fields_age="fields of step 0")
+about = pictures.arrays("geometry")["solve_time_s"]
+about["beyond"] = {"2": {"peak": 0.338, "scale": None}}
+pictures.arrays("geometry")["temperature"]["beyond"] = {"2": {"peak": 400.0, "scale": [0, 400]}}
+solve = "solve_time_s"
+layers = (("geometry", solve), ("geometry", "temperature"), ("topology/measurements", solve))
+result = [[line.split("\\n")[1:] for line in pictures.titles(*names)][:2] for names in layers]
+"""
+    values, own, machine = in_paraview(script, pictures)
+    assert values == [["mesh of step 10"], ["beyond the scale of the other steps: up to 338 ms"]]
+    assert own[0] == ["mesh of step 10, fields of step 0"]
+    assert own[1] == ["a scale of its own, beyond the scale of the other steps: up to 400"]
+    assert machine == [[], []]

@@ -12,7 +12,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 FILES = ("Makefile", "pyproject.toml", ".ci/requirements.py", "bridge/sources/pmpi/find_mpi_headers.cmake")
 FILES += (".ci/install-packages", ".ci/packages")
-TOOLS = "make cmake bash sh env cat ls mkdir rm mv cmp sort find touch dirname gcc cc as ld"
+TOOLS = "make cmake bash sh env cat ls mkdir rm mv cmp sort find touch dirname ln gcc cc as ld"
 
 
 class Build:
@@ -90,3 +90,17 @@ def test_a_second_compiler_of_the_same_mpi_changes_nothing(build):
     assert build.wheels() == 1
     (build.bin / "mpicc").symlink_to(build.bin / "mpicc.mpich")
     assert build.wheels() == 1
+
+
+def test_folder_for_path_holds_the_commands_alone(build):
+    build.wheels()
+    commands = build.folder / "build/bin"
+    assert sorted(path.name for path in commands.iterdir()) == ["perfield", "perfield-exec"]
+    for path in commands.iterdir():
+        assert (commands / path.readlink()).parent.resolve() == build.folder / ".venv/bin"
+
+
+def test_readme_puts_that_folder_into_path():
+    words = "export PATH=$PWD/build/bin:$PATH"
+    assert words in (REPOSITORY / "README.md").read_text().splitlines()
+    assert ".venv/bin:$PATH" not in "".join(page.read_text() for page in REPOSITORY.glob("docs/*.md"))

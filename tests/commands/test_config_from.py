@@ -61,6 +61,7 @@ def test_keys_with_a_counterpart_become_settings(convert, texts):
     result = convert(*texts)
     assert (result.returncode, result.stderr) == (0, "")
     assert settings_of(result.stdout) == {
+        "log": "true",
         "measure_every": "4",
         "regions": "[]",
         "messages": "false",

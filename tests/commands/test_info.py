@@ -7,6 +7,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import twin
@@ -87,6 +88,47 @@ def test_regions_show_where_they_were_slowest(run, printed):
     assert solve["mean_time_s"] == pytest.approx(mean / 1e9)
 
 
+def test_regions_tell_what_balancing_them_would_save(run, printed):
+    solve, exchange = json.loads(printed(run, "--regions", "--json"))["regions"]
+    times = np.array([[twin.solve_ns(rank, step) for rank in range(4)] for step in range(5)]) / 1e9
+    assert solve["field"] == "solve" and solve["mpi_share"] == 0
+    assert solve["compute_time_s"] == pytest.approx(times.mean())
+    assert solve["balancing_saves_s"] == pytest.approx((times.max(1) - times.mean(1)).sum())
+    assert solve["imbalance"] == pytest.approx(times.max(1).sum() / times.mean(1).sum())
+    step_s = times.max(1) + 200e-6
+    assert solve["step_share"] == pytest.approx(times.sum() / (4 * step_s.sum()))
+    # 50 us of isend and 40 us of waitall of the 200 us in exchange; the rest is the same on all ranks.
+    assert (exchange["mpi_share"], exchange["imbalance"]) == pytest.approx((0.45, 1.0))
+    assert exchange["compute_time_s"] == pytest.approx(110e-6)
+
+
+def test_region_that_balancing_would_help_most_comes_first(tmp_path, printed):
+    def slow_exchange(rank, step, values):
+        if rank == 1:
+            values["regions"][1] = twin.region_row(2, 50_000_000)
+
+    path = twin.write_run(tmp_path / "run", ranks=4, steps=5, change_step=slow_exchange)
+    rows = json.loads(printed(path, "--regions", "--json"))["regions"]
+    assert [row["field"] for row in rows] == ["exchange", "solve"]
+
+
+def test_waiting_inside_a_region_is_no_cost_of_it(tmp_path, printed):
+    """All ranks are equally long in `solve`, but all except the last wait there for most of it."""
+
+    def waits_in_solve(rank, step, values):
+        slowest = twin.solve_ns(3, step)
+        values["regions"][0] = twin.region_row(1, slowest)
+        waited = slowest - twin.solve_ns(rank, step)
+        values["quantities"].append({"region": 1, "quantity": twin.WAIT, "value": waited})
+
+    path = twin.write_run(tmp_path / "run", ranks=4, steps=5, change_step=waits_in_solve)
+    solve = json.loads(printed(path, "--regions", "--json"))["regions"][0]
+    times = np.array([[twin.solve_ns(rank, step) for rank in range(4)] for step in range(5)]) / 1e9
+    assert solve["compute_time_s"] == pytest.approx(times.mean())
+    assert solve["mpi_share"] == pytest.approx(1 - times.mean() / times[:, 3].mean())
+    assert solve["balancing_saves_s"] == pytest.approx((times.max(1) - times.mean(1)).sum())
+
+
 def test_steps_are_the_last_ones(run, printed):
     rows = json.loads(printed(run, "--steps", 2, "--json"))["steps"]
     assert [(row["frame"], row["step"]) for row in rows] == [(3, 4), (4, 5)]
@@ -127,8 +169,9 @@ def test_notes_below_tables_explain_them(run, printed):
     assert lines[-1] == "(2 of 4 pairs, by bytes; added up over 5 frames)"
     meaning = "frame: its place in the run, as in render --steps; step: the program's own number)"
     assert printed(run, "--steps").splitlines()[-1] == f"({meaning}"
-    entered = "(mean_time_s: per frame and rank that entered it, over 5 frames; "
-    assert printed(run, "--regions").splitlines()[-1] == entered + meaning
+    below = printed(run, "--regions").splitlines()[-4:]
+    assert below[0] == "(compute_time_s, mean_time_s: per frame and rank that entered it, over 5 frames;"
+    assert below[-1] == meaning
 
 
 def test_ended_run_without_steps_is_one_frame_in_every_table(tmp_path, printed):

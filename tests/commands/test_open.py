@@ -23,7 +23,9 @@ def paraview(tmp_path):
     folder.mkdir()
     program = folder / "paraview"
     program.write_text(
-        '#!/bin/sh\necho "started $* PICTURES=$PERFIELD_PICTURES PYTHON=$PYTHONPATH"\nexit 3\n'
+        '#!/bin/sh\necho "started $* PICTURES=$PERFIELD_PICTURES PYTHON=$PYTHONPATH"\n'
+        'echo "SEPARATE=$PERFIELD_SEPARATE CONFIG=$XDG_CONFIG_HOME"\n'
+        'cat "${XDG_CONFIG_DIRS%%:*}/ParaView.ini"\nexit 3\n'
     )
     program.chmod(0o755)
     return f"{folder}{os.pathsep}{os.environ['PATH']}"
@@ -36,6 +38,22 @@ def test_open_writes_pictures_first_and_starts_paraview(perfield_cli, run_path, 
     assert f"PICTURES={run_path / 'pictures'}" in result.stdout
     assert "PYTHON=" in result.stdout.split("catalyst_scripts")[1]
     assert result.returncode == 3
+
+
+def test_no_welcome_window_covers_the_pictures_and_own_settings_stay(
+    perfield_cli, run_path, paraview, tmp_path
+):
+    own = tmp_path / "config"
+    environment = {"DISPLAY": ":77", "PATH": paraview, "XDG_CONFIG_HOME": own}
+    result = perfield_cli("open", run_path, "--topology", env=environment)
+    assert result.stdout.endswith("[General]\nGeneralSettings.ShowWelcomeDialog=false\n")
+    assert f"CONFIG={own}\n" in result.stdout and not own.exists()
+
+
+def test_views_keep_their_own_arrays_on_request(perfield_cli, run_path, paraview):
+    environment = {"DISPLAY": ":77", "PATH": paraview}
+    assert "SEPARATE= " in perfield_cli("open", run_path, env=environment).stdout
+    assert "SEPARATE=1 " in perfield_cli("open", run_path, "--separate", env=environment).stdout
 
 
 def test_run_without_mesh_opens_the_machine(perfield_cli, tmp_path, paraview):

@@ -70,6 +70,21 @@ def test_own_command_works_in_a_shell(bin_dir, tmp_path, monkeypatch):
     assert paths.own_command() == f"{bin_dir.name}/perfield"
 
 
+def test_commands_linked_into_a_folder_of_their_own_measure(bin_dir, perfield_flags, source, tmp_path):
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    for name in ("perfield", "perfield-exec"):
+        (commands / name).symlink_to(bin_dir / name)
+    run("mpicc", *perfield_flags("--cflags"), source, "-o", "program", cwd=tmp_path)
+    env = {**os.environ, "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
+    run("perfield", "run", "-n", "1", "./program", cwd=tmp_path, env=env)
+    run("perfield-exec", "./program", cwd=tmp_path, env=env)
+    for name in ("perfield-run", "perfield-run-2"):
+        assert run("perfield", "info", name, cwd=tmp_path, env=env).endswith(
+            f"perfield open {name}    (files and images: render in place of open)\n"
+        )
+
+
 def test_flags_build_a_program_that_measures(perfield_flags, source, tmp_path):
     flags = [*perfield_flags("--cflags"), *perfield_flags("--libs")]
     run("cc", source, *flags, "-o", tmp_path / "program", cwd=tmp_path)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
@@ -21,6 +22,9 @@ import twin
 def run_path(tmp_path):
     """A run of 4 ranks on 2 hosts, 30 steps."""
     return twin.write_run(tmp_path / "run", ranks=4, steps=30, hosts=("a", "b"))
+
+
+ALL = ("--arrays", "all")
 
 
 def steps_of(pvd):
@@ -55,7 +59,7 @@ def test_render_estimates_bytes_and_writes_at_most_20_steps(perfield_cli, run_pa
 
 
 def test_files_hold_the_values_and_times_of_the_run(perfield_cli, run_path):
-    assert perfield_cli("render", run_path, "--steps", "3,29", "--geometry").returncode == 0
+    assert perfield_cli("render", run_path, "--steps", "3,29", "--geometry", *ALL).returncode == 0
     steps = steps_of(run_path / "pictures/geometry.pvd")
     assert [time for time, _ in steps] == [2.0, 15.0]
     expected = {f"rank_{rank}": twin.solve_ns(rank, 29) * 1e-9 for rank in range(4)}
@@ -97,7 +101,9 @@ def test_geometry_without_a_mesh_is_an_error(perfield_cli, tmp_path):
 
 
 def test_focus_adds_arrays_of_exchanges_with_that_rank(perfield_cli, run_path):
-    assert perfield_cli("render", run_path, "--steps", "0", "--focus", "2", "--geometry").returncode == 0
+    assert (
+        perfield_cli("render", run_path, "--steps", "0", "--focus", "2", "--geometry", *ALL).returncode == 0
+    )
     ((_, path),) = steps_of(run_path / "pictures/geometry.pvd")
     values = values_by_rank(path, "isend_count_to_2")
     assert values["rank_1"] == 3
@@ -131,15 +137,39 @@ def test_bad_arguments_give_a_sentence(perfield_cli, run_path, arguments, words)
 def test_images_show_the_chosen_fields_and_steps(perfield_cli, run_path):
     if shutil.which("Xvfb") is None:
         pytest.skip("Xvfb is not installed")
-    arguments = ("--images", "--steps", "0,29", "--fields", "solve_time_s,nonsense")
+    arguments = ("--images", "--steps", "0,29", "--fields", "solve_time_s")
     result = perfield_cli("render", run_path, *arguments, env={"DISPLAY": None})
     assert result.returncode == 0, result.stderr
-    assert "no image of nonsense" in result.stdout
     assert sorted(path.name for path in (run_path / "pictures/images").iterdir()) == [
-        f"{picture}_solve_time_s_frame_{step:06d}.png"
-        for picture in ("geometry", "topology")
-        for step in (0, 29)
+        f"{number + 1:02d}_{picture}_solve_time_s_frame_{step:06d}.png"
+        for number, (picture, step) in enumerate(itertools.product(("geometry", "topology"), (0, 29)))
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("compute_time", "did you mean compute_time_s?"),
+        ("sovle_time_s", "did you mean solve_time_s?"),
+        ("temperature_", "did you mean temperature?"),
+        ("nonsense", "'perfield fields {run}' lists those of regions and ranks"),
+    ],
+)
+def test_unknown_field_is_refused_before_any_picture(perfield_cli, run_path, name, advice):
+    result = perfield_cli("render", run_path, "--fields", f"solve_time_s,{name}")
+    assert result.returncode == 2
+    sentence = f"perfield render: --fields {name}: this run has no such field; {advice}\n"
+    assert (result.stdout, result.stderr) == ("", sentence.format(run=run_path))
+    assert not (run_path / "pictures").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["solve_time_s", "temperature", "sent_count_to_1", "largest_bytes", "topology_type", "node_id"]
+)
+def test_every_array_of_the_pictures_is_a_known_field(perfield_cli, run_path, name):
+    words = ["--fields", name, "--focus", "1", "--steps", "2"]
+    result = perfield_cli("render", run_path, *words)
+    assert result.returncode == 0, result.stderr
 
 
 def test_picture_of_the_heat_case_follows_its_hot_spot(mpirun, bin_dir, heat3d, perfield_cli):
@@ -152,7 +182,7 @@ def test_picture_of_the_heat_case_follows_its_hot_spot(mpirun, bin_dir, heat3d, 
     assert rendered.returncode == 0, rendered.stderr
     slowest = []
     for _, path in steps_of(result.cwd / "perfield-run/pictures/geometry.pvd"):
-        values = values_by_rank(path, "solver_loop_time_s")
+        values = values_by_rank(path, "solver_loop_compute_time_s")
         slowest.append(int(max(values, key=values.get).removeprefix("rank_")))
     assert slowest == holders, result.stdout
 
@@ -171,3 +201,38 @@ def test_run_without_a_step_yet_is_an_error_and_leaves_no_directory(perfield_cli
     assert result.returncode == 2
     assert "holds no finished step; wait for the first one" in result.stderr
     assert not (path / "pictures").exists()
+
+
+def test_chosen_view_and_factor_reach_the_pictures(perfield_cli, run_path):
+    words = ("--steps", "0", "--geometry")
+    about = []
+    for options in ((), ("--view", "exploded", "--explode", "0.25")):
+        assert perfield_cli("render", run_path, *words, *options).returncode == 0
+        known = json.loads((run_path / "pictures/pictures.json").read_text())
+        about.append((known["view"], known["explode"]))
+    assert about == [("auto", None), ("exploded", 0.25)]
+    # Four slabs along x, each 1/4 thick: the middle of the last is 3/8 from the middle of the mesh.
+    assert known["layers"]["geometry"]["spread"] == pytest.approx([0.375, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--explode", "far"], "'far' is no factor; give a number above 0, at most 100: 0.5"),
+        (["--explode", "0"], "'0' is no factor"),
+        (["--explode", "nan"], "'nan' is no factor"),
+        (["--view", "open"], "invalid choice: 'open' (choose from 'auto', 'plain', 'exploded', 'dearest')"),
+    ],
+)
+def test_bad_view_is_refused(perfield_cli, run_path, options, sentence):
+    result = perfield_cli("render", run_path, *options)
+    assert result.returncode == 2
+    assert sentence in result.stderr
+    assert not (run_path / "pictures").exists()
+
+
+def test_places_of_the_ranks_reach_the_pictures(perfield_cli, run_path):
+    assert perfield_cli("render", run_path, "--steps", "0", "--geometry").returncode == 0
+    places = json.loads((run_path / "pictures/pictures.json").read_text())["places"]
+    assert places["host"] == ["a", "a", "b", "b"]
+    assert places["core"] == [""] * 4, "the run does not describe its machine"

@@ -99,6 +99,14 @@ def test_launcher_option_names_another_launcher(line, tmp_path):
         ("-n 2 ./nowhere", "took ./nowhere for the program, but it cannot be started"),
         ("--set grop=x true", "--set grop=x: there is no key 'grop'; did you mean group?"),
         ("--set group true", "--set group has no '='; write --set KEY=VALUE"),
+        (
+            "--set measure_every=often true",
+            '--set measure_every=often: found the text "often", expected an integer (steps); ',
+        ),
+        ("--set summary=maybe true", 'found the text "maybe", expected true or false'),
+        ("--set clock=sun true", '--set clock=sun: found the text "sun", expected auto, tsc or monotonic'),
+        ("--set measure_every=0 true", "--set measure_every=0: found the integer 0, expected at least 1"),
+        ("--set measure_every=2 --set sum_every=2 true", "exclude each other"),
         ("--launcher nosuchlauncher true", "found no nosuchlauncher in PATH"),
     ],
 )
@@ -195,3 +203,32 @@ def test_program_runs_despite_wrong_configuration(perfield_cli, tmp_path):
     assert (result.returncode, result.stdout) == (0, "hello\nhello\n")
     assert result.stderr.count("unknown key 'grop'; did you mean group?") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["perfield.toml"]
+
+
+@pytest.mark.parametrize("way", ["environment", "file"])
+def test_value_of_the_wrong_type_is_told_and_the_program_runs(perfield_cli, tmp_path, way):
+    env = {"PERFIELD_SKIP_STEPS": "few"} if way == "environment" else {}
+    if way == "file":
+        (tmp_path / "perfield.toml").write_text('skip_steps = "few"\n')
+    result = perfield_cli("run", "-n", "1", "--set", "group=x", "echo", "hello", cwd=tmp_path, env=env)
+    assert (result.returncode, result.stdout) == (0, "hello\n")
+    where = "PERFIELD_SKIP_STEPS" if way == "environment" else "perfield.toml:1: skip_steps"
+    assert (
+        f'perfield: {where}: found the text "few", expected an integer (steps); the default is 0'
+        in result.stderr
+    )
+    assert "runs unmeasured until you correct this" in result.stderr
+
+
+def test_setting_of_the_line_mends_a_wrong_one(perfield_cli, ranks, tmp_path):
+    env = {"PERFIELD_SKIP_STEPS": "few"}
+    result = perfield_cli("run", "-n", "1", "--set", "skip_steps=3", ranks, cwd=tmp_path, env=env)
+    assert "few" not in result.stderr
+    assert (tmp_path / "perfield-run/run.json").exists()
+
+
+def test_all_wrong_settings_are_told_at_once(perfield_cli, tmp_path):
+    words = ["--set", "measure_every=often", "--set", "record_limit=much"]
+    result = perfield_cli("run", *words, "true", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "--set measure_every=often: " in result.stderr and "--set record_limit=much: " in result.stderr

@@ -79,7 +79,19 @@ def any_step_with_others(rank, step, values):
     return any_step(rank, step, values, (0, 1, 2, 3, 4, 5, 77))
 
 
-@pytest.fixture(scope="module", params=[any_step, any_step_with_others])
+def any_step_with_threads(rank, step, values):
+    """Likewise with regions that up to five threads of a rank were in."""
+    if any_step(rank, step, values) is False:
+        return False
+    chance = random.Random(step + 1000 * rank)
+    for row in values["regions"]:
+        times = [row["inclusive_max_ns"]]
+        times += [chance.randrange(times[0] + 1) for _ in range(chance.randrange(5))]
+        row |= {"threads": len(times), "inclusive_sum_ns": sum(times), "inclusive_min_ns": min(times)}
+    return None
+
+
+@pytest.fixture(scope="module", params=[any_step, any_step_with_others, any_step_with_threads])
 def path(tmp_path_factory, request):
     """A run of four ranks, each with other sources and quantities, on two hosts; a fifth never checked in."""
 

@@ -222,3 +222,28 @@ def test_constant_arrays_limit_their_mappings():
     again = perfield._bridge.Constant(2.5, 1 << 19)  # reuses the released mappings
     assert Path("/proc/self/maps").read_text().count("memfd:perfield") == 64
     assert set(memoryview(again)[:: 1 << 12]) == {2.5}
+
+
+def test_attached_grids_give_the_size_of_the_mesh(adaptor):
+    """Ghosts do not count, the parts of a composite add up, and two associations count once."""
+    _, run = adaptor("""
+grid, other = grid_of(5), grid_of(3)
+ghosts = grid.AllocateCellGhostArray()
+ghosts.SetValue(0, vtkDataSetAttributes.DUPLICATECELL)
+ghosts.SetValue(1, vtkDataSetAttributes.HIDDENCELL)
+both = vtkMultiBlockDataSet()
+both.SetBlock(0, grid)
+both.SetBlock(1, other)
+step(0)
+perfield.attach(both)
+perfield.attach(grid, "cells")
+step(1)
+step(2)
+print("0")
+""")
+    seen = [
+        [float(frame.values[name][0]) for name in ("cells", "points", "ghost_cells")]
+        for frame in run.frames()
+    ]
+    assert seen[1:] == [[64 + 8 - 1, 125 + 27, 1]] * 2
+    assert seen[0][0] != seen[0][0]

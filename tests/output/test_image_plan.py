@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The images drawn by default and for the user's names."""
+"""The images drawn by default and for the user's names: which, and in which order."""
 
 from __future__ import annotations
 
 import pytest
 
-from perfield.output.image_plan import plan_images, unknown_fields
+from perfield.output.image_plan import default_values, plan_images, unknown_fields
 
 
 def layer(*names, **ranges):
@@ -14,7 +14,11 @@ def layer(*names, **ranges):
     return {"arrays": about | {name: {"components": 1, "range": ends} for name, ends in ranges.items()}}
 
 
-VALUES = ("compute_time_s", "solve_time_s", "sent_bytes")
+VALUES = ("compute_time_s", "waiting_time_s", "solve_time_s", "sent_bytes")
+OVER = {
+    **{f"{base}_{kind}": [base, kind] for base in VALUES[:3] for kind in ("mean", "maximum")},
+    "compute_time_imbalance": ["compute_time_s", "imbalance"],
+}
 LINES = ("source", "target", "sent_bytes", "isend_count")
 VECTOR = {"U": {"components": 3, "range": (0, 1)}}
 
@@ -22,11 +26,14 @@ VECTOR = {"U": {"components": 3, "range": (0, 1)}}
 @pytest.fixture
 def description():
     """The content of pictures.json for 3 steps on one node."""
-    geometry = layer("rank", *VALUES, "sent_count_to_3", "T", "alpha_water")
+    geometry = layer("rank", *VALUES, *OVER, "sent_count_to_3", "T", "alpha_water")
     geometry["arrays"].update(VECTOR)
     return {
         "steps": [{"frame": n, "shown_at": n / 10, "mesh": 0} for n in (0, 5, 9)],
         "regions": ["never", "solve"],
+        "over_steps": OVER,
+        "typical": 5,
+        "slowest": 0,
         "focus": [3],
         "own_fields": {"U": "U", "T": "T", "alpha_water": "alpha.water"},
         "layers": {
@@ -34,41 +41,94 @@ def description():
             "messages": layer(*LINES),
             "topology/machine": layer("topology_type", node_id=(0, 0)),
             "topology/ranks": layer("rank", node_id=(0, 0)),
-            "topology/measurements": layer("rank", *VALUES),
+            "topology/measurements": layer("rank", *VALUES, *OVER),
             "topology/messages": layer(*LINES),
         },
     }
 
 
 def files(planned):
-    """Names of all files of some images."""
-    return [name for image in planned for name in image["files"]]
+    """Names of all files of some images, in order, without their numbers."""
+    names = [name for image in planned for name in image["files"]]
+    assert [int(name[:2]) for name in names] == list(range(1, len(names) + 1))
+    return [name[3:] for name in names]
 
 
 def test_default_images(description):
-    assert files(plan_images(description, None, [5])) == [
+    assert files(plan_images(description, None)) == [
+        "geometry_compute_time_s_mean.png",
+        "geometry_waiting_time_s_mean.png",
+        "topology_compute_time_s_mean.png",
+        "topology_waiting_time_s_mean.png",
+        "geometry_compute_time_s_maximum.png",
+        "geometry_waiting_time_s_maximum.png",
+        "topology_compute_time_s_maximum.png",
+        "topology_waiting_time_s_maximum.png",
+        "geometry_compute_time_imbalance.png",
+        "topology_compute_time_imbalance.png",
+        "geometry_solve_time_s_mean.png",
+        "topology_solve_time_s_mean.png",
+        "geometry_compute_time_s_frame_000005.png",
+        "geometry_waiting_time_s_frame_000005.png",
+        "topology_compute_time_s_frame_000005.png",
+        "topology_waiting_time_s_frame_000005.png",
+        "geometry_compute_time_s_frame_000000.png",
+        "geometry_waiting_time_s_frame_000000.png",
+        "topology_compute_time_s_frame_000000.png",
+        "topology_waiting_time_s_frame_000000.png",
         "geometry_rank.png",
         "topology_rank.png",
-        "geometry_compute_time_s_frame_000005.png",
-        "topology_compute_time_s_frame_000005.png",
-        "geometry_solve_time_s_frame_000005.png",
-        "topology_solve_time_s_frame_000005.png",
         "geometry_T_frame_000005.png",
+        "geometry_T_frame_000000.png",
         "topology_topology_type.png",
         "messages_source_frame_000005.png",
         "topology_messages_source_frame_000005.png",
         "messages_target_frame_000005.png",
         "topology_messages_target_frame_000005.png",
         "messages_sent_bytes_frame_000005.png",
+        "messages_sent_bytes_frame_000000.png",
         "topology_messages_sent_bytes_frame_000005.png",
+        "topology_messages_sent_bytes_frame_000000.png",
         "geometry_sent_count_to_3_frame_000005.png",
+        "geometry_sent_count_to_3_frame_000000.png",
     ]
 
 
+def test_values_over_steps_are_drawn_on_the_mesh_of_the_typical_step(description):
+    first = plan_images(description, None)[0]
+    assert (first["static"], [step["frame"] for step in first["steps"]]) == (True, [5])
+
+
+def test_time_in_mpi_stands_for_waiting_where_waiting_is_unknown(description):
+    for layer in description["layers"].values():
+        if "waiting_time_s" in layer["arrays"]:
+            layer["arrays"]["mpi_time_s"] = layer["arrays"].pop("waiting_time_s")
+    assert "geometry_mpi_time_s_frame_000005.png" in files(plan_images(description, None))
+
+
+def test_cost_of_regions_is_their_compute_time(description):
+    for name in ("geometry", "topology/measurements"):
+        description["layers"][name]["arrays"].update(layer("solve_compute_time_s")["arrays"])
+    assert default_values(description)[2] == "solve_compute_time_s"
+
+
+def test_first_written_step_is_drawn_if_the_telling_ones_were_not(description):
+    description.update(typical=3, slowest=None)
+    assert "geometry_compute_time_s_frame_000000.png" in files(plan_images(description, None))
+
+
+def test_run_of_one_step_has_no_values_over_steps(description):
+    description["over_steps"] = {}
+    drawn = files(plan_images(description, None))
+    assert drawn[0] == "geometry_compute_time_s_frame_000005.png"
+    assert "geometry_solve_time_s_frame_000005.png" in drawn
+    assert not any("_mean" in name for name in drawn)
+
+
 def test_nodes_are_drawn_if_there_are_several(description):
-    assert "topology_node_id.png" not in files(plan_images(description, None, [5]))
+    assert "topology_node_id.png" not in files(plan_images(description, None))
     description["layers"]["topology/machine"] = layer("topology_type", node_id=(0, 3))
-    assert "topology_node_id.png" in files(plan_images(description, None, [5]))
+    assert "topology_node_id.png" in files(plan_images(description, None))
 
 
 def test_message_ends_are_drawn_once_and_bytes_each_step(description):
@@ -89,7 +149,7 @@ def test_partition_is_drawn_once_per_mesh(description):
     assert drawn == ["geometry_rank_frame_000000.png", "geometry_rank_frame_000005.png", "topology_rank.png"]
 
 
-def test_chosen_fields_are_drawn_in_each_layer_and_step(description):
+def test_chosen_fields_and_steps_are_drawn_in_each_layer_and_step(description):
     assert files(plan_images(description, ["isend_count", "alpha.water", "U"], [0, 9])) == [
         "messages_isend_count_frame_000000.png",
         "messages_isend_count_frame_000009.png",
@@ -102,6 +162,16 @@ def test_chosen_fields_are_drawn_in_each_layer_and_step(description):
     ]
 
 
+def test_chosen_field_is_drawn_over_steps_too(description):
+    drawn = files(plan_images(description, ["solve_time_s"]))
+    assert drawn[0] == "geometry_solve_time_s_mean.png"
+    assert sorted(drawn) == sorted(
+        f"{picture}_solve_time_s_{what}.png"
+        for what in ("mean", "maximum", "frame_000005", "frame_000000")
+        for picture in ("geometry", "topology")
+    )
+
+
 def test_unknown_fields_are_reported(description):
     assert unknown_fields(description, ["alpha.water", "alpha_water", "nonsense", "rank"]) == ["nonsense"]
 
@@ -109,5 +179,5 @@ def test_unknown_fields_are_reported(description):
 def test_only_machine_is_drawn_without_a_mesh(description):
     for name in ("geometry", "messages"):
         del description["layers"][name]
-    planned = plan_images(description, None, [0])
+    planned = plan_images(description, None)
     assert {image["layer"].partition("/")[0] for image in planned} == {"topology"}

@@ -22,6 +22,7 @@ from perfield.pictures.geometry_picture import GeometryOptions
 from perfield.pictures.pieces import choose_pieces
 from perfield.pictures.topology_picture import topology_scene
 
+LEGEND = slice(144, 504), slice(1048, 1076)  # its colours
 IMAGE = {
     **{"layer": "geometry", "field": "T", "focus": None, "static": True},
     **{"steps": [{"shown_at": 0.0}], "files": ["geometry_T.png"]},
@@ -81,7 +82,7 @@ def test_images_are_white_not_empty_and_not_cut_off(drawn):
     assert len(drawn) == 28
     for path in drawn:
         image = pixels(path)
-        assert image.shape == (1000, 1600, 3)
+        assert image.shape == (720, 1280, 3)
         background = (image == 255).all(axis=2)
         assert 0.3 < background.mean() < 0.99, path.name
         border = np.concatenate([background[0], background[-1], background[:, 0], background[:, -1]])
@@ -90,8 +91,12 @@ def test_images_are_white_not_empty_and_not_cut_off(drawn):
 
 def test_absent_value_is_grey_only_in_its_step(drawn):
     def grey(step):
-        (path,) = [path for path in drawn if path.name == f"geometry_solve_time_s_frame_00000{step}.png"]
-        image = pixels(path)[100:, :1200].astype(int)  # without title and legend
+        (path,) = [
+            path
+            for path in drawn
+            if path.name.endswith(f"geometry_solve_compute_time_s_frame_00000{step}.png")
+        ]
+        image = pixels(path)[72:, :960].astype(int)  # without title and legend
         low, high = image.min(axis=2), image.max(axis=2)
         return ((high - low < 8) & (high < 200) & (low > 90)).mean()
 
@@ -100,20 +105,20 @@ def test_absent_value_is_grey_only_in_its_step(drawn):
 
 
 def test_legend_is_the_same_in_all_steps(drawn):
-    legends = [pixels(path)[200:700, 1310:1345] for path in drawn if "geometry_compute_time_s" in path.name]
+    legends = [pixels(path)[LEGEND] for path in drawn if "geometry_compute_time_s_frame" in path.name]
     assert len(legends) == 2
     assert (legends[0] == legends[1]).all()
 
 
 def test_mesh_colours_match_the_legend(drawn):
-    (path,) = [path for path in drawn if path.name == "geometry_rank.png"]
+    (path,) = [path for path in drawn if path.name.endswith("geometry_rank.png")]
     image = pixels(path).astype(int)
-    legend, mesh = image[200:700, 1310:1345].reshape(-1, 3), image[:, :1200].reshape(-1, 3)
+    legend, mesh = image[LEGEND].reshape(-1, 3), image[:, :960].reshape(-1, 3)
     of_ranks, counts = np.unique(legend[np.ptp(legend, axis=1) > 60], axis=0, return_counts=True)
-    of_ranks = of_ranks[counts > 1000]
+    of_ranks = of_ranks[counts > 640]
     assert len(of_ranks) == 4
     shown, counts = np.unique(mesh[np.ptp(mesh, axis=1) > 60], axis=0, return_counts=True)
-    for colour in shown[counts > 1000]:
+    for colour in shown[counts > 640]:
         shades = [of_rank * shade for of_rank in of_ranks for shade in np.linspace(0.85, 1, 16)]
         assert min(np.abs(colour - shade).max() for shade in shades) < 4, colour
 

@@ -11,10 +11,11 @@ import pytest
 
 import perfield
 import twin
-from perfield.output.description import UnevenRegions
 from perfield.output.picture_series import PictureSeries, human_bytes
 from perfield.output.steps import choose_steps
+from perfield.output.survey import survey
 from perfield.pictures.geometry_picture import GeometryOptions
+from perfield.pictures.openfoam_pieces import OpenFoamPieces
 from perfield.pictures.pieces import choose_pieces
 from perfield.pictures.topology_picture import topology_scene
 
@@ -42,8 +43,14 @@ def test_series_and_description_are_written(tmp_path):
     assert [path.name for path in written] == ["geometry.pvd", "messages.pvd", "topology.pvd"]
     description = json.loads((tmp_path / "pictures/pictures.json").read_text())
     assert description["steps"] == [
-        {"frame": 0, "title": "step 1 (frame 0), time 0.5", "shown_at": 0.5, "mesh": 0},
-        {"frame": 2, "title": "step 3 (frame 2), time 1.5", "shown_at": 1.5, "mesh": 0},
+        {
+            **{"frame": 0, "title": "step 1 (frame 0), time 0.5", "shown_at": 0.5, "mesh": 0},
+            **{"mesh_age": "", "fields_age": ""},
+        },
+        {
+            **{"frame": 2, "title": "step 3 (frame 2), time 1.5, the slowest to compute", "shown_at": 1.5},
+            **{"mesh": 0, "mesh_age": "", "fields_age": ""},
+        },
     ]
     assert description["regions"] == ["solve", "exchange"]
     shortest, longest = twin.solve_ns(0, 0) * 1e-9, twin.solve_ns(3, 2) * 1e-9
@@ -69,14 +76,14 @@ def test_estimate_is_within_a_fifth_of_written_bytes(tmp_path, kind, ranks):
     assert expected == pytest.approx(bytes_in(tmp_path / "pictures"), rel=0.2)
 
 
-def test_estimate_counts_the_machine_once(tmp_path):
+def test_estimate_counts_the_ranks_once(tmp_path):
     twin.write_run(tmp_path / "run", ranks=16, steps=12, hosts=("a", "b"))
     run = perfield.open(tmp_path / "run")
     pictures = both_pictures(run, tmp_path / "pictures", list(range(12)))
     expected = pictures.estimate()
     pictures.write()
     assert expected == pytest.approx(bytes_in(tmp_path / "pictures"), rel=0.2)
-    assert len(list((tmp_path / "pictures").rglob("machine.vtp"))) == 1
+    assert len(list((tmp_path / "pictures").rglob("ranks.vtp"))) == 1
 
 
 def test_estimate_leaves_no_files(tmp_path):
@@ -121,7 +128,11 @@ def test_sampled_frames_are_titled_with_step_and_frame(tmp_path):
     assert pictures.shown_at == "step"
     steps = pictures.description["steps"]
     assert [step["shown_at"] for step in steps] == [0, 10, 20]
-    assert [step["title"] for step in steps] == ["step 0", "step 10 (frame 1)", "step 20 (frame 2)"]
+    assert [step["title"] for step in steps] == [
+        "step 0",
+        "step 10 (frame 1), a typical step",
+        "step 20 (frame 2), the slowest to compute",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -148,19 +159,18 @@ def regions_of(path, steps, change):
     """The order of regions in pictures.json, for a run of 4 ranks with regions solve (1) and exchange (2)."""
     twin.write_run(path / "run", ranks=4, steps=steps, change_step=change)
     run = perfield.open(path / "run")
-    uneven = UnevenRegions(run)
-    for frame in run.frames():
-        uneven.note(frame)
-    return uneven.names()
+    return survey(run).regions
 
 
 def test_regions_with_imbalance_come_first(tmp_path):
     assert regions_of(tmp_path, 2, slowed([2], lambda rank, step: 1.0)) == ["solve", "exchange"]
 
 
-def test_one_slow_first_step_does_not_decide_region_order(tmp_path):
-    spike = slowed([2], lambda rank, step: 10.0 if (rank, step) == (0, 0) else 1e-4)
-    assert regions_of(tmp_path, 5, spike) == ["solve", "exchange"]
+def test_regions_are_ordered_by_what_balancing_would_save_in_all_steps(tmp_path):
+    """`solve` is 1.5 ms longer than the mean in each of 5 steps."""
+    for seconds, first in ((0.009, "solve"), (0.011, "exchange")):
+        spike = slowed([2], lambda rank, step, most=seconds: most if (rank, step) == (0, 0) else 1e-4)
+        assert regions_of(tmp_path / first, 5, spike)[0] == first
 
 
 def test_changed_mesh_gets_a_number_and_bounds_span_all_steps(tmp_path):
@@ -191,3 +201,96 @@ def test_familiar_own_fields_come_first(tmp_path):
     pictures.write()
     assert list(pictures.description["own_fields"]) == ["T", "alpha_water", "density", "phi"]
     assert pictures.description["layers"]["geometry"]["arrays"]["alpha_water"]["title"] == "alpha.water"
+
+
+def test_output_steps_are_titled_so(tmp_path):
+    run = fake_run.FakeRun(tmp_path, ranks=2, steps=5, cells=1)
+    for frame in run.frames():
+        frame.values["io_write_bytes"] = np.full(2, 1e6 if frame.index == 3 else 0.0)
+    pictures = pictures_of(run, tmp_path / "pictures")
+    pictures.write()
+    assert [step["title"].partition(", time ")[2] for step in pictures.description["steps"]] == [
+        *("0", "0.5", "1, a typical step", "1.5, writes output", "2, the slowest to compute"),
+    ]
+
+
+def test_older_mesh_and_fields_are_dated(tmp_path):
+    run = fake_run.FakeRun(tmp_path, ranks=2, steps=4, cells=1)
+    stored = {0: -1, 1: -1, 2: 1, 3: 3}  # the newest field at each step
+    run.fields = lambda rank, index: {(0, "T"): fake_run.FakeField(np.arange(8.0), index=stored[index])}
+    for frame in run.frames():
+        frame.mesh_version[1] = 1 + (frame.index >= 2)
+    pictures = pictures_of(run, tmp_path / "pictures")
+    pictures.write()
+    steps = pictures.description["steps"]
+    assert [step["mesh_age"] for step in steps] == ["", "mesh of step 0", "", "mesh of step 20"]
+    ages = ["fields of set-up", "fields of set-up", "fields of step 10", ""]
+    assert [step["fields_age"] for step in steps] == ages
+
+
+class WrittenAtHalf(OpenFoamPieces):
+    """Fake: pieces of a case that was written at time 0.5 only, with the meshes of another source."""
+
+    def __init__(self, pieces):
+        self.origin, self.blocks = pieces.origin, pieces.blocks
+
+    def older_times(self, frame):
+        """Those of the time 0.5."""
+        return (0.5, 0.5) if frame.time > 0.5 else (None, None)
+
+
+def test_mesh_and_fields_of_an_openfoam_case_are_dated_by_time(tmp_path):
+    run = fake_run.FakeRun(tmp_path, ranks=2, steps=3, cells=1)
+    geometry = GeometryOptions(pieces=WrittenAtHalf(choose_pieces(run)))
+    pictures = PictureSeries(run, choose_steps(run), tmp_path / "pictures", geometry, None)
+    pictures.write()
+    steps = pictures.description["steps"]
+    assert [step["mesh_age"] for step in steps] == ["", "", "mesh of time 0.5"]
+    assert [step["fields_age"] for step in steps] == ["", "", "fields of time 0.5"]
+
+
+def test_mesh_that_never_changes_has_no_age(tmp_path):
+    run = fake_run.FakeRun(tmp_path, ranks=2, steps=3, cells=1)
+    pictures = pictures_of(run, tmp_path / "pictures")
+    pictures.write()
+    assert [step["mesh_age"] for step in pictures.description["steps"]] == ["", "", ""]
+
+
+def test_computing_and_waiting_share_their_scale(tmp_path):
+    run = fake_run.FakeRun(tmp_path, ranks=2, steps=3, cells=1)
+    for frame in run.frames():
+        frame.values["compute_time_s"] = np.array([0.9, 1.0])
+        frame.values["mpi_time_s"] = np.array([0.02, 0.01])
+    pictures = pictures_of(run, tmp_path / "pictures")
+    pictures.write()
+    arrays = pictures.description["layers"]["geometry"]["arrays"]
+    for ending in ("", "_mean", "_p95", "_maximum"):
+        assert arrays[f"compute_time_s{ending}"]["scale"] == (0.0, 1.0)
+        assert arrays[f"mpi_time_s{ending}"]["scale"] == (0.0, 1.0)
+    assert arrays["compute_time_s_mean"]["title"] == "compute time: mean of 3 steps"
+    assert arrays["compute_time_imbalance"]["unit"] == ""
+
+
+def test_steps_beyond_the_scale_are_noted_and_get_their_own_if_nothing_else_is_seen(tmp_path):
+    run = fake_run.FakeRun(tmp_path, ranks=2, steps=6, cells=1)
+    for frame in run.frames():
+        frame.values["compute_time_s"] = np.array([0.02, 0.028])
+    run.frame(2).values["compute_time_s"][1] = 0.3
+    run.frame(4).values["compute_time_s"][:] = 0.338, 0.2
+    pictures = pictures_of(run, tmp_path / "pictures")
+    pictures.write()
+    about = pictures.description["layers"]["geometry"]["arrays"]["compute_time_s"]
+    assert about["scale"] == (0.0, 0.03)
+    assert about["beyond"] == {
+        "2": {"peak": 0.3, "scale": None},
+        "4": {"peak": 0.338, "scale": (0.0, 0.4)},
+    }
+
+
+def test_values_over_steps_stand_on_the_mesh_of_every_step(tmp_path):
+    run = fake_run.FakeRun(tmp_path, ranks=2, steps=3, cells=1)
+    pictures = pictures_of(run, tmp_path / "pictures", steps=[1], fields=["rank"])
+    pictures.write()
+    arrays = pictures.description["layers"]["geometry"]["arrays"]
+    assert arrays["compute_time_s_mean"]["range"] == pytest.approx([1.1, 1.2])
+    assert pictures.description["over_steps"]["compute_time_s_mean"] == ["compute_time_s", "mean"]

@@ -7,35 +7,27 @@ import fake_run
 import numpy as np
 import pytest
 
-from perfield.output.steps import StepsError, choose_steps, frame_times, slowest_step
+from perfield.analysis.steps import StepKinds
+from perfield.output.steps import StepsError, choose_steps, frame_times
 
 
-def run_of(tmp_path, steps, slowest=None):
-    """A run of steps of 1 s on both ranks, except 9 s on one rank in the slowest step."""
-    run = fake_run.FakeRun(tmp_path, ranks=2, steps=steps)
-    for frame in run.frames():
-        frame.values["step_time_s"] = np.array([1.0, 9.0 if frame.index == slowest else 1.0])
-    return run
+def run_of(tmp_path, steps):
+    """A run of 2 ranks."""
+    return fake_run.FakeRun(tmp_path, ranks=2, steps=steps)
 
 
 def test_short_run_is_written_completely(tmp_path):
     assert choose_steps(run_of(tmp_path, 20)) == list(range(20))
 
 
-@pytest.mark.parametrize("slowest", [0, 1, 137, 499, 999])
-def test_default_steps_include_first_last_and_slowest(tmp_path, slowest):
-    steps = choose_steps(run_of(tmp_path, 1000, slowest))
+@pytest.mark.parametrize(("typical", "slowest"), [(None, None), (1, 0), (137, 499), (998, 999)])
+def test_default_steps_include_first_last_typical_and_slowest(tmp_path, typical, slowest):
+    kinds = StepKinds(np.zeros(1000, dtype=bool), typical, slowest)
+    steps = choose_steps(run_of(tmp_path, 1000), kinds=kinds)
     assert len(steps) == 20
     assert steps == sorted(set(steps))
-    assert {0, slowest, 999} <= set(steps)
+    assert {0, 999} | ({typical, slowest} - {None}) <= set(steps)
     assert max(np.diff(steps)) <= 2 * 999 / 19
-
-
-def test_slowest_step_ignores_absent_ranks(tmp_path):
-    run = run_of(tmp_path, 5, slowest=3)
-    run.frame(3).values["step_time_s"][0] = np.nan
-    run.frame(4).values["step_time_s"][:] = np.nan
-    assert slowest_step(run) == 3
 
 
 @pytest.mark.parametrize(

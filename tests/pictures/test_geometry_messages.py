@@ -34,6 +34,7 @@ def test_calls_of_a_pair_share_a_line_with_separate_counts(tmp_path):
     assert column(lines, "sent_count") == [5, 1]
     assert column(lines, "isend_bytes") == [20, 5]
     assert column(lines, "put_count")[0] == 3
+    assert in_words(lines) == []
     assert np.isnan(column(lines, "put_count")[1])
 
 
@@ -72,6 +73,39 @@ def test_unknown_peers_become_one_stub_per_rank_on_mesh(tmp_path):
     stub = lines.GetCell(1).GetPoints()
     assert stub.GetPoint(0) == pytest.approx(centres[0])
     assert 0.05 < np.linalg.norm(stub.GetPoint(POINTS_PER_LINE - 1)) < 0.2
+
+
+def radius(lines):
+    """Radius of each line at its points."""
+    return vtk_to_numpy(lines.GetPointData().GetArray("radius")).reshape(-1, POINTS_PER_LINE)
+
+
+def in_words(lines):
+    """What the lines leave out, as texts."""
+    texts = lines.GetFieldData().GetAbstractArray("in_words")
+    return [texts.GetValue(n) for n in range(texts.GetNumberOfValues())]
+
+
+def test_lines_taper_to_the_receiver_and_grow_with_the_logarithm_of_bytes(tmp_path):
+    frame = frame_with(tmp_path, (0, 1, "isend", 1, 1e3), (0, 2, "isend", 1, 1e5), (1, 2, "isend", 1, 1e7))
+    sizes = np.array([1.0, 2.0, 30.0])
+    few, more, many = radius(message_lines(frame, CENTRES, sizes))
+    assert few[0] < more[0] < many[0] < 0.04 * 2, "the thickest line is thin beside the middle-sized piece"
+    assert many[0] - more[0] == pytest.approx(more[0] - few[0], rel=1e-3)
+    assert (np.diff(many) < 0).all()
+    assert many[-1] < 0.2 * many[0]
+
+
+def test_only_the_heaviest_lines_are_drawn_and_words_tell_the_rest(tmp_path):
+    run = fake_run.FakeRun(tmp_path, ranks=16)
+    frame = run.frame(0)
+    rows = [(a, b, "isend", 1, 1000 if a else 1) for a in range(16) for b in range(16) if a != b]
+    frame.messages = np.array([(*row, 0, row[4]) for row in rows], dtype=fake_run.MESSAGE)
+    centres = np.random.default_rng(1).uniform(0, 1, (16, 3))
+    lines = message_lines(frame, centres, np.ones(16))
+    assert lines.GetNumberOfLines() == 200
+    assert 0 not in column(lines, "source")
+    assert in_words(lines) == ["200 of 240 lines drawn; the rest carry 11 % of the bytes"]
 
 
 def test_frame_without_messages_keeps_line_arrays(tmp_path):

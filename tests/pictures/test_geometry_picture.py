@@ -52,7 +52,7 @@ def test_absent_values_are_nan_and_not_zero(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=2)
     block = geometry(run, run.frame(0)).GetBlock(0)
     assert np.isnan(point_values(block, "i_flux_time_s")).all()
-    assert np.isnan(point_values(block, "i_flux_time_per_cell_s")).all()
+    assert np.isnan(point_values(block, "i_flux_compute_time_per_cell_s")).all()
 
 
 def test_all_pieces_of_all_frames_have_equal_arrays(tmp_path):
@@ -75,12 +75,27 @@ def test_empty_pieces_are_left_out_and_listed(tmp_path):
     assert ranks_without_mesh(run, run.frame(0), StoredPieces(run)) == [0]
 
 
-def test_time_per_cell_excludes_ghost_cells(tmp_path):
+def test_compute_time_per_cell_excludes_ghost_cells(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=2, cells=2)
     run.meshes[1][0].ghosts = {"cell": np.array([0, 0, 0, 0, 0, 0, 1, 1])}
     blocks = blocks_of(geometry(run, run.frame(0)))
-    assert point_values(blocks["rank_0"], "solve_time_per_cell_s")[0] == pytest.approx(0.1 / 8)
-    assert point_values(blocks["rank_1"], "solve_time_per_cell_s")[0] == pytest.approx(0.2 / 6)
+    assert point_values(blocks["rank_0"], "solve_compute_time_per_cell_s")[0] == pytest.approx(0.1 / 8)
+    assert point_values(blocks["rank_1"], "solve_compute_time_per_cell_s")[0] == pytest.approx(0.2 / 6)
+
+
+def test_compute_time_per_cell_is_without_waiting(tmp_path):
+    """A rank with few cells waits for the others: its time is long, and its cells are not dear."""
+    run = fake_run.FakeRun(tmp_path, ranks=2, cells=2)
+    frame = run.frame(0)
+    frame.values["solve_time_s"] = np.array([0.8, 0.8])
+    frame.values["solve_compute_time_s"] = np.array([0.8, 0.4])
+    frame.values["compute_time_s"] = np.array([1.6, np.nan])
+    blocks = blocks_of(geometry(run, frame))
+    first, second = blocks["rank_0"], blocks["rank_1"]
+    assert point_values(first, "solve_compute_time_per_cell_s")[0] == pytest.approx(0.1)
+    assert point_values(first, "compute_time_per_cell_s")[0] == pytest.approx(0.2)
+    for name in ("solve_compute_time_per_cell_s", "compute_time_per_cell_s"):  # nobody saw its MPI
+        assert np.isnan(point_values(second, name)[0])
 
 
 def test_block_time_shows_only_on_its_block(tmp_path):
@@ -94,7 +109,9 @@ def test_block_time_shows_only_on_its_block(tmp_path):
     assert list(blocks) == ["rank_0_block_0", "rank_0_block_1", "rank_1"]
     assert point_values(blocks["rank_0_block_0"], "solve_time_s")[0] == 0.03
     assert point_values(blocks["rank_0_block_1"], "solve_time_s")[0] == 0.08
-    assert point_values(blocks["rank_0_block_1"], "solve_time_per_cell_s")[0] == pytest.approx(0.08 / 8)
+    assert point_values(blocks["rank_0_block_1"], "solve_compute_time_per_cell_s")[0] == pytest.approx(
+        0.08 / 8
+    )
     assert point_values(blocks["rank_1"], "solve_time_s")[0] == 0.2
 
 
@@ -184,7 +201,7 @@ def test_written_run_shows_its_values_and_fields(tmp_path):
         block = blocks[f"rank_{rank}"]
         assert block.GetClassName() == "vtkImageData"
         assert point_values(block, "solve_time_s")[0] == pytest.approx(twin.solve_ns(rank, 3) * 1e-9)
-        assert point_values(block, "solve_time_per_cell_s")[0] == pytest.approx(
+        assert point_values(block, "solve_compute_time_per_cell_s")[0] == pytest.approx(
             twin.solve_ns(rank, 3) * 1e-9 / 64
         )
         assert point_values(block, "sent_bytes")[0] == 2000 * (rank + 1)

@@ -20,6 +20,7 @@ from vtkmodules.vtkIOXML import vtkXMLPolyDataReader, vtkXMLPolyDataWriter
 
 import perfield
 from perfield.pictures import topology, topology_scene
+from perfield.pictures.topology_picture import STATIC_LAYERS
 from perfield.topology import LEVELS
 
 MACHINES = Path(__file__).resolve().parents[1] / "fixtures" / "machines"
@@ -36,6 +37,7 @@ def fake_run(tmp_path: Path, ranks: list[tuple[str, str] | None], **configuratio
     for host in {rank[0] for rank in ranks if rank}:
         (folder / f"{host}.xml").write_text((MACHINES / "two-packages-4-cores.xml").read_text())
     entries = [rank and {"host": rank[0], "boot_id": "b", "cpuset": rank[1]} for rank in ranks]
+    configuration = {"inter_node_offset": 5, **configuration}
     return SimpleNamespace(path=tmp_path, info={"configuration": configuration}, rank_entries=entries)
 
 
@@ -84,18 +86,34 @@ def test_machine_has_a_rectangle_per_used_part(tmp_path):
     assert np.all(planes[4:, :, 2] == 5)
 
 
-def test_ranks_are_below_pus_and_above_measurements(tmp_path):
+def cell_points(dataset) -> list[np.ndarray]:
+    """The points of each cell."""
+    numbers = [dataset.GetCell(i).GetPointIds() for i in range(dataset.GetNumberOfCells())]
+    points = vtk_to_numpy(dataset.GetPoints().GetData())
+    return [points[[ids.GetId(n) for n in range(ids.GetNumberOfIds())]] for ids in numbers]
+
+
+def test_ranks_are_below_pus_and_above_their_measurements(tmp_path):
     run = fake_run(tmp_path, [("n", "0"), ("n", "4-7")])
     picture = topology(run, fake_frame(2))
     pus = corners(picture.machine)[column(picture.machine, "topology_type") == LEVELS.index("pu")]
-    ranks, measurements = corners(picture.ranks), corners(picture.measurements)
-    assert ranks[:, :, 1].max() < pus[:, :, 1].min()
-    assert measurements[:, :, 1].max() < ranks[:, :, 1].min()
-    assert measurements[:, :, 1].min() > 0
-    np.testing.assert_array_equal(ranks[:, :, 0], measurements[:, :, 0])
+    ranks, measurements = cell_points(picture.ranks), cell_points(picture.measurements)
     spans = [(cell[:, 0].min(), cell[:, 0].max()) for cell in ranks]
     assert spans[0] == (pytest.approx(0, abs=0.1), pytest.approx(3, abs=0.1))
     assert spans[1] == (pytest.approx(12, abs=0.1), pytest.approx(24, abs=0.1))
+    for rank, measurement in zip(ranks, measurements):
+        assert rank[:, 1].max() < pus[:, :, 1].min()
+        assert 0 < measurement[:, 1].min() < measurement[:, 1].max() < rank[:, 1].min()
+        np.testing.assert_array_equal(rank[:, 0], measurement[:, 0])
+
+
+def test_rank_that_may_move_is_a_bar_with_pointed_ends(tmp_path):
+    run = fake_run(tmp_path, [("n", "0"), ("n", "0-7")])
+    bound, free = cell_points(topology(run, fake_frame(2)).measurements)
+    assert (len(bound), len(free)) == (4, 6)
+    middle = (free[:, 1].min() + free[:, 1].max()) / 2
+    ends = [free[np.argmin(free[:, 0])], free[np.argmax(free[:, 0])]]
+    assert [end[1] for end in ends] == pytest.approx([middle, middle], rel=1e-6)
 
 
 def test_places_are_absent_if_no_single_part_holds_the_rank(tmp_path):
@@ -120,7 +138,69 @@ def test_measurements_hold_all_frame_values_and_keep_absent_ones(tmp_path):
         measurements.GetCellData().GetArrayName(i)
         for i in range(measurements.GetCellData().GetNumberOfArrays())
     }
-    assert set(frame.values) | {"rank", "node_id", "host_name", "package_id", "core_id", "pu_id"} == names
+    places = {"rank", "node_id", "host_name", "package_id", "core_id", "pu_id", "n_pus", "unbound"}
+    assert set(frame.values) | places == names
+
+
+def parts(machine) -> list[tuple[str, int]]:
+    """Level and number of each part, in the order of the cells."""
+    kinds = [LEVELS[i] for i in column(machine, "topology_type")]
+    return list(zip(kinds, column(machine, "id").tolist()))
+
+
+def test_parts_of_the_machine_hold_mean_and_maximum_of_their_ranks(tmp_path):
+    run = fake_run(tmp_path, [("n", "0"), ("n", "1"), ("n", "4"), ("n", "5"), ("n", "6")])
+    frame = fake_frame(5, solve_time_s=[1, 3, 10, np.nan, np.nan], pu_id=[0, 1, 4, 5, 6])
+    machine = topology(run, frame).machine
+    mean = dict(zip(parts(machine), column(machine, "solve_time_s").tolist()))
+    most = dict(zip(parts(machine), column(machine, "solve_time_s_rank_max").tolist()))
+    ranks = dict(zip(parts(machine), column(machine, "n_ranks").tolist()))
+    assert mean["node", 0] == pytest.approx(14 / 3)
+    assert (mean["package", 0], mean["package", 1], mean["core", 1], mean["pu", 4]) == (2, 10, 3, 10)
+    assert (most["node", 0], most["package", 0], most["package", 1], most["core", 0]) == (10, 3, 10, 1)
+    assert np.isnan([mean["core", 5], most["pu", 6]]).all()
+    assert (ranks["node", 0], ranks["package", 1], ranks["pu", 6]) == (5, 3, 1)
+    assert machine.GetCellData().GetArray("pu_id") is None, "numbers of places have no mean"
+
+
+def test_unbound_rank_counts_for_the_node_but_for_no_core(tmp_path):
+    run = fake_run(tmp_path, [("n", "0-7"), ("n", "2")])
+    machine = topology(run, fake_frame(2, solve_time_s=[6, 2])).machine
+    mean = dict(zip(parts(machine), column(machine, "solve_time_s").tolist()))
+    assert (mean["node", 0], mean["package", 0], mean["core", 2]) == (4, 2, 2)
+    assert np.isnan([mean["package", 1], mean["core", 0], mean["pu", 7]]).all()
+    assert dict(zip(parts(machine), column(machine, "n_ranks").tolist()))["core", 0] == 0
+
+
+def test_measurements_tell_ranks_that_share_pus(tmp_path):
+    run = fake_run(tmp_path, [("n", "0-1")] * 4)
+    picture = topology(run, fake_frame(4, involuntary_switches=[1, 2, 3, np.nan]))
+    told = "4 ranks on 2 PUs, unbound: times contain the scheduler (6 involuntary switches)"
+    assert texts(picture.measurements, "sharing") == [told]
+    assert column(picture.measurements, "unbound").tolist() == [1, 1, 1, 1]
+    assert column(picture.ranks, "n_pus").tolist() == [2, 2, 2, 2]
+
+
+def test_ranks_with_their_own_pus_have_nothing_to_tell(tmp_path):
+    run = fake_run(tmp_path, [("n", "0"), ("n", "1")])
+    picture = topology(run, fake_frame(2, involuntary_switches=[9, 9]))
+    assert texts(picture.measurements, "sharing") == []
+    assert column(picture.measurements, "unbound").tolist() == [0, 0]
+
+
+def test_plane_of_a_node_lies_behind_all_its_cells(tmp_path):
+    run = fake_run(tmp_path, [("a", "0"), ("b", "0-7"), ("b", "3")])
+    picture = topology(run, fake_frame(3))
+    assert column(picture.planes, "node_id").tolist() == [0, 1]
+    assert texts(picture.planes, "host_name_names") == ["a", "b"]
+    for node in range(2):
+        box = picture.planes.GetCell(node).GetBounds()
+        for layer in (picture.machine, picture.ranks, picture.measurements):
+            for cell in np.flatnonzero(column(layer, "node_id") == node).tolist():
+                inside = layer.GetCell(cell).GetBounds()
+                assert box[0] <= inside[0] and inside[1] <= box[1]
+                assert box[2] <= inside[2] and inside[3] <= box[3]
+                assert box[5] < inside[4]
 
 
 def test_message_line_runs_from_sender_to_below_receiver(tmp_path):
@@ -208,6 +288,26 @@ def test_unknown_peers_become_one_stub_per_rank_on_machine(tmp_path):
     assert left_out.tolist() == [1, 2]
 
 
+def test_only_the_heaviest_of_many_lines_are_drawn(tmp_path):
+    run = fake_run(tmp_path, [("n", str(i % 8)) for i in range(16)])
+    messages = [(a, b, "isend", 1, a * 16 + b, 0, 9) for a in range(16) for b in range(16) if a != b]
+    picture = topology(run, fake_frame(16, messages)).messages
+    assert picture.GetNumberOfCells() == 200
+    assert column(picture, "sent_bytes").min() > 40
+    assert texts(picture, "in_words") == ["200 of 240 lines drawn; the rest carry 3 % of the bytes"]
+    assert vtk_to_numpy(picture.GetFieldData().GetArray("messages_not_drawn")).tolist() == [0, 0]
+
+
+def test_line_is_thick_at_the_sender_and_thicker_for_more_bytes(tmp_path):
+    run = fake_run(tmp_path, [("n", "0"), ("n", "1")])
+    messages = [(0, 1, "isend", 1, 100, 0, 100), (1, 0, "isend", 1, 10**6, 0, 10**6)]
+    picture = topology(run, fake_frame(2, messages)).messages
+    radius = vtk_to_numpy(picture.GetPointData().GetArray("radius")).reshape(2, 2)
+    assert (radius[:, 0] > 2 * radius[:, 1]).all()
+    assert radius[1, 0] > 1.3 * radius[0, 0]
+    assert texts(picture, "in_words") == []
+
+
 def test_frame_without_messages_keeps_arrays_without_lines(tmp_path):
     run = fake_run(tmp_path, [("n", "0")])
     empty = topology(run, fake_frame(1)).messages
@@ -224,8 +324,9 @@ def test_frames_share_static_datasets_and_stay_unchanged(tmp_path):
     frame = fake_frame(2, [(1, 0, "isend", 1, 8, 0, 8), (0, 1, "isend", 1, 8, 0, 8)], solve_time_s=[1, 2])
     messages, solve = frame.messages.copy(), frame.values["solve_time_s"].copy()
     pictures = [topology(run, frame, scene) for _ in range(2)]
-    assert pictures[0].machine is pictures[1].machine
-    assert pictures[0].ranks is pictures[1].ranks
+    for layer in STATIC_LAYERS:
+        assert getattr(pictures[0], layer) is getattr(pictures[1], layer)
+    assert scene.machine.GetCellData().GetArray("solve_time_s") is None
     np.testing.assert_array_equal(frame.messages, messages)
     np.testing.assert_array_equal(frame.values["solve_time_s"], solve)
 

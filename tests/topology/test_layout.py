@@ -60,40 +60,42 @@ measurement | measurement 7 | 22.5 0.5 5 | rank 7
 
 # Two packages with 2 L3 caches each, 2 cores under each, 2 PUs in each: 16 PUs of 1.5 units.
 # n2 comes before n10. On n2: rank 3 on both PUs of core 0, rank 1 on PU 2 of core 1, rank 2 on PU 15 of
-# core 7. On n10: ranks 0 and 4 share the four PUs of L3 cache 2 (x from 12 to 18), side by side.
+# core 7. On n10: ranks 0 and 4 may both run on all four PUs of L3 cache 2 (x from 12 to 18), so each spans
+# them, in a row of its own below the row of the ranks that are bound to a core.
 UNBALANCED_PACKAGES = """
-node        | n2            | 12    7   0 |
-package     | n2 package 0  | 6     6   0 | n2
-package     | n2 package 1  | 18    6   0 | n2
-l3          | n2 l3 0       | 3     5   0 | n2 package 0
-l3          | n2 l3 3       | 21    5   0 | n2 package 1
-core        | n2 core 0     | 1.5   4   0 | n2 l3 0
-core        | n2 core 1     | 4.5   4   0 | n2 l3 0
-core        | n2 core 7     | 22.5  4   0 | n2 l3 3
-pu          | n2 pu 0       | 0.75  3   0 | n2 core 0
-pu          | n2 pu 1       | 2.25  3   0 | n2 core 0
-pu          | n2 pu 2       | 3.75  3   0 | n2 core 1
-pu          | n2 pu 15      | 23.25 3   0 | n2 core 7
-node        | n10           | 12    7   5 |
-package     | n10 package 1 | 18    6   5 | n10
-l3          | n10 l3 2      | 15    5   5 | n10 package 1
-core        | n10 core 4    | 13.5  4   5 | n10 l3 2
-core        | n10 core 5    | 16.5  4   5 | n10 l3 2
-pu          | n10 pu 8      | 12.75 3   5 | n10 core 4
-pu          | n10 pu 9      | 14.25 3   5 | n10 core 4
-pu          | n10 pu 10     | 15.75 3   5 | n10 core 5
-pu          | n10 pu 11     | 17.25 3   5 | n10 core 5
-rank        | rank 0        | 13.5  1.5 5 | n10 l3 2
-rank        | rank 1        | 3.75  1.5 0 | n2 pu 2
-rank        | rank 2        | 23.25 1.5 0 | n2 pu 15
-rank        | rank 3        | 1.5   1.5 0 | n2 core 0
-rank        | rank 4        | 16.5  1.5 5 | n10 l3 2
-measurement | measurement 0 | 13.5  0.5 5 | rank 0
-measurement | measurement 1 | 3.75  0.5 0 | rank 1
-measurement | measurement 2 | 23.25 0.5 0 | rank 2
-measurement | measurement 3 | 1.5   0.5 0 | rank 3
-measurement | measurement 4 | 16.5  0.5 5 | rank 4
+node        | n2            | 12    11  0 |
+package     | n2 package 0  | 6     10  0 | n2
+package     | n2 package 1  | 18    10  0 | n2
+l3          | n2 l3 0       | 3     9   0 | n2 package 0
+l3          | n2 l3 3       | 21    9   0 | n2 package 1
+core        | n2 core 0     | 1.5   8   0 | n2 l3 0
+core        | n2 core 1     | 4.5   8   0 | n2 l3 0
+core        | n2 core 7     | 22.5  8   0 | n2 l3 3
+pu          | n2 pu 0       | 0.75  7   0 | n2 core 0
+pu          | n2 pu 1       | 2.25  7   0 | n2 core 0
+pu          | n2 pu 2       | 3.75  7   0 | n2 core 1
+pu          | n2 pu 15      | 23.25 7   0 | n2 core 7
+node        | n10           | 12    11  5 |
+package     | n10 package 1 | 18    10  5 | n10
+l3          | n10 l3 2      | 15    9   5 | n10 package 1
+core        | n10 core 4    | 13.5  8   5 | n10 l3 2
+core        | n10 core 5    | 16.5  8   5 | n10 l3 2
+pu          | n10 pu 8      | 12.75 7   5 | n10 core 4
+pu          | n10 pu 9      | 14.25 7   5 | n10 core 4
+pu          | n10 pu 10     | 15.75 7   5 | n10 core 5
+pu          | n10 pu 11     | 17.25 7   5 | n10 core 5
+rank        | rank 0        | 15    3.5 5 | n10 l3 2
+rank        | rank 1        | 3.75  5.5 0 | n2 pu 2
+rank        | rank 2        | 23.25 5.5 0 | n2 pu 15
+rank        | rank 3        | 1.5   5.5 0 | n2 core 0
+rank        | rank 4        | 15    1.5 5 | n10 l3 2
+measurement | measurement 0 | 15    2.5 5 | rank 0
+measurement | measurement 1 | 3.75  4.5 0 | rank 1
+measurement | measurement 2 | 23.25 4.5 0 | rank 2
+measurement | measurement 3 | 1.5   4.5 0 | rank 3
+measurement | measurement 4 | 15    0.5 5 | rank 4
 """
+
 
 # One package of 12 cores, 2 units each, 6 under each of 2 L3 caches: rank 0 spans the six PUs of the
 # second one.
@@ -162,12 +164,46 @@ def test_table_equals_hand_drawn_picture(machine, places, drawing):
     assert table(placement, laid_out(placement)) == rows_of(drawing)
 
 
-def test_hybrid_rank_spans_its_pus_and_shared_pus_are_divided():
+def ranks_of(cells) -> tuple[np.ndarray, ...]:
+    """Left and right end, bottom and top of the ranks' cells."""
+    x, y, width, height = (part[cells.ranks] for part in (cells.x, cells.y, cells.width, cells.height))
+    return x - width / 2, x + width / 2, y - height / 2, y + height / 2
+
+
+def test_hybrid_rank_spans_its_pus():
     cells = laid_out(placed("one-package-2-l3-6-cores", ("n", "6-11")))
     assert cells.width[cells.ranks].tolist() == [12]
+    assert cells.movable[cells.ranks].tolist() == [True]
+
+
+def test_unbound_ranks_span_the_node_in_rows_by_rank():
     cells = laid_out(placed("two-packages-4-cores", *[("n", "0-7")] * 5))
-    assert cells.x[cells.ranks].tolist() == pytest.approx([2.4, 7.2, 12, 16.8, 21.6], rel=1e-12)
-    assert cells.width[cells.measurements].tolist() == pytest.approx([4.8] * 5, rel=1e-12)
+    assert cells.width[cells.measurements].tolist() == [24] * 5
+    assert cells.movable[cells.ranks].all()
+    assert np.all(np.diff(cells.y[cells.ranks]) < 0)
+    assert np.all(cells.y[cells.measurements] < cells.y[cells.ranks])
+    assert cells.line_x.tolist() == pytest.approx([2.4, 7.2, 12, 16.8, 21.6], rel=1e-12)
+    assert (cells.y - cells.height / 2).min() == pytest.approx(0)
+    lowest_part = (cells.y - cells.height / 2)[cells.machine].min()
+    assert lowest_part == pytest.approx(6.5), "many rows do not make the picture higher"
+
+
+def test_bound_ranks_stay_below_their_core_and_above_unbound_ones():
+    cells = laid_out(placed("two-packages-4-cores", ("n", "0-7"), ("n", "3"), ("n", "0-7"), ("n", "5")))
+    left, right, bottom, top = ranks_of(cells)
+    assert left.tolist() == [0, 9, 0, 15]
+    assert right.tolist() == [24, 12, 24, 18]
+    assert bottom[1] == bottom[3] > top[0] > top[2]
+    assert cells.movable[cells.ranks].tolist() == [True, False, True, False]
+
+
+def test_ranks_on_one_core_stand_side_by_side_below_it():
+    cells = laid_out(placed("two-packages-2-l3-2-cores-2-pus", *[("n", c) for c in ("2-3", "2", "3", "2-3")]))
+    left, right, bottom, _ = ranks_of(cells)
+    assert left.tolist() == pytest.approx([3, 3.75, 5.25, 4.5])
+    assert (right - left).tolist() == pytest.approx([0.75] * 4)
+    assert len(set(bottom)) == 1
+    assert not cells.movable.any()
 
 
 def test_ranks_parent_is_smallest_part_with_all_its_pus():
@@ -184,13 +220,14 @@ def test_cells_of_ranks_never_overlap():
         ends = np.sort(random.integers(0, 16, (40, 2)), axis=1)
         places = [(f"n{random.integers(3)}", f"{low}-{high}") for low, high in ends]
         cells = laid_out(placed("two-packages-2-l3-2-cores-2-pus", *places))
-        for node in range(3):
-            mine = np.flatnonzero((cells.node == node) & (cells.level == LEVELS.index("rank")))
-            mine = mine[np.argsort(cells.x[mine])]
-            right, left = cells.x[mine] + cells.width[mine] / 2, cells.x[mine] - cells.width[mine] / 2
-            assert np.all(right[:-1] <= left[1:] + 1e-9), places
-            assert left[0] >= 0
-            assert right[-1] <= 24 + 1e-9
+        left, right, bottom, top = ranks_of(cells)
+        assert left.min() >= 0
+        assert right.max() <= 24 + 1e-9
+        node = cells.node[cells.ranks]
+        apart = (right <= left[:, None] + 1e-9) | (top <= bottom[:, None] + 1e-9)
+        apart |= apart.T | (node != node[:, None]) | np.eye(len(node), dtype=bool)
+        assert apart.all(), places
+        assert (cells.y - cells.height / 2)[cells.machine].min() >= top.max()
 
 
 def test_cells_lie_below_their_parents():
@@ -233,6 +270,15 @@ def test_planes_have_configured_distance_plus_extra_gap():
     placement = placed(flat_machine({0}), ("a", "0"), ("b", "0"), ("c", "0"))
     assert layout(placement, inter_node_offset=7).node_z.tolist() == [0, 7, 14]
     assert layout(placement, 7, extra_gap=np.array([0, 0, 2.5])).node_z.tolist() == [0, 7, 16.5]
+
+
+def test_distance_between_planes_is_chosen_by_their_number():
+    def distance(n_nodes: int) -> float:
+        hosts = [(f"n{node:03}", "0") for node in range(n_nodes)]
+        return float(np.diff(layout(placed(flat_machine({0}), *hosts), 0).node_z)[0])
+
+    assert distance(2) > distance(4) > distance(8) > 0
+    assert distance(500) == 2.5
 
 
 def test_ranks_without_a_place_are_left_out():

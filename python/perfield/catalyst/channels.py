@@ -16,14 +16,11 @@ from perfield.catalyst.world import joined
 from perfield.pictures.blocks import MeshMissingError
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks
 from perfield.pictures.pieces import Pieces, SomePieces, StoredPieces, choose_pieces
-from perfield.pictures.row_labels import row_labels
-from perfield.pictures.topology_picture import TopologyScene, topology, topology_scene
+from perfield.pictures.topology_picture import LAYERS, TopologyScene, topology, topology_scene
 
 if TYPE_CHECKING:
     from perfield.catalyst.gathered_run import GatheredRun
     from perfield.run import Frame, RunDirectory
-
-LAYERS = ("machine", "ranks", "measurements", "messages", "labels")
 
 
 class GeometryChannel:
@@ -101,6 +98,4 @@ class TopologyChannel:
         self.frame = next((frame for frame in frames if frame.index <= index), None)
         if self.frame is None:
             return {}
-        made = topology(self.run, self.frame, self._scene)
-        layers = {layer: getattr(made, layer) for layer in LAYERS[:-1]}
-        return layers | {"labels": row_labels(self._scene.cells)}
+        return topology(self.run, self.frame, self._scene).layers()

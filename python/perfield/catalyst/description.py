@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkDataSet, vtkMultiBlockDataSet
 
 from perfield.output.arrays import Arrays
-from perfield.output.description import UnevenRegions
-from perfield.output.titles import region_titles, title
+from perfield.output.description import name_and_scale
+from perfield.output.survey import UnevenRegions
+from perfield.output.titles import region_titles
 from perfield.pictures.own_fields import own_fields
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class LiveDescription:
                 layer = picture.GetMetaData(number).Get(vtkCompositeDataSet.NAME())
                 self._arrays[f"topology/{layer}"].note(index, picture.GetBlock(number))
         if frame is not None:
-            self._uneven = self._uneven or UnevenRegions(run)
+            self._uneven = self._uneven or UnevenRegions(run.known_regions)
             self._uneven.note(frame)
 
     def part(self) -> dict[str, Any]:
@@ -73,8 +74,7 @@ class LiveDescription:
                 for name, about in arrays.items():
                     known["arrays"][name] = _both(known["arrays"].get(name), about)
         for layer in layers.values():
-            for name, about in layer["arrays"].items():
-                about["title"], about["unit"] = title(name, titles, own)
+            name_and_scale(layer["arrays"], titles, own, {})
         return {"run": self._name, "regions": order, "own_fields": own, "layers": layers}
 
 

@@ -46,21 +46,24 @@ class News:
     """What ranks send each other once, when it is new.
 
     definitions : of regions and quantities, as (rank, body). calls : numbers of calls in their messages.
-    others : whether they spent time in `other regions`.
+    others : whether they spent time in `other regions`. threads : whether several threads of a rank were in
+    the same region.
     """
 
     definitions: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     calls: set[int] = field(default_factory=set)
     others: bool = False
+    threads: bool = False
 
     def __bool__(self) -> bool:
-        return bool(self.definitions or self.calls or self.others)
+        return bool(self.definitions or self.calls or self.others or self.threads)
 
     def add(self, new: News) -> None:
         """Takes in more."""
         self.definitions += new.definitions
         self.calls |= new.calls
         self.others |= new.others
+        self.threads |= new.threads
 
 
 class GatheredRun:
@@ -115,7 +118,7 @@ class GatheredRun:
     def _columns_now(self) -> Columns:
         declared = [(rank, body) for rank, body in self._known.definitions if "scope" in body]
         quantities = by_rank(declared, self.n_ranks)
-        return Columns(self._sources, quantities, self._known.calls, self._table)
+        return Columns(self._sources, quantities, self._known.calls, self._table, self._known.threads)
 
     @property
     def n_ranks(self) -> int:
@@ -164,7 +167,8 @@ def news_of(rank: int, tables: dict[str, np.ndarray], definitions: Iterable[byte
     """
     calls = set(tables["messages"]["call"].tolist()) - known.calls
     others = bool((tables["regions"]["id"] == _OTHER_REGIONS).any())
-    return News([(rank, json.loads(body)) for body in definitions], calls, others)
+    threads = bool((tables["regions"]["threads"] > 1).any()) and not known.threads
+    return News([(rank, json.loads(body)) for body in definitions], calls, others, threads)
 
 
 def waited_for_in(rank: int, n_ranks: int, tables: dict[str, np.ndarray]) -> np.ndarray:

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 
 COMMANDS = (
-    *("run", "info", "steps", "fields", "render", "open", "export", "collect", "import"),
+    *("run", "info", "steps", "fields", "render", "open", "plot", "export", "collect", "import"),
     *("env", "config", "paths"),
 )
 
@@ -26,6 +26,7 @@ simulation's own mesh and on a picture of the machine, one frame per time step.
   perfield info perfield-run             what was measured, also while it runs
   perfield render perfield-run           write .pvd files for ParaView
   perfield open perfield-run             look at them
+  perfield plot perfield-run             plots of all steps, without ParaView
 
 Under a launcher of your own: mpirun -n 8 perfield-exec ./a.out input.txt"""
 

@@ -7,6 +7,7 @@ import argparse
 import subprocess
 from os import PathLike
 
+from perfield.commands._newest import add_run, run_path
 from perfield.commands.paths import perfield_exec
 
 HELP = "move this host's staged files into the run directory"
@@ -23,8 +24,7 @@ You may repeat it, or run it several times at once.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run."""
-    add = parser.add_argument
-    add("run", metavar="RUN", nargs="?", help="a run directory (default: the configured run_directory)")
+    add_run(parser)
 
 
 def collect(run: str | PathLike[str], quietly: bool = False) -> int:
@@ -40,6 +40,4 @@ def collect(run: str | PathLike[str], quietly: bool = False) -> int:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Collects; returns 1 if a file on this host could not be moved, 2 if RUN is no run directory."""
-    from perfield.configuration import in_force
-
-    return collect(arguments.run or in_force("run_directory"))
+    return collect(run_path(arguments.run))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfield.commands import CommandError
+from perfield.commands._newest import add_run, run_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,8 +38,8 @@ its unit. Needs the package zarr or pyarrow: pip install 'perfield[export]'."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run, the format and the target."""
+    add_run(parser)
     add = parser.add_argument
-    add("run", metavar="RUN", help="a run directory")
     add("--to", choices=sorted(_FORMATS), required=True, help="the format")
     add("-o", "--output", metavar="PATH", help="where to write; else RUN's name and .zarr or .parquet, here")
 
@@ -53,7 +54,7 @@ def execute(arguments: argparse.Namespace) -> int:
             f"--to {arguments.to} needs the Python package {package}, which is not installed; call "
             "pip install 'perfield[export]'."
         )
-    run = perfield.open(arguments.run)
+    run = perfield.open(run_path(arguments.run))
     target = Path(arguments.output or f"{run.path.resolve().name}.{arguments.to}")
     written = export(run, target, write)
     print(f"{target}: {len(run)} steps on {run.n_ranks} ranks, {written / 1e6:.3g} MB")

@@ -21,9 +21,19 @@ them to the program itself. `<region>` stands for each region of the run, with i
 
 - *over steps* says how the steps of one entry combine (`sum_every`, a run without steps). `again`: the field
   is computed again, from the sums of its parts.
-- *over threads* says how the threads of a rank combine. `longest`: the thread with the largest value;
-  `process`: the value belongs to the whole process.
+- *over threads* says how the threads of a rank combine. `longest`, `shortest`: the thread with the largest or
+  smallest value; `mean`: over the threads that were in the region; `process`: the value belongs to the whole
+  process. Counts add up over threads: a loop that 4 threads share has 4 entries. Times in regions do not, so
+  they stay below the step's time.
 - *absent* says when the field is NaN, which means unknown. 0 means that nothing happened.
+
+Where the program describes its mesh, or its Catalyst adaptor calls `attach`, a run also has the quantities
+`cells`, `points` and `ghost_cells`: how many of each the rank's piece has, in all its blocks. Ghosts do not
+count as cells or points. A mesh that stays keeps its numbers; a rank without a mesh has none (NaN).
+
+Pictures of the mesh add `compute_time_per_cell_s` and, for each region, `<region>_compute_time_per_cell_s`:
+compute time divided by the cells that the picture shows of the rank (or of the block, for a block's own
+time), without ghosts.
 
 The table is `bridge/fields/fields.def`. To add a field, add a row. If its value needs a new sum, declare
 that in `RankSums`, `MessageSums` or `RegionSums` (`columns.hpp` beside it) and add it up in `columns.cpp`.

@@ -7,6 +7,8 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
+from perfield.commands._newest import add_run, run_path
+
 if TYPE_CHECKING:
     from os import PathLike
 
@@ -34,10 +36,14 @@ NOTHING = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run and one option per table."""
+    add_run(parser)
     add = parser.add_argument
-    add("run", metavar="RUN", nargs="?", help="a run directory (default: the configured run_directory)")
     add("--ranks", action="store_true", help="each rank: host, CPUs, steps, state")
-    add("--regions", action="store_true", help="each region: time and where it was slowest")
+    add(
+        "--regions",
+        action="store_true",
+        help="each region: compute time, share of MPI, imbalance, what balancing would save",
+    )
     add("--steps", metavar="N", nargs="?", const=20, type=_number, help="the last N steps (20)")
     add("--messages", metavar="N", nargs="?", const=10, type=_number, help="the N heaviest pairs (10)")
     add(
@@ -55,9 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the closing lines, or the tables that the options name."""
     import perfield
-    from perfield.configuration import in_force
 
-    run = perfield.open(arguments.run or in_force("run_directory"))
+    run = perfield.open(run_path(arguments.run))
     tables, notes = _tables(run, arguments)
     if arguments.json:
         facts = {"run": str(run.path), "state": run.state, "n_ranks": run.n_ranks, "n_frames": len(run)}
@@ -77,7 +82,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def closing_lines(path: str | PathLike[str]) -> list[str]:
-    """The closing lines of a run: steps, imbalance, waits and for whom, messages, files, own cost, look."""
+    """The closing lines of a run: who is dearest and why, steps, waiting, messages, own cost, look."""
     from perfield import _bridge
     from perfield.commands.paths import own_command
 
@@ -107,6 +112,7 @@ def format_table(rows: list[dict[str, Any]]) -> str:
 def _tables(run: RunDirectory, arguments: argparse.Namespace) -> tuple[dict[str, list[dict]], dict[str, str]]:
     """The tables that the options name, and the note below each."""
     from perfield.run import tables
+    from perfield.run.threads import with_threads
 
     found, notes = {}, {}
     newest = min(len(run), tables.MOST_FRAMES)
@@ -119,8 +125,13 @@ def _tables(run: RunDirectory, arguments: argparse.Namespace) -> tuple[dict[str,
     if arguments.ranks:
         found["ranks"] = tables.ranks(run)
     if arguments.regions:
-        found["regions"] = tables.regions(run)
-        notes["regions"] = f"mean_time_s: per frame and rank that entered it, over {frames}; {frame_and_step}"
+        found["regions"] = with_threads(run, tables.regions(run))
+        notes["regions"] = (
+            f"compute_time_s, mean_time_s: per frame and rank that entered it, over {frames};\n"
+            "mpi_share: of its time; step_share: of all ranks' steps; imbalance: largest rank over mean;\n"
+            f"balancing_saves_s: largest rank minus mean of compute time, added up over {frames};\n"
+            + frame_and_step
+        )
     if arguments.steps is not None:
         found["steps"] = tables.steps(run, arguments.steps)
         notes["steps"] = frame_and_step

@@ -8,9 +8,11 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 from perfield.commands import CommandError
+from perfield.commands._newest import add_run, run_path
 
 HELP = "look at a run in ParaView"
 DESCRIPTION = """\
@@ -19,21 +21,29 @@ Starts ParaView with the pictures of a run. If none exist, writes them first, as
 
   perfield open perfield-run               mesh and machine side by side, at the same step
   perfield open perfield-run --topology    the machine alone
-  perfield open perfield-run --geometry    the mesh alone"""
+  perfield open perfield-run --geometry    the mesh alone
+
+Choose another array in ParaView's toolbar: title, legend and the other view follow.
+With --separate the other view keeps its own array."""
 
 PICTURES = ("geometry", "topology")
+# For a user who has not set it: otherwise a window of welcome covers the pictures and stops the script. Qt
+# reads such defaults from XDG_CONFIG_DIRS; the user's own settings are read and written as always.
+DEFAULTS = "[General]\nGeneralSettings.ShowWelcomeDialog=false\n"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run and the choice of pictures."""
-    parser.add_argument("run", metavar="RUN", help="a run directory")
+    add_run(parser)
     parser.add_argument("--geometry", action="store_true", help="show the mesh alone")
     parser.add_argument("--topology", action="store_true", help="show the machine alone")
+    parser.add_argument("--separate", action="store_true", help="let each view keep its own array")
     parser.add_argument("-o", "--output", metavar="DIR", help="where the pictures are (RUN/pictures)")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Starts ParaView, waits for its end and returns its exit code."""
+    arguments.run = run_path(arguments.run)
     directory = Path(arguments.output) if arguments.output else Path(arguments.run, "pictures")
     if not _pictures(directory):
         _write(arguments)
@@ -60,7 +70,13 @@ def execute(arguments: argparse.Namespace) -> int:
     paths = [str(script.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     environment = {**os.environ, "PERFIELD_PICTURES": str(directory.resolve())}
     environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
-    return subprocess.run([program, f"--script={script}"], env=environment, check=False).returncode
+    if arguments.separate:
+        environment["PERFIELD_SEPARATE"] = "1"
+    with tempfile.TemporaryDirectory(prefix="perfield-open-") as place:
+        Path(place, "ParaView.ini").write_text(DEFAULTS, encoding="utf-8")
+        others = os.environ.get("XDG_CONFIG_DIRS") or "/etc/xdg"
+        environment["XDG_CONFIG_DIRS"] = os.pathsep.join([place, others])
+        return subprocess.run([program, f"--script={script}"], env=environment, check=False).returncode
 
 
 def _pictures(directory: Path) -> list[str]:
@@ -79,4 +95,4 @@ def _write(arguments: argparse.Namespace) -> None:
     parser = argparse.ArgumentParser()
     render.add_arguments(parser)
     output = ["-o", arguments.output] if arguments.output else []
-    render.execute(parser.parse_args([arguments.run, *output]))
+    render.execute(parser.parse_args([str(arguments.run), *output]))

@@ -55,12 +55,12 @@ def _no_regions(value: str) -> str:
     return "[]"
 
 
-_LOG = Counterpart(note="the run directory is the log; `perfield info` prints it")
+_LOG = Counterpart(note="`perfield render` draws the pictures, and prints what it does")
 _RENEWED = Counterpart(note="messages are always counted per step; keeping a table of peers costs nothing")
 _LAYER = Counterpart(note="all layers of the picture are written; ParaView shows and hides each of them")
 
 PLUGIN = {
-    "print_log": _LOG,
+    "print_log": Counterpart("log", _boolean),
     "clock_resolution": Counterpart(note="the clock's frequency is measured while the program runs"),
     "measuring_frequency": Counterpart("measure_every", _steps),
     "measurements": Counterpart(

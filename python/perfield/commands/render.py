@@ -4,15 +4,20 @@
 from __future__ import annotations
 
 import argparse
+import math
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfield.commands import CommandError
+from perfield.commands._fields import check_fields
+from perfield.commands._newest import add_run, run_path
 from perfield.commands.paths import own_command
 
 if TYPE_CHECKING:  # these load VTK, which --help does not need
     from perfield.output.picture_series import PictureSeries
+    from perfield.output.survey import Survey
     from perfield.pictures.geometry_picture import GeometryOptions
     from perfield.pictures.topology_picture import TopologyScene
     from perfield.run import Run
@@ -22,29 +27,45 @@ DESCRIPTION = """\
 Writes RUN/pictures: geometry.pvd (values on the simulation's mesh), messages.pvd
 (lines between the pieces that communicate) and topology.pvd (the machine).
 
-  perfield render perfield-run                      at most 20 steps, all values
+  perfield render perfield-run                      at most 20 steps, the most telling values
   perfield render perfield-run --steps all --images
   perfield render perfield-run --steps 0,10,20:50:5 --fields solve_time_s,sent_bytes
   perfield render perfield-run --mesh case/         pieces in case/processor0, ..."""
 
 STEPS_HELP = """\
 "all", or frame numbers from 0 (not the program's own step numbers) and ranges: 0,10,20:50:5;
-default: at most 20: the first, the last, the slowest, and others evenly spaced"""
-FIELDS_HELP = "arrays and own fields of the simulation to put on the mesh and into images (default: all)"
-IMAGES_HELP = "also draw images (.png) of the first, the slowest and the last step, or of all in --steps"
+default: at most 20: a typical one, the slowest to compute, the first, the last, and others
+evenly spaced"""
+FIELDS_HELP = "arrays and own fields of the simulation to put on the mesh and into images"
+ARRAYS_HELP = """\
+what the pictures carry: about twenty arrays that say most, and those in --fields (telling, the
+default), or all; own fields of the simulation are always there"""
+IMAGES_HELP = """\
+also draw images (.png): values over all steps, a typical step and the slowest to compute that
+writes no output; or all in --steps"""
+VIEWS = ("auto", "plain", "exploded", "dearest")
+VIEW_HELP = """\
+how images show the mesh: plain; exploded, its pieces apart; dearest, the dearest ranks opaque
+before the others, which are translucent; auto (default): plain unless ranks would be hidden"""
+EXPLODE_HELP = """\
+move the pieces apart, also in ParaView: 1 doubles the distances between their middles
+(default: 0.5 or 1, whichever shows all ranks)"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run, what to write, the steps and the target."""
+    add_run(parser)
     add = parser.add_argument
-    add("run", metavar="RUN", help="a run directory")
     add("--geometry", action="store_true", help="only the mesh (and the machine, with --topology)")
     add("--topology", action="store_true", help="only the machine (and the mesh, with --geometry)")
     add("--steps", metavar="STEPS", help=STEPS_HELP)
     add("--fields", metavar="NAMES", help=FIELDS_HELP)
+    add("--arrays", choices=("telling", "all"), default="telling", help=ARRAYS_HELP)
     add("--images", action="store_true", help=IMAGES_HELP)
     add("--mesh", metavar="PATH", help="read the pieces from disk: a .pvtu file or an OpenFOAM case")
     add("--cells", action="store_true", help="put values on cells (default: on points)")
+    add("--view", choices=VIEWS, default="auto", help=VIEW_HELP)
+    add("--explode", metavar="FACTOR", type=_factor, help=EXPLODE_HELP)
     add("--focus", metavar="RANKS", help="show on each piece what it exchanges with these ranks: 3,7")
     add("-o", "--output", metavar="DIR", help="where to write (RUN/pictures)")
 
@@ -53,7 +74,9 @@ def execute(arguments: argparse.Namespace) -> int:
     """Prints what it will write, writes it, and prints how to look at it."""
     import perfield
 
-    render(perfield.open(arguments.run), arguments)
+    run = perfield.open(run_path(arguments.run))
+    check_fields(run, arguments)
+    render(run, arguments)
     return 0
 
 
@@ -63,14 +86,22 @@ def render(run: Run, arguments: argparse.Namespace) -> Path:
     Raises CommandError, StepsError, MeshError or OutputError; their texts are for the user.
     """
     from perfield.output.picture_series import PictureSeries, human_bytes
+    from perfield.output.progress import Progress
     from perfield.output.steps import choose_steps
+    from perfield.output.survey import survey
 
     directory = Path(arguments.output) if arguments.output else Path(run.path, "pictures")
-    steps = choose_steps(run, arguments.steps)
+    choose_steps(run, arguments.steps)  # complains before all steps are read
+    wanted = _words(arguments.fields) if arguments.fields else ()
+    with Progress("reading steps", len(run)) as progress:
+        surveyed = survey(run, wanted, progress.advance)
+    steps = choose_steps(run, arguments.steps, surveyed.kinds)
     directory.mkdir(parents=True, exist_ok=True)
     if run.frame(steps[0]).kind == "whole":
         print("no step was closed: the one frame shown covers the whole run, from start to end")
-    pictures = PictureSeries(run, steps, directory, _geometry(run, arguments), _topology(run, arguments))
+    geometry, topology = _geometry(run, arguments), _topology(run, arguments)
+    carried = _arrays(run, arguments, surveyed)
+    pictures = PictureSeries(run, steps, directory, geometry, topology, surveyed, carried)
     if pictures.geometry is None and pictures.topology is None:
         raise CommandError(f"{run.path} has neither a mesh nor a machine to show; `perfield info {run.path}`")
     expected = pictures.estimate()
@@ -81,10 +112,11 @@ def render(run: Run, arguments: argparse.Namespace) -> Path:
             f"{directory} has only {free} free; choose fewer steps (--steps), fewer values "
             "(--fields) or another place (-o)."
         )
-    written = pictures.write()
+    with Progress("writing steps", len(steps)) as progress:
+        written = pictures.write(progress.advance)
     _tell(run, pictures, written)
     if arguments.images:
-        _images(run, pictures, arguments)
+        _images(pictures, arguments)
     options = f" -o {directory}" if arguments.output else ""
     print(f"look at them: {own_command()} open {run.path}{options}")
     return directory
@@ -115,7 +147,23 @@ def _geometry(run: Run, arguments: argparse.Namespace) -> GeometryOptions | None
         ranks = tuple(int(word) for word in _words(focus))
     except ValueError as error:
         raise CommandError(f"focus ranks '{focus}' are not numbers; expected ranks such as 3,7.") from error
-    return GeometryOptions(pieces, "cell" if arguments.cells else "point", fields, ranks)
+    association = "cell" if arguments.cells else "point"
+    return GeometryOptions(pieces, association, fields, ranks, arguments.view, arguments.explode)
+
+
+def _arrays(run: Run, arguments: argparse.Namespace, surveyed: Survey) -> list[str] | None:
+    """Names of the arrays that the pictures carry; None for all."""
+    from perfield.output.telling import telling_arrays
+
+    if arguments.arrays == "all":
+        return None
+    known = run.frame(0).values
+    wanted = _words(arguments.fields or "")
+    # What the wanted arrays are made from: isend_bytes_to_3 comes from isend_bytes.
+    stems = {name: re.sub("_(s|count|bytes)$", "", name) for name in known}
+    sources = [name for name, stem in stems.items() if any(word.startswith(stem) for word in wanted)]
+    sources += [re.sub("_compute_time_per_cell_s$", "_time_s", word) for word in wanted]
+    return list(dict.fromkeys([*wanted, *telling_arrays(known, surveyed), *sources]))
 
 
 def _topology(run: Run, arguments: argparse.Namespace) -> TopologyScene | None:
@@ -153,21 +201,30 @@ def _tell(run: Run, pictures: PictureSeries, written: list[Path]) -> None:
         print("  times in ParaView are indices of steps: the program gave no rising times")
 
 
-def _images(run: Run, pictures: PictureSeries, arguments: argparse.Namespace) -> None:
+def _images(pictures: PictureSeries, arguments: argparse.Namespace) -> None:
     from perfield.output.image_plan import plan_images, unknown_fields
     from perfield.output.images import draw_images
-    from perfield.output.steps import slowest_step
+    from perfield.output.progress import Progress
 
-    steps = pictures.steps
-    if arguments.steps is None:
-        steps = sorted({steps[0], slowest_step(run), steps[-1]})
     fields = _words(arguments.fields) if arguments.fields else None
-    images = plan_images(pictures.description, fields, steps)
+    images = plan_images(pictures.description, fields, pictures.steps if arguments.steps else None)
     unknown = unknown_fields(pictures.description, fields or [])
     if unknown:
         print(f"  no image of {', '.join(unknown)}: these steps have no values of that name")
-    files = draw_images(pictures.directory, images)
-    print(f"  images/       {len(files)} images")
+    with Progress("drawing images", sum(len(image["files"]) for image in images)) as progress:
+        files = draw_images(pictures.directory, images, progress.advance)
+    print(f"  images/       {len(files)} images" + (f", first {files[0].name}" if files else ""))
+
+
+def _factor(text: str) -> float:
+    """The factor of an exploded view. Raises ArgumentTypeError, with what to give."""
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = math.nan
+    if not 0 < factor <= 100:
+        raise argparse.ArgumentTypeError(f"'{text}' is no factor; give a number above 0, at most 100: 0.5")
+    return factor
 
 
 def _words(text: str) -> list[str]:

@@ -13,8 +13,9 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-from perfield.commands import CommandError, _launcher
+from perfield.commands import CommandError, _launcher, _python
 from perfield.commands.paths import perfield_exec
 
 HELP = "run a program and measure it"
@@ -73,6 +74,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="print the command line and start nothing")
 
 
+def apply_settings(arguments: argparse.Namespace) -> None:
+    """Sets the PERFIELD_ variables that the options of the command line ask for.
+
+    Raises CommandError for a key that does not exist and for a value that its key cannot have.
+    """
+    from perfield._bridge import load_config
+
+    variables = settings(arguments)
+    if arguments.config is not None:
+        os.environ["PERFIELD_CONFIG"] = variables["PERFIELD_CONFIG"]
+    earlier = load_config()[1]  # the program runs in spite of these
+    os.environ.update(variables)
+    complaints = [error for error in load_config()[1] if error not in earlier]
+    if not complaints:
+        return
+    typed = {f"PERFIELD_{key.upper()}": (key, value) for key, _, value in _parts(arguments.set)}
+    sentences = []
+    for complaint in complaints:
+        variable, colon, rest = complaint.partition(": ")
+        key, value = typed.get(variable, ("", ""))
+        sentences.append(f"--set {key}={value}: {rest}" if colon and key else complaint)
+    raise CommandError("\n".join(sentences))
+
+
+def _parts(settings: list[str]) -> list[tuple[str, str, str]]:
+    return [setting.partition("=") for setting in settings]
+
+
 def settings(arguments: argparse.Namespace) -> dict[str, str]:
     """The PERFIELD_ variables that the options of the command line ask for.
 
@@ -84,8 +113,7 @@ def settings(arguments: argparse.Namespace) -> dict[str, str]:
     variables = {}
     if arguments.config is not None:
         variables["PERFIELD_CONFIG"] = str(Path(arguments.config).absolute())
-    for setting in arguments.set:
-        key, equals, value = setting.partition("=")
+    for setting, (key, equals, value) in zip(arguments.set, _parts(arguments.set)):
         if not equals:
             raise CommandError(f"--set {setting} has no '='; write --set KEY=VALUE")
         if key not in names:
@@ -114,6 +142,13 @@ def wait_for(command: list[str]) -> int:
                 continue
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def missing_perfield(contexts: list[tuple[list[str], list[str]]], value: dict[str, Any]) -> list[str]:
+    """Sentences about programs whose Python lacks perfield. value : the settings by key."""
+    functions = [name for name in [*value["regions"], value["step_region"]] if name not in ("*", "")]
+    sentences = [_python.missing_perfield(program, functions) for _, program in contexts]
+    return [sentence for sentence in dict.fromkeys(sentences) if sentence]
 
 
 def find_run(wanted: Path, run_id: str) -> Path | None:
@@ -199,7 +234,7 @@ def execute(arguments: argparse.Namespace) -> int:
     launcher = _launcher.Launcher.of(shlex.split(arguments.launcher))
     contexts = launcher.contexts(options, program)
 
-    os.environ.update(settings(arguments))
+    apply_settings(arguments)
     keys, errors = load_config()
     value = {key["key"]: json.loads(key["value"]) for key in keys}
     run_id = secrets.token_hex(8)
@@ -218,6 +253,9 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         print(shlex.join(command))
         return 0
+    if value["enabled"] and not errors:
+        for sentence in missing_perfield(contexts, value):
+            print(f"perfield: {sentence}", file=sys.stderr)
     code = wait_for(command)
     if value["enabled"] and not errors:
         try:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from perfield.commands._newest import add_run, run_path
+
 if TYPE_CHECKING:
     from perfield.call_sites.candidates import Caller, Candidate
     from perfield.call_sites.source_lines import SourceLine
@@ -33,8 +35,8 @@ BY_CLOCK = "PERFIELD_STEP_SECONDS=0.5 perfield run ... closes steps by the clock
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run and the number of rows."""
+    add_run(parser)
     add = parser.add_argument
-    add("run", metavar="RUN", nargs="?", help="a run directory (default: the configured run_directory)")
     add("--most", metavar="N", type=int, default=15, help="list at most this many sites (15)")
 
 
@@ -43,9 +45,8 @@ def execute(arguments: argparse.Namespace) -> int:
     import perfield
     from perfield.call_sites import candidates, source_lines
     from perfield.commands.info import format_table
-    from perfield.configuration import in_force
 
-    run = perfield.open(arguments.run or in_force("run_directory"))
+    run = perfield.open(run_path(arguments.run))
     found = candidates.candidates(run)
     if not found:
         print(_why_none(run))

@@ -33,10 +33,11 @@ class Columns:
         quantities: Sequence[Iterable[Quantity]],
         calls: Collection[int],
         regions: RegionTable,
+        several_threads: bool,
     ):
         """sources : names of each rank's sources of events. quantities : those that each rank declared.
         calls : numbers of the calls that occur in the run's messages, so that all frames have the same
-        fields. regions : the run's regions.
+        fields. regions : the run's regions. several_threads : whether threads of a rank shared a region.
         """
         self.stems = list(regions.stems)
         self.n_ranks = len(sources)
@@ -46,6 +47,7 @@ class Columns:
             list(calls),
             self.stems,
             *regions.tables(self.n_ranks),
+            several_threads,
         )
         all_columns = self._kernel.all
         self.names = [name for name, _, _ in all_columns]

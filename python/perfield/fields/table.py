@@ -22,8 +22,8 @@ class Field:
     name : as in Frame.values; `<region>` and `<call>` stand for each region and call of the run.
     unit : "s", "B", "1". direction : "lower" or "higher" is better, "" if neither. source : "measured",
     "computed" or "placement" (where the rank ran). over_steps : how several steps add up: "sum", "max",
-    "last", "again" (computed from their sums), "none". over_threads : likewise; "longest" is that of one
-    thread, "process" of all. in_runs, absent : which runs have it, and where it is NaN, in words.
+    "last", "again" (computed from their sums), "none". over_threads : likewise; "longest" and "shortest" are
+    those of one thread, "process" of all. in_runs, absent : which runs have it, where it is NaN, in words.
     """
 
     name: str

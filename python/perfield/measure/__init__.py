@@ -26,6 +26,7 @@ from perfield.measure.mesh import (
     mesh_ghosts,
     mesh_image,
     mesh_rectilinear,
+    mesh_size,
     mesh_structured,
     mesh_unstructured,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "mesh_ghosts",
     "mesh_image",
     "mesh_rectilinear",
+    "mesh_size",
     "mesh_structured",
     "mesh_unstructured",
     "pause",

@@ -30,8 +30,11 @@ def attach(dataset: Any, association: str = "points", names: Collection[str] | N
     grids = _grids(getattr(dataset, "VTKObject", dataset))
     from vtkmodules.util.numpy_support import numpy_to_vtk
 
-    from perfield.measure import values
+    from perfield.measure import measuring, mesh_size, values
 
+    if measuring():
+        for grid in grids:
+            mesh_size(*_size(grid), grid=int(grid.__this__.split("_")[1], 16))
     wanted = {name: value for name, value in values().items() if names is None or name in names}
     lengths = [_tuples(grid, association) for grid in grids]
     for name, value in wanted.items():
@@ -59,6 +62,19 @@ def _grids(dataset: Any) -> list[Any]:
             grids.append(at.GetCurrentDataObject())
         at.GoToNextItem()
     return grids
+
+
+def _size(grid: Any) -> tuple[int, int, int]:
+    """The grid's own cells and points, and its ghost cells."""
+    from vtkmodules.util.numpy_support import vtk_to_numpy
+    from vtkmodules.vtkCommonDataModel import vtkDataSetAttributes
+
+    def marked(ghosts: Any, kind: int) -> int:
+        return 0 if ghosts is None else int(np.count_nonzero(vtk_to_numpy(ghosts) & kind))
+
+    ghost_cells = marked(grid.GetCellGhostArray(), vtkDataSetAttributes.DUPLICATECELL)
+    ghost_points = marked(grid.GetPointGhostArray(), vtkDataSetAttributes.DUPLICATEPOINT)
+    return grid.GetNumberOfCells() - ghost_cells, grid.GetNumberOfPoints() - ghost_points, ghost_cells
 
 
 def _attributes(grid: Any, association: str) -> Any:

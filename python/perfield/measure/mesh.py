@@ -87,6 +87,16 @@ def mesh_ghosts(ghosts: NDArray, association: Association = "points", block: int
     _recorder.mesh_ghosts(block, _association(association), ghosts)
 
 
+def mesh_size(cells: int, points: int, ghost_cells: int = 0, grid: int = 0) -> None:
+    """Says how large this rank's piece is, for a program that does not describe its mesh.
+
+    cells, points : the rank's own. ghost_cells : those beside them. grid : any number; it tells several grids
+    of one rank apart, which add up. The numbers hold until a later step brings new ones. `perfield.attach`
+    calls it for the grids that it gets.
+    """
+    _recorder.mesh_size(grid, cells, points, ghost_cells)
+
+
 def field(name: str, values: NDArray, association: Association = "points", block: int = 0) -> None:
     """Shows a field of the simulation beside perfield's own.
 

@@ -10,21 +10,28 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.util.vtkConstants import VTK_DOUBLE, VTK_FLOAT
 from vtkmodules.vtkCommonDataModel import vtkDataObject, vtkDataSet
 
+from perfield.pictures.exploded import OFFSET
+
 ASSOCIATIONS = {vtkDataObject.POINT: "POINTS", vtkDataObject.CELL: "CELLS"}
 OUTLIER = 5.0
+SHAPES = (OFFSET, "radius")  # arrays that say where and how thick, and are no values
 
 
 class Arrays:
     """The arrays of one layer of a picture over all noted steps, without those that have no finite value.
 
+    Arrays that only shape the picture (SHAPES) are no values and are left out.
+
     bounds : x0, x1, y0, y1, z0, z1 of all datasets; None if no dataset had points.
+    spread : how far pieces go along x, y and z in a view exploded by 1; None if they carry no vectors.
     """
 
     def __init__(self) -> None:
         self.bounds: tuple[float, ...] | None = None
+        self.spread: tuple[float, ...] | None = None
         self._found: dict[str, dict[str, Any]] = {}
         self._absent: set[str] = set()
-        self._peaks: dict[str, dict[int, float]] = {}  # array -> step -> largest value
+        self._ends: dict[str, dict[int, tuple[float, float]]] = {}  # array -> step -> smallest, largest value
 
     def note(self, step: int, dataset: vtkDataSet) -> None:
         """Takes in a dataset of a step."""
@@ -33,11 +40,15 @@ class Arrays:
             before = self.bounds or box
             ends = enumerate(zip(before, box))
             self.bounds = tuple(max(pair) if at % 2 else min(pair) for at, pair in ends)
+        offset = dataset.GetPointData().GetArray(OFFSET)
+        if offset is not None and offset.GetNumberOfTuples():
+            far = np.abs(offset.GetTuple3(0))
+            self.spread = tuple(np.maximum(self.spread or far, far).tolist())
         for association, word in ASSOCIATIONS.items():
             attributes = dataset.GetAttributes(association)
             for number in range(attributes.GetNumberOfArrays()):
                 array = attributes.GetArray(number)
-                if array is not None and array.GetNumberOfTuples():
+                if array is not None and array.GetNumberOfTuples() and array.GetName() not in SHAPES:
                     self._note(step, array, word)
 
     def _note(self, step: int, array: Any, association: str) -> None:
@@ -51,8 +62,9 @@ class Arrays:
         before = found["range"]
         found.update(association=association, components=components)
         found["range"] = (min(low, before[0]), max(high, before[1]))
-        peaks = self._peaks.setdefault(name, {})
-        peaks[step] = max(high, peaks.get(step, high))
+        ends = self._ends.setdefault(name, {})
+        least, most = ends.get(step, (low, high))
+        ends[step] = min(low, least), max(high, most)
 
     def description(self) -> dict[str, dict[str, Any]]:
         """Describes each array, by name.
@@ -66,9 +78,13 @@ class Arrays:
         """
         described = {}
         for name, found in self._found.items():
-            peaks = np.array(list(self._peaks[name].values()))
+            peaks = np.array([most for _, most in self._ends[name].values()])
             limit = OUTLIER * np.median(peaks)
             described[name] = {**found, "absent": name in self._absent}
             if len(peaks) > 2 and 0 < limit < peaks.max():
                 described[name]["usual_peak"] = float(peaks[peaks <= limit].max())
         return described
+
+    def beyond(self, name: str, end: float) -> dict[str, tuple[float, float]]:
+        """Smallest and largest value of an array in each step that goes beyond the end of its colours."""
+        return {str(step): ends for step, ends in self._ends[name].items() if ends[1] > end}

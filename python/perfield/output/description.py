@@ -3,96 +3,146 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perfield.output.arrays import Arrays
+from perfield.output.scales import round_end, scale_of, share_scales
+from perfield.output.survey import COMPUTING, waiting_of
 from perfield.output.titles import region_titles, title
+from perfield.topology import place, read_machines, unbound
 
 if TYPE_CHECKING:
+    from perfield.analysis.steps import StepKinds
+    from perfield.output.survey import OverSteps, Survey
     from perfield.run import Frame, Run
 
 FAMILIAR = ("temperature", "t", "p", "pressure", "alpha")  # fields whose names start so come first
 
 
 def describe(
-    run: Run, uneven: UnevenRegions, arrays: Mapping[str, Arrays], own: Mapping[str, str]
+    run: Run, survey: Survey, arrays: Mapping[str, Arrays], own: Mapping[str, str]
 ) -> dict[str, Any]:
     """The part of pictures.json that describes the whole run.
 
-    uneven : has noted the written frames. arrays : the written arrays by layer: "geometry", "messages",
-    "topology/machine", ... own : array -> the simulation's name of its own field.
+    survey : of the run. arrays : the written arrays by layer: "geometry", "messages", "topology/machine", ...
+    own : array -> the simulation's name of its own field.
     """
     titles = region_titles(run.known_regions)
     layers: dict[str, Any] = {}
     for layer, noted in arrays.items():
         described = noted.description()
+        name_and_scale(described, titles, own, survey.over_steps)
         for name, about in described.items():
-            about["title"], about["unit"] = title(name, titles, own)
-        layers[layer] = {"bounds": noted.bounds, "arrays": described}
+            about["beyond"] = _beyond(noted, name, about)
+        layers[layer] = {"bounds": noted.bounds, "spread": noted.spread, "arrays": described}
     return {
         "run": Path(run.path).resolve().name,
         "n_ranks": run.n_ranks,
-        "regions": uneven.names(),
+        "places": places(run),
+        "regions": survey.regions,
+        "over_steps": {name: [over.base, over.kind] for name, over in survey.over_steps.items()},
+        "typical": survey.kinds.typical,
+        "slowest": survey.kinds.slowest,
         "own_fields": {name: own[name] for name in sorted(own, key=_familiar)},
         "layers": layers,
     }
 
 
-class UnevenRegions:
-    """Orders a run's regions by imbalance over the noted frames.
+def places(run: Run) -> dict[str, list[str]]:
+    """Where each rank ran, in words; "" where that is not known.
 
-    Imbalance is the slowest rank's time minus the mean, in seconds: the most that balancing the region
-    could gain. Each region's worst frame does not count: often it is the first, which is not typical.
+    host : of the rank. core : "core 3", or "unbound" if nothing ties the rank to a core.
     """
-
-    def __init__(self, run: Run) -> None:
-        self._lost: dict[str, list[float]] = {region.field: [] for region in run.known_regions}
-
-    def note(self, frame: Frame) -> None:
-        """Takes in the self times of a frame."""
-        for name, seconds in self._lost.items():
-            times = frame.values.get(f"{name}_self_time_s", np.zeros(0))
-            times = times[np.isfinite(times)]
-            seconds.append(float(times.max() - times.mean()) if len(times) else 0.0)
-
-    def names(self) -> list[str]:
-        """The regions' field names, the most uneven region first."""
-        return sorted(self._lost, key=lambda name: -_without_worst(self._lost[name]))
+    placed = place(run.rank_entries, read_machines(Path(run.path, "machine"))[0])
+    hosts = [str((entry or {}).get("host") or "") for entry in run.rank_entries]
+    free = unbound(placed)
+    cores = [
+        f"core {core:.0f}" if np.isfinite(core) else "unbound" if free[rank] else ""
+        for rank, core in enumerate(placed.core_id)
+    ]
+    return {"host": hosts, "core": cores}
 
 
-def _without_worst(seconds: Sequence[float]) -> float:
-    """The sum of all but the largest value; a single value counts."""
-    return sum(sorted(seconds)[: max(len(seconds) - 1, 1)])
+def name_and_scale(
+    arrays: Mapping[str, dict[str, Any]],
+    titles: Mapping[str, str],
+    own: Mapping[str, str],
+    over_steps: Mapping[str, OverSteps],
+) -> None:
+    """Adds title, unit and scale to the descriptions of a layer's arrays.
+
+    scale : both ends of the colours; None if they are those of the range. Computing and waiting share one, so
+    that little waiting looks like little. titles : from `region_titles`. over_steps : as in `Survey`.
+    """
+    for name, about in arrays.items():
+        over = over_steps.get(name)
+        about["title"], about["unit"] = title(over.base if over else name, titles, own)
+        if over:
+            about["title"] += f": {over.words}"
+            about["unit"] = about["unit"] if over.kind != "imbalance" else ""
+        about["scale"] = scale_of(name, about, own)
+    waiting = waiting_of(arrays)
+    share_scales(arrays, (COMPUTING, waiting))
+    for kind in ("mean", "p95", "maximum"):
+        share_scales(arrays, (f"{COMPUTING}_{kind}", f"{waiting}_{kind}"))
 
 
-def step_title(frame: Frame, number: int, time: float | None) -> str:
+def step_title(frame: Frame, number: int, time: float | None, kinds: StepKinds | None = None) -> str:
     """A frame's step in words: the program's own number, then the frame's place in the run if it differs.
 
-    time : the program's time; None if the program gave none.
+    time : the program's time; None if the program gave none. kinds : of all frames; None if unknown.
     """
     if frame.kind == "whole":
         return "from start to end"
     place = f" (frame {number})" if number != frame.label else ""
-    return f"step {int(frame.label)}{place}" + ("" if time is None else f", time {time:.6g}")
+    words = [f"step {int(frame.label)}{place}"]
+    if time is not None:
+        words.append(f"time {time:.6g}")
+    if kinds is not None and len(kinds.is_output) > 1:
+        words += ["writes output"] * bool(kinds.is_output[number])
+        words += ["a typical step"] * (number == kinds.typical)
+        words += ["the slowest to compute"] * (number == kinds.slowest)
+    return ", ".join(words)
 
 
-class Meshes:
-    """Numbers the meshes of the frames: the first is 0, and a change on any rank starts the next."""
+def _beyond(noted: Arrays, name: str, about: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What to say of each step that goes beyond the array's scale.
 
-    def __init__(self) -> None:
-        self._number = 0
-        self._versions: np.ndarray | None = None
+    peak : its largest value. scale : its own, if all of its values lie beyond, so that they differ in colour;
+    else None.
+    """
+    if not about["scale"]:
+        return {}
+    _, end = about["scale"]
+    return {
+        step: {"peak": peak, "scale": (min(low, 0.0), round_end(peak)) if low > end else None}
+        for step, (low, peak) in noted.beyond(name, end).items()
+    }
 
-    def number(self, versions: np.ndarray) -> int:
-        """The number of a frame's mesh. versions : (n_ranks,); 0 means that the rank's mesh is unchanged."""
-        before = versions if self._versions is None else self._versions
-        self._versions = np.where(versions > 0, versions, before)
-        self._number += int((self._versions != before).any())
-        return self._number
+
+def ages(frame: Frame, number: int, survey: Survey, fields_index: int | None) -> tuple[str, str]:
+    """What is older than the step, for its title: "mesh of step 10" and "fields of step 0"; else "".
+
+    number : the frame's place in the run. fields_index : index of the step in which the simulation's newest
+    fields were stored; None if there are none, or if it is unknown.
+    """
+    mesh = fields = ""
+    since = survey.mesh_since[number]
+    if survey.mesh_since.any() and since < number:
+        mesh = f"mesh of step {survey.labels[since]}"
+    if fields_index is not None and fields_index < frame.index:
+        earlier = np.searchsorted(survey.indexes, fields_index, side="right") - 1
+        fields = f"fields of step {survey.labels[earlier]}" if earlier >= 0 else "fields of set-up"
+    return mesh, fields
+
+
+def written_at(what: str, time: float | None) -> str:
+    """What is older than the step, by the simulation's time: "mesh of time 0.02"; "" if `time` is None."""
+    return "" if time is None else f"{what} of time {time:g}"
 
 
 def _familiar(name: str) -> tuple[int, str]:

@@ -6,22 +6,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from perfield.output.survey import COMPUTING, PAIRED_REGIONS, cost_field, waiting_of
+
 PARTS = ("topology_type", "node_id", "host_name", "id")  # arrays of the machine, the same in all steps
 STEMS = {"geometry": "geometry", "messages": "messages", "topology/messages": "topology_messages"}
 ENDS = ("source", "target")  # ends of messages, nearly the same in all steps
+KINDS = ("mean", "p95", "maximum", "imbalance")  # of values over all steps
 
 
 def plan_images(
-    description: dict[str, Any], fields: Sequence[str] | None, steps: Sequence[int]
+    description: dict[str, Any], fields: Sequence[str] | None, steps: Sequence[int] | None = None
 ) -> list[dict[str, Any]]:
-    """The images to draw, for `draw_images`.
+    """The images to draw, for `draw_images`, what says most first.
 
     description : pictures.json. fields : names of arrays or of the simulation's own fields; None draws
     `default_values`, messages by source, target and bytes, and the messages sent to each focus rank.
-    steps : numbers of frames. What stays the same is drawn once, the partition once per mesh.
+    steps : numbers of frames. None: values over all steps first, then `telling_steps`. What stays the same is
+    drawn once, the partition once per mesh. Files are numbered in the order of the images.
     """
     layers = description["layers"]
-    shown = [step for step in description["steps"] if step["frame"] in steps]
+    numbers = telling_steps(description) if steps is None else steps
+    shown = sorted(
+        (step for step in description["steps"] if step["frame"] in numbers),
+        key=lambda step: list(numbers).index(step["frame"]) if steps is None else step["frame"],
+    )
     first_of_mesh = {step["mesh"]: step for step in reversed(shown)}
     partition = [first_of_mesh[mesh] for mesh in sorted(first_of_mesh)]
     images: list[dict[str, Any]] = []
@@ -39,48 +47,81 @@ def plan_images(
             {"layer": layer, "field": name, "focus": focus, "static": static, "steps": at, "files": files}
         )
 
-    def add_values(name: str) -> None:
+    def add_values(names: Iterable[str], at: list[dict[str, Any]], static: bool = False) -> None:
+        """On the mesh for all names, then on the machine."""
+        for layer in ("geometry", "topology/measurements"):
+            for name in names:
+                add(layer, name, at, static)
+
+    def add_value(name: str) -> None:
         if name == "rank":
             add("geometry", name, partition, static=len(partition) == 1)
             add("topology/ranks", name, shown, static=True)
         elif name in PARTS:
             add("topology/machine", name, shown, static=True)
         else:
-            add("geometry", name, shown)
-            add("topology/measurements", name, shown)
+            add_values([name], shown)
 
     def add_messages(name: str) -> None:
         for layer in ("messages", "topology/messages"):
             add(layer, name, shown[:1] if name in ENDS else shown)
 
+    over = {(base, kind): name for name, (base, kind) in description["over_steps"].items()}
+    values = default_values(description) if fields is None else array_names(description, fields)
+    pair = [name for name in values if name in pair_of(description)]
+    others = [name for name in values if name not in pair]
+    if steps is None:
+        # The dearest ranks and the waiting ones are the first two images.
+        for kind in KINDS:
+            add_values([over[name, kind] for name in pair if (name, kind) in over], shown, static=True)
+        for name in others:
+            kinds = KINDS[:1] if fields is None else KINDS
+            add_values([over[name, kind] for kind in kinds if (name, kind) in over], shown, static=True)
+    for step in shown:
+        add_values(pair, [step])
+    for name in others:
+        if fields is not None or (name, "mean") not in over:
+            add_value(name)
+        if fields is not None:
+            add_messages(name)
     if fields is None:
-        for name in default_values(description):
-            add_values(name)
         for name in (*ENDS, "sent_bytes"):
             add_messages(name)
         for rank in description["focus"]:
             add("geometry", f"sent_count_to_{rank}", shown, focus=rank)
-    else:
-        for name in array_names(description, fields):
-            add_values(name)
-            add_messages(name)
-    return images
+    return _numbered(images)
+
+
+def telling_steps(description: dict[str, Any]) -> list[int]:
+    """Frames that stand for a run: a typical step, then the slowest to compute that writes no output.
+
+    The first step that was written, if neither was written.
+    """
+    written = [step["frame"] for step in description["steps"]]
+    telling = dict.fromkeys([description["typical"], description["slowest"]])
+    return [number for number in telling if number in written] or written[:1]
 
 
 def default_values(description: dict[str, Any]) -> list[str]:
     """The arrays drawn by default.
 
-    Rank, compute time, times of the two regions with the most imbalance, one field of the simulation, the
-    parts of the machine, and its nodes if there are several.
+    Computing and waiting, compute times of the two regions with most to save, rank, one field of the
+    simulation, the parts of the machine, and its nodes if there are several.
     """
     known = _known(description)
-    regions = [f"{name}_time_s" for name in description["regions"] if f"{name}_time_s" in known]
+    regions = [cost_field(known, stem) for stem in description["regions"]]
+    regions = [name for name in regions if name in known]
     geometry = description["layers"].get("geometry", {}).get("arrays", {})
     own = [name for name in description["own_fields"] if geometry.get(name, {}).get("components") == 1]
     nodes = description["layers"].get("topology/machine", {}).get("arrays", {}).get("node_id")
     several = nodes is not None and nodes["range"][0] < nodes["range"][1]
     parts = ["topology_type", "node_id"] if several else ["topology_type"]
-    return ["rank", "compute_time_s", *regions[:2], *own[:1], *parts]
+    return [*pair_of(description), *regions[:PAIRED_REGIONS], "rank", *own[:1], *parts]
+
+
+def pair_of(description: dict[str, Any]) -> list[str]:
+    """The fields that are looked at together: what each rank computes and what it waits."""
+    return [COMPUTING, waiting_of(_known(description))]
 
 
 def array_names(description: dict[str, Any], fields: Iterable[str]) -> list[str]:
@@ -97,3 +138,13 @@ def unknown_fields(description: dict[str, Any], fields: Iterable[str]) -> list[s
 
 def _known(description: dict[str, Any]) -> set[str]:
     return {name for layer in description["layers"].values() for name in layer["arrays"]}
+
+
+def _numbered(images: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Puts the place of each file before its name, so that folders list them in order."""
+    digits = max(2, len(str(sum(len(image["files"]) for image in images))))
+    place = 0
+    for image in images:
+        first, place = place + 1, place + len(image["files"])
+        image["files"] = [f"{first + n:0{digits}d}_{file}" for n, file in enumerate(image["files"])]
+    return images

@@ -15,13 +15,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 # In MPI_Init of any program on this machine, hwloc searches displays 0 to 9 for graphics cards. If one of
 # these displays closes meanwhile, the X library ends that program.
 DISPLAYS = range(100, 200)
+WORTH_TWO = 12  # images
 SCRIPTS = Path(__file__).parents[1] / "catalyst_scripts"
 
 
@@ -29,8 +31,12 @@ class ImagesError(OSError):
     """Drawing images failed; the text says what is missing."""
 
 
-def draw_images(directory: Path, images: Sequence[dict[str, Any]]) -> list[Path]:
+def draw_images(
+    directory: Path, images: Sequence[dict[str, Any]], progress: Callable[[], None] = lambda: None
+) -> list[Path]:
     """Draws images into `directory`/images with ParaView; returns their paths.
+
+    progress : is called after each file. Numbered images that an earlier call left are removed.
 
     Raises ImagesError, naming the Debian package, if ParaView's Python or Xvfb is missing.
     """
@@ -39,21 +45,64 @@ def draw_images(directory: Path, images: Sequence[dict[str, Any]]) -> list[Path]
             f"images need ParaView's Python modules, but {sys.executable} does not find them; install the "
             "Debian package python3-paraview, and use a virtual environment made with --system-site-packages."
         )
-    with display() as number, tempfile.TemporaryDirectory(prefix="perfield-images-") as place:
-        job = Path(place, "job.json")
-        job.write_text(json.dumps({"pictures": str(directory), "images": list(images)}), encoding="utf-8")
-        environment = {**os.environ, "DISPLAY": number}
-        command = [sys.executable, str(SCRIPTS / "images.py"), str(job)]
-        result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     files = [directory / "images" / name for image in images for name in image["files"]]
+    for path in files:
+        path.unlink(missing_ok=True)
+    parts = divided(images, processes(len(files)))
+    with display() as number, tempfile.TemporaryDirectory(prefix="perfield-images-") as place:
+        environment = {**os.environ, "DISPLAY": number}
+        if len(parts) > 1:
+            environment.setdefault("LP_NUM_THREADS", "1")  # of Mesa, which draws
+
+        def draw(n: int) -> tuple[int, list[str]]:
+            job = Path(place, f"job{n}.json")
+            described = {"pictures": str(directory), "images": list(images), "draw": parts[n]}
+            job.write_text(json.dumps(described), encoding="utf-8")
+            command = [sys.executable, str(SCRIPTS / "images.py"), str(job)]
+            said = []
+            pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+            with subprocess.Popen(command, env=environment, text=True, errors="replace", **pipes) as process:
+                for line in process.stdout:
+                    if Path(directory, "images", line.rstrip("\n")) in files:
+                        progress()
+                    else:
+                        said.append(line)
+            return process.returncode, said
+
+        with ThreadPoolExecutor(len(parts)) as pool:
+            results = list(pool.map(draw, range(len(parts))))
     missing = [path.name for path in files if not path.exists()]
-    if result.returncode or missing:
-        said = "\n".join((result.stdout + result.stderr).strip().splitlines()[-8:])
+    failed = next((result for result in results if result[0]), None)
+    if failed or missing:
+        code, said = failed or results[0]
         raise ImagesError(
             f"ParaView drew {len(files) - len(missing)} of {len(files)} images and ended with "
-            f"{result.returncode}; the .pvd files are complete. It printed last:\n{said}"
+            f"{code}; the .pvd files are complete. It printed last:\n{''.join(said[-8:]).strip()}"
         )
+    for path in (directory / "images").glob("[0-9][0-9]*_*.png"):
+        if path not in files:
+            path.unlink()
     return files
+
+
+def processes(n_images: int) -> int:
+    """How many processes draw: two where a core is free for the second, and its start is worth it."""
+    free = len(os.sched_getaffinity(0)) - os.getloadavg()[0]
+    return 2 if n_images >= WORTH_TWO and free >= 1.5 else 1
+
+
+def divided(images: Sequence[dict[str, Any]], parts: int) -> list[list[tuple[int, int]]]:
+    """Divides the images of all steps into parts of equal numbers.
+
+    Each part holds pairs of an image's number and a step's. Images of one layer and of one step stay together
+    where they can, as they share what takes long to make and to read.
+    """
+    pairs = [(number, place) for number, image in enumerate(images) for place in range(len(image["files"]))]
+    pairs.sort(
+        key=lambda pair: (images[pair[0]]["layer"], images[pair[0]]["steps"][pair[1]]["shown_at"], pair)
+    )
+    size = max(1, -(-len(pairs) // parts))
+    return [pairs[begin : begin + size] for begin in range(0, len(pairs), size)] or [[]]
 
 
 def _is_taken(number: int) -> bool:

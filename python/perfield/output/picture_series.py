@@ -11,7 +11,7 @@ import json
 import os
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,21 +19,20 @@ from typing import TYPE_CHECKING, Any
 from vtkmodules.vtkCommonDataModel import vtkDataSet
 
 from perfield.output.arrays import Arrays
-from perfield.output.description import Meshes, UnevenRegions, describe, step_title
+from perfield.output.description import ages, describe, step_title, written_at
 from perfield.output.series import Series
 from perfield.output.steps import frame_times
+from perfield.output.survey import Meshes, Survey, survey
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks, geometry_messages
+from perfield.pictures.openfoam_pieces import OpenFoamPieces
 from perfield.pictures.own_fields import own_fields
 from perfield.pictures.pieces import SomePieces
-from perfield.pictures.row_labels import row_labels
-from perfield.pictures.topology_picture import TopologyScene, topology
+from perfield.pictures.topology_picture import STATIC_LAYERS, TopologyScene, topology
 
 if TYPE_CHECKING:
     from perfield.run import Frame, Run
 
 SAMPLED_PIECES = 12
-LAYERS = ("machine", "ranks", "measurements", "messages", "labels")
-STATIC_LAYERS = ("machine", "ranks", "labels")
 
 
 @dataclass
@@ -42,7 +41,9 @@ class PictureSeries:
 
     steps : ascending numbers of frames (places in the run). directory : where the files go.
     geometry : options of the geometry picture, with pieces; None skips that picture.
-    topology : what all topology pictures share; None skips them.
+    topology : what all topology pictures share; None skips them. survey : of the whole run; None makes it.
+    arrays : names of the values that the pictures carry; None takes all. The simulation's own fields are
+    always there.
     `write` sets description (the content of pictures.json), bytes (of each series) and shown_at ("time" or
     "step": what ParaView shows as time).
     """
@@ -52,13 +53,24 @@ class PictureSeries:
     directory: Path
     geometry: GeometryOptions | None
     topology: TopologyScene | None
+    survey: Survey | None = None
+    arrays: Collection[str] | None = None
     description: dict[str, Any] = field(default_factory=dict, init=False)
     bytes: dict[str, int] = field(default_factory=dict, init=False)
     shown_at: str = field(default="", init=False)
 
+    def __post_init__(self) -> None:
+        if self.survey is None:
+            self.survey = survey(self.run)
+        if self.geometry is not None and self.geometry.fields is None and self.arrays is not None:
+            self.geometry = replace(self.geometry, fields=list(self.arrays))
+        if self.geometry is not None and self.geometry.fields is not None:
+            fields = [*self.geometry.fields, *self.survey.over_steps]
+            self.geometry = replace(self.geometry, fields=fields)
+
     def estimate(self) -> int:
         """Estimates the bytes that `write` will take by writing a sample of the middle step."""
-        frame = self.run.frame(self.steps[len(self.steps) // 2])
+        frame = self._frame(self.steps[len(self.steps) // 2])
         with tempfile.TemporaryDirectory(prefix="perfield-estimate-") as place:
             trial = replace(self, directory=Path(place))
             each, once = 0.0, 0.0
@@ -70,7 +82,7 @@ class PictureSeries:
             if self.topology is not None:
                 static = Series(Path(place), "static")
                 moving = Series(Path(place), "moving")
-                for layer, dataset in self._layers(frame).items():
+                for layer, dataset in topology(self.run, frame, self.topology).layers().items():
                     (static if layer in STATIC_LAYERS else moving).static(layer, dataset)
                 each, once = each + moving.bytes + 500, static.bytes
         return round(once + each * len(self.steps))
@@ -84,21 +96,28 @@ class PictureSeries:
         arrays: dict[str, Arrays] = defaultdict(Arrays)
         own: dict[str, str] = {}
         static: dict[str, Path] = {}
-        labels, meshes, uneven = [], Meshes(), UnevenRegions(self.run)
+        labels, meshes = [], Meshes()
         for number, time in zip(self.steps, times):
-            frame = self.run.frame(number)
-            words = step_title(frame, number, time if self.shown_at == "time" else None)
+            frame = self._frame(number)
+            kinds = self.survey.kinds
+            words = step_title(frame, number, time if self.shown_at == "time" else None, kinds)
             mesh = meshes.number(frame.mesh_version)
-            uneven.note(frame)
-            labels.append({"frame": number, "title": words, "shown_at": time, "mesh": mesh})
+            mesh_age, fields_age = self._ages(frame, number)
+            labels.append(
+                {
+                    **{"frame": number, "title": words, "mesh_age": mesh_age, "fields_age": fields_age},
+                    **{"shown_at": time, "mesh": mesh},
+                }
+            )
             if self.geometry is not None:
-                pieces = self._noted(number, geometry_blocks(self.run, frame, self.geometry), arrays, own)
+                options = replace(self.geometry, offsets=True)
+                pieces = self._noted(number, geometry_blocks(self.run, frame, options), arrays, own)
                 made["geometry"].add(number, time, pieces)
                 lines = geometry_messages(self.run, frame, self.geometry.pieces)
                 arrays["messages"].note(number, lines)
                 made["messages"].add_one(number, time, lines)
             if self.topology is not None:
-                layers = self._layers(frame)
+                layers = topology(self.run, frame, self.topology).layers()
                 for layer, dataset in layers.items():
                     if layer not in static:
                         arrays[f"topology/{layer}"].note(number, dataset)
@@ -107,10 +126,11 @@ class PictureSeries:
                 made["topology"].add(number, time, (layers | static).items())
             progress(number)
         self.bytes = {name: series.bytes for name, series in made.items()}
-        focus = list(self.geometry.focus) if self.geometry is not None else []
+        of_mesh = self.geometry or GeometryOptions()
         self.description = {
-            **{"shown_at": self.shown_at, "steps": labels, "focus": focus},
-            **describe(self.run, uneven, arrays, own),
+            **{"shown_at": self.shown_at, "steps": labels, "focus": list(of_mesh.focus)},
+            **{"view": of_mesh.view, "explode": of_mesh.explode},
+            **describe(self.run, self.survey, arrays, own),
         }
         path = self.directory / "pictures.json"
         temporary = path.with_name(f".{path.name}.{os.getpid()}")
@@ -118,11 +138,22 @@ class PictureSeries:
         temporary.replace(path)
         return [series.close() for series in made.values()]
 
-    def _layers(self, frame: Frame) -> dict[str, vtkDataSet]:
-        """The layers of a frame's topology picture, by name."""
-        picture = topology(self.run, frame, self.topology)
-        layers = {layer: getattr(picture, layer) for layer in LAYERS[:-1]}
-        return layers | {"labels": row_labels(self.topology.cells)}
+    def _frame(self, number: int) -> Frame:
+        """A frame with the values over all steps beside its own."""
+        frame = self.run.frame(number)
+        over = {name: array.values for name, array in self.survey.over_steps.items()}
+        values = frame.values | over
+        if self.arrays is not None:
+            values = {name: values[name] for name in self.arrays if name in values}
+        return replace(frame, values=values)
+
+    def _ages(self, frame: Frame, number: int) -> tuple[str, str]:
+        pieces = self.geometry.pieces if self.geometry else None
+        if isinstance(pieces, OpenFoamPieces):
+            mesh, fields = pieces.older_times(frame)
+            return written_at("mesh", mesh), written_at("fields", fields)
+        stored = getattr(pieces, "fields_index", None)
+        return ages(frame, number, self.survey, stored(frame) if stored else None)
 
     @staticmethod
     def _noted(
@@ -150,7 +181,7 @@ class PictureSeries:
         if not sampled:
             return 0.0
         series = Series(self.directory, "geometry")
-        options = replace(self.geometry, pieces=SomePieces(pieces, chosen))
+        options = replace(self.geometry, pieces=SomePieces(pieces, chosen), offsets=True)
         series.add(frame.index, 0.0, geometry_blocks(self.run, frame, options))
         return series.bytes * sum(sizes) / sampled
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from perfield.analysis.steps import StepKinds
     from perfield.run import Frame, Run
 
 DEFAULT_FRAMES = 20
@@ -18,11 +19,14 @@ class StepsError(ValueError):
     """The run does not have the requested steps; the text says which steps it has."""
 
 
-def choose_steps(run: Run, wanted: str | None = None, limit: int = DEFAULT_FRAMES) -> list[int]:
+def choose_steps(
+    run: Run, wanted: str | None = None, kinds: StepKinds | None = None, limit: int = DEFAULT_FRAMES
+) -> list[int]:
     """Ascending numbers of the frames to write (places in the run).
 
-    wanted : None for at most `limit` frames: the first, the last, the slowest and evenly spaced others. Or
-    "all". Or numbers and ranges such as "0,10,20:50:5", where a range is first:end:stride, end excluded.
+    wanted : None for at most `limit` frames: a typical one, the slowest to compute, the first, the last, and
+    evenly spaced others. Or "all". Or numbers and ranges such as "0,10,20:50:5", where a range is
+    first:end:stride, end excluded. kinds : of the run's frames; None leaves typical and slowest to chance.
     Raises StepsError for other text and for frames that the run does not have.
     """
     if not len(run):
@@ -45,18 +49,13 @@ def choose_steps(run: Run, wanted: str | None = None, limit: int = DEFAULT_FRAME
         return numbers
     if len(run) <= limit:
         return list(range(len(run)))
-    chosen = {0, slowest_step(run), len(run) - 1}
+    telling = (kinds.typical, kinds.slowest) if kinds is not None else ()
+    chosen = {0, len(run) - 1, *(number for number in telling if number is not None)}
     evenly = np.linspace(0, len(run) - 1, limit).round().astype(int)
     nearest_first = sorted(evenly.tolist(), key=lambda index: min(abs(index - other) for other in chosen))
     while len(chosen) < limit:
         chosen.add(nearest_first.pop())  # the one farthest from the chosen frames
     return sorted(chosen)
-
-
-def slowest_step(run: Run) -> int:
-    """Number of the frame in which some rank took longest."""
-    longest = [np.nanmax(np.append(frame.values["step_time_s"], -1.0)) for frame in run.frames()]
-    return int(np.argmax(longest))
 
 
 def frame_times(frames: Iterable[Frame]) -> tuple[list[float], str]:

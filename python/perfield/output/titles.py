@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from perfield.pictures.machine_values import LARGEST
+
 if TYPE_CHECKING:
     from perfield.run import Region
 
@@ -31,6 +33,9 @@ WORDS = {
     "io_read_count": "calls that read files",
     "io_write_count": "calls that write files",
     "io_time_s": "time of reading and writing files",
+    "cells": "cells",
+    "points": "points",
+    "ghost_cells": "ghost cells",
     "device_kernel_count": "kernels on devices",
     "device_kernel_time_s": "time of kernels on devices",
     "device_copy_count": "copies to, from and within devices",
@@ -45,9 +50,12 @@ WORDS = {
     "core_id": "core",
     "pu_id": "PU",
     "id": "number of the part",
+    "n_ranks": "ranks of the part",
+    "n_pus": "PUs that the rank may run on",
+    "unbound": "ranks that nothing ties to a core",
 }
 REGION_ENDINGS = {
-    "_time_per_cell_s": "time per cell",
+    "_compute_time_per_cell_s": "compute time per cell",
     "_self_time_s": "self time",
     "_mpi_time_s": "time in MPI",
     "_mpi_p2p_time_s": "point-to-point time in MPI",
@@ -61,7 +69,15 @@ REGION_ENDINGS = {
     "_time_s": "time",
     "_count": "entries",
 }
-UNITS = {"_s": "s", "_bytes": "B", "_count": "1", "_switches": "1", "_faults": "1"}
+UNITS = {
+    "_s": "s",
+    "_bytes": "B",
+    "_count": "1",
+    "_switches": "1",
+    "_faults": "1",
+    "cells": "1",
+    "points": "1",
+}
 
 
 def region_titles(regions: Iterable[Region]) -> dict[str, str]:
@@ -81,6 +97,9 @@ def title(array: str, regions: Mapping[str, str], own: Mapping[str, str]) -> tup
     """
     if array in own:
         return " ".join(own[array].split()), ""
+    if array.endswith(LARGEST):
+        words, unit = title(array.removesuffix(LARGEST), regions, own)
+        return f"{words}, largest rank", unit
     with_peer = re.fullmatch(r"(.+)_(to|from)_(\d+)", array)
     if with_peer:
         base, direction, peer = with_peer.groups()

@@ -17,6 +17,7 @@ from vtkmodules.vtkCommonCore import vtkStringArray
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkDataSet, vtkMultiBlockDataSet, vtkPolyData
 
 from perfield.pictures.blocks import MeshMissingError, attach, centre_and_size, owned_cells
+from perfield.pictures.exploded import attach_offset, piece_offsets
 from perfield.pictures.mesh_messages import focus_values, message_lines
 from perfield.pictures.own_fields import name_own_fields, text_columns
 from perfield.pictures.pieces import Pieces, choose_pieces
@@ -33,12 +34,18 @@ class GeometryOptions:
     association : "point" or "cell", where perfield's values go.
     fields : names of the values to show; None shows all.
     focus : ranks f that get arrays `<call>_count_to_<f>` and so on.
+    view : how images show the mesh: "auto", "plain", "exploded" or "dearest". explode : factor of an exploded
+        view; None lets the drawing side choose.
+    offsets : whether points carry the way that their piece takes in an exploded view (see `exploded`).
     """
 
     pieces: Pieces | None = None
     association: str = "point"
     fields: Collection[str] | None = None
     focus: Collection[int] = field(default_factory=tuple)
+    view: str = "auto"
+    explode: float | None = None
+    offsets: bool = False
 
 
 def geometry(run: Run, frame: Frame, options: GeometryOptions | None = None) -> vtkMultiBlockDataSet:
@@ -70,9 +77,11 @@ def geometry_blocks(
     pieces = options.pieces or choose_pieces(run)
     values = {name: column for name, column in frame.values.items() if _wanted(name, options)}
     values.update(focus_values(frame, options.focus, run.n_ranks))
-    timed = [name for name in region_time_fields(run, frame) if _wanted(per_cell(name), options)]
-    names = [*values, *(per_cell(name) for name in timed)]
+    costs = {name: of for name, of in per_cell_fields(run, frame).items() if _wanted(name, options)}
+    names = [*values, *costs]
+    computing = frame.values["compute_time_s"]
     regions = region_names(run, frame)
+    offsets = piece_offsets(centres_and_sizes(run, frame, pieces)[0]) if options.offsets else None
     for rank in range(run.n_ranks):
         blocks = pieces.blocks(rank, frame)
         cells_of_rank = sum(owned_cells(dataset) for _, dataset in blocks)
@@ -84,12 +93,15 @@ def geometry_blocks(
             for name, column in values.items():
                 value, _ = _value(frame, name, column, rank, number)
                 constants.add(name, value)
-            for name in timed:
-                value, of_block = _value(frame, name, frame.values[name], rank, number)
+            for name, of in costs.items():
+                value, of_block = _value(frame, of, frame.values[of], rank, number)
                 cells = owned_cells(dataset) if of_block else cells_of_rank
-                constants.add(per_cell(name), value / cells if cells else np.nan)
+                known = cells and not np.isnan(computing[rank])
+                constants.add(name, value / cells if known else np.nan)
             for array in regions:
                 dataset.GetFieldData().AddArray(array)
+            if offsets is not None:
+                attach_offset(dataset, offsets[rank])
             yield (f"rank_{rank}" if len(blocks) == 1 else f"rank_{rank}_block_{number}"), dataset
 
 
@@ -104,24 +116,35 @@ def ranks_without_mesh(run: Run, frame: Frame, pieces: Pieces) -> list[int]:
 
 def geometry_messages(run: Run, frame: Frame, pieces: Pieces | None = None) -> vtkPolyData:
     """Lines between the centres of the pieces that communicate; see `mesh_messages.message_lines`."""
-    pieces = pieces or choose_pieces(run)
+    return message_lines(frame, *centres_and_sizes(run, frame, pieces or choose_pieces(run)))
+
+
+def centres_and_sizes(run: Run, frame: Frame, pieces: Pieces) -> tuple[np.ndarray, np.ndarray]:
+    """Middle (n_ranks, 3) and diagonal (n_ranks,) of the box around each rank's piece.
+
+    A rank without a mesh has NaN for its middle and a diagonal of 0.
+    """
     centres, sizes = np.full((run.n_ranks, 3), np.nan), np.zeros(run.n_ranks)
     for rank in range(run.n_ranks):
         place = centre_and_size(dataset for _, dataset in pieces.blocks(rank, frame))
         if place is not None:
             centres[rank], sizes[rank] = place
-    return message_lines(frame, centres, sizes)
+    return centres, sizes
 
 
-def region_time_fields(run: Run, frame: Frame) -> list[str]:
-    """Names of the fields that hold the time of a region."""
-    names = dict.fromkeys(f"{region.field}_time_s" for region in run.known_regions)
-    return [name for name in names if name in frame.values]
+def per_cell_fields(run: Run, frame: Frame) -> dict[str, str]:
+    """The arrays of compute time per cell, which the picture adds, and the field that each comes from.
 
-
-def per_cell(name: str) -> str:
-    """Name of a region's time per cell of the piece: `solve_time_per_cell_s` for `solve_time_s`."""
-    return name.removesuffix("_time_s") + "_time_per_cell_s"
+    `solve_compute_time_per_cell_s` comes from `solve_compute_time_s`. Where no calls were seen inside any
+    region, its computing is all of its time, `solve_time_s`. The values are NaN where MPI was not watched.
+    """
+    sources = {"compute_time_per_cell_s": "compute_time_s"}
+    for region in run.known_regions:
+        computing, all_time = f"{region.field}_compute_time_s", f"{region.field}_time_s"
+        sources[f"{region.field}_compute_time_per_cell_s"] = (
+            computing if computing in frame.values else all_time
+        )
+    return {name: of for name, of in sources.items() if of in frame.values}
 
 
 def region_names(run: Run, frame: Frame) -> list[vtkStringArray]:

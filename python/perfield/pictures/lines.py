@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Adds up a frame's messages by pairs of ranks, and draws them as lines in the topology picture."""
+"""Adds up a frame's messages by pairs of ranks, and draws them as lines in the topology picture.
+
+`heaviest` and `radii` serve the lines of both pictures: a line is thick at the sender and thin at the
+receiver, the thicker the more bytes it carries.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.fields.table import CALL_NAMES
 from perfield.run.frame import UNKNOWN
 from perfield.topology import Cells
 
 if TYPE_CHECKING:
     from perfield.run import Frame
 
+DRAWN = 200  # lines of one picture
+TIP = 0.25  # radius at the receiver, as a fraction of the sender's
+THINNEST = 0.3  # the line with FEWEST bytes, as a fraction of one with MOST bytes
+FEWEST, MOST = 1e1, 1e9
+CALLS = frozenset(CALL_NAMES.values())
 STUB = 0.3  # a stub's length as a fraction of comm_offset, and its distance from the cell's middle in widths
 
 
@@ -41,7 +51,7 @@ class Pairs:
 def calls_of(frame: Frame) -> list[str]:
     """Names of the calls that send in this run; all frames have the same."""
     names = [name[: -len("_bytes")] for name in frame.values if name.endswith("_bytes")]
-    return [name for name in names if f"{name}_count" in frame.values and name not in ("sent", "received")]
+    return [name for name in names if name in CALLS]
 
 
 def pairs_of(frame: Frame) -> Pairs:
@@ -103,18 +113,49 @@ def joined(first: Pairs, second: Pairs) -> Pairs:
     return Pairs(source, target, values)
 
 
+def heaviest(pairs: Pairs, most: int = DRAWN) -> tuple[Pairs, str]:
+    """The `most` pairs with the most bytes, in the order of `pairs`, and what is left out, in words.
+
+    All pairs and "" if there are not more. Among pairs with equal bytes, more messages win.
+    """
+    n_pairs, weight = len(pairs.source), pairs.values["sent_bytes"]
+    if n_pairs <= most:
+        return pairs, ""
+    keep = np.zeros(n_pairs, bool)
+    keep[np.lexsort((-pairs.values["sent_count"], -weight))[:most]] = True
+    rest, total = float(weight[~keep].sum()), float(weight.sum())
+    share = f"{rest / total:.0%}".replace("%", " %") if total else "none"
+    return pairs.chosen(keep), f"{most:,} of {n_pairs:,} lines drawn; the rest carry {share} of the bytes"
+
+
+def radii(pairs: Pairs, unit: float, n_points: int) -> np.ndarray:
+    """Radius of each line at its points, float32 (n_pairs, n_points), from the sender to the receiver.
+
+    unit : radius at the sender of a line with MOST bytes or more. The radius grows with the logarithm of the
+    bytes, the same in all steps and runs.
+    """
+    many = np.clip(pairs.values["sent_bytes"], FEWEST, MOST)
+    size = np.log10(many / FEWEST) / np.log10(MOST / FEWEST)
+    thick = unit * (THINNEST + (1 - THINNEST) * size)
+    return (thick[:, None] * np.linspace(1.0, TIP, n_points)).astype(np.float32)
+
+
 def line_ends(
     pairs: Pairs, cells: Cells, comm_offset: float, periodic_BC: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Both ends of each message's line, float32 (n_pairs, 2, 3), and whether it stays in a node, (n_pairs,).
+    """Both ends of each message's line, float32 (n_pairs, 2, 3), and where it runs, uint8 (n_pairs,).
 
-    A line starts at the bottom of the sender's column of cells and ends comm_offset below the receiver's
-    column. So the lines A to B and B to A cross, and a message to oneself is a vertical line. With
-    periodic_BC and more than two nodes, a line between the first and the last node leaves the picture on the
-    near side instead. All ranks must have a place.
+    Where: 1 inside a node, 0 between nodes, 2 to an UNKNOWN peer. A line starts at the bottom of the
+    sender's column of cells and ends comm_offset below the receiver's column. So the lines A to B and B to A
+    cross, and a message to oneself is a vertical line. With periodic_BC and more than two nodes, a line
+    between the first and the last node leaves the picture on the near side instead. A line to an UNKNOWN
+    peer is a short vertical stub beside the middle of the sender's column. All ranks must have a place.
     """
-    cell_of = _cell_of_rank(cells)
-    sender, receiver = cell_of[pairs.source], cell_of[pairs.target]
+    cell_of, x_of = _cell_of_rank(cells), np.zeros(max(cells.n_ranks, 1))
+    x_of[cells.rank] = cells.line_x
+    unknown = pairs.target == UNKNOWN
+    sender = cell_of[pairs.source]
+    receiver = np.where(unknown, sender, cell_of[np.maximum(pairs.target, 0)])
     target_z = cells.z[receiver]
     last = len(cells.node_z) - 1
     if periodic_BC and last > 1:
@@ -122,24 +163,14 @@ def line_ends(
         to_first = (cells.node[sender] == last) & (cells.node[receiver] == 0)
         target_z = np.where(to_last, 2 * cells.node_z[0] - cells.node_z[1], target_z)
         target_z = np.where(to_first, 2 * cells.node_z[last] - cells.node_z[last - 1], target_z)
+    aside = np.where(unknown, STUB * cells.width[sender], 0.0)
     ends = np.empty((len(sender), 2, 3), np.float32)
-    ends[:, 0, 0], ends[:, 0, 1], ends[:, 0, 2] = cells.x[sender], 0, cells.z[sender]
-    ends[:, 1, 0], ends[:, 1, 1], ends[:, 1, 2] = cells.x[receiver], -comm_offset, target_z
-    return ends, cells.node[sender] == cells.node[receiver]
-
-
-def stub_ends(pairs: Pairs, cells: Cells, comm_offset: float) -> np.ndarray:
-    """Both ends of each rank's stub for messages with unknown peers, float32 (n_pairs, 2, 3).
-
-    A stub is a short vertical line below the sender's column of cells. It stands beside the middle, where
-    the other lines begin. All senders must have a place.
-    """
-    cell = _cell_of_rank(cells)[pairs.source]
-    ends = np.empty((len(cell), 2, 3), np.float32)
-    ends[:, :, 0] = (cells.x[cell] + STUB * cells.width[cell])[:, None]
-    ends[:, 0, 1], ends[:, 1, 1] = 0, -STUB * comm_offset
-    ends[:, :, 2] = cells.z[cell][:, None]
-    return ends
+    ends[:, 0, 0], ends[:, 0, 1], ends[:, 0, 2] = x_of[pairs.source] + aside, 0, cells.z[sender]
+    ends[:, 1, 0] = x_of[np.where(unknown, pairs.source, pairs.target)] + aside
+    ends[:, 1, 1] = np.where(unknown, -STUB * comm_offset, -comm_offset)
+    ends[:, 1, 2] = target_z
+    inside_node = cells.node[sender] == cells.node[receiver]
+    return ends, np.where(unknown, 2, inside_node).astype(np.uint8)
 
 
 def placed(pairs: Pairs, cells: Cells) -> np.ndarray:

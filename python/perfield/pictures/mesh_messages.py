@@ -15,13 +15,16 @@ from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonCore import vtkPoints
 from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
 
-from perfield.pictures.lines import calls_of, joined, pairs_of, unknown_of
+from perfield.pictures.lines import calls_of, heaviest, joined, pairs_of, radii, unknown_of
+from perfield.pictures.topology_polydata import attach_names, attach_to_points
+from perfield.run.frame import UNKNOWN
 
 if TYPE_CHECKING:
     from perfield.run import Frame
 
 POINTS_PER_LINE = 13
 BEND = 0.12  # distance of a line from the straight way, as a fraction of its length
+LINE_RADIUS = 0.04  # of the thickest line, in diagonals of the middle-sized piece
 LOOP = 0.15  # radius of the loop of a message to oneself and length of a stub, in diagonals of the piece
 
 
@@ -31,17 +34,22 @@ def message_lines(frame: Frame, centres: np.ndarray, sizes: np.ndarray) -> vtkPo
     centres : (n_ranks, 3), NaN for ranks without a mesh, whose messages are left out. sizes : (n_ranks,),
     length of each piece's diagonal. Lines A to B and B to A bend to opposite sides; a message to oneself is
     a loop. Messages with an unknown peer become one short straight stub per rank, with target -3.
-    Cell arrays: source, target and the values of `lines.Pairs`.
+    Cell arrays: source, target and the values of `lines.Pairs`. Point array: radius, how thick a line is.
+    Only the heaviest lines are there; in_words in the field data says what the others carry.
     """
     pairs, unknown = pairs_of(frame), unknown_of(frame)
     has_mesh = np.isfinite(centres[:, 0])
     pairs = pairs.chosen(has_mesh[pairs.source] & has_mesh[pairs.target])
-    unknown = unknown.chosen(has_mesh[unknown.source])
+    pairs, words = heaviest(joined(pairs, unknown.chosen(has_mesh[unknown.source])))
     lines = vtkPolyData()
     points = vtkPoints()
-    arcs = _bent(centres[pairs.source], centres[pairs.target], sizes[pairs.source])
-    coordinates = np.concatenate((arcs, _stubs(centres[unknown.source], sizes[unknown.source])))
-    pairs = joined(pairs, unknown)
+    is_stub = pairs.target == UNKNOWN
+    to = np.where(is_stub, pairs.source, pairs.target)
+    coordinates = np.where(
+        is_stub[:, None, None],
+        _stubs(centres[pairs.source], sizes[pairs.source]),
+        _bent(centres[pairs.source], centres[to], sizes[pairs.source]),
+    )
     points.SetData(numpy_to_vtk(coordinates.reshape(-1, 3).astype(np.float32), deep=True))
     lines.SetPoints(points)
     cells = vtkCellArray()
@@ -53,6 +61,10 @@ def message_lines(frame: Frame, centres: np.ndarray, sizes: np.ndarray) -> vtkPo
         array = numpy_to_vtk(np.ascontiguousarray(values), deep=True)
         array.SetName(name)
         lines.GetCellData().AddArray(array)
+    known = sizes[sizes > 0]
+    thickest = LINE_RADIUS * float(np.median(known)) if len(known) else 0.0
+    attach_to_points(lines, "radius", radii(pairs, thickest, POINTS_PER_LINE))
+    attach_names(lines, "in_words", [words] if words else [])
     return lines
 
 

@@ -79,6 +79,16 @@ class StoredPieces:
                     self.left_out.setdefault(name, f"rank {rank}, block {block}: {error}")
         return fresh
 
+    def fields_index(self, frame: Frame) -> int | None:
+        """Index of the step in which a frame's newest own fields were stored; None without fields."""
+        fields = (
+            self._run.fields(rank, frame.index).values()
+            for rank in range(self._run.n_ranks)
+            if frame.mesh_version[rank]
+        )
+        first = next((list(of_rank) for of_rank in fields if of_rank), [])
+        return max((array.index for array in first), default=None)
+
 
 @dataclass(frozen=True)
 class SomePieces:

@@ -1,41 +1,85 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names the rows of the topology picture, as text at the left of the first plane."""
+"""Writes the names of the rows of the topology picture at the left of the first plane, and ranks' numbers."""
 
 from __future__ import annotations
 
+import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkPolyData
 from vtkmodules.vtkCommonTransforms import vtkTransform
 from vtkmodules.vtkFiltersCore import vtkAppendPolyData
 from vtkmodules.vtkFiltersGeneral import vtkTransformPolyDataFilter
 from vtkmodules.vtkRenderingFreeType import vtkVectorText
 
-from perfield.topology import LEVELS, Cells
+from perfield.topology import LEVELS, PLANE_WIDTH, Cells
 
 WORDS = {"numa": "NUMA", "l3": "L3", "l2": "L2", "l1": "L1", "pu": "PU", "measurement": "values"}
 HEIGHT = 0.62  # of a capital letter, in rows
 DISTANCE = 0.5  # from the plane
-BASELINE = 0.25  # below the middle of a row
+NUMBER = 0.7  # height of a rank's number, as a fraction of its cell
+NUMBERED = 128  # more ranks have no numbers
+IN_FRONT = 0.05  # distance of letters from their plane
 
 
-def row_labels(cells: Cells) -> vtkPolyData:
-    """The name of each drawn row, right-aligned at the left end of the first node's plane."""
+def row_labels(cells: Cells, movable: str = "unbound") -> vtkPolyData:
+    """The name of each row, right-aligned at the left end of the first node's plane, and the ranks' numbers.
+
+    movable : a name for the rows of ranks that may run on several cores.
+    With several planes, which are seen from the side, letters are wider, so they look right from there.
+    """
     letters = vtkAppendPolyData()
+    wide = _stretch(cells)
     right = float((cells.x - cells.width / 2).min()) - DISTANCE if len(cells.x) else 0.0
-    for level in sorted(set(cells.level.tolist())):
-        name = LEVELS[level]
-        text = vtkVectorText()
-        text.SetText(WORDS.get(name, name))
-        text.Update()
-        bounds = text.GetOutput().GetBounds()
-        height = float(cells.y[cells.level == level][0])
-        place = vtkTransform()
-        place.Translate(right - HEIGHT * bounds[1], height - BASELINE, float(cells.node_z[0]))
-        place.Scale(HEIGHT, HEIGHT, 1.0)
-        placed = vtkTransformPolyDataFilter()
-        placed.SetTransform(place)
-        placed.SetInputConnection(text.GetOutputPort())
-        letters.AddInputConnection(placed.GetOutputPort())
+    for name, height in _rows(cells, movable):
+        _write(letters, name, (right, height, float(cells.node_z[0])), HEIGHT, wide, 1.0)
+    if len(cells.rank) <= NUMBERED:
+        for place, rank in enumerate(cells.rank.tolist()):
+            cell = cells.ranks.start + place
+            at = (float(cells.line_x[place]), float(cells.y[cell]), float(cells.z[cell]) + IN_FRONT)
+            size = min(NUMBER * cells.height[cell], 0.9 * cells.width[cell] / (wide * len(str(rank))))
+            _write(letters, str(rank), at, float(size), wide, 0.5)
     if not letters.GetNumberOfInputConnections(0):
         return vtkPolyData()
     letters.Update()
     return letters.GetOutput()
+
+
+def _rows(cells: Cells, movable: str) -> list[tuple[str, float]]:
+    """The name and the middle of each row of parts, of bound ranks, and of all other ranks together."""
+    rows = []
+    fixed = ~cells.movable
+    for level in sorted(set(cells.level[fixed].tolist())):
+        name = LEVELS[level]
+        rows.append((WORDS.get(name, name), float(cells.y[fixed & (cells.level == level)][0])))
+    if cells.movable.any():
+        y, half = cells.y[cells.movable], cells.height[cells.movable] / 2
+        rows.append((movable, float((y - half).min() + (y + half).max()) / 2))
+    return rows
+
+
+def _stretch(cells: Cells) -> float:
+    """How much wider letters are, so that they look right where one sees all planes beside one another."""
+    if len(cells.node_z) < 2:
+        return 1.0
+    return float(np.hypot(1.0, PLANE_WIDTH / np.diff(cells.node_z).min()))
+
+
+def _write(
+    letters: vtkAppendPolyData,
+    text: str,
+    at: tuple[float, float, float],
+    height: float,
+    wide: float,
+    aligned: float,
+) -> None:
+    """Adds a text whose line is centred on `at`. aligned : 1.0 puts its right end there, 0.5 its middle."""
+    source = vtkVectorText()
+    source.SetText(text)
+    source.Update()
+    bounds = source.GetOutput().GetBounds()
+    place = vtkTransform()
+    place.Translate(at[0] - aligned * wide * height * bounds[1], at[1] - 0.4 * height, at[2])
+    place.Scale(wide * height, height, 1.0)
+    placed = vtkTransformPolyDataFilter()
+    placed.SetTransform(place)
+    placed.SetInputConnection(source.GetOutputPort())
+    letters.AddInputConnection(placed.GetOutputPort())

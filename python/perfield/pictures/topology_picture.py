@@ -2,7 +2,7 @@
 """The topology picture: nodes as planes, the ranks under their PUs, measurements below, messages as lines.
 
 Each layer is a separate dataset, so users can hide and colour it alone. A TopologyScene holds what all frames
-of a run share (placement, machine, ranks).
+of a run share (placement, planes, ranks, letters).
 """
 
 from __future__ import annotations
@@ -15,27 +15,59 @@ import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkPolyData
 
 from perfield.configuration import setting
-from perfield.topology import LEVELS, Cells, Placement, layout, place, read_machines, table
+from perfield.topology import (
+    LEVELS,
+    Cells,
+    Placement,
+    Sharing,
+    layout,
+    place,
+    read_machines,
+    sharing,
+    table,
+    unbound,
+)
 
-from .lines import joined, line_ends, pairs_of, placed, stub_ends, unknown_of
-from .topology_polydata import attach, attach_names, attach_numbers, rectangles, segments
+from .lines import heaviest, joined, line_ends, pairs_of, placed, radii, unknown_of
+from .machine_values import LARGEST, PLACES, PartRanks
+from .row_labels import row_labels
+from .topology_polydata import (
+    attach,
+    attach_names,
+    attach_numbers,
+    attach_to_points,
+    planes,
+    segments,
+    shapes,
+)
+from .words import attach_words
 
 if TYPE_CHECKING:
     from perfield.run import Frame, Run
+
+LAYERS = ("planes", "machine", "ranks", "measurements", "messages", "labels")
+STATIC_LAYERS = ("planes", "ranks", "labels")  # the same in all frames
+LINE_RADIUS = 0.16  # of the thickest line, in rows
 
 
 @dataclass(frozen=True)
 class TopologyScene:
     """What all frames of a run share: the layout and the datasets that do not change.
 
-    machine, ranks : as in TopologyPicture. comm_offset, periodic_BC : options of the message lines.
-    notes : sentences on what is unknown about the machine.
+    machine : as in TopologyPicture, without the values of a frame. planes, ranks, labels : as there.
+    part_ranks : which ranks each part of the machine has. sharing : the ranks that have to share PUs.
+    comm_offset, periodic_BC : options of the message lines. notes : sentences on what is unknown about the
+    machine.
     """
 
     placement: Placement
     cells: Cells
+    planes: vtkPolyData
     machine: vtkPolyData
     ranks: vtkPolyData
+    labels: vtkPolyData
+    part_ranks: PartRanks
+    sharing: Sharing
     comm_offset: float
     periodic_BC: bool
     notes: tuple[str, ...]
@@ -45,22 +77,34 @@ class TopologyScene:
 class TopologyPicture:
     """One frame on the machine. All values are cell arrays; absent ones are NaN.
 
-    machine : rectangles: topology_type, node_id, host_name, id (the part's own number). topology_type and
-        host_name are numbers; the texts `topology_type_names` and `host_name_names` in the field data
-        explain them.
-    ranks : rectangles: rank, node_id, host_name, package_id, core_id, pu_id.
-    measurements : rectangles: every value of the frame, and the arrays of `ranks`; pu_id is where the rank
-        ran in this step.
+    planes : a rectangle behind each node's cells: node_id, host_name.
+    machine : cells: topology_type, node_id, host_name, id (the part's own number), n_ranks (how many ranks
+        have all their PUs in it). Every value of the frame: under the field's own name the mean over these
+        ranks, under the name with `_rank_max` the largest. topology_type and host_name are numbers; the
+        texts `topology_type_names` and `host_name_names` in the field data explain them.
+    ranks : cells: rank, node_id, host_name, package_id, core_id, pu_id, n_pus (how many PUs the rank may run
+        on), unbound (1: nothing ties the rank to a core).
+    measurements : cells: every value of the frame, and the arrays of `ranks`; pu_id is where the rank ran in
+        this step. sharing in the field data tells which ranks have to share PUs.
     messages : lines: source, target, inside_node, sent_count, sent_bytes, empty_count, largest_bytes, and
         `<call>_count`, `<call>_bytes` for each call of the run. Messages with an unknown peer become one
-        short stub per rank: the rank is the source, target is -3 and inside_node 2. messages_not_drawn in
-        the field data holds count and bytes of messages with a rank that has no place.
+        short stub per rank: the rank is the source, target is -3 and inside_node 2. Only the heaviest lines
+        are there; in_words in the field data says what the others carry. messages_not_drawn in the field
+        data holds count and bytes of messages with a rank that has no place. The point array radius is how
+        thick a line is, in rows.
+    labels : the names of the rows and the numbers of the ranks, as letters.
     """
 
+    planes: vtkPolyData
     machine: vtkPolyData
     ranks: vtkPolyData
     measurements: vtkPolyData
     messages: vtkPolyData
+    labels: vtkPolyData
+
+    def layers(self) -> dict[str, vtkPolyData]:
+        """The datasets by name, in the order of LAYERS."""
+        return {layer: getattr(self, layer) for layer in LAYERS}
 
 
 def topology_scene(
@@ -75,9 +119,9 @@ def topology_scene(
     """Prepares the topology pictures of a run.
 
     run : a perfield.run.Run. placement : where the ranks are; None takes it from the run's own records.
-    inter_node_offset, comm_offset : lengths in units of one row's height. For these and periodic_BC, None
-        takes the run's configuration. every_level : also draw caches and NUMA nodes that span the same PUs
-        as a level above.
+    inter_node_offset, comm_offset : lengths in units of one row's height; an inter_node_offset of 0 fits the
+        number of nodes. For these and periodic_BC, None takes the run's configuration.
+    every_level : also draw caches and NUMA nodes that span the same PUs as a level above.
     """
     notes: tuple[str, ...] = ()
     if placement is None:
@@ -94,8 +138,12 @@ def topology_scene(
     return TopologyScene(
         placement=placement,
         cells=cells,
+        planes=_planes(placement, cells),
         machine=_machine(placement, cells),
-        ranks=_ranks(placement, cells),
+        ranks=attach_words(_with_hosts(shapes(cells, cells.ranks), placement, _places(placement, cells))),
+        labels=row_labels(cells, _movable_in_words(placement)),
+        part_ranks=PartRanks(cells),
+        sharing=sharing(placement),
         comm_offset=comm_offset,
         periodic_BC=periodic_BC,
         notes=notes + placement.notes,
@@ -108,7 +156,14 @@ def topology(run: Run, frame: Frame, scene: TopologyScene | None = None, **optio
     scene : from topology_scene(run); all frames of a run can share it. None makes one with `options`.
     """
     scene = scene or topology_scene(run, **options)
-    return TopologyPicture(scene.machine, scene.ranks, _measurements(scene, frame), _messages(scene, frame))
+    return TopologyPicture(
+        planes=scene.planes,
+        machine=_machine_values(scene, frame),
+        ranks=scene.ranks,
+        measurements=_measurements(scene, frame),
+        messages=_messages(scene, frame),
+        labels=scene.labels,
+    )
 
 
 def topology_table(run: Run, **options: Any) -> list[tuple[str, str, float, float, float, str]]:
@@ -117,21 +172,31 @@ def topology_table(run: Run, **options: Any) -> list[tuple[str, str, float, floa
     return table(scene.placement, scene.cells)
 
 
+def _planes(placement: Placement, cells: Cells) -> vtkPolyData:
+    nodes = np.arange(len(cells.node_z), dtype=np.int32)
+    arrays = {"node_id": nodes, "host_name": _host_of(placement)}
+    return attach_words(_with_hosts(planes(cells), placement, arrays))
+
+
 def _machine(placement: Placement, cells: Cells) -> vtkPolyData:
     which = cells.machine
-    dataset = rectangles(cells, which)
     node = cells.node[which]
     arrays = {"topology_type": cells.level[which].astype(np.int32), "node_id": node}
-    attach(dataset, {**arrays, "host_name": _host_of(placement)[node], "id": cells.number[which]})
+    arrays |= {"host_name": _host_of(placement)[node], "id": cells.number[which]}
+    dataset = _with_hosts(shapes(cells, which), placement, arrays)
     attach_names(dataset, "topology_type_names", LEVELS)
-    _name_nodes(dataset, placement)
-    return dataset
+    return attach_words(dataset)
 
 
-def _ranks(placement: Placement, cells: Cells) -> vtkPolyData:
-    dataset = attach(rectangles(cells, cells.ranks), _places(placement, cells))
-    _name_nodes(dataset, placement)
-    return dataset
+def _machine_values(scene: TopologyScene, frame: Frame) -> vtkPolyData:
+    dataset = vtkPolyData()
+    dataset.ShallowCopy(scene.machine)
+    arrays = {"n_ranks": scene.part_ranks.n_ranks}
+    for name, column in frame.values.items():
+        if name not in PLACES:
+            mean, largest = scene.part_ranks.mean_and_largest(column[scene.cells.rank])
+            arrays |= {name: mean, name + LARGEST: largest}
+    return attach(dataset, arrays)
 
 
 def _measurements(scene: TopologyScene, frame: Frame) -> vtkPolyData:
@@ -140,27 +205,29 @@ def _measurements(scene: TopologyScene, frame: Frame) -> vtkPolyData:
     where = _places(scene.placement, scene.cells)
     if "pu_id" in arrays:  # where the rank ran in this step says more than where it may run
         where["pu_id"] = np.where(np.isnan(arrays["pu_id"]), where["pu_id"], arrays["pu_id"])
-    dataset = attach(rectangles(scene.cells, scene.cells.measurements), {**arrays, **where})
-    _name_nodes(dataset, scene.placement)
-    return dataset
+    dataset = shapes(scene.cells, scene.cells.measurements)
+    words = scene.sharing.with_switches(frame.values.get("involuntary_switches"))
+    attach_names(dataset, "sharing", [words] if words else [])
+    hosts = scene.ranks.GetCellData().GetAbstractArray("host")  # the same cells; made once
+    if hosts is not None:
+        dataset.GetCellData().AddArray(hosts)
+    return _with_hosts(dataset, scene.placement, {**arrays, **where})
 
 
 def _messages(scene: TopologyScene, frame: Frame) -> vtkPolyData:
-    pairs = pairs_of(frame)
-    drawn = pairs.chosen(placed(pairs, scene.cells))
-    ends, inside_node = line_ends(drawn, scene.cells, scene.comm_offset, scene.periodic_BC)
-    unknown = unknown_of(frame)
-    unknown = unknown.chosen(placed(unknown, scene.cells))
-    drawn = joined(drawn, unknown)
-    ends = np.concatenate((ends, stub_ends(unknown, scene.cells, scene.comm_offset)))
-    inside_node = np.concatenate((inside_node, np.full(len(unknown.source), 2)))
-    arrays = {"source": drawn.source, "target": drawn.target, "inside_node": inside_node.astype(np.uint8)}
-    dataset = attach(segments(ends), {**arrays, **drawn.values})
+    pairs, unknown = pairs_of(frame), unknown_of(frame)
+    pairs = joined(pairs.chosen(placed(pairs, scene.cells)), unknown.chosen(placed(unknown, scene.cells)))
     left_out = [
-        float(frame.messages[what].sum(dtype=float) - drawn.values[f"sent_{what}"].sum())
+        float(frame.messages[what].sum(dtype=float) - pairs.values[f"sent_{what}"].sum())
         for what in ("count", "bytes")
     ]
+    drawn, words = heaviest(pairs)
+    ends, inside_node = line_ends(drawn, scene.cells, scene.comm_offset, scene.periodic_BC)
+    arrays = {"source": drawn.source, "target": drawn.target, "inside_node": inside_node}
+    dataset = attach(segments(ends), {**arrays, **drawn.values})
+    attach_to_points(dataset, "radius", radii(drawn, LINE_RADIUS, 2))
     attach_numbers(dataset, "messages_not_drawn", left_out)
+    attach_names(dataset, "in_words", [words] if words else [])
     return dataset
 
 
@@ -175,7 +242,15 @@ def _places(placement: Placement, cells: Cells) -> dict[str, np.ndarray]:
         "package_id": placement.package_id[rank],
         "core_id": placement.core_id[rank],
         "pu_id": placement.pu_id[rank],
+        "n_pus": placement.n_pus[rank],
+        "unbound": unbound(placement)[rank].astype(np.uint8),
     }
+
+
+def _movable_in_words(placement: Placement) -> str:
+    """A name for the ranks that may run on several cores."""
+    free = unbound(placement)[placement.movable]
+    return "unbound" if free.all() else "may move" if free.any() else "several cores"
 
 
 def _host_of(placement: Placement) -> np.ndarray:
@@ -188,5 +263,7 @@ def _hosts(placement: Placement) -> list[str]:
     return list(dict.fromkeys(node.host for node in placement.nodes))
 
 
-def _name_nodes(dataset: vtkPolyData, placement: Placement) -> None:
-    attach_names(dataset, "host_name_names", _hosts(placement))
+def _with_hosts(dataset: vtkPolyData, placement: Placement, arrays: dict[str, np.ndarray]) -> vtkPolyData:
+    """Adds cell arrays, and the texts that explain `host_name`; returns the dataset."""
+    attach_names(attach(dataset, arrays), "host_name_names", _hosts(placement))
+    return dataset

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes vtkPolyData from NumPy arrays: rectangles of the topology picture, and straight lines.
+"""Makes vtkPolyData from NumPy arrays: cells of the topology picture, and straight lines.
 
 All arrays are copied, so the callers may reuse theirs.
 """
@@ -13,26 +13,58 @@ from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonCore import vtkAbstractArray, vtkDoubleArray, vtkPoints, vtkStringArray
 from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
 
-from perfield.topology import Cells
+from perfield.topology import LEVELS, Cells
 
 CELL_HEIGHT = 0.86
 SIDE_GAP = 0.05  # free space on each side of a cell, as a fraction of its width, but at most:
 WIDEST_SIDE_GAP = 0.08
+BORDER = 0.15  # of a plane around its cells
+BEHIND = 0.05  # distance of a plane from its cells
 
 
-def rectangles(cells: Cells, which: slice) -> vtkPolyData:
-    """One upright rectangle per cell of a slice of the table, in table order, without arrays."""
-    x, y, z, width = (column[which] for column in (cells.x, cells.y, cells.z, cells.width))
+def shapes(cells: Cells, which: slice) -> vtkPolyData:
+    """One upright cell per cell of a slice of the table, in table order, without arrays.
+
+    Cells are rectangles. Those of ranks that may run on several cores are bars with pointed ends.
+    """
+    x, y, z, width, height = (
+        column[which] for column in (cells.x, cells.y, cells.z, cells.width, cells.height)
+    )
+    pointed = cells.movable[which]
     half = width / 2 - np.minimum(SIDE_GAP * width, WIDEST_SIDE_GAP)
-    corners = np.empty((len(x), 4, 3), np.float32)
-    corners[:, (0, 3), 0] = (x - half)[:, None]
-    corners[:, (1, 2), 0] = (x + half)[:, None]
-    corners[:, :2, 1] = (y - CELL_HEIGHT / 2)[:, None]
-    corners[:, 2:, 1] = (y + CELL_HEIGHT / 2)[:, None]
+    rise = height * (CELL_HEIGHT / 2)
+    straight = half - np.where(pointed, np.minimum(rise, half / 4), 0.0)
+    ways = [(-straight, -rise), (straight, -rise), (half, 0), (straight, rise), (-straight, rise), (-half, 0)]
+    some_pointed = bool(pointed.any())
+    ways = ways if some_pointed else [ways[corner] for corner in (0, 1, 3, 4)]
+    corners = np.empty((len(x), len(ways), 3), np.float32)  # counter-clockwise from the lower left
+    for corner, (across, up) in enumerate(ways):
+        corners[:, corner, 0], corners[:, corner, 1] = x + across, y + up
     corners[:, :, 2] = z[:, None]
+    sizes = np.full(len(x), len(ways))
+    if some_pointed:
+        used = np.ones((len(x), 6), bool)
+        used[:, (2, 5)] = pointed[:, None]
+        corners, sizes = corners[used], used.sum(axis=1)
     dataset = vtkPolyData()
     dataset.SetPoints(_points(corners))
-    dataset.SetPolys(_cells(len(x), 4))
+    dataset.SetPolys(_cells(sizes))
+    return dataset
+
+
+def planes(cells: Cells) -> vtkPolyData:
+    """One rectangle behind all cells of each node, so that nothing shines through; without arrays."""
+    tops = cells.level == LEVELS.index("node")
+    right, top, z = (cells.x + cells.width / 2)[tops], (cells.y + cells.height / 2)[tops], cells.z[tops]
+    corners = np.empty((len(z), 4, 3), np.float32)
+    corners[:, (0, 3), 0] = -BORDER
+    corners[:, (1, 2), 0] = (right + BORDER)[:, None]
+    corners[:, :2, 1] = 0.0
+    corners[:, 2:, 1] = (top + BORDER)[:, None]
+    corners[:, :, 2] = (z - BEHIND)[:, None]
+    dataset = vtkPolyData()
+    dataset.SetPoints(_points(corners))
+    dataset.SetPolys(_cells(np.full(len(z), 4)))
     return dataset
 
 
@@ -40,7 +72,7 @@ def segments(ends: np.ndarray) -> vtkPolyData:
     """One line per row of ends, float32 (n, 2, 3), without arrays."""
     dataset = vtkPolyData()
     dataset.SetPoints(_points(ends))
-    dataset.SetLines(_cells(len(ends), 2))
+    dataset.SetLines(_cells(np.full(len(ends), 2)))
     return dataset
 
 
@@ -51,6 +83,13 @@ def attach(dataset: vtkPolyData, arrays: Mapping[str, np.ndarray]) -> vtkPolyDat
         array.SetName(name)
         dataset.GetCellData().AddArray(array)
     return dataset
+
+
+def attach_to_points(dataset: vtkPolyData, name: str, values: np.ndarray) -> None:
+    """Adds a point array; values has one number per point, in any shape."""
+    array = numpy_to_vtk(np.ascontiguousarray(values).ravel(), deep=True)
+    array.SetName(name)
+    dataset.GetPointData().AddArray(array)
 
 
 def attach_names(dataset: vtkPolyData, name: str, texts: Iterable[str]) -> None:
@@ -76,12 +115,14 @@ def _points(corners: np.ndarray) -> vtkPoints:
     return points
 
 
-def _cells(count: int, corners: int) -> vtkCellArray:
-    """`count` cells of `corners` points each; they number the points consecutively."""
-    kind = np.int32 if count * corners < 2**31 else np.int64
+def _cells(corners: np.ndarray) -> vtkCellArray:
+    """Cells of `corners` points each, (n_cells,); they number the points consecutively."""
+    count = int(corners.sum())
+    kind = np.int32 if count < 2**31 else np.int64
     cells = vtkCellArray()
-    offsets = np.arange(0, (count + 1) * corners, corners, dtype=kind)
-    numbers = np.arange(count * corners, dtype=kind)
+    offsets = np.zeros(len(corners) + 1, kind)
+    np.cumsum(corners, out=offsets[1:])
+    numbers = np.arange(count, dtype=kind)
     # Copied: vtkCellArray shares the memory but does not keep the arrays alive.
     cells.SetData(numpy_to_vtk(offsets, deep=True), numpy_to_vtk(numbers, deep=True))
     return cells

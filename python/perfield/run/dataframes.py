@@ -50,7 +50,7 @@ def rows_of_steps(run: RunDirectory, table: str, steps: Steps) -> pd.DataFrame |
     """Messages or waits of steps, see `RunDirectory.messages`. table : "messages", "received" or "waits"."""
     snapshot = Snapshot(run)
     if steps is not None:
-        return _rows(_positions(run, steps), snapshot, table)
+        return _rows(positions_of(run, steps), snapshot, table)
     import dask.dataframe as dd
 
     size, n_steps = snapshot.steps_per_chunk, len(run)
@@ -68,7 +68,7 @@ def _rows(positions: np.ndarray, snapshot: Snapshot, table: str) -> pd.DataFrame
     return pd.DataFrame(columns)
 
 
-def _positions(run: RunDirectory, steps: int | slice | Sequence[int]) -> np.ndarray:
+def positions_of(run: RunDirectory, steps: int | slice | Sequence[int]) -> np.ndarray:
     """Positions of the frames with these step indexes. Raises KeyError if the run has no such step."""
     known = pd.Index(run.step_indexes)
     if isinstance(steps, slice):

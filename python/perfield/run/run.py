@@ -57,6 +57,16 @@ class RunDirectory:
     def __reduce__(self) -> tuple:
         return RunDirectory, (str(self.path.absolute()),)
 
+    def __repr__(self) -> str:
+        from perfield.run.representation import in_words
+
+        return in_words(self)
+
+    def _repr_html_(self) -> str:
+        from perfield.run.representation import as_html
+
+        return as_html(self)
+
     def refresh(self) -> None:
         """Reads newly written entries; this may add frames and complete partial ones."""
         self._meshes.refresh()
@@ -297,6 +307,7 @@ class RunDirectory:
             self._quantities,
             streams.message_calls(),
             self._regions,
+            streams.several_threads(),
         )
 
     def _sources_of(self, rank: int) -> set[str]:

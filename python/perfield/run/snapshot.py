@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -40,6 +41,14 @@ class Snapshot:
     def fields(self, positions: np.ndarray, names: list[str]) -> np.ndarray:
         """Values of fields at positions of frames: (n_positions, len(names), n_ranks), NaN where absent."""
         return self.run.columns.read(self._places(positions), names)
+
+    def in_chunks(self, positions: np.ndarray, names: list[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The same values chunk by chunk: positions of frames, and (n_positions, len(names), n_ranks)."""
+        n_ranks = max(self.run.n_ranks, 1)
+        size = max(1, min(ENTRIES_PER_CHUNK // n_ranks, NUMBERS_PER_CHUNK // (n_ranks * max(len(names), 1))))
+        for begin in range(0, len(positions), size):
+            chosen = positions[begin : begin + size]
+            yield chosen, self.fields(chosen, names)
 
     def told(self, positions: np.ndarray, name: str) -> np.ndarray:
         """(n_positions,): "label", "time" or "span" of these steps, from the lowest rank."""

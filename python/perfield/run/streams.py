@@ -142,6 +142,10 @@ class Streams:
         """Whether any step has time of `other regions`."""
         return any(index.other_regions for index in self._indexes)
 
+    def several_threads(self) -> bool:
+        """Whether several threads of a rank were in the same region in some step."""
+        return any(index.several_threads for index in self._indexes)
+
     def damage(self, running: bool) -> list[str]:
         """One sentence for everything damaged, lost, foreign or too new. running : the run still writes,
         so an incomplete entry at a file's end is not damage.

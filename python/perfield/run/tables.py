@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.run.region_sums import COST, TIME, RegionSums
+
 if TYPE_CHECKING:
     from perfield.run.frame import Frame
     from perfield.run.run import RunDirectory
 
+MPI = "mpi_time_s"
 MOST_FRAMES = 1000  # that are read for a table; the newest ones
 
 
@@ -31,31 +34,41 @@ def ranks(run: RunDirectory) -> list[dict]:
 
 
 def regions(run: RunDirectory) -> list[dict]:
-    """A row per region: its field, mean seconds per frame and rank that entered it, the largest time of one
-    rank in one frame with rank, frame and the program's number of the step, how many ranks entered it, its
-    name. Of the newest 1000 frames.
+    """A row per region, over the newest 1000 frames; the region whose balancing would save most comes first.
+
+    Columns: field, compute_time_s and mean_time_s (mean seconds per frame and rank that entered it),
+    mpi_share (of its time), step_share (of the time of all steps of all ranks), imbalance (largest over mean
+    compute time of the ranks), balancing_saves_s (seconds over all frames), the largest time of one rank in
+    one frame with rank, frame and the program's number of the step, how many ranks entered it, its name.
+    Where no calls were seen inside regions, compute time is the whole time.
     """
-    stems = list(dict.fromkeys(region.field for region in run.known_regions))
     own_name = {region.field: region.name for region in run.known_regions}
-    sums, counts = np.zeros((2, len(stems), run.n_ranks))
-    largest, where = np.full(len(stems), -1.0), [(None, None, None)] * len(stems)
-    for number in _newest(run):
-        frame = run.frame(number)
-        for row, stem in enumerate(stems):
-            times = frame.values[f"{stem}_time_s"]
-            sums[row] += np.nan_to_num(times)
-            counts[row] += np.isfinite(times)
-            if counts[row].any() and np.nanmax(np.append(times, -1)) > largest[row]:
-                rank = int(np.nanargmax(times))
-                largest[row], where[row] = times[rank], (rank, number, _step_number(frame))
+    sums = RegionSums(run, np.array(_newest(run), dtype=np.int64))
+    total = sums.step_s.sum()
     rows = []
-    for row, stem in enumerate(stems):
-        seen = counts[row].sum()
-        mean = float(sums[row].sum() / seen) if seen else None
-        most = float(largest[row]) if seen else None
-        slowest = {"largest_time_s": most, **dict(zip(("of_rank", "in_frame", "in_step"), where[row]))}
-        n_ranks = int((counts[row] > 0).sum())
-        rows.append({"field": stem, "mean_time_s": mean, **slowest, "ranks": n_ranks, "name": own_name[stem]})
+    for row in np.argsort(-sums.saved_s, kind="stable").tolist():
+        stem = sums.stems[row]
+        entered, time = int(sums.entered[row].sum()), float(sums.seconds[TIME][row].sum())
+        compute = float(sums.seconds[COST][row].sum()) if COST in sums.seconds else time
+        mpi = float(sums.seconds[MPI][row].sum()) if MPI in sums.seconds else 0.0
+        frame = int(sums.peak_frame[row]) if entered else None
+        rows.append(
+            {
+                "field": stem,
+                "compute_time_s": compute / entered if entered else None,
+                "mean_time_s": time / entered if entered else None,
+                "mpi_share": mpi / time if time > 0 else None,
+                "step_share": time / total if entered and total > 0 else None,
+                "imbalance": float(sums.imbalance[row]) if sums.mean_s[row] > 0 else None,
+                "balancing_saves_s": float(sums.saved_s[row]) if entered else None,
+                "largest_time_s": float(sums.peak_s[row]) if entered else None,
+                "of_rank": int(sums.peak_rank[row]) if entered else None,
+                "in_frame": frame,
+                "in_step": None if frame is None else _step_number(run.frame(frame)),
+                "ranks": int((sums.entered[row] > 0).sum()),
+                "name": own_name[stem],
+            }
+        )
     return rows
 
 

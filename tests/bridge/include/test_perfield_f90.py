@@ -51,6 +51,7 @@ program every_call
   call perfield_step(4_c_int64_t, 2d0)
   print "(a, l2, a, i0)", "measuring", perfield_measuring(), ", region ", region
   call perfield_mesh_changed()
+  call perfield_mesh_size(512, 729, 64)
   call perfield_finalize()
 end program every_call
 """

@@ -36,6 +36,7 @@ int main(void) {
   perfield_mesh_unstructured(0, a, a, a, a, 0);
   perfield_mesh_ghosts(0, PERFIELD_CELLS, a);
   perfield_mesh_changed();
+  perfield_mesh_size(0, 512, 729, 64);
   perfield_field(0, "temperature", PERFIELD_POINTS, a);
   perfield_step(7, 0.5);
   printf("measuring %d, region %u\\n", perfield_measuring(), (unsigned)region);

@@ -365,3 +365,69 @@ def test_meshes_stop_at_the_limit(measured, tmp_path):
     assert versions == [*range(1, stored + 1), *[0] * (50 - stored)]
     assert sum(path.stat().st_size for path in (tmp_path / "perfield-run/mesh").iterdir()) < 22_000
     assert result.stderr.count(f"after {stored} versions of the mesh there is no room for more") == 1
+
+
+def sizes(run, names=("cells", "points", "ghost_cells")):
+    """Per step, the rank's number of each name."""
+    return [[float(frame.values[name][0]) for name in names] for frame in run.frames()]
+
+
+def test_blocks_of_a_rank_add_up_without_their_ghosts(measured):
+    run, _ = measured("""
+      int64_t e[6] = {0, 4, 0, 3, 0, 2}, f[6] = {0, 2, 0, 1, 0, 0}; double o[3] = {0}, d[3] = {1, 1, 1};
+      int8_t on_cells[24] = {1, 1, 0, 2}, on_points[6] = {1};
+      perfield_initialize();
+      perfield_mesh_image(0, e, o, d);
+      perfield_mesh_ghosts(0, PERFIELD_CELLS, perfield_array_of(on_cells, PERFIELD_INT8, 1, 24));
+      perfield_mesh_image(1, f, o, d);
+      perfield_mesh_ghosts(1, PERFIELD_POINTS, perfield_array_of(on_points, PERFIELD_INT8, 1, 6));
+      perfield_step(0, 0.0);
+    """)
+    assert sizes(run) == [[24 - 3 + 2, 60 + 6 - 1, 3]]
+
+
+def test_size_of_the_mesh_is_kept_until_it_changes(measured):
+    run, _ = measured("""
+      int64_t small[6] = {0, 1, 0, 1, 0, 1}, big[6] = {0, 9, 0, 1, 0, 1}; double o[3] = {0}, d[3] = {1, 1, 1};
+      perfield_mesh_image(0, small, o, d);
+      perfield_initialize();
+      perfield_step(0, 0.0);
+      perfield_step(1, 1.0);
+      perfield_mesh_changed();
+      perfield_mesh_image(0, big, o, d);
+      perfield_step(2, 2.0);
+      print_values();
+    """)
+    assert [step[0] for step in sizes(run)] == [1, 1, 9]
+
+
+def test_run_without_a_mesh_has_no_number_of_cells(measured):
+    run, _ = measured("perfield_initialize(); perfield_step(0, 0.0);")
+    assert "cells" not in run.frame(0).values
+
+
+def test_told_sizes_of_grids_add_up_and_hold(measured):
+    """A grid that is told twice in a step counts once."""
+    run, _ = measured("""
+      int a, b;
+      perfield_initialize();
+      perfield_mesh_size(&a, 10, 20, 3);
+      perfield_mesh_size(&b, 100, 200, 30);
+      perfield_mesh_size(&b, 101, 200, 30);
+      perfield_step(0, 0.0);
+      perfield_step(1, 1.0);
+      perfield_mesh_size(&a, 7, 8, 0);
+      perfield_step(2, 2.0);
+    """)
+    assert sizes(run) == [[111, 220, 33], [111, 220, 33], [7, 8, 0]]
+
+
+def test_described_mesh_counts_rather_than_a_told_size(measured):
+    run, _ = measured("""
+      int64_t e[6] = {0, 4, 0, 3, 0, 2}; double o[3] = {0}, d[3] = {1, 1, 1};
+      perfield_initialize();
+      perfield_mesh_size(0, 5, 5, 5);
+      perfield_mesh_image(0, e, o, d);
+      perfield_step(0, 0.0);
+    """)
+    assert sizes(run) == [[24, 60, 0]]

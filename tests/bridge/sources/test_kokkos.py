@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from perfield import _bridge
+
 MS = 1e-3
 HOST = (Path(__file__).parent / "programs/kokkos_host.h").read_text()
 
@@ -256,3 +258,10 @@ def test_tool_is_set_by_absolute_path(execute):
     ]
     path = line.partition("=")[2].strip("'")
     assert Path(path).is_absolute() and Path(path).name == "libperfield_kokkos.so" and Path(path).is_file()
+
+
+def test_entry_of_regions_that_fits_no_kernel_is_told(kokkos):
+    body = 'perfield_initialize(); parallel_for("flux edge", 1); perfield_step(0, 0.0);'
+    run, _ = kokkos(body, env={"PERFIELD_REGIONS": "flux edges"})
+    (line,) = [line for line in _bridge.closing_lines(str(run.path)) if line.startswith("regions ")]
+    assert line == "regions    no region is called flux edges; known: flux edge"

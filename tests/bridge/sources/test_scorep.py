@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 import perfield
+from perfield import _bridge
 
 # Ten steps of a solver, in each of which `flux` is entered twice, once from within `flux_edge`.
 STEP = "enter 40\nenter 88\nenter 120\nexit 120\nexit 88\nenter 120\nexit 120\nexit 40\n"
@@ -282,3 +283,9 @@ def test_unbalanced_events_count_as_faults_and_are_reported(play):
     assert counts(run)["time_step_count"] == 3
     assert sum(run.ends[0]["faults"].values()) == 2
     assert "events that could not be right" in result.stderr
+
+
+def test_entry_of_regions_that_fits_nothing_is_told(play):
+    run, _ = play(f"{REGIONS}init_mpp\n{STEP}", regions="flux_edges")
+    (line,) = [line for line in _bridge.closing_lines(str(run.path)) if line.startswith("regions ")]
+    assert line.split("no region is called ")[1].startswith("flux_edges; known: flux_edge")

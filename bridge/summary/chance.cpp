@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// chance.cpp - see chance.hpp. Steps are not independent: a rank that is slow in one step is often
+// slow in the next. So their numbers go into blocks of consecutive steps, and the correlation that
+// is left between neighbouring blocks lowers the number of blocks that count (batch means, as in
+// steady-state simulation: Law, Simulation Modeling and Analysis, chapter 9).
+#include "summary/chance.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace perfield {
+namespace {
+
+constexpr double kChance = 0.001;  // accepted probability of one false name or order per table
+constexpr size_t kBlocks = 20;
+constexpr double kWorthTelling = 0.05;  // above the mean; less is not told
+constexpr double kOfImbalance = 0.25;   // the part of it that lasts, below which no rank is named
+constexpr size_t kLongestLag = 64;
+constexpr double kPredictable = 0.6;  // of what chance leaves open
+
+// The incomplete beta function I_x(a, b), by its continued fraction (Numerical Recipes, 6.4).
+double fraction_of_beta(double a, double b, double x) {
+  constexpr double tiny = 1e-300;
+  double c = 1, d = 1 - (a + b) * x / (a + 1);
+  d = 1 / (std::fabs(d) < tiny ? tiny : d);
+  double product = d;
+  for (int m = 1; m < 300; ++m) {
+    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    for (const double term : {even, odd}) {
+      d = 1 + term * d;
+      d = 1 / (std::fabs(d) < tiny ? tiny : d);
+      c = 1 + term / c;
+      if (std::fabs(c) < tiny) c = tiny;
+      product *= c * d;
+    }
+    if (std::fabs(c * d - 1) < 1e-12) break;
+  }
+  return product;
+}
+
+double incomplete_beta(double a, double b, double x) {
+  if (x <= 0) return 0;
+  if (x >= 1) return 1;
+  const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
+                                a * std::log(x) + b * std::log1p(-x));
+  if (x < (a + 1) / (a + b + 2)) return front * fraction_of_beta(a, b, x) / a;
+  return 1 - front * fraction_of_beta(b, a, 1 - x) / b;
+}
+
+std::vector<double> block_means(const std::vector<double>& numbers) {
+  const size_t n_blocks = std::min(numbers.size(), kBlocks);
+  std::vector<double> means;
+  for (size_t block = 0; block < n_blocks; ++block) {
+    const size_t begin = block * numbers.size() / n_blocks,
+                 end = (block + 1) * numbers.size() / n_blocks;
+    double sum = 0;
+    for (size_t n = begin; n < end; ++n) sum += numbers[n];
+    means.push_back(sum / double(end - begin));
+  }
+  return means;
+}
+
+double variance(const std::vector<double>& numbers) {
+  double mean = 0, square = 0;
+  for (const double number : numbers) mean += number / double(numbers.size());
+  for (const double number : numbers) square += (number - mean) * (number - mean);
+  return numbers.size() > 1 ? square / double(numbers.size() - 1) : 0;
+}
+
+// What each rank has above the mean of its step, in units of that mean; steps without anything are
+// left out. By rank.
+std::vector<std::vector<double>> excesses(const Table& table) {
+  std::vector<std::vector<double>> above(table.n_ranks);
+  for (size_t step = 0; step < table.n_steps; ++step) {
+    const double mean = table.mean(step);
+    if (!(mean > 0)) continue;
+    for (size_t rank = 0; rank < table.n_ranks; ++rank)
+      above[rank].push_back(table.at(step, rank) / mean - 1);
+  }
+  return above;
+}
+
+// The ranks that have most in all and cannot be told apart; none if that may be chance.
+std::vector<size_t> ranks_with_most(const Table& table, bool* is_significant) {
+  const double mean = table.sum() / double(table.n_ranks);
+  const double limit = kChance / double(table.n_ranks);
+  const auto above = excesses(table);
+  // If ranks are equal, they scatter alike. A rank that was spared by chance scatters too little.
+  double scatter = 0;
+  for (const auto& of_rank : above) scatter += variance(block_means(of_rank));
+  scatter /= double(table.n_ranks);
+  std::vector<size_t> found;
+  size_t most = table.n_ranks;
+  for (size_t rank = 0; rank < table.n_ranks; ++rank) {
+    if (table.of_rank(rank) <= mean || chance_of_mean(above[rank], scatter) > limit) continue;
+    *is_significant = true;
+    if (table.of_rank(rank) < (1 + kWorthTelling) * mean) continue;
+    found.push_back(rank);
+    if (most == table.n_ranks || table.of_rank(rank) > table.of_rank(most)) most = rank;
+  }
+  if (found.empty()) return found;
+  std::vector<size_t> alike;
+  for (const size_t rank : found) {
+    std::vector<double> less(above[most].size());
+    for (size_t n = 0; n < less.size(); ++n) less[n] = above[most][n] - above[rank][n];
+    const bool clearly_less = table.of_rank(rank) * (1 + kWorthTelling) < table.of_rank(most) &&
+                              chance_of_mean(less) <= limit;
+    if (!clearly_less) alike.push_back(rank);
+  }
+  return alike;
+}
+
+// Whether the rank with most in a step tells the one in a later step: the same rank comes back
+// after a fixed number of steps (1: it stays) more often than by chance, given how often each had
+// most.
+bool is_predictable(const std::vector<size_t>& order, size_t n_ranks, bool* is_significant) {
+  const size_t n = order.size();
+  std::vector<double> times(n_ranks);
+  for (const size_t rank : order) ++times[rank];
+  double alike = 1 / double(n_ranks);
+  if (n > 1) {
+    double pairs = 0;
+    for (const double t : times) pairs += t * (t - 1);
+    alike = std::max(alike, pairs / (double(n) * double(n - 1)));
+  }
+  const size_t longest = std::min(n / 2, kLongestLag);
+  for (size_t lag = 1; lag <= longest; ++lag) {
+    size_t hits = 0;
+    for (size_t at = lag; at < n; ++at) hits += order[at] == order[at - lag];
+    const double share = double(hits) / double(n - lag);
+    if (alike >= 1 || chance_of_hits(hits, n - lag, alike) > kChance / double(longest)) continue;
+    *is_significant = true;
+    if (share - alike >= kPredictable * (1 - alike)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+double Table::mean(size_t step) const {
+  double all = 0;
+  for (size_t rank = 0; rank < n_ranks; ++rank) all += at(step, rank);
+  return n_ranks ? all / double(n_ranks) : 0;
+}
+
+size_t Table::largest(size_t step) const {
+  size_t found = 0;
+  for (size_t rank = 1; rank < n_ranks; ++rank)
+    if (at(step, rank) > at(step, found)) found = rank;
+  return found;
+}
+
+double Table::of_rank(size_t rank) const {
+  double all = 0;
+  for (size_t step = 0; step < n_steps; ++step) all += at(step, rank);
+  return all;
+}
+
+double Table::sum() const {
+  double all = 0;
+  for (const double value : values) all += value;
+  return all;
+}
+
+double chance_of_t(double t, double degrees_of_freedom) {
+  const double half = incomplete_beta(degrees_of_freedom / 2, 0.5,
+                                      degrees_of_freedom / (degrees_of_freedom + t * t)) /
+                      2;
+  return t > 0 ? half : 1 - half;
+}
+
+double chance_of_hits(size_t hits, size_t n, double probability) {
+  if (hits == 0) return 1;
+  if (hits > n) return 0;
+  return incomplete_beta(double(hits), double(n - hits) + 1, probability);
+}
+
+double chance_of_mean(const std::vector<double>& numbers, double least_variance) {
+  const std::vector<double> blocks = block_means(numbers);
+  const size_t n = blocks.size();
+  if (n < 2) return 1;
+  double mean = 0, square = 0, neighbours = 0;
+  for (const double block : blocks) mean += block / double(n);
+  for (size_t at = 0; at < n; ++at) {
+    square += (blocks[at] - mean) * (blocks[at] - mean);
+    if (at) neighbours += (blocks[at] - mean) * (blocks[at - 1] - mean);
+  }
+  square = std::max(square, least_variance * double(n - 1));
+  if (mean <= 0) return 1;
+  if (square <= 0) return 0;  // always the same
+  const double alike = std::clamp(neighbours / square, 0.0, 0.95);
+  const double count = std::max(2.0, double(n) * (1 - alike) / (1 + alike));
+  return chance_of_t(mean / std::sqrt(square / double(n - 1) / count), count - 1);
+}
+
+Differences differences(const Table& table) {
+  Differences found;
+  if (table.n_ranks < 2 || table.n_steps == 0) return found;
+  double largest = 0, mean = 0;
+  std::vector<size_t> order;
+  std::vector<bool> met(table.n_ranks);
+  size_t changes = 0;
+  for (size_t step = 0; step < table.n_steps; ++step) {
+    const double of_step = table.mean(step);
+    if (!(of_step > 0)) continue;
+    const size_t most = table.largest(step);
+    largest += table.at(step, most);
+    mean += of_step;
+    changes += !order.empty() && order.back() != most;
+    found.n_in_turn += !met[most];
+    met[most] = true;
+    order.push_back(most);
+  }
+  if (order.empty()) return found;
+  found.ratio = largest / mean;
+  found.saved = largest - mean;
+  found.stay = double(order.size()) / double(changes + 1);
+
+  found.most = ranks_with_most(table, &found.is_significant);
+  if (!found.most.empty()) {
+    double lasting = 0;
+    for (const size_t rank : found.most)
+      lasting = std::max(lasting, table.of_rank(rank) / mean - 1);
+    if (lasting >= kOfImbalance * (found.ratio - 1)) {
+      found.pattern = Pattern::fixed;
+      return found;
+    }
+    found.most.clear();
+  }
+  if (is_predictable(order, table.n_ranks, &found.is_significant) &&
+      found.ratio >= 1 + kWorthTelling)
+    found.pattern = Pattern::moving;
+  return found;
+}
+
+}  // namespace perfield

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// chance.hpp - tests whether differences between ranks may be chance, so that the closing lines
+// name only what a second run would show again. Plain arithmetic on tables: no random numbers, so
+// the same run always gives the same answer. docs/analysis.md states the tests for users.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace perfield {
+
+// One number per rank and step. Steps are in the order in which they ran.
+struct Table {
+  size_t n_ranks = 0, n_steps = 0;
+  std::vector<double> values;  // [step * n_ranks + rank]
+
+  Table() = default;
+  Table(size_t ranks, size_t steps) : n_ranks(ranks), n_steps(steps), values(ranks * steps, 0.0) {}
+  double at(size_t step, size_t rank) const { return values[step * n_ranks + rank]; }
+  double& at(size_t step, size_t rank) { return values[step * n_ranks + rank]; }
+
+  double mean(size_t step) const;     // over ranks
+  size_t largest(size_t step) const;  // the first rank with most
+  double of_rank(size_t rank) const;  // sum over steps
+  double sum() const;
+};
+
+enum class Pattern {
+  chance,  // who has most changes as by chance, or the ranks hardly differ
+  fixed,   // the same ranks have most, step after step
+  moving   // the rank with most changes, but not by chance
+};
+
+struct Differences {
+  Pattern pattern = Pattern::chance;
+  double ratio = 1;             // the largest rank of each step to the mean, over all steps
+  double saved = 0;             // the sum of what the largest has above the mean
+  std::vector<size_t> most;     // fixed: the ranks that have most and cannot be told apart
+  size_t n_in_turn = 0;         // different ranks that had most in some step
+  double stay = 0;              // for how many steps in a row one had most, on average
+  bool is_significant = false;  // some rank or order is beyond chance, even if too small to tell
+};
+
+// Whether ranks differ by more than chance, and how. See chance.cpp for the limits.
+Differences differences(const Table& table);
+
+// A run of numbers, one per step, not independent of one another: the probability that their mean
+// is this far above 0 by chance. least_variance: of the means of blocks of steps, where more is
+// known than from these numbers alone.
+double chance_of_mean(const std::vector<double>& numbers, double least_variance = 0);
+// The probability of a Student's t this large, or larger.
+double chance_of_t(double t, double degrees_of_freedom);
+// The probability of at least this many hits in n independent tries.
+double chance_of_hits(size_t hits, size_t n, double probability);
+
+}  // namespace perfield

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// imbalance.hpp - the closing lines on where computing costs most, and why; "" if there is nothing
+// to say. They name a rank or a region only where chance.hpp finds more than chance.
+#pragma once
+
+#include <string>
+
+#include "summary/tables.hpp"
+
+namespace perfield {
+
+// The slowest rank's compute time relative to the mean, the dearest ranks, what explains it, and
+// what balancing would save.
+std::string imbalance_line(const Tables& tables);
+
+// The dearest ranks and their hosts.
+std::string dearest_line(const RunTotals& run, const Tables& tables);
+
+// Parallel efficiency, load balance and communication efficiency, as POP defines them.
+std::string efficiency_line(const Tables& tables);
+
+// The regions in which ranks differ most, and the compute time in no region.
+std::string regions_line(const RunTotals& run, const Totals& totals, const Tables& tables);
+
+// The ranks that share PUs.
+std::string cores_line(const RunTotals& run, const Totals& totals);
+
+// "; most on rank 3 (35 %)" if it is beyond chance that some ranks have most of this time; else "".
+std::string most_on(const Tables& tables, float RankStep::*ns);
+
+}  // namespace perfield

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Draws messages as tapered tubes: thick at the sender, thin at the receiver, thicker for more bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import paraview.simple as pv
+from colours import TEXT, font_size
+
+SIDES = 8
+WORDS = "lines: thick at the sender, thin at the receiver; the thicker, the more bytes (logarithmic)"
+
+
+def show_arrows(lines: Any, view: Any) -> tuple[Any, Any]:
+    """Shows the lines of a message layer as tubes; returns the tubes and their display.
+
+    lines : a source whose points carry `radius`. The tubes keep the lines' cell arrays.
+    """
+    tubes = pv.Tube(registrationName="messages as arrows", Input=lines)
+    tubes.Scalars = ["POINTS", "radius"]
+    tubes.VaryRadius = "By Absolute Scalar"
+    tubes.NumberofSides = SIDES
+    display = pv.Show(tubes, view)
+    display.Ambient, display.Diffuse, display.Specular = 0.85, 0.15, 0.0
+    return tubes, display
+
+
+class Words:
+    """How to read the lines of a message layer, and what they leave out, below the picture.
+
+    Call `at` after each change of the view's time. lines : the source with the lines.
+    """
+
+    def __init__(self, view: Any, lines: Any):
+        self._lines = lines
+        self._text = pv.Text(registrationName="words", Text=WORDS)
+        display = pv.Show(self._text, view, "TextSourceRepresentation")
+        display.WindowLocation = "Any Location"
+        display.Position = [0.02, 0.015]
+        display.Color = TEXT
+        display.Justification = "Left"
+        display.FontSize = font_size(view, 17)
+
+    @property
+    def proxies(self) -> list[Any]:
+        """All sources of the words, for the one who deletes the view."""
+        return [self._text]
+
+    def at(self, time: float) -> None:
+        """Writes the words of a time."""
+        self._lines.UpdatePipeline(time)
+        data = self._lines.GetClientSideObject().GetOutputDataObject(0)
+        while data.IsA("vtkMultiBlockDataSet"):
+            data = data.GetBlock(0)
+        texts = data.GetFieldData().GetAbstractArray("in_words")
+        left_out = [texts.GetValue(n) for n in range(texts.GetNumberOfValues())] if texts is not None else []
+        self._text.Text = "; ".join([WORDS, *left_out])

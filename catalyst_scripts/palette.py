@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The colours of all pictures and plots, safe for colour-blind eyes. Needs neither ParaView nor matplotlib.
+
+Values are shown in viridis, waiting in magma, so that waiting never looks like cost. A few categories take
+the palette of Okabe and Ito.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Okabe and Ito's palette without black and grey: text is black and absent values are grey.
+PALETTE = (
+    *((0.000, 0.447, 0.698), (0.902, 0.624, 0.000), (0.000, 0.620, 0.451), (0.800, 0.475, 0.655)),
+    *((0.835, 0.369, 0.000), (0.337, 0.706, 0.914), (0.941, 0.894, 0.259)),
+)
+ABSENT = (0.72, 0.72, 0.72)
+UNKNOWN = (0.3, 0.3, 0.3)
+BEYOND = PALETTE[4]  # values above the end of the scale
+TEXT = (0.1, 0.1, 0.1)
+OUTLINE = (0.6, 0.6, 0.6)
+
+_WAITING = re.compile(r"(.+_)?(waiting|mpi(_(?!io_)[a-z0-9]+)?)_time_s(_(mean|p95|maximum))?")
+
+
+def is_waiting(field: str) -> bool:
+    """Whether a field is time of waiting or of MPI calls that may wait for others: `solve_mpi_wait_time_s`.
+
+    waited_for_time_s is none: it is the time that others lose.
+    """
+    return _WAITING.fullmatch(field) is not None
+
+
+def colour_map(field: str) -> str:
+    """The name of the map, as in matplotlib, in which a field's values are shown."""
+    return "magma" if is_waiting(field) else "viridis"

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Refuses names in --fields that no array of a run's pictures has, before the pictures are made."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from perfield.commands import CommandError
+
+if TYPE_CHECKING:
+    from perfield.pictures.geometry_picture import GeometryOptions
+    from perfield.run import Run
+
+
+def check_fields(run: Run, arguments: argparse.Namespace) -> None:
+    """Checks each name in the --fields of `perfield render`.
+
+    Raises CommandError with the nearest known names, StepsError for wrong --steps.
+    """
+    from perfield.output.steps import choose_steps
+
+    names = [word.strip() for word in (arguments.fields or "").split(",") if word.strip()]
+    if not names:
+        return
+    steps = choose_steps(run, arguments.steps)
+    unknown, known = list(names), set()
+    for some in _known_names(run, steps, arguments):
+        known |= some
+        unknown = [name for name in unknown if name not in some]
+        if not unknown:
+            return
+    sentences = []
+    for name in unknown:
+        near = difflib.get_close_matches(name, sorted(known), 1)
+        advice = (
+            f"did you mean {near[0]}?"
+            if near
+            else f"'perfield fields {run.path}' lists those of regions and ranks"
+        )
+        sentences.append(f"--fields {name}: this run has no such field; {advice}")
+    raise CommandError("\n".join(sentences))
+
+
+def _known_names(run: Run, steps: Sequence[int], arguments: argparse.Namespace) -> Iterator[set[str]]:
+    """The names that --fields may have, the cheap ones first: of fields, messages, meshes, the machine."""
+    from perfield.pictures.blocks import MeshMissingError
+    from perfield.pictures.geometry_picture import GeometryOptions
+    from perfield.pictures.lines import pairs_of
+    from perfield.pictures.pieces import choose_pieces
+
+    first = run.frame(steps[0])
+    yield set(first.values)
+    yield {"source", "target", *pairs_of(first).values}
+    try:
+        options = GeometryOptions(choose_pieces(run, arguments.mesh), focus=_focus(run, arguments))
+    except MeshMissingError:  # render tells it
+        options = None
+    for step in steps if options else ():
+        yield _names_on_a_piece(run, step, options)
+    yield _names_on_the_machine(run, steps[0])
+
+
+def _focus(run: Run, arguments: argparse.Namespace) -> list[int]:
+    """The focus ranks of the picture; wrong ones are left to render."""
+    from perfield.configuration import setting
+
+    words = arguments.focus.split(",") if arguments.focus else setting(run, "focus_ranks")
+    return [int(word) for word in words if word.strip().isdigit() and int(word) < run.n_ranks]
+
+
+def _names_on_a_piece(run: Run, step: int, options: GeometryOptions) -> set[str]:
+    """The arrays on the mesh of the first rank that has one, and the own fields behind them."""
+    from dataclasses import replace
+
+    from perfield.pictures.geometry_picture import geometry_blocks
+    from perfield.pictures.own_fields import own_fields
+    from perfield.pictures.pieces import SomePieces
+
+    frame = run.frame(step)
+    for rank in range(run.n_ranks):
+        one = replace(options, pieces=SomePieces(options.pieces, {rank}), fields=None)
+        for _, dataset in geometry_blocks(run, frame, one):
+            data = (dataset.GetPointData(), dataset.GetCellData())
+            arrays = {part.GetArrayName(n) for part in data for n in range(part.GetNumberOfArrays())}
+            return arrays | set(own_fields(dataset).values())
+    return set()
+
+
+def _names_on_the_machine(run: Run, step: int) -> set[str]:
+    """The arrays of all layers of the machine's picture."""
+    from perfield.pictures.topology_picture import topology
+
+    picture = topology(run, run.frame(step))
+    data = [
+        part
+        for layer in ("machine", "ranks", "measurements", "messages")
+        for part in (getattr(picture, layer).GetPointData(), getattr(picture, layer).GetCellData())
+    ]
+    return {part.GetArrayName(n) for part in data for n in range(part.GetNumberOfArrays())}

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The run that a command works on: the one named, else the newest of those that perfield made here."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+
+from perfield.commands import CommandError
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """Adds the argument RUN, which may be left out."""
+    parser.add_argument(
+        "run", metavar="RUN", nargs="?", help="a run directory (default: the newest one here)"
+    )
+
+
+def run_path(named: str | None) -> Path:
+    """The run directory `named`; if None, the newest, and a line on stderr that says which.
+
+    Raises CommandError if there is none.
+    """
+    if named is not None:
+        return Path(named)
+    from perfield.configuration import in_force
+
+    wanted = Path(in_force("run_directory"))
+    runs = runs_of(wanted)
+    if not runs:
+        raise CommandError(
+            f"found no run {wanted}, {wanted}-2, ... here; name a run directory, or measure a program: "
+            "perfield run -n 8 ./a.out"
+        )
+    among = f", the newest of {len(runs)} runs" if len(runs) > 1 else ""
+    print(f"perfield: this is {runs[-1]}{among}", file=sys.stderr)
+    return runs[-1]
+
+
+def runs_of(wanted: Path) -> list[Path]:
+    """The run directories `wanted`, `wanted`-2, ... that exist, in the order of their starts."""
+    name = re.compile(re.escape(wanted.name) + r"(-[1-9]\d*)?")
+    folder = wanted.parent
+    found = []
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if not name.fullmatch(path.name):
+            continue
+        try:
+            start_ns = json.loads((path / "run.json").read_text(encoding="utf-8"))["start_ns"]
+            found.append((int(start_ns), path))
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # no run
+    return [path for _, path in sorted(found)]

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Chooses the ends of colour scales: amounts start at zero, and scales end at round numbers.
+
+A scale from the smallest to the largest value would stretch noise over all colours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)  # between numbers of a legend, times a power of ten
+INTERVALS = (5, 4, 6)
+# Arrays that name or place things; all others of perfield are amounts.
+NAMES = {
+    *("rank", "source", "target", "inside_node", "id", "topology_type", "host_name"),
+    *("node_id", "package_id", "core_id", "pu_id"),
+}
+
+
+def scale_of(name: str, about: Mapping[str, Any], own: Mapping[str, str]) -> tuple[float, float] | None:
+    """Both ends of an array's colours; None for arrays that name things.
+
+    about : its "range", "usual_peak" if some steps are unusual, and "unit". own : the simulation's own
+    fields; these keep their range, and so do negative amounts.
+    """
+    low, high = about["range"]
+    high = about.get("usual_peak", high)
+    if name in NAMES:
+        return None
+    if name in own or low < 0:
+        return low, high
+    return 0.0, round_end(high, whole=about["unit"] == "1")
+
+
+def round_end(high: float, whole: bool = False) -> float:
+    """The smallest round number that is not below `high`.
+
+    It is 4, 5 or 6 times 1, 2, 2.5 or 5 times a power of ten, so that a legend has round numbers.
+    high : at least 0; 0 gives 1. whole : the numbers of the legend are whole.
+    """
+    if high <= 0:
+        return 1.0
+    if whole and high <= max(INTERVALS):
+        return float(math.ceil(high))
+    exponent = math.floor(math.log10(high)) - 1
+    ends = [
+        intervals * step * 10.0**power
+        for power in (exponent, exponent + 1)
+        for step in STEPS
+        for intervals in INTERVALS
+        if not whole or (step * 10.0**power).is_integer()
+    ]
+    return float(f"{min(end for end in ends if end >= high * (1 - 1e-9)):.12g}")
+
+
+def share_scales(arrays: Mapping[str, dict[str, Any]], names: tuple[str, ...]) -> None:
+    """Gives arrays that are looked at side by side the longest of their scales."""
+    shared = [arrays[name] for name in names if arrays.get(name, {}).get("scale")]
+    for about in shared:
+        about["scale"] = max(other["scale"] for other in shared)

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plots of a whole run with matplotlib, without ParaView: in a notebook, or as files by `perfield plot`.
+
+>>> run = perfield.open("perfield-run")
+>>> perfield.plots.heat_map(run, "compute_time_s")
+
+Each function takes an open run, reads the steps that it needs chunk by chunk, and draws into the Axes that
+it is given (by default new ones of pyplot, which notebooks show); it returns them. `steps` is a step index, a
+list of them, or a slice that includes both ends, as for `run.messages`; None takes all.
+"""
+
+from importlib.util import find_spec
+
+from perfield.plots.messages import message_matrix
+from perfield.plots.over_steps import imbalance
+from perfield.plots.rank_by_step import heat_map
+from perfield.plots.regions import region_bars
+
+if find_spec("matplotlib") is None:
+    raise ImportError(
+        "plots need matplotlib 3.6 or newer, which this Python does not have; install the Debian package "
+        "python3-matplotlib, or call pip install 'perfield[plot]'."
+    )
+
+__all__ = ["heat_map", "imbalance", "message_matrix", "region_bars"]

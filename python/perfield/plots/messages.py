@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The message matrix: the bytes that each rank sent to each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfield.plots.style import (
+    PlotError,
+    Steps,
+    about_run,
+    frames_of,
+    head,
+    map_of,
+    new_axes,
+    scaled,
+    whole_numbers,
+)
+from perfield.run.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from perfield.run import RunDirectory
+
+MOST_RANKS = 1024  # rows and columns; more ranks are joined
+ENTRIES = 16_384  # step entries to read at once
+
+
+def message_matrix(run: RunDirectory, steps: Steps = None, axes: Axes | None = None) -> Axes:
+    """Draws the bytes that each rank (row) sent to each other (column), on a logarithmic scale.
+
+    run : an open run. steps, axes : as `perfield.plots` says. Pairs without messages are white. More than
+    1,024 ranks are joined: a cell adds up the messages of some ranks to some others. Messages with unknown
+    peers are no cell; the line below the title tells their bytes.
+    Raises PlotError if no rank sent a byte to a known rank.
+    """
+    from matplotlib.colors import LogNorm, Normalize
+
+    positions = frames_of(run, steps)
+    sent, elsewhere, each = sent_bytes(run, positions)
+    if not sent.any():
+        raise PlotError(f"no rank of {run.path} sent a byte to another rank in these steps")
+    axes = new_axes(axes)
+    factor, unit = scaled("B", float(sent.max()))
+    shown = np.where(sent > 0, sent * factor, np.nan)
+    least, most = float(np.nanmin(shown)), float(np.nanmax(shown))
+    wide = most > 20 * least
+    extent = (-0.5, each * len(sent) - 0.5, each * len(sent) - 0.5, -0.5)
+    image = axes.imshow(
+        shown,
+        map_of("sent_bytes").with_extremes(bad="white"),
+        interpolation="nearest",
+        extent=extent,
+        norm=LogNorm(least, most) if wide else Normalize(0.0, most),
+    )
+    axes.set_xlim(-0.5, run.n_ranks - 0.5)
+    axes.set_ylim(run.n_ranks - 0.5, -0.5)
+    bar = axes.figure.colorbar(image, ax=axes, pad=0.02)
+    bar.ax.set_title(unit, fontsize=12)
+    axes.set_xlabel("receiving rank")
+    axes.set_ylabel("sending rank")
+    for axis in (axes.xaxis, axes.yaxis):
+        whole_numbers(axis)
+    more = [about_run(run, positions)]
+    more += ["logarithmic scale"] if wide else []
+    more += [f"each cell: {each} x {each} ranks"] if each > 1 else []
+    more += [f"not shown: {elsewhere * factor:.3g} {unit} with unknown peers"] if elsewhere else []
+    total, name = scaled("B", float(sent.sum()))
+    pairs = f"{np.count_nonzero(sent):,} pairs" if each == 1 else "pairs of ranks"
+    head(axes, f"Messages: {sent.sum() * total:.3g} {name} between {pairs}", "; ".join(more))
+    return axes
+
+
+def sent_bytes(run: RunDirectory, positions: np.ndarray) -> tuple[np.ndarray, int, int]:
+    """Bytes by sending and receiving rank, (n, n) with n at most 1,024; bytes with peers that are no known
+    rank; and how many ranks a row stands for."""
+    each = max(1, -(-run.n_ranks // MOST_RANKS))
+    size = -(-run.n_ranks // each)
+    sent, elsewhere = np.zeros(size * size), 0
+    snapshot, at_once = Snapshot(run), max(1, ENTRIES // max(run.n_ranks, 1))
+    for begin in range(0, len(positions), at_once):
+        rows = snapshot.rows(positions[begin : begin + at_once], "messages")
+        known = (rows["source"] >= 0) & (rows["target"] >= 0)
+        known &= (rows["source"] < run.n_ranks) & (rows["target"] < run.n_ranks)
+        elsewhere += int(rows["bytes"][~known].sum())
+        source, target = (rows[end][known].astype(np.int64) // each for end in ("source", "target"))
+        sent += np.bincount(source * size + target, rows["bytes"][known].astype(float), size * size)
+    return sent.reshape(size, size), elsewhere, each

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What all plots share: new Axes, titles, units, colours, and how steps are chosen and numbered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Union
+
+import numpy as np
+
+from perfield.catalyst_scripts.palette import ABSENT, TEXT, colour_map
+from perfield.catalyst_scripts.ticks import unit_for
+from perfield.output.titles import region_titles, title
+from perfield.run.dataframes import positions_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+
+    from perfield.run import RunDirectory
+
+Steps = Union[int, slice, Sequence[int], None]
+STYLE = {"font.size": 12, "axes.spines.top": False, "axes.spines.right": False, "svg.fonttype": "none"}
+
+
+class PlotError(ValueError):
+    """A plot cannot be drawn; the text says why and what to do."""
+
+
+def new_axes(axes: Axes | None) -> Axes:
+    """The given Axes, or new ones of pyplot."""
+    if axes is not None:
+        return axes
+    from matplotlib import pyplot, rc_context
+
+    with rc_context(STYLE):
+        return pyplot.subplots(figsize=(10, 5.5), layout="constrained")[1]
+
+
+def head(axes: Axes, words: str, more: str = "") -> None:
+    """Writes a title that says what is seen, and a smaller line below it."""
+    axes.set_title(more, loc="left", fontsize=11, color="0.35")
+    axes.annotate(
+        words,
+        (0, 1),
+        xytext=(0, 24 if more else 8),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=15,
+        color=TEXT,
+    )
+
+
+def map_of(field: str) -> Colormap:
+    """The colour map of a field; absent values are grey."""
+    import matplotlib
+
+    return matplotlib.colormaps[colour_map(field)].with_extremes(bad=ABSENT)
+
+
+def frames_of(run: RunDirectory, steps: Steps) -> np.ndarray:
+    """Positions of the frames of some steps.
+
+    Raises PlotError if the run has no finished step, KeyError if it does not have a step that was asked for.
+    """
+    positions = np.arange(len(run)) if steps is None else positions_of(run, steps)
+    if not len(positions):
+        raise PlotError(f"{run.path} holds no finished step to plot; `perfield info {run.path}`")
+    return positions
+
+
+def known_field(run: RunDirectory, field: str) -> str:
+    """The field's name; raises PlotError that names the nearest known ones if the run does not have it."""
+    if field in run.columns.names:
+        return field
+    near = get_close_matches(field, run.columns.names, 3, 0.5)
+    advice = f"did you mean {' or '.join(near)}?" if near else "`perfield fields RUN` lists what it has."
+    raise PlotError(f"{run.path} has no field '{field}'; {advice}")
+
+
+def waiting_field(run: RunDirectory) -> str:
+    """The field that says how long a rank waits for others."""
+    return next(name for name in ("waiting_time_s", "mpi_time_s") if name in run.columns.names)
+
+
+def words_of(run: RunDirectory, field: str) -> tuple[str, str]:
+    """A field in words, and its unit: "s", "B", "1" or ""."""
+    return title(field, region_titles(run.known_regions), {})
+
+
+def scaled(unit: str, largest: float) -> tuple[float, str]:
+    """A factor for values and the resulting unit, for axes: ("s", 0.02) -> (1000.0, "ms")."""
+    factor, name = unit_for(unit, largest)
+    return factor, name or ("" if unit == "1" else unit)
+
+
+def seconds(value: float) -> str:
+    """Seconds in a unit that suits them: 0.02 -> "20 ms"."""
+    factor, unit = scaled("s", value)
+    return f"{value * factor:.3g} {unit}"
+
+
+def whole_numbers(axis: object) -> None:
+    """Lets an axis have ticks at whole numbers only: ranks, steps."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+
+
+def step_numbers(run: RunDirectory, positions: np.ndarray) -> tuple[np.ndarray, str]:
+    """A number for each frame, and what it is: the program's own number of the step where it counts them one
+    by one, else the number of the step's closing."""
+    indexes = run.step_indexes[positions]
+    ends = [int(run.told(int(positions[end]))["label"]) for end in (0, -1)]
+    if len(run) and run.frame(int(positions[0])).kind == "whole":
+        return indexes, "the whole run"
+    if ends[1] - ends[0] == indexes[-1] - indexes[0]:
+        return indexes + (ends[0] - indexes[0]), "step"
+    return indexes, "step, counted from 0"
+
+
+def about_run(run: RunDirectory, positions: np.ndarray) -> str:
+    """A run in a few words, for the line below a title."""
+    ranks = f"{run.n_ranks:,} rank{'s' if run.n_ranks != 1 else ''}"
+    some = f"{len(positions):,} of {len(run):,}" if len(positions) < len(run) else f"{len(run):,}"
+    return f"{Path(run.path).resolve().name}: {ranks}, {some} step{'s' if len(run) != 1 else ''}"

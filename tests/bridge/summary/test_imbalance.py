@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The closing lines on imbalance: they name what was planted, and nobody where only chance differs."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+import twin
+from perfield import _bridge
+
+SIZES = (("cells", "1", "rank", "max", "last"), ("ghost_cells", "1", "rank", "max", "last"))
+
+
+def lines_of(path) -> dict[str, str]:
+    """Closing lines by their label."""
+    return {line[:11].strip(): line[11:] for line in _bridge.closing_lines(str(path))}
+
+
+def write(path, compute, *, sizes=(), change=None, **options):
+    """A run whose rank r computes compute[step][r] ns, and waits in an allreduce till the slowest is done.
+
+    sizes : for each of SIZES, the numbers of the ranks. change(rank, step, values) : further changes.
+    """
+
+    def change_step(rank, step, values):
+        mine, longest = int(compute[step][rank]), int(max(compute[step])) + 1000
+        values["measured_ns"] = longest
+        values["messages"], values["waits"] = [], []
+        values["regions"] = [twin.region_row(1, longest)]
+        values["calls"] = [{"call": twin.WAITALL, "time_class": twin.WAIT, "count": 1, "ns": longest - mine}]
+        values["quantities"] = [{"region": 1, "quantity": twin.WAIT, "value": longest - mine}]
+        for number, of_ranks in enumerate(sizes):
+            row = {"region": twin.OF_RANK, "quantity": n_known + number, "value": of_ranks[rank]}
+            values["quantities"].append(row)
+        return change(rank, step, values) if change else None
+
+    n_known = len(twin.QUANTITIES)
+    quantities = (*twin.QUANTITIES, *SIZES[: len(sizes)])
+    return twin.write_run(
+        path,
+        ranks=len(compute[0]),
+        steps=len(compute),
+        change_step=change_step,
+        quantities=quantities,
+        mesh=False,
+        **options,
+    )
+
+
+def noisy(costs, steps=60, spread=0.05, seed=1):
+    """compute[step][rank] in ns: the costs in ms with independent noise."""
+    source = random.Random(seed)
+    return [[1e6 * cost * source.lognormvariate(0, spread) for cost in costs] for _ in range(steps)]
+
+
+def test_cell_counts_explain_a_rank_with_twice_the_cells(tmp_path):
+    path = write(tmp_path / "run", noisy([1, 2, 1, 1]), sizes=[[512, 1024, 512, 512]], hosts=("a", "b"))
+    lines = lines_of(path)
+    assert next(iter(lines)) == "imbalance"
+    assert ": rank 1 is dearest, cell counts explain 1.60; balancing would save " in lines["imbalance"]
+    assert lines["dearest"].startswith("rank 1 on host a: 1.6")
+
+
+def test_dearer_cells_are_told_where_cells_are_equal(tmp_path):
+    path = write(tmp_path / "run", noisy([1, 1, 3, 1]), sizes=[[512] * 4])
+    assert (
+        "rank 2 is dearest: as many cells as others, each 3.0 times as dear;" in (lines_of(path)["imbalance"])
+    )
+
+
+def test_cells_that_do_not_explain_are_told_with_their_cost(tmp_path):
+    path = write(tmp_path / "run", noisy([1, 1, 4, 1]), sizes=[[500, 600, 550, 500]])
+    assert ": cell counts alone give 1.02, each 3.9 times as dear" in (lines_of(path)["imbalance"])
+
+
+def test_ghost_cells_explain_where_cells_are_equal(tmp_path):
+    sizes = [[512] * 4, [100, 210, 110, 90]]
+    path = write(tmp_path / "run", noisy([1, 2, 1.1, 0.9]), sizes=sizes)
+    assert "rank 1 is dearest, ghost cells explain 1.6" in lines_of(path)["imbalance"]
+
+
+def test_cells_of_another_rank_explain_nothing(tmp_path):
+    path = write(tmp_path / "run", noisy([1, 2, 1, 1]), sizes=[[1024, 512, 512, 512]])
+    assert "explain" not in lines_of(path)["imbalance"]
+
+
+def test_cells_explain_only_what_they_cost(tmp_path):
+    """Half of each rank's time has nothing to do with cells: 1.5 / 1.125, though cells would give 1.6."""
+    path = write(tmp_path / "run", noisy([1, 1.5, 1, 1]), sizes=[[512, 1024, 512, 512]])
+    assert ": rank 1 is dearest, cell counts explain 1.33; " in lines_of(path)["imbalance"]
+
+
+def test_small_differences_of_cells_do_not_explain_large_ones_of_time(tmp_path):
+    """Cells and time go together, but 1 % more cells do not make twice the time."""
+    path = write(tmp_path / "run", noisy([1, 2, 1, 1]), sizes=[[5000, 5100, 5000, 5000]])
+    assert ": cell counts alone give 1.01, each 2.0 times as dear; " in lines_of(path)["imbalance"]
+
+
+def test_two_ranks_are_too_few_for_an_explanation(tmp_path):
+    path = write(tmp_path / "run", noisy([1, 2]), sizes=[[512, 1024]])
+    assert (
+        "rank 1 is dearest: cell counts alone give 1.33 (2 ranks are too few to test that)"
+        in (lines_of(path)["imbalance"])
+    )
+
+
+def test_explanations_are_left_out_without_cells(tmp_path):
+    line = lines_of(write(tmp_path / "run", noisy([1, 2, 1, 1])))["imbalance"]
+    assert ": rank 1 is dearest; balancing would save " in line
+
+
+@pytest.mark.parametrize("n_ranks, steps", [(2, 20), (4, 100), (4, 7), (32, 60)])
+@pytest.mark.parametrize("seed", range(10))
+def test_noise_names_nobody(tmp_path, n_ranks, steps, seed):
+    """Equal ranks with much noise: an imbalance, but nobody's."""
+    lines = lines_of(write(tmp_path / "run", noisy([1] * n_ranks, steps, 0.3, seed)))
+    assert ": no rank stands out" in lines["imbalance"]
+    assert "dearest" not in lines and "regions" not in lines and "most on" not in lines["waiting"]
+
+
+def test_noise_is_told_as_chance(tmp_path):
+    line = lines_of(write(tmp_path / "run", noisy([1] * 4, 100, 0.3)))["imbalance"]
+    assert line.endswith(
+        "(compute time, slowest / mean): no rank stands out, the slowest changes as by chance"
+    )
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_slow_noise_names_nobody(tmp_path, seed):
+    """Each rank drifts for tens of steps: its steps are not independent, and the test knows."""
+    source = random.Random(seed)
+    state, compute = [0.0] * 4, []
+    for _ in range(200):
+        state = [0.95 * x + source.gauss(0, 0.1) for x in state]
+        compute.append([1e6 * math.exp(x) for x in state])
+    assert "dearest" not in lines_of(write(tmp_path / "run", compute))
+
+
+@pytest.mark.parametrize("stay", [1, 5])
+def test_moving_hot_spot_is_told_as_moving(tmp_path, stay):
+    compute = noisy([1] * 8, 40)
+    for step, of_ranks in enumerate(compute):
+        of_ranks[step // stay % 8] *= 20
+    line = lines_of(write(tmp_path / "run", compute))["imbalance"]
+    assert f": the slowest moves (8 of 8 ranks in turn{', 5 steps each' if stay == 5 else ''}); bal" in line
+    assert "rank 0" not in line
+
+
+def test_cells_explain_a_moving_hot_spot(tmp_path):
+    """A refined region wanders from rank to rank; each step has the cells of its own mesh."""
+    compute = noisy([1] * 4, 80, 0.02)
+    for step, of_ranks in enumerate(compute):
+        of_ranks[step // 4 % 4] *= 3
+
+    def cells(rank, step, values):
+        values["quantities"][-1]["value"] = 300 if rank == step // 4 % 4 else 100
+
+    line = lines_of(write(tmp_path / "run", compute, sizes=[[0] * 4], change=cells))["imbalance"]
+    assert "(4 of 4 ranks in turn, 4 steps each), cell counts explain 2.00;" in line
+
+
+def test_ranks_that_cannot_be_told_apart_are_named_together(tmp_path):
+    lines = lines_of(write(tmp_path / "run", noisy([1, 1, 2, 1, 1, 2, 1, 1])))
+    assert ": ranks 2 and 5 are dearest;" in lines["imbalance"]
+    assert lines["dearest"].startswith("ranks 2 and 5 on host node0: 1.6")
+
+
+def test_dearest_rank_leaves_out_those_clearly_below(tmp_path):
+    assert (
+        ": rank 0 is dearest;"
+        in lines_of(write(tmp_path / "run", noisy([1.98, 0.94, 0.28, 0.28])))["imbalance"]
+    )
+
+
+def test_few_steps_say_so(tmp_path):
+    line = lines_of(write(tmp_path / "run", noisy([1, 1.2, 1], 1)))["imbalance"]
+    assert line.endswith(": no rank stands out in so few steps")
+
+
+def test_dear_first_step_does_not_hide_the_dearest_rank(tmp_path):
+    compute = noisy([1, 1, 1, 2])
+    compute[0] = [1e9 * x for x in (2, 1, 1, 1)]
+    assert "dearest" not in lines_of(write(tmp_path / "a", compute))["imbalance"]  # it dominates the run
+    compute[0] = [2e7] * 4
+    assert ": rank 3 is dearest;" in lines_of(write(tmp_path / "b", compute))["imbalance"]
+
+
+def test_efficiency_is_that_of_pop(tmp_path):
+    """Useful: 1 and 3 of 4 ms in each step. Files count as useful, as POP counts them."""
+    compute = [[1e6, 3e6]] * 20
+
+    def slow_network(rank, step, values):
+        values["measured_ns"] = 4_000_000
+        values["calls"][0]["ns"] = 4_000_000 - int(compute[step][rank])
+
+    line = lines_of(write(tmp_path / "run", compute, change=slow_network))["efficiency"]
+    assert line == "parallel 50 % = load balance 67 % x communication 75 % (POP)"
+
+
+def test_compute_time_in_no_region_is_told(tmp_path):
+    """Step 4 ms; 1 ms waiting and 0.6 ms computing in `solve`, the rest in no region."""
+
+    def little(rank, step, values):
+        values["measured_ns"] = 4_000_000
+        values["regions"] = [twin.region_row(1, 1_600_000)]
+        values["calls"][0]["ns"] = 1_000_000
+        values["quantities"][0]["value"] = 1_000_000
+
+    line = lines_of(write(tmp_path / "run", [[3e6] * 2] * 5, change=little))["regions"]
+    assert line == "80 % of compute time is in no region"
+
+
+def test_nested_regions_with_calls_give_a_limit(tmp_path):
+    """1.5 ms of calls in all, 1 ms of them in `solve`, around `exchange` with 0.5 ms: these 0.5 ms may be the
+    same, so 1.0 to 1.5 ms of the regions' 2 ms are calls, and 1.5 to 2 of 2.5 ms computing lie outside."""
+
+    def nested(rank, step, values):
+        values["measured_ns"] = 4_000_000
+        values["regions"] = [twin.region_row(1, 2_000_000, 1_000_000), twin.region_row(2, 1_000_000)]
+        values["calls"][0]["ns"] = 1_500_000
+        values["quantities"] = [
+            {"region": region, "quantity": twin.WAIT, "value": ns}
+            for region, ns in ((1, 1_000_000), (2, 500_000))
+        ]
+
+    line = lines_of(write(tmp_path / "run", [[3e6] * 2] * 5, change=nested))["regions"]
+    assert line == "at least 60 % of compute time is in no region"
+
+
+def test_regions_that_hold_the_computing_are_not_missed(tmp_path):
+    assert "regions" not in lines_of(write(tmp_path / "run", noisy([1] * 4, 20, 0.3)))
+
+
+def placed(cpus):
+    def change_rank(rank, values):
+        values["cpuset"] = cpus[rank]
+
+    return change_rank
+
+
+@pytest.mark.parametrize(
+    "cpus, told",
+    [
+        (["0-1"] * 4, "4 ranks on 2 PUs, unbound: times contain the scheduler (40 involuntary switches)"),
+        (
+            ["0", "0", "1", "2"],
+            "2 ranks on 1 PU, bound: times contain the scheduler (20 involuntary switches)",
+        ),
+        (["0", "1", "2", "3"], None),
+        (["0-3"] * 4, None),
+        (["0-1", "1-2", "2,0", "7"], None),
+    ],
+)
+def test_ranks_that_share_pus_are_told(tmp_path, cpus, told):
+    def switches(rank, step, values):
+        values["involuntary_switches"] = 2
+
+    path = write(tmp_path / "run", [[1e6] * 4] * 5, change=switches, change_rank=placed(cpus))
+    assert lines_of(path).get("cores") == told
+
+
+def test_equal_pus_of_two_hosts_are_not_shared(tmp_path):
+    cpus = placed(["0", "1", "0", "1"])
+    assert "cores" not in lines_of(
+        write(tmp_path / "run", [[1e6] * 4] * 5, change_rank=cpus, hosts=("a", "b"))
+    )
+
+
+def test_steps_that_some_rank_did_not_close_do_not_count(tmp_path):
+    """Rank 1 ends after ten steps. In the later ones rank 0 would be alone, and as dear as the mean."""
+
+    def stop(rank, step, values):
+        return not (rank == 1 and step >= 10)
+
+    path = write(tmp_path / "run", [[1e6, 3e6]] * 40, change=stop)
+    assert lines_of(path)["imbalance"].startswith("1.50 ")

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""In the GUI, titles, legends and colours follow the array that the user chooses.
+
+ParaView's Python colours a display as the toolbar does, and draws the view.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from in_paraview import in_paraview
+
+import perfield
+import twin
+from perfield.output.images import SCRIPTS
+from perfield.output.picture_series import PictureSeries
+from perfield.pictures.geometry_picture import GeometryOptions
+from perfield.pictures.pieces import choose_pieces
+from perfield.pictures.topology_picture import topology_scene
+
+pytest.importorskip("paraview", reason="ParaView's Python modules are not installed")
+
+SETUP = f"""
+exec(open("{SCRIPTS}/both.py").read(), {{"__name__": "__main__"}})
+left, right = pv.GetViews()
+mesh = pv.GetDisplayProperties(pv.FindSource("geometry"), left)
+ranks = pv.GetDisplayProperties(pv.FindSource("measurements"), right)
+
+def choose(display, view, association, field):
+    pv.ColorBy(display, (association, field))  # ParaView's own colours, as its toolbar does
+    pv.GetColorTransferFunction(field).RescaleTransferFunction(0.0, 123.0)
+    pv.Render(view)
+
+def seen(view):
+    shown = {{"legends": []}}
+    for shape in view.Representations:
+        if shape.GetXMLName() == "ScalarBarWidgetRepresentation" and shape.Visibility:
+            shown["legends"].append(" ".join(shape.Title.split()))
+            shown["text"] = list(shape.TitleColor)
+        elif shape.GetXMLName() == "TextSourceRepresentation" and "Annotation" in shape.Input.GetXMLName():
+            title = shape.Input.GetClientSideObject().GetOutputDataObject(0).GetColumn(0).GetValue(0)
+            shown["title"] = title.splitlines()[0]
+    return shown
+"""
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory) -> Path:
+    """The pictures of a run on two hosts."""
+    path = tmp_path_factory.mktemp("follow")
+    run = perfield.open(twin.write_run(path / "run", ranks=4, steps=4, hosts=("a", "b")))
+    options = GeometryOptions(pieces=choose_pieces(run))
+    PictureSeries(run, [0, 2, 3], path, options, topology_scene(run)).write()
+    return path
+
+
+def test_title_legend_and_other_view_follow_the_chosen_array(pictures):
+    script = f"""{SETUP}
+choose(mesh, left, "POINTS", "mpi_wait_time_s")
+table = pv.GetColorTransferFunction("mpi_wait_time_s")
+result = [seen(left), seen(right), list(ranks.ColorArrayName), list(table.RGBPoints)[::4][-1]]
+"""
+    left, right, array, end = in_paraview(script, pictures)
+    assert left["title"] == right["title"] == "MPI wait time"
+    assert left["legends"] == right["legends"] == ["MPI wait time (ms)"]
+    assert array == ["CELLS", "mpi_wait_time_s"]
+    assert end < 1.0, "the colours end at the range of the values, not where ParaView put it"
+
+
+def test_choice_on_the_machine_is_followed_by_the_mesh(pictures):
+    script = f"""{SETUP}
+choose(ranks, right, "CELLS", "rank")
+result = [seen(left), seen(right), list(mesh.ColorArrayName)]
+"""
+    left, right, array = in_paraview(script, pictures)
+    assert (left["title"], right["title"], array) == ("rank", "rank", ["POINTS", "rank"])
+    assert left["legends"] == right["legends"] == ["rank"]
+
+
+def test_view_without_the_chosen_array_keeps_its_own(pictures):
+    script = f"""{SETUP}
+before = seen(right)
+choose(mesh, left, "POINTS", "temperature")
+result = [seen(left), seen(right) == before]
+"""
+    left, same = in_paraview(script, pictures)
+    assert (left["title"], left["legends"], same) == ("temperature", ["temperature"], True)
+
+
+def test_separate_views_keep_their_arrays(pictures):
+    script = f"""import os
+os.environ["PERFIELD_SEPARATE"] = "1"
+{SETUP}
+before = seen(right)
+choose(mesh, left, "POINTS", "mpi_wait_time_s")
+result = [seen(left)["title"], seen(right) == before]
+"""
+    assert in_paraview(script, pictures) == ["MPI wait time", True]
+
+
+def test_users_own_filter_of_the_mesh_gets_title_and_legend(pictures):
+    script = f"""{SETUP}
+slice = pv.Slice(Input=pv.FindSource("geometry"))
+pv.Hide(pv.FindSource("geometry"), left)
+choose(pv.Show(slice, left), left, "POINTS", "solve_count")
+result = seen(left)
+"""
+    shown = in_paraview(script, pictures)
+    assert (shown["title"], shown["legends"]) == ("solve entries", ["solve entries"])
+
+
+def test_texts_are_light_on_a_dark_background_and_dark_on_a_light_one(pictures):
+    script = f"""{SETUP}
+result = []
+for background in ([0.05, 0.05, 0.1], [0.9, 0.9, 0.9]):
+    left.Background = background
+    pv.Render(left)
+    titles = [s.Color for s in left.Representations if s.GetXMLName() == "TextSourceRepresentation"]
+    result.append([seen(left)["text"][0], list(titles[0])[0]])
+"""
+    dark, light = in_paraview(script, pictures)
+    assert min(dark) > 0.9
+    assert max(light) < 0.2

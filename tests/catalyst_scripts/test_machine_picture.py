@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The machine picture in ParaView: names, words, colours of its parts, and a camera that fills it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from in_paraview import in_paraview
+
+import perfield
+import twin
+from perfield.output.picture_series import PictureSeries
+from perfield.pictures.topology_picture import topology_scene
+
+pytest.importorskip("paraview", reason="ParaView's Python modules are not installed")
+
+MACHINES = Path(__file__).resolve().parents[1] / "fixtures" / "machines"
+VIEW = """
+import topology
+from scene import Pictures, new_view
+pictures = Pictures.from_environment()
+view = new_view()
+view.ViewSize = (1280, 720)
+"""
+SHOWN = f"""{VIEW}
+made = topology.show_layers(pictures, view, "measurements", "solve_time_s")
+names = topology.Names(pictures, view, "measurements", "solve_time_s", made[-1])
+"""
+
+
+def machine_pictures(path: Path, hosts: tuple[str, ...], last: int = 1) -> Path:
+    """The machine pictures of a run of 4 ranks: of its first and its last step."""
+    run = twin.write_run(path / "run", ranks=4, steps=last + 1, hosts=hosts)
+    for host in hosts:
+        text = (MACHINES / "two-packages-4-cores.xml").read_text()
+        (run / "machine" / f"{host}.xml").write_text(text)
+    opened = perfield.open(run)
+    PictureSeries(opened, [0, last], path, None, topology_scene(opened)).write()
+    return path
+
+
+def test_dearest_ranks_are_named_with_host_core_and_value(tmp_path):
+    script = f"""{SHOWN}
+names.at(pictures.description["steps"][1]["shown_at"])
+result = [text.Text for text in names.proxies if getattr(text, "Text", "")]
+"""
+    texts = in_paraview(script, machine_pictures(tmp_path, ("a", "b")))
+    slowest = [f"{twin.solve_ns(rank, 1) * 1e-6:.3g} ms" for rank in range(4)]
+    assert {text for text in texts if text.startswith("rank")} == {
+        f"rank 3, b, core 3: {slowest[3]}",
+        f"rank 2, b, core 2: {slowest[2]}",
+        f"rank 1, a, core 1: {slowest[1]}",
+    }
+    assert {"a", "b"} <= set(texts), "planes carry the names of their hosts"
+    assert any("thick at the sender" in text for text in texts)
+    assert not any("scheduler" in text for text in texts)
+
+
+def test_parts_of_the_machine_have_the_colours_of_the_field(tmp_path):
+    script = f"""{SHOWN}
+shown = [pv.GetDisplayProperties(made[n], view) for n in range(len(made) - 1)]
+result = [list(one.ColorArrayName) for one in shown if one.Visibility and "CELLS" in list(one.ColorArrayName)]
+"""
+    colours = in_paraview(script, machine_pictures(tmp_path, ("a",)))
+    assert colours == [["CELLS", "solve_time_s"]] * 2, "the parts with ranks, and the ranks"
+
+
+def test_cells_hide_what_is_behind_them(tmp_path):
+    script = f"""{SHOWN}
+shown = [pv.GetDisplayProperties(made[n], view) for n in range(len(made) - 1)]
+result = [[str(one.Representation).strip("'"), one.Opacity] for one in shown if one.Visibility]
+"""
+    looks = in_paraview(script, machine_pictures(tmp_path, ("a", "b")))
+    assert looks == [["Surface", 1.0]] * len(looks)
+
+
+@pytest.mark.parametrize("hosts", [("a",), ("a", "b"), ("a", "b", "c", "d")])
+def test_picture_fills_the_image_and_no_plane_hides_another(tmp_path, hosts):
+    script = f"""{SHOWN}
+import itertools
+from labels import Camera
+camera = Camera(view)
+planes = dict(topology._leaves(made[-1].GetClientSideObject().GetOutputDataObject(0)))["planes"]
+spans = []
+for n in range(planes.GetNumberOfCells()):
+    box = planes.GetCell(n).GetBounds()
+    pixels = camera.pixels(list(itertools.product(box[0:2], box[2:4], box[4:6])))
+    spans.append([float(pixels[:, 0].min()), float(pixels[:, 0].max())])
+low = [about["bounds"] for name, about in pictures.description["layers"].items() if about["bounds"]]
+corners = [corner for box in low for corner in itertools.product(box[0:2], box[2:4], box[4:6])]
+pixels = camera.pixels(corners)
+result = [spans, (pixels.max(axis=0) - pixels.min(axis=0)).tolist()]
+"""
+    spans, (width, height) = in_paraview(script, machine_pictures(tmp_path, hosts))
+    assert width == pytest.approx(0.73 * 1280, rel=0.01) or height == pytest.approx(0.74 * 720, rel=0.01)
+    assert min(width / (0.73 * 1280), height / (0.74 * 720)) > 0.6
+    assert all(left[1] <= right[0] + 1 for left, right in zip(spans, spans[1:]))
+
+
+def test_names_in_the_gui_follow_time_and_chosen_array(tmp_path):
+    script = f"""{VIEW}
+pv._DisableFirstRenderCameraReset()
+topology.open_in(view, pictures)
+sources = {{key[0]: source for key, source in pv.GetSources().items()}}
+def named():
+    pv.Render(view)
+    texts = [shape.Input for shape in view.Representations if "TextSource" in shape.GetXMLName()]
+    texts = [text.Text for text in texts if getattr(text, "Text", "").startswith("rank")]
+    return sorted(texts)
+display = pv.GetDisplayProperties(sources["measurements"], view)
+pv.ColorBy(display, ("CELLS", "solve_time_s"))
+result = []
+for step in pictures.description["steps"]:
+    view.ViewTime = step["shown_at"]
+    result.append(named())
+pv.ColorBy(display, ("CELLS", "isend_bytes"))
+result.append(named())
+"""
+    first, second, sent = in_paraview(script, machine_pictures(tmp_path, ("a",), last=200))
+    assert first[-1] == "rank 3, a, core 3: 4 ms"
+    assert second[-1] == "rank 3, a, core 3: 4.2 ms"
+    assert sent[-1].startswith("rank 3, a, core 3: ") and sent[-1].endswith(("kB", "bytes"))
+
+
+@pytest.fixture
+def shared_run(planted_run):
+    """A run of 4 ranks that all compute, on 2 PUs."""
+    allowed = os.sched_getaffinity(0)
+    if len(allowed) < 2:
+        pytest.skip("two PUs are needed, for four ranks to share them")
+    os.sched_setaffinity(0, set(sorted(allowed)[:2]))
+    try:
+        return perfield.open(planted_run("shared", 4, 10).cwd / "perfield-run")
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def test_four_ranks_on_two_pus_are_told_on_the_first_picture(shared_run, tmp_path):
+    PictureSeries(shared_run, [0, 5], tmp_path, None, topology_scene(shared_run)).write()
+    script = f"""{VIEW}
+made = topology.show_layers(pictures, view, "measurements", "compute_time_s")
+names = topology.Names(pictures, view, "measurements", "compute_time_s", made[-1])
+names.at(pictures.description["steps"][0]["shown_at"])
+texts = [text.Text for text in names.proxies if getattr(text, "Text", "")]
+bars = dict(topology._leaves(made[-1].GetClientSideObject().GetOutputDataObject(0)))["measurements"]
+result = [texts, [bars.GetCell(n).GetBounds()[:2] for n in range(4)]]
+"""
+    texts, spans = in_paraview(script, tmp_path)
+    [told] = [text for text in texts if "scheduler" in text]
+    assert told.startswith("4 ranks on 2 PUs, unbound: times contain the scheduler")
+    assert sum("unbound" in text and text.startswith("rank") for text in texts) == 3
+    assert spans == [spans[0]] * 4, "no rank stands below one core alone"

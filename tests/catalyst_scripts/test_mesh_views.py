@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Nothing hides: which ranks a camera sees, and how images show the mesh if some would be hidden."""
+
+from __future__ import annotations
+
+import json
+
+import fake_run
+import pytest
+from in_paraview import in_paraview
+
+import perfield
+import twin
+from perfield.output.picture_series import PictureSeries
+from perfield.pictures.geometry_picture import GeometryOptions
+from perfield.pictures.pieces import choose_pieces
+
+pytest.importorskip("paraview", reason="ParaView's Python modules are not installed")
+
+INNER = 21  # at (1, 1, 1) of 4 x 4 x 4 ranks
+
+
+def written(path, run, **options):
+    """The pictures of the first two steps of a run."""
+    geometry = GeometryOptions(pieces=choose_pieces(run), **options)
+    PictureSeries(run, [0, 1], path, geometry, None).write()
+    return path
+
+
+@pytest.fixture(scope="module")
+def cubes(tmp_path_factory):
+    """The pictures of 4 x 4 x 4 ranks; the hot one is in the inside."""
+    path = tmp_path_factory.mktemp("cubes")
+    run = twin.write_run(
+        path / "run", ranks=64, steps=2, blocks=(4, 4, 4), change_step=twin.one_hot_rank(INNER)
+    )
+    return written(path, perfield.open(run))
+
+
+CHOOSE = """
+import geometry
+from mesh_values import MeshValues
+from mesh_views import Chooser
+from scene import Pictures
+pictures = Pictures.from_environment()
+fields = ["compute_time_s", "solve_count", "rank"]
+times = [step["shown_at"] for step in pictures.description["steps"]]
+values = MeshValues(pictures, fields)
+chooser = Chooser(pictures, values, times, geometry.sight(pictures, values))
+"""
+
+
+def chosen(pictures, field):
+    """Kind, factor and words of the chosen way to show a field."""
+    script = f"{CHOOSE}\nway = chooser.choose('{field}')\nresult = [way.kind, way.factor, way.words]"
+    return in_paraview(script, pictures)
+
+
+def test_surrounded_ranks_are_hidden_until_the_pieces_are_far_enough_apart(cubes):
+    script = f"{CHOOSE}\nresult = [sorted(chooser.hidden(factor)) for factor in (0.0, 0.5, 1.0)]"
+    plain, half, apart = in_paraview(script, cubes)
+    # The camera looks along (-1, 0.75, -0.6): it sees the faces where x is largest, y smallest and z largest.
+    hidden = [z * 16 + y * 4 + x for z in range(3) for y in range(1, 4) for x in range(3)]
+    assert plain == hidden
+    assert INNER in plain and INNER in half
+    assert apart == []
+
+
+def test_a_hidden_rank_that_stands_out_is_shown_before_the_others(cubes):
+    words = "dearest ranks opaque, as 27 ranks would be hidden"
+    assert chosen(cubes, "compute_time_s") == ["dearest", 0, words]
+
+
+@pytest.mark.parametrize("field", ["rank", "solve_count"])
+def test_pieces_move_apart_if_ranks_hide_and_none_stands_out(cubes, field):
+    assert chosen(cubes, field) == ["exploded", 1.0, "exploded, as 27 ranks would be hidden"]
+
+
+def test_the_users_choice_counts(cubes, tmp_path):
+    about = json.loads((cubes / "pictures.json").read_text())
+    found = []
+    for view, factor in (("plain", None), ("auto", 0.25), ("exploded", None), ("dearest", None)):
+        (tmp_path / "pictures.json").write_text(json.dumps({**about, "view": view, "explode": factor}))
+        for name in ("geometry.pvd", "geometry"):
+            if not (tmp_path / name).exists():
+                (tmp_path / name).symlink_to(cubes / name)
+        found.append(chosen(tmp_path, "compute_time_s"))
+    assert found == [
+        ["plain", 0, "27 ranks are hidden"],
+        ["exploded", 0.25, "exploded"],
+        ["exploded", 0.5, "exploded"],
+        ["dearest", 0, "dearest ranks opaque"],
+    ]
+
+
+def flat(rank, cells=3):
+    """The rank's unit square, the ranks along x."""
+    extent = [rank * cells, (rank + 1) * cells, 0, cells, 0, 0]
+    return fake_run.FakeBlock(0, "image", extent, origin=[0.0, 0.0, 0.0], spacing=[1 / cells] * 3)
+
+
+@pytest.mark.parametrize("case", ["flat", "single", "slabs", "empty piece", "new mesh"])
+def test_meshes_without_hidden_ranks_are_shown_plainly(tmp_path, case):
+    run = fake_run.FakeRun(tmp_path, ranks=1 if case == "single" else 4)
+    (tmp_path / "machine").mkdir()
+    run.rank_entries = [None] * run.n_ranks
+    if case == "flat":
+        run.meshes = {rank: [flat(rank)] for rank in range(4)}
+    if case == "empty piece":
+        run.meshes[2] = [fake_run.FakeBlock(0, "unstructured", points=None)]
+    if case == "new mesh":
+        coarse = {rank: [fake_run.cube(rank, "unstructured", 1)] for rank in range(4)}
+        run.mesh = lambda rank, version: (run.meshes if version == 1 else coarse)[rank]
+        run.frame(1).mesh_version[:] = 2
+    assert chosen(written(tmp_path, run), "compute_time_s") == ["plain", 0, ""]
+
+
+def test_a_rank_that_hides_only_in_a_later_mesh_is_found(tmp_path):
+    run = fake_run.FakeRun(tmp_path, ranks=3)
+    (tmp_path / "machine").mkdir()
+    run.rank_entries = [None] * 3
+    far = fake_run.cube(0, "unstructured", 1)
+    far.points = (far.points - [0.5, 0.5, 0.5]) * 0.3 + [1.5, 0.5, 0.5]  # inside the cube of rank 1
+    later = {0: [far], 1: run.meshes[1], 2: run.meshes[2]}
+    run.mesh = lambda rank, version: (run.meshes if version == 1 else later)[rank]
+    run.frame(1).mesh_version[:] = 2
+    script = f"{CHOOSE}\nresult = sorted(chooser.hidden(0.0))"
+    assert in_paraview(script, written(tmp_path, run)) == [0]
+
+
+def test_ranks_stand_out_only_if_they_are_few_and_far_above_the_others(tmp_path):
+    script = """
+from mesh_values import dearest, outstanding
+cases = ([1, 1, 1, 9], [1, 1.2, 1.1, 1.3], [9] * 8 + [1] * 8, [0, 0, 0, 0], [1] * 20 + [8, 2, 9, 8], [5], [])
+result = [outstanding(dict(enumerate(case))) for case in cases]
+result.append(dearest({3: 1.0, 1: 2.0, 2: 2.0, 0: 0.5}))
+"""
+    few = [[3], [], [], [], [22, 20, 23], [], []]
+    assert in_paraview(script, tmp_path) == [*few, [1, 2, 3]]
+
+
+def test_the_gui_shows_the_exploded_view_if_ranks_would_be_hidden(cubes):
+    script = f"""
+exec(open("{perfield.__path__[0]}/catalyst_scripts/geometry.py").read(), {{"__name__": "__main__"}})
+sources = {{key[0]: proxy for key, proxy in pv.GetSources().items()}}
+view = pv.GetActiveView()
+apart = sources["exploded view"]
+mesh = [apart, sources["geometry"]]
+shown = [mesh.index(shape.Input) for shape in view.Representations
+         if getattr(shape, "Input", None) in mesh and shape.Visibility]
+apart.UpdatePipeline()
+result = [shown, apart.ScaleFactor, apart.GetDataInformation().GetBounds()]
+"""
+    shown, factor, bounds = in_paraview(script, cubes)
+    assert shown == [0], "the mesh itself would hide ranks"
+    assert factor == 1.0
+    assert bounds == pytest.approx([-1.5, 5.5] * 3)
+
+
+def test_the_gui_offers_the_exploded_view_of_a_mesh_without_hidden_ranks(tmp_path):
+    path = twin.write_run(tmp_path / "run", ranks=4, steps=2)
+    script = f"""
+exec(open("{perfield.__path__[0]}/catalyst_scripts/geometry.py").read(), {{"__name__": "__main__"}})
+apart = {{key[0]: proxy for key, proxy in pv.GetSources().items()}}["exploded view"]
+display = pv.GetDisplayProperties(apart, pv.GetActiveView())
+result = [display.Visibility, list(display.ColorArrayName), apart.ScaleFactor]
+"""
+    pictures = written(tmp_path, perfield.open(path))
+    assert in_paraview(script, pictures) == [0, ["POINTS", "compute_time_s"], 0.5]
+
+
+NAMES = """
+import geometry
+from labels import Labels
+from mesh_values import MeshValues
+from mesh_views import MeshView
+from scene import Pictures, new_view
+pictures = Pictures.from_environment()
+times = [step["shown_at"] for step in pictures.description["steps"]]
+shown = []
+Labels.show = lambda self, labels: shown.append([(label.text, label.priority, label.at) for label in labels])
+
+def names(field, way):
+    view = new_view(alone=True)
+    values = MeshValues(pictures, [field])
+    made = geometry.Names(pictures, view, field, way, values, geometry.sight(pictures, values))
+    geometry.show_field(pictures, view, field, way, made)
+    return made
+"""
+
+
+def test_the_three_dearest_ranks_carry_name_place_and_value(cubes):
+    script = f"""{NAMES}
+for way in (MeshView(), MeshView("exploded", 1.0), MeshView("dearest")):
+    names("compute_time_s", way).at(times[0])
+result = [[text for text, *_ in sorted(labels, key=lambda label: -label[1])] for labels in shown]
+"""
+    plain, apart, front = in_paraview(script, cubes)
+    others = ["rank 0, node0: 1 ms", "rank 1, node0: 1 ms"]
+    assert plain == [f"rank {INNER}, node0: 61 ms (hidden)", *others]
+    assert apart == front == [f"rank {INNER}, node0: 61 ms", *others]
+
+
+def test_names_point_at_their_own_rank(cubes):
+    """Not at the middle of its piece, before which another rank may lie."""
+    script = f"""{NAMES}
+from hidden import _pixel
+from mesh_values import pieces_of
+result = []
+for factor in (0.0, 1.0):
+    made = names("rank", MeshView("exploded", factor))
+    sight, image = made._sight, made._sight.image(times[0], factor)
+    of_all = [sight.place(times[0], rank, factor) for rank in range(64)]
+    at = [None if place is None else int(image[_pixel(place, sight._camera(factor))]) for place in of_all]
+    result.append(at)
+"""
+    plain, apart = in_paraview(script, cubes)
+    assert apart == list(range(64))
+    assert sum(rank is None for rank in plain) == 27
+    assert all(found in (rank, None) for rank, found in enumerate(plain))
+
+
+def test_core_of_a_bound_rank_is_named(cubes, tmp_path):
+    about = json.loads((cubes / "pictures.json").read_text())
+    about["places"]["core"][INNER] = "core 7"
+    (tmp_path / "pictures.json").write_text(json.dumps(about))
+    for name in ("geometry.pvd", "geometry"):
+        (tmp_path / name).symlink_to(cubes / name)
+    script = f"{NAMES}\nnames('compute_time_s', MeshView()).at(times[0])\nresult = shown[0][-1][0]"
+    assert in_paraview(script, tmp_path) == f"rank {INNER}, node0, core 7: 61 ms (hidden)"
+
+
+def test_equal_ranks_carry_no_names(cubes):
+    script = f"{NAMES}\nnames('solve_count', MeshView()).at(times[0])\nresult = shown"
+    assert in_paraview(script, cubes) == [[]]
+
+
+def test_the_pieces_in_front_follow_the_step(tmp_path):
+    run = fake_run.FakeRun(tmp_path, ranks=8)
+    (tmp_path / "machine").mkdir()
+    run.rank_entries = [None] * 8
+    second = fake_run.cube(9, "unstructured")
+    second.block = 1
+    run.meshes[5].append(second)
+    for step, hot in enumerate((2, 5)):
+        run.frame(step).values["compute_time_s"] = [9.0 if rank == hot else 1.0 for rank in range(8)]
+    path = written(tmp_path, run)
+    script = f"""{NAMES}
+way = MeshView("dearest")
+made = names("compute_time_s", way)
+result = []
+for time in times:
+    ranks = made.at(time)
+    made.front.UpdatePipeline(time)
+    result.append([ranks, list(made.front.Selectors), made.front.GetDataInformation().GetNumberOfCells()])
+"""
+    two_blocks = ["/Root/rank_5_block_0", "/Root/rank_5_block_1"]
+    assert in_paraview(script, path) == [[[2], ["/Root/rank_2"], 27], [[5], two_blocks, 54]]

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`perfield plot`: which files it draws, and its answers to mistakes."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+import twin
+from perfield import commands
+
+pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Four ranks, five steps."""
+    return twin.write_run(tmp_path / "run", ranks=4, steps=5)
+
+
+def plot(*words: object) -> int:
+    return commands.main(["plot", *map(str, words)])
+
+
+def test_all_plots_are_drawn_by_default(run, capsys):
+    assert plot(run) == 0
+    folder = run / "pictures/plots"
+    names = ["heat_map_compute_time_s.png", "imbalance.png", "messages.png", "regions.png"]
+    assert sorted(path.name for path in folder.iterdir()) == names
+    header = (folder / "imbalance.png").read_bytes()[:24]
+    assert header[1:4] == b"PNG"
+    assert [int.from_bytes(header[at : at + 4], "big") for at in (16, 20)] == [1280, 720]
+    assert str(folder / "regions.png") in capsys.readouterr().out
+
+
+def test_only_names_plots_and_output_the_file(run, tmp_path):
+    assert plot(run, "--only", "heat-map", "--field", "solve_time_s", "-o", tmp_path / "heat.svg") == 0
+    text = (tmp_path / "heat.svg").read_text()
+    assert "<svg" in text and "Solve time of each rank and step" in text
+    assert "MPI time of each rank and step" in text or "Waiting time of each rank and step" in text
+
+
+def test_format_and_folder_are_chosen(run, tmp_path):
+    assert plot(run, "--only", "regions,messages", "--format", "svg", "-o", tmp_path / "new") == 0
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["messages.svg", "regions.svg"]
+
+
+def test_plot_without_data_is_left_out_in_a_sentence(tmp_path, capsys):
+    path = twin.write_run(tmp_path / "run", ranks=2, steps=2, change_step=twin.without_calls)
+    assert plot(path) == 0
+    assert "no plot messages: no rank of" in capsys.readouterr().out
+    assert not (path / "pictures/plots/messages.png").exists()
+
+
+def test_steps_are_those_of_render(run, capsys):
+    assert plot(run, "--only", "imbalance", "--steps", "1:3", "-o", run / "one.svg") == 0
+    assert "run: 4 ranks, 2 of 5 steps" in (run / "one.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (["--only", "heat"], "--only heat is no plot; expected some of imbalance,heat_map,messages,regions."),
+        (["--field", "compute"], "has no field 'compute'; did you mean compute_time_s"),
+        (["-o", "all.png"], "all.png is one file, but 4 plots are to be drawn"),
+        (["--only", "regions", "-o", "a.pdf"], "a.pdf ends in .pdf; expected .png or .svg"),
+        (["--only", "regions", "-o", "a.png", "--format", "svg"], "ends in .png, but --format says svg"),
+        (["--steps", "9"], "frame 9 is not in this run, which has frames 0 to 4"),
+    ],
+)
+def test_mistakes_are_answered_in_a_sentence(run, capsys, words, answer):
+    assert plot(run, *words) == 2
+    assert answer in capsys.readouterr().err
+
+
+def test_missing_matplotlib_names_the_package(run, capsys, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("perfield.plots")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert plot(run) == 2
+    assert "install the Debian package python3-matplotlib" in capsys.readouterr().err

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The hot rank shows in every image, by its pixels, also if other ranks surround it."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+from vtkmodules.util.numpy_support import vtk_to_numpy
+from vtkmodules.vtkIOImage import vtkPNGReader
+
+import twin
+
+INNER = 21  # at (1, 1, 1) of 4 x 4 x 4 ranks
+
+
+@pytest.fixture(scope="module")
+def run_path(tmp_path_factory):
+    """A run of 4 x 4 x 4 ranks with a hot rank in the inside."""
+    if shutil.which("Xvfb") is None:
+        pytest.skip("Xvfb is not installed")
+    path = tmp_path_factory.mktemp("hidden") / "run"
+    return twin.write_run(path, ranks=64, steps=3, blocks=(4, 4, 4), change_step=twin.one_hot_rank(INNER))
+
+
+def hot_share(path):
+    """Share of the pixels left of the legend that have the colour of the scale's end, yellow."""
+    reader = vtkPNGReader()
+    reader.SetFileName(str(path))
+    reader.Update()
+    width, height, _ = reader.GetOutput().GetDimensions()
+    image = vtk_to_numpy(reader.GetOutput().GetPointData().GetScalars())[:, :3].reshape(height, width, 3)
+    red, green, blue = np.moveaxis(image[:, : round(0.77 * width)].astype(int), 2, 0)
+    return float(((red > 190) & (green > 170) & (blue < 90)).mean())
+
+
+def images(perfield_cli, run_path, *options):
+    """The images of compute time on the mesh in all steps."""
+    where = run_path.parent / "-".join(["out", *options])
+    words = ("--fields", "compute_time_s", "--steps", "all", "--images", "--geometry", "-o", where)
+    result = perfield_cli("render", run_path, *words, *options, timeout=300)
+    assert result.returncode == 0, result.stdout + result.stderr
+    drawn = sorted((where / "images").glob("geometry_compute_time_s_frame_*.png"))
+    assert len(drawn) == 3
+    return drawn
+
+
+@pytest.mark.parametrize("options", [(), ("--explode", "1"), ("--view", "dearest")])
+def test_surrounded_hot_rank_shows_in_every_frame(perfield_cli, run_path, options):
+    shares = [hot_share(path) for path in images(perfield_cli, run_path, *options)]
+    assert min(shares) > (0.0005 if "--explode" in options else 0.01), shares
+
+
+def test_plain_view_hides_the_surrounded_rank(perfield_cli, run_path):
+    """What the other views are for."""
+    assert max(hot_share(path) for path in images(perfield_cli, run_path, "--view", "plain")) == 0

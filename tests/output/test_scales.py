@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The ends of colour scales."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perfield.output.scales import round_end, scale_of, share_scales
+
+
+@pytest.mark.parametrize(
+    ("high", "end"),
+    [(0.0283, 0.03), (0.338, 0.4), (7.0, 8.0), (1.05, 1.2), (13.0, 15.0), (123456.0, 125000.0), (0.0, 1.0)],
+)
+def test_scales_end_at_the_next_round_number(high, end):
+    assert round_end(high) == end
+
+
+def test_round_ends_are_near_and_stay_where_they_are():
+    for high in np.random.default_rng(5).lognormal(0, 8, 300):
+        end = round_end(float(high))
+        assert high * (1 - 1e-9) <= end <= 1.34 * high
+        assert round_end(end) == end
+
+
+@pytest.mark.parametrize(("high", "end"), [(1, 1.0), (3, 3.0), (6, 6.0), (7, 8.0), (13, 20.0), (26, 30.0)])
+def test_numbers_of_counts_are_whole(high, end):
+    assert round_end(high, whole=True) == end
+
+
+def about(low, high, unit="s", **more):
+    return {"range": (low, high), "unit": unit, **more}
+
+
+def test_amounts_start_at_zero():
+    assert scale_of("solve_time_s", about(0.98, 1.02), {}) == (0.0, 1.2)
+    assert scale_of("cells", about(490.0, 512.0, ""), {}) == (0.0, 600.0)
+
+
+def test_single_steps_far_beyond_the_others_do_not_stretch_the_scale():
+    assert scale_of("solve_time_s", about(0.01, 0.338, usual_peak=0.028), {}) == (0.0, 0.03)
+
+
+def test_own_fields_keep_their_range():
+    assert scale_of("T", about(300.0, 301.5, ""), {"T": "T"}) == (300.0, 301.5)
+
+
+def test_negative_amounts_keep_their_range():
+    assert scale_of("balance", about(-2.0, 3.0, ""), {}) == (-2.0, 3.0)
+
+
+@pytest.mark.parametrize("name", ["rank", "source", "node_id", "topology_type"])
+def test_names_have_no_scale(name):
+    assert scale_of(name, about(0, 7, ""), {}) is None
+
+
+def test_arrays_side_by_side_share_the_longer_scale():
+    arrays = {"a": {"scale": (0.0, 3.0)}, "b": {"scale": (0.0, 8.0)}, "c": {"scale": None}}
+    share_scales(arrays, ("a", "b", "c", "d"))
+    assert [array["scale"] for array in arrays.values()] == [(0.0, 8.0), (0.0, 8.0), None]
