@@ -101,9 +101,8 @@ def test_geometry_without_a_mesh_is_an_error(perfield_cli, tmp_path):
 
 
 def test_focus_adds_arrays_of_exchanges_with_that_rank(perfield_cli, run_path):
-    assert (
-        perfield_cli("render", run_path, "--steps", "0", "--focus", "2", "--geometry", *ALL).returncode == 0
-    )
+    words = ("--steps", "0", "--focus", "2", "--geometry", *ALL)
+    assert perfield_cli("render", run_path, *words).returncode == 0
     ((_, path),) = steps_of(run_path / "pictures/geometry.pvd")
     values = values_by_rank(path, "isend_count_to_2")
     assert values["rank_1"] == 3

@@ -24,7 +24,6 @@ from perfield.output.series import Series
 from perfield.output.steps import frame_times
 from perfield.output.survey import Meshes, Survey, survey
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks, geometry_messages
-from perfield.pictures.openfoam_pieces import OpenFoamPieces
 from perfield.pictures.own_fields import own_fields
 from perfield.pictures.pieces import SomePieces
 from perfield.pictures.topology_picture import STATIC_LAYERS, TopologyScene, topology
@@ -148,12 +147,13 @@ class PictureSeries:
         return replace(frame, values=values)
 
     def _ages(self, frame: Frame, number: int) -> tuple[str, str]:
-        pieces = self.geometry.pieces if self.geometry else None
-        if isinstance(pieces, OpenFoamPieces):
-            mesh, fields = pieces.older_times(frame)
+        pieces = self.geometry.pieces if self.geometry is not None else None
+        older = getattr(pieces, "older_times", None)
+        if older is not None:  # on disk
+            mesh, fields = older(frame)
             return written_at("mesh", mesh), written_at("fields", fields)
         stored = getattr(pieces, "fields_index", None)
-        return ages(frame, number, self.survey, stored(frame) if stored else None)
+        return ages(frame, number, self.survey, stored(frame) if stored is not None else None)
 
     @staticmethod
     def _noted(
