@@ -118,7 +118,7 @@ demo: build/heat3d/heat3d commands ## run the heat case on 8 ranks and make pict
 	$(BIN)/perfield render --images demo/heat3d/perfield-run
 	@echo "images are in demo/heat3d/perfield-run/pictures/images"
 
-demo-openfoam: openfoam-packages .venv/installed ## run three OpenFOAM solvers, unmodified, on 4 ranks
+demo-openfoam: openfoam-packages .venv/installed ## run OpenFOAM solvers, unmodified, on 4 ranks
 	@mkdir -p demo
 	$(BIN)/python testcase/openfoam/run_demo.py demo/openfoam
 

@@ -16,9 +16,13 @@ import paraview.simple as pv
 from colours import colour, plain
 from palette import TEXT
 from scene import Pictures, write_title
+from vtkmodules.util.misc import calldata_type
+from vtkmodules.util.vtkConstants import VTK_INT
 
 LIGHT_TEXT = (0.95, 0.95, 0.95)
-MAIN = ("geometry", "topology/measurements", "topology/ranks", "topology/machine")  # these follow other views
+RANKS, PARTS = "topology/measurements", "topology/machine"
+MAIN = ("geometry", RANKS, "topology/ranks", PARTS)  # these follow other views
+NOTHING = (1.0, 1.0, 1.0)  # of parts of the machine that have no values
 _observed: list[Any] = []  # keeps the observers' objects alive
 
 
@@ -30,9 +34,18 @@ def follow(views: list[Any], pictures: Pictures) -> Follower:
     follower = Follower(views, pictures, together=os.environ.get("PERFIELD_SEPARATE") != "1")
     _observed.append(follower)
     for view in views:
-        view.SMProxy.AddObserver("StartEvent", lambda *_, view=view: follower.before_drawing(view))
+        view.SMProxy.AddObserver("StartEvent", _before_drawing(follower, view))
         view.SMProxy.AddObserver("EndEvent", lambda *_: follower.after_drawing())
     return follower
+
+
+def _before_drawing(follower: Follower, view: Any) -> Any:
+    @calldata_type(VTK_INT)
+    def before(proxy: Any, event: str, interactive: int) -> None:
+        if not interactive:  # while the mouse turns a view, nothing is chosen
+            follower.before_drawing(view)
+
+    return before
 
 
 class Follower:
@@ -44,6 +57,7 @@ class Follower:
             display.SMProxy: _choice(display) for view in views for display, _ in self._displays(view)
         }
         self._backgrounds = {view.SMProxy: None for view in views}
+        self._blank: set[Any] = set()  # displays of parts of the machine without the chosen array
         self._to_draw: list[Any] = []
         self._busy = False
 
@@ -95,7 +109,8 @@ class Follower:
         title = _title_of(view)
         if title is not None:
             heading = about["title"] if about is not None else field or "one colour"
-            write_title(title, heading, self._pictures.titles())
+            heading += " (exploded view)" if "exploded view" in _names_up(display.Input) else ""
+            write_title(title, heading, self._pictures.titles(layer, field))
         if before:
             pv.HideScalarBarIfNotNeeded(pv.GetColorTransferFunction(before), view)
         self._backgrounds[view.SMProxy] = None  # new legends take the texts' colour
@@ -106,11 +121,20 @@ class Follower:
             for display, layer in self._displays(other):
                 _, before = _choice(display)
                 own = display.SMProxy is chosen.SMProxy or layer not in MAIN
-                if own or not before or before == field or field not in self._pictures.arrays(layer):
+                if own or before == field or not (before or display.SMProxy in self._blank):
                     continue
-                about = self._pictures.arrays(layer)[field]
-                pv.ColorBy(display, (about["association"], field))
-                self._style(other, display, layer, before)
+                about = self._pictures.arrays(layer).get(field)
+                if about is not None:
+                    self._blank.discard(display.SMProxy)
+                    pv.ColorBy(display, (about["association"], field))
+                    self._style(other, display, layer, before)
+                elif layer == PARTS and before and field in self._pictures.arrays(RANKS):
+                    self._blank.add(display.SMProxy)
+                    plain(display, NOTHING)
+                    self._styled[display.SMProxy] = _choice(display)
+                    pv.HideScalarBarIfNotNeeded(pv.GetColorTransferFunction(before), other)
+                else:
+                    continue
                 if other.SMProxy is not view.SMProxy and other not in self._to_draw:
                     self._to_draw.append(other)
 
@@ -124,7 +148,8 @@ class Follower:
             if shape.GetXMLName() == "ScalarBarWidgetRepresentation":
                 shape.TitleColor = shape.LabelColor = text
             elif shape.GetXMLName() == "TextSourceRepresentation":
-                shape.Color = text
+                if list(shape.BackgroundColor)[3] < 0.5:  # others bring a light background along
+                    shape.Color = text
             elif _name(getattr(shape, "Input", None)) == "labels":
                 plain(shape, text)
 
@@ -137,10 +162,7 @@ def _choice(display: Any) -> tuple[str, str]:
 
 def _layer(source: Any, pictures: Pictures) -> str | None:
     """The layer of pictures.json that a source shows, also through the user's own filters."""
-    names = []
-    while source is not None:
-        names.append(_name(source))
-        source = getattr(source, "Input", None)
+    names = _names_up(source)
     layers = pictures.description["layers"]
     for number, name in enumerate(names):
         in_topology = f"topology/{name}"
@@ -149,6 +171,15 @@ def _layer(source: Any, pictures: Pictures) -> str | None:
         if name in layers:
             return name
     return None
+
+
+def _names_up(source: Any) -> list[str]:
+    """The names of a source and of all that it is made from."""
+    names = []
+    while source is not None:
+        names.append(_name(source))
+        source = getattr(source, "Input", None)
+    return names
 
 
 def _name(source: Any) -> str:
@@ -166,6 +197,11 @@ def _title_of(view: Any) -> Any:
         if source is not None and source.GetXMLName() == "PythonAnnotation":
             return source
     return None
+
+
+def _is_plain(rgb: Any) -> bool:
+    """Whether text has none of the colours that say something, such as a warning's."""
+    return any(max(abs(a - b) for a, b in zip(rgb, other)) < 0.01 for other in (TEXT, LIGHT_TEXT))
 
 
 def _text_on(view: Any) -> tuple[float, float, float]:

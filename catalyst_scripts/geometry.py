@@ -34,6 +34,7 @@ DIRECTION, UP = (-1.0, 0.75, -0.6), (0.0, 0.0, 1.0)
 FLAT_DIRECTION, FLAT_UP = (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)
 FAINT = 0.08
 TRANSLUCENT = 0.15
+TILE = 10  # pixels in which names avoid the mesh
 PLAIN = MeshView()
 FOCUS = PALETTE[4]
 
@@ -148,7 +149,11 @@ class Names:
         from labels import Labels
 
         self._pictures, self._field, self._way, self._values, self._sight = pictures, field, way, values, seen
-        self._labels = Labels(view, shown_bounds(pictures, way.factor))
+        bounds = shown_bounds(pictures, way.factor)
+        if way.kind == "dearest":  # the lines to the names lie before the pieces in front, too
+            look(pictures, eye := SimpleNamespace(ViewSize=SIZE))
+            bounds = tuple(end + _towards(eye)[n // 2] for n, end in enumerate(bounds))
+        self._view, self._labels = view, Labels(view, bounds, dots=True)
         self.front: Any = None  # extracts the pieces in front
 
     @property
@@ -176,11 +181,25 @@ class Names:
             self.front.Selectors = [f"/Root/{block}" for rank in front for block in moment.blocks[rank]]
         named_at = {rank: self._place(time, rank, front) for rank in named}
         self._labels.show(
-            Label(self._text(rank, of_rank[rank]) + words, tuple(place), priority)
-            for priority, (rank, (place, words)) in enumerate(reversed(named_at.items()))
-            if place is not None
+            (
+                Label(self._text(rank, of_rank[rank]) + words, tuple(place), priority)
+                for priority, (rank, (place, words)) in enumerate(reversed(named_at.items()))
+                if place is not None
+            ),
+            avoid=self._covered(time),
         )
         return front or named
+
+    def _covered(self, time: float) -> np.ndarray:
+        """Boxes (n, 4) in pixels of the view that the mesh covers."""
+        image = self._sight.image(time, self._way.factor)
+        height, width = (length // TILE * TILE for length in image.shape)
+        tiles = (
+            (image[:height, :width] >= 0).reshape(height // TILE, TILE, width // TILE, TILE).any(axis=(1, 3))
+        )
+        row, column = np.nonzero(tiles)
+        edges = np.stack([column, column + 1, row, row + 1], axis=1) * TILE
+        return edges * (self._view.ViewSize[1] / image.shape[0])
 
     def _place(self, time: float, rank: int, front: list[int]) -> tuple[Any, str]:
         """Where a rank's name points, and words after it: well within what shows of its piece.
@@ -211,8 +230,6 @@ class Names:
 
 def _in_front(mesh: Any, view: Any, field: str, about: Any, names: Names) -> list[Any]:
     """Shows the dearest pieces opaque, moved towards the camera: no other then veils their colours."""
-    forward = [focus - eye for focus, eye in zip(view.CameraFocalPoint, view.CameraPosition)]
-    towards = [-0.6 * part for part in forward]  # the camera is two depths of the mesh away from its middle
     names.front = pv.ExtractBlock(registrationName="dearest ranks", Input=mesh)
     front = pv.Show(names.front, view)
     front.Representation = "Surface"
@@ -221,8 +238,13 @@ def _in_front(mesh: Any, view: Any, field: str, about: Any, names: Names) -> lis
     colour(front, view, field, about)
     edges = _edges(names.front, view, 1.0, TEXT, 2.0)
     for display in (front, pv.GetDisplayProperties(edges[0], view)):
-        display.Position = towards
+        display.Position = _towards(view)
     return [*edges, names.front]
+
+
+def _towards(view: Any) -> list[float]:
+    """The way of the pieces in front: the camera is two depths of the mesh away from its middle."""
+    return [0.6 * (eye - focus) for focus, eye in zip(view.CameraFocalPoint, view.CameraPosition)]
 
 
 def _light(display: Any) -> None:

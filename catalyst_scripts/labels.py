@@ -27,7 +27,19 @@ POINTS = 21
 DPI = 72  # ParaView's, for text
 MARGIN = 5  # pixels around a label's text
 APART = 3  # pixels between two labels
-AWAY = (14, 28, 48, 75, 110, 150, 200)  # distances in pixels of a label from the thing, in the order of trial
+AWAY = (
+    14,
+    28,
+    48,
+    75,
+    110,
+    150,
+    200,
+    260,
+    330,
+    400,
+    480,
+)  # pixels of a label from the thing, in the order of trial
 DIRECTIONS = 16
 DOTS = 24  # points of a line that are tested against boxes
 ALONE = 4  # pixels around a named thing that no other label may cover
@@ -98,11 +110,13 @@ def arrange(
     sizes: Sequence[tuple[float, float]],
     free: tuple[float, float, float, float],
     taken: Iterable[tuple[float, float, float, float]] = (),
+    avoid: Iterable[tuple[float, float, float, float]] = (),
 ) -> list[Placed]:
     """Gives labels their places, in pixels; those without room are dropped.
 
     at : (n, 2), where each label's thing is. sizes : width and height of each label. free : the area for
-    labels. taken : boxes that no label may cover. Boxes are (left, right, bottom, top).
+    labels. taken : boxes that no label and no line may cover. avoid : boxes that labels leave free if they
+    can; lines may cross them. Boxes are (left, right, bottom, top).
     """
     labels = list(labels)
     at = np.asarray(at, float).reshape(-1, 2)
@@ -111,6 +125,7 @@ def arrange(
     order = sorted(np.flatnonzero(visible), key=lambda n: -labels[n].priority)[:LABELS]
     things = np.array([(x - ALONE, x + ALONE, y - ALONE, y + ALONE) for x, y in at[order]]).reshape(-1, 4)
     boxes = np.array(list(taken), float).reshape(-1, 4)
+    shunned = np.array(list(avoid), float).reshape(-1, 4)
     lines = np.zeros((0, 4))
     middle = np.array([(left + right) / 2, (bottom + top) / 2])
     placed = []
@@ -125,7 +140,8 @@ def arrange(
         crossing = _overlap(dots.reshape(-1, 4), boxes, 0).reshape(len(tried), -1).any(axis=1)
         fits &= ~crossing & ~_overlap(tried, lines, 0)
         if fits.any():
-            first = np.argmax(fits)
+            clear = fits & ~_overlap(tried, shunned, APART)
+            first = np.argmax(clear if clear.any() else fits)
             box = tried[first]
             boxes = np.concatenate([boxes, box[None]])
             lines = np.concatenate([lines, dots[first]])
@@ -165,11 +181,13 @@ class Labels:
     """The labels of a view. They keep their proxies, so showing others is cheap.
 
     bounds : the box around all that the view shows, x0 to z1; the lines to the things lie in front of it.
+    dots : whether a line ends with a dot on the thing.
     """
 
-    def __init__(self, view: Any, bounds: Sequence[float]):
+    def __init__(self, view: Any, bounds: Sequence[float], dots: bool = False):
         self._view = view
         self._bounds = bounds
+        self._dots = dots
         self._texts: list[tuple[Any, Any]] = []
         self._lines = pv.PVTrivialProducer(registrationName="lines to labels")
         self._lines.GetClientSideObject().SetOutput(vtkPolyData())
@@ -181,8 +199,13 @@ class Labels:
         """All sources, for the one who deletes the view."""
         return [self._lines, *(text for text, _ in self._texts)]
 
-    def show(self, labels: Iterable[Label], taken: Iterable[tuple[float, float, float, float]] = ()) -> Any:
-        """Shows these labels and no others; returns the `Placed` ones. taken : as for `arrange`."""
+    def show(
+        self,
+        labels: Iterable[Label],
+        taken: Iterable[tuple[float, float, float, float]] = (),
+        avoid: Iterable[tuple[float, float, float, float]] = (),
+    ) -> Any:
+        """Shows these labels and no others; returns the `Placed` ones. taken, avoid : as for `arrange`."""
         self._shown = list(labels)
         view, camera = self._view, Camera(self._view)
         size = font_size(view, POINTS)
@@ -190,7 +213,7 @@ class Labels:
         width, height = camera.size
         free = (FREE[0] * width, FREE[1] * width, FREE[2] * height, FREE[3] * height)
         at = camera.pixels([label.at for label in self._shown])
-        placed = arrange(self._shown, at, sizes, free, taken)
+        placed = arrange(self._shown, at, sizes, free, taken, avoid)
         while len(self._texts) < len(placed):
             self._texts.append(self._new())
         for n, (text, display) in enumerate(self._texts):
@@ -229,6 +252,11 @@ class Labels:
             cells.InsertNextCell(2, [2 * n, 2 * n + 1])
         lines.SetPoints(points)
         lines.SetLines(cells)
+        if self._dots:
+            dots = vtkCellArray()
+            for n in range(len(ends)):
+                dots.InsertNextCell(1, [2 * n])
+            lines.SetVerts(dots)
         self._lines.GetClientSideObject().SetOutput(lines)
         self._lines.MarkModified(self._lines.SMProxy)
         if not placed:
@@ -242,6 +270,7 @@ class Labels:
             self._lines_display.DiffuseColor = self._lines_display.AmbientColor = TEXT
             self._lines_display.Ambient, self._lines_display.Diffuse = 1.0, 0.0
             self._lines_display.LineWidth = 1.5
+            self._lines_display.PointSize = 7.0
         self._lines_display.Visibility = 1
 
 

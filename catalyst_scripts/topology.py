@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,11 @@ if "__file__" in globals():
 
 import numpy as np
 import paraview.simple as pv
-from arrows import WORDS, show_arrows
+from arrows import WORDS, in_lines, show_arrows
 from colours import BEYOND, CATEGORIES, OUTLINE, TEXT, colour, font_size, plain
 from follow import follow
 from in_program import Program, is_pipeline
-from labels import Label, Labels
+from labels import Camera, Label, Labels
 from scene import FREE, Pictures, at_first_step, fit_points, new_view, set_title
 from ticks import unit_for
 from vtkmodules.util.numpy_support import vtk_to_numpy
@@ -34,8 +35,9 @@ UP = (0.0, 1.0, 0.0)
 FROM_ABOVE = math.radians(8)  # of the view on several nodes
 WHITE, PLANE = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9)
 NAMED = 3  # ranks that carry names
+KEPT_FREE = 256  # labels may cover the cells of more ranks
 HOSTS = 30  # more nodes are not named
-BOTTOM = 0.11  # of the area for the picture; below it are words
+BOTTOM, TOP = 0.13, 0.81  # of the area for the picture; below it are words, above it names
 
 
 def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[Any]:
@@ -43,40 +45,80 @@ def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[A
 
     Parts of the machine take the colours of their ranks' mean. Returns all proxies, the picture itself last.
     """
-    reader = pictures.read("topology")
-    blocks = {
-        name: pv.ExtractBlock(registrationName=name, Input=reader, Selectors=[selector(reader, name)])
-        for name in LAYERS
-    }
-    made = [*blocks.values(), reader]
-    about = pictures.arrays(f"topology/{layer}")[field]
-    plain(_filled(pv.Show(blocks["planes"], view)), PLANE)
-    if layer == "measurements" and field in pictures.arrays("topology/machine"):
-        for lowest, most in ((0, 0), (1, 2**31)):
-            parts = pv.Threshold(registrationName="parts of the machine", Input=blocks["machine"])
-            parts.Scalars = ["CELLS", "n_ranks"]
-            parts.LowerThreshold, parts.UpperThreshold = lowest, most
-            parts.ThresholdMethod = "Between"
-            made.insert(0, parts)
-            display = _filled(pv.Show(parts, view))
-            plain(display, WHITE)
-        pv.ColorBy(display, ("CELLS", field))  # of the parts that have ranks
-    elif layer != "machine":
-        plain(_filled(pv.Show(blocks["machine"], view)), WHITE)
-    for name in ("ranks", "measurements"):
-        if name != layer:
-            plain(_filled(pv.Show(blocks[name], view)), WHITE)
-    tubes, lines = show_arrows(blocks["messages"], view)
-    made.insert(0, tubes)
-    plain(lines, OUTLINE)
-    letters = pv.Show(blocks["labels"], view)
-    letters.Ambient, letters.Diffuse = 1.0, 0.0
-    plain(letters, TEXT)
-    display = lines if layer == "messages" else _filled(pv.Show(blocks[layer], view))
-    blocks[layer].UpdatePipeline()
-    colour(display, view, field, about, names_of(blocks[layer], field))
+    layers = Layers(pictures, view)
+    layers.colour(layer, field)
     look(pictures, view)
-    return made
+    return layers.proxies
+
+
+class Layers:
+    """All layers of the picture in a view, of which one is coloured at a time.
+
+    What was shown once is kept, so colouring another layer is cheap. reader : the picture itself.
+    """
+
+    def __init__(self, pictures: Pictures, view: Any):
+        self._pictures, self._view = pictures, view
+        self.reader = reader = pictures.read("topology")
+        self._blocks = {
+            name: pv.ExtractBlock(registrationName=name, Input=reader, Selectors=[selector(reader, name)])
+            for name in LAYERS
+        }
+        self._others: list[Any] = []  # proxies that show blocks
+        self._displays: dict[str, Any] = {}
+        self.coloured: list[Any] = []
+
+    @property
+    def proxies(self) -> list[Any]:
+        """All sources, the picture itself last."""
+        return [*self._others, *self._blocks.values(), self.reader]
+
+    def colour(self, layer: str, field: str, scale: Any = None) -> None:
+        """Colours a layer by a field, and no other. scale : both ends of the colours; None: the field's."""
+        for display in self.coloured:
+            display.SetScalarBarVisibility(self._view, False)
+        about = self._pictures.arrays(f"topology/{layer}")[field]
+        about = {**about, "scale": scale or about.get("scale")}
+        in_parts = layer == "measurements" and field in self._pictures.arrays("topology/machine")
+        plain(self._display("planes"), PLANE)
+        for name, is_shown in {"idle parts": in_parts, "parts": in_parts, "machine": not in_parts}.items():
+            if is_shown:
+                plain(self._display(name), WHITE)
+            elif name in self._displays:
+                self._displays[name].Visibility = 0
+        plain(self._display("ranks"), WHITE)
+        plain(self._display("measurements"), WHITE)
+        plain(self._display("messages"), OUTLINE)
+        letters = self._display("labels")
+        letters.Ambient, letters.Diffuse = 1.0, 0.0
+        plain(letters, TEXT)
+        block = self._blocks[layer]
+        block.UpdatePipeline()
+        self.coloured = [self._display(layer)]
+        if in_parts:  # before the layer, as this fits the colours to the data
+            pv.ColorBy(self._display("parts"), ("CELLS", field))
+        colour(self._display(layer), self._view, field, about, names_of(block, field))
+
+    def _display(self, name: str) -> Any:
+        """Shows a layer, or the "parts" of the machine that have ranks, or the "idle parts"."""
+        if name not in self._displays:
+            if name == "messages":
+                tubes, self._displays[name] = show_arrows(self._blocks[name], self._view)
+                self._others.insert(0, tubes)
+            else:
+                source = self._parts(name == "parts") if name.endswith("parts") else self._blocks[name]
+                display = pv.Show(source, self._view)
+                self._displays[name] = display if name == "labels" else _filled(display)
+        self._displays[name].Visibility = 1
+        return self._displays[name]
+
+    def _parts(self, with_ranks: bool) -> Any:
+        parts = pv.Threshold(registrationName="parts of the machine", Input=self._blocks["machine"])
+        parts.Scalars = ["CELLS", "n_ranks"]
+        parts.LowerThreshold, parts.UpperThreshold = (1, 2**31) if with_ranks else (0, 0)
+        parts.ThresholdMethod = "Between"
+        self._others.insert(0, parts)
+        return parts
 
 
 def look(pictures: Pictures, view: Any) -> None:
@@ -87,8 +129,8 @@ def look(pictures: Pictures, view: Any) -> None:
         if name.startswith("topology/") and about["bounds"]
     ]
     corners = [corner for box in boxes for corner in itertools.product(box[0:2], box[2:4], box[4:6])]
-    left, right, _, top = FREE
-    fit_points(view, corners or [(0, 0, 0), (1, 1, 1)], _direction(pictures), UP, (left, right, BOTTOM, top))
+    free = (*FREE[:2], BOTTOM, TOP)
+    fit_points(view, corners or [(0, 0, 0), (1, 1, 1)], _direction(pictures), UP, free)
 
 
 def _direction(pictures: Pictures) -> tuple[float, float, float]:
@@ -112,16 +154,15 @@ def _filled(display: Any) -> Any:
 class Names:
     """The words on a topology picture: the dearest ranks, the hosts, and what a reader has to know.
 
-    Call `at` after each change of the view's time.
+    Call `at` after each change of the view's time, or `follow` once.
     """
 
     def __init__(self, pictures: Pictures, view: Any, layer: str, field: str, picture: Any):
         """picture : the source that `show_layers` returned last."""
         self._pictures, self._view, self._layer, self._picture = pictures, view, layer, picture
-        self._is_shown, self._field = False, ""
-        self.show(field)
+        self._shown, self._state, self._busy = field, None, False
         self._labels = Labels(view, pictures.bounds("topology"))
-        self._warning = self._text(0.055, 22, BEYOND)
+        self._warning = self._text(0.075, 22, BEYOND)
         self._legend = self._text(0.015, 17, TEXT)
 
     @property
@@ -129,11 +170,44 @@ class Names:
         """All sources of the names, for the one who deletes the view."""
         return [*self._labels.proxies, self._warning, self._legend]
 
-    def show(self, field: str) -> None:
-        """Names the dearest ranks of another field from now on."""
+    def show(self, layer: str, field: str) -> None:
+        """Names the dearest ranks of another field, of another layer, from now on."""
+        self._layer, self._shown = layer, field
+
+    def follow(self, block: Any) -> None:
+        """Keeps the words true when time, camera or colours change. block : the measurements' source."""
+        display = pv.GetDisplayProperties(block, self._view)
+        self._view.SMProxy.AddObserver("StartEvent", lambda *_: self._keep_up(display))
+
+    def _keep_up(self, display: Any) -> None:
+        view = self._view
+        camera = (view.CameraPosition, view.CameraFocalPoint, view.CameraViewUp, view.ViewSize)
+        lengths = (view.CameraParallelScale, view.CameraViewAngle, view.CameraParallelProjection)
+        chosen = list(display.ColorArrayName)[1]
+        state = (*map(tuple, camera), *lengths, view.ViewTime, chosen)
+        if self._busy or state == self._state:
+            return
+        self._busy = True
+        try:
+            self._state, self._shown = state, chosen
+            self.at(view.ViewTime)
+        except Exception:  # an error must not reach the program that draws
+            traceback.print_exc()
+        finally:
+            self._busy = False
+
+    @property
+    def _is_shown(self) -> bool:
+        """Whether ranks are named by the array that colours them."""
         known = self._pictures.arrays("topology/measurements")
-        self._is_shown = self._layer == "measurements" and field in known and field not in CATEGORIES
-        self._field = field if self._is_shown else "compute_time_s" if "compute_time_s" in known else ""
+        return self._layer == "measurements" and self._shown in known and self._shown not in CATEGORIES
+
+    @property
+    def _field(self) -> str:
+        """The array by which ranks are dear; empty if the pictures have none."""
+        if self._is_shown:
+            return self._shown
+        return "compute_time_s" if "compute_time_s" in self._pictures.arrays("topology/measurements") else ""
 
     def at(self, time: float | None = None) -> None:
         """Writes the names and words of a time; None takes the picture as it is."""
@@ -142,25 +216,26 @@ class Names:
         else:
             self._picture.UpdatePipeline(time)
         layers = dict(_leaves(self._picture.GetClientSideObject().GetOutputDataObject(0)))
-        self._labels.show([*self._ranks(layers["measurements"]), *_hosts(layers["planes"])])
+        names = [*self._ranks(layers["measurements"]), *_hosts(layers["planes"])]
+        self._labels.show(names, avoid=_cell_boxes(layers["measurements"], Camera(self._view)))
         self._warning.Text = _words(layers["measurements"], "sharing")
-        self._legend.Text = "; ".join(filter(None, self._explained(layers)))
+        self._legend.Text = in_lines(filter(None, self._explained(layers)), self._view)
 
     def _ranks(self, measurements: Any) -> Iterator[Label]:
         """The names of the ranks with the largest values."""
         values = _column(measurements, self._field)
-        if values is None or len(set(values[np.isfinite(values)].tolist())) < 2:
+        about = self._pictures.arrays("topology/measurements").get(self._field)
+        if values is None or about is None or len(set(values[np.isfinite(values)].tolist())) < 2:
             return
         order = np.argsort(np.where(np.isfinite(values), -values, np.inf), kind="stable")[:NAMED]
         rank, core, free = (_column(measurements, name) for name in ("rank", "core_id", "unbound"))
         hosts = _host_names(measurements)
-        about = self._pictures.arrays("topology/measurements")[self._field]
         scale, unit = unit_for(about["unit"], max(map(abs, about["range"])))
         for place, n in enumerate(order.tolist()):
             name = f"rank {rank[n]}, {hosts[n]}"
             name += f", core {core[n]:.0f}" if np.isfinite(core[n]) else ", unbound" if free[n] else ""
-            if self._is_shown:
-                name += f": {values[n] * scale:.3g} {unit}".rstrip()
+            what = "" if self._is_shown else f" {about['title']}"
+            name += f":{what} {values[n] * scale:.3g} {unit}".rstrip()
             box = measurements.GetCell(n).GetBounds()
             is_bar = free[n] or not np.isfinite(core[n])  # with room for its name
             height = (box[2] + box[3]) / 2 if is_bar else box[2]
@@ -183,8 +258,23 @@ class Names:
         display.Position = [0.02, height]
         display.Color = rgb
         display.Justification = "Left"
-        display.FontSize = font_size(self._view, points)
+        display.FontSize, display.LineSpacing = font_size(self._view, points), 1.3
+        display.BackgroundColor = [1.0, 1.0, 1.0, 0.8]
+        display.ShowBorder, display.BorderThickness = "Always", 0.0  # else it has no background
         return text
+
+
+def _cell_boxes(measurements: Any, camera: Camera) -> list[tuple[float, ...]]:
+    """Boxes in pixels around the cells of bound ranks, (left, right, bottom, top), of a few ranks."""
+    if measurements.GetNumberOfCells() > KEPT_FREE:
+        return []
+    boxes = []
+    for cell in np.flatnonzero(np.isfinite(_column(measurements, "core_id"))).tolist():
+        box = measurements.GetCell(cell).GetBounds()
+        pixels = camera.pixels(list(itertools.product(box[0:2], box[2:4], box[4:6])))
+        (left, bottom), (right, top) = pixels.min(axis=0).tolist(), pixels.max(axis=0).tolist()
+        boxes.append((left, right, bottom, top))
+    return boxes
 
 
 def _hosts(planes: Any) -> list[Label]:
@@ -250,11 +340,20 @@ def open_in(view: Any, pictures: Pictures) -> Any:
     """Fills a view of the GUI; returns the picture's source."""
     field = pictures.first_field()
     layer = "ranks" if field == "rank" else "measurements"
-    picture = show_layers(pictures, view, layer, field)[-1]
+    made = show_layers(pictures, view, layer, field)
+    picture = made[-1]
     title = pictures.arrays(f"topology/{layer}")[field]["title"]
     set_title(view, title, pictures.titles(f"topology/{layer}", field), picture)
-    Names(pictures, view, layer, field, picture).at()
+    names = Names(pictures, view, layer, field, picture)
+    names.at()
+    names.follow(_block(made, "measurements"))
     return picture
+
+
+def _block(made: list[Any], layer: str) -> Any:
+    """The source of one layer, of all proxies that `show_layers` returned."""
+    chosen = selector(made[-1], layer)
+    return next(proxy for proxy in made if list(getattr(proxy, "Selectors", [])) == [chosen])
 
 
 def main() -> None:
@@ -271,11 +370,7 @@ def in_program() -> Program:
     layer = "measurements"
 
     def show(view: Any, field: str) -> Any:
-        made = show_layers(program, view, layer, field)
-        block = next(
-            proxy for proxy in made if getattr(proxy, "Selectors", None) == [selector(made[-1], layer)]
-        )
-        return pv.Show(block, view)
+        return pv.Show(_block(show_layers(program, view, layer, field), layer), view)
 
     program.image(f"topology/{layer}", show)
     return program

@@ -285,7 +285,7 @@ def solve_ns(rank: int, step: int) -> int:
 def rank_values(rank: int, ranks: int, host: str, **changes) -> dict:
     """The values of a rank entry of `write_run`; no process can have its pid."""
     return {
-        "rank": rank, "size": ranks, "pid": 2**22 + 1 + rank, "program": "heat", "arguments": [],
+        "rank": rank, "size": ranks, "pid": 2**22 + 1 + rank, "program": "heat", "arguments": "",
         "group": "heat", "host": host, "host_long": f"{host}.example.org",
         "boot_id": f"{host}-0000-0000",
         "cpuset": str(rank), "clock": "monotonic", "realtime_ns": START_NS, "sources": ["pmpi", "api"],

@@ -62,8 +62,9 @@ void add_asked_for(const Config& config, JsonObject* entry) {
     entered += r.regions[id].written;
   }
   entry->natural("regions_entered", entered).natural("messages_seen", messages_seen(r));
-  std::vector<std::string> unmatched, not_entered;
-  for (const std::string& asked : config.regions) {
+  std::vector<std::string> unmatched, not_entered, all = config.regions;
+  if (!config.step_region.empty()) all.push_back(config.step_region);
+  for (const std::string& asked : all) {
     if (fits_any(asked, names) || asked == "*") continue;
     unmatched.push_back(asked);
     if (passed_functions().has(asked)) not_entered.push_back(asked);

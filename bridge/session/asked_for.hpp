@@ -11,9 +11,9 @@
 namespace perfield {
 
 // regions_entered, messages_seen: numbers of regions and of (peer, call) pairs. Where an entry of
-// `regions` fits no region of this rank, also: regions_unmatched, the entries; regions_not_entered,
-// those of them that name a function that never ran; regions_known, names of this rank, the nearest
-// first; python_without_perfield, true if that is why.
+// `regions`, or step_region, fits no region of this rank, also: regions_unmatched, the entries;
+// regions_not_entered, those of them that name a function that never ran; regions_known, names of
+// this rank, the nearest first; python_without_perfield, true if that is why.
 void add_asked_for(const Config& config, JsonObject* entry);
 
 }  // namespace perfield

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Prepares three OpenFOAM tutorials, shortened and divided among four ranks.
+"""Prepares some of OpenFOAM's tutorials, shortened and divided among four ranks.
 
 The tutorials come from Debian's package `openfoam-examples`; this folder has no copies of them.
 """
@@ -32,36 +32,96 @@ class OpenFoamMissingError(RuntimeError):
 class Case:
     """A solver and its tutorial.
 
-    changes : file of the case -> entries of that file -> their new values.
+    changes : file of the case -> entries of that file -> their new values. before : commands that make the
+    mesh and the first fields. decompose : the command that divides the case.
     """
 
     solver: str
     tutorial: str
     changes: dict[str, dict[str, str]]
     before: list[str] = field(default_factory=lambda: ["blockMesh"])
+    decompose: str = "decomposePar"
 
 
+REGIONS = ("bottomWater", "heater", "leftSolid", "rightSolid", "topAir")
 CASES = {
-    case.solver: case
-    for case in (
-        Case(
+    name: case
+    for name, case in (
+        (
             "icoFoam",
-            "incompressible/icoFoam/cavity/cavity",
-            {"system/controlDict": {"endTime": "0.2", "writeInterval": "5"}},
+            Case(
+                "icoFoam",
+                "incompressible/icoFoam/cavity/cavity",
+                {"system/controlDict": {"endTime": "0.2", "writeInterval": "5"}},
+            ),
         ),
-        Case(
+        (
             "interFoam",
-            "multiphase/interFoam/laminar/damBreak/damBreak",
-            {
-                "system/controlDict": {"endTime": "0.15", "writeControl": "timeStep", "writeInterval": "5"},
-                "system/fvSolution": {"nAlphaSubCycles": "3"},
-            },
-            before=["blockMesh", "setFields"],
+            Case(
+                "interFoam",
+                "multiphase/interFoam/laminar/damBreak/damBreak",
+                {
+                    "system/controlDict": {
+                        "endTime": "0.15",
+                        "writeControl": "timeStep",
+                        "writeInterval": "5",
+                    },
+                    "system/fvSolution": {"nAlphaSubCycles": "3"},
+                },
+                before=["blockMesh", "setFields"],
+            ),
         ),
-        Case(
+        (
             "reactingFoam",
-            "combustion/reactingFoam/laminar/counterFlowFlame2D",
-            {"system/controlDict": {"endTime": "3e-4", "writeControl": "timeStep", "writeInterval": "5"}},
+            Case(
+                "reactingFoam",
+                "combustion/reactingFoam/laminar/counterFlowFlame2D",
+                {
+                    "system/controlDict": {
+                        "endTime": "3e-4",
+                        "writeControl": "timeStep",
+                        "writeInterval": "5",
+                    }
+                },
+            ),
+        ),
+        (  # the mesh is refined where the water is, so the ranks differ
+            "damBreakWithObstacle",
+            Case(
+                "interFoam",
+                "multiphase/interFoam/laminar/damBreakWithObstacle",
+                {
+                    "system/controlDict": {
+                        "endTime": "0.1",
+                        "writeControl": "timeStep",
+                        "writeInterval": "4",
+                    }
+                },
+                before=["blockMesh", "topoSet", "subsetMesh -overwrite c0 -patch walls", "setFields"],
+            ),
+        ),
+        (  # two fluids and three solids, each with its own mesh
+            "multiRegionHeater",
+            Case(
+                "chtMultiRegionFoam",
+                "heatTransfer/chtMultiRegionFoam/multiRegionHeater",
+                {"system/controlDict": {"endTime": "0.1", "deltaT": "0.005", "writeInterval": "0.02"}},
+                before=[
+                    "blockMesh",
+                    "topoSet",
+                    "splitMeshRegions -cellZones -overwrite",
+                    *(f"changeDictionary -region {region}" for region in REGIONS),
+                ],
+                decompose="decomposePar -allRegions",
+            ),
+        ),
+        (
+            "simpleFoam",
+            Case(
+                "simpleFoam",
+                "incompressible/simpleFoam/pitzDaily",
+                {"system/controlDict": {"endTime": "60", "writeInterval": "20"}},
+            ),
         ),
     )
 }
@@ -117,9 +177,12 @@ def prepare(case: Case, folder: Path) -> None:
     for name, entries in case.changes.items():
         for key, value in entries.items():
             set_entry(folder / name, key, value)
-    (folder / "system" / "decomposeParDict").write_text(DECOMPOSITION.format(n=N_RANKS))
-    for tool in [*case.before, "decomposePar"]:
-        _run([tool], folder)
+    if not (folder / "0").is_dir():
+        shutil.copytree(folder / "0.orig", folder / "0")
+    for system in [folder / "system", *(path for path in (folder / "system").iterdir() if path.is_dir())]:
+        (system / "decomposeParDict").write_text(DECOMPOSITION.format(n=N_RANKS))
+    for command in [*case.before, case.decompose]:
+        _run(command.split(), folder)
 
 
 def set_entry(file: Path, key: str, value: str) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs unmodified OpenFOAM solvers under perfield and renders pictures of them.
 
-`python run_demo.py FOLDER [SOLVER ...]`: by default icoFoam, interFoam and reactingFoam. Each gets
-a folder in FOLDER, which every call makes anew.
+`python run_demo.py FOLDER [CASE ...]`: by default icoFoam, interFoam, reactingFoam and damBreakWithObstacle.
+Each gets a folder in FOLDER, which every call makes anew.
 """
 
 from __future__ import annotations
@@ -19,13 +19,17 @@ from cases import CASES, N_RANKS, environment, prepare
 PERFIELD = shutil.which("perfield", path=Path(sys.executable).parent) or "perfield"
 
 
-def run_measured(solver: str, folder: Path) -> None:
-    """Runs one solver under perfield in `folder` and renders the run. Raises RuntimeError on failure."""
-    prepare(CASES[solver], folder)
+DEFAULT = ["icoFoam", "interFoam", "reactingFoam", "damBreakWithObstacle"]
+
+
+def run_measured(name: str, folder: Path) -> None:
+    """Runs one case under perfield in `folder` and renders the run. Raises RuntimeError on failure."""
+    prepare(CASES[name], folder)
+    solver = CASES[name].solver
     log = folder / f"log.{solver}"
     run = ["perfield", "run", "-n", str(N_RANKS), "--", solver, "-parallel"]
     render = ["perfield", "render", "--images", str(folder / "perfield-run")]
-    print(f"\n{solver}: {' '.join(run)}   (in {folder}; its output: {log.name})", flush=True)
+    print(f"\n{name}: {' '.join(run)}   (in {folder}; its output: {log.name})", flush=True)
     with log.open("w") as output:
         result = subprocess.run(
             [PERFIELD, *run[1:]],
@@ -49,15 +53,18 @@ def main() -> int:
         "folder", type=Path, help="folder for the cases; perfield-run/ in each is the measurement"
     )
     parser.add_argument(
-        "solvers", nargs="*", metavar="solver", help=f"one of {', '.join(CASES)}; default: all"
+        "cases",
+        nargs="*",
+        metavar="case",
+        help=f"one of {', '.join(CASES)}; default: {' '.join(DEFAULT)}",
     )
     arguments = parser.parse_args()
-    unknown = [solver for solver in arguments.solvers if solver not in CASES]
+    unknown = [name for name in arguments.cases if name not in CASES]
     if unknown:
         parser.error(f"no case for {', '.join(unknown)}; choose from {', '.join(CASES)}")
     try:
-        for solver in arguments.solvers or CASES:
-            run_measured(solver, arguments.folder / solver)
+        for name in arguments.cases or DEFAULT:
+            run_measured(name, arguments.folder / name)
     except RuntimeError as error:
         print(f"run_demo: {error}", file=sys.stderr)
         return 1

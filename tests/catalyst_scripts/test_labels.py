@@ -35,12 +35,12 @@ import numpy as np
 from labels import Label, arrange
 points = np.random.default_rng(3).uniform(100, 900, (300, 2))
 labels = [Label(str(n), (0, 0, 0), n) for n in range(300)]
-placed = arrange(labels, points, [(90, 25)] * 300, (0, 1000, 0, 1000), [(400, 600, 400, 600)])
+placed = arrange(labels, points, [(90, 25)] * 300, (0, 1000, 0, 1000))
 result = [[list(one.box) for one in placed], [one.text for one in placed]]
 """
     boxes, texts = in_paraview(script, tmp_path)
     assert 10 < len(boxes) <= 40
-    assert not overlapping([*boxes, (400, 600, 400, 600)])
+    assert not overlapping(boxes)
     assert all(box[0] >= 0 and box[1] <= 1000 and box[2] >= 0 and box[3] <= 1000 for box in boxes)
     assert texts[0] == "299", "the most important label comes first"
 
@@ -121,3 +121,19 @@ visible = [text.Text for text in texts if pv.GetDisplayProperties(text, view).Vi
 result = [visible, len(pv.GetSources()) - sources]
 """
     assert in_paraview(script, tmp_path) == [["rank 9"], 0]
+
+
+def test_labels_leave_a_place_free_if_they_can(tmp_path):
+    """They stand beside the place, with a line into it; without other room they stand in it."""
+    script = """
+from labels import Label, arrange
+label, thing = [Label("one", (0, 0, 0))], [(300, 300)]
+inside = (200, 400, 200, 400)
+result = [
+    [one.box for one in arrange(label, thing, [(90, 25)], free, avoid=[inside])]
+    for free in ((0, 600, 0, 600), (210, 390, 210, 390))
+]
+"""
+    ((beside,), (within,)) = in_paraview(script, tmp_path)
+    assert not overlapping([beside, (200, 400, 200, 400)])
+    assert overlapping([within, (200, 400, 200, 400)])

@@ -38,7 +38,7 @@ def test_only_names_plots_and_output_the_file(run, tmp_path):
     assert plot(run, "--only", "heat-map", "--field", "solve_time_s", "-o", tmp_path / "heat.svg") == 0
     text = (tmp_path / "heat.svg").read_text()
     assert "<svg" in text and "Solve time of each rank and step" in text
-    assert "MPI time of each rank and step" in text or "Waiting time of each rank and step" in text
+    assert "Waiting time of each rank and step" in text
 
 
 def test_format_and_folder_are_chosen(run, tmp_path):

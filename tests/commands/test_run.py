@@ -150,6 +150,12 @@ def test_summary_can_be_switched_off(perfield_cli, ranks, tmp_path):
     assert (tmp_path / "perfield-run").is_dir()
 
 
+def test_region_that_does_not_exist_is_told_without_a_summary_too(perfield_cli, ranks, tmp_path):
+    words = ["run", "-n", "1", "--set", "regions=nosuchregion", "--set", "summary=false", ranks]
+    result = perfield_cli(*words, cwd=tmp_path)
+    assert result.stderr == "regions    no region is called nosuchregion; the program has no other regions\n"
+
+
 def test_closing_lines_describe_this_run_if_the_name_was_taken(perfield_cli, ranks, tmp_path):
     perfield_cli("run", "-n", "1", ranks, cwd=tmp_path)
     result = perfield_cli("run", "-n", "1", ranks, cwd=tmp_path)

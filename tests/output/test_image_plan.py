@@ -112,6 +112,12 @@ def test_cost_of_regions_is_their_compute_time(description):
     assert default_values(description)[2] == "solve_compute_time_s"
 
 
+def test_regions_are_drawn_in_chosen_steps(description):
+    drawn = files(plan_images(description, None, [9]))
+    assert "geometry_solve_time_s_frame_000009.png" in drawn
+    assert "geometry_solve_time_s_mean.png" not in drawn
+
+
 def test_first_written_step_is_drawn_if_the_telling_ones_were_not(description):
     description.update(typical=3, slowest=None)
     assert "geometry_compute_time_s_frame_000000.png" in files(plan_images(description, None))

@@ -16,7 +16,7 @@ import perfield
 import twin
 from perfield.output import images
 from perfield.output.image_plan import plan_images
-from perfield.output.images import ImagesError, draw_images
+from perfield.output.images import ImagesError, divided, draw_images
 from perfield.output.picture_series import PictureSeries
 from perfield.pictures.geometry_picture import GeometryOptions
 from perfield.pictures.pieces import choose_pieces
@@ -75,11 +75,43 @@ def drawn(tmp_path_factory):
     options = GeometryOptions(pieces=choose_pieces(run), focus=[1])
     pictures = PictureSeries(run, [0, 2], path, options, topology_scene(run))
     pictures.write()
-    return draw_images(path, plan_images(pictures.description, None, [0, 2]))
+    (path / "images").mkdir()
+    for name in ("99_geometry_old.png", "mine.png"):
+        (path / "images" / name).write_text("old")
+    counted = []
+    drawn = draw_images(path, plan_images(pictures.description, None, [0, 2]), lambda: counted.append(1))
+    assert len(counted) == len(drawn)
+    return drawn
+
+
+def test_numbered_images_of_an_earlier_call_are_removed_and_no_others(drawn):
+    names = {path.name for path in drawn[0].parent.iterdir()}
+    assert names == {path.name for path in drawn} | {"mine.png"}
+
+
+def test_images_are_divided_by_layer_and_step():
+    steps = [{"frame": 0, "shown_at": 0.0}, {"frame": 5, "shown_at": 2.5}]
+    planned = [
+        {"layer": layer, "steps": at, "files": [f"{layer}_{step['frame']}" for step in at]}
+        for layer, at in (("b", steps), ("a", steps), ("b", steps[:1]), ("a", steps[1:]))
+    ]
+    assert divided(planned, 1) == [[(1, 0), (1, 1), (3, 0), (0, 0), (2, 0), (0, 1)]]
+    assert divided(planned, 2) == [[(1, 0), (1, 1), (3, 0)], [(0, 0), (2, 0), (0, 1)]]
+    assert divided([], 2) == [[]]
+
+
+@pytest.mark.parametrize(
+    ("n_images", "cores", "load", "expected"),
+    [(40, 2, 0.1, 2), (40, 2, 1.0, 1), (40, 1, 0.0, 1), (4, 8, 0, 1)],
+)
+def test_two_processes_draw_where_a_core_is_free(monkeypatch, n_images, cores, load, expected):
+    monkeypatch.setattr(images.os, "sched_getaffinity", lambda pid: set(range(cores)))
+    monkeypatch.setattr(images.os, "getloadavg", lambda: (load, load, load))
+    assert images.processes(n_images) == expected
 
 
 def test_images_are_white_not_empty_and_not_cut_off(drawn):
-    assert len(drawn) == 28
+    assert len(drawn) == 32
     for path in drawn:
         image = pixels(path)
         assert image.shape == (720, 1280, 3)
@@ -108,6 +140,22 @@ def test_legend_is_the_same_in_all_steps(drawn):
     legends = [pixels(path)[LEGEND] for path in drawn if "geometry_compute_time_s_frame" in path.name]
     assert len(legends) == 2
     assert (legends[0] == legends[1]).all()
+
+
+def test_both_pictures_have_the_same_legend(drawn):
+    legends = [
+        pixels(path)[LEGEND].reshape(-1, 3).mean(axis=0)
+        for path in drawn
+        if path.name[3:] in {f"{of}_compute_time_s_frame_000000.png" for of in ("geometry", "topology")}
+    ]
+    assert len(legends) == 2
+    assert legends[0] == pytest.approx(legends[1], abs=2)
+    bars = [
+        (pixels(path)[144:504, 1080:1130] < 128).any(axis=2).sum()
+        for path in drawn
+        if "compute_time_s_frame_000000" in path.name
+    ]
+    assert min(bars) > 0.5 * max(bars) > 0  # the numbers beside the colours
 
 
 def test_mesh_colours_match_the_legend(drawn):

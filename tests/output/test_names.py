@@ -90,11 +90,10 @@ def rendered(perfield_cli, odd, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pictures") / "bilder ü"
     fields = "_berstr_mung_time_s,region_rank_time_s,a_b_c__d__time_s"
     images = ["--images"] if shutil.which("Xvfb") and shutil.which("pvpython") else []
-    result = perfield_cli(
-        "render", odd, "-o", folder, "--steps", "1", "--fields", fields, *images, timeout=300
-    )
+    words = ["-o", folder, "--steps", "1", "--arrays", "all", "--fields", fields, *images]
+    result = perfield_cli("render", odd, *words, timeout=300)
     assert result.returncode == 0, result.stderr
-    perfield_cli("render", odd, "-o", folder / "all", "--geometry")
+    perfield_cli("render", odd, "-o", folder / "all", "--geometry", "--arrays", "all")
     return folder
 
 

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
-from perfield.pictures.lines import Pairs, heaviest, radii
+from perfield.pictures.lines import Pairs, calls_of, heaviest, radii
 
 
 def pairs_with(sent_bytes: list[float], sent_count: list[float] | None = None) -> Pairs:
@@ -34,6 +36,12 @@ def test_equal_bytes_are_chosen_by_number_of_messages():
     assert words == "1 of 3 lines drawn; the rest carry none of the bytes"
 
 
+def test_equal_pairs_are_taken_from_all_over_the_run():
+    drawn, _ = heaviest(pairs_with([8] * 1000), most=200)
+    per_quarter = np.bincount(drawn.source // 250)
+    assert per_quarter.min() > 35
+
+
 def test_line_tapers_to_the_receiver_and_thickens_with_the_logarithm_of_bytes():
     thick = radii(pairs_with([0, 10, 1e5, 1e9, 1e12]), 2.0, 13)
     assert thick.shape == (5, 13)
@@ -45,3 +53,9 @@ def test_line_tapers_to_the_receiver_and_thickens_with_the_logarithm_of_bytes():
 def test_radius_of_no_lines_is_empty():
     assert radii(pairs_with([]), 1.0, 2).shape == (0, 2)
     assert heaviest(pairs_with([]))[1] == ""
+
+
+def test_values_of_files_and_devices_are_no_calls():
+    values = dict.fromkeys(("isend_bytes", "isend_count", "io_read_bytes", "io_read_count", "sent_bytes"))
+    values |= dict.fromkeys(("device_copy_to_bytes", "device_copy_to_count"))
+    assert calls_of(SimpleNamespace(values=values)) == ["isend"]

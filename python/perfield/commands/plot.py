@@ -126,11 +126,15 @@ def _imbalance(run: RunDirectory, steps: np.ndarray, figure: Figure, field: str)
 
 def _heat_map(run: RunDirectory, steps: np.ndarray, figure: Figure, field: str) -> None:
     from perfield.plots import heat_map
-    from perfield.plots.style import waiting_field
+    from perfield.plots.style import WAITING
 
-    fields = list(dict.fromkeys((field, waiting_field(run))))
-    for axes, name in zip(figure.subplots(1, len(fields), sharey=True, squeeze=False)[0], fields):
-        heat_map(run, name, steps, axes)
+    fields = list(dict.fromkeys((field, WAITING)))
+    drawn = figure.subplots(1, len(fields), sharey=True, squeeze=False)[0]
+    images = [heat_map(run, name, steps, axes).images[0] for axes, name in zip(drawn, fields)]
+    units = {image.colorbar.ax.get_title() for image in images}
+    if len(units) == 1 and not any(image.colorbar.extend == "max" for image in images):
+        for image in images:  # little waiting looks like little
+            image.set_clim(0.0, max(other.get_clim()[1] for other in images))
 
 
 def _messages(run: RunDirectory, steps: np.ndarray, figure: Figure, field: str) -> None:

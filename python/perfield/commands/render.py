@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from perfield.commands.paths import own_command
 
 if TYPE_CHECKING:  # these load VTK, which --help does not need
     from perfield.output.picture_series import PictureSeries
+    from perfield.output.survey import Survey
     from perfield.pictures.geometry_picture import GeometryOptions
     from perfield.pictures.topology_picture import TopologyScene
     from perfield.run import Run
@@ -25,7 +27,7 @@ DESCRIPTION = """\
 Writes RUN/pictures: geometry.pvd (values on the simulation's mesh), messages.pvd
 (lines between the pieces that communicate) and topology.pvd (the machine).
 
-  perfield render perfield-run                      at most 20 steps, all values
+  perfield render perfield-run                      at most 20 steps, the most telling values
   perfield render perfield-run --steps all --images
   perfield render perfield-run --steps 0,10,20:50:5 --fields solve_time_s,sent_bytes
   perfield render perfield-run --mesh case/         pieces in case/processor0, ..."""
@@ -34,7 +36,10 @@ STEPS_HELP = """\
 "all", or frame numbers from 0 (not the program's own step numbers) and ranges: 0,10,20:50:5;
 default: at most 20: a typical one, the slowest to compute, the first, the last, and others
 evenly spaced"""
-FIELDS_HELP = "arrays and own fields of the simulation to put on the mesh and into images (default: all)"
+FIELDS_HELP = "arrays and own fields of the simulation to put on the mesh and into images"
+ARRAYS_HELP = """\
+what the pictures carry: about twenty arrays that say most, and those in --fields (telling, the
+default), or all; own fields of the simulation are always there"""
 IMAGES_HELP = """\
 also draw images (.png): values over all steps, a typical step and the slowest to compute that
 writes no output; or all in --steps"""
@@ -55,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--topology", action="store_true", help="only the machine (and the mesh, with --geometry)")
     add("--steps", metavar="STEPS", help=STEPS_HELP)
     add("--fields", metavar="NAMES", help=FIELDS_HELP)
+    add("--arrays", choices=("telling", "all"), default="telling", help=ARRAYS_HELP)
     add("--images", action="store_true", help=IMAGES_HELP)
     add("--mesh", metavar="PATH", help="read the pieces from disk: a .pvtu file or an OpenFOAM case")
     add("--cells", action="store_true", help="put values on cells (default: on points)")
@@ -94,7 +100,8 @@ def render(run: Run, arguments: argparse.Namespace) -> Path:
     if run.frame(steps[0]).kind == "whole":
         print("no step was closed: the one frame shown covers the whole run, from start to end")
     geometry, topology = _geometry(run, arguments), _topology(run, arguments)
-    pictures = PictureSeries(run, steps, directory, geometry, topology, surveyed)
+    carried = _arrays(run, arguments, surveyed)
+    pictures = PictureSeries(run, steps, directory, geometry, topology, surveyed, carried)
     if pictures.geometry is None and pictures.topology is None:
         raise CommandError(f"{run.path} has neither a mesh nor a machine to show; `perfield info {run.path}`")
     expected = pictures.estimate()
@@ -142,6 +149,21 @@ def _geometry(run: Run, arguments: argparse.Namespace) -> GeometryOptions | None
         raise CommandError(f"focus ranks '{focus}' are not numbers; expected ranks such as 3,7.") from error
     association = "cell" if arguments.cells else "point"
     return GeometryOptions(pieces, association, fields, ranks, arguments.view, arguments.explode)
+
+
+def _arrays(run: Run, arguments: argparse.Namespace, surveyed: Survey) -> list[str] | None:
+    """Names of the arrays that the pictures carry; None for all."""
+    from perfield.output.telling import telling_arrays
+
+    if arguments.arrays == "all":
+        return None
+    known = run.frame(0).values
+    wanted = _words(arguments.fields or "")
+    # What the wanted arrays are made from: isend_bytes_to_3 comes from isend_bytes.
+    stems = {name: re.sub("_(s|count|bytes)$", "", name) for name in known}
+    sources = [name for name, stem in stems.items() if any(word.startswith(stem) for word in wanted)]
+    sources += [re.sub("_compute_time_per_cell_s$", "_time_s", word) for word in wanted]
+    return list(dict.fromkeys([*wanted, *telling_arrays(known, surveyed), *sources]))
 
 
 def _topology(run: Run, arguments: argparse.Namespace) -> TopologyScene | None:

@@ -80,7 +80,7 @@ def plan_images(
     for step in shown:
         add_values(pair, [step])
     for name in others:
-        if fields is not None or (name, "mean") not in over:
+        if fields is not None or steps is not None or (name, "mean") not in over:
             add_value(name)
         if fields is not None:
             add_messages(name)

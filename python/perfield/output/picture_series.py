@@ -11,7 +11,7 @@ import json
 import os
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,8 @@ class PictureSeries:
     steps : ascending numbers of frames (places in the run). directory : where the files go.
     geometry : options of the geometry picture, with pieces; None skips that picture.
     topology : what all topology pictures share; None skips them. survey : of the whole run; None makes it.
+    arrays : names of the values that the pictures carry; None takes all. The simulation's own fields are
+    always there.
     `write` sets description (the content of pictures.json), bytes (of each series) and shown_at ("time" or
     "step": what ParaView shows as time).
     """
@@ -51,6 +53,7 @@ class PictureSeries:
     geometry: GeometryOptions | None
     topology: TopologyScene | None
     survey: Survey | None = None
+    arrays: Collection[str] | None = None
     description: dict[str, Any] = field(default_factory=dict, init=False)
     bytes: dict[str, int] = field(default_factory=dict, init=False)
     shown_at: str = field(default="", init=False)
@@ -58,6 +61,8 @@ class PictureSeries:
     def __post_init__(self) -> None:
         if self.survey is None:
             self.survey = survey(self.run)
+        if self.geometry is not None and self.geometry.fields is None and self.arrays is not None:
+            self.geometry = replace(self.geometry, fields=list(self.arrays))
         if self.geometry is not None and self.geometry.fields is not None:
             fields = [*self.geometry.fields, *self.survey.over_steps]
             self.geometry = replace(self.geometry, fields=fields)
@@ -136,11 +141,20 @@ class PictureSeries:
         """A frame with the values over all steps beside its own."""
         frame = self.run.frame(number)
         over = {name: array.values for name, array in self.survey.over_steps.items()}
-        return replace(frame, values=frame.values | over)
+        values = frame.values | over
+        if self.arrays is not None:
+            values = {name: values[name] for name in self.arrays if name in values}
+        return replace(frame, values=values)
 
     def _ages(self, frame: Frame, number: int) -> tuple[str, str]:
-        stored = getattr(self.geometry.pieces, "fields_index", None) if self.geometry else None
-        return ages(frame, number, self.survey, stored(frame) if stored else None)
+        pieces = self.geometry.pieces if self.geometry is not None else None
+        written = getattr(pieces, "written_time", None)
+        if written is not None:  # on disk
+            time = written(frame)
+            older = time < frame.time - 1e-9 * max(1.0, abs(frame.time))
+            return (f"mesh of time {time:.6g}", f"fields of time {time:.6g}") if older else ("", "")
+        stored = getattr(pieces, "fields_index", None)
+        return ages(frame, number, self.survey, stored(frame) if stored is not None else None)
 
     @staticmethod
     def _noted(

@@ -126,7 +126,7 @@ def over_steps(columns: Mapping[str, np.ndarray], steps: str) -> dict[str, OverS
             if name.endswith("compute_time_s") and values.shape[1] > 1:
                 means = np.nanmean(values, axis=1, keepdims=True)
                 shares = values / np.where(means > 0, means, np.nan)
-                of_kind["imbalance"] = (f"share of the ranks' mean, {steps}", np.nanmean(shares, axis=0))
+                of_kind["imbalance"] = (f"rank over mean of ranks, {steps}", np.nanmean(shares, axis=0))
         for kind, (words, result) in of_kind.items():
             array = f"{name.removesuffix('_s')}_imbalance" if kind == "imbalance" else f"{name}_{kind}"
             made[array] = OverSteps(name, kind, words, result)

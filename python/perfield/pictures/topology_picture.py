@@ -40,6 +40,7 @@ from .topology_polydata import (
     segments,
     shapes,
 )
+from .words import attach_words
 
 if TYPE_CHECKING:
     from perfield.run import Frame, Run
@@ -139,7 +140,7 @@ def topology_scene(
         cells=cells,
         planes=_planes(placement, cells),
         machine=_machine(placement, cells),
-        ranks=_with_hosts(shapes(cells, cells.ranks), placement, _places(placement, cells)),
+        ranks=attach_words(_with_hosts(shapes(cells, cells.ranks), placement, _places(placement, cells))),
         labels=row_labels(cells, _movable_in_words(placement)),
         part_ranks=PartRanks(cells),
         sharing=sharing(placement),
@@ -173,7 +174,8 @@ def topology_table(run: Run, **options: Any) -> list[tuple[str, str, float, floa
 
 def _planes(placement: Placement, cells: Cells) -> vtkPolyData:
     nodes = np.arange(len(cells.node_z), dtype=np.int32)
-    return _with_hosts(planes(cells), placement, {"node_id": nodes, "host_name": _host_of(placement)})
+    arrays = {"node_id": nodes, "host_name": _host_of(placement)}
+    return attach_words(_with_hosts(planes(cells), placement, arrays))
 
 
 def _machine(placement: Placement, cells: Cells) -> vtkPolyData:
@@ -183,7 +185,7 @@ def _machine(placement: Placement, cells: Cells) -> vtkPolyData:
     arrays |= {"host_name": _host_of(placement)[node], "id": cells.number[which]}
     dataset = _with_hosts(shapes(cells, which), placement, arrays)
     attach_names(dataset, "topology_type_names", LEVELS)
-    return dataset
+    return attach_words(dataset)
 
 
 def _machine_values(scene: TopologyScene, frame: Frame) -> vtkPolyData:
@@ -204,8 +206,12 @@ def _measurements(scene: TopologyScene, frame: Frame) -> vtkPolyData:
     if "pu_id" in arrays:  # where the rank ran in this step says more than where it may run
         where["pu_id"] = np.where(np.isnan(arrays["pu_id"]), where["pu_id"], arrays["pu_id"])
     dataset = shapes(scene.cells, scene.cells.measurements)
-    words = scene.sharing.with_switches(frame.values.get("involuntary_switches"))
+    when = f" in step {frame.label}" if frame.kind == "step" else ""
+    words = scene.sharing.with_switches(frame.values.get("involuntary_switches"), when)
     attach_names(dataset, "sharing", [words] if words else [])
+    hosts = scene.ranks.GetCellData().GetAbstractArray("host")  # the same cells; made once
+    if hosts is not None:
+        dataset.GetCellData().AddArray(hosts)
     return _with_hosts(dataset, scene.placement, {**arrays, **where})
 
 

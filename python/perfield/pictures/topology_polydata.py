@@ -34,17 +34,21 @@ def shapes(cells: Cells, which: slice) -> vtkPolyData:
     half = width / 2 - np.minimum(SIDE_GAP * width, WIDEST_SIDE_GAP)
     rise = height * (CELL_HEIGHT / 2)
     straight = half - np.where(pointed, np.minimum(rise, half / 4), 0.0)
-    corners = np.empty((len(x), 6, 3), np.float32)  # counter-clockwise from the lower left
-    for corner, (across, up) in enumerate(
-        [(-straight, -rise), (straight, -rise), (half, 0), (straight, rise), (-straight, rise), (-half, 0)]
-    ):
+    ways = [(-straight, -rise), (straight, -rise), (half, 0), (straight, rise), (-straight, rise), (-half, 0)]
+    some_pointed = bool(pointed.any())
+    ways = ways if some_pointed else [ways[corner] for corner in (0, 1, 3, 4)]
+    corners = np.empty((len(x), len(ways), 3), np.float32)  # counter-clockwise from the lower left
+    for corner, (across, up) in enumerate(ways):
         corners[:, corner, 0], corners[:, corner, 1] = x + across, y + up
     corners[:, :, 2] = z[:, None]
-    used = np.ones((len(x), 6), bool)
-    used[:, (2, 5)] = pointed[:, None]
+    sizes = np.full(len(x), len(ways))
+    if some_pointed:
+        used = np.ones((len(x), 6), bool)
+        used[:, (2, 5)] = pointed[:, None]
+        corners, sizes = corners[used], used.sum(axis=1)
     dataset = vtkPolyData()
-    dataset.SetPoints(_points(corners[used]))
-    dataset.SetPolys(_cells(used.sum(axis=1)))
+    dataset.SetPoints(_points(corners))
+    dataset.SetPolys(_cells(sizes))
     return dataset
 
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from perfield.catalyst_scripts.palette import BEYOND, PALETTE
 from perfield.plots.style import (
+    COMPUTING,
+    WAITING,
     Steps,
     about_run,
     frames_of,
@@ -17,7 +19,6 @@ from perfield.plots.style import (
     scaled,
     seconds,
     step_numbers,
-    waiting_field,
     whole_numbers,
 )
 from perfield.run.snapshot import Snapshot
@@ -87,9 +88,7 @@ def _of_steps(run: RunDirectory, positions: np.ndarray) -> tuple[np.ndarray, ...
     where no rank has one."""
     found = np.full((4, len(positions)), np.nan)
     begin = 0
-    for here, values in Snapshot(run).in_chunks(
-        positions, ["compute_time_s", waiting_field(run), "step_time_s"]
-    ):
+    for here, values in Snapshot(run).in_chunks(positions, [COMPUTING, WAITING, "step_time_s"]):
         part = slice(begin, begin := begin + len(here))
         present = np.isfinite(values)
         some = present.any(axis=2)

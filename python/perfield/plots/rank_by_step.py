@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfield.catalyst_scripts.palette import BEYOND
+from perfield.output.scales import round_end
 from perfield.plots.style import (
     Steps,
     about_run,
@@ -112,13 +112,4 @@ def _scale(cells: np.ndarray) -> tuple[float, float, float]:
     most = float(peaks.max())
     usual = float(peaks[peaks <= limit].max()) if len(peaks) > 2 and 0 < limit < most else most
     low = min(0.0, float(finite.min()))
-    return low, rounded_up(usual) if usual > low else low + 1.0, most
-
-
-def rounded_up(value: float) -> float:
-    """The next round number: 0.0213 -> 0.022. Values up to zero stay."""
-    if value <= 0:
-        return value
-    power = 10.0 ** math.floor(math.log10(value))
-    steps = (1, 1.1, 1.2, 1.4, 1.6, 1.8, 2, 2.2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10)
-    return next(step * power for step in steps if value <= step * power * (1 + 1e-9))
+    return low, round_end(usual) if usual > low else low + 1.0, most

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from perfield.run import RunDirectory
 
+COMPUTING, WAITING = "compute_time_s", "waiting_time_s"
 Steps = Union[int, slice, Sequence[int], None]
 STYLE = {"font.size": 12, "axes.spines.top": False, "axes.spines.right": False, "svg.fonttype": "none"}
 
@@ -78,11 +79,6 @@ def known_field(run: RunDirectory, field: str) -> str:
     near = get_close_matches(field, run.columns.names, 3, 0.5)
     advice = f"did you mean {' or '.join(near)}?" if near else "`perfield fields RUN` lists what it has."
     raise PlotError(f"{run.path} has no field '{field}'; {advice}")
-
-
-def waiting_field(run: RunDirectory) -> str:
-    """The field that says how long a rank waits for others."""
-    return next(name for name in ("waiting_time_s", "mpi_time_s") if name in run.columns.names)
 
 
 def words_of(run: RunDirectory, field: str) -> tuple[str, str]:

@@ -137,3 +137,55 @@ def test_programs_without_a_time_loop_get_no_warning(cases, mpirun, bin_dir, tmp
         result = mpirun(n, *command, cwd=tmp_path / "case", env=cases.environment())
         assert result.returncode == 0, result.stderr
         assert "Foam::Time::run()" not in result.stderr
+
+
+def cells_on_disk(run, frame):
+    """The cells of each rank's piece that the frame shows, from the case's files."""
+    from perfield.pictures.pieces import choose_pieces
+
+    pieces = choose_pieces(run)
+    assert pieces.written_time(frame) == frame.time
+    return [
+        sum(dataset.GetNumberOfCells() for _, dataset in pieces.blocks(rank, frame))
+        for rank in range(run.n_ranks)
+    ]
+
+
+def test_cells_follow_the_refinement_of_the_mesh(cases, mpirun, bin_dir, tmp_path):
+    import perfield
+
+    case = tmp_path / "case"
+    cases.prepare(cases.CASES["damBreakWithObstacle"], case)
+    cases.set_entry(case / "system/controlDict", "endTime", "0.004")
+    cases.set_entry(case / "system/controlDict", "writeInterval", "1")
+    command = [bin_dir / "perfield-exec", "interFoam", "-parallel"]
+    result = mpirun(cases.N_RANKS, *command, cwd=case, env=cases.environment(), timeout=300)
+    assert result.returncode == 0, result.stderr
+    run = perfield.open(case / "perfield-run")
+    frames = list(run.frames())
+    assert len(frames) == len(times(result.stdout)) > 1
+    for frame in (frames[0], frames[-1]):
+        assert frame.values["cells"].tolist() == cells_on_disk(run, frame)
+    refined = [int(n) for n in re.findall(r"(?m)^Refined from \d+ to (\d+) cells", result.stdout)]
+    assert frames[-1].values["cells"].sum() in refined
+    assert frames[-1].values["cells"].sum() > 32**3
+
+
+def test_collated_regions_are_found_by_the_case_option(cases, mpirun, bin_dir, tmp_path):
+    import perfield
+
+    case = tmp_path / "cases/heater"
+    cases.prepare(cases.CASES["multiRegionHeater"], case)
+    cases.set_entry(case / "system/controlDict", "endTime", "0.02")
+    for piece in case.glob("processor*"):
+        shutil.rmtree(piece)
+    collated = ["-fileHandler", "collated", "-case", "cases/heater"]
+    result = mpirun(1, "decomposePar", "-allRegions", *collated, cwd=tmp_path, env=cases.environment())
+    assert result.returncode == 0, result.stderr
+    command = [bin_dir / "perfield-exec", "chtMultiRegionFoam", "-parallel", *collated]
+    result = mpirun(cases.N_RANKS, *command, cwd=tmp_path, env=cases.environment(), timeout=300)
+    assert result.returncode == 0, result.stderr
+    run = perfield.open(tmp_path / "perfield-run")
+    frame = run.frame(-1)
+    assert frame.values["cells"].tolist() == cells_on_disk(run, frame)
+    assert "thermo::correct" in {region.name for region in run.known_regions}

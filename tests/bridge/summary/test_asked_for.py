@@ -57,6 +57,7 @@ def lines(measured):
         ("nosuchregion", "no region is called nosuchregion; known: "),
         ("slove", "no region is called slove; known: solve, assemble, root only"),
         ("solve,assemble_", "no region is called assemble_; known: assemble, solve, root only"),
+        ("assemble_,solv", "no region is called assemble_, solv; known: assemble, solve, root only"),
         ("flow::*", "no region matches flow::*; known: "),
         ("first,second,solve", "no region is called first, second; known: "),
     ],
@@ -65,6 +66,11 @@ def test_entry_of_regions_that_fits_nothing_is_told_with_the_known_names(lines, 
     told = lines(SOLVE, regions=regions)["regions"]
     assert told.startswith(sentence)
     assert {"assemble", "root only", "solve"} == set(told.partition("known: ")[2].split(", "))
+
+
+def test_step_region_that_is_no_region_is_told_with_the_known_names(lines):
+    told = lines(SOLVE, step_region="solv")["regions"]
+    assert told == "no region is called solv; known: solve, assemble, root only"
 
 
 @pytest.mark.parametrize("regions", ["*", "solve", "sol*,assemble", "root only"])

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The first images of the planted programs say the planted answer."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from vtkmodules.util.numpy_support import vtk_to_numpy
+from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
+from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataReader
+
+import perfield
+from perfield.output.image_plan import plan_images
+from perfield.output.survey import survey
+
+
+@pytest.fixture
+def rendered(planted_run, perfield_cli, tmp_path):
+    """rendered(case, *options): the description of the pictures of a planted program, and their folder."""
+
+    def render(case, *options):
+        run = planted_run(case).cwd / "perfield-run"
+        folder = tmp_path / case
+        result = perfield_cli("render", run, "-o", folder, *options, timeout=300)
+        assert result.returncode == 0, result.stdout + result.stderr
+        return json.loads((folder / "pictures.json").read_text()), folder
+
+    return render
+
+
+def shown(description, folder, number):
+    """What an image shows, of the mesh: its field, its scale, and rank -> value."""
+    image = plan_images(description, None)[number]
+    assert image["layer"] == "geometry"
+    index = description["steps"].index(image["steps"][0])
+    reader = vtkXMLMultiBlockDataReader()
+    reader.SetFileName(str(sorted((folder / "geometry").glob("*.vtm"))[index]))
+    reader.Update()
+    picture = reader.GetOutput()
+    values = {}
+    for block in range(picture.GetNumberOfBlocks()):
+        name = picture.GetMetaData(block).Get(vtkCompositeDataSet.NAME())
+        array = picture.GetBlock(block).GetPointData().GetArray(image["field"])
+        values[int(name.removeprefix("rank_"))] = vtk_to_numpy(array)[0]
+    about = description["layers"]["geometry"]["arrays"][image["field"]]
+    return image["field"], about["scale"], values
+
+
+@pytest.mark.parametrize(("case", "dearest"), [("cells", 1), ("cost", 2), ("waits", 0)])
+def test_first_image_shows_the_dearest_rank_and_the_second_that_it_does_not_wait(rendered, case, dearest):
+    description, folder = rendered(case)
+    field, scale, compute = shown(description, folder, 0)
+    assert field == "compute_time_s_mean"
+    assert max(compute, key=compute.get) == dearest
+    waiting_field, waiting_scale, waiting = shown(description, folder, 1)
+    assert waiting_field in ("waiting_time_s_mean", "mpi_time_s_mean")
+    assert min(waiting, key=waiting.get) == dearest
+    assert waiting_scale == scale
+
+
+def test_dear_region_comes_first_though_all_ranks_spend_as_long_in_it(planted_run):
+    run = perfield.open(planted_run("waits").cwd / "perfield-run")
+    assert survey(run).regions[0] == "solve"
+
+
+def test_output_steps_are_told_and_passed_over(rendered):
+    description, _ = rendered("output")
+    output = [step["frame"] for step in description["steps"] if "writes output" in step["title"]]
+    assert {19, 59} & set(output) and all(frame % 20 == 19 for frame in output)
+    assert description["slowest"] % 20 != 19
+    assert description["typical"] % 20 != 19
+    drawn = {step["frame"] for image in plan_images(description, None) for step in image["steps"]}
+    assert not {frame for frame in drawn if frame % 20 == 19}
+
+
+def test_nothing_stands_out_of_noise(rendered):
+    """On a scale from zero, equal ranks have nearly the same colour."""
+    description, folder = rendered("noise")
+    for number in (0, 1):
+        _, (low, high), values = shown(description, folder, number)
+        numbers = np.array(list(values.values()))
+        assert low == 0.0
+        assert np.ptp(numbers) / high < 0.5
+
+
+def test_files_of_the_first_two_images_come_first_in_their_folder(rendered):
+    if shutil.which("Xvfb") is None:
+        pytest.skip("Xvfb is not installed")
+    _, folder = rendered("waits", "--images", "--geometry")
+    first, second = sorted(path.name for path in (folder / "images").iterdir())[:2]
+    assert first == "01_geometry_compute_time_s_mean.png"
+    assert second in ("02_geometry_waiting_time_s_mean.png", "02_geometry_mpi_time_s_mean.png")
