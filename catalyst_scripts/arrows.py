@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterable
 from typing import Any
 
 import paraview.simple as pv
 from colours import TEXT, font_size
 
 SIDES = 8
+POINTS = 17  # of the words below a picture
 WORDS = "lines: thick at the sender, thin at the receiver; the thicker, the more bytes (logarithmic)"
 
 
@@ -26,6 +29,18 @@ def show_arrows(lines: Any, view: Any) -> tuple[Any, Any]:
     return tubes, display
 
 
+def in_lines(sentences: Iterable[str], view: Any) -> str:
+    """Joins sentences in lines that fit below the picture, without breaking a sentence if possible."""
+    most = round(0.96 * view.ViewSize[0] / (0.52 * font_size(view, POINTS)))
+    lines: list[str] = []
+    for sentence in sentences:
+        if lines and len(lines[-1]) + len(sentence) + 2 <= most:
+            lines[-1] += f"; {sentence}"
+        else:
+            lines += textwrap.wrap(sentence, most)
+    return "\n".join(lines)
+
+
 class Words:
     """How to read the lines of a message layer, and what they leave out, below the picture.
 
@@ -33,14 +48,14 @@ class Words:
     """
 
     def __init__(self, view: Any, lines: Any):
-        self._lines = lines
+        self._lines, self._view = lines, view
         self._text = pv.Text(registrationName="words", Text=WORDS)
         display = pv.Show(self._text, view, "TextSourceRepresentation")
         display.WindowLocation = "Any Location"
         display.Position = [0.02, 0.015]
         display.Color = TEXT
         display.Justification = "Left"
-        display.FontSize = font_size(view, 17)
+        display.FontSize, display.LineSpacing = font_size(view, POINTS), 1.3
 
     @property
     def proxies(self) -> list[Any]:
@@ -55,4 +70,4 @@ class Words:
             data = data.GetBlock(0)
         texts = data.GetFieldData().GetAbstractArray("in_words")
         left_out = [texts.GetValue(n) for n in range(texts.GetNumberOfValues())] if texts is not None else []
-        self._text.Text = "; ".join([WORDS, *left_out])
+        self._text.Text = in_lines([WORDS, *left_out], self._view)

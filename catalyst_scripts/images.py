@@ -29,20 +29,6 @@ from scene import SIZE, Pictures, new_view, set_title
 import topology
 
 
-class Cached(Pictures):
-    """Pictures whose readers are made once."""
-
-    def __init__(self, path: Path):
-        super().__init__(path)
-        self._readers: dict[str, Any] = {}
-
-    def read(self, name: str) -> Any:
-        """The reader of a series."""
-        if name not in self._readers:
-            self._readers[name] = super().read(name)
-        return self._readers[name]
-
-
 class Mesh:
     """How the images show the mesh: chosen for all of them together, as reading the mesh takes time."""
 
@@ -165,7 +151,7 @@ def kind_of(image: dict[str, Any], mesh: Mesh) -> tuple[Any, ...]:
 def main() -> None:
     """Draws all images of the job."""
     job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    pictures = Cached(Path(job["pictures"]))
+    pictures = Pictures(Path(job["pictures"]))
     (pictures.path / "images").mkdir(exist_ok=True)
     images = job["images"]
     mesh = Mesh(pictures, images)

@@ -20,11 +20,11 @@ if "__file__" in globals():
 
 import numpy as np
 import paraview.simple as pv
-from arrows import WORDS, show_arrows
+from arrows import WORDS, in_lines, show_arrows
 from colours import BEYOND, CATEGORIES, OUTLINE, TEXT, colour, font_size, plain
 from follow import follow
 from in_program import Program, is_pipeline
-from labels import Label, Labels
+from labels import Camera, Label, Labels
 from scene import FREE, Pictures, at_first_step, fit_points, new_view, set_title
 from ticks import unit_for
 from vtkmodules.util.numpy_support import vtk_to_numpy
@@ -35,8 +35,9 @@ UP = (0.0, 1.0, 0.0)
 FROM_ABOVE = math.radians(8)  # of the view on several nodes
 WHITE, PLANE = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9)
 NAMED = 3  # ranks that carry names
+KEPT_FREE = 256  # labels may cover the cells of more ranks
 HOSTS = 30  # more nodes are not named
-BOTTOM = 0.11  # of the area for the picture; below it are words
+BOTTOM, TOP = 0.13, 0.81  # of the area for the picture; below it are words, above it names
 
 
 def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[Any]:
@@ -128,8 +129,8 @@ def look(pictures: Pictures, view: Any) -> None:
         if name.startswith("topology/") and about["bounds"]
     ]
     corners = [corner for box in boxes for corner in itertools.product(box[0:2], box[2:4], box[4:6])]
-    left, right, _, top = FREE
-    fit_points(view, corners or [(0, 0, 0), (1, 1, 1)], _direction(pictures), UP, (left, right, BOTTOM, top))
+    free = (*FREE[:2], BOTTOM, TOP)
+    fit_points(view, corners or [(0, 0, 0), (1, 1, 1)], _direction(pictures), UP, free)
 
 
 def _direction(pictures: Pictures) -> tuple[float, float, float]:
@@ -161,7 +162,7 @@ class Names:
         self._pictures, self._view, self._layer, self._picture = pictures, view, layer, picture
         self._shown, self._state, self._busy = field, None, False
         self._labels = Labels(view, pictures.bounds("topology"))
-        self._warning = self._text(0.055, 22, BEYOND)
+        self._warning = self._text(0.075, 22, BEYOND)
         self._legend = self._text(0.015, 17, TEXT)
 
     @property
@@ -215,9 +216,10 @@ class Names:
         else:
             self._picture.UpdatePipeline(time)
         layers = dict(_leaves(self._picture.GetClientSideObject().GetOutputDataObject(0)))
-        self._labels.show([*self._ranks(layers["measurements"]), *_hosts(layers["planes"])])
+        names = [*self._ranks(layers["measurements"]), *_hosts(layers["planes"])]
+        self._labels.show(names, avoid=_cell_boxes(layers["measurements"], Camera(self._view)))
         self._warning.Text = _words(layers["measurements"], "sharing")
-        self._legend.Text = "; ".join(filter(None, self._explained(layers)))
+        self._legend.Text = in_lines(filter(None, self._explained(layers)), self._view)
 
     def _ranks(self, measurements: Any) -> Iterator[Label]:
         """The names of the ranks with the largest values."""
@@ -232,8 +234,8 @@ class Names:
         for place, n in enumerate(order.tolist()):
             name = f"rank {rank[n]}, {hosts[n]}"
             name += f", core {core[n]:.0f}" if np.isfinite(core[n]) else ", unbound" if free[n] else ""
-            if self._is_shown:
-                name += f": {values[n] * scale:.3g} {unit}".rstrip()
+            what = "" if self._is_shown else f" {about['title']}"
+            name += f":{what} {values[n] * scale:.3g} {unit}".rstrip()
             box = measurements.GetCell(n).GetBounds()
             is_bar = free[n] or not np.isfinite(core[n])  # with room for its name
             height = (box[2] + box[3]) / 2 if is_bar else box[2]
@@ -256,10 +258,23 @@ class Names:
         display.Position = [0.02, height]
         display.Color = rgb
         display.Justification = "Left"
-        display.FontSize = font_size(self._view, points)
+        display.FontSize, display.LineSpacing = font_size(self._view, points), 1.3
         display.BackgroundColor = [1.0, 1.0, 1.0, 0.8]
         display.ShowBorder, display.BorderThickness = "Always", 0.0  # else it has no background
         return text
+
+
+def _cell_boxes(measurements: Any, camera: Camera) -> list[tuple[float, ...]]:
+    """Boxes in pixels around the cells of bound ranks, (left, right, bottom, top), of a few ranks."""
+    if measurements.GetNumberOfCells() > KEPT_FREE:
+        return []
+    boxes = []
+    for cell in np.flatnonzero(np.isfinite(_column(measurements, "core_id"))).tolist():
+        box = measurements.GetCell(cell).GetBounds()
+        pixels = camera.pixels(list(itertools.product(box[0:2], box[2:4], box[4:6])))
+        (left, bottom), (right, top) = pixels.min(axis=0).tolist(), pixels.max(axis=0).tolist()
+        boxes.append((left, right, bottom, top))
+    return boxes
 
 
 def _hosts(planes: Any) -> list[Label]:

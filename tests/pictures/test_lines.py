@@ -36,6 +36,12 @@ def test_equal_bytes_are_chosen_by_number_of_messages():
     assert words == "1 of 3 lines drawn; the rest carry none of the bytes"
 
 
+def test_equal_pairs_are_taken_from_all_over_the_run():
+    drawn, _ = heaviest(pairs_with([8] * 1000), most=200)
+    per_quarter = np.bincount(drawn.source // 250)
+    assert per_quarter.min() > 35
+
+
 def test_line_tapers_to_the_receiver_and_thickens_with_the_logarithm_of_bytes():
     thick = radii(pairs_with([0, 10, 1e5, 1e9, 1e12]), 2.0, 13)
     assert thick.shape == (5, 13)

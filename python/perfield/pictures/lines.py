@@ -116,13 +116,15 @@ def joined(first: Pairs, second: Pairs) -> Pairs:
 def heaviest(pairs: Pairs, most: int = DRAWN) -> tuple[Pairs, str]:
     """The `most` pairs with the most bytes, in the order of `pairs`, and what is left out, in words.
 
-    All pairs and "" if there are not more. Among pairs with equal bytes, more messages win.
+    All pairs and "" if there are not more. Among pairs with equal bytes, more messages win. Pairs that are
+    equal in both are taken from all over the run, so that no part of it seems to be silent.
     """
     n_pairs, weight = len(pairs.source), pairs.values["sent_bytes"]
     if n_pairs <= most:
         return pairs, ""
     keep = np.zeros(n_pairs, bool)
-    keep[np.lexsort((-pairs.values["sent_count"], -weight))[:most]] = True
+    scattered = np.arange(n_pairs, dtype=np.uint32) * np.uint32(2654435761)  # Knuth's multiplicative hash
+    keep[np.lexsort((scattered, -pairs.values["sent_count"], -weight))[:most]] = True
     rest, total = float(weight[~keep].sum()), float(weight.sum())
     share = f"{rest / total:.0%}".replace("%", " %") if total else "none"
     return pairs.chosen(keep), f"{most:,} of {n_pairs:,} lines drawn; the rest carry {share} of the bytes"

@@ -16,7 +16,7 @@ WORDS = {"numa": "NUMA", "l3": "L3", "l2": "L2", "l1": "L1", "pu": "PU", "measur
 HEIGHT = 0.62  # of a capital letter, in rows
 DISTANCE = 0.5  # from the plane
 NUMBER = 0.7  # height of a rank's number, as a fraction of its cell
-NUMBERED = 128  # more ranks have no numbers
+SMALLEST = 0.25  # if some number had to be smaller, in rows, ranks have no numbers
 IN_FRONT = 0.05  # distance of letters from their plane
 
 
@@ -31,12 +31,15 @@ def row_labels(cells: Cells, movable: str = "unbound") -> vtkPolyData:
     right = float((cells.x - cells.width / 2).min()) - DISTANCE if len(cells.x) else 0.0
     for name, height in _rows(cells, movable):
         _write(letters, name, (right, height, float(cells.node_z[0])), HEIGHT, wide, 1.0)
-    if len(cells.rank) <= NUMBERED:
+    own = slice(cells.ranks.start, cells.ranks.stop)
+    digits = len(str(int(cells.rank.max(initial=0))))
+    sizes = np.minimum(NUMBER * cells.height[own], 0.9 * cells.width[own] / (wide * digits))
+    size = float(sizes.min(initial=1.0))
+    if size >= SMALLEST:
         for place, rank in enumerate(cells.rank.tolist()):
             cell = cells.ranks.start + place
             at = (float(cells.line_x[place]), float(cells.y[cell]), float(cells.z[cell]) + IN_FRONT)
-            size = min(NUMBER * cells.height[cell], 0.9 * cells.width[cell] / (wide * len(str(rank))))
-            _write(letters, str(rank), at, float(size), wide, 0.5)
+            _write(letters, str(rank), at, size, wide, 0.5)
     if not letters.GetNumberOfInputConnections(0):
         return vtkPolyData()
     letters.Update()
