@@ -97,7 +97,7 @@ class Scene:
         steps = self._pictures.description["steps"]
         at = next(number for number, known in enumerate(steps) if known["frame"] == step["frame"])
         title = self._pictures.titles(image["layer"], field)[at]
-        line = self._pictures.description["run"] if image["static"] else title
+        line = static_line(self._pictures, image["layer"], steps[at]) if image["static"] else title
         self._title.Expression = repr(f"{about['title']}{self._words}\n{line}")
         view.ViewTime = step["shown_at"]
         if self._names is not None:
@@ -138,6 +138,14 @@ class Scene:
         """The field whose dearest ranks carry names: "" where ranks are no dearer by it."""
         has_dear = field not in CATEGORIES and field not in self._pictures.description["own_fields"]
         return field if has_dear else ""
+
+
+def static_line(pictures: Pictures, layer: str, step: dict[str, Any]) -> str:
+    """The line of an image that serves all steps: the run, and whose step's mesh it shows if that changes."""
+    run, steps = pictures.description["run"], pictures.description["steps"]
+    if layer != "geometry" or len({known["mesh"] for known in steps}) < 2:
+        return run
+    return f"{run}, on the mesh of {step['title'].partition(',')[0]}"
 
 
 def kind_of(image: dict[str, Any], mesh: Mesh) -> tuple[Any, ...]:

@@ -179,3 +179,17 @@ result = [[line.split("\\n")[1:] for line in pictures.titles(*names)][:2] for na
     assert own[0] == ["mesh of step 10, fields of step 0"]
     assert own[1] == ["a scale of its own, beyond the scale of the other steps: up to 400"]
     assert machine == [[], []]
+
+
+def test_values_over_steps_name_the_mesh_if_it_changes(pictures):
+    script = """
+from images import static_line
+from scene import Pictures
+pictures = Pictures.from_environment()
+steps = pictures.description["steps"]
+result = [static_line(pictures, "geometry", steps[1])]
+steps[2]["mesh"] = 1
+result += [static_line(pictures, layer, steps[1]) for layer in ("geometry", "topology/measurements")]
+"""
+    run = pictures.joinpath("run").name
+    assert in_paraview(script, pictures) == [run, f"{run}, on the mesh of step 3 (frame 2)", run]
