@@ -192,7 +192,10 @@ double chance_of_mean(const std::vector<double>& numbers, double least_variance)
   if (square <= 0) return 0;  // always the same
   const double alike = std::clamp(neighbours / square, 0.0, 0.95);
   const double count = std::max(2.0, double(n) * (1 - alike) / (1 + alike));
-  return chance_of_t(mean / std::sqrt(square / double(n - 1) / count), count - 1);
+  // The correlation widens the mean's error; the scatter itself is known from all blocks, of which
+  // at least every second one counts.
+  return chance_of_t(mean / std::sqrt(square / double(n - 1) / count),
+                     std::max(count - 1, double(n - 1) / 2));
 }
 
 Differences differences(const Table& table) {

@@ -41,7 +41,7 @@ def images(perfield_cli, run_path, *options):
     words = ("--fields", "compute_time_s", "--steps", "all", "--images", "--geometry", "-o", where)
     result = perfield_cli("render", run_path, *words, *options, timeout=300)
     assert result.returncode == 0, result.stdout + result.stderr
-    drawn = sorted((where / "images").glob("geometry_compute_time_s_frame_*.png"))
+    drawn = sorted((where / "images").glob("*geometry_compute_time_s_frame_*.png"))
     assert len(drawn) == 3
     return drawn
 

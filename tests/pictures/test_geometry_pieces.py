@@ -249,6 +249,18 @@ def test_time_written_while_the_program_runs_is_seen(tmp_path):
     assert (shown(pieces, 1, frame), pieces.written_time(frame)) == ([(1, [10.5])], 0.5)
 
 
+def test_age_of_mesh_and_fields_is_told(tmp_path):
+    write_case(tmp_path)
+    frame = fake_run.FakeRun(tmp_path, ranks=2).frame(0)
+    pieces = OpenFoamPieces(tmp_path, 2)
+    seen = []
+    for frame.time in (0.5, 0.7):
+        seen.append(pieces.older_times(frame))
+    assert seen == [(None, None), (None, 0.5)]  # a mesh that never changes is not old
+    write_mesh(tmp_path / "processor0/0.5/polyMesh", 0)
+    assert pieces.older_times(frame) == (0.5, 0.5)
+
+
 def test_unreadable_piece_is_named(tmp_path):
     write_case(tmp_path)
     (tmp_path / "processor1/constant/polyMesh/faces").write_text("no faces\n")

@@ -140,6 +140,11 @@ def ages(frame: Frame, number: int, survey: Survey, fields_index: int | None) ->
     return mesh, fields
 
 
+def written_at(what: str, time: float | None) -> str:
+    """What is older than the step, by the simulation's time: "mesh of time 0.02"; "" if `time` is None."""
+    return "" if time is None else f"{what} of time {time:g}"
+
+
 def _familiar(name: str) -> tuple[int, str]:
     """A sort key for the simulation's own fields: familiar ones come first."""
     start = name.lower().partition("_")[0]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from vtkmodules.vtkCommonDataModel import vtkDataSet
 
 from perfield.output.arrays import Arrays
-from perfield.output.description import ages, describe, step_title
+from perfield.output.description import ages, describe, step_title, written_at
 from perfield.output.series import Series
 from perfield.output.steps import frame_times
 from perfield.output.survey import Meshes, Survey, survey
@@ -148,11 +148,10 @@ class PictureSeries:
 
     def _ages(self, frame: Frame, number: int) -> tuple[str, str]:
         pieces = self.geometry.pieces if self.geometry is not None else None
-        written = getattr(pieces, "written_time", None)
-        if written is not None:  # on disk
-            time = written(frame)
-            older = time < frame.time - 1e-9 * max(1.0, abs(frame.time))
-            return (f"mesh of time {time:.6g}", f"fields of time {time:.6g}") if older else ("", "")
+        older = getattr(pieces, "older_times", None)
+        if older is not None:  # on disk
+            mesh, fields = older(frame)
+            return written_at("mesh", mesh), written_at("fields", fields)
         stored = getattr(pieces, "fields_index", None)
         return ages(frame, number, self.survey, stored(frame) if stored is not None else None)
 

@@ -54,6 +54,20 @@ class OpenFoamPieces:
         """
         return _newest(sorted(_times(self._sources[0].directory)), float(frame.time))
 
+    def older_times(self, frame: Frame) -> tuple[float | None, float | None]:
+        """The times of the mesh and of the fields that the frame shows, where they are older than the frame.
+
+        A mesh that was never written again is not old.
+        """
+        written = self.written_time(frame)
+        is_older = written < float(frame.time) - 1e-9 * max(1.0, abs(float(frame.time)))
+        first = self._sources[0].directory
+        times = _times(first).values()
+        changes = any(
+            (first / time / "polyMesh").is_dir() or any((first / time).glob("*/polyMesh")) for time in times
+        )
+        return (written if is_older and changes else None), (written if is_older and times else None)
+
     def blocks(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
         """The internal mesh of each region in this rank's piece. Regions without cells here are left out.
 
