@@ -234,8 +234,9 @@ class Names:
         for place, n in enumerate(order.tolist()):
             name = f"rank {rank[n]}, {hosts[n]}"
             name += f", core {core[n]:.0f}" if np.isfinite(core[n]) else ", unbound" if free[n] else ""
-            what = "" if self._is_shown else f" {about['title']}"
-            name += f":{what} {values[n] * scale:.3g} {unit}".rstrip()
+            if self._is_shown or self._layer == "messages":  # others are the same in all steps
+                what = "" if self._is_shown else f" {about['title']}"
+                name += f":{what} {values[n] * scale:.3g} {unit}".rstrip()
             box = measurements.GetCell(n).GetBounds()
             is_bar = free[n] or not np.isfinite(core[n])  # with room for its name
             height = (box[2] + box[3]) / 2 if is_bar else box[2]

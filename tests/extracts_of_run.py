@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 from vtkmodules.util.numpy_support import vtk_to_numpy
+from vtkmodules.vtkCommonCore import vtkStringArray
 
 import perfield
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks
 from perfield.pictures.pieces import READERS, choose_pieces
-from perfield.pictures.row_labels import row_labels
 from perfield.pictures.topology_picture import topology, topology_scene
 
 OF_CATALYST = {"TimeValue", "__CatalystChannel__"}
@@ -41,7 +41,10 @@ def arrays(dataset) -> dict[str, np.ndarray]:
     found = {"points": np.array([dataset.GetPoint(number) for number in range(dataset.GetNumberOfPoints())])}
     for word, data in (("point", dataset.GetPointData()), ("cell", dataset.GetCellData())):
         for number in range(data.GetNumberOfArrays()):
-            found[f"{word} {data.GetArrayName(number)}"] = vtk_to_numpy(data.GetArray(number))
+            array = data.GetAbstractArray(number)
+            texts = isinstance(array, vtkStringArray)
+            values = [array.GetValue(n) for n in range(array.GetNumberOfValues())] if texts else []
+            found[f"{word} {array.GetName()}"] = np.array(values) if texts else vtk_to_numpy(array)
     return found
 
 
@@ -74,9 +77,8 @@ def assert_as_afterwards(
         assert len(extracts) == len(blocks) == n_pieces
         for inside, afterwards in zip(extracts, blocks):
             assert_equal(inside, afterwards, later)
-        picture = topology(run, frame, scene)
-        made = [picture.machine, picture.ranks, picture.measurements, picture.messages]
-        made = [layer for layer in (*made, row_labels(scene.cells)) if layer.GetNumberOfCells()]
+        made = topology(run, frame, scene).layers().values()
+        made = [layer for layer in made if layer.GetNumberOfCells()]
         extracts = layers(folder, index)
         assert len(extracts) == len(made)
         for inside, afterwards in zip(extracts, made):
