@@ -16,9 +16,13 @@ import paraview.simple as pv
 from colours import colour, plain
 from palette import TEXT
 from scene import Pictures, write_title
+from vtkmodules.util.misc import calldata_type
+from vtkmodules.util.vtkConstants import VTK_INT
 
 LIGHT_TEXT = (0.95, 0.95, 0.95)
-MAIN = ("geometry", "topology/measurements", "topology/ranks", "topology/machine")  # these follow other views
+RANKS, PARTS = "topology/measurements", "topology/machine"
+MAIN = ("geometry", RANKS, "topology/ranks", PARTS)  # these follow other views
+NOTHING = (1.0, 1.0, 1.0)  # of parts of the machine that have no values
 _observed: list[Any] = []  # keeps the observers' objects alive
 
 
@@ -30,9 +34,18 @@ def follow(views: list[Any], pictures: Pictures) -> Follower:
     follower = Follower(views, pictures, together=os.environ.get("PERFIELD_SEPARATE") != "1")
     _observed.append(follower)
     for view in views:
-        view.SMProxy.AddObserver("StartEvent", lambda *_, view=view: follower.before_drawing(view))
+        view.SMProxy.AddObserver("StartEvent", _before_drawing(follower, view))
         view.SMProxy.AddObserver("EndEvent", lambda *_: follower.after_drawing())
     return follower
+
+
+def _before_drawing(follower: Follower, view: Any) -> Any:
+    @calldata_type(VTK_INT)
+    def before(proxy: Any, event: str, interactive: int) -> None:
+        if not interactive:  # while the mouse turns a view, nothing is chosen
+            follower.before_drawing(view)
+
+    return before
 
 
 class Follower:
@@ -44,6 +57,7 @@ class Follower:
             display.SMProxy: _choice(display) for view in views for display, _ in self._displays(view)
         }
         self._backgrounds = {view.SMProxy: None for view in views}
+        self._blank: set[Any] = set()  # displays of parts of the machine without the chosen array
         self._to_draw: list[Any] = []
         self._busy = False
 
@@ -107,11 +121,20 @@ class Follower:
             for display, layer in self._displays(other):
                 _, before = _choice(display)
                 own = display.SMProxy is chosen.SMProxy or layer not in MAIN
-                if own or not before or before == field or field not in self._pictures.arrays(layer):
+                if own or before == field or not (before or display.SMProxy in self._blank):
                     continue
-                about = self._pictures.arrays(layer)[field]
-                pv.ColorBy(display, (about["association"], field))
-                self._style(other, display, layer, before)
+                about = self._pictures.arrays(layer).get(field)
+                if about is not None:
+                    self._blank.discard(display.SMProxy)
+                    pv.ColorBy(display, (about["association"], field))
+                    self._style(other, display, layer, before)
+                elif layer == PARTS and before and field in self._pictures.arrays(RANKS):
+                    self._blank.add(display.SMProxy)
+                    plain(display, NOTHING)
+                    self._styled[display.SMProxy] = _choice(display)
+                    pv.HideScalarBarIfNotNeeded(pv.GetColorTransferFunction(before), other)
+                else:
+                    continue
                 if other.SMProxy is not view.SMProxy and other not in self._to_draw:
                     self._to_draw.append(other)
 
@@ -174,6 +197,11 @@ def _title_of(view: Any) -> Any:
         if source is not None and source.GetXMLName() == "PythonAnnotation":
             return source
     return None
+
+
+def _is_plain(rgb: Any) -> bool:
+    """Whether text has none of the colours that say something, such as a warning's."""
+    return any(max(abs(a - b) for a, b in zip(rgb, other)) < 0.01 for other in (TEXT, LIGHT_TEXT))
 
 
 def _text_on(view: Any) -> tuple[float, float, float]:

@@ -186,7 +186,7 @@ class Names:
                 for priority, (rank, (place, words)) in enumerate(reversed(named_at.items()))
                 if place is not None
             ),
-            taken=self._covered(time),
+            avoid=self._covered(time),
         )
         return front or named
 

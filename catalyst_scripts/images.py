@@ -29,20 +29,6 @@ from scene import SIZE, Pictures, new_view, set_title
 import topology
 
 
-class Cached(Pictures):
-    """Pictures whose readers are made once."""
-
-    def __init__(self, path: Path):
-        super().__init__(path)
-        self._readers: dict[str, Any] = {}
-
-    def read(self, name: str) -> Any:
-        """The reader of a series."""
-        if name not in self._readers:
-            self._readers[name] = super().read(name)
-        return self._readers[name]
-
-
 class Mesh:
     """How the images show the mesh: chosen for all of them together, as reading the mesh takes time."""
 
@@ -72,11 +58,12 @@ class Scene:
         layer, field = image["layer"], image["field"]
         picture, _, part = layer.partition("/")
         self._layer, self._field, self._scale = layer, field, None
-        self._words, self._names, self._block = "", None, None
+        self._words, self._names, self._machine = "", None, None
         if picture == "topology":
-            made = topology.show_layers(pictures, view, part, field)
-            ends = [(getattr(proxy, "Selectors", None) or [""])[0] for proxy in made]
-            self._block = made[next(n for n, end in enumerate(ends) if end.endswith(f"/{part}"))]
+            self._machine = topology.Layers(pictures, view)
+            self._machine.colour(part, field)
+            topology.look(pictures, view)
+            made = self._machine.proxies
             self._names = topology.Names(pictures, view, part, field, made[-1])
         elif picture == "messages":
             made = geometry.show_messages(pictures, view, field)
@@ -91,21 +78,25 @@ class Scene:
             self._words = f" ({way.words})" if way.words else ""
         self._title = set_title(view, "", [""], made[-1])
         # ParaView makes these objects anew, and slowly, each time they are asked for.
-        self._coloured = [
-            shape
-            for shape in view.Representations
-            if shape.Visibility and hasattr(shape, "ColorArrayName") and shape.ColorArrayName[1] == field
-        ]
+        self._coloured = (
+            []
+            if self._machine
+            else [
+                shape
+                for shape in view.Representations
+                if shape.Visibility and hasattr(shape, "ColorArrayName") and shape.ColorArrayName[1] == field
+            ]
+        )
 
     def draw(self, image: dict[str, Any], step: dict[str, Any], file: str) -> None:
         """Draws an image of the scene's kind at a step."""
         field, view = image["field"], self._view
-        about = self._pictures.arrays(self._layer)[field]
+        about = self._pictures.arrays(image["layer"])[field]
         beyond = about.get("beyond", {}).get(str(step["frame"])) or {}
-        self._colour(field, about, beyond.get("scale"))
+        self._colour(image["layer"], field, about, beyond.get("scale"))
         steps = self._pictures.description["steps"]
         at = next(number for number, known in enumerate(steps) if known["frame"] == step["frame"])
-        title = self._pictures.titles(self._layer, field)[at]
+        title = self._pictures.titles(image["layer"], field)[at]
         line = self._pictures.description["run"] if image["static"] else title
         self._title.Expression = repr(f"{about['title']}{self._words}\n{line}")
         view.ViewTime = step["shown_at"]
@@ -122,25 +113,26 @@ class Scene:
     def hide(self) -> None:
         """Hides all that the scene shows, for the next one in the view."""
         pv.HideScalarBarIfNotNeeded(pv.GetColorTransferFunction(self._field), self._view)
-        for shape in self._coloured:
+        for shape in self._machine.coloured if self._machine else self._coloured:
             shape.SetScalarBarVisibility(self._view, False)
         for shape in self._view.Representations:
             shape.Visibility = 0
 
-    def _colour(self, field: str, about: Mapping[str, Any], scale: Any) -> None:
+    def _colour(self, layer: str, field: str, about: Mapping[str, Any], scale: Any) -> None:
         """Colours by another field, or by another scale; what had the old field's colours takes the new."""
-        if (field, scale) == (self._field, self._scale):
+        if (layer, field, scale) == (self._layer, self._field, self._scale):
             return
-        if isinstance(self._names, geometry.Names):
+        if self._machine:
+            part = layer.partition("/")[2]
+            self._names.show(part, field)
+            self._machine.colour(part, field, scale)
+        elif isinstance(self._names, geometry.Names):
             self._names.show(self._named(field))
-        elif isinstance(self._names, topology.Names):
-            self._names.show(field)
-        names = topology.names_of(self._block, field) if self._block is not None else None
         for shape in self._coloured:
             if field != self._field:
                 shape.SetScalarBarVisibility(self._view, False)
-            colour(shape, self._view, field, {**about, "scale": scale or about.get("scale")}, names)
-        self._field, self._scale = field, scale
+            colour(shape, self._view, field, {**about, "scale": scale or about.get("scale")})
+        self._layer, self._field, self._scale = layer, field, scale
 
     def _named(self, field: str) -> str:
         """The field whose dearest ranks carry names: "" where ranks are no dearer by it."""
@@ -148,38 +140,26 @@ class Scene:
         return field if has_dear else ""
 
 
-def kind_of(pictures: Pictures, image: dict[str, Any], mesh: Mesh) -> tuple[Any, ...]:
+def kind_of(image: dict[str, Any], mesh: Mesh) -> tuple[Any, ...]:
     """What images that share a scene have in common."""
-    layer, field = image["layer"], image["field"]
-    if layer == "geometry" and image["focus"] is None:
-        return layer, mesh.way(field)
-    return layer, image["focus"], field in pictures.arrays("topology/machine")
-
-
-def forget_palette() -> None:
-    """Lets ParaView forget its palette, which it would otherwise link to each thing shown, one by one.
-
-    That takes a third of the time of showing something. All colours are set here anyway.
-    """
-    manager = pv.servermanager.ProxyManager()
-    palette = manager.GetProxy("settings", "ColorPalette")
-    if palette is not None:
-        manager.UnRegisterProxy("settings", "ColorPalette", palette)
+    picture = image["layer"].partition("/")[0]
+    if picture == "geometry" and image["focus"] is None:
+        return picture, mesh.way(image["field"])
+    return picture, image["focus"]
 
 
 def main() -> None:
     """Draws all images of the job."""
     job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    pictures = Cached(Path(job["pictures"]))
+    pictures = Pictures(Path(job["pictures"]))
     (pictures.path / "images").mkdir(exist_ok=True)
     images = job["images"]
     mesh = Mesh(pictures, images)
-    forget_palette()
     view = new_view()
     view.ViewSize = SIZE
     kinds: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
     for number, place in job["draw"]:
-        kinds.setdefault(kind_of(pictures, images[number], mesh), []).append((number, place))
+        kinds.setdefault(kind_of(images[number], mesh), []).append((number, place))
     for chosen in kinds.values():
         scene = Scene(pictures, view, images[chosen[0][0]], mesh)
         for number, place in sorted(chosen, key=lambda pair: images[pair[0]]["steps"][pair[1]]["shown_at"]):

@@ -27,7 +27,19 @@ POINTS = 21
 DPI = 72  # ParaView's, for text
 MARGIN = 5  # pixels around a label's text
 APART = 3  # pixels between two labels
-AWAY = (14, 28, 48, 75, 110, 150, 200, 260, 330, 400, 480)  # pixels from the thing, in the order of trial
+AWAY = (
+    14,
+    28,
+    48,
+    75,
+    110,
+    150,
+    200,
+    260,
+    330,
+    400,
+    480,
+)  # pixels of a label from the thing, in the order of trial
 DIRECTIONS = 16
 DOTS = 24  # points of a line that are tested against boxes
 ALONE = 4  # pixels around a named thing that no other label may cover
@@ -98,12 +110,13 @@ def arrange(
     sizes: Sequence[tuple[float, float]],
     free: tuple[float, float, float, float],
     taken: Iterable[tuple[float, float, float, float]] = (),
+    avoid: Iterable[tuple[float, float, float, float]] = (),
 ) -> list[Placed]:
     """Gives labels their places, in pixels; those without room are dropped.
 
     at : (n, 2), where each label's thing is. sizes : width and height of each label. free : the area for
-    labels. taken : boxes that labels cover only where there is no other room. Boxes are (left, right, bottom,
-    top).
+    labels. taken : boxes that no label and no line may cover. avoid : boxes that labels leave free if they
+    can; lines may cross them. Boxes are (left, right, bottom, top).
     """
     labels = list(labels)
     at = np.asarray(at, float).reshape(-1, 2)
@@ -111,8 +124,9 @@ def arrange(
     visible = (at[:, 0] >= left) & (at[:, 0] <= right) & (at[:, 1] >= bottom) & (at[:, 1] <= top)
     order = sorted(np.flatnonzero(visible), key=lambda n: -labels[n].priority)[:LABELS]
     things = np.array([(x - ALONE, x + ALONE, y - ALONE, y + ALONE) for x, y in at[order]]).reshape(-1, 4)
-    kept_free = np.array(list(taken), float).reshape(-1, 4)
-    boxes, lines = np.zeros((0, 4)), np.zeros((0, 4))
+    boxes = np.array(list(taken), float).reshape(-1, 4)
+    shunned = np.array(list(avoid), float).reshape(-1, 4)
+    lines = np.zeros((0, 4))
     middle = np.array([(left + right) / 2, (bottom + top) / 2])
     placed = []
     for turn, n in enumerate(order):
@@ -126,8 +140,8 @@ def arrange(
         crossing = _overlap(dots.reshape(-1, 4), boxes, 0).reshape(len(tried), -1).any(axis=1)
         fits &= ~crossing & ~_overlap(tried, lines, 0)
         if fits.any():
-            best = fits & ~_overlap(tried, kept_free, APART)
-            first = np.argmax(best if best.any() else fits)
+            clear = fits & ~_overlap(tried, shunned, APART)
+            first = np.argmax(clear if clear.any() else fits)
             box = tried[first]
             boxes = np.concatenate([boxes, box[None]])
             lines = np.concatenate([lines, dots[first]])
@@ -189,8 +203,9 @@ class Labels:
         self,
         labels: Iterable[Label],
         taken: Iterable[tuple[float, float, float, float]] = (),
+        avoid: Iterable[tuple[float, float, float, float]] = (),
     ) -> Any:
-        """Shows these labels and no others; returns the `Placed` ones. taken : as for `arrange`."""
+        """Shows these labels and no others; returns the `Placed` ones. taken, avoid : as for `arrange`."""
         self._shown = list(labels)
         view, camera = self._view, Camera(self._view)
         size = font_size(view, POINTS)
@@ -198,7 +213,7 @@ class Labels:
         width, height = camera.size
         free = (FREE[0] * width, FREE[1] * width, FREE[2] * height, FREE[3] * height)
         at = camera.pixels([label.at for label in self._shown])
-        placed = arrange(self._shown, at, sizes, free, taken)
+        placed = arrange(self._shown, at, sizes, free, taken, avoid)
         while len(self._texts) < len(placed):
             self._texts.append(self._new())
         for n, (text, display) in enumerate(self._texts):

@@ -26,6 +26,7 @@ class Pictures:
     def __init__(self, path: Path):
         self.path = path
         self.description = json.loads((path / "pictures.json").read_text(encoding="utf-8"))
+        self._readers: dict[str, Any] = {}
 
     @classmethod
     def from_environment(cls) -> Pictures:
@@ -33,10 +34,12 @@ class Pictures:
         return cls(Path(os.environ.get("PERFIELD_PICTURES", "perfield-run/pictures")))
 
     def read(self, name: str) -> Any:
-        """A reader of one series: "geometry", "messages" or "topology"."""
-        reader = pv.PVDReader(registrationName=name, FileName=str(self.path / f"{name}.pvd"))
-        reader.UpdatePipeline()
-        return reader
+        """The reader of a series, made once: "geometry", "messages" or "topology"."""
+        if name not in self._readers:
+            reader = pv.PVDReader(registrationName=name, FileName=str(self.path / f"{name}.pvd"))
+            reader.UpdatePipeline()
+            self._readers[name] = reader
+        return self._readers[name]
 
     def arrays(self, layer: str) -> dict[str, dict[str, Any]]:
         """The descriptions in pictures.json of a layer's arrays, by name.

@@ -45,40 +45,80 @@ def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[A
 
     Parts of the machine take the colours of their ranks' mean. Returns all proxies, the picture itself last.
     """
-    reader = pictures.read("topology")
-    blocks = {
-        name: pv.ExtractBlock(registrationName=name, Input=reader, Selectors=[selector(reader, name)])
-        for name in LAYERS
-    }
-    made = [*blocks.values(), reader]
-    about = pictures.arrays(f"topology/{layer}")[field]
-    plain(_filled(pv.Show(blocks["planes"], view)), PLANE)
-    if layer == "measurements" and field in pictures.arrays("topology/machine"):
-        for lowest, most in ((0, 0), (1, 2**31)):
-            parts = pv.Threshold(registrationName="parts of the machine", Input=blocks["machine"])
-            parts.Scalars = ["CELLS", "n_ranks"]
-            parts.LowerThreshold, parts.UpperThreshold = lowest, most
-            parts.ThresholdMethod = "Between"
-            made.insert(0, parts)
-            display = _filled(pv.Show(parts, view))
-            plain(display, WHITE)
-        pv.ColorBy(display, ("CELLS", field))  # of the parts that have ranks
-    elif layer != "machine":
-        plain(_filled(pv.Show(blocks["machine"], view)), WHITE)
-    for name in ("ranks", "measurements"):
-        if name != layer:
-            plain(_filled(pv.Show(blocks[name], view)), WHITE)
-    tubes, lines = show_arrows(blocks["messages"], view)
-    made.insert(0, tubes)
-    plain(lines, OUTLINE)
-    letters = pv.Show(blocks["labels"], view)
-    letters.Ambient, letters.Diffuse = 1.0, 0.0
-    plain(letters, TEXT)
-    display = lines if layer == "messages" else _filled(pv.Show(blocks[layer], view))
-    blocks[layer].UpdatePipeline()
-    colour(display, view, field, about, names_of(blocks[layer], field))
+    layers = Layers(pictures, view)
+    layers.colour(layer, field)
     look(pictures, view)
-    return made
+    return layers.proxies
+
+
+class Layers:
+    """All layers of the picture in a view, of which one is coloured at a time.
+
+    What was shown once is kept, so colouring another layer is cheap. reader : the picture itself.
+    """
+
+    def __init__(self, pictures: Pictures, view: Any):
+        self._pictures, self._view = pictures, view
+        self.reader = reader = pictures.read("topology")
+        self._blocks = {
+            name: pv.ExtractBlock(registrationName=name, Input=reader, Selectors=[selector(reader, name)])
+            for name in LAYERS
+        }
+        self._others: list[Any] = []  # proxies that show blocks
+        self._displays: dict[str, Any] = {}
+        self.coloured: list[Any] = []
+
+    @property
+    def proxies(self) -> list[Any]:
+        """All sources, the picture itself last."""
+        return [*self._others, *self._blocks.values(), self.reader]
+
+    def colour(self, layer: str, field: str, scale: Any = None) -> None:
+        """Colours a layer by a field, and no other. scale : both ends of the colours; None: the field's."""
+        for display in self.coloured:
+            display.SetScalarBarVisibility(self._view, False)
+        about = self._pictures.arrays(f"topology/{layer}")[field]
+        about = {**about, "scale": scale or about.get("scale")}
+        in_parts = layer == "measurements" and field in self._pictures.arrays("topology/machine")
+        plain(self._display("planes"), PLANE)
+        for name, is_shown in {"idle parts": in_parts, "parts": in_parts, "machine": not in_parts}.items():
+            if is_shown:
+                plain(self._display(name), WHITE)
+            elif name in self._displays:
+                self._displays[name].Visibility = 0
+        plain(self._display("ranks"), WHITE)
+        plain(self._display("measurements"), WHITE)
+        plain(self._display("messages"), OUTLINE)
+        letters = self._display("labels")
+        letters.Ambient, letters.Diffuse = 1.0, 0.0
+        plain(letters, TEXT)
+        block = self._blocks[layer]
+        block.UpdatePipeline()
+        self.coloured = [self._display(layer)]
+        if in_parts:  # before the layer, as this fits the colours to the data
+            pv.ColorBy(self._display("parts"), ("CELLS", field))
+        colour(self._display(layer), self._view, field, about, names_of(block, field))
+
+    def _display(self, name: str) -> Any:
+        """Shows a layer, or the "parts" of the machine that have ranks, or the "idle parts"."""
+        if name not in self._displays:
+            if name == "messages":
+                tubes, self._displays[name] = show_arrows(self._blocks[name], self._view)
+                self._others.insert(0, tubes)
+            else:
+                source = self._parts(name == "parts") if name.endswith("parts") else self._blocks[name]
+                display = pv.Show(source, self._view)
+                self._displays[name] = display if name == "labels" else _filled(display)
+        self._displays[name].Visibility = 1
+        return self._displays[name]
+
+    def _parts(self, with_ranks: bool) -> Any:
+        parts = pv.Threshold(registrationName="parts of the machine", Input=self._blocks["machine"])
+        parts.Scalars = ["CELLS", "n_ranks"]
+        parts.LowerThreshold, parts.UpperThreshold = (1, 2**31) if with_ranks else (0, 0)
+        parts.ThresholdMethod = "Between"
+        self._others.insert(0, parts)
+        return parts
 
 
 def look(pictures: Pictures, view: Any) -> None:
@@ -130,9 +170,9 @@ class Names:
         """All sources of the names, for the one who deletes the view."""
         return [*self._labels.proxies, self._warning, self._legend]
 
-    def show(self, field: str) -> None:
-        """Names the dearest ranks of another field from now on."""
-        self._shown = field
+    def show(self, layer: str, field: str) -> None:
+        """Names the dearest ranks of another field, of another layer, from now on."""
+        self._layer, self._shown = layer, field
 
     def follow(self, block: Any) -> None:
         """Keeps the words true when time, camera or colours change. block : the measurements' source."""
@@ -177,7 +217,7 @@ class Names:
             self._picture.UpdatePipeline(time)
         layers = dict(_leaves(self._picture.GetClientSideObject().GetOutputDataObject(0)))
         names = [*self._ranks(layers["measurements"]), *_hosts(layers["planes"])]
-        self._labels.show(names, _cell_boxes(layers["measurements"], Camera(self._view)))
+        self._labels.show(names, avoid=_cell_boxes(layers["measurements"], Camera(self._view)))
         self._warning.Text = _words(layers["measurements"], "sharing")
         self._legend.Text = in_lines(filter(None, self._explained(layers)), self._view)
 

@@ -21,17 +21,17 @@ class Sharing:
     ranks: np.ndarray
     words: str
 
-    def with_switches(self, switches: np.ndarray | None) -> str:
+    def with_switches(self, switches: np.ndarray | None, when: str = "") -> str:
         """The words with the number of involuntary switches of these ranks.
 
-        switches : (n_ranks,) of one step, NaN where unknown; None if nobody counted.
+        switches : (n_ranks,), NaN where unknown; None if nobody counted. when : their time, as " in step 3".
         """
         seen = np.zeros(0) if switches is None else switches[self.ranks]
         seen = seen[np.isfinite(seen)]
         if not len(seen):
             return self.words
         total = int(seen.sum())
-        return f"{self.words} ({total:,} involuntary {'switch' if total == 1 else 'switches'})"
+        return f"{self.words} ({total:,} involuntary {'switch' if total == 1 else 'switches'}{when})"
 
 
 def chains(placement: Placement, rank: np.ndarray) -> np.ndarray:

@@ -28,27 +28,70 @@ std::string plain(const std::string& name) {
   return small.compare(0, 4, "mpi_") == 0 ? small.substr(4) : small;
 }
 
+bool is_made_of(const std::string& text, const char* characters) {
+  return !text.empty() && text.find_first_not_of(characters) == std::string::npos;
+}
+
+constexpr const char* kDigits = "0123456789";
+constexpr const char* kExpected =
+    "expected a call and the name of its call site, such as Allreduce@solve-3f2a, or "
+    "Wait@solve-3f2a/4 for each fourth hit";
+
+// Reads what stands behind the call: "solve-3f2a/4". Returns what is wrong.
+std::string read_site(std::string site, StepCall* step) {
+  const std::string list = "`perfield steps perfield-run` lists the names";
+  if (const size_t slash = site.rfind('/'); slash != std::string::npos) {
+    const std::string every = site.substr(slash + 1);
+    if (!is_made_of(every, kDigits) || every[0] == '0' || every.size() > 6)
+      return "expected a number from 1 to 999999 behind '/', such as Wait@solve-3f2a/4 for each "
+             "fourth hit";
+    step->every = uint32_t(std::stoul(every));
+    site.resize(slash);
+  }
+  if (is_made_of(site, kDigits))
+    return "expected a name, such as Allreduce@solve-3f2a: a number depends on what a rank called "
+           "before, so that ranks closed different steps; " +
+           list;
+  if (const size_t colon = site.rfind(':');
+      colon != std::string::npos && is_made_of(site.substr(colon + 1), kDigits))
+    return "expected a name, such as Allreduce@solve-3f2a: only `perfield run` knows file and "
+           "line, "
+           "from an earlier run; " +
+           list;
+  const size_t dash = site.rfind('-');
+  if (dash == std::string::npos || dash == 0) return kExpected;
+  const std::string hash = site.substr(dash + 1);
+  if (!is_made_of(hash, "0123456789abcdef") || hash.size() < size_t(kSiteDigits) ||
+      hash.size() > 16)
+    return kExpected;
+  step->digits = std::stoull(hash, nullptr, 16);
+  step->n_digits = int(hash.size());
+  return "";
+}
+
 }  // namespace
 
 StepCall read_step_call(const std::string& text, std::string* complaint) {
   complaint->clear();
   if (text.empty()) return {};
   const size_t at = text.find('@');
-  const std::string digits = at == std::string::npos ? "" : text.substr(at + 1);
-  const bool is_number = !digits.empty() && digits.size() <= 4 && digits[0] != '0' &&
-                         digits.find_first_not_of("0123456789") == std::string::npos;
-  if (!is_number) {
-    *complaint = "expected a call and the number of its call site, such as Allreduce@3";
+  if (at == std::string::npos) {
+    *complaint = kExpected;
     return {};
   }
   const std::string name = plain(text.substr(0, at));
+  StepCall step;
   std::vector<std::string> known;
   for (const CallName& c : kCallNames) {
-    if (name == c.name) return {c.call, uint16_t(std::stoi(digits))};
+    if (name == c.name) step.call = c.call;
     known.push_back(c.name);
   }
+  if (step.call) {
+    *complaint = read_site(text.substr(at + 1), &step);
+    return complaint->empty() ? step : StepCall();
+  }
   const std::string nearest = nearest_name(name, known);
-  *complaint = "expected an MPI call that perfield counts, such as Allreduce@3";
+  *complaint = "expected an MPI call that perfield counts, such as Allreduce@solve-3f2a";
   for (const CallName& c : kCallNames)
     if (nearest == c.name) *complaint += " (did you mean " + call_title(c.call) + "?)";
   return {};

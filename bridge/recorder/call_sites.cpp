@@ -5,10 +5,13 @@
 #include "recorder/call_sites.hpp"
 
 #include <link.h>
+#include <sys/mman.h>
 #include <unwind.h>
 
 #include <cstdint>
 #include <cstring>
+
+#include "recorder/shard.hpp"
 
 namespace perfield {
 namespace {
@@ -24,7 +27,7 @@ uint64_t mix(uint64_t hash, uint64_t value) noexcept {
 uint32_t first_slot(uint16_t call, const void* caller, const void* frame) noexcept {
   const auto where =
       reinterpret_cast<uintptr_t>(caller) ^ (reinterpret_cast<uintptr_t>(frame) << 20);
-  return uint32_t((where ^ call) * 0x9E3779B97F4A7C15u >> 40) % CallSites::kSlots;
+  return uint32_t((where ^ call) * 0x9E3779B97F4A7C15u >> 40);
 }
 
 const char* base_name(const char* path) noexcept {
@@ -94,55 +97,77 @@ struct CallSites::Backtrace {
   }
 };
 
-void CallSites::start(uint16_t call, uint16_t number) noexcept {
-  step_call_ = call;
-  step_number_ = number;
+CallSites::~CallSites() {
+  if (tables_) munmap(static_cast<void*>(tables_), sizeof *tables_);
+}
+
+void CallSites::start(const StepCall& step) noexcept {
+  void* memory = mmap(nullptr, sizeof(Tables), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return;
+  tables_ = static_cast<Tables*>(memory);
+  step_ = step;
   following_.store(true, std::memory_order_release);
+}
+
+void CallSites::join(Shard& s, uint64_t now) noexcept {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (n_threads_ == 0) first_hit_.store(now, relaxed);
+  s.follows_sites = true;
+  ++n_threads_;
 }
 
 // Compares from the innermost address on. While the addresses match, the next one lies in the same
 // frame as when it was noted.
-bool CallSites::Slot::is_of(uint16_t c, const void* at, const void* f) const noexcept {
+bool CallSites::Key::is_of(uint16_t c, const void* at, const void* f) const noexcept {
   if (caller != at || frame != f || call != c) return false;
   const char* stack = static_cast<const char*>(f);
   for (int i = 0; i < n_returns; ++i)
-    if (*reinterpret_cast<const uintptr_t*>(stack + offset[i]) != returns[i]) return false;
+    if (uint32_t(*reinterpret_cast<const uintptr_t*>(stack + offset[i])) != returns[i])
+      return false;
   return true;
 }
 
 uint32_t CallSites::find(uint16_t call, const void* caller, const void* frame) noexcept {
-  for (uint32_t slot = first_slot(call, caller, frame);; slot = (slot + 1) % kSlots) {
-    const Slot& s = slots_[slot];
-    const uint32_t site = s.site.load(std::memory_order_acquire);
-    if (site == 0) return kNone;  // one is always there
-    if (s.is_of(call, caller, frame)) return site == kNoRoom ? no_room() : site - 1;
+  for (uint32_t slot = first_slot(call, caller, frame) % kSlots;; slot = (slot + 1) % kSlots) {
+    const uint32_t key = tables_->slots[slot].load(std::memory_order_acquire);
+    if (key == 0) return kNone;  // one is always there
+    const Key& k = tables_->keys[key - 1];
+    if (k.is_of(call, caller, frame))
+      return k.site == kNoRoom ? no_room(call, caller, frame) : k.site;
   }
 }
 
-uint32_t CallSites::add(uint16_t call, const void* caller, const void* frame) noexcept {
-  if (n_keys_.load(relaxed) >= kMostKeys) return no_room();
+uint32_t CallSites::add(Shard& s, uint16_t call, const void* caller, const void* frame) noexcept {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (is_full()) give_up_old(s);
+    if (n_keys_ == kMostKeys) return no_room(call, caller, frame);
+  }
   Backtrace found;
   found.take();
   std::lock_guard<std::mutex> lock(mutex_);
-  if (n_keys_.load(relaxed) >= kMostKeys) return no_room();
+  if (n_keys_ == kMostKeys) return no_room(call, caller, frame);
   const uint32_t site = site_of(found, call);
-  n_keys_.fetch_add(1, relaxed);
-  uint32_t slot = first_slot(call, caller, frame);
-  while (slots_[slot].site.load(relaxed) != 0) slot = (slot + 1) % kSlots;
-  Slot& s = slots_[slot];
-  s.call = call;
-  s.caller = caller;
-  s.frame = frame;
-  s.n_returns = 0;
-  for (int i = found.first; i < found.end && s.n_returns < kCompared; ++i) {
+  add_key(found, site, call, caller, frame);
+  return site == kNoRoom ? no_room(call, caller, frame) : site;
+}
+
+// The key is kept even without room for its site, so that the stack is not unwound again at each
+// hit.
+void CallSites::add_key(const Backtrace& found, uint32_t site, uint16_t call, const void* caller,
+                        const void* frame) noexcept {
+  Key& k = tables_->keys[n_keys_++];
+  k = {site, call, 0, caller, frame, {}, {}};
+  for (int i = found.first; i < found.end && k.n_returns < kCompared; ++i) {
     const uint64_t offset = found.place[i] - reinterpret_cast<uintptr_t>(frame);
     if (found.place[i] == 0 || offset > UINT32_MAX) continue;
-    s.offset[s.n_returns] = uint32_t(offset);
-    s.returns[s.n_returns++] = found.address[i];
+    k.offset[k.n_returns] = uint32_t(offset);
+    k.returns[k.n_returns++] = uint32_t(found.address[i]);
   }
-  // The key is kept even without room, so that the stack is not unwound again at each hit.
-  s.site.store(site == kNoRoom ? kNoRoom : site + 1, std::memory_order_release);
-  return site == kNoRoom ? no_room() : site;
+  uint32_t slot = first_slot(call, caller, frame) % kSlots;
+  while (tables_->slots[slot].load(relaxed) != 0) slot = (slot + 1) % kSlots;
+  tables_->slots[slot].store(n_keys_, std::memory_order_release);
 }
 
 // Finds the site with these callers. It may have been reached before at another depth of the stack:
@@ -150,40 +175,105 @@ uint32_t CallSites::add(uint16_t call, const void* caller, const void* frame) no
 uint32_t CallSites::site_of(const Backtrace& found, uint16_t call) noexcept {
   const uint64_t identity = found.identity(call);
   const uint32_t n = size();
-  uint16_t number = 1;
-  for (uint32_t i = 0; i < n; ++i) {
-    if (sites_[i].call != call) continue;
-    if (sites_[i].identity == identity) return i;
-    ++number;
-  }
-  if (n == kMostSites) return kNoRoom;
-  CallSite& site = sites_[n];
-  site.call = call;
-  site.number = number;
-  site.identity = identity;
-  site.n_frames = 0;
+  for (uint32_t i = 0; i < n; ++i)
+    if (tables_->sites[i].identity == identity) return i;
+  if (n == kMostSites || n_frames_ + kMostSiteFrames > kMostFrames) return kNoRoom;
+  CallSite& site = tables_->sites[n];
+  site = {identity, n_frames_, 0, call};
   for (int i = found.first; i < found.end; ++i) {
-    if (!found.path[i]) continue;
-    const uint32_t module = module_number(found.path[i]);
-    if (module != kNoModule) site.frames[site.n_frames++] = {module, found.offset[i]};
+    const uint32_t module = found.path[i] ? module_number(found.path[i]) : kNoModule;
+    if (module == kNoModule) continue;
+    tables_->frames[n_frames_++] = {module, found.offset[i]};
+    ++site.n_frames;
   }
-  if (call == step_call_ && number == step_number_) step_site_.store(n, relaxed);
+  if (step_.is_of(call, identity)) step_site_.store(n, relaxed);
   size_.store(n + 1, std::memory_order_release);
   return n;
 }
 
 uint32_t CallSites::module_number(const char* path) noexcept {
   for (uint32_t i = 0; i < n_modules_; ++i)
-    if (!strncmp(modules_[i], path, kLongestPath - 1)) return i;
+    if (!strncmp(tables_->modules[i], path, kLongestPath - 1)) return i;
   if (n_modules_ == kMostModules) return kNoModule;
-  strncpy(modules_[n_modules_], path, kLongestPath - 1);
+  strncpy(tables_->modules[n_modules_], path, kLongestPath - 1);
   return n_modules_++;
 }
 
-bool CallSites::closes_step(uint32_t site) noexcept {
+bool CallSites::closes_step(Shard& s, uint32_t site) noexcept {
   if (site != step_site_.load(relaxed)) return false;
-  step_hits_.fetch_add(1, relaxed);
-  return true;
+  const uint64_t hits = step_hits_.fetch_add(1, relaxed) + 1;
+  if (hits == step_.every) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    keep_only(s, [site](uint32_t i) { return i == site; });
+  }
+  return hits % step_.every == 0;
+}
+
+// --- room
+// -----------------------------------------------------------------------------------------
+
+uint32_t CallSites::no_room(uint16_t call, const void* caller, const void* frame) noexcept {
+  overflowed_.fetch_add(1, relaxed);
+  const uint32_t bit = first_slot(call, caller, frame) % kPlaceBits;
+  std::atomic<uint64_t>& word = tables_->places[bit / 64];
+  const uint64_t mask = uint64_t(1) << (bit % 64);
+  if (!(word.load(relaxed) & mask)) word.fetch_or(mask, relaxed);
+  return kNoRoom;
+}
+
+uint64_t CallSites::places_without_room() const noexcept {
+  uint64_t places = 0;
+  if (overflowed())
+    for (const auto& word : tables_->places) places += uint64_t(__builtin_popcountll(word.load()));
+  return places;
+}
+
+uint64_t CallSites::bytes() const noexcept {
+  if (size() == 0) return 0;
+  return sizeof tables_->slots + n_keys_ * sizeof(Key) + size() * sizeof(CallSite) +
+         n_frames_ * sizeof(SiteFrame) + n_modules_ * uint64_t(kLongestPath);
+}
+
+bool CallSites::is_full() const noexcept {
+  return n_keys_ == kMostKeys || size() == kMostSites || n_frames_ + kMostSiteFrames > kMostFrames;
+}
+
+// Keeps the sites that were hit within the later half of the thread's calls, and the step's: the
+// program's setup is over, or one of its phases.
+void CallSites::give_up_old(Shard& s) noexcept {
+  if (cleanings_ == kMostCleanings) return;
+  ++cleanings_;
+  const uint32_t now = s.followed_calls, step_site = step_site_.load(relaxed);
+  keep_only(s, [&](uint32_t i) {
+    return i == step_site || now - s.rhythms[0][i].last_call.get() <= now / 2;
+  });
+}
+
+// Renumbers the sites that stay. Their keys are noted again at their next hits. Other threads may
+// be looking at the tables, so nothing happens where there are any.
+template <class Keep>
+void CallSites::keep_only(Shard& s, Keep keep) noexcept {
+  if (n_threads_ != 1) return;
+  Tables& t = *tables_;
+  const uint32_t n = size(), step_site = step_site_.load(relaxed);
+  uint32_t kept = 0, frames = 0;
+  for (uint32_t i = 0; i < n; ++i) {
+    if (!keep(i)) continue;
+    CallSite site = t.sites[i];
+    memmove(t.frames + frames, t.frames + site.first_frame, site.n_frames * sizeof *t.frames);
+    site.first_frame = frames;
+    frames += site.n_frames;
+    t.sites[kept] = site;
+    if (i == step_site) step_site_.store(kept, relaxed);
+    if (kept != i) s.move_site(i, kept);
+    ++kept;
+  }
+  s.forget_sites(kept, n);
+  given_up_.fetch_add(n - kept, relaxed);
+  size_.store(kept, std::memory_order_release);
+  n_frames_ = frames;
+  n_keys_ = 0;
+  for (auto& slot : t.slots) slot.store(0, relaxed);
 }
 
 }  // namespace perfield

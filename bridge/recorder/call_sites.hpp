@@ -1,94 +1,128 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // call_sites.hpp - the places of the program that call MPI. The hot path tells them apart by kind
-// of call, position of the stack and the return addresses on it, in a fixed table; nothing
-// allocates. A new place is unwound once; its chain of callers then names it alike in all ranks.
-// Sites that find no room are counted.
+// of call, position of the stack and the return addresses on it, in fixed tables; nothing
+// allocates. A new place is unwound once; a hash of its chain of callers then names it alike in all
+// ranks. When the tables are full, sites that were not hit for long are given up; calls that find
+// no room all the same are counted.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <mutex>
 
+#include "configuration/step_call.hpp"
 #include "format/calls.h"
 
 namespace perfield {
 
-inline constexpr int kMostSites = 256;
+inline constexpr uint32_t kMostSites = 3072;
 inline constexpr int kMostSiteFrames = 32;
 
 // One caller: an address relative to the file of its module.
 struct SiteFrame {
-  uint32_t module;
-  uint64_t offset;
+  uint64_t module : 8, offset : 56;
 };
 
 struct CallSite {
+  uint64_t identity;  // hash of the call and its callers, the same in all ranks
+  uint32_t first_frame;
+  uint16_t n_frames;  // innermost first
   uint16_t call;
-  uint16_t number;  // 1, 2, ... among the sites of that call, in the order of their first hits
-  uint32_t n_frames;
-  uint64_t identity;
-  SiteFrame frames[kMostSiteFrames];  // innermost first
 };
+
+class Shard;
 
 class CallSites {
  public:
   static constexpr uint32_t kNone = ~uint32_t(0), kNoRoom = kNone - 1;
-  static constexpr uint32_t kSlots = 1024;  // at least half of them stay free
 
-  // Follows calls from now on. A hit of site `number` of `call` closes a step (0: no site does).
-  void start(uint16_t call, uint16_t number) noexcept;
+  CallSites() = default;
+  ~CallSites();
+
+  // Follows calls from now on, where there is memory for the tables. Hits of the site that `step`
+  // names close steps.
+  void start(const StepCall& step) noexcept;
   // Stops following, for good.
   void stop() noexcept { following_.store(false, std::memory_order_relaxed); }
   bool following() const noexcept { return following_.load(std::memory_order_acquire); }
 
+  // --- by threads that call MPI
+  // This thread hits sites from now on.
+  void join(Shard& s, uint64_t now) noexcept;
   // Returns the site of a call; kNone if it is not known yet, kNoRoom if it found no room.
   uint32_t find(uint16_t call, const void* caller, const void* frame) noexcept;
   // Adds the site of a call; kNoRoom if the table is full. Takes microseconds.
-  uint32_t add(uint16_t call, const void* caller, const void* frame) noexcept;
-  // Whether a hit of this site closes a step.
-  bool closes_step(uint32_t site) noexcept;
+  uint32_t add(Shard& s, uint16_t call, const void* caller, const void* frame) noexcept;
+  // Whether this hit of the site closes a step. With the first such hit setup ends, and its sites
+  // are given up.
+  bool closes_step(Shard& s, uint32_t site) noexcept;
 
+  // --- to read them. Nobody gives up sites while it is locked.
+  std::mutex& mutex() noexcept { return mutex_; }
   uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }
-  const CallSite& operator[](uint32_t site) const noexcept { return sites_[site]; }
+  const CallSite& operator[](uint32_t site) const noexcept { return tables_->sites[site]; }
+  const SiteFrame* frames(uint32_t site) const noexcept {
+    return tables_->frames + tables_->sites[site].first_frame;
+  }
+  // Path of a module; "": the program itself.
+  const char* module(uint32_t number) const noexcept { return tables_->modules[number]; }
+
+  // Calls that found no room, and the number of their places.
   uint64_t overflowed() const noexcept { return overflowed_.load(std::memory_order_relaxed); }
+  uint64_t places_without_room() const noexcept;
+  uint64_t given_up() const noexcept { return given_up_.load(std::memory_order_relaxed); }
+  // Memory of the tables that is in use.
+  uint64_t bytes() const noexcept;
+  uint64_t first_hit() const noexcept { return first_hit_.load(std::memory_order_relaxed); }
   uint64_t step_hits() const noexcept { return step_hits_.load(std::memory_order_relaxed); }
 
-  // Path of a module ("": the program itself), and the number of modules.
-  const char* module(uint32_t number) const noexcept { return modules_[number]; }
-  uint32_t n_modules() const noexcept { return n_modules_; }
-
  private:
-  static constexpr uint32_t kMostKeys = 512, kMostModules = 64, kLongestPath = 512;
+  // Keys outnumber sites: a site is reached at several depths of the stack.
+  static constexpr uint32_t kMostKeys = 4096, kSlots = 2 * kMostKeys;
+  static constexpr uint32_t kMostFrames = 16 * kMostSites, kMostModules = 255, kLongestPath = 512;
+  static constexpr uint32_t kPlaceBits = 1 << 16;
   static constexpr int kCompared = 16;  // return addresses, from the innermost on
-  struct Slot {
-    std::atomic<uint32_t> site{0};  // its number + 1, or kNoRoom; 0: free
-    uint16_t call = 0, n_returns = 0;
-    const void *caller = nullptr, *frame = nullptr;
-    uint32_t offset[kCompared];  // of a return address, relative to frame
-    uintptr_t returns[kCompared];
+  static constexpr int kMostCleanings =
+      16;  // a loop with more sites than room must not clean forever
+  struct Key {
+    uint32_t site;  // or kNoRoom
+    uint16_t call, n_returns;
+    const void *caller, *frame;
+    uint32_t offset[kCompared];   // of a return address, relative to frame
+    uint32_t returns[kCompared];  // its lower half: the offset makes a mistake unlikely
 
     bool is_of(uint16_t c, const void* at, const void* f) const noexcept;
   };
+  // One piece of fresh pages, which cost nothing until touched.
+  struct Tables {
+    std::atomic<uint32_t> slots[kSlots];  // number of a key + 1; 0: free
+    Key keys[kMostKeys];
+    CallSite sites[kMostSites];
+    SiteFrame frames[kMostFrames];
+    char modules[kMostModules][kLongestPath];
+    std::atomic<uint64_t> places[kPlaceBits / 64];  // without room, by a hash
+  };
   struct Backtrace;
 
-  uint32_t no_room() noexcept {
-    overflowed_.fetch_add(1, std::memory_order_relaxed);
-    return kNoRoom;
-  }
+  uint32_t no_room(uint16_t call, const void* caller, const void* frame) noexcept;
+  bool is_full() const noexcept;
+  void give_up_old(Shard& s) noexcept;
+  template <class Keep>
+  void keep_only(Shard& s, Keep keep) noexcept;
   uint32_t site_of(const Backtrace& found, uint16_t call) noexcept;
+  void add_key(const Backtrace& found, uint32_t site, uint16_t call, const void* caller,
+               const void* frame) noexcept;
   uint32_t module_number(const char* path) noexcept;
 
   std::atomic<bool> following_{false};
   std::atomic<uint32_t> size_{0}, step_site_{kNone};
-  std::atomic<uint64_t> overflowed_{0}, step_hits_{0};
-  uint16_t step_call_ = 0, step_number_ = 0;
+  std::atomic<uint64_t> overflowed_{0}, step_hits_{0}, given_up_{0}, first_hit_{0};
+  StepCall step_;
   std::mutex mutex_;
-  std::atomic<uint32_t> n_keys_{0};
-  uint32_t n_modules_ = 0;
-  Slot slots_[kSlots];
-  CallSite sites_[kMostSites];
-  char modules_[kMostModules][kLongestPath];
+  int n_threads_ = 0, cleanings_ = 0;
+  uint32_t n_keys_ = 0, n_frames_ = 0, n_modules_ = 0;
+  Tables* tables_ = nullptr;
 };
 
 }  // namespace perfield

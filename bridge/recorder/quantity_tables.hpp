@@ -89,8 +89,10 @@ class RegionQuantities {
   }
   bool has_other() const noexcept { return has_other_.load(std::memory_order_acquire); }
   Row& other(uint16_t quantity) noexcept {
-    rows_[quantity].quantity = quantity;
-    has_other_.store(true, std::memory_order_release);
+    if (!has_other_.load(std::memory_order_relaxed)) {  // then others read all these rows
+      for (uint32_t q = 0; q < kFirst; ++q) rows_[q].quantity = uint16_t(q);
+      has_other_.store(true, std::memory_order_release);
+    }
     return rows_[quantity];
   }
 

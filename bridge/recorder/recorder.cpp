@@ -138,14 +138,16 @@ void Recorder::read_at_leave(Shard& s) noexcept {
 uint64_t Recorder::hit_site(Shard& s, uint16_t call, const void* caller, const void* frame,
                             uint64_t& now) noexcept {
   constexpr uint64_t first_note = 64;  // then after twice as many hits each time
+  if (__builtin_expect(!s.follows_sites, 0)) sites.join(s, now);
+  ++s.followed_calls;
   uint32_t site = sites.find(call, caller, frame);
   const bool is_new = site == CallSites::kNone;
-  if (is_new) site = sites.add(call, caller, frame);
+  if (is_new) site = sites.add(s, call, caller, frame);
   uint64_t after = 0;
   if (site != CallSites::kNoRoom) {
-    const uint64_t hits = s.sites[site].hit(now);
+    const uint64_t hits = s.hit_site(site, now, s.followed_calls);
     if (hits >= first_note && (hits & (hits - 1)) == 0) after |= kNoteSites;
-    if (sites.closes_step(site)) after |= kCloseStep;
+    if (sites.closes_step(s, site)) after |= kCloseStep;
   }
   if (is_new) now = clock.ticks();
   return after;

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 #include "recorder/kernel_readings.hpp"
@@ -33,13 +34,14 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, uin
   size_t counts = aligned(max_regions * sizeof(uint16_t));
   size_t values = aligned(max_regions * sizeof(RegionValues));
   size_t messages = aligned(max_messages * sizeof(Message));
-  size_t sites = aligned(kMostSites * sizeof(SiteCounters));
+  size_t rhythms = aligned(kMostSites * sizeof(Rhythm));
   size_t of_regions = aligned(RegionQuantities<QuantityValue>::bytes(max_regions));
   size_t carried = aligned(RegionQuantities<QuantityCarry>::bytes(max_regions));
   size_t amounts = kStackDepth * kMostQuantities * sizeof(Counter);
   size_t deep = kDeepLevels * sizeof(uint32_t);
-  size_t total = aligned(sizeof(Shard)) + regions + counts + values + messages + sites +
-                 of_regions + carried + amounts + deep + slots * sizeof(uint32_t);
+  size_t total = aligned(sizeof(Shard)) + regions + counts + values + messages +
+                 kRhythmLevels * rhythms + of_regions + carried + amounts + deep +
+                 slots * sizeof(uint32_t);
   // Fresh pages are zero and cost nothing until touched.
   void* memory = mmap(nullptr, total, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -60,7 +62,7 @@ Shard* Shard::create(const Activity& activity, const Quantities& quantities, uin
   s->open_count = reinterpret_cast<uint16_t*>(take(counts));
   s->carry_regions = reinterpret_cast<RegionValues*>(take(values));
   s->messages = reinterpret_cast<Message*>(take(messages));
-  s->sites = reinterpret_cast<SiteCounters*>(take(sites));
+  for (Rhythm*& level : s->rhythms) level = reinterpret_cast<Rhythm*>(take(rhythms));
   s->of_regions.place(take(of_regions), max_regions);
   s->carry_of_regions.place(take(carried), max_regions);
   s->frame_amounts = reinterpret_cast<Counter(*)[kMostQuantities]>(take(amounts));
@@ -154,6 +156,29 @@ void Shard::leave_top(uint64_t now) noexcept {
     }
   }
   depth.store(d, std::memory_order_release);
+}
+
+// A burst is complete. The first one since the statistics of the level below began starts this
+// level anew.
+bool Shard::beat_above(int level, uint32_t site, uint64_t now, uint32_t call) noexcept {
+  const Rhythm& below = rhythms[level - 1][site];
+  Rhythm& here = rhythms[level][site];
+  if (below.bursts.get() == 1) {
+    new (&here) Rhythm;
+    here.beat(below.since.get(), below.since_call.get());
+  }
+  return here.beat(now, call);
+}
+
+void Shard::move_site(uint32_t from, uint32_t to) noexcept {
+  for (Rhythm* level : rhythms)
+    memcpy(static_cast<void*>(level + to), static_cast<const void*>(level + from), sizeof *level);
+}
+
+void Shard::forget_sites(uint32_t from, uint32_t until) noexcept {
+  for (Rhythm* level : rhythms)
+    for (uint32_t site = from; site < until; ++site)
+      if (level[site].beats.get()) new (level + site) Rhythm;
 }
 
 uint32_t Shard::find_message(uint16_t call, int32_t peer) noexcept {

@@ -15,6 +15,7 @@
 #include "recorder/counter.hpp"
 #include "recorder/quantities.hpp"
 #include "recorder/quantity_tables.hpp"
+#include "recorder/rhythm.hpp"
 #include "recorder/source.h"
 
 namespace perfield {
@@ -56,27 +57,6 @@ struct QuantityCarry {
   uint64_t value;
   bool is_set;    // has a value, even if 0
   uint32_t seen;  // the entry's encoding that met it last
-};
-
-// Hits of one call site by one thread; stamps in ticks.
-struct SiteCounters {
-  Counter hits, first, last, interval;
-  Counter steady;  // intervals between half and twice the previous one
-
-  // Returns the new number of hits.
-  uint64_t hit(uint64_t now) noexcept {
-    const uint64_t before = hits.get();
-    if (before == 0) {
-      first.set(now);
-    } else {
-      const uint64_t passed = now - last.get(), other = interval.get();
-      if (passed <= 2 * other && 2 * passed >= other) steady.add(1);
-      interval.set(passed);
-    }
-    last.set(now);
-    hits.set(before + 1);
-    return before + 1;
-  }
 };
 
 struct CallCounters {
@@ -182,6 +162,17 @@ class Shard {
     call_since.store(0, std::memory_order_relaxed);
   }
   void count_message(uint16_t call, int32_t peer, uint64_t bytes) noexcept;
+  // Counts a hit of a call site; returns how many the site has now. call: its number among the
+  // thread's calls.
+  uint64_t hit_site(uint32_t site, uint64_t now, uint32_t call) noexcept {
+    bool begins = rhythms[0][site].beat(now, call);
+    for (int level = 1; begins && level < kRhythmLevels; ++level)
+      begins = beat_above(level, site, now, call);
+    return rhythms[0][site].beats.get();
+  }
+  // The hits of site `from` become those of `to`; nobody else may read them meanwhile.
+  void move_site(uint32_t from, uint32_t to) noexcept;
+  void forget_sites(uint32_t from, uint32_t until) noexcept;
   // Counts this many ticks as waiting for a peer.
   void count_wait(int32_t peer, uint64_t ticks) noexcept {
     count_message(kWaitedCall, peer, ticks);
@@ -265,7 +256,9 @@ class Shard {
   std::atomic<uint16_t> open_call{0};  // kind of the call that the thread is inside
   std::atomic<const perfield_operation*> open_operation{nullptr};  // if it is an operation
   std::atomic<uint64_t> call_since{0};  // its time is not credited from here on; 0: none
-  SiteCounters* sites;                  // [kMostSites]
+  Rhythm* rhythms[kRhythmLevels];       // hits of call sites, [kMostSites] per level
+  uint32_t followed_calls = 0;          // own thread only
+  bool follows_sites = false;           // has told CallSites that it hits sites
   std::atomic<uint64_t> touched_calls[PERFIELD_CALL_LIMIT / 64];
 
   Message* messages;  // [max_messages]; the first PERFIELD_CALL_LIMIT are `other peers` by call
@@ -279,6 +272,7 @@ class Shard {
   Shard() = default;
   ~Shard() = default;
   uint32_t find_message(uint16_t call, int32_t peer) noexcept;
+  bool beat_above(int level, uint32_t site, uint64_t now, uint32_t call) noexcept;
   void enter_deep(uint32_t handle, uint32_t id, bool counted) noexcept;
   void leave_top(uint64_t now) noexcept;
   uint32_t handle_at(int32_t level) const noexcept {

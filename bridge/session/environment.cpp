@@ -90,8 +90,10 @@ uint64_t private_bytes(Recorder& r) noexcept {
              pages((s.slot_mask + 1) * sizeof(uint32_t)) +
              pages(s.of_regions.used(uint32_t(regions))) +
              pages(s.carry_of_regions.used(uint32_t(regions))) +
+             pages(s.follows_sites ? r.sites.size() * sizeof(Rhythm) : 0) +
              (s.kernel.load() ? pages(sizeof(KernelReadings)) : 0);
   }
+  bytes += r.sites.bytes();
   return bytes + regions * sizeof(RegionDefinition) + pages(r.regions.capacity() * 16);
 }
 

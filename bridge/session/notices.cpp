@@ -101,10 +101,13 @@ void Notices::tell_of_sites(const Run& run) const {
                           std::to_string(run.rank) + ": " +
                           sites_in_words(recorder(), run.step_call) + "; `perfield steps " +
                           run.path + "` lists all");
-  if (run.step_call && sites.overflowed())
-    tell("sites", "MPI was called from more places than are followed: " +
-                      std::to_string(sites.overflowed()) +
-                      " calls were not compared with step_call");
+  if (sites.overflowed())
+    tell("sites", std::to_string(sites.overflowed()) + " MPI calls at " +
+                      std::to_string(sites.places_without_room()) +
+                      " further sites are not told apart, on rank " + std::to_string(run.rank) +
+                      ": perfield follows at most " + std::to_string(kMostSites) +
+                      "; `perfield steps` may miss the end of a step, and step_seconds or "
+                      "perfield_step close steps all the same");
 }
 
 }  // namespace perfield

@@ -443,7 +443,8 @@ void Session::fault(const char* kind) noexcept {
 }
 
 void Session::note_sites() noexcept {
-  if (!awake() || !writer_.sites_are_due(recorder().clock.ticks())) return;
+  if (!awake() || recorder().sites.step_hits()) return;  // with steps, nobody needs a proposal
+  if (!writer_.sites_are_due(recorder().clock.ticks())) return;
   while_measuring([this](uint64_t now) {
     writer_.sites_looked_at(now);
     writer_.sites();

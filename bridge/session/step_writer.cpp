@@ -28,6 +28,8 @@ namespace {
 constexpr double kWritingShare = 0.005;  // of the run time; above it entries are gathered, once
 constexpr uint64_t kWritingGrace_ns = 10'000'000;  // writing has taken this long
 constexpr uint64_t kLimitEvery = 64;               // steps between two checks of record_limit
+// At least this much time lies between two notes of the call sites, and a quarter of the time
+// before: big codes have thousands of sites.
 constexpr uint64_t kSitesEvery_ns = 1'000'000'000;
 
 // From this step on, this many times more steps share an entry; 0, 0: not agreed yet.
@@ -156,13 +158,16 @@ void StepWriter::define() {
 void StepWriter::sites() {
   if (!recorder().sites.following() || recorder().sites.size() == 0) return;
   std::string text = sites_json(recorder(), config_.step_call);
+  if (text.empty()) return;
   text.resize((text.size() + 7) / 8 * 8, ' ');
   const iovec body = {text.data(), text.size()};
   stream_.write_parts(EntryType::sites, 0, &body, 1);
 }
 
 bool StepWriter::sites_are_due(uint64_t now) const noexcept {
-  return recorder().clock.span_ns(now - sites_ticks_.load()) >= kSitesEvery_ns;
+  const Clock& clock = recorder().clock;
+  const uint64_t noted = sites_ticks_.load();
+  return clock.span_ns(now - noted) >= std::max(kSitesEvery_ns, clock.since_start_ns(noted) / 4);
 }
 
 void StepWriter::end(JsonObject entry) {

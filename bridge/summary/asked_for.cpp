@@ -57,11 +57,14 @@ std::string unmatched_line(const RunTotals& run) {
   if (wrong.empty() && idle.empty()) return "";
   if (wrong.empty())
     return line("regions", "never entered: " + names_beside("never entered: ", idle));
-  const std::string first = wrong.front();
-  std::stable_sort(nearest.begin(), nearest.end(), [&](const auto& a, const auto& b) {
-    return edits_between(first, a) < edits_between(first, b);
-  });
-  std::string text = is_glob(first) ? "no region matches " : "no region is called ";
+  const auto distance = [&](const std::string& name) {
+    size_t fewest = name.size();
+    for (const std::string& entry : wrong) fewest = std::min(fewest, edits_between(entry, name));
+    return fewest;
+  };
+  std::stable_sort(nearest.begin(), nearest.end(),
+                   [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
+  std::string text = is_glob(wrong.front()) ? "no region matches " : "no region is called ";
   text += names_beside(text + "; known: a name", wrong);
   if (!nearest.empty()) {
     text += "; known: ";

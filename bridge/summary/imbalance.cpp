@@ -207,10 +207,11 @@ std::vector<Sharing> sharings(const RunTotals& run) {
     all.ranks = {rank};
     all.pus = numbers_of(cpus);
     std::sort(all.pus.begin(), all.pus.end());
-    if (all.pus.empty()) continue;
+    const auto host = run.host.find(rank);
+    if (all.pus.empty() || host == run.host.end()) continue;  // its rank entry is damaged
     all.bound = all.pus.size() == 1;
     std::vector<Sharing> apart;
-    for (Sharing& other : by_host[run.host.at(rank)]) {
+    for (Sharing& other : by_host[host->second]) {
       std::vector<int> both;
       std::set_intersection(all.pus.begin(), all.pus.end(), other.pus.begin(), other.pus.end(),
                             std::back_inserter(both));
@@ -226,7 +227,7 @@ std::vector<Sharing> sharings(const RunTotals& run) {
       all.bound &= other.bound;
     }
     apart.push_back(std::move(all));
-    by_host[run.host.at(rank)] = std::move(apart);
+    by_host[host->second] = std::move(apart);
   }
   std::vector<Sharing> found;
   for (const auto& [host, of_host] : by_host)
@@ -347,7 +348,7 @@ std::string regions_line(const RunTotals& run, const Totals& totals, const Table
     text += (text.empty() ? "" : "; ") + std::string(is_exact ? "" : "at least ") +
             text_of_share(outside.least_ns / all) + " of compute time is in no region";
   }
-  return text.empty() ? "" : line("regions", text);
+  return text.empty() ? "" : line("where", text);
 }
 
 std::string cores_line(const RunTotals& run, const Totals& totals) {

@@ -11,6 +11,7 @@
 #include "summary/imbalance.hpp"
 #include "summary/text.hpp"
 #include "summary/totals.hpp"
+#include "summary/uneven_steps.hpp"
 #include "summary/waiting.hpp"
 
 namespace perfield {
@@ -45,7 +46,7 @@ std::string steps_line(const RunTotals& run) {
   }
   if (run.steps.n_unmeasured)
     text += "; " + text_of_count(run.steps.lengths.size()) + " of them measured";
-  return line("steps", text);
+  return line("steps", text + uneven_steps_text(run));
 }
 
 // File I/O, where it takes long enough to be worth a line.

@@ -199,6 +199,7 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
   } else if (type == EntryType::end) {
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
     if (names_mpi(text)) blind[header.rank] = false;
+    closed_at_end[header.rank] = uint64_t(json_integer(text, "steps", 0));
     asked.add(text);
   } else if (step) {
     memory[header.rank] = step->fixed.perfield_bytes;
@@ -224,6 +225,8 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
   std::ifstream info(run_path + "/run.json");
   const std::string text((std::istreambuf_iterator<char>(info)), std::istreambuf_iterator<char>());
   const uint64_t run_id = json_run_id(text);
+  totals->steps_by_clock = text.find("\"step_seconds\": ") != std::string::npos &&
+                           text.find("\"step_seconds\": 0,") == std::string::npos;
   const std::string configuration = json_value(text, "configuration");
   totals->asked.regions = json_value(configuration, "regions") != "[]";
   totals->asked.messages = json_value(configuration, "messages") != "false";

@@ -121,6 +121,8 @@ struct RunTotals {
   std::map<int32_t, uint64_t> memory;                      // perfield's own, by rank, newest
   std::map<int32_t, uint64_t> group;                       // by rank: number of its group
   std::map<int32_t, uint64_t> closed;                      // by rank: steps closed
+  std::map<int32_t, uint64_t> closed_at_end;               // the same, as the ended ranks say
+  bool steps_by_clock = false;                             // step_seconds
   std::map<int32_t, bool> blind;                           // by rank: MPI is not among its sources
   std::map<std::string, uint64_t> groups;                  // name -> number
   std::unordered_map<uint64_t, std::string> region_names;  // keys as in Totals::regions

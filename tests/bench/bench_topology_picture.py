@@ -67,7 +67,7 @@ def build(n_nodes: int, per_node: int, repeats: int) -> tuple[list[float], list[
     ]
     fields = {f"region{i}_time_s": np.random.default_rng(i).random(n_ranks) for i in range(4)}
     fields |= {"isend_count": np.full(n_ranks, 6.0), "isend_bytes": np.full(n_ranks, 48000.0)}
-    frame = SimpleNamespace(values=fields, messages=torus_messages(n_ranks))
+    frame = SimpleNamespace(kind="step", label=1, values=fields, messages=torus_messages(n_ranks))
     run = SimpleNamespace(path=Path(), info={}, ranks=ranks)
     placing, building = [], []
     for _ in range(repeats):

@@ -102,7 +102,7 @@ def test_program_without_steps_reports_that_no_picture_was_made(in_process, prog
 
 
 @pytest.mark.parametrize(
-    "name, value", [("PERFIELD_STEP_REGION", "solve"), ("PERFIELD_STEP_CALL", "Allreduce@1")]
+    "name, value", [("PERFIELD_STEP_REGION", "solve"), ("PERFIELD_STEP_CALL", "Allreduce@solve-3f2a")]
 )
 def test_steps_that_ranks_close_alone_are_a_configuration_error(in_process, program, name, value):
     result = in_process(program(), env={name: value})

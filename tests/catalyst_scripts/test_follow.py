@@ -78,6 +78,23 @@ result = [seen(left), seen(right), list(mesh.ColorArrayName)]
     assert left["legends"] == right["legends"] == ["rank"]
 
 
+def test_parts_of_the_machine_without_the_chosen_array_are_blank_until_they_have_one(pictures):
+    script = f"""{SETUP}
+def coloured():
+    return [shape.ColorArrayName[1] for shape in right.Representations
+            if hasattr(shape, "ColorArrayName") and shape.Visibility and shape.ColorArrayName[1]]
+result = [coloured()]
+choose(ranks, right, "CELLS", "rank")
+result += [coloured(), seen(right)["legends"]]
+choose(ranks, right, "CELLS", "mpi_wait_time_s")
+result += [coloured(), seen(right)["legends"]]
+"""
+    first, blank, legend, again, last = in_paraview(script, pictures)
+    assert first == ["compute_time_s", "compute_time_s"]
+    assert (blank, legend) == (["rank"], ["rank"])
+    assert (again, last) == (["mpi_wait_time_s", "mpi_wait_time_s"], ["MPI wait time (ms)"])
+
+
 def test_view_without_the_chosen_array_keeps_its_own(pictures):
     script = f"""{SETUP}
 before = seen(right)

@@ -55,20 +55,6 @@ result = [one.text for one in arrange(labels, [(10, 30), (12, 30)], [(100, 25)] 
     assert in_paraview(script, tmp_path) == ["more"]
 
 
-def test_label_covers_what_shall_stay_free_only_without_other_room(tmp_path):
-    script = """
-from labels import Label, arrange
-label, size = [Label("name", (0, 0, 0))], [(40, 20)]
-result = [
-    [list(one.box) for one in arrange(label, [(100, 100)], size, (0, 200, 0, 200), [taken])]
-    for taken in ((101, 200, 0, 200), (0, 200, 0, 200))
-]
-"""
-    beside, over = in_paraview(script, tmp_path)
-    assert not overlapping([*beside, (101, 200, 0, 200)])
-    assert len(beside) == len(over) == 1
-
-
 def test_thing_outside_the_view_has_no_label(tmp_path):
     script = """
 from labels import Label, arrange
@@ -135,3 +121,19 @@ visible = [text.Text for text in texts if pv.GetDisplayProperties(text, view).Vi
 result = [visible, len(pv.GetSources()) - sources]
 """
     assert in_paraview(script, tmp_path) == [["rank 9"], 0]
+
+
+def test_labels_leave_a_place_free_if_they_can(tmp_path):
+    """They stand beside the place, with a line into it; without other room they stand in it."""
+    script = """
+from labels import Label, arrange
+label, thing = [Label("one", (0, 0, 0))], [(300, 300)]
+inside = (200, 400, 200, 400)
+result = [
+    [one.box for one in arrange(label, thing, [(90, 25)], free, avoid=[inside])]
+    for free in ((0, 600, 0, 600), (210, 390, 210, 390))
+]
+"""
+    ((beside,), (within,)) = in_paraview(script, tmp_path)
+    assert not overlapping([beside, (200, 400, 200, 400)])
+    assert overlapping([within, (200, 400, 200, 400)])

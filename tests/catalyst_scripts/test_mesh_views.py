@@ -178,7 +178,7 @@ from scene import Pictures, new_view
 pictures = Pictures.from_environment()
 times = [step["shown_at"] for step in pictures.description["steps"]]
 shown = []
-def keep(self, labels, taken):
+def keep(self, labels, avoid):
     shown.append([(label.text, label.priority, label.at) for label in labels])
 
 Labels.show = keep

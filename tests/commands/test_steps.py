@@ -72,19 +72,39 @@ def silent_heat3d(build_c, mpi):
     return build_c(SILENT, f"-I{CASES / 'heat3d'}", *map(str, sources), name="heat3d.cpp", by=mpi)
 
 
+PROPOSED = re.compile(
+    r"the program told no time steps; the most likely end of a step is "
+    r"(?P<name>\w+@[\w:.~]+-[0-9a-f]{4}(/\d+)?) \((?P<where>.*?), (?P<hits>\d+) times"
+    r"(, (?P<every>\d+) to a step)?: (?P<steps>\d+) steps, one every .*?\): "
+    r"PERFIELD_STEP_CALL=(?P=name) perfield run"
+)
+
+
+def proposed(told: str) -> re.Match[str]:
+    found = PROPOSED.search(told)
+    assert found, told
+    return found
+
+
+def name_of(run, hits: int) -> str:
+    """The name of the likeliest site with so many hits."""
+    (best, *_) = [each for each in candidates(run) if each.hits == hits]
+    return f"{best.site.call}@any-{best.site.hash[:8]}"
+
+
 def test_proposed_call_closes_the_steps_of_the_heat_case(silent_heat3d, measure, perfield_cli):
     run, told = measure(silent_heat3d, *ARGUMENTS)
     assert [frame.kind for frame in run.frames()] == ["whole"]
-    proposed = re.search(r"the program told no time steps; .*PERFIELD_STEP_CALL=(\S+) perfield run", told)
-    assert proposed, told
-    assert re.search(rf"{proposed[1]} \(main\.cpp:\d+, {STEPS} times, every ", told), told
+    best = proposed(told)
+    assert (best["hits"], best["steps"]) == (str(STEPS), str(STEPS))
+    assert re.fullmatch(r"main\.cpp:\d+", best["where"])
 
     table = perfield_cli("steps", run.path).stdout
-    assert re.match(r"step_call +hits +period +share +steady +where +reached through\n", table)
-    assert re.search(rf"(?m)^{proposed[1]} +{STEPS} .* main\.cpp:\d+ +\w", table), table
-    assert f"PERFIELD_STEP_CALL={proposed[1]} perfield run" in table
+    assert re.match(r"step_call +hits +steps +period +share +even +where +reached through\n", table)
+    assert re.search(rf"(?m)^{best['name']} +{STEPS} +{STEPS} .* main\.cpp:\d+ +\w", table), table
+    assert f"PERFIELD_STEP_CALL={best['name']} perfield run" in table
 
-    run, told = measure(silent_heat3d, *ARGUMENTS, step_call=proposed[1])
+    run, told = measure(silent_heat3d, *ARGUMENTS, step_call=best["name"])
     assert len(run) == STEPS - 1  # the first such call ends setup
     assert all(frame.present.all() for frame in run.frames())
     sent = [frame.values["sent_count"].tolist() for frame in run.frames()]
@@ -92,13 +112,73 @@ def test_proposed_call_closes_the_steps_of_the_heat_case(silent_heat3d, measure,
     assert "told no time steps" not in told
 
 
+# As molecular dynamics codes call MPI: a setup with hundreds of sites, halo exchanges of four messages from
+# one line, lists that are exchanged at each eighth step, sums at each tenth, and a call on the root alone.
+DYNAMICS = """
+#include <mpi.h>
+#define CALL MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+#define TEN(x) x x x x x x x x x x
+static int in, out, right, left;
+static __attribute__((noinline)) void swap(void) {
+  MPI_Request request;
+  MPI_Irecv(&in, 1, MPI_INT, left, 0, MPI_COMM_WORLD, &request);
+  MPI_Send(&out, 1, MPI_INT, right, 0, MPI_COMM_WORLD);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+static volatile int swaps = 4; /* so that no loop is unrolled */
+static __attribute__((noinline)) void forward(void) { for (int i = 0; i < swaps; ++i) swap(); }
+static __attribute__((noinline)) void reverse(void) { for (int i = 0; i < swaps; ++i) swap(); }
+static __attribute__((noinline)) void borders(void) { for (int i = 0; i < 2 * swaps; ++i) swap(); }
+static __attribute__((noinline)) void thermo(void) { CALL CALL CALL }
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  right = (rank + 1) % size, left = (rank + size - 1) % size;
+  TEN(TEN(CALL CALL CALL CALL))
+  for (int step = 1; step <= 80; ++step) {
+    usleep(2000);
+    if (step % 8 == 0) borders(); else forward();
+    usleep(1000);
+    reverse();
+    if (step % 10 == 0) thermo();
+    if (rank == 0) MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF);
+  }
+  MPI_Finalize();
+}
+"""
+
+
+def test_proposal_counts_the_hits_of_a_step(build_c, mpi, measure):
+    program = build_c("#include <unistd.h>" + DYNAMICS, "-O1", by=mpi)
+    run, told = measure(program, n=3)
+    best = proposed(told)
+    assert (best["hits"], best["every"], best["steps"]) == ("320", "4", "80")
+    assert best["name"].endswith("/4")
+    run, told = measure(program, n=3, step_call=best["name"])
+    assert run.steps_closed.tolist() == [79] * 3
+    sent = [frame.values["sent_count"].tolist() for frame in run.frames()]
+    assert sent == [[4 + (4 if step % 8 else 8)] * 3 for step in range(2, 81)]
+
+
+def test_program_whose_calls_are_irregular_gets_no_proposal(build_c, mpi, measure, perfield_cli):
+    program = build_c(
+        mpi_program("for (volatile int i = 0; i < 3; i++) MPI_Barrier(MPI_COMM_WORLD);"), by=mpi
+    )
+    run, told = measure(program)
+    assert "no MPI call recurs regularly over most of the run" in told
+    assert "PERFIELD_STEP_SECONDS=0.5" in told and "perfield_step" in told
+    said = perfield_cli("steps", run.path).stdout
+    assert re.search(r"(?m)^Barrier@[\w.]+-[0-9a-f]{4} +3 ", said)
+    assert "None of them recurs regularly" in said and "PERFIELD_STEP_CALL" not in said
+
+
 @pytest.mark.parametrize(("name", "n"), [("multigrid", 2), ("multipartition", 4)])
 def test_some_call_closes_the_steps_of_each_pattern(name, n, build_c, mpi, measure):
     program = build_c(CASES / f"patterns/{name}.c", "-DWITHOUT_PERFIELD", "-lm", by=mpi)
     run, _ = measure(program, STEPS, n=n)
-    exact = [candidate.setting for candidate in candidates(run) if candidate.hits == STEPS]
-    assert exact, candidates(run)
-    run, _ = measure(program, STEPS, step_call=exact[0], n=n)
+    run, _ = measure(program, STEPS, step_call=name_of(run, STEPS), n=n)
     assert len(run) == STEPS - 1
     assert run.steps_closed.tolist() == [STEPS - 1] * n
     assert len({frame.values["sent_count"].sum() for frame in run.frames()}) == 1
@@ -123,19 +203,75 @@ def test_callers_distinguish_sites_of_a_fortran_program(mpi, measure, tmp_path):
     command = [mpi.fc, "-g", "-O0", "steps.f90", "-o", "steps"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=300)
     run, told = measure(tmp_path / "steps")
-    assert re.search(r"Allreduce@2 \(steps\.f90:\d+, 12 times", told), told
-    run, _ = measure(tmp_path / "steps", step_call="Allreduce@2")
+    best = proposed(told)
+    assert re.fullmatch(r"Allreduce@total-[0-9a-f]{4}", best["name"])
+    assert (best["hits"], best["where"]) == ("12", "steps.f90:17")
+    run, _ = measure(tmp_path / "steps", step_call=best["name"])
     assert len(run) == STEPS - 1
 
 
+ADVANCE = """
+__attribute__((noinline)) void advance(void) {
+  MPI_Barrier(MPI_COMM_WORLD); __asm__("");
+}
+"""
+
+
 def test_site_without_source_lines_is_named_by_its_function(mpi, build_c, measure, perfield_cli):
-    advance = '__attribute__((noinline)) void advance(void) { MPI_Barrier(MPI_COMM_WORLD); __asm__(""); }'
-    source = mpi_program("for (int i = 0; i < 12; i++) advance();", before=advance)
+    source = mpi_program("for (int i = 0; i < 12; i++) advance();", before=ADVANCE)
     run, told = measure(build_c(source, "-g0", by=mpi))
-    assert "Barrier@1 (in advance, 12 times" in told
+    best = proposed(told)
+    assert best["where"] == "in advance"
+    assert re.fullmatch(r"Barrier@advance-[0-9a-f]{4}", best["name"])
     table = perfield_cli("steps", run.path).stdout
     assert "compile with -g" in table
     assert "in advance" in table
+
+
+def test_line_of_the_program_chooses_the_site(mpi, build_c, measure, perfield_cli, tmp_path):
+    source = mpi_program(
+        """
+      advance();
+      for (int i = 0; i < 12; i++) {
+        advance();
+        if (i % 4 == 0) advance();
+      }
+    """,
+        before=ADVANCE,
+    )
+    program = build_c(source, "-g", "-O0", by=mpi)
+    line = 1 + next(n for n, text in enumerate(source.splitlines()) if "for (int i = 0; i < 12" in text) + 1
+    inner = 1 + next(n for n, text in enumerate(source.splitlines()) if "MPI_Barrier" in text)
+    words = ["--launcher", f"mpirun.{mpi.name}", "-n", 2, "--set"]
+    refused = perfield_cli("run", *words, f"step_call=Barrier@source.c:{line}", "--", program, cwd=tmp_path)
+    assert refused.returncode == 2 and "no earlier run" in refused.stderr
+    first = perfield_cli("run", *words, "summary=true", "--", program, cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+
+    by_line = perfield_cli("run", *words, f"step_call=Barrier@source.c:{line}", "--", program, cwd=tmp_path)
+    assert by_line.returncode == 0, by_line.stderr
+    assert perfield.open(tmp_path / "perfield-run-2").steps_closed.tolist() == [11, 11]
+
+    several = perfield_cli("run", *words, f"step_call=Barrier@source.c:{inner}", "--", program, cwd=tmp_path)
+    assert several.returncode == 2
+    assert "several call sites are reached through" in several.stderr
+    assert len(re.findall(r"Barrier@advance-[0-9a-f]{4}", several.stderr)) == 2
+    nowhere = perfield_cli("run", *words, "step_call=Barrier@source.c:1", "--", program, cwd=tmp_path)
+    assert nowhere.returncode == 2 and "no call site of this call" in nowhere.stderr
+
+
+def test_number_of_old_is_refused_with_the_new_name(mpi, build_c, measure, perfield_cli, tmp_path):
+    program = build_c(mpi_program("for (int i = 0; i < 12; i++) advance();", before=ADVANCE), by=mpi)
+    words = ["--launcher", f"mpirun.{mpi.name}", "-n", 2, "--set", "step_call=Barrier@1", "--", program]
+    refused = perfield_cli("run", *words, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "no longer numbered" in refused.stderr and "`perfield steps` lists the names" in refused.stderr
+    best = proposed(measure(program)[1])
+    (tmp_path / "perfield-run").symlink_to(next(tmp_path.glob("perfield-run-*")))
+    refused = perfield_cli("run", *words, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert f"choose one of {best['name']}" in refused.stderr
+    assert not (tmp_path / "perfield-run-2").exists()
 
 
 def test_program_without_mpi_calls_is_referred_to_the_clock(mpi, build_c, measure, perfield_cli):
@@ -173,9 +309,8 @@ def test_some_call_closes_the_steps_of_openfoam(mpirun, bin_dir, perfield_cli, t
 
     by_clock, steps = solve("by-clock", step_seconds="1")
     found = candidates(by_clock)
-    exact = [candidate.setting for candidate in found if candidate.hits == steps]
-    assert exact, found
-    by_call, again = solve("by-call", step_call=exact[0])
+    assert found[0].is_regular and found[0].steps == steps, found[:9]
+    by_call, again = solve("by-call", step_call=name_of(by_clock, steps))
     assert len(by_call) == steps == again > 10  # the hook ends setup at the start of the time loop
     assert by_call.steps_closed.tolist() == [steps] * cases.N_RANKS
     table = perfield_cli("steps", by_clock.path, "--most", 50).stdout

@@ -111,7 +111,7 @@ def test_two_processes_draw_where_a_core_is_free(monkeypatch, n_images, cores, l
 
 
 def test_images_are_white_not_empty_and_not_cut_off(drawn):
-    assert len(drawn) == 28
+    assert len(drawn) == 32
     for path in drawn:
         image = pixels(path)
         assert image.shape == (720, 1280, 3)
@@ -140,6 +140,22 @@ def test_legend_is_the_same_in_all_steps(drawn):
     legends = [pixels(path)[LEGEND] for path in drawn if "geometry_compute_time_s_frame" in path.name]
     assert len(legends) == 2
     assert (legends[0] == legends[1]).all()
+
+
+def test_both_pictures_have_the_same_legend(drawn):
+    legends = [
+        pixels(path)[LEGEND].reshape(-1, 3).mean(axis=0)
+        for path in drawn
+        if path.name[3:] in {f"{of}_compute_time_s_frame_000000.png" for of in ("geometry", "topology")}
+    ]
+    assert len(legends) == 2
+    assert legends[0] == pytest.approx(legends[1], abs=2)
+    bars = [
+        (pixels(path)[144:504, 1080:1130] < 128).any(axis=2).sum()
+        for path in drawn
+        if "compute_time_s_frame_000000" in path.name
+    ]
+    assert min(bars) > 0.5 * max(bars) > 0  # the numbers beside the colours
 
 
 def test_mesh_colours_match_the_legend(drawn):

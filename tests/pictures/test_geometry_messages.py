@@ -93,7 +93,7 @@ def test_lines_taper_to_the_receiver_and_grow_with_the_logarithm_of_bytes(tmp_pa
     assert few[0] < more[0] < many[0] < 0.04 * 2, "the thickest line is thin beside the middle-sized piece"
     assert many[0] - more[0] == pytest.approx(more[0] - few[0], rel=1e-3)
     assert (np.diff(many) < 0).all()
-    assert many[-1] < 0.2 * many[0]
+    assert many[-1] < 0.3 * many[0]
 
 
 def test_only_the_heaviest_lines_are_drawn_and_words_tell_the_rest(tmp_path):

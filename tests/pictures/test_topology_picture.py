@@ -46,7 +46,8 @@ def fake_frame(n_ranks: int, messages: list[tuple] = (), **values) -> SimpleName
     calls = ("sent", "isend", "put", "received")
     names = [f"{call}_{what}" for call in calls for what in ("count", "bytes")]
     fields = {name: np.zeros(n_ranks) for name in names} | {k: np.array(v, float) for k, v in values.items()}
-    return SimpleNamespace(values=fields, messages=np.array(list(messages), MESSAGE))
+    messages = np.array(list(messages), MESSAGE)
+    return SimpleNamespace(kind="step", label=4, values=fields, messages=messages)
 
 
 def column(dataset, name: str) -> np.ndarray:
@@ -138,7 +139,7 @@ def test_measurements_hold_all_frame_values_and_keep_absent_ones(tmp_path):
         measurements.GetCellData().GetArrayName(i)
         for i in range(measurements.GetCellData().GetNumberOfArrays())
     }
-    places = {"rank", "node_id", "host_name", "package_id", "core_id", "pu_id", "n_pus", "unbound"}
+    places = {"rank", "node_id", "host_name", "package_id", "core_id", "pu_id", "n_pus", "unbound", "host"}
     assert set(frame.values) | places == names
 
 
@@ -175,7 +176,7 @@ def test_unbound_rank_counts_for_the_node_but_for_no_core(tmp_path):
 def test_measurements_tell_ranks_that_share_pus(tmp_path):
     run = fake_run(tmp_path, [("n", "0-1")] * 4)
     picture = topology(run, fake_frame(4, involuntary_switches=[1, 2, 3, np.nan]))
-    told = "4 ranks on 2 PUs, unbound: times contain the scheduler (6 involuntary switches)"
+    told = "4 ranks on 2 PUs, unbound: times contain the scheduler (6 involuntary switches in step 4)"
     assert texts(picture.measurements, "sharing") == [told]
     assert column(picture.measurements, "unbound").tolist() == [1, 1, 1, 1]
     assert column(picture.ranks, "n_pus").tolist() == [2, 2, 2, 2]

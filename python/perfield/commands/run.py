@@ -15,8 +15,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from perfield.commands import CommandError, _launcher, _python
+from perfield.commands import CommandError, _launcher, _python, _step_call
+from perfield.commands._newest import runs_of
 from perfield.commands.paths import perfield_exec
+from perfield.configuration import in_force
 
 HELP = "run a program and measure it"
 DESCRIPTION = """\
@@ -82,6 +84,7 @@ def apply_settings(arguments: argparse.Namespace) -> None:
     from perfield._bridge import load_config
 
     variables = settings(arguments)
+    set_step_call(variables)
     if arguments.config is not None:
         os.environ["PERFIELD_CONFIG"] = variables["PERFIELD_CONFIG"]
     earlier = load_config()[1]  # the program runs in spite of these
@@ -96,6 +99,15 @@ def apply_settings(arguments: argparse.Namespace) -> None:
         key, value = typed.get(variable, ("", ""))
         sentences.append(f"--set {key}={value}: {rest}" if colon and key else complaint)
     raise CommandError("\n".join(sentences))
+
+
+def set_step_call(variables: dict[str, str]) -> None:
+    """Replaces file and line in step_call by the site's name, from an earlier run in the same place."""
+    asked = variables.get("PERFIELD_STEP_CALL", os.environ.get("PERFIELD_STEP_CALL", ""))
+    names = dict.fromkeys([in_force("run_directory"), variables.get("PERFIELD_RUN_DIRECTORY", "")])
+    earlier = [path for name in names if name for path in runs_of(Path(name))]
+    if (found := _step_call.translate(asked, earlier)) != asked:
+        variables["PERFIELD_STEP_CALL"] = found
 
 
 def _parts(settings: list[str]) -> list[tuple[str, str, str]]:

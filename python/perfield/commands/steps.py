@@ -4,33 +4,40 @@
 from __future__ import annotations
 
 import argparse
-import re
-from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from perfield.commands._newest import add_run, run_path
 
 if TYPE_CHECKING:
-    from perfield.call_sites.candidates import Caller, Candidate
-    from perfield.call_sites.source_lines import SourceLine
+    from perfield.call_sites.candidates import Candidate, Site
+    from perfield.call_sites.names import Lines
     from perfield.run import RunDirectory
 
 HELP = "list MPI calls that could close the time steps of a program"
 DESCRIPTION = """\
 Lists the MPI call sites that all ranks of a run reached equally often, the most
-likely end of a time step first: regular sites come first, then sites that are
-hit over most of the run, then those nearest to main. A site is a call in the
-program with its callers; sites are numbered in the order of their first hits.
+likely end of a time step first. A site is a call in the program with its
+callers. Its name has the calling function and four digits of a hash of the
+callers, the same on all ranks. Where several hits belong to one step, the name
+ends with their number: Wait@exchange-3f2a/4.
 
   perfield steps perfield-run
-  PERFIELD_STEP_CALL=Allreduce@3 perfield run -n 8 ./a.out
+  PERFIELD_STEP_CALL=Allreduce@solve-3f2a perfield run -n 8 ./a.out
+
+The columns: hits of the site on each rank; steps that it would close; period,
+the time between two steps; share of the run between the first and the last hit;
+even, the share of the steps that made between half and twice as many MPI calls
+as the step before; where, the line or function that makes the call.
 
 perfield records sites in programs that do not close steps themselves
 (perfield_step, step_region), and if step_call or step_seconds is set."""
 
 NO_SITES = "no MPI call site could close steps: all ranks hit none of them equally often and more than once"
-BY_CLOCK = "PERFIELD_STEP_SECONDS=0.5 perfield run ... closes steps by the clock"
+ELSE = (
+    "step_seconds (PERFIELD_STEP_SECONDS=0.5 perfield run ...) closes steps by the clock, step_region at the "
+    "end of a region, and perfield_step where the program says so"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,62 +51,95 @@ def execute(arguments: argparse.Namespace) -> int:
     """Prints the table and how to use its first row."""
     import perfield
     from perfield.call_sites import candidates, source_lines
+    from perfield.call_sites.names import own
     from perfield.commands.info import format_table
 
     run = perfield.open(run_path(arguments.run))
+    for sentence in not_told_apart(run):
+        print(f"({sentence})")
     found = candidates.candidates(run)
     if not found:
         print(_why_none(run))
         return 0
     shown = found[: max(arguments.most, 1)]
-    lines = source_lines.source_lines(caller for site in shown for caller in site.callers)
-    print(format_table([_row(site, lines, len(run.groups) > 1) for site in shown]))
+    lines = _lines(shown)
+    named = _settings(run, shown, lines)
+    print(format_table([_row(each, named[each.site], lines, len(run.groups) > 1) for each in shown]))
     if len(found) > len(shown):
         print(f"({len(shown)} of {len(found)}; --most {len(found)} lists all)")
-    own = {caller for site in shown for caller in _own(site.callers)}
-    if not any(line.line for caller, line in lines.items() if caller in own):
+    own_callers = {caller for each in shown for caller in own(each.site.callers)}
+    if not any(line.line for caller, line in lines.items() if caller in own_callers):
         cure = "compile with -g to see them" if source_lines.tool() else "install addr2line (binutils)"
         print(f"(source lines are not known; {cure})")
-    print(f"\nTo close a step at the first: PERFIELD_STEP_CALL={found[0].setting} perfield run ...")
+    best = found[0]
+    if best.is_regular:
+        print(f"\nTo close a step at the first: PERFIELD_STEP_CALL={named[best.site]} perfield run ...")
+    else:
+        print(f"\nNone of them recurs regularly over most of the run; {ELSE}.")
     return 0
 
 
 def proposal(run: RunDirectory) -> str:
     """A sentence on how to get steps, for a run that closed none."""
-    from perfield.call_sites import candidates, source_lines
+    from perfield.call_sites import candidates
 
     begin = "the program told no time steps"
     found = candidates.candidates(run)
     if not found:
-        return f"{begin}, and {NO_SITES}; {BY_CLOCK}"
+        return f"{begin}, and {NO_SITES}; {ELSE}"
     best = found[0]
-    place = where(best, source_lines.source_lines(best.callers))
-    quality = "most regular call is" if best.is_regular else "likeliest call, though not a regular one, is"
+    if not best.is_regular:
+        return (
+            f"{begin}, and no MPI call recurs regularly over most of the run; {ELSE} "
+            f"(`perfield steps {run.path}` lists the calls)"
+        )
+    lines = _lines([best])
+    setting = _settings(run, [best], lines)[best.site]
+    times = f"{best.hits} times" + (f", {best.every} to a step" if best.every > 1 else "")
     return (
-        f"{begin}; the {quality} {best.setting} ({place}, {best.hits} times, every {_time(best.period_s)}): "
-        f"PERFIELD_STEP_CALL={best.setting} perfield run ... (`perfield steps {run.path}` lists all)"
+        f"{begin}; the most likely end of a step is {setting} ({where(best.site, lines)}, {times}: "
+        f"{best.steps} steps, one every {_time(best.period_s)}): PERFIELD_STEP_CALL={setting} perfield run "
+        f"... (`perfield steps {run.path}` lists all)"
     )
 
 
-def where(site: Candidate, lines: dict[tuple[str, int], SourceLine]) -> str:
+def not_told_apart(run: RunDirectory) -> list[str]:
+    """A sentence if ranks met more call sites than perfield follows."""
+    calls = {rank: body["not_followed"] for rank, body in run.sites.items() if body.get("not_followed")}
+    if not calls:
+        return []
+    rank = max(calls, key=calls.__getitem__)
+    places = run.sites[rank].get("places_not_followed", 0)
+    others = f"; {len(calls)} ranks have such calls" if len(calls) > 1 else ""
+    return [
+        f"{calls[rank]:,} calls at {places:,} further sites are not told apart on rank {rank}{others}; "
+        "the end of a step may be among them"
+    ]
+
+
+def where(site: Site, lines: Lines) -> str:
     """The innermost known place of a site: file and line, else function, else program and address."""
-    callers = _own(site.callers) or list(site.callers) or [("?", 0)]
+    from perfield.call_sites.names import own, short
+
+    callers = own(site.callers) or list(site.callers) or [("?", 0)]
     known = [lines[caller] for caller in callers if caller in lines]
     for line in known:
         if line.line:
             return f"{PurePath(line.file).name}:{line.line}"
     for line in known:
         if line.function not in ("", "_start"):
-            return f"in {_short(line.function)}"
+            return f"in {short(line.function)}"
     program = callers[-1][0]
     offset = next(offset for path, offset in callers if path == program)
     return f"{PurePath(program).name}+{offset:#x}"
 
 
-def way(site: Candidate, lines: dict[tuple[str, int], SourceLine]) -> str:
+def way(site: Site, lines: Lines) -> str:
     """The functions on the way to a site, from main inwards; "" if unknown."""
-    names = [lines[caller].function for caller in _own(site.callers) if caller in lines]
-    names = [_short(name) for name in names if name not in ("", "_start")]
+    from perfield.call_sites.names import own, short
+
+    names = [lines[caller].function for caller in own(site.callers) if caller in lines]
+    names = [short(name) for name in names if name not in ("", "_start")]
     if "main" in names:
         names = names[: names.index("main") + 1]
     most = 5
@@ -107,34 +147,34 @@ def way(site: Candidate, lines: dict[tuple[str, int], SourceLine]) -> str:
     return " > ".join(names)
 
 
-def _row(site: Candidate, lines: dict, several_groups: bool) -> dict[str, object]:
-    row: dict[str, object] = {"step_call": site.setting, "hits": site.hits, "period": _time(site.period_s)}
-    row |= {"share": f"{site.share:.0%}", "steady": f"{site.steady:.0%}"}
-    row |= {"where": where(site, lines), "reached through": way(site, lines)}
-    return row | ({"group": site.group} if several_groups else {})
+def _lines(shown: list[Candidate]) -> Lines:
+    from perfield.call_sites import source_lines
+
+    return source_lines.source_lines(caller for each in shown for caller in each.site.callers)
+
+
+def _settings(run: RunDirectory, shown: list[Candidate], lines: Lines) -> dict[Site, str]:
+    """What step_call would be for each."""
+    from perfield.call_sites import candidates
+    from perfield.call_sites.names import names
+
+    named = names(candidates.sites(run), lines)
+    return {each.site: named[each.site] + (f"/{each.every}" if each.every > 1 else "") for each in shown}
+
+
+def _row(each: Candidate, setting: str, lines: Lines, several_groups: bool) -> dict[str, object]:
+    row: dict[str, object] = {"step_call": setting, "hits": each.hits, "steps": each.steps}
+    row |= {"period": _time(each.period_s), "share": f"{each.share:.0%}", "even": f"{each.steady:.0%}"}
+    row |= {"where": where(each.site, lines), "reached through": way(each.site, lines)}
+    return row | ({"group": each.group} if several_groups else {})
 
 
 def _why_none(run: RunDirectory) -> str:
-    from perfield.call_sites import candidates
-
-    if candidates.has_sites(run):
-        return f"{NO_SITES}; {BY_CLOCK}"
+    if run.sites:
+        return f"{NO_SITES}; {ELSE}"
     if run.steps_closed.any():
         return f"{run.path} has steps that the program closed itself, so perfield recorded no call sites"
-    return f"{run.path} has no call sites: no measured rank called MPI, or none wrote its sites; {BY_CLOCK}"
-
-
-def _own(callers: Sequence[Caller]) -> list[Caller]:
-    """The callers in the program itself, without those in the MPI and C libraries."""
-    return [caller for caller in callers if not PurePath(caller[0]).name.startswith(("libmpi", "libc.so"))]
-
-
-def _short(function: str) -> str:
-    """A function's name without parameters, template arguments and return type: Foam::reduce."""
-    name = function.replace("(anonymous namespace)::", "").partition("(")[0]
-    while "<" in name and (inner := re.sub(r"<[^<>]*>", "", name)) != name:
-        name = inner
-    return name.split()[-1] if name.split() else function
+    return f"{run.path} has no call sites: no measured rank called MPI, or none wrote its sites; {ELSE}"
 
 
 def _time(seconds: float) -> str:

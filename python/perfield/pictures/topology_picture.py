@@ -206,7 +206,8 @@ def _measurements(scene: TopologyScene, frame: Frame) -> vtkPolyData:
     if "pu_id" in arrays:  # where the rank ran in this step says more than where it may run
         where["pu_id"] = np.where(np.isnan(arrays["pu_id"]), where["pu_id"], arrays["pu_id"])
     dataset = shapes(scene.cells, scene.cells.measurements)
-    words = scene.sharing.with_switches(frame.values.get("involuntary_switches"))
+    when = f" in step {frame.label}" if frame.kind == "step" else ""
+    words = scene.sharing.with_switches(frame.values.get("involuntary_switches"), when)
     attach_names(dataset, "sharing", [words] if words else [])
     hosts = scene.ranks.GetCellData().GetAbstractArray("host")  # the same cells; made once
     if hosts is not None:

@@ -98,7 +98,19 @@ def test_key_inside_a_table_is_told_to_move_up(load):
     ]
 
 
-CALL_SITE = "a call and the number of its call site, such as Allreduce@3"
+CALL_SITE = (
+    "a call and the name of its call site, such as Allreduce@solve-3f2a, "
+    "or Wait@solve-3f2a/4 for each fourth hit"
+)
+NUMBERED = (
+    "a name, such as Allreduce@solve-3f2a: a number depends on what a rank called before, so that ranks "
+    "closed different steps; `perfield steps perfield-run` lists the names"
+)
+LINE = (
+    "a name, such as Allreduce@solve-3f2a: only `perfield run` knows file and line, from an earlier run; "
+    "`perfield steps perfield-run` lists the names"
+)
+EVERY = "a number from 1 to 999999 behind '/', such as Wait@solve-3f2a/4 for each fourth hit"
 
 
 @pytest.mark.parametrize(
@@ -116,12 +128,24 @@ CALL_SITE = "a call and the number of its call site, such as Allreduce@3"
         ('clock = "sundial"', 'the text "sundial"', "auto, tsc or monotonic"),
         ('run_directory = ""', 'the text ""', "the name of a directory"),
         ('step_call = "Allreduce"', 'the text "Allreduce"', CALL_SITE),
-        ('step_call = "Allreduce@0"', 'the text "Allreduce@0"', CALL_SITE),
-        ('step_call = "@3"', 'the text "@3"', "an MPI call that perfield counts, such as Allreduce@3"),
+        ('step_call = "Allreduce@2"', 'the text "Allreduce@2"', NUMBERED),
+        ('step_call = "Allreduce@2/4"', 'the text "Allreduce@2/4"', NUMBERED),
+        ('step_call = "Allreduce@cg.c:120"', 'the text "Allreduce@cg.c:120"', LINE),
+        ('step_call = "Allreduce@solve"', 'the text "Allreduce@solve"', CALL_SITE),
+        ('step_call = "Allreduce@solve-3f2"', 'the text "Allreduce@solve-3f2"', CALL_SITE),
+        ('step_call = "Allreduce@solve-wxyz"', 'the text "Allreduce@solve-wxyz"', CALL_SITE),
+        ('step_call = "Allreduce@-3f2a"', 'the text "Allreduce@-3f2a"', CALL_SITE),
+        ('step_call = "Wait@solve-3f2a/"', 'the text "Wait@solve-3f2a/"', EVERY),
+        ('step_call = "Wait@solve-3f2a/0"', 'the text "Wait@solve-3f2a/0"', EVERY),
         (
-            'step_call = "MPI_Alreduce@3"',
-            'the text "MPI_Alreduce@3"',
-            "an MPI call that perfield counts, such as Allreduce@3 (did you mean Allreduce?)",
+            'step_call = "@solve-3f2a"',
+            'the text "@solve-3f2a"',
+            "an MPI call that perfield counts, such as Allreduce@solve-3f2a",
+        ),
+        (
+            'step_call = "MPI_Alreduce@solve-3f2a"',
+            'the text "MPI_Alreduce@solve-3f2a"',
+            "an MPI call that perfield counts, such as Allreduce@solve-3f2a (did you mean Allreduce?)",
         ),
         ("step_seconds = -1", "the integer -1", "at least 0"),
         ("step_seconds = 1e-6", "the number 1e-6", "0 (no such steps) or at least 0.001"),
@@ -188,10 +212,10 @@ def test_conflicting_settings_name_both_origins(load):
 
 
 def test_only_one_setting_may_close_steps(load):
-    _, errors = load('step_call = "allreduce@2"\n', PERFIELD_STEP_SECONDS="0.5")
+    _, errors = load('step_call = "allreduce@solve-3f2a"\n', PERFIELD_STEP_SECONDS="0.5")
     assert errors == [
-        'step_call = "allreduce@2" (perfield.toml:1) and step_seconds = 0.5 (PERFIELD_STEP_SECONDS) exclude '
-        "each other: each says where steps end; keep one of them"
+        'step_call = "allreduce@solve-3f2a" (perfield.toml:1) and step_seconds = 0.5 (PERFIELD_STEP_SECONDS) '
+        "exclude each other: each says where steps end; keep one of them"
     ]
 
 

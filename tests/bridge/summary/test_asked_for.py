@@ -57,6 +57,7 @@ def lines(measured):
         ("nosuchregion", "no region is called nosuchregion; known: "),
         ("slove", "no region is called slove; known: solve, assemble, root only"),
         ("solve,assemble_", "no region is called assemble_; known: assemble, solve, root only"),
+        ("assemble_,solv", "no region is called assemble_, solv; known: assemble, solve, root only"),
         ("flow::*", "no region matches flow::*; known: "),
         ("first,second,solve", "no region is called first, second; known: "),
     ],

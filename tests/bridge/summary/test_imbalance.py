@@ -118,7 +118,7 @@ def test_noise_names_nobody(tmp_path, n_ranks, steps, seed):
     """Equal ranks with much noise: an imbalance, but nobody's."""
     lines = lines_of(write(tmp_path / "run", noisy([1] * n_ranks, steps, 0.3, seed)))
     assert ": no rank stands out" in lines["imbalance"]
-    assert "dearest" not in lines and "regions" not in lines and "most on" not in lines["waiting"]
+    assert "dearest" not in lines and "where" not in lines and "most on" not in lines["waiting"]
 
 
 def test_noise_is_told_as_chance(tmp_path):
@@ -209,7 +209,7 @@ def test_compute_time_in_no_region_is_told(tmp_path):
         values["calls"][0]["ns"] = 1_000_000
         values["quantities"][0]["value"] = 1_000_000
 
-    line = lines_of(write(tmp_path / "run", [[3e6] * 2] * 5, change=little))["regions"]
+    line = lines_of(write(tmp_path / "run", [[3e6] * 2] * 5, change=little))["where"]
     assert line == "80 % of compute time is in no region"
 
 
@@ -226,12 +226,12 @@ def test_nested_regions_with_calls_give_a_limit(tmp_path):
             for region, ns in ((1, 1_000_000), (2, 500_000))
         ]
 
-    line = lines_of(write(tmp_path / "run", [[3e6] * 2] * 5, change=nested))["regions"]
+    line = lines_of(write(tmp_path / "run", [[3e6] * 2] * 5, change=nested))["where"]
     assert line == "at least 60 % of compute time is in no region"
 
 
 def test_regions_that_hold_the_computing_are_not_missed(tmp_path):
-    assert "regions" not in lines_of(write(tmp_path / "run", noisy([1] * 4, 20, 0.3)))
+    assert "where" not in lines_of(write(tmp_path / "run", noisy([1] * 4, 20, 0.3)))
 
 
 def placed(cpus):
@@ -277,3 +277,10 @@ def test_steps_that_some_rank_did_not_close_do_not_count(tmp_path):
 
     path = write(tmp_path / "run", [[1e6, 3e6]] * 40, change=stop)
     assert lines_of(path)["imbalance"].startswith("1.50 ")
+
+
+def test_place_of_a_rank_without_its_first_entry_does_no_harm(tmp_path):
+    path = write(tmp_path / "run", [[1e6] * 2] * 5)
+    (stream,) = (path / "stream").iterdir()
+    twin.Writer(stream, 7).add("place", twin.json_body({"cpuset": "0"}))
+    assert "look" in lines_of(path)

@@ -31,7 +31,7 @@ def test_lines_match_the_run(run):
         "dearest",
         "steps",
         "efficiency",
-        "regions",
+        "where",
         "waiting",
         "region",
         "messages",
@@ -51,7 +51,7 @@ def test_lines_match_the_run(run):
     )
     # useful: without all MPI; 2.602 and 4.102 of 4.202 ms
     assert lines["efficiency"] == "parallel 62 % = load balance 63 % x communication 98 % (POP)"
-    assert lines["regions"] == "ranks differ most in solve (balancing it would save 7.50 ms)"
+    assert lines["where"] == "ranks differ most in solve (balancing it would save 7.50 ms)"
     # wait = step - solve - 0.15 ms: mean 1.55 of 4.202 ms; with isend 0.05 ms more
     assert lines["waiting"].startswith("38 % of the time (point-to-point 1.2 %, wait 37 %); all MPI 38 %")
     assert "most on rank 0 (74 %)" in lines["waiting"]

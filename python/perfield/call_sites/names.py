@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Names of MPI call sites, as `step_call` takes them: "Allreduce@solve-3f2a".
+
+Only the call and the digits of the hash choose a site. The function's name is for the reader; inside the
+measured program nobody reads debug information.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import PurePath
+
+from perfield.call_sites.candidates import Caller, Site, digits
+from perfield.call_sites.source_lines import SourceLine
+
+Lines = Mapping[Caller, SourceLine]
+# Files between a program and MPI: their frames say nothing about the program.
+_BETWEEN = ("libmpi", "libc.so", "libboost_mpi", "MPI.cpython", "MPI.abi3")
+
+
+def own(callers: Iterable[Caller]) -> list[Caller]:
+    """The callers in the program itself, without those in the MPI and C libraries."""
+    return [caller for caller in callers if not PurePath(caller[0]).name.startswith(_BETWEEN)]
+
+
+def short(function: str) -> str:
+    """A function's name without parameters, template arguments and return type: Foam::reduce."""
+    name = function.replace("(anonymous namespace)::", "").partition("(")[0]
+    while "<" in name and (inner := re.sub(r"<[^<>]*>", "", name)) != name:
+        name = inner
+    return name.split()[-1] if name.split() else function
+
+
+def names(sites: Iterable[Site], lines: Lines) -> dict[Site, str]:
+    """The name of each of these sites, which together are all of a run."""
+    return {site: f"{site.call}@{_label(site, lines)}-{site.hash[:n]}" for site, n in digits(sites).items()}
+
+
+def at(site: Site, file: str, line: int, lines: Lines) -> bool:
+    """Whether a line of the program makes the call, or calls the function that does."""
+    known = (lines[caller] for caller in own(site.callers) if caller in lines)
+    return any(place.line == line and PurePath(place.file).name == PurePath(file).name for place in known)
+
+
+def _label(site: Site, lines: Lines) -> str:
+    """The innermost known function of the program, at most with the class it belongs to, else the file."""
+    callers = own(site.callers) or list(site.callers)
+    for caller in callers:
+        function = short(lines[caller].function) if caller in lines else ""
+        function = re.sub(r"\.(\d|constprop|isra|part|cold)\b.*", "", function)  # a compiler's copies
+        if function:
+            return re.sub(r"[^\w:.~]", "_", "::".join(function.split("::")[-2:]))
+    return re.sub(r"[^\w:.~]", "_", PurePath(callers[0][0]).name) if callers else "unknown"
