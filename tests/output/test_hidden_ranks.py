@@ -25,14 +25,17 @@ def run_path(tmp_path_factory):
 
 
 def hot_share(path):
-    """Share of the pixels left of the legend that have the colour of the scale's end, yellow."""
+    """Share of the pixels left of the legend that are green or yellow: of the upper half of the scale.
+
+    Small values are dark violet, and lavender where they are translucent.
+    """
     reader = vtkPNGReader()
     reader.SetFileName(str(path))
     reader.Update()
     width, height, _ = reader.GetOutput().GetDimensions()
     image = vtk_to_numpy(reader.GetOutput().GetPointData().GetScalars())[:, :3].reshape(height, width, 3)
-    red, green, blue = np.moveaxis(image[:, : round(0.77 * width)].astype(int), 2, 0)
-    return float(((red > 190) & (green > 170) & (blue < 90)).mean())
+    _, green, blue = np.moveaxis(image[:, : round(0.77 * width)].astype(int), 2, 0)
+    return float(((green > 140) & (green > blue + 50)).mean())
 
 
 def images(perfield_cli, run_path, *options):
