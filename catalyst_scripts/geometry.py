@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from copy import copy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -284,11 +285,13 @@ def open_in(view: Any, pictures: Pictures) -> Any:
     """
     field = pictures.first_field()
     first = [step["shown_at"] for step in pictures.description["steps"][:1]]
-    values = MeshValues(pictures, [field])
+    reader, shared = pictures.read("geometry"), copy(pictures)
+    shared.read = lambda name: reader  # one mesh in the pipeline browser
+    values = MeshValues(shared, [field])
     choice = Chooser(pictures, values, first, sight(pictures, values))
     way = choice.choose(field)
     way = choice.exploded() if way.kind == "dearest" else way  # the camera of the GUI turns
-    made = show_field(pictures, view, field, way)
+    made = show_field(shared, view, field, way)
     if way.kind == "exploded":
         shown = made[-2]
     else:

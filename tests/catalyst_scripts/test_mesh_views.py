@@ -149,9 +149,11 @@ mesh = [apart, sources["geometry"]]
 shown = [mesh.index(shape.Input) for shape in view.Representations
          if getattr(shape, "Input", None) in mesh and shape.Visibility]
 apart.UpdatePipeline()
-result = [shown, apart.ScaleFactor, apart.GetDataInformation().GetBounds()]
+readers = [key[0] for key, proxy in pv.GetSources().items() if key[0] == "geometry"]
+result = [shown, apart.ScaleFactor, apart.GetDataInformation().GetBounds(), readers]
 """
-    shown, factor, bounds = in_paraview(script, cubes)
+    shown, factor, bounds, readers = in_paraview(script, cubes)
+    assert readers == ["geometry"], "one mesh stands in the pipeline browser"
     assert shown == [0], "the mesh itself would hide ranks"
     assert factor == 1.0
     assert bounds == pytest.approx([-1.5, 5.5] * 3)
