@@ -198,6 +198,12 @@ def test_iterations_until_convergence_are_no_steps():
     assert [c.is_regular for c in candidates(run)] == [True, False]
 
 
+@pytest.mark.parametrize(("last_ms", "regular"), [(200, True), (20, False)])
+def test_loop_in_a_part_of_the_run_is_proposed_unless_it_is_setup(last_ms, regular):
+    (best,) = candidates(run_of([site("Allreduce", "a", 40, last_ms=last_ms)]))
+    assert best.is_regular == regular
+
+
 def test_ranks_of_a_killed_run_may_differ_in_hits():
     ranks = [site("Allreduce", "a", 64)], [site("Allreduce", "a", 128)]
     assert found(run_of(*ranks)) == []

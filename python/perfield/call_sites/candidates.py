@@ -17,7 +17,8 @@ from perfield.fields.quantities import whole
 from perfield.run.run import RunDirectory
 
 STEADY = 0.7  # a site is regular if at least this share of its intervals resembles the one before
-COVERS = 0.5  # ... and at least this share of the run lies between its first and last hit
+COVERS = 0.5  # sites come first if this share of the run lies between their first and last hit
+SHORTEST = 0.05  # ... and with less than this share, a site is of setup
 FEWEST = 4  # with fewer hits, neither can be judged
 # Hits come in bursts if the shortest time and the mean number of calls between two bursts exceed those
 # between the hits of one by these factors. A step that also writes a file takes longer, but makes few more
@@ -54,7 +55,7 @@ class Candidate:
     median over ranks of their means. share : time from first to last hit, as a share of the time from
     the first MPI call to the last. steady : share of the steps that made between half and twice as many MPI
     calls as the one before. is_regular : whether it looks like a time step: often enough, at regular
-    intervals, over most of the run. group : name of the ranks that step together.
+    intervals, and not in setup alone. group : name of the ranks that step together.
     """
 
     site: Site
@@ -136,13 +137,14 @@ def _of_group(run: RunDirectory, name: str, ranks: list[int]) -> list[tuple[tupl
             period_s=float(np.median(spans / np.maximum(np.array(hits) - 1, 1))) * every * 1e-9,
             share=share,
             steady=steady,
-            is_regular=even and share >= COVERS and n_steps >= FEWEST,
+            is_regular=even and share >= SHORTEST and n_steps >= FEWEST,
             group=name,
         )
         found.append((first["first_ns"], candidate))
     explained: Counter[int] = Counter()
+    none_covers = not any(each.is_regular and each.share >= COVERS for _, each in found)
     for _, candidate in found:
-        if candidate.is_regular:
+        if candidate.is_regular and (candidate.share >= COVERS or none_covers):
             explained[candidate.steps] += candidate.steps
     best = _number_of_steps(explained)
     return [(_order(candidate, explained, best, first_ns), candidate) for first_ns, candidate in found]

@@ -75,7 +75,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if best.is_regular:
         print(f"\nTo close a step at the first: PERFIELD_STEP_CALL={named[best.site]} perfield run ...")
     else:
-        print(f"\nNone of them recurs regularly over most of the run; {ELSE}.")
+        print(f"\nNone of them recurs regularly; {ELSE}.")
     return 0
 
 
@@ -90,16 +90,16 @@ def proposal(run: RunDirectory) -> str:
     best = found[0]
     if not best.is_regular:
         return (
-            f"{begin}, and no MPI call recurs regularly over most of the run; {ELSE} "
-            f"(`perfield steps {run.path}` lists the calls)"
+            f"{begin}, and no MPI call recurs regularly; {ELSE} (`perfield steps {run.path}` lists the calls)"
         )
     lines = _lines([best])
     setting = _settings(run, [best], lines)[best.site]
+    part = f", in {best.share:.0%} of the run" if best.share < candidates.COVERS else ""
     times = f"{best.hits} times" + (f", {best.every} to a step" if best.every > 1 else "")
+    every = f"{best.steps} steps, one every {_time(best.period_s)}{part}"
     return (
-        f"{begin}; the most likely end of a step is {setting} ({where(best.site, lines)}, {times}: "
-        f"{best.steps} steps, one every {_time(best.period_s)}): PERFIELD_STEP_CALL={setting} perfield run "
-        f"... (`perfield steps {run.path}` lists all)"
+        f"{begin}; the most likely end of a step is {setting} ({where(best.site, lines)}, {times}: {every}): "
+        f"PERFIELD_STEP_CALL={setting} perfield run ... (`perfield steps {run.path}` lists all)"
     )
 
 
