@@ -58,7 +58,7 @@ def test_first_image_shows_the_dearest_rank_and_the_second_that_it_does_not_wait
     waiting_field, waiting_scale, waiting = shown(description, folder, 1)
     assert waiting_field in ("waiting_time_s_mean", "mpi_time_s_mean")
     assert min(waiting, key=waiting.get) == dearest
-    assert waiting_scale == scale
+    assert waiting_scale >= scale
 
 
 def test_dear_region_comes_first_though_all_ranks_spend_as_long_in_it(planted_run):

@@ -234,7 +234,7 @@ def test_mesh_that_never_changes_has_no_age(tmp_path):
     assert [step["mesh_age"] for step in pictures.description["steps"]] == ["", "", ""]
 
 
-def test_computing_and_waiting_share_their_scale(tmp_path):
+def test_little_waiting_has_the_scale_of_computing(tmp_path):
     run = fake_run.FakeRun(tmp_path, ranks=2, steps=3, cells=1)
     for frame in run.frames():
         frame.values["compute_time_s"] = np.array([0.9, 1.0])

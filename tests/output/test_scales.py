@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfield.output.scales import round_end, scale_of, share_scales
+from perfield.output.scales import reach, round_end, scale_of
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,10 @@ def test_names_have_no_scale(name):
     assert scale_of(name, about(0, 7, ""), {}) is None
 
 
-def test_arrays_side_by_side_share_the_longer_scale():
-    arrays = {"a": {"scale": (0.0, 3.0)}, "b": {"scale": (0.0, 8.0)}, "c": {"scale": None}}
-    share_scales(arrays, ("a", "b", "c", "d"))
-    assert [array["scale"] for array in arrays.values()] == [(0.0, 8.0), (0.0, 8.0), None]
+@pytest.mark.parametrize("waiting", [3.0, 20.0])
+def test_waiting_reaches_as_far_as_computing(waiting):
+    arrays = {"computing": {"scale": (0.0, 8.0)}, "waiting": {"scale": (0.0, waiting)}, "rank": {"scale": None}}
+    reach(arrays, "waiting", "computing")
+    reach(arrays, "rank", "computing")
+    reach(arrays, "absent", "computing")
+    assert [about["scale"] for about in arrays.values()] == [(0.0, 8.0), (0.0, max(waiting, 8.0)), None]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfield.output.arrays import Arrays
-from perfield.output.scales import round_end, scale_of, share_scales
+from perfield.output.scales import reach, round_end, scale_of
 from perfield.output.survey import COMPUTING, waiting_of
 from perfield.output.titles import region_titles, title
 from perfield.topology import place, read_machines, unbound
@@ -75,8 +75,9 @@ def name_and_scale(
 ) -> None:
     """Adds title, unit and scale to the descriptions of a layer's arrays.
 
-    scale : both ends of the colours; None if they are those of the range. Computing and waiting share one, so
-    that little waiting looks like little. titles : from `region_titles`. over_steps : as in `Survey`.
+    scale : both ends of the colours; None if they are those of the range. The scale of waiting reaches
+    at least as far as that of computing, so that little waiting looks like little. titles : from
+    `region_titles`. over_steps : as in `Survey`.
     """
     for name, about in arrays.items():
         over = over_steps.get(name)
@@ -86,9 +87,9 @@ def name_and_scale(
             about["unit"] = about["unit"] if over.kind != "imbalance" else ""
         about["scale"] = scale_of(name, about, own)
     waiting = waiting_of(arrays)
-    share_scales(arrays, (COMPUTING, waiting))
+    reach(arrays, waiting, COMPUTING)
     for kind in ("mean", "p95", "maximum"):
-        share_scales(arrays, (f"{COMPUTING}_{kind}", f"{waiting}_{kind}"))
+        reach(arrays, f"{waiting}_{kind}", f"{COMPUTING}_{kind}")
 
 
 def step_title(frame: Frame, number: int, time: float | None, kinds: StepKinds | None = None) -> str:

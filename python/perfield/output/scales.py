@@ -55,8 +55,8 @@ def round_end(high: float, whole: bool = False) -> float:
     return float(f"{min(end for end in ends if end >= high * (1 - 1e-9)):.12g}")
 
 
-def share_scales(arrays: Mapping[str, dict[str, Any]], names: tuple[str, ...]) -> None:
-    """Gives arrays that are looked at side by side the longest of their scales."""
-    shared = [arrays[name] for name in names if arrays.get(name, {}).get("scale")]
-    for about in shared:
-        about["scale"] = max(other["scale"] for other in shared)
+def reach(arrays: Mapping[str, dict[str, Any]], name: str, other: str) -> None:
+    """Makes the scale of one array reach as far as another's, so that little of it looks like little."""
+    scales = [about["scale"] for about in map(arrays.get, (name, other)) if about and about["scale"]]
+    if len(scales) == 2:
+        arrays[name]["scale"] = max(scales)
