@@ -57,7 +57,8 @@ def test_names_have_no_scale(name):
 
 @pytest.mark.parametrize("waiting", [3.0, 20.0])
 def test_waiting_reaches_as_far_as_computing(waiting):
-    arrays = {"computing": {"scale": (0.0, 8.0)}, "waiting": {"scale": (0.0, waiting)}, "rank": {"scale": None}}
+    scale_of_name = {"computing": (0.0, 8.0), "waiting": (0.0, waiting), "rank": None}
+    arrays = {name: {"scale": scale} for name, scale in scale_of_name.items()}
     reach(arrays, "waiting", "computing")
     reach(arrays, "rank", "computing")
     reach(arrays, "absent", "computing")
