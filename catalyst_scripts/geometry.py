@@ -35,6 +35,8 @@ DIRECTION, UP = (-1.0, 0.75, -0.6), (0.0, 0.0, 1.0)
 FLAT_DIRECTION, FLAT_UP = (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)
 FAINT = 0.08
 TRANSLUCENT = 0.15
+MOST_CELLS = 20_000  # on the surface, of which each one's edges show
+CELL_EDGE = (0.35, 0.35, 0.35)
 TILE = 10  # pixels in which names avoid the mesh
 PLAIN = MeshView()
 FOCUS = PALETTE[4]
@@ -44,6 +46,8 @@ def show_field(
     pictures: Pictures, view: Any, field: str, way: MeshView = PLAIN, names: Names | None = None
 ) -> list[Any]:
     """Shows a field on the mesh, with the edges of the pieces in grey; returns all proxies, the mesh last.
+
+    The edges of the cells show, too, where they are not too many: where a mesh is fine is part of the answer.
 
     way : how to show the mesh. names : takes over the dearest ranks, their names and, in front of the
     others, their pieces; None shows no names.
@@ -63,7 +67,16 @@ def show_field(
         display.Opacity = TRANSLUCENT
         display.BackfaceRepresentation = "Cull Backface"  # else the faces between two pieces flicker
         made = [*_in_front(mesh, view, field, about, names), *made]
+    elif _cells_on_surface(pictures, reader) <= MOST_CELLS:
+        display.Representation = "Surface With Edges"
+        display.EdgeColor, display.LineWidth = CELL_EDGE, 0.4
     return made
+
+
+def _cells_on_surface(pictures: Pictures, mesh: Any) -> float:
+    """About how many cells of a mesh lie on its surface."""
+    n_cells = mesh.GetDataInformation().GetNumberOfCells()
+    return n_cells if is_flat(pictures.bounds("geometry")) else 6 * n_cells ** (2 / 3)
 
 
 def exploded(mesh: Any, factor: float) -> Any:
@@ -106,14 +119,19 @@ def show_focus(pictures: Pictures, view: Any, field: str, focus: int) -> list[An
     return [*outline, *_edges(mesh, view, 0.4), chosen, peers, mesh]
 
 
+def is_flat(bounds: Any) -> bool:
+    """Whether a mesh is looked at from above."""
+    lengths = [bounds[1] - bounds[0], bounds[3] - bounds[2], bounds[5] - bounds[4]]
+    return lengths[2] <= 0.15 * max(lengths)
+
+
 def look(pictures: Pictures, view: Any, factor: float = 0.0, bottom: float = FREE[2]) -> None:
     """Points the camera at the mesh of all steps: from an angle, or from above if it is flat.
 
     factor : of an exploded view. bottom : of the area for the mesh, as a fraction of the view.
     """
     bounds = shown_bounds(pictures, factor)
-    lengths = [bounds[1] - bounds[0], bounds[3] - bounds[2], bounds[5] - bounds[4]]
-    flat = lengths[2] <= 0.15 * max(lengths)
+    flat = is_flat(bounds)
     corners = list(itertools.product(bounds[0:2], bounds[2:4], bounds[4:6]))
     direction, up = (FLAT_DIRECTION, FLAT_UP) if flat else (DIRECTION, UP)
     fit_points(view, corners, direction, up, (*FREE[:2], bottom, FREE[3]))
