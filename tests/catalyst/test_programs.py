@@ -93,7 +93,7 @@ def test_program_without_mpi_is_shown(in_process, build_c):
     assert not perfields_words(result)
     (piece,) = extracts.pieces(result.cwd / "perfield-run", 0)
     assert piece.GetNumberOfPoints() == 15
-    assert len(extracts.layers(result.cwd / "perfield-run", 0)) == 4  # without messages
+    assert len(extracts.layers(result.cwd / "perfield-run", 0)) == 5  # without messages
 
 
 @pytest.mark.parametrize("mpi", ["mpich"], indirect=True)

@@ -122,15 +122,4 @@ def test_in_process_fortran_pictures_have_the_same_arrays(mpi, build_case, bin_d
     result = mpi.run(2, bin_dir / "perfield-exec", program, *options, env=env)
     assert (result.returncode, "perfield: " in result.stderr) == (0, False), result.stderr
     folder = result.cwd / "perfield-run"
-    run = perfield.open(folder)
-    for number in range(2):
-        frame = run.frame(number)
-        inside, afterwards = extracts_of_run.pieces(folder, number), leaves(pictures.geometry(run, frame))
-        assert len(inside) == len(afterwards) == 2
-        for piece, twin in zip(inside, afterwards):
-            extracts_of_run.assert_equal(piece, twin)
-        picture = pictures.topology(run, frame)
-        layers = extracts_of_run.layers(folder, number)
-        made = (picture.machine, picture.ranks, picture.measurements, picture.messages)
-        for layer, twin in zip(layers, made):  # the texts beside the rows follow them
-            extracts_of_run.assert_equal(layer, twin)
+    extracts_of_run.assert_as_afterwards(folder, range(2))
