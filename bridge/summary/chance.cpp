@@ -139,6 +139,14 @@ bool is_predictable(const std::vector<size_t>& order, size_t n_ranks, bool* is_s
 
 }  // namespace
 
+double median_of(std::vector<double> numbers) {
+  if (numbers.empty()) return 0;
+  const auto middle = numbers.begin() + std::ptrdiff_t(numbers.size() / 2);
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  if (numbers.size() % 2) return *middle;
+  return (*middle + *std::max_element(numbers.begin(), middle)) / 2;
+}
+
 double Table::mean(size_t step) const {
   double all = 0;
   for (size_t rank = 0; rank < n_ranks; ++rank) all += at(step, rank);

@@ -45,6 +45,9 @@ struct Differences {
 // Whether ranks differ by more than chance, and how. See chance.cpp for the limits.
 Differences differences(const Table& table);
 
+// The middle of some numbers; 0 if there are none.
+double median_of(std::vector<double> numbers);
+
 // A run of numbers, one per step, not independent of one another: the probability that their mean
 // is this far above 0 by chance. least_variance: of the means of blocks of steps, where more is
 // known than from these numbers alone.

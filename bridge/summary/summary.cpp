@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "summary/asked_for.hpp"
+#include "summary/chance.hpp"
 #include "summary/imbalance.hpp"
+#include "summary/output_steps.hpp"
 #include "summary/text.hpp"
 #include "summary/totals.hpp"
 #include "summary/uneven_steps.hpp"
@@ -37,13 +40,7 @@ std::string steps_line(const RunTotals& run) {
   if (run.bytes_read < run.stream_bytes)
     text = "the last " + text + " (in the newest " + text_of_bytes(double(run.bytes_read)) +
            " of " + text_of_bytes(double(run.stream_bytes)) + ")";
-  if (!lengths.empty()) {
-    const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
-    std::nth_element(lengths.begin(), middle, lengths.end());
-    double median = *middle;
-    if (lengths.size() % 2 == 0) median = (median + *std::max_element(lengths.begin(), middle)) / 2;
-    text += ", median " + text_of_time(median);
-  }
+  if (!lengths.empty()) text += ", median " + text_of_time(median_of(std::move(lengths)));
   if (run.steps.n_unmeasured)
     text += "; " + text_of_count(run.steps.lengths.size()) + " of them measured";
   return line("steps", text + uneven_steps_text(run));
@@ -170,12 +167,15 @@ std::vector<std::string> closing_lines(const std::string& run_path, uint64_t max
     const Totals& totals = run.steps.n_steps ? run.steps : run.outside;
     const Tables tables(run.steps);
     const std::string path = text_of_path(run_path);
+    const OutputSteps output(run.steps);
     for (const std::string& text :
-         {imbalance_line(tables), dearest_line(run, tables), cores_line(run, totals),
-          steps_line(run), efficiency_line(tables), regions_line(run, totals, tables),
-          waiting_line(totals, tables, run.n_blind() > 0), waited_for_line(totals, tables),
-          waiting_region_line(run, totals), messages_line(totals), files_line(totals, tables),
-          written_line(run), own_line(run), unmatched_line(run), notice_line(run),
+         {output.comes_first() ? output.line() : std::string(), imbalance_line(tables),
+          dearest_line(run, tables), cores_line(run, totals), steps_line(run),
+          output.comes_first() ? std::string() : output.line(), efficiency_line(tables),
+          regions_line(run, totals, tables), waiting_line(totals, tables, run.n_blind() > 0),
+          waited_for_line(totals, tables), waiting_region_line(run, totals), messages_line(totals),
+          files_line(totals, tables), written_line(run), own_line(run), unmatched_line(run),
+          notice_line(run),
           line("look",
                "perfield open " + path + "    (files and images: render in place of open)")})
       if (!text.empty()) lines.push_back(text);

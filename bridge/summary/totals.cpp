@@ -110,8 +110,10 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, co
       regions[region_key(rank, row.region)].waiting_ns += row.value;
   }
 
+  const double span = std::max(1u, step.fixed.span);
   double& longest = lengths[number];
-  longest = std::max(longest, double(step.fixed.measured_ns) / std::max(1u, step.fixed.span));
+  longest = std::max(longest, double(step.fixed.measured_ns) / span);
+  written[number] += double(entry.io_write_bytes) / span;
   if (!entry.has_mpi) return;
   RankStep here{number,
                 rank,

@@ -84,6 +84,49 @@ def test_file_time_has_a_line_and_is_no_computing(tmp_path):
     )
 
 
+def writes_in(steps: set[int], longer_ms: int = 0):
+    """Changes a step so that rank 0 writes 1 MB in these steps, which take longer."""
+
+    def change(rank, step, values):
+        values["calls"] = []
+        values["measured_ns"] = 10_000_000
+        if step in steps:
+            values["measured_ns"] += 1_000_000 * longer_ms
+            values["calls"] = [call_row("file_write", count=1, ns=1000, bytes_out=1_000_000)]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("steps", "longer_ms", "told"),
+    [
+        (
+            {3, 7, 11},
+            30,
+            "every 4th step writes output (3 of 12) and takes 4.0 times as long as the others; ",
+        ),
+        ({3, 8, 11}, 30, "3 of 12 steps write output and take 4.0 times as long as the others; "),
+        ({3}, 90, "1 of 12 steps writes output and takes 10.0 times as long as the others; "),
+    ],
+)
+def test_output_that_costs_much_is_told_first(tmp_path, steps, longer_ms, told):
+    path = twin.write_run(tmp_path / "run", steps=12, change_step=writes_in(steps, longer_ms))
+    lines = lines_of(path)
+    assert next(iter(lines)) == "output"
+    assert lines["output"] == told + "that costs 43 % of the time"  # 90 of 210 ms
+
+
+def test_output_that_costs_little_comes_after_the_steps(tmp_path):
+    lines = list(lines_of(twin.write_run(tmp_path / "run", steps=12, change_step=writes_in({3, 7}, 3))))
+    assert lines[0] == "imbalance"
+    assert lines.index("output") == lines.index("steps") + 1
+
+
+@pytest.mark.parametrize("steps", [set(), {5}, set(range(12))], ids=["none", "no longer", "all"])
+def test_output_that_costs_nothing_has_no_line(tmp_path, steps):
+    assert "output" not in lines_of(twin.write_run(tmp_path / "run", steps=12, change_step=writes_in(steps)))
+
+
 def test_written_bytes_equal_the_file_sizes(run):
     stream = sum(file.stat().st_size for file in (run / "stream").iterdir())
     mesh = sum(file.stat().st_size for file in (run / "mesh").iterdir())

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// output_steps.cpp - see output_steps.hpp.
+#include "summary/output_steps.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "summary/chance.hpp"
+#include "summary/text.hpp"
+
+namespace perfield {
+namespace {
+
+constexpr double kFarBeyond = 10;   // times the bytes of the median step
+constexpr double kLogBytes = 4096;  // less may be a log
+constexpr double kWorthTelling = 0.01, kFirst = 0.1;
+constexpr size_t kFewest = 3;  // output steps, to call them regular
+
+std::string ordinal(uint64_t number) {
+  const uint64_t last = number % 10, teens = number / 10 % 10;
+  const char* end = teens == 1  ? "th"
+                    : last == 1 ? "st"
+                    : last == 2 ? "nd"
+                    : last == 3 ? "rd"
+                                : "th";
+  return text_of_count(number) + end;
+}
+
+}  // namespace
+
+OutputSteps::OutputSteps(const Totals& steps) : n_steps_(steps.lengths.size()) {
+  std::vector<double> bytes, usual, output;
+  for (const auto& [step, written] : steps.written) bytes.push_back(written);
+  const double limit = std::max(kFarBeyond * median_of(bytes), kLogBytes);
+  std::vector<uint64_t> keys;
+  double all = 0;
+  for (const auto& [step, written] : steps.written) {
+    const double length = steps.lengths.at(step);
+    all += length;
+    (written > limit ? output : usual).push_back(length);
+    if (written > limit) keys.push_back(step);
+  }
+  n_output_ = output.size();
+  const double base = median_of(usual);
+  if (output.empty() || base <= 0) return;
+  double more = 0;
+  for (const double length : output) more += length - base;
+  ratio_ = median_of(output) / base;
+  share_ = more / all;
+  std::sort(keys.begin(), keys.end());
+  if (keys.size() < kFewest) return;
+  period_ = keys[1] - keys[0];
+  for (size_t n = 2; n < keys.size(); ++n)
+    if (keys[n] - keys[n - 1] != period_) period_ = 0;
+}
+
+std::string OutputSteps::line() const {
+  if (share_ < kWorthTelling) return "";
+  const std::string counts = text_of_count(n_output_) + " of " + text_of_count(n_steps_);
+  char ratio[32];
+  std::snprintf(ratio, sizeof(ratio), "%.1f", ratio_);
+  std::string text = counts + (n_output_ == 1 ? " steps writes output" : " steps write output");
+  if (period_ > 1) text = "every " + ordinal(period_) + " step writes output (" + counts + ")";
+  text += period_ > 1 || n_output_ == 1 ? " and takes " : " and take ";
+  return perfield::line("output", text + ratio + " times as long as the others; that costs " +
+                                      text_of_share(share_) + " of the time");
+}
+
+bool OutputSteps::comes_first() const { return share_ >= kFirst; }
+
+}  // namespace perfield

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// output_steps.hpp - tells steps that write output from all others, and what they cost. The rule is
+// that of perfield.analysis.steps.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "summary/totals.hpp"
+
+namespace perfield {
+
+class OutputSteps {
+ public:
+  explicit OutputSteps(const Totals& steps);
+
+  // "every 20th step writes output (3 of 60), 10.9 times as long as the others: ..."; "" if these
+  // steps cost next to nothing.
+  std::string line() const;
+  // Whether output costs so much that nothing should be said before it.
+  bool comes_first() const;
+
+ private:
+  size_t n_steps_ = 0, n_output_ = 0;
+  uint64_t period_ = 0;  // of steps that write; 0: irregular, or too few to tell
+  double ratio_ = 0;     // median length of a step that writes, to that of the others
+  double share_ = 0;     // of the steps' time: what they take longer than the others
+};
+
+}  // namespace perfield
