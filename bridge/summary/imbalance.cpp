@@ -376,7 +376,8 @@ std::string most_on(const Tables& tables, float RankStep::*ns) {
   const Differences found = differences(time);
   if (found.pattern != Pattern::fixed) return "";
   return "; most on " + names_of(found.most, tables.ranks()) + " (" +
-         text_of_share(of_ranks(time, found.most) / of_ranks(measured, found.most)) + ")";
+         text_of_share(of_ranks(time, found.most) / of_ranks(measured, found.most)) +
+         (found.most.size() == 1 ? " of its time)" : " of their time)");
 }
 
 }  // namespace perfield

@@ -26,7 +26,8 @@ std::string regions_line(const RunTotals& run, const Totals& totals, const Table
 // The ranks that share PUs.
 std::string cores_line(const RunTotals& run, const Totals& totals);
 
-// "; most on rank 3 (35 %)" if it is beyond chance that some ranks have most of this time; else "".
+// "; most on rank 3 (35 % of its time)" if it is beyond chance that some ranks have most of this
+// time; else "".
 std::string most_on(const Tables& tables, float RankStep::*ns);
 
 }  // namespace perfield

@@ -105,10 +105,11 @@ std::string written_line(const RunTotals& run) {
       all += uint64_t(own.io_write_bytes);
     }
   if (all) {
+    constexpr double kMuchMore = 1.2;  // than an equal share
     const auto most = *std::max_element(by_rank.begin(), by_rank.end(),
                                         [](auto& a, auto& b) { return a.second < b.second; });
     text += "; " + text_of_bytes(double(all)) + " by the program";
-    if (by_rank.size() > 1)
+    if (double(most.second) * double(by_rank.size()) > kMuchMore * double(all))
       text += ", most by rank " + std::to_string(most.first) + " (" +
               text_of_share(double(most.second) / double(all)) + ")";
   }

@@ -71,7 +71,7 @@ std::string waited_for_line(const Totals& totals, const Tables& tables) {
                            " for rank " + std::to_string(rank) + ": " +
                            text_of_share(most.ns / std::max(known, all.waiting_ns())) +
                            " of all waiting, " + text_of_share(most.ns / known) +
-                           " of that of which it is known for whom");
+                           " of the waiting that names a rank");
 }
 
 std::string waiting_region_line(const RunTotals& run, const Totals& totals) {

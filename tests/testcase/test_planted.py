@@ -48,7 +48,7 @@ FIRST_LINES = {  # what the first closing line says
     "cells": r": rank 1 is dearest(,|:) cell counts (explain|alone give) 1\.\d\d; balancing would save ",
     "cost": r": rank 2 is dearest: as many cells as others, each [23]\.\d times as dear; balancing",
     "waits": r": rank 0 is dearest: as many cells as others, each [234]\.\d times as dear; balancing",
-    "output": r"^output +every 20th step writes output \(3 of 60\) and takes \d+\.\d times as long as the others",
+    "output": r"^output +every 20th step writes output \(3 of 60\) and takes \d+\.\d times as long",
     "noise": ": no rank stands out",
     "shared": ": no rank stands out",
 }

@@ -54,7 +54,7 @@ def test_lines_match_the_run(run):
     assert lines["where"] == "ranks differ most in solve (balancing it would save 7.50 ms)"
     # wait = step - solve - 0.15 ms: mean 1.55 of 4.202 ms; with isend 0.05 ms more
     assert lines["waiting"].startswith("38 % of the time (point-to-point 1.2 %, wait 37 %); all MPI 38 %")
-    assert "most on rank 0 (74 %)" in lines["waiting"]
+    assert "most on rank 0 (74 % of its time)" in lines["waiting"]
     assert lines["region"] == "exchange: 45 % of it is waiting, 1.80 ms of 4.00 ms over all ranks"
     assert lines["messages"].startswith("60 with 100 kB; heaviest 3 -> 0: 40.0 kB in 15")
     assert "emptiest 0 -> 1: 5 of 15 empty" in lines["messages"]
@@ -77,7 +77,7 @@ def test_file_time_has_a_line_and_is_no_computing(tmp_path):
     files = (*twin.QUANTITIES, ("file_time", "ns", "rank"))
     path = twin.write_run(tmp_path / "run", ranks=4, steps=5, change_step=read_and_write, quantities=files)
     lines = lines_of(path)
-    assert lines["files"] == "20 % of the time; most on rank 3 (35 %); 40.0 kB read, 30.0 kB written"
+    assert lines["files"] == "20 % of the time; most on rank 3 (35 % of its time); 40.0 kB read, 30.0 kB written"
     assert lines["imbalance"].startswith("1.19 ")  # 9.5 / mean(9.5, 8.5, 7.5, 6.5)
     assert "files" not in lines_of(
         twin.write_run(tmp_path / "other", change_step=write_little, quantities=files)
@@ -164,7 +164,7 @@ def test_rank_that_others_wait_for_is_named(tmp_path):
     path = twin.write_run(tmp_path / "run", ranks=4, steps=5, change_step=all_wait_for(2, 500_000))
     assert lines_of(path)["waits"] == (
         "3 ranks wait 7.50 ms in all for rank 2: "
-        "23 % of all waiting, 100 % of that of which it is known for whom"
+        "23 % of all waiting, 100 % of the waiting that names a rank"
     )
 
 
