@@ -77,7 +77,9 @@ def test_file_time_has_a_line_and_is_no_computing(tmp_path):
     files = (*twin.QUANTITIES, ("file_time", "ns", "rank"))
     path = twin.write_run(tmp_path / "run", ranks=4, steps=5, change_step=read_and_write, quantities=files)
     lines = lines_of(path)
-    assert lines["files"] == "20 % of the time; most on rank 3 (35 % of its time); 40.0 kB read, 30.0 kB written"
+    assert lines["files"] == (
+        "20 % of the time; most on rank 3 (35 % of its time); 40.0 kB read, 30.0 kB written"
+    )
     assert lines["imbalance"].startswith("1.19 ")  # 9.5 / mean(9.5, 8.5, 7.5, 6.5)
     assert "files" not in lines_of(
         twin.write_run(tmp_path / "other", change_step=write_little, quantities=files)
