@@ -165,8 +165,7 @@ def test_rank_that_others_wait_for_is_named(tmp_path):
     """Five steps, three ranks that wait 0.5 ms in each; of 32 ms in MPI calls that may wait."""
     path = twin.write_run(tmp_path / "run", ranks=4, steps=5, change_step=all_wait_for(2, 500_000))
     assert lines_of(path)["waits"] == (
-        "3 ranks wait 7.50 ms in all for rank 2: "
-        "23 % of all waiting, 100 % of the waiting that names a rank"
+        "3 ranks wait 7.50 ms in all for rank 2: 23 % of all waiting, 100 % of the waiting that names a rank"
     )
 
 
