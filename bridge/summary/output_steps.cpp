@@ -18,16 +18,6 @@ constexpr double kLogBytes = 4096;  // less may be a log
 constexpr double kWorthTelling = 0.01, kFirst = 0.1;
 constexpr size_t kFewest = 3;  // output steps, to call them regular
 
-std::string ordinal(uint64_t number) {
-  const uint64_t last = number % 10, teens = number / 10 % 10;
-  const char* end = teens == 1  ? "th"
-                    : last == 1 ? "st"
-                    : last == 2 ? "nd"
-                    : last == 3 ? "rd"
-                                : "th";
-  return text_of_count(number) + end;
-}
-
 }  // namespace
 
 OutputSteps::OutputSteps(const Totals& steps) : n_steps_(steps.lengths.size()) {
@@ -61,11 +51,14 @@ std::string OutputSteps::line() const {
   const std::string counts = text_of_count(n_output_) + " of " + text_of_count(n_steps_);
   char ratio[32];
   std::snprintf(ratio, sizeof(ratio), "%.1f", ratio_);
-  std::string text = counts + (n_output_ == 1 ? " steps writes output" : " steps write output");
-  if (period_ > 1) text = "every " + ordinal(period_) + " step writes output (" + counts + ")";
-  text += period_ > 1 || n_output_ == 1 ? " and takes " : " and take ";
-  return perfield::line("output", text + ratio + " times as long as the others; that costs " +
-                                      text_of_share(share_) + " of the time");
+  const std::string when = period_ > 1
+                               ? "every " + text_of_count(period_) + " steps (" + counts + ")"
+                               : "in " + counts + " steps";
+  const bool one = n_output_ == 1;
+  return perfield::line("output", when + (one ? "; it takes " : "; these take ") + ratio +
+                                      " times as long as the others and " +
+                                      (one ? "costs " : "cost ") + text_of_share(share_) +
+                                      " of the time");
 }
 
 bool OutputSteps::comes_first() const { return share_ >= kFirst; }

@@ -15,8 +15,8 @@ class OutputSteps {
  public:
   explicit OutputSteps(const Totals& steps);
 
-  // "every 20th step writes output (3 of 60), 10.9 times as long as the others: ..."; "" if these
-  // steps cost next to nothing.
+  // "every 20 steps (3 of 60); these take 10.9 times as long as the others and cost ..."; "" if
+  // these steps cost next to nothing.
   std::string line() const;
   // Whether output costs so much that nothing should be said before it.
   bool comes_first() const;

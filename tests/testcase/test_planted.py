@@ -48,7 +48,7 @@ FIRST_LINES = {  # what the first closing line says
     "cells": r": rank 1 is dearest(,|:) cell counts (explain|alone give) 1\.\d\d; balancing would save ",
     "cost": r": rank 2 is dearest: as many cells as others, each [23]\.\d times as dear; balancing",
     "waits": r": rank 0 is dearest: as many cells as others, each [234]\.\d times as dear; balancing",
-    "output": r"^output +every 20th step writes output \(3 of 60\) and takes \d+\.\d times as long",
+    "output": r"^output +every 20 steps \(3 of 60\); these take \d+\.\d times as long",
     "noise": ": no rank stands out",
     "shared": ": no rank stands out",
 }
@@ -58,7 +58,7 @@ FIRST_LINES = {  # what the first closing line says
 def test_the_first_closing_line_says_what_was_planted(case, planted_run):
     told = planted_run(case).stderr
     first = next(line for line in told.splitlines() if line.startswith(("imbalance ", "output ")))
-    assert told.index("imbalance ") < told.index("steps ")
+    assert told.index("imbalance ") < told.index("\nsteps ")
     assert re.search(FIRST_LINES[case], first), told
     assert ("dearest " in told) == (case in ("cells", "cost", "waits")), told
 

@@ -105,17 +105,17 @@ def writes_in(steps: set[int], longer_ms: int = 0):
         (
             {3, 7, 11},
             30,
-            "every 4th step writes output (3 of 12) and takes 4.0 times as long as the others; ",
+            "every 4 steps (3 of 12); these take 4.0 times as long as the others and cost",
         ),
-        ({3, 8, 11}, 30, "3 of 12 steps write output and take 4.0 times as long as the others; "),
-        ({3}, 90, "1 of 12 steps writes output and takes 10.0 times as long as the others; "),
+        ({3, 8, 11}, 30, "in 3 of 12 steps; these take 4.0 times as long as the others and cost"),
+        ({3}, 90, "in 1 of 12 steps; it takes 10.0 times as long as the others and costs"),
     ],
 )
 def test_output_that_costs_much_is_told_first(tmp_path, steps, longer_ms, told):
     path = twin.write_run(tmp_path / "run", steps=12, change_step=writes_in(steps, longer_ms))
     lines = lines_of(path)
     assert next(iter(lines)) == "output"
-    assert lines["output"] == told + "that costs 43 % of the time"  # 90 of 210 ms
+    assert lines["output"] == told + " 43 % of the time"  # 90 of 210 ms
 
 
 def test_output_that_costs_little_comes_after_the_steps(tmp_path):
