@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -76,6 +77,7 @@ def execute(arguments: argparse.Namespace) -> int:
         Path(place, "ParaView.ini").write_text(DEFAULTS, encoding="utf-8")
         others = os.environ.get("XDG_CONFIG_DIRS") or "/etc/xdg"
         environment["XDG_CONFIG_DIRS"] = os.pathsep.join([place, others])
+        sys.stdout.flush()  # what render said comes before what ParaView says
         return subprocess.run([program, f"--script={script}"], env=environment, check=False).returncode
 
 
