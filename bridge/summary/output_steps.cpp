@@ -16,7 +16,9 @@ namespace {
 constexpr double kFarBeyond = 10;   // times the bytes of the median step
 constexpr double kLogBytes = 4096;  // less may be a log
 constexpr double kWorthTelling = 0.01, kFirst = 0.1;
-constexpr size_t kFewest = 3;  // output steps, to call them regular
+constexpr double kLongSteps = 0.1;  // the part of usual steps that counts as long
+constexpr double kChance = 0.0101;  // that output steps are long so often: two of two are enough
+constexpr size_t kFewest = 3;       // output steps, to call them regular
 
 }  // namespace
 
@@ -35,10 +37,13 @@ OutputSteps::OutputSteps(const Totals& steps) : n_steps_(steps.lengths.size()) {
   n_output_ = output.size();
   const double base = median_of(usual);
   if (output.empty() || base <= 0) return;
-  double more = 0;
-  for (const double length : output) more += length - base;
+  std::sort(usual.begin(), usual.end());
+  const double limit_of_long = usual[size_t(double(usual.size()) * (1 - kLongSteps))];
+  const auto n_long = std::count_if(output.begin(), output.end(),
+                                    [&](double length) { return length > limit_of_long; });
+  if (chance_of_hits(size_t(n_long), output.size(), kLongSteps) > kChance) return;
   ratio_ = median_of(output) / base;
-  share_ = more / all;
+  share_ = double(output.size()) * (median_of(output) - base) / all;
   std::sort(keys.begin(), keys.end());
   if (keys.size() < kFewest) return;
   period_ = keys[1] - keys[0];
@@ -54,11 +59,9 @@ std::string OutputSteps::line() const {
   const std::string when = period_ > 1
                                ? "every " + text_of_count(period_) + " steps (" + counts + ")"
                                : "in " + counts + " steps";
-  const bool one = n_output_ == 1;
-  return perfield::line("output", when + (one ? "; it takes " : "; these take ") + ratio +
-                                      " times as long as the others and " +
-                                      (one ? "costs " : "cost ") + text_of_share(share_) +
-                                      " of the time");
+  return perfield::line("output", when + "; these take " + ratio +
+                                      " times as long as the others and cost " +
+                                      text_of_share(share_) + " of the time");
 }
 
 bool OutputSteps::comes_first() const { return share_ >= kFirst; }

@@ -16,7 +16,7 @@ class OutputSteps {
   explicit OutputSteps(const Totals& steps);
 
   // "every 20 steps (3 of 60); these take 10.9 times as long as the others and cost ..."; "" if
-  // these steps cost next to nothing.
+  // these steps cost next to nothing, or may be longer by chance.
   std::string line() const;
   // Whether output costs so much that nothing should be said before it.
   bool comes_first() const;
