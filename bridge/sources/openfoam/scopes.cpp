@@ -97,13 +97,17 @@ using TakesWords = Word(Word, Word, Word, Word, Word, Word, Word, Word, Word, Wo
 using ReturnsObject = Object(Word, Word, Word, Word, Word);
 using ReturnsNumber = double(Word, Word, double);  // its number is passed like no pointer
 
-#define PERFIELD_REPLACES_WORD(function, region, symbol)                          \
-  Word function(Word self, Word a, Word b, Word c, Word d) PERFIELD_HOOK(symbol); \
-  Word function(Word self, Word a, Word b, Word c, Word d) {                      \
-    static Scope<ReturnsWord> scope{region, {#symbol}};                           \
-    const Inside inside(scope.get_region());                                      \
-    return scope.real.get()(self, a, b, c, d);                                    \
+#define PERFIELD_REPLACES(Returned, Function, function, region, symbol)               \
+  Returned function(Word self, Word a, Word b, Word c, Word d) PERFIELD_HOOK(symbol); \
+  Returned function(Word self, Word a, Word b, Word c, Word d) {                      \
+    static Scope<Function> scope{region, {#symbol}};                                  \
+    const Inside inside(scope.get_region());                                          \
+    return scope.real.get()(self, a, b, c, d);                                        \
   }
+#define PERFIELD_REPLACES_WORD(function, region, symbol) \
+  PERFIELD_REPLACES(Word, ReturnsWord, function, region, symbol)
+#define PERFIELD_REPLACES_OBJECT(function, region, symbol) \
+  PERFIELD_REPLACES(Object, ReturnsObject, function, region, symbol)
 #define PERFIELD_REPLACES_WORDS(function, region, symbol)                                         \
   Word function(Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j)   \
       PERFIELD_HOOK(symbol);                                                                      \
@@ -111,13 +115,6 @@ using ReturnsNumber = double(Word, Word, double);  // its number is passed like 
     static Scope<TakesWords> scope{region, {#symbol}};                                            \
     const Inside inside(scope.get_region());                                                      \
     return scope.real.get()(a, b, c, d, e, f, g, h, i, j);                                        \
-  }
-#define PERFIELD_REPLACES_OBJECT(function, region, symbol)                          \
-  Object function(Word self, Word a, Word b, Word c, Word d) PERFIELD_HOOK(symbol); \
-  Object function(Word self, Word a, Word b, Word c, Word d) {                      \
-    static Scope<ReturnsObject> scope{region, {#symbol}};                           \
-    const Inside inside(scope.get_region());                                        \
-    return scope.real.get()(self, a, b, c, d);                                      \
   }
 #define PERFIELD_REPLACES_NUMBER(function, region, symbol)            \
   double function(Word self, Word a, double b) PERFIELD_HOOK(symbol); \
