@@ -238,10 +238,13 @@ std::vector<Sharing> sharings(const RunTotals& run) {
 
 }  // namespace
 
-std::string imbalance_line(const Tables& tables) {
-  const Table compute = tables.of(&RankStep::compute_ns);
+Computing::Computing(const Tables& tables)
+    : time(tables.of(&RankStep::compute_ns)), found(differences(time)) {}
+
+std::string imbalance_line(const Tables& tables, const Computing& computing) {
+  const Table& compute = computing.time;
+  const Differences& found = computing.found;
   if (compute.n_ranks < 2 || compute.sum() <= 0) return "";
-  const Differences found = differences(compute);
   const double elapsed = elapsed_ns(tables);
   std::string text = number(found.ratio) + " (compute time, slowest / mean): ";
   const std::string saving = "; balancing would save " + text_of_time(found.saved) + " (" +
@@ -269,9 +272,9 @@ std::string imbalance_line(const Tables& tables) {
   return line("imbalance", text);
 }
 
-std::string dearest_line(const RunTotals& run, const Tables& tables) {
-  const Table compute = tables.of(&RankStep::compute_ns);
-  const Differences found = differences(compute);
+std::string dearest_line(const RunTotals& run, const Tables& tables, const Computing& computing) {
+  const Table& compute = computing.time;
+  const Differences& found = computing.found;
   if (found.pattern != Pattern::fixed) return "";
   std::vector<std::string> hosts;
   for (const size_t column : found.most) {

@@ -10,12 +10,20 @@
 
 namespace perfield {
 
+// Compute time of each rank and step, and how ranks differ in it.
+struct Computing {
+  explicit Computing(const Tables& tables);
+
+  Table time;
+  Differences found;
+};
+
 // The slowest rank's compute time relative to the mean, the dearest ranks, what explains it, and
 // what balancing would save.
-std::string imbalance_line(const Tables& tables);
+std::string imbalance_line(const Tables& tables, const Computing& computing);
 
 // The dearest ranks and their hosts.
-std::string dearest_line(const RunTotals& run, const Tables& tables);
+std::string dearest_line(const RunTotals& run, const Tables& tables, const Computing& computing);
 
 // Parallel efficiency, load balance and communication efficiency, as POP defines them.
 std::string efficiency_line(const Tables& tables);

@@ -168,10 +168,11 @@ std::vector<std::string> closing_lines(const std::string& run_path, uint64_t max
     const Totals& totals = run.steps.n_steps ? run.steps : run.outside;
     const Tables tables(run.steps);
     const std::string path = text_of_path(run_path);
+    const Computing computing(tables);
     const OutputSteps output(run.steps);
     for (const std::string& text :
-         {output.comes_first() ? output.line() : std::string(), imbalance_line(tables),
-          dearest_line(run, tables), cores_line(run, totals), steps_line(run),
+         {output.comes_first() ? output.line() : std::string(), imbalance_line(tables, computing),
+          dearest_line(run, tables, computing), cores_line(run, totals), steps_line(run),
           output.comes_first() ? std::string() : output.line(), efficiency_line(tables),
           regions_line(run, totals, tables), waiting_line(totals, tables, run.n_blind() > 0),
           waited_for_line(totals, tables), waiting_region_line(run, totals), messages_line(totals),
