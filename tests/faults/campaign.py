@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Shared by the fault campaigns: options, compiled programs, runs of ranks, and verdicts as lines of JSON.
 
-A campaign is a program `faults_*.py` in this folder. It prints each result with `verdict`, and everything else
-to stderr. With `--short` it takes seconds, not minutes. `--seed` replays the random choices of an earlier run.
+A campaign is a program `faults_*.py` in this folder. It prints each result with `verdict`, and everything
+else to stderr. With `--short` it takes seconds, not minutes. `--seed` replays the random choices of an
+earlier run.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import secrets
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -31,7 +33,7 @@ def options(about: str | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="of the random choices; printed by each run")
     given = parser.parse_args()
     if given.seed is None:
-        given.seed = int.from_bytes(Path("/dev/urandom").open("rb").read(4), "little")
+        given.seed = secrets.randbits(32)
     print(f"{Path(sys.argv[0]).stem}: --seed {given.seed}", file=sys.stderr, flush=True)
     return given
 
