@@ -110,7 +110,9 @@ void StepWriter::rank(int rank, int size, const std::string& mpi, const std::str
       .text("pid_namespace", pid_namespace())
       .text("boot_id", boot_id());
   json.text("cpuset", cpus).text("clock", recorder().clock.name());
-  json.integer("realtime_ns", realtime_ns()).text("mpi", mpi);
+  const ClockOrigin& origin = recorder().clock.origin();
+  json.integer("monotonic_ns", origin.monotonic_ns).integer("realtime_ns", origin.realtime_ns);
+  json.integer("realtime_error_ns", origin.realtime_error_ns).text("mpi", mpi);
   json.text("perfield", PERFIELD_VERSION)
       .texts("sources", sources)
       .natural("sum_every", uint64_t(config_.sum_every));
