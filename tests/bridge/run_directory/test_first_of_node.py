@@ -26,7 +26,7 @@ def flux(rank: int, size: int = 4) -> dict[str, str]:
 
 
 class Traced:
-    """A rank under strace that prints where it was told to write; `made` are its calls that make or remove."""
+    """A rank under strace that prints its run directory; `made`: its calls that make or remove."""
 
     def __init__(self, environment: dict[str, str], folder: Path, name: str):
         self.log = folder / f"{name}.strace"
