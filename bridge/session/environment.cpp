@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 
+#include "platform/preload_list.hpp"
 #include "recorder/kernel_readings.hpp"
 #include "run_directory/run_directory.hpp"
 
@@ -29,11 +30,7 @@ void forget_preload_in_environment() {
   const char* added = getenv("PERFIELD_PRELOADED");
   const char* preload = getenv("LD_PRELOAD");
   if (added && preload) {
-    // perfield's libraries stand at the front, joined as perfield-exec joined them.
-    std::string rest = preload;
-    size_t length = strlen(added);
-    if (rest.compare(0, length, added) == 0) rest.erase(0, length);
-    while (!rest.empty() && (rest[0] == ':' || rest[0] == ' ')) rest.erase(0, 1);
+    const std::string rest = without_ours(preload, added);
     if (rest.empty())
       unsetenv("LD_PRELOAD");
     else
