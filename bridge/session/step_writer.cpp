@@ -11,6 +11,7 @@
 #include <cstring>
 #include <functional>
 
+#include "configuration/groups.hpp"
 #include "platform/clock.hpp"
 #include "platform/guarded.hpp"
 #include "platform/process.hpp"
@@ -113,7 +114,9 @@ void StepWriter::rank(int rank, int size, const std::string& mpi, const std::str
   JsonObject json;
   json.integer("rank", rank).integer("size", size).integer("pid", getpid());
   json.text("program", program_name()).text("arguments", program_arguments());
-  json.text("group", config_.group.empty() ? program_name() : config_.group);
+  std::string complaint;  // none: reading the configuration has checked it
+  const std::string group = group_of(config_.group, rank, &complaint);
+  json.text("group", group.empty() ? program_name() : group);
   json.text("host", host_name())
       .text("host_long", long_name)
       .text("pid_namespace", pid_namespace())
