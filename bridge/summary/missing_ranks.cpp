@@ -15,8 +15,10 @@ std::string missing_ranks_line(const RunTotals& run) {
     // Of a large run only a part is read, which may lack a rank's first entry or its last ones.
     if (!run.group.count(rank) && !run.memory.count(rank)) missing.push_back(rank);
   if (missing.empty()) return "";
+  const bool may_come = run.n_blind() == run.blind.size();  // without MPI, ranks start at any time
   return line("missing", text_of_ranks(missing) + " of " + std::to_string(run.size) +
-                             " left nothing here: not started by perfield-exec, or in another run "
+                             " left nothing here" + (may_come ? " so far" : "") +
+                             ": not started by perfield-exec, or in another run "
                              "(docs/clusters.md: PERFIELD_RUN_ID)");
 }
 
