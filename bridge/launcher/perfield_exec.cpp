@@ -86,7 +86,7 @@ bool prepare(const std::string& program, bool score_p, const std::vector<std::st
     return false;
   }
   if (!run.notice.empty()) tell(run.notice);
-  tell_once_per_node(perfield::write_machine_file(run.path, true));
+  if (run.first_of_node) tell_once_per_node(perfield::write_machine_file(run.path, true));
 
   std::string added;
   const std::string list = perfield::preload_list(preload, &added);

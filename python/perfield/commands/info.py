@@ -135,6 +135,7 @@ def _tables(
             "mpi_share: of its time; step_share: of all ranks' steps; imbalance: largest rank over mean;\n"
             f"balancing_saves_s: largest rank minus mean of compute time, added up over {frames};\n"
             + frame_and_step
+            + "".join(f"\n{line}" for line in closing_lines(run.path) if line.startswith("uneven "))
         )
     if arguments.steps is not None:
         found["steps"] = tables.steps(run, arguments.steps)
