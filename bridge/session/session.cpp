@@ -14,6 +14,7 @@
 #include <new>
 
 #include "platform/process.hpp"
+#include "platform/quietly.hpp"
 #include "session/environment.hpp"
 #include "session/rank_log.hpp"
 #include "session/session_counters.hpp"
@@ -51,6 +52,7 @@ void Session::wake(int rank, int size, const std::string& mpi) noexcept {
                          "(`perfield config` shows it)");
       return;
     }
+    HeldBack signal(SIGXFSZ);  // a limit on files may be smaller than ours
     rank_ = rank;
     size_ = size;
     clock_.configure(config_);
