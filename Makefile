@@ -108,7 +108,7 @@ recorder: ## install only the measured side, for a cluster (MPICC=mpicc PREFIX=$
 	@.ci/build-recorder "$(MPICC)" "$(PREFIX)"
 
 # --- what one does with it -------------------------------------------------------------------
-.PHONY: demo demo-openfoam test test-long bench docs
+.PHONY: demo demo-openfoam test test-long bench faults docs
 demo: build/heat3d/heat3d commands ## run the heat case on 8 ranks and make pictures of it
 	@rm -rf demo/heat3d && mkdir -p demo/heat3d
 	@# render prints how to look at the pictures, once they exist.
@@ -130,6 +130,9 @@ test-long: test-packages .venv/installed ## run the tests that take minutes
 
 bench: bench-packages build/heat3d/heat3d ## measure what perfield costs
 	@$(BIN)/python tests/bench/run_all.py $(BENCH_ARGS)
+
+faults: test-packages .venv/installed ## break disks, ranks, clocks and files, and print what was lost
+	@$(BIN)/python tests/faults/run_all.py $(FAULTS_ARGS)
 
 docs: docs-packages .venv/installed ## build the pages and an API reference into build/docs
 	@$(BIN)/python -m sphinx -b html -E -W --keep-going -q -d build/doctrees docs build/docs

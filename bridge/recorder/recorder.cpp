@@ -66,6 +66,7 @@ void Recorder::thread_ended(void* memory) noexcept {
                         recorder().clock.ticks());
   }
   if (KernelReadings* k = shard->kernel.load(std::memory_order_relaxed)) k->thread_ended();
+  recorder().step_region.thread_ended(*shard);
   shard->told = 0;
   shard->inside_call = shard->own_work = 0;
   shard->call_since.store(0, std::memory_order_relaxed);

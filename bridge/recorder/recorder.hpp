@@ -20,6 +20,7 @@
 #include "recorder/counters.hpp"
 #include "recorder/regions.hpp"
 #include "recorder/shard.hpp"
+#include "recorder/step_region.hpp"
 
 namespace perfield {
 
@@ -90,6 +91,7 @@ class Recorder {
 
   Clock clock;
   Regions regions;
+  StepRegion step_region;
   CallSites sites;
   Quantities quantities;
   uint64_t quantities_used = 0;  // those with rows in any step entry, as bits

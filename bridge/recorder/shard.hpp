@@ -17,6 +17,7 @@
 #include "recorder/quantity_tables.hpp"
 #include "recorder/rhythm.hpp"
 #include "recorder/source.h"
+#include "recorder/step_region.hpp"
 
 namespace perfield {
 
@@ -187,6 +188,12 @@ class Shard {
     return level;
   }
 
+  // Whether that level of the stack is open and was entered with that handle, as far as known.
+  bool is_open(int32_t level, uint32_t handle) const noexcept {
+    if (level < 0 || level >= depth.load(std::memory_order_relaxed)) return false;
+    return level >= kStackDepth + kDeepLevels || handle_at(level) == handle;
+  }
+
   // Whether leaving this region leaves the innermost one, and the configuration deselects it. That
   // needs no clock.
   bool leaves_uncounted(uint32_t handle) const noexcept {
@@ -236,6 +243,8 @@ class Shard {
   Frame stack[kStackDepth];
   uint32_t* deep_handles;  // [kDeepLevels], for regions beyond the stack
   Counter untimed;         // those that are not open further out too: they get no time
+
+  StepEntries step_entries;
 
   RegionCounters* regions;  // [max_regions]
   uint16_t* open_count;     // [max_regions], own thread only

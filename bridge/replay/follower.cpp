@@ -89,12 +89,11 @@ void Follower::enter(uint64_t location, uint64_t time, uint32_t region) {
   uint64_t now;
   Thread* const thread = follow(location, time, &now);
   const Plan& plan = this->plan(region);
-  if (plan.closes_steps && !has_stepper_) {
-    has_stepper_ = true;
-    stepper_ = location;
+  if (!thread) return;
+  if (plan.closes_steps && recorder_->step_region.enter(*thread->shard, region) && !has_steps_) {
+    has_steps_ = true;
     close(StepKind::setup, now);
   }
-  if (!thread) return;
   const int32_t level = thread->shard->depth.load(std::memory_order_relaxed);
   recorder_->enter_region(*thread->shard, region, plan.id, now);
   if (plan.call && !thread->call && !thread->operation) begin_call(*thread, plan.call, level, now);
@@ -102,14 +101,14 @@ void Follower::enter(uint64_t location, uint64_t time, uint32_t region) {
 
 void Follower::leave(uint64_t location, uint64_t time, uint32_t region) {
   uint64_t now;
-  if (Thread* const thread = follow(location, time, &now)) {
-    if (thread->call || thread->operation) {
-      const int32_t level = thread->shard->level_of(region);
-      if (level >= 0 && level <= thread->level) end_call(*thread, now);
-    }
-    recorder_->leave_region(*thread->shard, region, now);
+  Thread* const thread = follow(location, time, &now);
+  if (!thread) return;
+  if (thread->call || thread->operation) {
+    const int32_t level = thread->shard->level_of(region);
+    if (level >= 0 && level <= thread->level) end_call(*thread, now);
   }
-  if (!has_stepper_ || location != stepper_ || !plan(region).closes_steps) return;
+  recorder_->leave_region(*thread->shard, region, now);
+  if (!plan(region).closes_steps || !recorder_->step_region.leave(*thread->shard)) return;
   close(StepKind::step, now);
   ++n_steps_;
 }
@@ -340,7 +339,7 @@ void Follower::program(uint64_t location, uint64_t time, uint32_t name, const ui
 
 void Follower::end(const std::string& reason) {
   if (!n_events_) return;
-  close(has_stepper_ ? StepKind::teardown : StepKind::setup, last_);
+  close(has_steps_ ? StepKind::teardown : StepKind::setup, last_);
   write_end_entry(reason);
   out_.flush();
 }
@@ -379,11 +378,13 @@ void Follower::write_step(StepKind kind, uint64_t now) {
 
   const bool writes = !rank_.path.empty();
   if (writes && !out_.is_open() && !out_.failed()) write_rank_entry();
-  define_regions(
-      r, [this](uint32_t id, const std::string& json) { out_.json(EntryType::region, id, json); });
-  define_quantities(r, [this](uint32_t id, const std::string& json) {
-    out_.json(EntryType::quantity, id, json);
-  });
+  const auto define_as = [&](EntryType type) {
+    return [this, writes, type](uint32_t id, const std::string& json) {
+      return !writes || out_.json(type, id, json);
+    };
+  };
+  define_regions(r, define_as(EntryType::region));
+  define_quantities(r, define_as(EntryType::quantity));
   if (!writes) unwritten_.resize(room_);
   unsigned char* const at =
       writes ? out_.begin(EntryType::step, n_steps_, room_) : unwritten_.data();
@@ -421,7 +422,7 @@ std::vector<std::pair<std::string, uint64_t>> Follower::candidates(size_t most) 
 // --- before and after the steps -----------------------------------------------------------------
 
 void Follower::write_rank_entry() {
-  if (!out_.open(rank_.path, rank_.run_id, rank_.rank, room_ + kGathered)) return;
+  if (!out_.open(rank_.path, rank_.run_id, rank_.rank, {room_, kGathered})) return;
   JsonObject json;
   json.integer("rank", rank_.rank).integer("size", rank_.size).integer("pid", 0);
   json.text("pid_namespace", "").text("program", program_).texts("arguments", arguments_);

@@ -3,6 +3,8 @@
 // notices.cpp - see notices.hpp.
 #include "session/notices.hpp"
 
+#include <algorithm>
+
 #include "recorder/recorder.hpp"
 #include "session/asked_for.hpp"
 #include "session/rank_log.hpp"
@@ -47,6 +49,7 @@ void Notices::tell_at_end(const Run& run) {
                             " (step_region) never ended, so no step was closed and the whole "
                             "run is one frame; expected is the name of a region that the "
                             "program enters and leaves");
+  tell_of_step_region(run);
   tell_of_dropped(run);
   tell_of_full_tables();
   for (const auto& [kind, count] : faults_)
@@ -58,6 +61,30 @@ void Notices::tell_at_end(const Run& run) {
   tell_of_counters();
   for (const auto& [name, hook] : hooks_)
     if (!hook.hits && !hook.sentence.empty()) tell("hook-" + name, hook.sentence);
+}
+
+void Notices::tell_of_step_region(const Run& run) const {
+  Recorder& r = recorder();
+  const std::string of_rank = " on rank " + std::to_string(run.rank);
+  const std::string region = "the region " + config_.step_region + " (step_region)";
+  if (const Shard* closer = r.step_region.closer(); closer && !run.aborted) {
+    const StepEntries& entries = closer->step_entries;
+    const uint64_t inner = entries.inner.get();
+    if (closer->is_open(entries.level, entries.handle) && inner)
+      tell("step-region-open",
+           region + " was entered" + of_rank + " after " + std::to_string(run.steps) +
+               " steps and never left, but entered and left " + std::to_string(inner) +
+               " times inside itself, which closed no steps; if an exception or longjmp leaves the "
+               "region, call its end there");
+  }
+  uint64_t most = 0;
+  for (int i = 0; i < r.n_shards(); ++i)
+    most = std::max(most, r.shard_at(i).step_entries.left.get());
+  if (most > run.steps && run.steps)
+    tell("step-region-thread", region + " closed " + std::to_string(run.steps) + " steps" +
+                                   of_rank + ", but another thread left it " +
+                                   std::to_string(most) +
+                                   " times; only the thread that enters it first closes steps");
 }
 
 void Notices::tell_of_dropped(const Run& run) const {

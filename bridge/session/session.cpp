@@ -336,12 +336,11 @@ void Session::write_end(const std::string& reason, uint64_t now) {
   notices_.add_to_end_entry(&entry);
   entry.natural("perfield_ns", r.clock.span_ns(clock_.total_own_ticks()));
   entry.natural("perfield_bytes", private_bytes(r)).integer("realtime_ns", realtime_ns());
-  writer_.end(entry);
   rank_log().line("end        by " + reason + " after " + std::to_string(clock_.step()) + " steps");
   rank_log().line("counts     " + entry.str());
   check_writing();
-  writer_.collect();
   stop_measuring();
+  if (!writer_.end(entry, reason == "abort")) return;
   notices_.tell_at_end({writer_.run_path(), rank_, size_, clock_.step(), configured_steps_.call(),
                         reason == "abort"});
   summary_due_ = rank_ == 0 && config_.summary && reason != "abort";

@@ -67,6 +67,14 @@ void tell(const std::string& topic, const std::string& sentence) noexcept {
   }
 }
 
+void tell_at_once(const std::string& sentence) noexcept {
+  try {
+    if (first_rank_of_node()) speak("perfield: " + sentence + "\n");
+  } catch (...) {
+    // the same
+  }
+}
+
 void tell(const char* topic, const char* sentence) noexcept {
   try {
     tell(std::string(topic), std::string(sentence));

@@ -149,6 +149,9 @@ std::string notice_line(const RunTotals& run) {
   if (run.n_blind() < run.blind.size())
     say(run.n_blind(), "rank whose MPI was not seen", "ranks whose MPI was not seen");
   say(run.n_damaged, "damaged place in the streams", "damaged places in the streams");
+  say(run.n_missing, "entry that could not be written", "entries that could not be written");
+  say(run.n_unsafe, "rank whose entries the file system may have lost",
+      "ranks whose entries the file system may have lost");
   say(run.n_strangers, "entry of another run", "entries of another run");
   say(run.faults, "event that could not be right", "events that could not be right");
   say(run.overflowed, "event beyond full tables", "events beyond full tables");

@@ -202,6 +202,9 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
     if (names_mpi(text)) blind[header.rank] = false;
     closed_at_end[header.rank] = uint64_t(json_integer(text, "steps", 0));
+    n_missing += uint64_t(json_integer(text, "missing", 0));
+    n_missing += uint64_t(json_integer(text, "missing_of_mesh", 0));
+    n_unsafe += json_value(text, "synced") == "false";
     asked.add(text);
   } else if (step) {
     memory[header.rank] = step->fixed.perfield_bytes;

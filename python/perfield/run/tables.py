@@ -122,16 +122,19 @@ def messages(run: RunDirectory, most: int) -> tuple[list[dict], int]:
     return rows, len(keys)
 
 
-def waits(run: RunDirectory, most: int) -> tuple[list[dict], int]:
+def waits(run: RunDirectory, most: int) -> tuple[list[dict], int, float | None]:
     """A row for each of the pairs in which one rank waited longest for another, over the newest 1000 frames:
-    who waits for whom, how often and how long, and its share of the waiting rank's steps; and how many pairs
-    there are. For whom is known where a wait's status tells it.
+    who waits for whom, how often and how long, and its share of the waiting rank's steps; how many pairs
+    there are; and the share of all waiting that the rows hold (None: not known). For whom is known where a
+    wait's status tells it.
     """
     sums: dict[tuple[int, int], list[float]] = {}
     lengths = np.zeros(run.n_ranks)
+    waiting_s = 0.0
     for number in _newest(run):
         frame = run.frame(number)
         lengths += np.nan_to_num(frame.values["step_time_s"])
+        waiting_s += float(np.nansum(frame.values.get("waiting_time_s", 0.0)))
         for rank, peer, count, time in frame.waits.tolist():
             of_pair = sums.setdefault((rank, peer), [0, 0.0])
             of_pair[0] += count
@@ -140,7 +143,8 @@ def waits(run: RunDirectory, most: int) -> tuple[list[dict], int]:
     for (rank, peer), (count, time) in sorted(sums.items(), key=lambda pair: (-pair[1][1], pair[0]))[:most]:
         share = time / lengths[rank] if lengths[rank] > 0 else None
         rows.append({"rank": rank, "waits_for": peer, "count": count, "time_s": time, "share": share})
-    return rows, len(sums)
+    covered = min(1.0, sum(row["time_s"] for row in rows) / waiting_s) if waiting_s > 0 else None
+    return rows, len(sums), covered
 
 
 def _step_number(frame: Frame) -> int | None:
