@@ -239,7 +239,17 @@ def test_tests_read_no_private_names():
 
 
 # Folders of tests/ for other parts of the repository than python/perfield.
-OTHER_TESTS = {"bench", "bridge", "catalyst_scripts", "ci", "fixtures", "multihost", "testcase", "topology"}
+OTHER_TESTS = {
+    "bench",
+    "bridge",
+    "catalyst_scripts",
+    "ci",
+    "fixtures",
+    "multihost",
+    "overhead",
+    "testcase",
+    "topology",
+}
 
 
 def folders(path: str) -> set[str]:
