@@ -179,8 +179,11 @@ int main(int n_arguments, char** arguments) {
   if (access(program.c_str(), X_OK) != 0) return refuse_to_start(name, EACCES);
 
   Environment environment;
-  const bool measured =
-      prepare(program, score_p, {arguments + at, arguments + n_arguments}, &environment);
+  bool measured = false;
+  {
+    perfield::HeldBack signal(SIGXFSZ);  // a limit on files may be smaller than ours, or lstopo's
+    measured = prepare(program, score_p, {arguments + at, arguments + n_arguments}, &environment);
+  }
   if (print) {
     if (measured) print_exports(environment);
     return measured ? 0 : 1;

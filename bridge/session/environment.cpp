@@ -38,8 +38,16 @@ void forget_preload_in_environment() {
 }
 
 bool mpi_init_will_wake() noexcept {
-  // Only the MPI library defines PMPI_Init; the wrappers define only MPI_Init.
-  static const bool will = getenv("PERFIELD_PRELOADED") && dlsym(RTLD_DEFAULT, "PMPI_Init");
+  // Only the MPI library defines PMPI_Init. Wrappers that stand behind it are never called.
+  static const bool will = [] {
+    const void* of_mpi = dlsym(RTLD_DEFAULT, "PMPI_Init");
+    const void* first = dlsym(RTLD_DEFAULT, "MPI_Init");
+    Dl_info mpi{}, called{};
+    return of_mpi && dladdr(of_mpi, &mpi) && dladdr(first, &called) &&
+           mpi.dli_fbase != called.dli_fbase &&
+           (dlsym(RTLD_DEFAULT, "perfield_behind_openmpi") ||
+            dlsym(RTLD_DEFAULT, "perfield_behind_mpich"));
+  }();
   return will;
 }
 

@@ -14,8 +14,8 @@ namespace perfield {
 // program started by this rank is not taken for a rank. Called once, in MPI_Init.
 void forget_preload_in_environment();
 
-// Whether a wrapped MPI_Init will start measuring: perfield-exec has preloaded the wrappers and the
-// program uses MPI.
+// Whether a wrapped MPI_Init will start measuring: the wrappers are preloaded, or linked before
+// MPI, and the program uses MPI.
 bool mpi_init_will_wake() noexcept;
 
 // The warning for a program that is alone in its world though it was started as one of several
