@@ -15,7 +15,19 @@ from c_programs import PROLOGUE, between_init_and_finalize, c_program
 import perfield
 
 # Variables of the launcher that may run the tests themselves.
-LAUNCHERS = ("PERFIELD_", "OMPI_", "PMIX_", "PMI_", "SLURM_", "HYDI_", "MPI_LOCAL", "HWLOC_")
+LAUNCHERS = (
+    "PERFIELD_",
+    "OMPI_",
+    "PMIX_",
+    "PMI_",
+    "SLURM_",
+    "HYDI_",
+    "MPI_LOCAL",
+    "HWLOC_",
+    "FLUX_",
+    "PALS_",
+    "PBS_",
+)
 
 
 @pytest.fixture(scope="session")
