@@ -15,6 +15,7 @@ from perfield.fields.columns import Columns
 from perfield.fields.quantities import Quantity, by_rank, whole
 from perfield.fields.regions import Region, RegionTable
 from perfield.run.alike import Alike
+from perfield.run.clocks import Clocks, in_words
 from perfield.run.directory import read_info, run_id_of, staged, why_empty
 from perfield.run.errors import RunError
 from perfield.run.frame import Frame, build_frame
@@ -59,9 +60,9 @@ class RunDirectory:
         return RunDirectory, (str(self.path.absolute()),)
 
     def __repr__(self) -> str:
-        from perfield.run.representation import in_words
+        from perfield.run import representation
 
-        return in_words(self)
+        return representation.in_words(self)
 
     def _repr_html_(self) -> str:
         from perfield.run.representation import as_html
@@ -178,6 +179,26 @@ class RunDirectory:
         return ranks(self)
 
     @property
+    def clocks(self) -> pd.DataFrame:
+        """A row for each rank: how its stamps are put on the common clock, on which `Frame.begin_s` counts.
+
+        That is CLOCK_MONOTONIC of one node, from the first rank's stamp 0. Columns: host; method ("same
+        node", "exchange": nodes compared clocks by messages, "realtime": by CLOCK_REALTIME, "trace":
+        imported, "unknown"); start_s, the rank's stamp 0; offset_s and drift_ppb, what is added to the
+        node's CLOCK_MONOTONIC at stamp 0, and how that grows; uncertainty_s, the largest error during the
+        run (NaN: unknown).
+        """
+        import pandas as pd
+
+        rows = self._stamps.rows(self._last_stamps())
+        return pd.DataFrame(rows, index=pd.RangeIndex(self.n_ranks, name="rank"))
+
+    @property
+    def clocks_agree(self) -> str:
+        """How well the clocks of the nodes agree, as a sentence; "" for a single node."""
+        return in_words(self._stamps, self._last_stamps())
+
+    @property
     def regions(self) -> pd.DataFrame:
         """A row for each region, by the prefix of its fields."""
         from perfield.run.dataframes import regions
@@ -242,18 +263,28 @@ class RunDirectory:
         frames = ((int(index), ranks[self._rows(n)]) for n, index in enumerate(self.step_indexes))
         return np.array([self._is_partial(index, present) for index, present in frames], dtype=bool)
 
-    def uneven(self, position: int) -> bool:
-        """Whether ranks of one group may have done different steps in a frame, as in `Frame.uneven`."""
-        if self._is_whole:
-            return False
-        ranks, told = [], []
-        for rows, read in self._streams.steps(self._rows(position)):
-            ranks.append(self._streams.places["rank"][rows][read["whole"]].astype(np.int64))
-            told.append(read["steps"][read["whole"]])
-        if not ranks:
-            return False
-        steps = np.concatenate(told)
-        return self._alike.are_uneven(np.concatenate(ranks), steps["label"], steps["time"])
+    @property
+    def stamps(self) -> Clocks:
+        """Puts stamps of ranks on the common clock."""
+        return self._stamps
+
+    def uneven(self, positions: Sequence[int]) -> np.ndarray:
+        """(n_positions,) whether ranks of one group may have done different steps, as in `Frame.uneven`."""
+        step, ranks, entries = self.entries(positions)
+        found = np.zeros(len(positions), dtype=bool)
+        for number in range(0 if self._is_whole else len(positions)):
+            here = step == number
+            told = entries[here]
+            found[number] = self._alike.are_uneven(ranks[here], told["label"], told["time"])
+        return found
+
+    def entries(self, positions: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The fixed parts of all undamaged entries of frames: (index into positions, rank, fixed part)."""
+        places = self.places(positions)
+        read = self._columns.read_tables(places, [], with_tables=False)
+        whole_ones = read["whole"].astype(bool)
+        ranks = places.rank[whole_ones].astype(np.int64)
+        return places.step[whole_ones], ranks, read["entries"][whole_ones]
 
     def told(self, position: int) -> np.void:
         """The fixed part (label, time, span, ...) of the lowest rank's undamaged entry of a frame."""
@@ -313,6 +344,8 @@ class RunDirectory:
         self._group = np.array(
             [names.index(_group(r)) if r else -1 for r in self.rank_entries], dtype=np.int64
         )
+        compared = [(int(place["rank"]), body) for place, body in streams.json("clock") if _is_rank(place)]
+        self._stamps = Clocks(self.rank_entries, compared)
         self._alike = Alike(self._group, self._closed_in_all())
         self._has_ended = np.isin(np.arange(size), list(self.ends))
         declared = [(int(place["rank"]), body) for place, body in streams.json("quantity") if _is_rank(place)]
@@ -359,7 +392,7 @@ class RunDirectory:
         ranks = self._streams.places["rank"][rows]
         read = self._columns.read_tables(self._streams.places_of([rows]), self._columns.names)
         partial = self._is_partial(index, ranks)
-        return build_frame(kind, index, partial, ranks, self._columns, read, self._alike)
+        return build_frame(kind, index, partial, ranks, self._columns, read, self._alike, self.stamps)
 
     def _is_partial(self, index: int, ranks: np.ndarray) -> bool:
         """Whether this step is still open: some rank of its groups has neither closed it nor a later one,
@@ -380,12 +413,26 @@ class RunDirectory:
         at = np.searchsorted(places["index"][begin:end], indexes, side="right") - 1
         return places["mesh_version"][begin + np.maximum(at, 0)].astype(np.int64)
 
+    def _last_stamps(self) -> np.ndarray:
+        """(n_ranks,) ns, the last stamp of each rank; 0 if it has none."""
+        last = np.zeros(self.n_ranks, dtype=np.int64)
+        rows = np.concatenate((self._kind_rows[_SETUP], self._last_steps(), self._kind_rows[_TEARDOWN]))
+        for here, tables in self._streams.steps(rows):
+            ends = tables["steps"]["end_ns"]
+            np.maximum.at(
+                last, self._streams.places["rank"][here], np.minimum(ends, 1 << 62).astype(np.int64)
+            )
+        return last
+
+    def _last_steps(self) -> np.ndarray:
+        """Row of the last step entry of each rank that has one."""
+        ranks = self._streams.places["rank"][self._every_step]
+        return self._every_step[np.append(ranks[1:] != ranks[:-1], True)[: len(ranks)]]
+
     def _newest_realtime(self) -> dict[int, int]:
         """CLOCK_REALTIME of the newest step or setup entry of each rank that has not ended."""
         places = self._streams.places
-        ranks = places["rank"][self._every_step]
-        last_of_rank = self._every_step[np.append(ranks[1:] != ranks[:-1], True)[: len(ranks)]]
-        rows = np.concatenate((self._kind_rows[_SETUP], last_of_rank))
+        rows = np.concatenate((self._kind_rows[_SETUP], self._last_steps()))
         newest: dict[int, int] = {}
         for here, tables in self._streams.steps(rows[~np.isin(places["rank"][rows], list(self.ends))]):
             for rank, time_ns in zip(places["rank"][here].tolist(), tables["steps"]["realtime_ns"].tolist()):
