@@ -49,7 +49,9 @@ __attribute__((noinline)) void enter(perfield_region region, int block,
   Shard* s = r.shard();
   if (!s || region == 0 || region > r.regions.size()) return;
   uint32_t id = region - 1;
-  if (__builtin_expect(id == r.regions.step_region(), 0)) session().setup_done();
+  if (__builtin_expect(id == r.regions.step_region(), 0) && !s->own_work &&
+      r.step_region.enter(*s, id))
+    session().setup_done();
   r.enter_region(*s, id, counted_as(r.regions, *s, id, block), ticks);
 }
 
@@ -58,7 +60,9 @@ __attribute__((noinline)) void leave(perfield_region region, uint64_t ticks = 0)
   Shard* s = r.shard();
   if (!s || region == 0) return;
   r.leave_region(*s, region - 1, ticks);
-  if (__builtin_expect(region - 1 == r.regions.step_region(), 0)) session().close_step_of_region();
+  if (__builtin_expect(region - 1 == r.regions.step_region(), 0) && !s->own_work &&
+      r.step_region.leave(*s))
+    session().close_step_of_region();
 }
 
 // Whether an event only needs a note on the thread's stack, with the time that came with it.

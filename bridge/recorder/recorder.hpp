@@ -20,6 +20,7 @@
 #include "recorder/counters.hpp"
 #include "recorder/regions.hpp"
 #include "recorder/shard.hpp"
+#include "recorder/step_region.hpp"
 
 namespace perfield {
 
@@ -87,9 +88,12 @@ class Recorder {
   uint64_t refused_threads() const noexcept { return refused_threads_.load(); }
   // Untimed entries of regions: see Shard::untimed.
   uint64_t untimed_regions() noexcept;
+  // Calls that were never left: see Shard::forget_call.
+  uint64_t left_calls() noexcept;
 
   Clock clock;
   Regions regions;
+  StepRegion step_region;
   CallSites sites;
   Quantities quantities;
   uint64_t quantities_used = 0;  // those with rows in any step entry, as bits

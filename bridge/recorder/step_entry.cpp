@@ -320,6 +320,7 @@ size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room,
   for (int i = 0; i < r.n_shards(); ++i) {
     Shard& s = r.shard_at(i);
     body.faults += carry == Carry::kept ? s.faults.grown() : s.faults.take();
+    body.faults += carry == Carry::kept ? s.left_calls.grown() : s.left_calls.take();
     body.overflowed += carry == Carry::kept ? s.overflowed.grown() : s.overflowed.take();
   }
   // Reserves room for calls and quantities first: they are few and always fit.

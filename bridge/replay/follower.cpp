@@ -89,12 +89,11 @@ void Follower::enter(uint64_t location, uint64_t time, uint32_t region) {
   uint64_t now;
   Thread* const thread = follow(location, time, &now);
   const Plan& plan = this->plan(region);
-  if (plan.closes_steps && !has_stepper_) {
-    has_stepper_ = true;
-    stepper_ = location;
+  if (!thread) return;
+  if (plan.closes_steps && recorder_->step_region.enter(*thread->shard, region) && !has_steps_) {
+    has_steps_ = true;
     close(StepKind::setup, now);
   }
-  if (!thread) return;
   const int32_t level = thread->shard->depth.load(std::memory_order_relaxed);
   recorder_->enter_region(*thread->shard, region, plan.id, now);
   if (plan.call && !thread->call && !thread->operation) begin_call(*thread, plan.call, level, now);
@@ -102,14 +101,14 @@ void Follower::enter(uint64_t location, uint64_t time, uint32_t region) {
 
 void Follower::leave(uint64_t location, uint64_t time, uint32_t region) {
   uint64_t now;
-  if (Thread* const thread = follow(location, time, &now)) {
-    if (thread->call || thread->operation) {
-      const int32_t level = thread->shard->level_of(region);
-      if (level >= 0 && level <= thread->level) end_call(*thread, now);
-    }
-    recorder_->leave_region(*thread->shard, region, now);
+  Thread* const thread = follow(location, time, &now);
+  if (!thread) return;
+  if (thread->call || thread->operation) {
+    const int32_t level = thread->shard->level_of(region);
+    if (level >= 0 && level <= thread->level) end_call(*thread, now);
   }
-  if (!has_stepper_ || location != stepper_ || !plan(region).closes_steps) return;
+  recorder_->leave_region(*thread->shard, region, now);
+  if (!plan(region).closes_steps || !recorder_->step_region.leave(*thread->shard)) return;
   close(StepKind::step, now);
   ++n_steps_;
 }
@@ -135,7 +134,7 @@ void Follower::begin_call(Thread& thread, uint16_t call, int32_t level, uint64_t
   thread.stamp = is_recording() ? now : 0;
   thread.bytes_out = thread.bytes_in = 0;
   thread.n_received = 0;
-  if (thread.stamp) thread.shard->enter_call(perfield_call(call), nullptr, now);
+  if (thread.stamp) thread.shard->enter_call(perfield_call(call), nullptr, nullptr, now);
 }
 
 void Follower::end_call(Thread& thread, uint64_t now) noexcept {
@@ -318,6 +317,7 @@ void Follower::flush(uint64_t location, uint64_t time, uint64_t until) {
   Thread* const thread = follow(location, time, &now);
   if (!thread || until <= time || !is_recording()) return;
   recorder_->skip(*thread->shard, now, stamp_of(until));
+  if (thread->stamp) thread->stamp = stamp_of(until);
   if (location != rank_.first_location) return;
   flushed_ += until - time;
   flags_ |= kStepPaused;
@@ -340,7 +340,7 @@ void Follower::program(uint64_t location, uint64_t time, uint32_t name, const ui
 
 void Follower::end(const std::string& reason) {
   if (!n_events_) return;
-  close(has_stepper_ ? StepKind::teardown : StepKind::setup, last_);
+  close(has_steps_ ? StepKind::teardown : StepKind::setup, last_);
   write_end_entry(reason);
   out_.flush();
 }

@@ -5,8 +5,8 @@
 // Writes the rank's entries as the session does. One thread at a time. Throws std::bad_alloc;
 // error() keeps write errors.
 //
-// A step closes when the location that first entered the step region leaves it. Everything before
-// that first entry is setup; everything after the last step is teardown.
+// StepRegion says which entries of the step region close a step. Everything before the first entry
+// is setup; everything after the last step is teardown.
 #pragma once
 
 #include <cstdint>
@@ -155,10 +155,9 @@ class Follower {
   std::string program_;
   std::vector<std::string> arguments_;
   uint64_t n_events_ = 0, n_steps_ = 0;
-  uint64_t last_ = 0;  // stamp of the last event
-  bool has_stepper_ = false;
-  uint64_t stepper_ = 0;  // the location that closes steps
-  uint64_t begin_ = 0;    // of the open step
+  uint64_t last_ = 0;       // stamp of the last event
+  bool has_steps_ = false;  // setup has ended
+  uint64_t begin_ = 0;      // of the open step
   uint64_t counting_since_ = 0, measured_ = 0, flushed_ = 0;
   uint16_t flags_ = 0;
   uint64_t faults_ = 0, overflowed_ = 0;

@@ -3,6 +3,8 @@
 // notices.cpp - see notices.hpp.
 #include "session/notices.hpp"
 
+#include <algorithm>
+
 #include "recorder/recorder.hpp"
 #include "session/asked_for.hpp"
 #include "session/rank_log.hpp"
@@ -11,6 +13,9 @@
 #include "session/tell.hpp"
 
 namespace perfield {
+namespace {
+constexpr char kEnds[] = "ends_without_begin_or_not_reached";
+}
 
 void Notices::hook_expected(const char* name, const char* sentence) {
   hooks_[name].sentence = sentence;
@@ -23,12 +28,17 @@ void Notices::hook_hit(const char* name) {
 
 void Notices::add_entry(const StepBody& entry) {
   overflowed_ += entry.overflowed;
-  if (entry.faults) faults_["ends_without_begin_or_not_reached"] += entry.faults;
+  if (entry.faults) faults_[kEnds] += entry.faults;
 }
 
 void Notices::add_to_end_entry(JsonObject* entry) {
   Recorder& r = recorder();
   if (const uint64_t refused = r.refused_threads()) faults_["threads_without_room"] = refused;
+  if (const uint64_t left = r.left_calls()) {  // the entries add them to all others
+    faults_["mpi_call_not_returned_from"] = left;
+    uint64_t& others = faults_[kEnds];
+    if ((others -= std::min(left, others)) == 0) faults_.erase(kEnds);
+  }
   JsonObject hooks, faults, dropped;
   for (const auto& [name, hook] : hooks_) hooks.natural(name.c_str(), hook.hits);
   for (const auto& [kind, count] : faults_) faults.natural(kind.c_str(), count);
@@ -47,6 +57,7 @@ void Notices::tell_at_end(const Run& run) {
                             " (step_region) never ended, so no step was closed and the whole "
                             "run is one frame; expected is the name of a region that the "
                             "program enters and leaves");
+  tell_of_step_region(run);
   tell_of_dropped(run);
   tell_of_full_tables();
   for (const auto& [kind, count] : faults_)
@@ -58,6 +69,30 @@ void Notices::tell_at_end(const Run& run) {
   tell_of_counters();
   for (const auto& [name, hook] : hooks_)
     if (!hook.hits && !hook.sentence.empty()) tell("hook-" + name, hook.sentence);
+}
+
+void Notices::tell_of_step_region(const Run& run) const {
+  Recorder& r = recorder();
+  const std::string of_rank = " on rank " + std::to_string(run.rank);
+  const std::string region = "the region " + config_.step_region + " (step_region)";
+  if (const Shard* closer = r.step_region.closer(); closer && !run.aborted) {
+    const StepEntries& entries = closer->step_entries;
+    const uint64_t inner = entries.inner.get();
+    if (closer->is_open(entries.level, entries.handle) && inner)
+      tell("step-region-open",
+           region + " was entered" + of_rank + " after " + std::to_string(run.steps) +
+               " steps and never left, but entered and left " + std::to_string(inner) +
+               " times inside itself, which closed no steps; if an exception or longjmp leaves the "
+               "region, call its end there");
+  }
+  uint64_t most = 0;
+  for (int i = 0; i < r.n_shards(); ++i)
+    most = std::max(most, r.shard_at(i).step_entries.left.get());
+  if (most > run.steps && run.steps)
+    tell("step-region-thread", region + " closed " + std::to_string(run.steps) + " steps" +
+                                   of_rank + ", but another thread left it " +
+                                   std::to_string(most) +
+                                   " times; only the thread that enters it first closes steps");
 }
 
 void Notices::tell_of_dropped(const Run& run) const {

@@ -55,6 +55,7 @@ class Notices {
     std::string sentence;
     const std::atomic<uint64_t>* count;
   };
+  void tell_of_step_region(const Run& run) const;
   void tell_of_dropped(const Run& run) const;
   void tell_of_full_tables() const;
   void tell_of_sites(const Run& run) const;

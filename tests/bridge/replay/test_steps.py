@@ -203,3 +203,10 @@ def test_end_entry_holds_the_faults():
     replayed(("leave", MASTER, 10, FLUX), step_region="")
     assert replayed.end["faults"] == {"ends_without_begin_or_not_reached": 1}
     assert replayed.end["reason"] == "finalize"
+
+
+def test_nested_entries_of_the_step_region_close_one_step():
+    nested = [("enter", MASTER, 100, ADVANCE), *inside(ADVANCE, 120, 180), *inside(ADVANCE, 190, 250)]
+    steps, _ = replayed(*nested, ("leave", MASTER, 300, ADVANCE), *inside(ADVANCE, 350, 500))
+    assert [(step.kind, step.end_ns) for step in steps] == [(SETUP, 100), (STEP, 300), (STEP, 500)]
+    assert of_regions(steps[1])["advance"] == (1, 3, 200, 200)
