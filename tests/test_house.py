@@ -247,6 +247,7 @@ OTHER_TESTS = {
     "faults",
     "fixtures",
     "multihost",
+    "overhead",
     "testcase",
     "topology",
 }

@@ -29,6 +29,32 @@ LATE_SENDER = mpi_program("""
   }
 """)
 
+# Rank 1 sends 32 MB at once and waits in MPI_Send until rank 0, which computes first, receives them. Rank 0
+# then waits for the bytes, but far shorter. Each rank also sends itself a message.
+LATE_RECEIVER = mpi_program("""
+  enum { SIZE = 32000000 };
+  char* bytes = calloc(SIZE, 1);
+  int word = 0, copy = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  perfield_initialize();
+  for (int step = 0; step < 4; step++) {
+    if (rank == 0) {
+      work(300);
+      MPI_Recv(bytes, SIZE, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Send(bytes, SIZE, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+    }
+    MPI_Sendrecv(&word, 1, MPI_INT, rank, 1, &copy, 1, MPI_INT, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Request own;
+    MPI_Irecv(&copy, 1, MPI_INT, rank, 2, MPI_COMM_WORLD, &own);
+    MPI_Send(&word, 1, MPI_INT, rank, 2, MPI_COMM_WORLD);
+    MPI_Wait(&own, MPI_STATUS_IGNORE);
+    perfield_step(step, step);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  free(bytes);
+""")
+
 
 @pytest.fixture
 def late_sender(mpi, build_c, perfield_flags, bin_dir, tmp_path):
@@ -51,3 +77,16 @@ def test_waiting_for_a_late_sender_is_not_computing(late_sender):
     assert "waits      2 ranks wait " in said
     assert " of all waiting, 100 % of the waiting that names a rank" in said
     assert "region     flux: " in said and " of it is waiting" in said
+
+
+def test_sender_that_waits_for_a_late_receiver_is_not_accused(mpi, build_c, bin_dir, tmp_path):
+    program = build_c(LATE_RECEIVER, by=mpi)
+    result = mpi.run(2, bin_dir / "perfield-exec", program, cwd=tmp_path, timeout=120)
+    assert result.returncode == 0, result.stderr
+    run = perfield.open(tmp_path / "perfield-run")
+    waits = run.waits(slice(None))
+    assert (waits["rank"] != waits["peer"]).all() and len(waits)
+    waiting = sum(np.nansum(frame.values["waiting_time_s"]) for frame in run.frames())
+    share = waits["time_s"].sum() / waiting
+    accused = [line for line in result.stderr.splitlines() if line.startswith("waits ")]
+    assert bool(accused) <= (share >= 0.2), f"{share:.1%} of all waiting names a rank: {accused}"

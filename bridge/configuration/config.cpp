@@ -13,6 +13,7 @@
 #include <map>
 #include <sstream>
 
+#include "configuration/groups.hpp"
 #include "configuration/kernel_events.hpp"
 #include "configuration/names.hpp"
 #include "configuration/step_call.hpp"
@@ -126,6 +127,11 @@ std::string complaint(const Key& key, const TomlValue& value) {
   if (key.name == std::string("step_call")) {
     std::string wrong;
     read_step_call(value.spelling, &wrong);
+    return wrong;
+  }
+  if (key.name == std::string("group")) {
+    std::string wrong;
+    group_of(value.spelling, 0, &wrong);
     return wrong;
   }
   if (key.name == std::string("counters")) return wrong_with_counters(value.items);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // append.cpp - see append.hpp. A short write leaves a torn entry, which readers skip. It cannot be
-// completed, since another rank may have written in between.
+// completed, since another rank may have written in between; so it is written again, whole.
 #include "format/append.hpp"
 
 #include <errno.h>
@@ -12,19 +12,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
+#include "platform/clock.hpp"
+#include "platform/guarded.hpp"
 #include "platform/quietly.hpp"
 
 namespace perfield {
 namespace {
 
+// After a failure the next flush tries again at once, then after 10 ms, 20 ms, ... and at last once
+// a minute: a full disk costs no more than that.
+constexpr uint64_t kFirstWait_ns = 10'000'000, kLongestWait_ns = 60'000'000'000;
+constexpr int kMostInterrupts = 100;  // of one write, by signals
+
+uint64_t wait_ns(int failures) noexcept {
+  if (failures < 2) return 0;
+  return std::min(kFirstWait_ns << std::min(failures - 2, 16), kLongestWait_ns);
+}
+
 size_t padded(size_t bytes) noexcept { return (bytes + 7) / 8 * 8; }
 
 // Never uses descriptors 0 to 2, which a program takes for its standard streams.
-int open_to_append(const char* path) noexcept {
-  int file = ::open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+int open_to_append(const std::string& path) noexcept {
+  int file = open_guarded(path, O_WRONLY | O_APPEND | O_CREAT);
   if (file < 0 || file > STDERR_FILENO) return file;
   int higher = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   close(file);
@@ -34,7 +47,7 @@ int open_to_append(const char* path) noexcept {
 }  // namespace
 
 bool Appender::open_file() noexcept {
-  descriptor_ = open_to_append(path_.c_str());
+  descriptor_ = open_to_append(path_);
   struct stat file;
   bool good = descriptor_ >= 0 && fstat(descriptor_, &file) == 0;
   if (good && shares_lock_) {
@@ -50,32 +63,51 @@ bool Appender::open_file() noexcept {
   return true;
 }
 
-bool Appender::open(const std::string& path, uint64_t run_id, int32_t rank, size_t buffer_bytes,
-                    const std::string& instead) noexcept {
+bool Appender::open(const std::string& path, uint64_t run_id, int32_t rank, Room room,
+                    const std::string& instead, int most_failures) noexcept {
   path_ = path;
   instead_ = instead;
   shares_lock_ = !instead.empty();
-  if (!open_file() && !go_on_elsewhere()) return false;
-  rlimit limit;
-  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-    size_limit_ = limit.rlim_cur;
-  void* memory =
-      mmap(nullptr, buffer_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  most_failures_ = most_failures;
+  if (!open_file() && !go_on_elsewhere()) {
+    failed_ = true;
+    return false;
+  }
+  failures_ = error_ = 0;
+  // An entry begins where at most room.gathered bytes wait, or room.largest more if they cannot be
+  // written. Memory that is never touched costs nothing.
+  const size_t bytes = 2 * (room.largest + sizeof(EntryHeader)) + room.gathered;
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     error_ = ENOMEM;
+    failed_ = true;
     return false;
   }
   buffer_ = static_cast<unsigned char*>(memory);
-  capacity_ = buffer_bytes;
+  capacity_ = bytes;
+  room_ = room;
   run_id_ = run_id;
   rank_ = rank;
   return true;
 }
 
-void Appender::close() noexcept {
-  if (is_open() && flush()) ::close(descriptor_);
+int Appender::close() noexcept {
+  int trouble = 0;
+  if (is_open()) {
+    flush_or_miss();
+    // A program that closes all descriptors may have a file of its own under this number.
+    if (is_ours() && ::close(descriptor_) != 0 && errno != EINTR) trouble = errno;
+  }
   if (buffer_) munmap(buffer_, capacity_);
   *this = Appender();
+  return trouble;
+}
+
+int Appender::sync() noexcept {
+  if (!is_open()) return 0;
+  if (!ready()) return error_;
+  if (fdatasync(descriptor_) == 0) return 0;
+  return errno == EINVAL || errno == ENOSYS ? ENOTSUP : errno;
 }
 
 EntryHeader Appender::header(EntryType type, uint64_t index, uint32_t body_bytes,
@@ -96,37 +128,50 @@ EntryHeader Appender::header(EntryType type, uint64_t index, uint32_t body_bytes
 
 unsigned char* Appender::begin(EntryType type, uint64_t index, size_t bytes) noexcept {
   if (!buffer_ || failed()) return nullptr;
-  size_t needed = sizeof(EntryHeader) + padded(bytes);
-  if (used_ + needed > capacity_) flush();
-  if (used_ + needed > capacity_ || failed()) return nullptr;
+  // Once a write has failed, only flush() tries again: between an entry and what it defines for the
+  // next, nothing may change.
+  if (used_ > room_.gathered && !fails()) flush();
+  if (used_ + sizeof(EntryHeader) + padded(bytes) > capacity_ || failed()) return nullptr;
   open_type_ = type;
   open_index_ = index;
   return buffer_ + used_ + sizeof(EntryHeader);
 }
 
-void Appender::end(size_t bytes) noexcept {
+bool Appender::end(size_t bytes) noexcept {
   unsigned char* body = buffer_ + used_ + sizeof(EntryHeader);
   size_t whole = padded(bytes);
   memset(body + bytes, 0, whole - bytes);
+  const size_t used = used_ + sizeof(EntryHeader) + whole;
+  misses_ = misses_ || (fails() && used > room_.gathered + room_.largest);
+  if (misses_) {
+    miss();
+    return false;
+  }
   EntryHeader h = header(open_type_, open_index_, uint32_t(whole), crc32c(body, whole));
   memcpy(buffer_ + used_, &h, sizeof h);
-  used_ += sizeof h + whole;
+  used_ = used;
+  return true;
 }
 
-void Appender::json(EntryType type, uint64_t index, const std::string& text) noexcept {
+bool Appender::json(EntryType type, uint64_t index, const std::string& text) noexcept {
   unsigned char* body = begin(type, index, text.size() + 8);
-  if (!body) return;
+  if (!body) return false;
   memset(body, ' ', padded(text.size()));
   memcpy(body, text.data(), text.size());
-  end(padded(text.size()));
+  return end(padded(text.size()));
 }
 
-bool Appender::ready() noexcept {
-  struct stat file;
-  if (fstat(descriptor_, &file) == 0 && file.st_ino == inode_ && file.st_dev == device_)
-    return true;
-  return open_file();
+void Appender::miss() noexcept {
+  ++sequence_;
+  ++missing_;
 }
+
+bool Appender::is_ours() const noexcept {
+  struct stat file;
+  return fstat(descriptor_, &file) == 0 && file.st_ino == inode_ && file.st_dev == device_;
+}
+
+bool Appender::ready() noexcept { return is_ours() || open_file(); }
 
 bool Appender::go_on_elsewhere() noexcept {
   if (instead_.empty()) return false;
@@ -138,25 +183,48 @@ bool Appender::go_on_elsewhere() noexcept {
   instead_.clear();
   shares_lock_ = false;
   sequence_ = 0;
-  return open_file();
+  number_anew();
+  if (open_file()) return true;
+  note_failure();
+  return false;
 }
 
-void Appender::gather_anew(size_t written) noexcept {
+void Appender::note_failure() noexcept {
+  failed_ = ++failures_ >= most_failures_;
+  next_try_ns_ = monotonic_ns() + wait_ns(failures_);
+}
+
+void Appender::keep_after(size_t written) noexcept {
   size_t first = 0;  // of the entries that must be written again
+  while (first < used_) {
+    EntryHeader h;
+    memcpy(&h, buffer_ + first, sizeof h);
+    if (first + sizeof h + h.body_bytes > written) break;
+    first += sizeof h + h.body_bytes;
+  }
+  used_ -= first;
+  memmove(buffer_, buffer_ + first, used_);
+}
+
+void Appender::number_anew() noexcept {
   for (size_t at = 0; at < used_;) {
     EntryHeader h;
     memcpy(&h, buffer_ + at, sizeof h);
-    if (at + sizeof h + h.body_bytes <= written) {
-      first = at += sizeof h + h.body_bytes;
-      continue;
-    }
     h.sequence = sequence_++;
     h.header_crc = crc32c(&h, offsetof(EntryHeader, header_crc));
     memcpy(buffer_ + at, &h, sizeof h);
     at += sizeof h + h.body_bytes;
   }
-  used_ -= first;
-  memmove(buffer_, buffer_ + first, used_);
+}
+
+uint64_t Appender::n_gathered() const noexcept {
+  uint64_t n = 0;
+  for (size_t at = 0; at < used_; ++n) {
+    EntryHeader h;
+    memcpy(&h, buffer_ + at, sizeof h);
+    at += sizeof h + h.body_bytes;
+  }
+  return n;
 }
 
 bool Appender::last_writer() noexcept {
@@ -170,38 +238,61 @@ bool Appender::last_writer() noexcept {
   return false;
 }
 
-size_t Appender::write_all(const iovec* parts, int n_parts, size_t bytes) noexcept {
+size_t Appender::write_once(const iovec* parts, int n_parts, size_t bytes) noexcept {
   if (!ready()) return 0;
+  // Beyond RLIMIT_FSIZE, which a program may set at any time, a write raises a signal that ends it.
+  rlimit limit;
+  const bool limited = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
   std::optional<HeldBack> signal;
-  if (size_limit_ != ~uint64_t(0)) signal.emplace(SIGXFSZ);
+  if (limited) signal.emplace(SIGXFSZ);
   ssize_t n;
+  int interrupts = 0;
   do {
     n = n_parts == 1 ? ::write(descriptor_, parts->iov_base, parts->iov_len)
                      : ::writev(descriptor_, parts, n_parts);
-  } while (n < 0 && errno == EINTR);
-  if (n != ssize_t(bytes)) error_ = n < 0 ? errno : file_bytes() >= size_limit_ ? EFBIG : ENOSPC;
+  } while (n < 0 && errno == EINTR && ++interrupts < kMostInterrupts);
+  if (n != ssize_t(bytes))
+    error_ = n < 0 ? errno : limited && file_bytes() >= limit.rlim_cur ? EFBIG : ENOSPC;
   if (n <= 0) return 0;
   bytes_written_ += uint64_t(n);
   return size_t(n);
 }
 
-bool Appender::flush() noexcept {
-  if (failed() || !used_) return !failed();
-  iovec all = {buffer_, used_};
-  const size_t written = write_all(&all, 1, used_);
-  if (failed() && go_on_elsewhere()) {
-    gather_anew(written);
-    all.iov_len = used_;
-    write_all(&all, 1, used_);
+size_t Appender::write_all(const iovec* parts, int n_parts, size_t bytes) noexcept {
+  const size_t written = write_once(parts, n_parts, bytes);
+  if (written == bytes) {
+    failures_ = 0;
+    return written;
   }
+  if (instead_.empty()) note_failure();
+  return written;
+}
+
+bool Appender::is_due() const noexcept { return !fails() || monotonic_ns() >= next_try_ns_; }
+
+bool Appender::flush_now() noexcept {
+  if (!used_) return true;
+  for (;;) {
+    const iovec all = {buffer_, used_};
+    keep_after(write_all(&all, 1, used_));
+    if (!used_) misses_ = false;
+    if (!used_ || !go_on_elsewhere()) return !used_;
+  }
+}
+
+bool Appender::flush() noexcept { return !failed() && (!used_ || (is_due() && flush_now())); }
+
+void Appender::flush_or_miss() noexcept {
+  if (!buffer_ || (!failed() && flush_now())) return;
+  missing_ += n_gathered();
   used_ = 0;
-  return !failed();
+  misses_ = false;
 }
 
 bool Appender::write_parts(EntryType type, uint64_t index, const iovec* parts,
                            int n_parts) noexcept {
   constexpr int kMostParts = 64;
-  if (!flush() || n_parts >= kMostParts) return false;
+  if (failed() || n_parts >= kMostParts || !is_due() || !flush()) return false;
   size_t total = 0;
   uint32_t crc = 0;
   iovec all[kMostParts];
@@ -210,14 +301,13 @@ bool Appender::write_parts(EntryType type, uint64_t index, const iovec* parts,
     total += parts[i].iov_len;
     all[i + 1] = parts[i];
   }
-  EntryHeader h = header(type, index, uint32_t(total), crc);
-  all[0] = {&h, sizeof h};
-  write_all(all, n_parts + 1, total + sizeof h);
-  if (failed() && go_on_elsewhere()) {
-    h = header(type, index, uint32_t(total), crc);
-    write_all(all, n_parts + 1, total + sizeof h);
-  }
-  return !failed();
+  do {
+    EntryHeader h = header(type, index, uint32_t(total), crc);
+    all[0] = {&h, sizeof h};
+    if (write_all(all, n_parts + 1, total + sizeof h) == total + sizeof h) return true;
+    --sequence_;
+  } while (go_on_elsewhere());
+  return false;
 }
 
 uint64_t Appender::file_bytes() const noexcept {

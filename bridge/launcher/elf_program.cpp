@@ -148,30 +148,29 @@ bool gains_rights(const std::string& path) {
   return geteuid() != 0 && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
-std::vector<std::string> needed_libraries(const std::string& path, Hooks* hooks) {
+Needed needed_libraries(const std::string& path) {
   constexpr size_t kMost = 400;  // libraries; only damaged files have more
-  std::vector<std::string> names;
+  Needed needed;
   std::set<std::string> seen = {"libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1"};
   std::vector<std::string> own_path;  // the libraries it loads use the program's RPATH too
   std::deque<std::string> files = {path};
-  *hooks = Hooks::none;
-  while (!files.empty() && names.size() < kMost) {
+  while (!files.empty() && needed.names.size() < kMost) {
     const ElfFile elf = read_elf(files.front());
     files.pop_front();
     if (own_path.empty()) own_path = elf.search_path;
-    *hooks = std::max(*hooks, elf.hooks);
+    needed.hooks = std::max(needed.hooks, elf.hooks);
     for (const std::string& name : elf.needed) {
       if (!seen.insert(name).second) continue;
-      names.push_back(name);
+      std::string file;
       for (const std::vector<std::string>& directories :
            {elf.search_path, own_path, system_directories()})
-        if (const std::string file = find_in(directories, name); !file.empty()) {
-          files.push_back(file);
-          break;
-        }
+        if (file = find_in(directories, name); !file.empty()) break;
+      if (!file.empty()) files.push_back(file);
+      needed.names.push_back(name);
+      needed.files.push_back(file);
     }
   }
-  return names;
+  return needed;
 }
 
 bool finds_library(const std::string& program, const std::string& name) {

@@ -30,9 +30,15 @@ std::string find_program(const std::string& name);
 // True if the kernel gives this file other rights than ours, and the loader ignores LD_PRELOAD.
 bool gains_rights(const std::string& path);
 
-// Names of all libraries that loading this file brings in, as far as their files can be found.
-// hooks: the largest value over the file and all of these.
-std::vector<std::string> needed_libraries(const std::string& path, Hooks* hooks);
+// All libraries that loading a file brings in, those of libraries too as far as their files are
+// found.
+struct Needed {
+  std::vector<std::string> names;
+  std::vector<std::string> files;  // where each was found; "" if nowhere
+  Hooks hooks = Hooks::none;       // the largest value over the file and all of these
+};
+
+Needed needed_libraries(const std::string& path);
 
 // Whether the loader would find a library of that name for this program.
 bool finds_library(const std::string& program, const std::string& name);

@@ -10,10 +10,13 @@
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <sstream>
 
 #include "configuration/selection.hpp"
 #include "launcher/elf_program.hpp"
+#include "launcher/sanitizers.hpp"
 #include "launcher/score_p.hpp"
+#include "platform/preload_list.hpp"
 
 namespace perfield {
 namespace {
@@ -110,6 +113,20 @@ constexpr Source kSources[] = {
     {"libperfield_energy.so", [](const Program& p) { return !p.config.energy.empty(); }},
 };
 
+// What LD_PRELOAD names beside the list of an earlier perfield-exec.
+std::vector<std::string> preloaded_before() {
+  const char* list = std::getenv("LD_PRELOAD");
+  const char* ours = std::getenv("PERFIELD_PRELOADED");
+  std::istringstream kept(without_ours(list ? list : "", ours ? ours : ""));
+  std::vector<std::string> paths;
+  for (std::string path; std::getline(kept, path, ':');) paths.push_back(path);
+  return paths;
+}
+
+bool can_be_preloaded(const std::string& path) {
+  return !path.empty() && path.find_first_of(" :") == std::string::npos;
+}
+
 }  // namespace
 
 std::string find_library(const std::string& name) {
@@ -146,8 +163,23 @@ Preload choose_preload(const std::string& program, const Config& config) {
   if (elf.is_elf && !elf.asks_for_loader)
     return refuse("it is linked statically, so nothing can be preloaded; link it dynamically");
 
-  Program found{{}, Hooks::none, false, config};
-  found.needed = needed_libraries(program, &found.hooks);
+  const Needed needed = needed_libraries(program);
+  Program found{needed.names, needed.hooks, false, config};
+  const std::vector<std::string> before = preloaded_before();
+  const bool is_first = std::any_of(before.begin(), before.end(), is_sanitizer);
+  for (size_t i = 0; i < needed.names.size(); ++i) {
+    if (is_first || !is_sanitizer(needed.names[i])) continue;
+    const std::string& runtime = needed.files[i];
+    if (!can_be_preloaded(runtime))
+      return refuse("it needs a sanitizer's runtime, " + needed.names[i] +
+                    ", which must come before perfield's libraries, and " +
+                    (runtime.empty() ? "it was not found"
+                                     : "LD_PRELOAD cannot name " + runtime +
+                                           ", which contains a blank or a colon") +
+                    "; name the file yourself: LD_PRELOAD=/path/to/" + needed.names[i] +
+                    " perfield-exec ...");
+    preload.sanitizers.push_back(runtime);
+  }
   preload.score_p = found.score_p = brings_score_p(found.needed);
   std::vector<std::string> wanted = choose_wrappers(program, found.needed, config.mpi);
   for (const Source& source : kSources)
@@ -163,7 +195,7 @@ Preload choose_preload(const std::string& program, const Config& config) {
                     "name it (make recorder MPICC=...)");
     if (path.empty())
       return refuse(name + " is missing near " + own_directory() + "; install perfield again");
-    if (path.find_first_of(" :") != std::string::npos)
+    if (!can_be_preloaded(path))
       return refuse("LD_PRELOAD cannot name " + path +
                     ", which contains a blank or a colon; install perfield elsewhere");
     preload.libraries.push_back(path);
@@ -192,13 +224,17 @@ std::vector<std::pair<std::string, std::string>> tool_variables() {
 
 std::string preload_list(const Preload& preload, std::string* added) {
   added->clear();
-  for (const std::string& path : preload.libraries) *added += (added->empty() ? "" : ":") + path;
-  const char* before = std::getenv("LD_PRELOAD");
-  const char* earlier = std::getenv("PERFIELD_PRELOADED");
-  std::string kept = before ? before : "";
-  if (earlier && *earlier && starts_with(kept, earlier)) kept.erase(0, std::string(earlier).size());
-  while (!kept.empty() && (kept[0] == ':' || kept[0] == ' ')) kept.erase(0, 1);
-  return kept.empty() ? *added : *added + ":" + kept;
+  const auto add = [](std::string* list, const std::string& path) {
+    *list += (list->empty() ? "" : ":") + path;
+  };
+  for (const auto& libraries : {preload.sanitizers, preload.libraries})
+    for (const std::string& path : libraries) add(added, path);
+  std::string first, last;
+  for (const std::string& path : preloaded_before()) add(is_sanitizer(path) ? &first : &last, path);
+  std::string list;
+  for (const std::string& part : {first, *added, last})
+    if (!part.empty()) add(&list, part);
+  return list;
 }
 
 }  // namespace perfield

@@ -14,19 +14,20 @@
 namespace perfield {
 
 struct Preload {
-  std::vector<std::string> libraries;  // absolute paths, for LD_PRELOAD in this order
-  std::string refusal;                 // why the program cannot be measured, or ""
-  bool score_p = false;                // the program was built with Score-P
+  std::vector<std::string> sanitizers;  // the program's own, which come first; absolute paths
+  std::vector<std::string> libraries;   // ours, for LD_PRELOAD in this order; absolute paths
+  std::string refusal;                  // why the program cannot be measured, or ""
+  bool score_p = false;                 // the program was built with Score-P
 };
 
 // The absolute path of one of our libraries; "" if not found.
 std::string find_library(const std::string& name);
 
-// config: `mpi` says whose calls to wrap if the program's file does not.
+// config: `mpi` says whose calls to wrap if the program's file does not. Reads LD_PRELOAD, too.
 Preload choose_preload(const std::string& program, const Config& config);
 
-// The value of LD_PRELOAD: our libraries first, then the previous ones. `added` gets ours alone.
-// Replaces the list of an earlier perfield-exec.
+// The value of LD_PRELOAD: the previous runtimes of sanitizers, our libraries, then the other
+// previous ones. `added` gets what is new. Replaces the list of an earlier perfield-exec.
 std::string preload_list(const Preload& preload, std::string* added);
 
 // Environment variables (name, value) that make libraries with tool interfaces load our tool.

@@ -25,7 +25,7 @@ bool has_word(const std::string& list, char separator, const std::string& word) 
 
 bool brings_score_p(const std::vector<std::string>& needed) {
   for (const std::string& name : needed)
-    if (name.rfind("libscorep_", 0) == 0) return true;
+    if (name.rfind("libscorep_", 0) == 0 && name.rfind("libscorep_substrate_", 0) != 0) return true;
   return false;
 }
 

@@ -28,10 +28,22 @@ inline int64_t realtime_ns() noexcept {
   return int64_t(t.tv_sec) * 1000000000 + t.tv_nsec;
 }
 
+// The counter and CLOCK_MONOTONIC at one moment.
+struct ClockPair {
+  uint64_t ticks = 0, ns = 0;
+};
+
+// What the system's clocks showed at stamp 0. Ranks of one boot agree on CLOCK_MONOTONIC.
+struct ClockOrigin {
+  int64_t monotonic_ns = 0, realtime_ns = 0;
+  int64_t realtime_error_ns = -1;  // the kernel's bound for CLOCK_REALTIME; -1: it knows none
+};
+
 class Clock {
  public:
-  // choice: "auto", "tsc" or "monotonic". ns() counts from this call.
+  // choice: "auto", "tsc" or "monotonic". Stamps in nanoseconds count from this call.
   void start(const char* choice) noexcept;
+  const ClockOrigin& origin() const noexcept { return origin_; }  // of start()
 
   // Stamps are given, in so many ticks per second; `origin` is the one that ns() counts from.
   void take(double ticks_per_second, uint64_t origin) noexcept;
@@ -43,8 +55,8 @@ class Clock {
     return monotonic_ns();
   }
 
-  // Compares the counter with CLOCK_MONOTONIC again; the longer the run, the better the rate. Runs
-  // each time a step closes.
+  // Compares the counter with CLOCK_MONOTONIC again, so that a stamp taken now becomes what that
+  // clock shows, also where the kernel has changed its rate since. Runs each time a step closes.
   void calibrate() noexcept;
 
   // Converts a span of ticks to nanoseconds.
@@ -54,15 +66,19 @@ class Clock {
   uint64_t ticks_of_ns(uint64_t ns) const noexcept {
     return scaled_ ? uint64_t(double(ns) / ns_per_tick_) : ns;
   }
-  // A stamp in nanoseconds since start(), or since the origin that was given.
-  uint64_t since_start_ns(uint64_t stamp) const noexcept { return span_ns(stamp - origin_ticks_); }
+  // A stamp in nanoseconds since start(), or since the origin that was given. Exact for stamps near
+  // the last calibration, so convert them soon.
+  uint64_t since_start_ns(uint64_t stamp) const noexcept {
+    return span_ns(stamp - origin_pair_.ticks);
+  }
 
   const char* name() const noexcept { return tsc_ ? "tsc" : "monotonic"; }
 
  private:
   bool tsc_ = false;
-  bool scaled_ = false;  // ticks are not nanoseconds
-  uint64_t origin_ticks_ = 0;
+  bool scaled_ = false;    // ticks are not nanoseconds
+  ClockPair origin_pair_;  // stamp 0; its ns only after start()
+  ClockOrigin origin_;
   double ns_per_tick_ = 1.0;
 };
 

@@ -207,7 +207,8 @@ class Reading {
                            row.count, row.bytes, row.empty, row.largest});
     }
     for (const perfield::WaitRow row : step.waits)
-      waits_.rows.push_back({steps_[n], rank, row.peer, row.count, double(row.ns) / 1e9});
+      if (row.peer != rank)  // a message to itself
+        waits_.rows.push_back({steps_[n], rank, row.peer, row.count, double(row.ns) / 1e9});
   }
 
   int64_t rank_column_;  // first, since it checks `wanted`

@@ -4,6 +4,7 @@
 // configuration chooses.
 
 #include <cstring>
+#include <memory>
 
 #include "configuration/config.hpp"
 #include "configuration/function_names.hpp"
@@ -19,8 +20,9 @@ const perfield::Selection* selection() {
   static const perfield::Selection* const made = []() -> perfield::Selection* {
     const perfield::ConfigResult found = perfield::load_config();
     if (!found.errors.empty() || !found.config.enabled) return nullptr;
-    auto* chosen = new perfield::Selection(found.config.regions, found.config.step_region);
-    return chosen->any_function() ? chosen : nullptr;
+    auto chosen =
+        std::make_unique<perfield::Selection>(found.config.regions, found.config.step_region);
+    return chosen->any_function() ? chosen.release() : nullptr;
   }();
   return made;
 }

@@ -282,7 +282,7 @@ size_t largest_step_body(uint32_t max_regions, uint32_t max_peers) noexcept {
 }
 
 void define_regions(Recorder& r,
-                    const std::function<void(uint32_t id, const std::string& json)>& write) {
+                    const std::function<bool(uint32_t id, const std::string& json)>& write) {
   for (uint32_t id = 0; id < r.regions.size(); ++id) {
     RegionDefinition& d = r.regions[id];
     if (d.written) continue;
@@ -295,13 +295,12 @@ void define_regions(Recorder& r,
     JsonObject json;
     json.natural("id", id).text("name", d.name).text("file", d.file);
     json.integer("line", d.line).integer("block", d.block).natural("armed_at", d.place);
-    write(id, json.str());
-    d.written = true;
+    d.written = write(id, json.str());
   }
 }
 
 void define_quantities(Recorder& r,
-                       const std::function<void(uint32_t id, const std::string& json)>& write) {
+                       const std::function<bool(uint32_t id, const std::string& json)>& write) {
   static constexpr const char* kScopes[] = {"region", "rank"};
   static constexpr const char* kOverSteps[] = {"sum", "max", "last"};
   static constexpr const char* kOverThreads[] = {"sum", "max", "longest"};
@@ -312,8 +311,7 @@ void define_quantities(Recorder& r,
     json.integer("id", number).text("name", q.name).text("unit", q.unit->stored);
     json.text("scope", kScopes[q.scope]).text("over_steps", kOverSteps[q.over_steps]);
     json.text("over_threads", kOverThreads[q.over_threads]).text("help", q.help);
-    write(uint32_t(number), json.str());
-    q.written = true;
+    q.written = write(uint32_t(number), json.str());
   }
 }
 
@@ -322,6 +320,7 @@ size_t encode_step(Recorder& r, StepBody body, unsigned char* at, size_t room,
   for (int i = 0; i < r.n_shards(); ++i) {
     Shard& s = r.shard_at(i);
     body.faults += carry == Carry::kept ? s.faults.grown() : s.faults.take();
+    body.faults += carry == Carry::kept ? s.left_calls.grown() : s.left_calls.take();
     body.overflowed += carry == Carry::kept ? s.overflowed.grown() : s.overflowed.take();
   }
   // Reserves room for calls and quantities first: they are few and always fit.

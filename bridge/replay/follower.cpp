@@ -134,7 +134,7 @@ void Follower::begin_call(Thread& thread, uint16_t call, int32_t level, uint64_t
   thread.stamp = is_recording() ? now : 0;
   thread.bytes_out = thread.bytes_in = 0;
   thread.n_received = 0;
-  if (thread.stamp) thread.shard->enter_call(perfield_call(call), nullptr, now);
+  if (thread.stamp) thread.shard->enter_call(perfield_call(call), nullptr, nullptr, now);
 }
 
 void Follower::end_call(Thread& thread, uint64_t now) noexcept {
@@ -317,6 +317,7 @@ void Follower::flush(uint64_t location, uint64_t time, uint64_t until) {
   Thread* const thread = follow(location, time, &now);
   if (!thread || until <= time || !is_recording()) return;
   recorder_->skip(*thread->shard, now, stamp_of(until));
+  if (thread->stamp) thread->stamp = stamp_of(until);
   if (location != rank_.first_location) return;
   flushed_ += until - time;
   flags_ |= kStepPaused;
@@ -378,11 +379,13 @@ void Follower::write_step(StepKind kind, uint64_t now) {
 
   const bool writes = !rank_.path.empty();
   if (writes && !out_.is_open() && !out_.failed()) write_rank_entry();
-  define_regions(
-      r, [this](uint32_t id, const std::string& json) { out_.json(EntryType::region, id, json); });
-  define_quantities(r, [this](uint32_t id, const std::string& json) {
-    out_.json(EntryType::quantity, id, json);
-  });
+  const auto define_as = [&](EntryType type) {
+    return [this, writes, type](uint32_t id, const std::string& json) {
+      return !writes || out_.json(type, id, json);
+    };
+  };
+  define_regions(r, define_as(EntryType::region));
+  define_quantities(r, define_as(EntryType::quantity));
   if (!writes) unwritten_.resize(room_);
   unsigned char* const at =
       writes ? out_.begin(EntryType::step, n_steps_, room_) : unwritten_.data();
@@ -420,7 +423,7 @@ std::vector<std::pair<std::string, uint64_t>> Follower::candidates(size_t most) 
 // --- before and after the steps -----------------------------------------------------------------
 
 void Follower::write_rank_entry() {
-  if (!out_.open(rank_.path, rank_.run_id, rank_.rank, room_ + kGathered)) return;
+  if (!out_.open(rank_.path, rank_.run_id, rank_.rank, {room_, kGathered})) return;
   JsonObject json;
   json.integer("rank", rank_.rank).integer("size", rank_.size).integer("pid", 0);
   json.text("pid_namespace", "").text("program", program_).texts("arguments", arguments_);

@@ -10,16 +10,12 @@
 #include <cstring>
 #include <string>
 
+#include "platform/preload_list.hpp"
 #include "recorder/kernel_readings.hpp"
 #include "run_directory/run_directory.hpp"
 
 namespace perfield {
 namespace {
-
-uint64_t number_from(const char* name) {
-  const char* value = getenv(name);
-  return value ? strtoull(value, nullptr, 10) : 0;
-}
 
 uint64_t pages(uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
@@ -29,11 +25,7 @@ void forget_preload_in_environment() {
   const char* added = getenv("PERFIELD_PRELOADED");
   const char* preload = getenv("LD_PRELOAD");
   if (added && preload) {
-    // perfield's libraries stand at the front, joined as perfield-exec joined them.
-    std::string rest = preload;
-    size_t length = strlen(added);
-    if (rest.compare(0, length, added) == 0) rest.erase(0, length);
-    while (!rest.empty() && (rest[0] == ':' || rest[0] == ' ')) rest.erase(0, 1);
+    const std::string rest = without_ours(preload, added);
     if (rest.empty())
       unsetenv("LD_PRELOAD");
     else
@@ -46,17 +38,17 @@ void forget_preload_in_environment() {
 }
 
 bool mpi_init_will_wake() noexcept {
-  // Only the MPI library defines PMPI_Init; the wrappers define only MPI_Init.
-  static const bool will = getenv("PERFIELD_PRELOADED") && dlsym(RTLD_DEFAULT, "PMPI_Init");
+  // Only the MPI library defines PMPI_Init. Wrappers that stand behind it are never called.
+  static const bool will = [] {
+    const void* of_mpi = dlsym(RTLD_DEFAULT, "PMPI_Init");
+    const void* first = dlsym(RTLD_DEFAULT, "MPI_Init");
+    Dl_info mpi{}, called{};
+    return of_mpi && dladdr(of_mpi, &mpi) && dladdr(first, &called) &&
+           mpi.dli_fbase != called.dli_fbase &&
+           (dlsym(RTLD_DEFAULT, "perfield_behind_openmpi") ||
+            dlsym(RTLD_DEFAULT, "perfield_behind_mpich"));
+  }();
   return will;
-}
-
-uint64_t nodes_of_run() {
-  uint64_t size = number_from("OMPI_COMM_WORLD_SIZE"),
-           local = number_from("OMPI_COMM_WORLD_LOCAL_SIZE");
-  if (size && local) return size > local ? (size + local - 1) / local : 1;
-  uint64_t slurm = number_from("SLURM_STEP_NUM_NODES");
-  return slurm ? slurm : 1;
 }
 
 std::string lone_world(int size, const std::string& mpi) {

@@ -14,12 +14,9 @@ namespace perfield {
 // program started by this rank is not taken for a rank. Called once, in MPI_Init.
 void forget_preload_in_environment();
 
-// Whether a wrapped MPI_Init will start measuring: perfield-exec has preloaded the wrappers and the
-// program uses MPI.
+// Whether a wrapped MPI_Init will start measuring: the wrappers are preloaded, or linked before
+// MPI, and the program uses MPI.
 bool mpi_init_will_wake() noexcept;
-
-// Number of nodes by the launcher's environment (ranks / ranks per node), at least 1.
-uint64_t nodes_of_run();
 
 // The warning for a program that is alone in its world though it was started as one of several
 // ranks: its MPI and the launcher do not match. Else "". mpi: the MPI's name, "" without one.

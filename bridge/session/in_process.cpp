@@ -55,7 +55,8 @@ void InProcess::describe_run(const std::string& path, int rank, int size, const 
 }
 
 void InProcess::keep_definition(const std::string& json) {
-  if (wanted_) definitions_.push_back(json);
+  // One that could not be written comes again.
+  if (wanted_ && known_.insert(json).second) definitions_.push_back(json);
 }
 
 void InProcess::keep_entry(uint64_t index, int64_t label, double time, uint16_t mesh_version,

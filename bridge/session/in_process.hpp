@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,7 @@ class InProcess {
   std::string entry_;
   uint64_t blocks_version_ = 0;
   std::vector<std::string> definitions_, blocks_;
+  std::set<std::string> known_;  // definitions
   Library library_ = Library::not_loaded;
   decltype(&perfield_catalyst_start) start_ = nullptr;
   decltype(&perfield_catalyst_show) show_ = nullptr;

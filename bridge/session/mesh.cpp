@@ -14,6 +14,7 @@ namespace perfield {
 namespace {
 
 constexpr double kMostNumbers = 1e13;
+constexpr size_t kMostWaiting = size_t(64) << 20;  // bytes of blocks that could not be written
 
 bool small_enough(const perfield_array& a) {
   return double(a.size[0]) * double(a.size[1]) * double(a.size[2]) * a.components < kMostNumbers;
@@ -36,7 +37,8 @@ void Mesh::start(const std::string& path, const std::string& instead, uint64_t r
 
 bool Mesh::begin_version(int block) {
   if (no_more_) return false;
-  if (!file_.is_open() && !file_.open(path_, run_id_, rank_, 4096, instead_)) {
+  if (!file_.is_open() &&
+      !file_.open(path_, run_id_, rank_, {4096, 0}, instead_, Appender::kPatient)) {
     complain_("mesh", "the mesh file " + path_ + " cannot be opened (" + strerror(file_.error()) +
                           "); the run will have no mesh");
     return false;
@@ -411,9 +413,50 @@ void Mesh::write(EntryType type, uint64_t index, JsonObject& json, std::vector<P
   uint32_t lengths[2] = {uint32_t(text.size()), 0};
   vectors[0] = {lengths, sizeof lengths};
   vectors[1] = {text.data(), text.size()};
-  file_.write_parts(type, index, vectors.data(), int(vectors.size()));
+  // Marks of ghosts follow their block, so nothing overtakes blocks that wait.
+  const bool is_mesh = type == EntryType::mesh;
+  try_again();
+  if ((is_mesh && !waiting_.empty()) ||
+      !file_.write_parts(type, index, vectors.data(), int(vectors.size()))) {
+    if (is_mesh)
+      keep(index, vectors.data(), int(vectors.size()));
+    else
+      file_.miss();  // later steps have fields of their own
+  }
   if (copy_block_ && type == EntryType::mesh)
     copy_block_(index, vectors.data(), int(vectors.size()));
+}
+
+void Mesh::keep(uint64_t version, const iovec* parts, int n_parts) noexcept try {
+  size_t bytes = 0;
+  for (int i = 0; i < n_parts; ++i) bytes += parts[i].iov_len;
+  if (file_.failed() || waiting_bytes_ + bytes > kMostWaiting) return file_.miss();
+  Waiting block{version, {}};
+  block.body.reserve(bytes);
+  for (int i = 0; i < n_parts; ++i) {
+    const auto* from = static_cast<const unsigned char*>(parts[i].iov_base);
+    block.body.insert(block.body.end(), from, from + parts[i].iov_len);
+  }
+  waiting_.push_back(std::move(block));
+  waiting_bytes_ += bytes;
+} catch (...) {
+  file_.miss();  // no memory to keep it
+}
+
+void Mesh::write_waiting() noexcept {
+  while (!waiting_.empty()) {
+    std::vector<unsigned char>& body = waiting_.front().body;
+    const iovec whole = {body.data(), body.size()};
+    if (!file_.write_parts(EntryType::mesh, waiting_.front().version, &whole, 1)) return;
+    waiting_bytes_ -= body.size();
+    waiting_.pop_front();
+  }
+}
+
+void Mesh::try_last() noexcept {
+  file_.hurry();
+  write_waiting();
+  for (; !waiting_.empty(); waiting_.pop_front()) file_.miss();
 }
 
 void Mesh::field(int block, const char* name, int association, const perfield_array& values) {

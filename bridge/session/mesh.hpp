@@ -5,6 +5,7 @@
 // session's lock, off the hot path. May allocate (std::bad_alloc reaches the session).
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -65,10 +66,16 @@ class Mesh {
   // Writes all noted fields as those of this step.
   void write_fields(uint64_t step);
 
+  // Writes blocks again that could not be written. The second: now, or else they are missing.
+  void try_again() {
+    if (!waiting_.empty()) write_waiting();
+  }
+  void try_last() noexcept;
+
   bool has_fields() const { return !fields_.empty(); }
   const std::vector<Field>& fields() const { return fields_; }
   uint16_t version() const { return no_more_ ? 0 : version_; }
-  const Appender& file() const { return file_; }
+  Appender& file() { return file_; }
   // The size of the newest version; nothing where the program has not described a mesh.
   std::optional<MeshSize> size() const;
 
@@ -98,6 +105,14 @@ class Mesh {
   static bool is_empty(const int64_t extent[6]);
   static Size size_of(const int64_t extent[6]);
 
+  struct Waiting {
+    uint64_t version;
+    std::vector<unsigned char> body;
+  };
+  void write_waiting() noexcept;
+  // Copies a block that could not be written: its memory is the program's.
+  void keep(uint64_t version, const iovec* parts, int n_parts) noexcept;
+
   void write(EntryType type, uint64_t index, JsonObject& json, std::vector<Part>& parts);
 
   std::string path_, instead_;
@@ -106,6 +121,8 @@ class Mesh {
   std::function<void(const std::string&, const std::string&)> complain_;
   BlockCopier copy_block_;
   Appender file_;
+  std::deque<Waiting> waiting_;  // in their order
+  size_t waiting_bytes_ = 0;
   uint16_t version_ = 0, shown_ = 0;
   bool version_open_ = false;  // further blocks belong to version_
   bool no_more_ = false;       // no room for another version: steps appear without a mesh

@@ -24,7 +24,7 @@ bool StepClock::share(uint64_t factor) noexcept {
 }
 
 void StepClock::begin(uint64_t now) noexcept {
-  begin_ticks_ = now;
+  begin_entry(now);
   recorder().close();  // awake, but start() makes it count
   start();
 }
@@ -105,11 +105,15 @@ void StepClock::next_step(int64_t label) noexcept {
 
 // --- the entry -----------------------------------------------------------------------------------
 
+void StepClock::begin_entry(uint64_t ticks) noexcept {
+  begin_ns_ = recorder().clock.since_start_ns(ticks);
+}
+
 void StepClock::fill(StepBody* body, uint64_t now) const noexcept {
   const Clock& clock = recorder().clock;
   body->span = span_ ? span_ : 1;
   body->flags = flags_;
-  body->begin_ns = clock.since_start_ns(begin_ticks_);
+  body->begin_ns = begin_ns_;
   body->end_ns = clock.since_start_ns(now);
   body->measured_ns = clock.span_ns(measured_ticks_);
   body->perfield_ns = clock.span_ns(own_ticks_);

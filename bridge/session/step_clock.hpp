@@ -74,7 +74,7 @@ class StepClock {
   Entry close(int64_t label) noexcept;
   void next_step(int64_t label) noexcept;
   // Begins the next entry.
-  void begin_entry(uint64_t ticks) noexcept { begin_ticks_ = ticks; }
+  void begin_entry(uint64_t ticks) noexcept;
   // perfield has worked for itself since then.
   void add_own(uint64_t since, uint64_t now) noexcept { own_ticks_ += now - since; }
 
@@ -94,7 +94,7 @@ class StepClock {
   uint32_t span_ = 0;
   uint16_t flags_ = 0;
   int64_t last_label_ = 0;
-  uint64_t begin_ticks_ = 0;     // of the steps in carry
+  uint64_t begin_ns_ = 0;        // of the steps in carry
   uint64_t counting_since_ = 0;  // valid while counting
   uint64_t measured_ticks_ = 0;
   uint64_t own_ticks_ = 0, total_own_ticks_ = 0;

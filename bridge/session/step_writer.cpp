@@ -11,10 +11,14 @@
 #include <cstring>
 #include <functional>
 
+#include "configuration/groups.hpp"
 #include "platform/clock.hpp"
+#include "platform/guarded.hpp"
 #include "platform/process.hpp"
+#include "platform/within.hpp"
 #include "recorder/recorder.hpp"
 #include "recorder/step_entry.hpp"
+#include "run_directory/job.hpp"
 #include "run_directory/machine_file.hpp"
 #include "run_directory/shared_note.hpp"
 #include "session/environment.hpp"
@@ -32,6 +36,9 @@ constexpr uint64_t kLimitEvery = 64;               // steps between two checks o
 // before: big codes have thousands of sites.
 constexpr uint64_t kSitesEvery_ns = 1'000'000'000;
 
+// A file system that does not answer for so long is taken for dead.
+constexpr double kMostSecondsToEnd = 10;
+
 // From this step on, this many times more steps share an entry; 0, 0: not agreed yet.
 struct Sharing {
   unsigned long long from = 0, factor = 0;
@@ -40,7 +47,7 @@ struct Sharing {
 Sharing read_note(const std::string& path) {
   Sharing sharing;
   char text[64] = "";
-  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int fd = open_guarded(path, O_RDONLY);
   if (fd < 0) return sharing;
   ssize_t n = read(fd, text, sizeof text - 1);
   close(fd);
@@ -66,6 +73,7 @@ bool StepWriter::open_run() {
   }
   set_tell_directory(run_.path);
   if (!run_.notice.empty()) tell("notice", run_.notice);
+  if (!run_.first_of_node) return true;
   const std::string trouble =
       write_machine_file(run_.path, false);  // perfield-exec normally did it
   if (!trouble.empty()) tell("machine", trouble);
@@ -73,12 +81,14 @@ bool StepWriter::open_run() {
 }
 
 bool StepWriter::open_files(int rank) {
+  rank_ = rank;
   const std::string trouble = files_.begin(config_.stage, run_.path, run_.run_id);
   if (!trouble.empty()) tell("stage", trouble);
   Recorder& r = recorder();
-  const size_t buffer =
-      largest_step_body(r.regions.capacity(), uint32_t(config_.max_peers)) + 2 * kGatherBytes;
-  if (!stream_.open(files_.stream, run_.run_id, rank, buffer, files_.stream_instead)) {
+  const Appender::Room room = {largest_step_body(r.regions.capacity(), uint32_t(config_.max_peers)),
+                               2 * kGatherBytes};
+  if (!stream_.open(files_.stream, run_.run_id, rank, room, files_.stream_instead,
+                    Appender::kPatient)) {
     tell("stream", "the stream " + stream_.path() + " cannot be written (" +
                        strerror(stream_.error()) + "); nothing is measured");
     return false;
@@ -104,13 +114,17 @@ void StepWriter::rank(int rank, int size, const std::string& mpi, const std::str
   JsonObject json;
   json.integer("rank", rank).integer("size", size).integer("pid", getpid());
   json.text("program", program_name()).text("arguments", program_arguments());
-  json.text("group", config_.group.empty() ? program_name() : config_.group);
+  std::string complaint;  // none: reading the configuration has checked it
+  const std::string group = group_of(config_.group, rank, &complaint);
+  json.text("group", group.empty() ? program_name() : group);
   json.text("host", host_name())
       .text("host_long", long_name)
       .text("pid_namespace", pid_namespace())
       .text("boot_id", boot_id());
   json.text("cpuset", cpus).text("clock", recorder().clock.name());
-  json.integer("realtime_ns", realtime_ns()).text("mpi", mpi);
+  const ClockOrigin& origin = recorder().clock.origin();
+  json.integer("monotonic_ns", origin.monotonic_ns).integer("realtime_ns", origin.realtime_ns);
+  json.integer("realtime_error_ns", origin.realtime_error_ns).text("mpi", mpi);
   json.text("perfield", PERFIELD_VERSION)
       .texts("sources", sources)
       .natural("sum_every", uint64_t(config_.sum_every));
@@ -120,6 +134,7 @@ void StepWriter::rank(int rank, int size, const std::string& mpi, const std::str
 
 const unsigned char* StepWriter::step(uint64_t index, const StepBody& body, size_t* bytes) {
   Recorder& r = recorder();
+  mesh_.try_again();
   define();
   const size_t room = largest_step_body(r.regions.capacity(), uint32_t(config_.max_peers));
   unsigned char* at = stream_.begin(EntryType::step, index, room);
@@ -143,15 +158,16 @@ void log_region(uint32_t id) {
 
 void StepWriter::define() {
   define_regions(recorder(), [this](uint32_t id, const std::string& json) {
-    stream_.json(EntryType::region, id, json);
-    log_region(id);
     in_process_.keep_definition(json);
+    if (!stream_.json(EntryType::region, id, json)) return false;
+    log_region(id);
+    return true;
   });
   for (const std::string& sentence : recorder().quantities.take_refusals())
     tell("quantity-" + std::to_string(std::hash<std::string>()(sentence)), sentence);
   define_quantities(recorder(), [this](uint32_t id, const std::string& json) {
-    stream_.json(EntryType::quantity, id, json);
     in_process_.keep_definition(json);
+    return stream_.json(EntryType::quantity, id, json);
   });
 }
 
@@ -161,7 +177,7 @@ void StepWriter::sites() {
   if (text.empty()) return;
   text.resize((text.size() + 7) / 8 * 8, ' ');
   const iovec body = {text.data(), text.size()};
-  stream_.write_parts(EntryType::sites, 0, &body, 1);
+  sites_wait_ = !stream_.write_parts(EntryType::sites, 0, &body, 1);
 }
 
 bool StepWriter::sites_are_due(uint64_t now) const noexcept {
@@ -170,10 +186,69 @@ bool StepWriter::sites_are_due(uint64_t now) const noexcept {
   return clock.span_ns(now - noted) >= std::max(kSitesEvery_ns, clock.since_start_ns(noted) / 4);
 }
 
-void StepWriter::end(JsonObject entry) {
-  entry.natural("bytes_written", stream_.bytes_written() + mesh_.file().bytes_written());
+// --- the end -------------------------------------------------------------------------------------
+
+bool StepWriter::end(const JsonObject& entry, bool is_aborted) {
+  const Ended ended =
+      is_aborted ? Ended::not_begun : within(kMostSecondsToEnd, [=] { finish(entry, is_aborted); });
+  if (ended == Ended::late) {
+    // Asks no file whether another rank of the node has said so.
+    tell_at_once(
+        "the file system of " + run_.path + " has not answered for " +
+        std::to_string(int(kMostSecondsToEnd)) +
+        " s, so the end of the program does not wait for it; the last entries may be lost");
+    return false;
+  }
+  if (ended == Ended::not_begun) finish(entry, true);
+  const std::string trouble = files_.end(stream_);  // the node's last rank moves what is staged
+  if (!trouble.empty()) tell("stage-end", trouble);
+  close_files();
+  tell_of_end();
+  return true;
+}
+
+void StepWriter::finish(JsonObject entry, bool is_aborted) {
+  Appender& mesh = mesh_.file();
+  mesh_.try_last();
+  if (sites_wait_) stream_.miss();
+  stream_.flush_or_miss();
+  entry.natural("bytes_written", stream_.bytes_written() + mesh.bytes_written());
+  entry.natural("missing", stream_.missing()).natural("missing_of_mesh", mesh.missing());
+  if (!is_aborted) {
+    // Each rank for itself: an error in writing back the node's file is told to each descriptor
+    // that was open then, and ranks of one file do not wait for one another long (docs/stream.md).
+    const int of_stream = stream_.sync(), of_mesh = mesh.sync();
+    end_.sync = of_stream && of_stream != ENOTSUP ? of_stream : of_mesh;
+    if (end_.sync == ENOTSUP) end_.sync = 0;
+    if (end_.sync)
+      entry.raw("synced", "false").text("sync_error", strerror(end_.sync));
+    else if (of_stream != ENOTSUP)
+      entry.raw("synced", "true");
+  }
   stream_.json(EntryType::end, 0, entry.str());
-  stream_.flush();
+  stream_.flush_or_miss();
+  end_.missing = stream_.missing() + mesh.missing();
+  end_.write = stream_.error() ? stream_.error() : mesh.error();
+  if (!files_.staged()) close_files();  // else its lock is needed yet
+}
+
+void StepWriter::close_files() {
+  for (Appender* file : {&mesh_.file(), &stream_})
+    if (const int trouble = file->close()) end_.close = trouble;
+}
+
+void StepWriter::tell_of_end() {
+  if (end_.missing)
+    tell("missing", std::to_string(end_.missing) + " entries of rank " + std::to_string(rank_) +
+                        " are missing in " + run_.path + ", as they could not be written (" +
+                        strerror(end_.write) + "); `perfield info` shows where");
+  if (end_.sync)
+    tell("sync", run_.path + " is not safe: the file system reports an error in writing it back (" +
+                     strerror(end_.sync) + "), seen by rank " + std::to_string(rank_) +
+                     "; entries may be lost although they were written");
+  if (end_.close)
+    tell("close", "closing the files of " + run_.path + " failed (" + strerror(end_.close) +
+                      "); the last entries may be lost");
 }
 
 // --- fields --------------------------------------------------------------------------------------
@@ -233,25 +308,40 @@ void StepWriter::check_staging(uint64_t step) noexcept {
   }
 }
 
-bool StepWriter::works(uint64_t step) noexcept {
-  check_staging(step);
-  const int error = stream_.failed()        ? stream_.error()
-                    : mesh_.file().failed() ? mesh_.file().error()
-                                            : 0;
-  if (!error) return true;
-  try {
+// Nothing is known to be lost yet: what could not be written is tried again.
+void StepWriter::tell_of_failures(uint64_t step) {
+  if (stream_.error() && !failure_told_) {
+    failure_told_ = true;
     tell("writing", "writing to " + run_.path + " failed in step " + std::to_string(step) + " (" +
-                        strerror(error) +
-                        "); measuring ends here, what was written can be read, "
-                        "the program runs on");
-  } catch (...) {
+                        strerror(stream_.error()) +
+                        "); perfield tries again, at last once a minute; what was written can be "
+                        "read, the program runs on");
   }
-  return false;
+  if (mesh_.file().error() && !mesh_failure_told_) {
+    mesh_failure_told_ = true;
+    tell("mesh-writing", "writing the mesh or fields to " + run_.path + " failed in step " +
+                             std::to_string(step) + " (" + strerror(mesh_.file().error()) +
+                             "); the mesh is tried again with the next frames");
+  }
 }
 
-void StepWriter::collect() {
-  const std::string trouble = files_.end(stream_);
-  if (!trouble.empty()) tell("stage-end", trouble);
+bool StepWriter::works(uint64_t step) noexcept {
+  check_staging(step);
+  const bool works = !stream_.failed();
+  if (works && !stream_.error() && !mesh_.file().error()) return true;
+  try {
+    tell_of_failures(step);
+    if (works) return true;
+    stream_.flush_or_miss();
+    tell("writing-ended", "writing to " + run_.path + " has failed " +
+                              std::to_string(Appender::kPatient) + " times in a row (" +
+                              strerror(stream_.error()) + "); measuring ends here in step " +
+                              std::to_string(step) + ", " + std::to_string(stream_.missing()) +
+                              " entries of rank " + std::to_string(rank_) +
+                              " are missing, what was written can be read, the program runs on");
+  } catch (...) {
+  }
+  return works;
 }
 
 // Near the limit of the run directory, ever more steps share an entry: half of the space is for the
@@ -262,7 +352,7 @@ uint64_t StepWriter::agreed_sharing(uint64_t step) noexcept {
   try {
     const std::string note = run_.path + "/stream/.shared-" + std::to_string(times_shared_ + 1);
     Sharing sharing = read_note(note);
-    const double used = double(stream_.file_bytes()) * double(nodes_of_run());
+    const double used = double(stream_.file_bytes()) * double(nodes_of_world());
     uint64_t factor = sharing_;
     for (double left = 1.0 - used / double(config_.record_limit);
          left < 1.0 / double(2 * factor) && factor < 1u << 20;)

@@ -43,10 +43,11 @@ class StepWriter {
   // False for a while after sites_looked_at.
   bool sites_are_due(uint64_t now) const noexcept;
   void sites_looked_at(uint64_t now) noexcept { sites_ticks_.store(now); }
-  // Writes `entry` with the totals of what was written. Nothing may follow it.
-  void end(JsonObject entry);
-  // Call it after end: the node's last rank moves the staged files. Reports a failure.
-  void collect();
+  // Makes what was written safe, writes `entry` with what came of that, closes the files, and lets
+  // the node's last rank move staged ones. Nothing may follow it. Reports failures. is_aborted: the
+  // program is in a hurry, and asks for no safety. False: the file system does not answer, and
+  // nobody should look at the run now.
+  bool end(const JsonObject& entry, bool is_aborted);
 
   // Writes the simulation's own fields, if they are due with this frame.
   void fields(uint64_t step) noexcept;
@@ -55,7 +56,7 @@ class StepWriter {
   void flush() noexcept { stream_.flush(); }
   // Writes at once while that stays cheap relative to the steps; otherwise gathers entries.
   void flush_when_due(uint64_t now) noexcept;
-  // False, with a message, once nothing more can be written.
+  // Reports failed writes. False, with a message, once nothing more can be written.
   bool works(uint64_t step) noexcept;
   // Near record_limit: the factor by which more steps share an entry from this step on, agreed by
   // all ranks; 0: unchanged.
@@ -67,6 +68,11 @@ class StepWriter {
   void define();
   uint64_t fields_interval(uint64_t step) const noexcept;
   void check_staging(uint64_t step) noexcept;
+  void tell_of_failures(uint64_t step);
+  // What end() does where it may hang.
+  void finish(JsonObject entry, bool is_aborted);
+  void close_files();
+  void tell_of_end();
 
   const Config& config_;
   InProcess& in_process_;
@@ -74,11 +80,18 @@ class StepWriter {
   NodeFiles files_;
   Appender stream_;
   Mesh mesh_;
+  int rank_ = 0;
   uint64_t next_fields_ = 0;  // due from this step on
   uint64_t begin_ticks_ = 0, write_ticks_ = 0, last_flush_ticks_ = 0;
   std::atomic<uint64_t> sites_ticks_{0};
   uint64_t sharing_ = 1, times_shared_ = 0;
   bool stage_failed_ = false;
+  bool failure_told_ = false, mesh_failure_told_ = false;
+  bool sites_wait_ = false;  // the newest entry of them is not in the stream
+  struct {
+    int write = 0, sync = 0, close = 0;  // errno
+    uint64_t missing = 0;                // entries
+  } end_;
 };
 
 }  // namespace perfield

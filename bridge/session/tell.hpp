@@ -22,4 +22,7 @@ void tell(const std::string& topic, const std::string& sentence) noexcept;
 // The same for literals; it cannot throw.
 void tell(const char* topic, const char* sentence) noexcept;
 
+// Looks at no file, which may hang: prints on the first rank of each node that the launcher names.
+void tell_at_once(const std::string& sentence) noexcept;
+
 }  // namespace perfield

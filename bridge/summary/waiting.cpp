@@ -17,6 +17,9 @@ constexpr double kNearlyAll = 0.9;
 constexpr double kWholeStep =
     0.95;  // as a share of the time: such a region says nothing about the place
 constexpr double kStandsOut = 1.5;  // times an even share of all ranks
+// Below this share, most waiting names nobody: a rank that waits for a late receiver is then itself
+// the one for whom others wait, and would be accused.
+constexpr double kCoverage = 0.2;  // of all waiting
 
 }  // namespace
 
@@ -55,7 +58,9 @@ std::string waited_for_line(const Totals& totals, const Tables& tables) {
     peer.ranks += ns > 0;
     known += double(ns);
   }
-  if (known <= 0 || totals.ranks.size() < 2) return "";
+  const RankSums all = totals.of_all_ranks();
+  const double all_ns = std::max(known, all.waiting_ns());
+  if (known <= 0 || known < kCoverage * all_ns || totals.ranks.size() < 2) return "";
   const auto& [rank, most] = *std::max_element(
       by_peer.begin(), by_peer.end(), [](auto& a, auto& b) { return a.second.ns < b.second.ns; });
   const Differences found = differences(tables.waited_for());
@@ -63,15 +68,13 @@ std::string waited_for_line(const Totals& totals, const Tables& tables) {
       tables.ranks()[found.most[0]] != rank)
     return "";
   const double n_ranks = double(totals.ranks.size());
-  const RankSums all = totals.of_all_ranks();
   const double of_those = all.measured_ns / n_ranks * double(most.ranks);
   if (most.ns < kWorthTelling * of_those || most.ns / known < kStandsOut / n_ranks) return "";
   return line("waits", plural(most.ranks, "rank") + (most.ranks == 1 ? " waits " : " wait ") +
                            text_of_time(most.ns) + (most.ranks == 1 ? "" : " in all") +
                            " for rank " + std::to_string(rank) + ": " +
-                           text_of_share(most.ns / std::max(known, all.waiting_ns())) +
-                           " of all waiting, " + text_of_share(most.ns / known) +
-                           " of the waiting that names a rank");
+                           text_of_share(most.ns / all_ns) + " of all waiting, " +
+                           text_of_share(most.ns / known) + " of the waiting that names a rank");
 }
 
 std::string waiting_region_line(const RunTotals& run, const Totals& totals) {

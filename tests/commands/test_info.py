@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import perfield
 import twin
 from perfield import commands
 from perfield.commands import info
@@ -227,6 +228,29 @@ def test_waits_are_the_longest_pairs(run, printed):
     assert [(row["rank"], row["waits_for"]) for row in rows] == [(0, 3), (1, 0)]
     n_steps = json.loads(printed(run, "--json"))["n_frames"]
     assert rows[0]["count"] == n_steps and rows[0]["time_s"] == pytest.approx(n_steps * 60e-6)
-    text = printed(run, "--waits").splitlines()
+    heading, *text = printed(run, "--waits").splitlines()
+    assert heading.startswith("these waits are ")
     assert text[0].split() == ["rank", "waits_for", "count", "time_s", "share"]
     assert text[-1].startswith("(4 of 4 pairs, by time; share: of the rank's time")
+
+
+@pytest.mark.parametrize(
+    "most, told", [(2, "these waits are 20 % of all waiting; "), (1, "these waits are 10 % ")]
+)
+def test_waits_say_their_share_of_all_waiting(tmp_path, printed, most, told):
+    def tenth(rank, step, values):
+        values["waits"] = [{"peer": 1 - rank, "count": 1, "ns": 100_000}]
+        values["calls"] = [{"call": twin.WAITALL, "time_class": twin.WAIT, "count": 1, "ns": 500_000}]
+
+    assert printed(twin.write_run(tmp_path / "run", ranks=2, change_step=tenth), "--waits", most).startswith(
+        told
+    )
+
+
+def test_rank_never_waits_for_itself(tmp_path, printed):
+    def own(rank, step, values):
+        values["waits"] = [{"peer": rank, "count": 1, "ns": 100_000}]
+
+    path = twin.write_run(tmp_path / "run", ranks=2, change_step=own)
+    assert printed(path, "--waits").startswith("(none)")
+    assert perfield.open(path).waits(0).empty

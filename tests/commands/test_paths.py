@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from perfield.commands import paths
+from perfield.commands import CommandError, paths
 
 PROGRAM = """\
 #include <perfield.h>
@@ -89,6 +89,39 @@ def test_flags_build_a_program_that_measures(perfield_flags, source, tmp_path):
     flags = [*perfield_flags("--cflags"), *perfield_flags("--libs")]
     run("cc", source, *flags, "-o", tmp_path / "program", cwd=tmp_path)
     assert run(tmp_path / "program", cwd=tmp_path) == "1\n"
+
+
+def test_mpi_adds_the_wrappers_of_the_compiler_before_the_library(perfield_cli, mpi, tmp_path):
+    (tmp_path / "mpicc").symlink_to(shutil.which(mpi.cc))
+    env = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    for options in (["--mpi"], ["--mpi", mpi.name]):
+        words = perfield_cli("paths", "--libs", *options, env=env).stdout.split()
+        named = [word for word in words if word.startswith("-l")]
+        assert named == [f"-lperfield_{mpi.name}", "-lperfield", "-lscorep_substrate_Catalyst"]
+
+
+def test_mpi_asks_for_a_name_where_no_compiler_tells(perfield_cli, tmp_path):
+    (tmp_path / "mpicc").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "mpicc").chmod(0o755)
+    result = perfield_cli("paths", "--libs", "--mpi", env={"PATH": str(tmp_path)})
+    assert result.returncode != 0
+    assert "found no mpicc of Open MPI or MPICH in PATH; name the MPI that you link with" in result.stderr
+    assert perfield_cli("paths", "--libs", "--mpi", "mpich", env={"PATH": str(tmp_path)}).returncode == 0
+
+
+def test_mpi_without_libs_is_refused(perfield_cli):
+    result = perfield_cli("paths", "--mpi")
+    assert result.returncode != 0
+    assert "call perfield paths --libs --mpi" in result.stderr
+
+
+def test_missing_wrappers_are_named_with_those_that_are_there(perfield_flags, tmp_path, monkeypatch):
+    lib = tmp_path / "lib"
+    lib.mkdir()
+    shutil.copy(Path(perfield_flags("--lib")[0]) / "libperfield_openmpi.so", lib)
+    monkeypatch.setattr(paths, "package_root", lambda: tmp_path)
+    with pytest.raises(CommandError, match=r"has wrappers for openmpi, but not for mpich.*--mpi openmpi$"):
+        paths.mpi_library("mpich")
 
 
 def test_program_with_the_header_alone_runs_unmeasured(perfield_flags, source, tmp_path):

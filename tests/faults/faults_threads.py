@@ -11,7 +11,8 @@ import tempfile
 from pathlib import Path
 
 from campaign import BIN, FOLDER, compiled, options, run, verdict
-from sanitized import BRIDGE, MEASURING, sanitized
+from sanitizers import BRIDGE, MEASURING, linked, sources
+from sanitizers import compiled as sanitized
 
 import perfield
 
@@ -43,7 +44,8 @@ def main() -> None:
             words = subprocess.run(libs, capture_output=True, text=True, check=True).stdout.split()
             program = compiled("threads.cpp", folder, "-pthread", f"-I{BRIDGE}", *words, compiler="g++")
         else:
-            program = sanitized(source, MEASURING, "thread", folder)
+            objects = sanitized(sources(*MEASURING), "thread", folder)
+            program = linked(source, objects, "thread", folder)
         result = run([program, N_THREADS, rounds], folder, {"TSAN_OPTIONS": "exitcode=66"}, timeout=1800)
         assert (result.returncode, result.stdout) == (7, "the answer is 42\n"), result
         races = result.stderr.count("WARNING: ThreadSanitizer")

@@ -10,8 +10,11 @@
 #include <pthread.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+
+#include "recorder/source.h"
 
 namespace perfield::pmpi {
 
@@ -60,6 +63,19 @@ void* find(const char* name) {
 bool in_one_object(const void* one, const void* other) {
   Dl_info of_one, of_other;
   return dladdr(one, &of_one) && dladdr(other, &of_other) && of_one.dli_fbase == of_other.dli_fbase;
+}
+
+// A program may be linked with the wrappers. If it names MPI first, its calls never come here.
+__attribute__((constructor)) void look_who_is_called() {
+  const char* enabled = getenv("PERFIELD_ENABLED");
+  if (enabled && strcmp(enabled, "false") == 0) return;
+  const void* of_mpi = dlsym(RTLD_DEFAULT, "PMPI_Init");
+  if (of_mpi && in_one_object(of_mpi, dlsym(RTLD_DEFAULT, "MPI_Init")))
+    perfield_source_tell("linked behind MPI",
+                         "this program is linked with perfield's MPI wrappers behind its MPI, so "
+                         "they see none of its calls. Put the words of `perfield paths --libs "
+                         "--mpi` before those of MPI on the link line, or start the program with "
+                         "perfield-exec");
 }
 
 int absent() noexcept { return MPI_ERR_UNSUPPORTED_OPERATION; }

@@ -63,7 +63,7 @@ def execute(arguments: argparse.Namespace) -> int:
     import perfield
 
     run = perfield.open(run_path(arguments.run))
-    tables, notes = _tables(run, arguments)
+    tables, headings, notes = _tables(run, arguments)
     if arguments.json:
         facts = {"run": str(run.path), "state": run.state, "n_ranks": run.n_ranks, "n_frames": len(run)}
         facts |= {"command": run.info.get("command"), "lines": closing_lines(run.path), "damage": run.damage}
@@ -74,6 +74,8 @@ def execute(arguments: argparse.Namespace) -> int:
     for number, (name, rows) in enumerate(tables.items()):
         if number or len(tables) > 1:
             print(("\n" if number else "") + name)
+        if rows and headings.get(name):
+            print(headings[name])
         print(format_table(rows))
         below = notes if rows else NOTHING
         if name in below:
@@ -109,12 +111,14 @@ def format_table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(line(cells) for cells in [names, *texts])
 
 
-def _tables(run: RunDirectory, arguments: argparse.Namespace) -> tuple[dict[str, list[dict]], dict[str, str]]:
-    """The tables that the options name, and the note below each."""
+def _tables(
+    run: RunDirectory, arguments: argparse.Namespace
+) -> tuple[dict[str, list[dict]], dict[str, str], dict[str, str]]:
+    """The tables that the options name, the heading above each, and the note below it."""
     from perfield.run import tables
     from perfield.run.threads import with_threads
 
-    found, notes = {}, {}
+    found, headings, notes = {}, {}, {}
     newest = min(len(run), tables.MOST_FRAMES)
     frames = f"{newest} frame{'s' if newest != 1 else ''}"
     if newest < len(run):
@@ -131,6 +135,7 @@ def _tables(run: RunDirectory, arguments: argparse.Namespace) -> tuple[dict[str,
             "mpi_share: of its time; step_share: of all ranks' steps; imbalance: largest rank over mean;\n"
             f"balancing_saves_s: largest rank minus mean of compute time, added up over {frames};\n"
             + frame_and_step
+            + "".join(f"\n{line}" for line in closing_lines(run.path) if line.startswith("uneven "))
         )
     if arguments.steps is not None:
         found["steps"] = tables.steps(run, arguments.steps)
@@ -140,15 +145,24 @@ def _tables(run: RunDirectory, arguments: argparse.Namespace) -> tuple[dict[str,
         shown = len(found["messages"])
         notes["messages"] = f"{shown} of {n_pairs} pairs, by bytes; added up over {frames}"
     if arguments.waits is not None:
-        found["waits"], n_pairs = tables.waits(run, arguments.waits)
+        found["waits"], n_pairs, covered = tables.waits(run, arguments.waits)
         shown = len(found["waits"])
         notes["waits"] = f"{shown} of {n_pairs} pairs, by time; share: of the rank's time, over {frames}"
+        headings["waits"] = _coverage(covered)
     if arguments.cells:
         from perfield.pictures import topology_table
 
         columns = ("level", "id", "x", "y", "z", "parent")
         found["cells"] = [dict(zip(columns, row)) for row in topology_table(run)]
-    return found, notes
+    return found, headings, notes
+
+
+def _coverage(share: float | None) -> str:
+    if share is None:
+        return "these waits are an unknown share of all waiting"
+    told = "less than 1 %" if 0 < share < 0.01 else f"{100 * share:.0f} %"
+    rest = "; the rest names no rank, or is of shorter pairs" if share < 0.995 else ""
+    return f"these waits are {told} of all waiting{rest}"
 
 
 def _title(run: RunDirectory) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import shutil
+import subprocess
 import sys
 import sysconfig
 from pathlib import Path
@@ -21,7 +22,12 @@ it prints all paths with their names.
   cmake -DCMAKE_PREFIX_PATH=$(perfield paths --cmake) ...    # find_package(perfield)
   PKG_CONFIG_PATH=$(perfield paths --pkgconfig) pkg-config --cflags --libs perfield
 
-A program that you start with perfield-exec or perfield run needs --cflags only."""
+A program that you start with perfield-exec or perfield run needs --cflags only.
+One that you start without them needs --libs, and --mpi for its messages. Put
+these words before MPI and Score-P on the link line:
+
+  mpicc solver.c $(perfield paths --cflags --libs --mpi) -o solver
+  mpif90 solver.f90 $(perfield paths --libs --mpi mpich) -o solver"""
 
 OPTIONS = {
     "cflags": "options for the compiler",
@@ -33,6 +39,9 @@ OPTIONS = {
     "fortran": "the file perfield.f90; compile it with a Fortran program",
     "exec": "the program perfield-exec",
 }
+
+
+MPIS = ("openmpi", "mpich")
 
 
 def package_root() -> Path:
@@ -79,15 +88,73 @@ def _installed(program: str) -> list[Path]:
     return [folder / program for folder in folders if (folder / program).is_file()]
 
 
-def all_paths() -> dict[str, str]:
-    """Name of an option in OPTIONS -> the text that it prints."""
+# What mpi.h of an MPI defines, in the preprocessor's words.
+_QUESTION = """\
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+#if defined(OMPI_MAJOR_VERSION)
+perfield_mpi = openmpi;
+#elif defined(MPICH_VERSION) || defined(MPICH_NAME) || defined(I_MPI_VERSION)
+perfield_mpi = mpich;
+#endif
+"""
+
+
+def mpi_of_compiler() -> str:
+    """The MPI of mpicc, or of Cray's cc: "openmpi", or "mpich" for MPICH and its relatives.
+
+    Raises CommandError if neither compiles for one of them.
+    """
+    for compiler in ("mpicc", "cc"):
+        if not shutil.which(compiler):
+            continue
+        command = [compiler, "-E", "-x", "c", "-"]
+        answer = subprocess.run(command, input=_QUESTION, capture_output=True, text=True, check=False)
+        for mpi in MPIS:
+            if f"perfield_mpi = {mpi};" in answer.stdout:
+                return mpi
+    raise CommandError(
+        "found no mpicc of Open MPI or MPICH in PATH; name the MPI that you link with: "
+        "--mpi openmpi, or --mpi mpich for MPICH and its relatives"
+    )
+
+
+def mpi_library(mpi: str) -> str:
+    """The name of the wrappers for an MPI, as the linker's -l takes it; mpi: "auto", "openmpi" or "mpich".
+
+    "auto" is the MPI of the compiler that is found. Raises CommandError if its wrappers are not installed.
+    """
+    mpi = mpi_of_compiler() if mpi == "auto" else mpi
+    lib = package_root() / "lib"
+    if not (lib / f"libperfield_{mpi}.so").is_file():
+        there = [name for name in MPIS if (lib / f"libperfield_{name}.so").is_file()]
+        raise CommandError(
+            f"{lib} has wrappers for {' and '.join(there) or 'no MPI'}, but not for {mpi}; install perfield "
+            "again with that MPI's compiler on the PATH, or name another MPI: --mpi "
+            f"{there[0] if there else 'openmpi'}"
+        )
+    return f"perfield_{mpi}"
+
+
+def all_paths(mpi: str | None = None) -> dict[str, str]:
+    """Name of an option in OPTIONS -> the text that it prints.
+
+    mpi : the MPI whose wrappers to link as well, "auto" for that of the compiler; None links none.
+    """
     root = package_root()
     include, lib = root / "include", root / "lib"
+    libraries = ["perfield"]
+    if mpi is not None:
+        # Score-P finds the plug-in only in a directory of its own, or if it is loaded already.
+        libraries = [mpi_library(mpi), "perfield", "scorep_substrate_Catalyst"]
     # perfield.h has weak references only, so many linkers would drop the library as unneeded.
-    library = "-Wl,--push-state,--no-as-needed -lperfield -Wl,--pop-state"
+    words = " ".join(
+        ["-Wl,--push-state,--no-as-needed", *(f"-l{name}" for name in libraries), "-Wl,--pop-state"]
+    )
     return {
         "cflags": f"-I{include}",
-        "libs": f"-L{lib} -Wl,-rpath,{lib} {library}",
+        "libs": f"-L{lib} -Wl,-rpath,{lib} {words}",
         "cmake": str(lib / "cmake/perfield"),
         "pkgconfig": str(lib / "pkgconfig"),
         "include": str(include),
@@ -98,14 +165,24 @@ def all_paths() -> dict[str, str]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds one switch for each path."""
+    """Adds one switch for each path, and the choice of an MPI."""
     for name, text in OPTIONS.items():
         parser.add_argument(f"--{name}", action="store_true", help=text)
+    parser.add_argument(
+        "--mpi",
+        nargs="?",
+        const="auto",
+        choices=("auto", *MPIS),
+        metavar="openmpi|mpich",
+        help="with --libs: link the MPI wrappers, too; without a name those for the MPI of mpicc",
+    )
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the wanted paths on one line, or without a choice all paths, one per line."""
-    paths = all_paths()
+    if arguments.mpi is not None and not arguments.libs:
+        raise CommandError("--mpi adds the MPI wrappers to --libs; call perfield paths --libs --mpi")
+    paths = all_paths(arguments.mpi)
     wanted = [name for name in OPTIONS if getattr(arguments, name)]
     if wanted:
         print(" ".join(paths[name] for name in wanted))

@@ -178,6 +178,7 @@ _OF_STEP = {
     "label": (np.int64, "the program's own number of the step, from the lowest rank"),
     "time": (np.float64, "the program's own time, from the lowest rank; NaN if it gave none"),
     "span": (np.int64, "steps that are added up"),
+    "uneven": (np.bool_, "whether ranks of one group may have done different steps"),
 }
 _PLACES = {
     "host": "host on which the rank ran",

@@ -10,6 +10,7 @@ import numpy as np
 
 from perfield.fields.columns import Columns
 from perfield.fields.table import CALL_NAMES
+from perfield.run.alike import Alike
 
 OUTSIDE, UNKNOWN = -2, -3  # peers without a world rank: in another MPI_COMM_WORLD, unknown
 NO_PROCESS = 8  # flag of an entry: the figures of the process and of perfield are unknown
@@ -28,7 +29,9 @@ class Frame:
     kind : "step"; "setup" or "teardown" (before the first step, after the last); "whole": everything in a
     run that ended without closing a step. index : how many steps were closed before this one. label,
     time : the program's own number (of the lowest rank) and time (median; NaN if none). span : number of
-    steps added up. partial : some rank may still deliver its entry. present : (n_ranks,) bool.
+    steps added up. partial : some rank may still deliver its entry. uneven : ranks of one group may have
+    done different steps here, since they closed different numbers of steps, or gave this one different
+    numbers. present : (n_ranks,) bool.
     mesh_version : (n_ranks,) int, 0 for none. values : field name -> (n_ranks,) float64, NaN where absent;
     `perfield.fields.table` says what each means. block_values : field name -> {(rank, block): value}, for
     regions of one block.
@@ -43,6 +46,7 @@ class Frame:
     time: float
     span: int
     partial: bool
+    uneven: bool
     present: np.ndarray
     mesh_version: np.ndarray
     values: dict[str, np.ndarray]
@@ -53,11 +57,18 @@ class Frame:
 
 
 def build_frame(
-    kind: str, index: int, partial: bool, ranks: np.ndarray, columns: Columns, read: dict[str, Any]
+    kind: str,
+    index: int,
+    partial: bool,
+    ranks: np.ndarray,
+    columns: Columns,
+    read: dict[str, Any],
+    alike: Alike,
 ) -> Frame:
     """Builds a frame from step entries.
 
-    ranks : of each entry. read : all fields and tables of one step, as `columns` gives them.
+    ranks : of each entry. read : all fields and tables of one step, as `columns` gives them. alike : which
+    ranks should close the same steps.
     """
     ranks = ranks[read["whole"]].astype(np.int64)
     entries = read["entries"][read["whole"]]
@@ -76,6 +87,7 @@ def build_frame(
         time=float(np.median(times)) if len(times) else float("nan"),
         span=int(entries["span"].max()) if len(ranks) else 1,
         partial=partial,
+        uneven=kind == "step" and alike.are_uneven(ranks, entries["label"], entries["time"]),
         present=present,
         mesh_version=mesh_version,
         values=dict(zip(columns.names, read["values"][0])),

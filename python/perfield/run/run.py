@@ -15,6 +15,7 @@ import numpy as np
 from perfield.fields.columns import Columns
 from perfield.fields.quantities import Quantity, by_rank, whole
 from perfield.fields.regions import Region, RegionTable
+from perfield.run.alike import Alike
 from perfield.run.directory import read_info, run_id_of, staged, why_empty
 from perfield.run.errors import RunError
 from perfield.run.frame import Frame, build_frame
@@ -243,6 +244,19 @@ class RunDirectory:
         frames = ((int(index), ranks[self._rows(n)]) for n, index in enumerate(self.step_indexes))
         return np.array([self._is_partial(index, present) for index, present in frames], dtype=bool)
 
+    def uneven(self, position: int) -> bool:
+        """Whether ranks of one group may have done different steps in a frame, as in `Frame.uneven`."""
+        if self._is_whole:
+            return False
+        ranks, told = [], []
+        for rows, read in self._streams.steps(self._rows(position)):
+            ranks.append(self._streams.places["rank"][rows][read["whole"]].astype(np.int64))
+            told.append(read["steps"][read["whole"]])
+        if not ranks:
+            return False
+        steps = np.concatenate(told)
+        return self._alike.are_uneven(np.concatenate(ranks), steps["label"], steps["time"])
+
     def told(self, position: int) -> np.void:
         """The fixed part (label, time, span, ...) of the lowest rank's undamaged entry of a frame."""
         rows = self._rows(position)
@@ -301,6 +315,7 @@ class RunDirectory:
         self._group = np.array(
             [names.index(_group(r)) if r else -1 for r in self.rank_entries], dtype=np.int64
         )
+        self._alike = Alike(self._group, self._closed_in_all())
         self._has_ended = np.isin(np.arange(size), list(self.ends))
         self._quantities = by_rank(of_ranks("quantity"), size)
         self._columns = Columns(
@@ -310,6 +325,19 @@ class RunDirectory:
             self._regions,
             streams.several_threads(),
         )
+
+    def _closed_in_all(self) -> np.ndarray:
+        """(n_ranks,) how many steps each rank closed, -1 if a rank of its group did not end well. Steps by
+        the clock end when a rank ends, so their number does not matter."""
+        configuration = self.info.get("configuration")
+        by_clock = isinstance(configuration, dict) and bool(configuration.get("step_seconds"))
+        closed = np.full(len(self.rank_entries), -1, dtype=np.int64)
+        for rank, end in self.ends.items():
+            if rank < len(closed) and end.get("reason") != "abort" and not by_clock:
+                closed[rank] = whole(end.get("steps"))
+        unknown = np.unique(self._group[closed < 0])
+        closed[np.isin(self._group, unknown)] = -1
+        return closed
 
     def _sources_of(self, rank: int) -> set[str]:
         bodies = (self.rank_entries[rank] or {}, self.ends.get(rank, {}))
@@ -331,7 +359,8 @@ class RunDirectory:
     def _build(self, kind: str, index: int, rows: np.ndarray) -> Frame:
         ranks = self._streams.places["rank"][rows]
         read = self._columns.read_tables(self._streams.places_of([rows]), self._columns.names)
-        return build_frame(kind, index, self._is_partial(index, ranks), ranks, self._columns, read)
+        partial = self._is_partial(index, ranks)
+        return build_frame(kind, index, partial, ranks, self._columns, read, self._alike)
 
     def _is_partial(self, index: int, ranks: np.ndarray) -> bool:
         """Whether this step is still open: some rank of its groups has neither closed it nor a later one,

@@ -51,8 +51,10 @@ class Snapshot:
             yield chosen, self.fields(chosen, names)
 
     def told(self, positions: np.ndarray, name: str) -> np.ndarray:
-        """(n_positions,): "label", "time" or "span" of these steps, from the lowest rank."""
+        """(n_positions,): "label", "time" or "span" of these steps, from the lowest rank, or "uneven"."""
         self._places(positions)
+        if name == "uneven":
+            return np.array([self.run.uneven(position) for position in positions.tolist()], dtype=bool)
         return np.array([self.run.told(position)[name] for position in positions.tolist()])
 
     def rows(self, positions: np.ndarray, table: str) -> np.ndarray:

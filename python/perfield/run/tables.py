@@ -76,13 +76,15 @@ def steps(run: RunDirectory, last: int) -> list[dict]:
     """A row for each of the last frames: its place in the run, the program's number of the step (None: no
     step was closed, the frame is all that was measured), time, longest and mean step time, imbalance of
     compute time (largest / mean), the rank that computed longest, ranks that are present, whether it is
-    partial.
+    partial, and whether it is uneven: ranks of one group may have done different steps, so they are not
+    compared.
     """
     rows = []
     for number in range(max(0, len(run) - last), len(run)):
         frame = run.frame(number)
         step, compute = frame.values["step_time_s"], frame.values["compute_time_s"]
-        mean = float(np.nanmean(compute)) if np.isfinite(compute).any() else 0.0
+        comparable = np.isfinite(compute).any() and not frame.uneven
+        mean = float(np.nanmean(compute)) if comparable else 0.0
         rows.append(
             {
                 "frame": number,
@@ -94,6 +96,7 @@ def steps(run: RunDirectory, last: int) -> list[dict]:
                 "slowest_rank": int(np.nanargmax(compute)) if mean > 0 else None,
                 "ranks": int(frame.present.sum()),
                 "partial": "partial" if frame.partial else "",
+                "uneven": "uneven" if frame.uneven else "",
             }
         )
     return rows
@@ -122,16 +125,19 @@ def messages(run: RunDirectory, most: int) -> tuple[list[dict], int]:
     return rows, len(keys)
 
 
-def waits(run: RunDirectory, most: int) -> tuple[list[dict], int]:
+def waits(run: RunDirectory, most: int) -> tuple[list[dict], int, float | None]:
     """A row for each of the pairs in which one rank waited longest for another, over the newest 1000 frames:
-    who waits for whom, how often and how long, and its share of the waiting rank's steps; and how many pairs
-    there are. For whom is known where a wait's status tells it.
+    who waits for whom, how often and how long, and its share of the waiting rank's steps; how many pairs
+    there are; and the share of all waiting that the rows hold (None: not known). For whom is known where a
+    wait's status tells it.
     """
     sums: dict[tuple[int, int], list[float]] = {}
     lengths = np.zeros(run.n_ranks)
+    waiting_s = 0.0
     for number in _newest(run):
         frame = run.frame(number)
         lengths += np.nan_to_num(frame.values["step_time_s"])
+        waiting_s += float(np.nansum(frame.values.get("waiting_time_s", 0.0)))
         for rank, peer, count, time in frame.waits.tolist():
             of_pair = sums.setdefault((rank, peer), [0, 0.0])
             of_pair[0] += count
@@ -140,7 +146,8 @@ def waits(run: RunDirectory, most: int) -> tuple[list[dict], int]:
     for (rank, peer), (count, time) in sorted(sums.items(), key=lambda pair: (-pair[1][1], pair[0]))[:most]:
         share = time / lengths[rank] if lengths[rank] > 0 else None
         rows.append({"rank": rank, "waits_for": peer, "count": count, "time_s": time, "share": share})
-    return rows, len(sums)
+    covered = min(1.0, sum(row["time_s"] for row in rows) / waiting_s) if waiting_s > 0 else None
+    return rows, len(sums), covered
 
 
 def _step_number(frame: Frame) -> int | None:

@@ -111,7 +111,7 @@ def test_closed_stderr_pipe_does_not_end_the_program(shell, tmp_path):
     assert len(perfield.open(tmp_path / "perfield-run-2")) == 5
 
 
-def test_file_size_limit_ends_measuring_not_the_program(shell, tmp_path):
+def test_file_size_limit_costs_entries_not_the_program(shell, tmp_path):
     result = shell(
         """
       perfield_initialize();
@@ -121,6 +121,7 @@ def test_file_size_limit_ends_measuring_not_the_program(shell, tmp_path):
         "ulimit -f 100; $PROGRAM",
     )
     assert (result.returncode, result.stdout) == (7, "the answer is 42\n")
-    assert "File too large); measuring ends here" in result.stderr
+    assert "File too large); perfield tries again" in result.stderr
+    assert "entries of rank 0 are missing in" in result.stderr
     run = perfield.open(tmp_path / "perfield-run")
     assert 10 < len(run) < 1000

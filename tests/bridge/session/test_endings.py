@@ -117,7 +117,7 @@ def test_second_run_takes_the_next_free_name(measured, tmp_path):
     assert "perfield-run-2" in two.stderr
 
 
-def test_full_disk_ends_measuring_not_the_program(measured, tmp_path, bin_dir, build_c, mpirun):
+def test_full_disk_costs_entries_not_the_program(measured, tmp_path, bin_dir, build_c, mpirun):
     """RLIMIT_FSIZE simulates a full disk: writes are short or fail, as with ENOSPC."""
     run, result = measured(
         """
@@ -131,7 +131,8 @@ def test_full_disk_ends_measuring_not_the_program(measured, tmp_path, bin_dir, b
         before="#include <signal.h>\n#include <sys/resource.h>",
     )
     assert result.stdout == "the answer is 42\n"
-    assert result.stderr.count("measuring ends here") == 1
+    assert result.stderr.count("perfield tries again") == 1
+    assert result.stderr.count("entries of rank 0 are missing in") == 1
     assert 10 < len(run) < 2000
     assert run.frame(5).values["work_count"][0] == 1
 
@@ -263,8 +264,9 @@ def test_info_and_render_show_frames_before_the_disk_filled(build_c, bin_dir, pr
     )
     assert result.returncode == 0, result.stderr
     assert (tmp_path / "output").read_text() == "the answer is 42\n"
-    assert result.stderr.count("No space left on device") == 1
-    assert "measuring ends here, what was written can be read, the program runs on" in result.stderr
+    assert result.stderr.count("No space left on device); perfield tries again") == 1
+    assert "what was written can be read, the program runs on" in result.stderr
+    assert result.stderr.count("as they could not be written (No space left on device)") == 1
     assert "steps" in result.stdout
     run = perfield.open(tmp_path / "kept")
     assert 10 < len(run) < 3000

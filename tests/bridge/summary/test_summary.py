@@ -179,6 +179,27 @@ def test_short_waits_and_unknown_peers_have_no_line(tmp_path, peer, ns):
     assert "waits" not in lines_of(path)
 
 
+def test_named_waits_that_are_little_of_all_waiting_accuse_nobody(tmp_path):
+    """Rank 0 receives late: rank 1 sends for 4.2 ms, and is then waited for, too, but only for 0.4 ms."""
+
+    def late_receiver(rank, step, values):
+        values["measured_ns"] = 6_000_000
+        values["waits"] = [{"peer": 1, "count": 1, "ns": 400_000}] if rank == 0 else []
+        kinds = {0: ("recv", 400_000), 1: ("send", 4_200_000)}
+        values["calls"] = [call_row(kinds[rank][0], ns=kinds[rank][1])]
+
+    lines = lines_of(twin.write_run(tmp_path / "run", ranks=2, steps=12, change_step=late_receiver))
+    assert "38 % of the time" in lines["waiting"] and "waits" not in lines
+
+
+def test_rank_that_waits_for_itself_is_not_accused(tmp_path):
+    def alone(rank, step, values):
+        values["waits"] = [{"peer": 1, "count": 1, "ns": 900_000}] if rank == 1 else []
+
+    path = twin.write_run(tmp_path / "run", ranks=2, steps=12, change_step=alone)
+    assert "waits" not in lines_of(path)
+
+
 def test_one_waiting_rank_is_in_the_singular(tmp_path):
     def one(rank, step, values):
         values["waits"] = [{"peer": 0, "count": 1, "ns": 1_000_000}] if rank == 1 else []

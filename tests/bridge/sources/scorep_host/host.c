@@ -8,6 +8,8 @@
  *   init_mpp             rank and size from RANK and SIZE of the environment
  *   enter H [VALUES], exit H [VALUES], enter_context C, exit_context C
  *   off, on              recording                    work MS
+ *   backwards            the last rank sends 8 bytes to the one before it, on a communicator whose
+ *                        ranks count backwards (-DWITH_MPI)
  *   timer NAME           clock of the stamps: raw (at first), tsc, gettimeofday, none (all 0)
  *   device_enter H, device_exit H                     events of a device, not of this thread
  *   arm                  perfield_pipeline_next from one place
@@ -202,6 +204,16 @@ static void play(char* line, struct info* plugin, void* library) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 0, &got, 1, MPI_INT,
                  (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  } else if (!strcmp(word, "backwards")) {
+    MPI_Comm reversed;
+    double value = 0;
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);
+    MPI_Comm_rank(reversed, &rank);
+    if (rank == 0) MPI_Send(&value, 1, MPI_DOUBLE, 1, 0, reversed);
+    if (rank == 1) MPI_Recv(&value, 1, MPI_DOUBLE, 0, 0, reversed, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&reversed);
 #endif
   } else if (!strcmp(word, "enter")) {
     region_event(4, a, ticks(), values_in(line));
