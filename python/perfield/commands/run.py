@@ -170,7 +170,7 @@ def find_run(wanted: Path, run_id: str) -> Path | None:
         try:
             if json.loads((candidate / "run.json").read_text())["run_id"] == run_id:
                 return candidate
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             pass  # not a run, or not yet
         n += 1
         candidate = wanted.with_name(f"{wanted.name}-{n}")
