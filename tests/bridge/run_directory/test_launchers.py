@@ -7,6 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
+from c_programs import c_program
+from conftest import installed_mpi
+
+import perfield
 
 
 def four_ranks(node: int, **names: str) -> dict[str, str]:
@@ -159,6 +163,31 @@ def test_hydra_without_a_name_of_the_launch_is_asked_for_one(start, tmp_path):
     rank = {name: value for name, value in intel(1, 0).items() if not name.startswith("I_MPI")}
     assert "export PERFIELD_RUN_ID=$LSB_JOBID.$RANDOM" in start(1, **rank).stderr
     assert runs(tmp_path) == []
+
+
+def test_launch_that_repeats_a_name_is_a_run_of_its_own(start, tmp_path, build_c, perfield_flags):
+    program = build_c(
+        c_program("perfield_initialize(); perfield_step(0, 0);"), *perfield_flags("--libs"), mpi=False
+    )
+    rank = {
+        "PMIX_NAMESPACE": "prterun-box-7@1",  # by prterun's process id: in each new container the same
+        "OMPI_COMM_WORLD_SIZE": "2",
+    }
+    ranks = [rank | {"OMPI_COMM_WORLD_RANK": str(n), "OMPI_COMM_WORLD_LOCAL_RANK": str(n)} for n in (0, 1)]
+    for n in (0, 1, 0, 1):
+        assert start(1, program, **ranks[n]).returncode == 0
+    assert runs(tmp_path) == ["perfield-run", "perfield-run-2"]
+    for name in runs(tmp_path):
+        assert len(perfield.open(tmp_path / name).rank_entries) == 2
+
+
+def test_two_launches_of_mpich_in_one_step_of_slurm_are_two_runs(bin_dir, tmp_path, tmp_path_factory):
+    mpich = installed_mpi("mpich", tmp_path_factory)
+    slurm = {"SLURM_JOB_ID": "5", "SLURM_STEP_ID": "0", "SLURM_PROCID": "0", "SLURM_LOCALID": "0"}
+    for _ in range(2):
+        words = ["-rmk", "user", "-launcher", "fork", bin_dir / "perfield-exec", "true"]
+        assert mpich.run(2, *words, env=slurm, cwd=tmp_path).returncode == 0
+    assert runs(tmp_path) == ["perfield-run", "perfield-run-2"]
 
 
 UNKNOWN = {"PMI_RANK": "2", "PMI_SIZE": "4"}
