@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -33,6 +34,7 @@ Steps = Union[int, slice, Sequence[int], None]
 _STEP, _SETUP, _TEARDOWN = 0, 1, 2
 _NOT_MEASURED = 4
 _MOST_RANKS = 1 << 24  # larger numbers are damaged
+_MOST_UNSTATED = 1 << 12  # where no rank entry states the size of the world
 
 
 class RunDirectory:
@@ -307,18 +309,22 @@ class RunDirectory:
     def _digest(self) -> None:
         """Derives all tables from the entries known now."""
         streams = self._streams
-        entries = {int(place["rank"]): body for place, body in streams.json("rank") if _is_rank(place)}
+        size = _size_of_world(streams)
+
+        def of_ranks(name: str) -> list[tuple[int, dict]]:
+            bodies = ((int(place["rank"]), body) for place, body in streams.json(name))
+            return [(rank, body) for rank, body in bodies if 0 <= rank < size]
+
+        entries = dict(of_ranks("rank"))
         steps = streams.of_type("step")
-        steps = steps[_is_rank(streams.places[steps])]
-        size = max((whole(body.get("size")) for body in entries.values()), default=0)
-        highest = max([*entries, int(streams.places["rank"][steps].max(initial=-1))])
-        size = int(max(size if size <= _MOST_RANKS else 0, highest + 1))
-        self.ends = {int(place["rank"]): body for place, body in streams.json("end") if _is_rank(place)}
-        self.sites = {int(place["rank"]): body for place, body in streams.json("sites") if _is_rank(place)}
+        ranks = streams.places["rank"][steps]
+        steps = steps[(ranks >= 0) & (ranks < size)]
+        self.ends = dict(of_ranks("end"))
+        self.sites = dict(of_ranks("sites"))
         self.rank_entries: list[dict | None] = [entries.get(rank) for rank in range(size)]
-        for place, body in streams.json("place"):
-            if _is_rank(place) and place["rank"] < size and self.rank_entries[place["rank"]] is not None:
-                self.rank_entries[place["rank"]] = {**self.rank_entries[place["rank"]], **body}
+        for rank, body in of_ranks("place"):
+            if self.rank_entries[rank] is not None:
+                self.rank_entries[rank] = {**self.rank_entries[rank], **body}
 
         kinds = streams.places["kind"][steps]
         self._kind_rows = {kind: _newest(streams, steps[kinds == kind]) for kind in (_SETUP, _TEARDOWN)}
@@ -335,11 +341,7 @@ class RunDirectory:
         self._newest_ns = self._newest_realtime()
         self.state = run_state(self.rank_entries, self.ends, self._newest_ns)
         damaged = bool(streams.damage(running=True))
-        definitions = [
-            (int(place["rank"]), body) for place, body in streams.json("region") if _is_rank(place)
-        ]
-        definitions = [(rank, body) for rank, body in definitions if rank < size]
-        self._regions.update(definitions, size, streams.other_regions() or damaged)
+        self._regions.update(of_ranks("region"), size, streams.other_regions() or damaged)
         names = list(self.groups)
         self._group = np.array(
             [names.index(_group(r)) if r else -1 for r in self.rank_entries], dtype=np.int64
@@ -348,8 +350,7 @@ class RunDirectory:
         self._stamps = Clocks(self.rank_entries, compared)
         self._alike = Alike(self._group, self._closed_in_all())
         self._has_ended = np.isin(np.arange(size), list(self.ends))
-        declared = [(int(place["rank"]), body) for place, body in streams.json("quantity") if _is_rank(place)]
-        self._quantities = by_rank(declared, size)
+        self._quantities = by_rank(of_ranks("quantity"), size)
         self._columns = Columns(
             [self._sources_of(rank) for rank in range(size)],
             self._quantities,
@@ -444,8 +445,17 @@ def _group(entry: dict) -> str:
     return str(entry.get("group") or entry.get("program") or "")
 
 
-def _is_rank(place: np.ndarray) -> np.ndarray:
-    return (place["rank"] >= 0) & (place["rank"] < _MOST_RANKS)
+def _size_of_world(streams: Streams) -> int:
+    """The size that most `rank` entries state; without any, what the ranks of the entries ask for.
+
+    One damaged number must not make room for millions of ranks.
+    """
+    stated = Counter(whole(body.get("size")) for _, body in streams.json("rank"))
+    sizes = [size for size in stated if 0 < size <= _MOST_RANKS]
+    if sizes:
+        return min(sizes, key=lambda size: (-stated[size], size))
+    ranks = streams.places["rank"]
+    return int(ranks[ranks < _MOST_UNSTATED].max(initial=-1)) + 1
 
 
 def _newest(streams: Streams, rows: np.ndarray, rank_first: bool = False) -> np.ndarray:
