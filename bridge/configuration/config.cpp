@@ -19,6 +19,7 @@
 #include "configuration/step_call.hpp"
 #include "configuration/toml.hpp"
 #include "configuration/values.hpp"
+#include "platform/utf8.hpp"
 
 extern char** environ;
 
@@ -284,7 +285,7 @@ class Loader {
     return "did you mean " + nearest + ", above the first [table]?";
   }
 
-  void complain(const std::string& sentence) { result_.errors.push_back(sentence); }
+  void complain(const std::string& sentence) { result_.errors.push_back(legible(sentence)); }
 
   ConfigResult result_;
 };
