@@ -109,7 +109,7 @@ recorder: ## install only the measured side, for a cluster (MPICC=mpicc PREFIX=$
 	@.ci/build-recorder "$(MPICC)" "$(PREFIX)"
 
 # --- what one does with it -------------------------------------------------------------------
-.PHONY: demo demo-openfoam test test-long bench faults docs
+.PHONY: demo demo-openfoam test test-long bench faults overhead docs
 demo: build/heat3d/heat3d commands ## run the heat case on 8 ranks and make pictures of it
 	@rm -rf demo/heat3d && mkdir -p demo/heat3d
 	@# render prints how to look at the pictures, once they exist.
@@ -135,6 +135,10 @@ bench: bench-packages build/heat3d/heat3d ## measure what perfield costs
 faults: test-packages .venv/installed ## break disks, ranks, clocks and files, and print what was lost
 	@$(BIN)/python tests/faults/run_all.py $(FAULTS_ARGS)
 
+NPB =
+overhead: bench-packages .venv/installed ## compare bare and measured programs (NPB=folder for MG and BT)
+	@cd tests && ../$(BIN)/python -m overhead $(if $(NPB),--npb "$(abspath $(NPB))") $(OVERHEAD_ARGS)
+
 docs: docs-packages .venv/installed ## build the pages and an API reference into build/docs
 	@$(BIN)/python -m sphinx -b html -E -W --keep-going -q -d build/doctrees docs build/docs
 	@echo "the pages are in build/docs/index.html"
@@ -156,4 +160,4 @@ format: .venv/lint-ready ## reformat all files to that style
 	@$(BIN)/clang-format -i $(CPP_FILES)
 
 clean: ## remove everything built, measured and drawn here
-	@rm -rf .venv build dist demo bench-results perfield-run*
+	@rm -rf .venv build dist demo bench-results overhead-results perfield-run*

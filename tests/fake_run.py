@@ -72,6 +72,7 @@ class FakeFrame:
     messages: np.ndarray
     block_values: dict[str, dict[tuple[int, int], float]] = field(default_factory=dict)
     kind: str = "step"
+    uneven: bool = False
 
 
 def cube(rank: int, kind: str, cells: int = 3) -> FakeBlock:

@@ -248,6 +248,7 @@ OTHER_TESTS = {
     "faults",
     "fixtures",
     "multihost",
+    "overhead",
     "testcase",
     "topology",
 }

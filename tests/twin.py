@@ -366,14 +366,17 @@ def write_run(
     fields_every: int = 2,
     change_rank=None,
     change_step=None,
+    change_end=None,
+    clocks: tuple[tuple[int, dict], ...] = (),
     run_id: int = RUN_ID,
     config: dict | None = None,
 ) -> Path:
     """Makes a run directory. Hosts get equal blocks of consecutive ranks (0 1 | 2 3).
 
     blocks : numbers of ranks along x, y and z, if the mesh is cut in cubes rather than in slabs.
-    change_rank(rank, values), change_step(rank, step, values): change the values in place before they are
-    written. If change_step returns False, the step is left out. Returns path.
+    change_rank(rank, values), change_step(rank, step, values), change_end(rank, values): change the values in
+    place before they are written. If change_step returns False, the step is left out. clocks : (rank, values)
+    of `clock` entries. Returns path.
     """
     path = Path(path)
     for room in ("stream", "mesh", "machine"):
@@ -405,6 +408,8 @@ def write_run(
         if mesh:
             body = block_mesh(rank, blocks) if blocks else slab_mesh(rank, ranks)
             mesh_writers[rank].add("mesh", body, index=1)
+    for rank, values in clocks:
+        writers[rank].add("clock", json_body(values))
     for step in range(steps):
         for rank in range(ranks):
             values = step_values(rank, ranks, step, mesh_version=1 if mesh else 0)
@@ -420,6 +425,8 @@ def write_run(
             "dropped_regions": 0, "bytes_written": 10_000, "perfield_ns": 5_000 * steps,
             "perfield_bytes": 1_500_000, "realtime_ns": time.time_ns(),
         }  # fmt: skip
+        if change_end:
+            change_end(rank, end)
         writers[rank].add("end", json_body(end))
     return path
 

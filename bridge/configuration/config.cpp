@@ -13,11 +13,13 @@
 #include <map>
 #include <sstream>
 
+#include "configuration/groups.hpp"
 #include "configuration/kernel_events.hpp"
 #include "configuration/names.hpp"
 #include "configuration/step_call.hpp"
 #include "configuration/toml.hpp"
 #include "configuration/values.hpp"
+#include "platform/utf8.hpp"
 
 extern char** environ;
 
@@ -125,6 +127,11 @@ std::string complaint(const Key& key, const TomlValue& value) {
   if (key.name == std::string("step_call")) {
     std::string wrong;
     read_step_call(value.spelling, &wrong);
+    return wrong;
+  }
+  if (key.name == std::string("group")) {
+    std::string wrong;
+    group_of(value.spelling, 0, &wrong);
     return wrong;
   }
   if (key.name == std::string("counters")) return wrong_with_counters(value.items);
@@ -278,7 +285,7 @@ class Loader {
     return "did you mean " + nearest + ", above the first [table]?";
   }
 
-  void complain(const std::string& sentence) { result_.errors.push_back(sentence); }
+  void complain(const std::string& sentence) { result_.errors.push_back(legible(sentence)); }
 
   ConfigResult result_;
 };

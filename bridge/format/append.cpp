@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "platform/clock.hpp"
+#include "platform/guarded.hpp"
 #include "platform/quietly.hpp"
 
 namespace perfield {
@@ -35,8 +36,8 @@ uint64_t wait_ns(int failures) noexcept {
 size_t padded(size_t bytes) noexcept { return (bytes + 7) / 8 * 8; }
 
 // Never uses descriptors 0 to 2, which a program takes for its standard streams.
-int open_to_append(const char* path) noexcept {
-  int file = ::open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+int open_to_append(const std::string& path) noexcept {
+  int file = open_guarded(path, O_WRONLY | O_APPEND | O_CREAT);
   if (file < 0 || file > STDERR_FILENO) return file;
   int higher = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   close(file);
@@ -46,7 +47,7 @@ int open_to_append(const char* path) noexcept {
 }  // namespace
 
 bool Appender::open_file() noexcept {
-  descriptor_ = open_to_append(path_.c_str());
+  descriptor_ = open_to_append(path_);
   struct stat file;
   bool good = descriptor_ >= 0 && fstat(descriptor_, &file) == 0;
   if (good && shares_lock_) {

@@ -86,7 +86,7 @@ bool prepare(const std::string& program, bool score_p, const std::vector<std::st
     return false;
   }
   if (!run.notice.empty()) tell(run.notice);
-  tell_once_per_node(perfield::write_machine_file(run.path, true));
+  if (run.first_of_node) tell_once_per_node(perfield::write_machine_file(run.path, true));
 
   std::string added;
   const std::string list = perfield::preload_list(preload, &added);
@@ -179,8 +179,11 @@ int main(int n_arguments, char** arguments) {
   if (access(program.c_str(), X_OK) != 0) return refuse_to_start(name, EACCES);
 
   Environment environment;
-  const bool measured =
-      prepare(program, score_p, {arguments + at, arguments + n_arguments}, &environment);
+  bool measured = false;
+  {
+    perfield::HeldBack signal(SIGXFSZ);  // a limit on files may be smaller than ours, or lstopo's
+    measured = prepare(program, score_p, {arguments + at, arguments + n_arguments}, &environment);
+  }
   if (print) {
     if (measured) print_exports(environment);
     return measured ? 0 : 1;

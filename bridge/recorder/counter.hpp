@@ -3,6 +3,7 @@
 // counter.hpp - a number that one thread adds to and others read. Shards are made of these.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -28,6 +29,8 @@ inline uint64_t growth(uint64_t later, uint64_t earlier) noexcept {
 
 // A number that its own thread only lets grow. The thread that closes steps takes each step's
 // growth. Nobody ever resets it.
+// What lasts is added when it ends. A step that closes meanwhile takes its share ahead, and growth
+// counts only beyond that.
 class Growing {
  public:
   void add(uint64_t n) noexcept { now_.add(n); }
@@ -37,12 +40,17 @@ class Growing {
   uint64_t grown() const noexcept { return growth(now_.get(), taken_); }
   // The same growth, but marked as taken.
   uint64_t take() noexcept {
-    const uint64_t now = now_.get(), before = taken_;
-    taken_ = now;
-    return growth(now, before);
+    const uint64_t grown_by = grown();
+    taken_ += grown_by;
+    return grown_by;
   }
-  // The growth until now belongs to no step.
-  void skip() noexcept { taken_ = now_.get(); }
+  // Takes growth that will be added later.
+  void take_ahead(uint64_t n) noexcept { taken_ += n; }
+  // What was taken ahead will never be added.
+  void forgive() noexcept { taken_ = std::min(taken_, now_.get()); }
+  // The growth until now belongs to no step; or at most so much of it.
+  void skip() noexcept { take(); }
+  void skip(uint64_t most) noexcept { taken_ += std::min(grown(), most); }
 
  private:
   Counter now_;

@@ -20,14 +20,12 @@ inline Shard* counting_shard() noexcept {
   return s && !s->own_work ? s : nullptr;
 }
 
-// Whether the thread's open call is over although it was never left: an exception or longjmp of a
-// handler left it, and its frame is gone. Then forgets the call.
-bool left_behind(Shard& s, bool follow, const void* frame) noexcept {
-  const bool is_mpi = !s.open_operation.load(std::memory_order_relaxed);
-  if (!(follow || !is_mpi) || frame < s.call_frame) return false;
+// Whether the thread is inside a call. Forgets one that an exception or longjmp has left.
+inline bool is_inside_call(Shard& s, const void* frame) noexcept {
+  if (!s.inside_call) return false;
+  if (!s.left_behind(frame)) return true;
   s.forget_call();
-  s.faults.add(1);
-  return true;
+  return false;
 }
 
 }  // namespace
@@ -41,11 +39,11 @@ perfield_entered perfield_call_enter(perfield_call call, const void* caller,
   if (!follow && r.state() != Activity::active) return {0, 0};
   Shard* s = r.shard();
   if (!s || s->own_work) return {0, 0};
-  if (s->inside_call && !left_behind(*s, follow, frame)) return {0, 0};
+  if (is_inside_call(*s, frame)) return {0, 0};
   uint64_t now = r.clock.ticks();
   const uint64_t after = follow ? r.hit_site(*s, call, caller, frame, now) : 0;
   if (r.state() != Activity::active) return {0, after};
-  s->enter_call(call, frame, now);
+  s->enter_call(call, caller, frame, now);
   return {now, after};
 }
 
@@ -53,7 +51,7 @@ void perfield_call_leave(perfield_call call, uint64_t entered, uint64_t bytes_ou
                          uint64_t bytes_in) noexcept {
   Shard* s = this_shard;
   if (!s) return;
-  uint64_t now = recorder().clock.ticks();
+  uint64_t now = perfield::the_recorder->clock.ticks();
   s->leave_call(call, entered, now, bytes_out, bytes_in);
 }
 
@@ -102,7 +100,7 @@ uint64_t perfield_source_ticks_of_ns(uint64_t ns) noexcept {
 
 uint64_t perfield_operation_enter(const perfield_operation* operation, const void* frame) noexcept {
   Shard* s = counting_shard();
-  if (!s || (s->inside_call && !left_behind(*s, false, frame))) return 0;
+  if (!s || is_inside_call(*s, frame)) return 0;
   const uint64_t now = recorder().clock.ticks();
   s->enter_operation(operation, frame, now);
   return now;

@@ -68,8 +68,8 @@ void Recorder::thread_ended(void* memory) noexcept {
   if (KernelReadings* k = shard->kernel.load(std::memory_order_relaxed)) k->thread_ended();
   recorder().step_region.thread_ended(*shard);
   shard->told = 0;
-  shard->inside_call = shard->own_work = 0;
-  shard->call_since.store(0, std::memory_order_relaxed);
+  if (shard->inside_call) shard->forget_call();
+  shard->own_work = 0;
   shard->pipeline_armed = false;
   shard->in_use.store(false, std::memory_order_release);
 }
@@ -157,7 +157,7 @@ uint64_t Recorder::hit_site(Shard& s, uint16_t call, const void* caller, const v
 void Recorder::open(uint64_t now) noexcept {
   activity_.since_ticks.store(now, std::memory_order_relaxed);
   activity_.period.store(activity_.period.load(std::memory_order_relaxed) + 1,
-                         std::memory_order_relaxed);
+                         std::memory_order_release);
   for (int i = 0; i < n_shards(); ++i) shard_at(i).open(counters, now, regions.size());
   activity_.state.store(Activity::active, std::memory_order_release);
 }
@@ -173,6 +173,12 @@ void Recorder::skip(Shard& s, uint64_t from, uint64_t until) noexcept {
 uint64_t Recorder::untimed_regions() noexcept {
   uint64_t all = 0;
   for (int i = 0; i < n_shards(); ++i) all += shard_at(i).untimed.get();
+  return all;
+}
+
+uint64_t Recorder::left_calls() noexcept {
+  uint64_t all = 0;
+  for (int i = 0; i < n_shards(); ++i) all += shard_at(i).left_calls.get();
   return all;
 }
 

@@ -88,6 +88,8 @@ class Recorder {
   uint64_t refused_threads() const noexcept { return refused_threads_.load(); }
   // Untimed entries of regions: see Shard::untimed.
   uint64_t untimed_regions() noexcept;
+  // Calls that were never left: see Shard::forget_call.
+  uint64_t left_calls() noexcept;
 
   Clock clock;
   Regions regions;

@@ -24,6 +24,11 @@ namespace perfield {
 inline constexpr int kStackDepth = 256;
 inline constexpr int kDeepLevels = 1 << 16;   // further levels, for which only handles are kept
 inline constexpr uint16_t kWaitedCall = 127;  // kind of the message rows that hold waits by peer
+inline constexpr uint32_t kCallsPerPeer = 4;  // rows of messages, one for each call and for waits
+// The rows of messages of a thread, with those of `other peers`.
+inline constexpr uint32_t message_rows(uint32_t max_peers) noexcept {
+  return max_peers * kCallsPerPeer + PERFIELD_CALL_LIMIT;
+}
 
 // Set by the recorder, read by every shard.
 struct Activity {
@@ -113,27 +118,32 @@ class Shard {
         touched_calls[call >> 6].load(std::memory_order_relaxed) | (uint64_t(1) << (call & 63)),
         std::memory_order_relaxed);
   }
-  void enter_call(perfield_call call, const void* frame, uint64_t now) noexcept {
-    begin_call(call, nullptr, frame, now);
+  // caller, frame: as in perfield_call_enter, or nullptr.
+  void enter_call(perfield_call call, const void* caller, const void* frame,
+                  uint64_t now) noexcept {
+    begin_call(call, nullptr, caller, frame, now);
   }
-  // Counts the call, and its time except what closings have credited meanwhile.
+  // Counts the call and all its time. Closings have taken their shares ahead.
   void leave_call(perfield_call call, uint64_t entered, uint64_t now, uint64_t out,
                   uint64_t in) noexcept {
-    const uint64_t spent = end_call(entered, now);
-    count_call(call, spent, out, in);
-    if (spent) add_to_regions(kTimeClassOfCall.of[call], spent);
+    const Period period = period_now();
+    end_call();
+    count_call(call, growth(now, entered), out, in);
+    add_time_to_regions(kTimeClassOfCall.of[call], entered, now, period);
   }
   // The same for an operation.
   void enter_operation(const perfield_operation* operation, const void* frame,
                        uint64_t now) noexcept {
-    begin_call(perfield_call(0), operation, frame, now);
+    begin_call(perfield_call(0), operation, nullptr, frame, now);
   }
   void leave_operation(const perfield_operation& operation, uint64_t entered, uint64_t now,
                        uint64_t bytes) noexcept {
-    const uint64_t spent = end_call(entered, now);
+    const Period period = period_now();
+    end_call();
     count_operation(operation, bytes);
-    add(operation.time, spent);
-    add(operation.time_inside, spent);
+    add(operation.time, growth(now, entered));
+    if (operation.time_inside)
+      add_time_to_regions(uint16_t(number_of(operation.time_inside)), entered, now, period);
   }
   void count_operation(const perfield_operation& operation, uint64_t bytes) noexcept {
     add(operation.count, 1);
@@ -148,19 +158,30 @@ class Shard {
       add_to_regions(uint16_t(number_of(quantity)), amount);
   }
   void add_to_regions(uint16_t quantity, uint64_t amount) noexcept {
+    add_to_regions(quantity, amount, activity->period.load(std::memory_order_relaxed));
+  }
+  void add_to_regions(uint16_t quantity, uint64_t amount, uint64_t period) noexcept {
     const int32_t d = std::min(depth.load(std::memory_order_relaxed), kStackDepth) - 1;
     if (d < 0) return;
     const bool counted = stack[d].counted.load(std::memory_order_relaxed);
     const int32_t f = counted ? d : stack[d].parent.load(std::memory_order_relaxed);
-    if (f >= 0) add_to_frame(f, quantity, amount);
+    if (f >= 0) add_to_frame(f, quantity, amount, period);
   }
   void set(perfield_quantity quantity, uint64_t value) noexcept;
   // Takes the reading of a source's counter.
   void stands(perfield_quantity quantity, uint64_t value) noexcept;
-  // The program runs again although it never left the call.
+  // The program runs again although it never left the call: an exception or longjmp of a handler
+  // left it. Its time is not known beyond what closings took.
   void forget_call() noexcept {
-    inside_call = 0;
-    call_since.store(0, std::memory_order_relaxed);
+    end_call();
+    left_calls.add(1);
+  }
+  // Whether the open call was left so, seen from a call whose frame this is: the frame of the open
+  // call lies deeper, or no longer holds its return address.
+  bool left_behind(const void* frame) const noexcept {
+    if (!call_frame || !frame) return false;
+    if (frame >= call_frame) return true;
+    return call_caller && !is_same_code(static_cast<void* const*>(call_frame)[1], call_caller);
   }
   void count_message(uint16_t call, int32_t peer, uint64_t bytes) noexcept;
   // Counts a hit of a call site; returns how many the site has now. call: its number among the
@@ -209,7 +230,8 @@ class Shard {
   void fold(const Counters& counters, uint64_t now, uint32_t n_regions) noexcept;
   // Starts counting at `now`; earlier time is not credited.
   void open(const Counters& counters, uint64_t now, uint32_t n_regions) noexcept;
-  // Open regions and the open call get time from `until` on only. Call it right after open().
+  // Open regions and the open call get time from `until` on only, and the call's owner counts it
+  // from there. Call it right after open(), while that thread does not run.
   void hold(uint64_t until) noexcept;
   // Whether a frame of the stack counts and no outer frame has the same region.
   bool is_outermost(int32_t frame) const noexcept;
@@ -227,15 +249,17 @@ class Shard {
   // --- state -------------------------------------------------------------------------------------
   const Activity* activity;
   uint32_t max_regions, max_messages;
-  uint32_t inside_call = 0;          // the thread is inside a wrapped MPI call
-  const void* call_frame = nullptr;  // ... and this is its wrapper's frame
-  uint32_t own_work = 0;             // ... or inside perfield
-  bool count_messages = true;        // the configuration's `messages`
+  uint32_t inside_call = 0;           // the thread is inside a wrapped MPI call
+  const void* call_frame = nullptr;   // ... and this is its wrapper's frame, if known
+  const void* call_caller = nullptr;  // ... and where that returns to, if known
+  uint32_t own_work = 0;              // the thread is inside perfield
+  bool count_messages = true;         // the configuration's `messages`
   bool pipeline_armed = false;
   uintptr_t pipeline_armed_at = 0;
   std::atomic<bool> in_use{true};
 
   Growing faults;               // ends without begin, begins without end
+  Growing left_calls;           // calls that were never left
   Growing overflowed;           // events that went to `other peers`
   Counter overflowed_quantity;  // amounts that went to `other regions`
 
@@ -264,10 +288,10 @@ class Shard {
   CallValues carry_calls[PERFIELD_CALL_LIMIT];
   std::atomic<uint16_t> open_call{0};  // kind of the call that the thread is inside
   std::atomic<const perfield_operation*> open_operation{nullptr};  // if it is an operation
-  std::atomic<uint64_t> call_since{0};  // its time is not credited from here on; 0: none
-  Rhythm* rhythms[kRhythmLevels];       // hits of call sites, [kMostSites] per level
-  uint32_t followed_calls = 0;          // own thread only
-  bool follows_sites = false;           // has told CallSites that it hits sites
+  std::atomic<uint64_t> call_since{0};                             // when that began; 0: none
+  Rhythm* rhythms[kRhythmLevels];  // hits of call sites, [kMostSites] per level
+  uint32_t followed_calls = 0;     // own thread only
+  bool follows_sites = false;      // has told CallSites that it hits sites
   std::atomic<uint64_t> touched_calls[PERFIELD_CALL_LIMIT / 64];
 
   Message* messages;  // [max_messages]; the first PERFIELD_CALL_LIMIT are `other peers` by call
@@ -289,31 +313,67 @@ class Shard {
                                : deep_handles[level - kStackDepth];
   }
 
-  void begin_call(perfield_call call, const perfield_operation* operation, const void* frame,
-                  uint64_t now) noexcept {
+  void begin_call(perfield_call call, const perfield_operation* operation, const void* caller,
+                  const void* frame, uint64_t now) noexcept {
     inside_call = 1;
     call_frame = frame;
+    call_caller = caller;
     open_call.store(call, std::memory_order_relaxed);
     open_operation.store(operation, std::memory_order_relaxed);
     call_since.store(now, std::memory_order_release);
   }
-  // Returns how much of its time to count now.
-  uint64_t end_call(uint64_t entered, uint64_t now) noexcept {
+  // The call ends first, then its time is added: who finds the call open has not read its time.
+  void end_call() noexcept {
     inside_call = 0;
-    uint64_t since = call_since.load(std::memory_order_relaxed);
-    call_since.store(0, std::memory_order_release);
-    if (since < entered) since = entered;
-    bool passed =
-        now > since && activity->state.load(std::memory_order_relaxed) == Activity::active;
-    return passed ? now - since : 0;
+    call_since.store(0, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+  }
+  // On some machines a stored return address carries a signature in its upper bits.
+  static bool is_same_code(const void* stored, const void* address) noexcept {
+    return (reinterpret_cast<uintptr_t>(stored) ^ reinterpret_cast<uintptr_t>(address)) << 16 == 0;
+  }
+
+  // The active period and its begin. Amounts that are computed with the one belong to the other: if
+  // the next period begins meanwhile, the closing has taken them already.
+  struct Period {
+    uint64_t number, since;
+  };
+  Period period_now() const noexcept {
+    const uint64_t number = activity->period.load(std::memory_order_acquire);
+    return {number, activity->since_ticks.load(std::memory_order_relaxed)};
+  }
+  void add_time_to_regions(uint16_t quantity, uint64_t entered, uint64_t now,
+                           const Period& period) noexcept {
+    const uint64_t spent = growth(now, std::max(entered, period.since));
+    if (spent) add_to_regions(quantity, spent, period.number);
+  }
+
+  // shard_fold.cpp
+  struct OpenCall {
+    uint64_t since;  // its time before is in a step already, or in none; 0: no call is open
+    perfield_call call;
+    const perfield_operation* operation;
+  };
+  // The call that the thread has been inside since before `now`.
+  OpenCall open_call_at(uint64_t now) noexcept;
+  // The sum that gets the time of that call; nullptr if none does.
+  Growing* time_of(const OpenCall& open) noexcept;
+  void skip_calls(uint64_t now) noexcept;
+  template <class Visit>
+  void for_each_touched_call(Visit visit) noexcept {
+    for (uint32_t word = 0; word < PERFIELD_CALL_LIMIT / 64; ++word)
+      for (uint64_t bits = touched_calls[word].load(std::memory_order_relaxed); bits;
+           bits &= bits - 1)
+        visit(word * 64 + uint32_t(__builtin_ctzll(bits)));
   }
 
   // shard_quantities.cpp
-  void add_to_frame(int32_t frame, uint16_t quantity, uint64_t amount) noexcept;
+  void add_to_frame(int32_t frame, uint16_t quantity, uint64_t amount, uint64_t period) noexcept;
   void hand_outward(int32_t frame, bool outermost) noexcept;
   void set(QuantityValue& value, uint16_t quantity, uint64_t state) noexcept;
-  void fold_quantities(const Counters& counters, uint32_t n_regions, uint64_t now,
-                       uint64_t call_begun) noexcept;
+  void fold_quantities(uint32_t n_regions, bool forgives) noexcept;
+  void fold_frames(const Counters& counters, uint32_t n_regions, uint64_t now,
+                   const OpenCall& open) noexcept;
   void carry_value(QuantityValue& value, uint16_t quantity, QuantityCarry* carry) noexcept;
   QuantityValue& value_of(uint32_t region, uint16_t quantity) noexcept {
     bool full = false;
@@ -325,6 +385,13 @@ class Shard {
     bool full = false;  // no more so than of_regions, and counted there
     return carry_of_regions.of(region, quantity, &full).value;
   }
+
+  // Closing thread only.
+  uint64_t folded_until_ = 0;  // the last closing
+  uint64_t call_seen_ = 0;     // begin of the open call that it saw last
+  uint64_t call_taken_until_ = 0;
+  OpenCall last_open_{};
+  uint64_t forgiven_ = 0;  // of left_calls
 };
 
 }  // namespace perfield

@@ -56,40 +56,82 @@ void Shard::fold(const Counters& counters, uint64_t now, uint32_t n_regions) noe
       m.carry_largest = std::max(m.carry_largest, m.largest.get());
   }
 
-  for (uint32_t word = 0; word < PERFIELD_CALL_LIMIT / 64; ++word) {
-    for (uint64_t bits = touched_calls[word].load(relaxed); bits; bits &= bits - 1) {
-      uint32_t c = word * 64 + uint32_t(__builtin_ctzll(bits));
-      carry_calls[c].count += calls[c].count.take();
-      carry_calls[c].ticks += calls[c].ticks.take();
-      carry_calls[c].bytes_out += calls[c].bytes_out.take();
-      carry_calls[c].bytes_in += calls[c].bytes_in.take();
-    }
+  const uint64_t left = left_calls.get();
+  const bool forgives = left != forgiven_;
+  forgiven_ = left;
+  for_each_touched_call([&](uint32_t c) {
+    if (forgives) calls[c].ticks.forgive();
+    carry_calls[c].count += calls[c].count.take();
+    carry_calls[c].ticks += calls[c].ticks.take();
+    carry_calls[c].bytes_out += calls[c].bytes_out.take();
+    carry_calls[c].bytes_in += calls[c].bytes_in.take();
+  });
+  fold_quantities(n_regions, forgives);
+  // The open part of the call that the thread is inside. Leaving the call adds all its time.
+  const OpenCall open = open_call_at(now);
+  if (open.since) {
+    const uint64_t part = now - open.since;
+    if (!open.operation)
+      carry_calls[open.call].ticks += part;
+    else if (open.operation->time)
+      carry_of_rank[number_of(open.operation->time)].value += part;
+    if (Growing* time = time_of(open)) time->take_ahead(part);
+    call_taken_until_ = now;
   }
-  // The open part of the call that the thread is inside. Leaving the call credits the rest.
-  uint64_t begun = call_since.load(std::memory_order_acquire);
-  if (!begun || begun >= now || !call_since.compare_exchange_strong(begun, now, relaxed)) begun = 0;
-  if (begun && !open_operation.load(relaxed))
-    carry_calls[open_call.load(relaxed)].ticks += now - begun;
-  fold_quantities(counters, n_regions, now, begun);
+  folded_until_ = now;
+  fold_frames(counters, n_regions, now, open);
+}
+
+// The sums were read before. A call that ended meanwhile goes to the next step as a whole.
+Shard::OpenCall Shard::open_call_at(uint64_t now) noexcept {
+  std::atomic_thread_fence(std::memory_order_acquire);
+  const uint64_t begun = call_since.load(std::memory_order_acquire);
+  const OpenCall open = {begun, perfield_call(open_call.load(relaxed)),
+                         open_operation.load(relaxed)};
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (!begun || begun >= now || call_since.load(relaxed) != begun) return {};
+  if (begun != call_seen_) call_taken_until_ = call_seen_ = begun;
+  return last_open_ = {std::min(call_taken_until_, now), open.call, open.operation};
+}
+
+Growing* Shard::time_of(const OpenCall& open) noexcept {
+  if (!open.operation) return &calls[open.call].ticks;
+  return open.operation->time ? &of_rank[number_of(open.operation->time)].sum : nullptr;
 }
 
 void Shard::open(const Counters& counters, uint64_t now, uint32_t n_regions) noexcept {
   KernelReadings* k = kernel.load(std::memory_order_acquire);
   if (k && depth.load(std::memory_order_acquire) > 0)
     k->open(counters, activity->period.load(relaxed));
-  uint64_t begun = call_since.load(relaxed);
-  if (begun) call_since.compare_exchange_strong(begun, now, relaxed);
   for (uint32_t r = 0; r < n_regions; ++r) {
     regions[r].inclusive.skip();
     regions[r].self.skip();
   }
   of_regions.for_each([](auto& row) { row.value.sum.skip(); });
+  skip_calls(now);
+}
+
+// Calls get no time between the last closing and `now`.
+void Shard::skip_calls(uint64_t now) noexcept {
+  const uint64_t gap = folded_until_ ? growth(now, folded_until_) : 0;
+  if (!gap) return;
+  for_each_touched_call([&](uint32_t c) { calls[c].ticks.skip(gap); });
+  if (last_open_.operation)
+    if (Growing* time = time_of(last_open_)) time->skip(gap);
+  const OpenCall open = open_call_at(now);
+  if (!open.since) return;
+  if (Growing* time = time_of(open)) time->take_ahead(now - open.since);
+  call_taken_until_ = now;
 }
 
 void Shard::hold(uint64_t until) noexcept {
   const int32_t d = std::min(depth.load(relaxed), kStackDepth);
   for (int32_t i = 0; i < d; ++i) stack[i].entered.store(until, relaxed);
-  if (call_since.load(relaxed)) call_since.store(until, relaxed);
+  if (!call_since.load(relaxed)) return;
+  const OpenCall open = {until, perfield_call(open_call.load(relaxed)),
+                         open_operation.load(relaxed)};
+  if (Growing* time = time_of(open)) time->forgive();
+  call_since.store(until, relaxed);
 }
 
 }  // namespace perfield

@@ -29,9 +29,9 @@ void for_each_bit(uint64_t bits, Visit visit) noexcept {
 
 // --- by the shard's own thread ------------------------------------------------------------------
 
-void Shard::add_to_frame(int32_t frame, uint16_t quantity, uint64_t amount) noexcept {
+void Shard::add_to_frame(int32_t frame, uint16_t quantity, uint64_t amount,
+                         uint64_t period) noexcept {
   Frame& f = stack[frame];
-  const uint64_t period = activity->period.load(relaxed);
   const uint64_t bit = bit_of(quantity), before = grown_in(f, period);
   Counter& sum = frame_amounts[frame][quantity];
   if (before & bit) return sum.add(amount);
@@ -44,10 +44,11 @@ void Shard::hand_outward(int32_t frame, bool outermost) noexcept {
   const Frame& f = stack[frame];
   const int32_t outer = f.parent.load(relaxed);
   const uint32_t id = f.id.load(relaxed);
+  const uint64_t period = f.grown_period.load(relaxed);
   for_each_bit(f.grown.load(relaxed), [&](uint16_t quantity) {
     const uint64_t amount = frame_amounts[frame][quantity].get();
     if (outermost) value_of(id, quantity).sum.add(amount);
-    if (outer >= 0) add_to_frame(outer, quantity, amount);
+    if (outer >= 0) add_to_frame(outer, quantity, amount, period);
   });
 }
 
@@ -99,26 +100,26 @@ void Shard::carry_value(QuantityValue& value, uint16_t quantity, QuantityCarry* 
   }
 }
 
-// call_begun: when the thread entered a call whose time up to now goes to this step, or 0.
-void Shard::fold_quantities(const Counters& counters, uint32_t n_regions, uint64_t now,
-                            uint64_t call_begun) noexcept {
+void Shard::fold_quantities(uint32_t n_regions, bool forgives) noexcept {
   of_regions.for_each([&](auto& row) {
     if (row.region >= n_regions) return;  // defined just now
     const bool is_sum = !(quantities->states() & bit_of(row.quantity));
     if (is_sum && !row.value.sum.grown()) return;
     carry_value(row.value, row.quantity, &carry_of(row.region, row.quantity));
   });
-  for_each_bit(quantities->per_rank(),
-               [&](uint16_t q) { carry_value(of_rank[q], q, &carry_of_rank[q]); });
+  for_each_bit(quantities->per_rank(), [&](uint16_t q) {
+    if (forgives) of_rank[q].sum.forgive();
+    carry_value(of_rank[q], q, &carry_of_rank[q]);
+  });
+}
 
-  // The time of a call that is still open, and the quantity that gets it.
+// open: the call whose time up to now goes to this step.
+void Shard::fold_frames(const Counters& counters, uint32_t n_regions, uint64_t now,
+                        const OpenCall& open) noexcept {
+  uint64_t call_begun = open.since;
   const uint64_t in_call = call_begun ? growth(now, call_begun) : 0;
-  int call_quantity = kTimeClassOfCall.of[open_call.load(relaxed)];
-  if (const perfield_operation* operation = open_operation.load(relaxed)) {
-    call_quantity = number_of(operation->time_inside);
-    if (in_call && operation->time) carry_of_rank[number_of(operation->time)].value += in_call;
-  }
-
+  const int call_quantity =
+      open.operation ? number_of(open.operation->time_inside) : kTimeClassOfCall.of[open.call];
   const uint64_t since = activity->since_ticks.load(relaxed);
   const uint64_t period = activity->period.load(relaxed);
   KernelReadings* readings = kernel.load(std::memory_order_acquire);

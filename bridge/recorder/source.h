@@ -69,7 +69,8 @@ uint64_t perfield_source_ticks() noexcept;
 // --- calls of MPI ------------------------------------------------------------------------------
 // Enters an MPI call that the program makes at `caller` (a return address; NULL: not known).
 // `frame` is the wrapper's own frame. `stamp` is a time stamp, or 0 if the call is not measured
-// (asleep, paused, inside another call or inside perfield). With stamp 0, call none of the
+// (asleep, paused, inside another call or inside perfield). `frame` tells when an exception or
+// longjmp has left a call; NULL: not known. With stamp 0, call none of the
 // functions below except perfield_call_after. If `after` is not 0, pass it to perfield_call_after
 // once all else is done, even where stamp is 0.
 struct perfield_entered {

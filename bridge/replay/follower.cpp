@@ -134,7 +134,7 @@ void Follower::begin_call(Thread& thread, uint16_t call, int32_t level, uint64_t
   thread.stamp = is_recording() ? now : 0;
   thread.bytes_out = thread.bytes_in = 0;
   thread.n_received = 0;
-  if (thread.stamp) thread.shard->enter_call(perfield_call(call), nullptr, now);
+  if (thread.stamp) thread.shard->enter_call(perfield_call(call), nullptr, nullptr, now);
 }
 
 void Follower::end_call(Thread& thread, uint64_t now) noexcept {
@@ -317,6 +317,7 @@ void Follower::flush(uint64_t location, uint64_t time, uint64_t until) {
   Thread* const thread = follow(location, time, &now);
   if (!thread || until <= time || !is_recording()) return;
   recorder_->skip(*thread->shard, now, stamp_of(until));
+  if (thread->stamp) thread->stamp = stamp_of(until);
   if (location != rank_.first_location) return;
   flushed_ += until - time;
   flags_ |= kStepPaused;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // machine_file.cpp - see machine_file.hpp. The rank that creates machine/.<host>.xml with O_EXCL
-// fills and renames it; other ranks skip it. hwloc itself handles HWLOC_XMLFILE and the like.
+// fills and renames it; other ranks skip it. Both writers get the open file, not its name. hwloc
+// itself handles HWLOC_XMLFILE and the like.
 #include "run_directory/machine_file.hpp"
 
 #include <dlfcn.h>
@@ -15,6 +16,7 @@
 #include <cstring>
 #include <exception>
 
+#include "platform/guarded.hpp"
 #include "run_directory/run_directory.hpp"
 
 namespace perfield {
@@ -23,13 +25,14 @@ namespace {
 constexpr int kPatienceMs = 20000;  // lstopo takes long on a large or busy node
 
 // Runs `program --no-io --of xml -` with its output into the file; true if it wrote something.
-bool lstopo_writes(const char* program, const std::string& path) {
+bool lstopo_writes(const char* program, int file) {
+  if (ftruncate(file, 0) != 0) return false;
+  lseek(file, 0, SEEK_SET);
   const pid_t child = fork();
   if (child < 0) return false;
   if (child == 0) {
-    const int file = open(path.c_str(), O_WRONLY | O_TRUNC);
     const int nothing = open("/dev/null", O_RDWR);
-    if (file < 0 || nothing < 0) _exit(127);
+    if (nothing < 0) _exit(127);
     dup2(nothing, STDIN_FILENO);
     dup2(file, STDOUT_FILENO);
     dup2(nothing, STDERR_FILENO);
@@ -46,7 +49,7 @@ bool lstopo_writes(const char* program, const std::string& path) {
     usleep(1000);
   }
   struct stat facts {};
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 && stat(path.c_str(), &facts) == 0 &&
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 && fstat(file, &facts) == 0 &&
          facts.st_size > 0;
 }
 
@@ -56,7 +59,8 @@ bool find_in(void* library, const char* name, Function* function) {
   return *function != nullptr;
 }
 
-bool libhwloc_writes(const std::string& path) {
+bool libhwloc_writes(int file) {
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
   int (*init)(void**) = nullptr;
   int (*load)(void*) = nullptr;
   int (*export_xml)(void*, const char*, unsigned long) = nullptr;  // hwloc 1 has no third argument
@@ -80,24 +84,34 @@ bool libhwloc_writes(const std::string& path) {
   return false;
 }
 
+bool exists(const GuardedParent& parent, const std::string& name) {
+  struct stat facts {};
+  return fstatat(parent.descriptor(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 std::string write_once(const std::string& run_directory, bool may_run_lstopo) {
-  const std::string stem = host_name() + ".xml";
-  const std::string wanted = run_directory + "/machine/" + stem;
-  const std::string draft = run_directory + "/machine/." + stem;
-  if (access(wanted.c_str(), F_OK) == 0) return "";
-  const int file = open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  const std::string wanted = run_directory + "/machine/" + host_name() + ".xml";
+  const GuardedParent parent(wanted.c_str());
+  const auto refusal = [&wanted] { return "cannot write " + wanted + ": " + std::strerror(errno); };
+  if (!parent.found()) return refusal();
+  if (exists(parent, parent.name())) return "";
+  std::string path = wanted;
+  path.insert(wanted.rfind('/') + 1, ".");
+  const std::string draft = path.substr(size_t(parent.name() - wanted.c_str()));
+  const int file = open_guarded(path, O_RDWR | O_CREAT | O_EXCL);
   if (file < 0 && errno == EEXIST) return "";
-  if (file < 0) return "cannot write " + wanted + ": " + std::strerror(errno);
+  if (file < 0) return refusal();
+  const bool late =
+      exists(parent, parent.name());  // another rank finished before we made the draft
+  const bool written = !late && ((may_run_lstopo && (lstopo_writes("lstopo-no-graphics", file) ||
+                                                     lstopo_writes("lstopo", file))) ||
+                                 libhwloc_writes(file));
   close(file);
-  if (access(wanted.c_str(), F_OK) == 0) {  // another rank finished just before we made the draft
-    unlink(draft.c_str());
+  if (written &&
+      renameat(parent.descriptor(), draft.c_str(), parent.descriptor(), parent.name()) == 0)
     return "";
-  }
-  const bool written = (may_run_lstopo && (lstopo_writes("lstopo-no-graphics", draft) ||
-                                           lstopo_writes("lstopo", draft))) ||
-                       libhwloc_writes(draft);
-  if (written && rename(draft.c_str(), wanted.c_str()) == 0) return "";
-  unlink(draft.c_str());
+  unlinkat(parent.descriptor(), draft.c_str(), 0);
+  if (late) return "";
   return "found no lstopo or libhwloc that can describe " + host_name() +
          ", so topology pictures will lack this machine; install the package hwloc";
 }

@@ -2,7 +2,9 @@
 //
 // run_directory.cpp - see run_directory.hpp. Prepares a directory under a temporary name beside the
 // wanted one and renames it. rename(2) refuses to replace a directory that holds something, so one
-// of all racing ranks wins; the others find its run.json and join.
+// of all racing ranks wins; the others find its run.json and join. The owner of the prepared
+// directory is the one that this process's files get there: on a network file system that squashes
+// or maps users, that is not the process's user.
 #include "run_directory/run_directory.hpp"
 
 #include <fcntl.h>
@@ -10,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -17,7 +20,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "configuration/toml.hpp"
+#include "platform/guarded.hpp"
 #include "run_directory/job.hpp"
 #include "run_directory/run_json.hpp"
 
@@ -26,6 +29,10 @@ namespace {
 
 constexpr int64_t kTokenLifetimeNs = 3600LL * 1000000000;  // then a launcher's numbers may repeat
 constexpr int kMostNames = 10000;
+// How long a rank sleeps for the first one of its node, which may never start or not be measured:
+// long for a claim, short for a program's start. Time without the processor does not count.
+constexpr int64_t kPatienceNs = 3 * 1000000000LL;
+constexpr int64_t kShortestPauseNs = 200 * 1000, kLongestPauseNs = 50 * 1000 * 1000;
 const char* const kRooms[] = {"stream", "mesh", "machine"};
 
 int64_t realtime_ns() {
@@ -49,7 +56,9 @@ bool exists(const std::string& path) {
 
 std::string absolute(const std::string& path) {
   char found[PATH_MAX];
-  return realpath(path.c_str(), found) ? found : path;
+  if (realpath(path.c_str(), found)) return found;
+  if (path[0] == '/' || !realpath(".", found)) return path;
+  return std::string(found) + "/" + path;
 }
 
 // The path from one absolute directory to another; both without symbolic links.
@@ -79,8 +88,9 @@ int make_parents(const std::string& path) {
   return 0;
 }
 
-bool write_file(const std::string& path, const std::string& text) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+bool write_file(int directory, const char* name, const std::string& text) {
+  const int file =
+      openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (file < 0) return false;
   const ssize_t written = write(file, text.data(), text.size());
   if (written >= 0 && written < static_cast<ssize_t>(text.size())) errno = ENOSPC;
@@ -91,35 +101,97 @@ bool write_file(const std::string& path, const std::string& text) {
   return good && closed;
 }
 
-// A complete directory under a temporary name; deletes it on destruction unless renamed.
+// A directory of perfield's under a temporary name, first empty, then complete; deleted on
+// destruction unless renamed.
 class Prepared {
  public:
   explicit Prepared(const std::string& parent)
       : path_(parent + "/.perfield-" + stream_stem() + "-" + std::to_string(getpid()) + "-" +
               hex16(random_number())) {}
   ~Prepared() {
-    if (!made_) return;
-    unlink((path_ + "/run.json").c_str());
-    for (const char* room : kRooms) rmdir((path_ + "/" + room).c_str());
-    rmdir(path_.c_str());
+    if (directory_ >= 0) {
+      unlinkat(directory_, "run.json", 0);
+      for (const char* room : kRooms) unlinkat(directory_, room, AT_REMOVEDIR);
+      close(directory_);
+    }
+    if (made_) rmdir(path_.c_str());
   }
-  bool made() const { return made_; }
-  bool make(const std::string& json) {
-    made_ = mkdir(path_.c_str(), 0777) == 0;
-    bool good = made_;
-    for (const char* room : kRooms) good = good && mkdir((path_ + "/" + room).c_str(), 0777) == 0;
-    return good && write_file(path_ + "/run.json", json);
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+
+  // Makes it, empty. False (errno) if that is not possible here.
+  bool make() {
+    if (!made_ && mkdir(path_.c_str(), 0777) != 0) return false;
+    made_ = true;
+    struct stat facts {};
+    if (directory_ < 0)
+      directory_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (directory_ < 0 || fstat(directory_, &facts) != 0) return false;
+    owner_ = facts.st_uid;
+    return true;
+  }
+  bool complete(const std::string& json) {
+    bool good = make();
+    if (complete_) return good;
+    for (const char* room : kRooms) good = good && mkdirat(directory_, room, 0777) == 0;
+    complete_ = good && write_file(directory_, "run.json", json);
+    return complete_;
   }
   bool rename_onto(const std::string& name) {
     if (rename(path_.c_str(), name.c_str()) != 0) return false;
     made_ = false;
+    close(directory_);
+    directory_ = -1;
     return true;
   }
+  // Of what this process makes here; its own user if it could make nothing.
+  uid_t owner() const { return directory_ < 0 ? geteuid() : owner_; }
 
  private:
   std::string path_;
-  bool made_ = false;
+  bool made_ = false, complete_ = false;
+  int directory_ = -1;
+  uid_t owner_ = 0;
 };
+
+// What lies under a name. Follows no symbolic link.
+struct Found {
+  bool anything = false;
+  uid_t owner = 0;        // of a directory
+  bool readable = false;  // it holds a run.json of perfield
+  RunFacts facts;
+};
+
+Found look_at(const std::string& path) {
+  Found found;
+  const int directory = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  struct stat facts {};
+  if (directory < 0) {
+    found.anything = lstat(path.c_str(), &facts) == 0;
+    found.owner = facts.st_uid;
+    return found;
+  }
+  found.anything = true;
+  if (fstat(directory, &facts) == 0) found.owner = facts.st_uid;
+  const int file =
+      openat(directory, "run.json", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (file >= 0) {
+    found.readable =
+        fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && read_run_facts(file, &found.facts);
+    close(file);
+  }
+  close(directory);
+  return found;
+}
+
+std::string parent_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string of_another_user(uid_t owner) {
+  return "belongs to another user (number " + std::to_string(owner) + ")";
+}
 
 std::string refusal(const std::string& path, int reason) {
   const std::string cannot = "cannot make the run directory " + path + ": " + std::strerror(reason);
@@ -131,75 +203,146 @@ std::string refusal(const std::string& path, int reason) {
 // False if the path is the run that spawned this one.
 bool join_as_told(const std::string& path, RunDirectory* joined) {
   RunDirectory& run = *joined;
-  RunFacts facts;
   run.path = absolute(path);
-  if (read_run_facts(run.path, &facts)) {
-    run.run_id = facts.run_id;
-    return is_of_this_world(facts.token);
+  const Found found = look_at(run.path);
+  if (!found.readable) {
+    run.error = "PERFIELD_RUN is " + path +
+                ", which holds no run.json of perfield; unset PERFIELD_RUN to make a new run";
+    return true;
   }
-  run.error = "PERFIELD_RUN is " + path +
-              ", which holds no run.json of perfield; unset PERFIELD_RUN to make a new run";
-  return true;
+  bool ours = found.owner == geteuid();
+  if (!ours) {
+    Prepared probe(parent_of(run.path));
+    ours = probe.make() && found.owner == probe.owner();
+  }
+  if (!ours) {
+    run.error = "PERFIELD_RUN is " + path + ", which " + of_another_user(found.owner) +
+                " and is left alone; unset PERFIELD_RUN to make a new run";
+    return true;
+  }
+  run.run_id = found.facts.run_id;
+  guard_directory(run.path, found.owner);
+  return is_of_this_world(found.facts.token);
 }
 
-RunDirectory claim_or_join(const std::string& wanted, const std::vector<std::string>& command) {
-  RunDirectory run;
-  const JobToken token = job_token();
-  if (const int reason = make_parents(wanted)) {
-    run.error = refusal(wanted, reason);
+// Claims or joins a directory for one process.
+class Claim {
+ public:
+  Claim(const std::string& wanted, const std::vector<std::string>& command)
+      : wanted_(wanted), command_(command), token_(job_token()) {
+    own_.token = token_.text;
+    own_.start_ns = realtime_ns();
+    own_.run_id = from_hex16(token_.text);
+    if (own_.run_id == 0) own_.run_id = random_number();
+  }
+
+  RunDirectory run() {
+    RunDirectory run;
+    run.error = token_.question;
+    if (!run.error.empty()) return run;
+    const bool others_claim = !token_.text.empty() && local_rank() > 0 && !speaks_for_node();
+    if (!others_claim || !wait_for_others(&run)) claim_or_join(&run);
     return run;
   }
-  const size_t slash = wanted.rfind('/');
-  const std::string parent = absolute(slash == std::string::npos ? "."
-                                      : slash == 0               ? "/"
-                                                                 : wanted.substr(0, slash));
-  const std::string first = (parent == "/" ? "" : parent) + "/" + wanted.substr(slash + 1);
 
-  RunFacts own;
-  own.token = token.text;
-  own.start_ns = realtime_ns();
-  own.run_id = from_hex16(token.text);
-  if (own.run_id == 0) own.run_id = random_number();
+ private:
+  void locate() {
+    parent_ = absolute(parent_of(wanted_));
+    first_ = (parent_ == "/" ? "" : parent_) + "/" + wanted_.substr(wanted_.rfind('/') + 1);
+  }
 
-  Prepared prepared(parent);
-  int attempts_left = 100;  // in case others keep taking and freeing names
-  for (int n = 1; n <= kMostNames;) {
-    const std::string suffix = n == 1 ? "" : "-" + std::to_string(n);
-    run.path = first + suffix;
-    // Checked before reading: if it exists now and is ours, it already has its run.json. Checking
-    // after reading would take a directory that a sibling rank makes in between for a stranger's.
-    if (exists(run.path)) {
-      RunFacts theirs;
-      if (read_run_facts(run.path, &theirs)) {
-        const bool fresh = own.start_ns - theirs.start_ns < kTokenLifetimeNs;
-        if (!token.text.empty() && theirs.token == token.text && (fresh || !token.by_launcher)) {
-          run.run_id = theirs.run_id;
-          return run;
-        }
+  std::string name(int n) const { return first_ + (n == 1 ? "" : "-" + std::to_string(n)); }
+
+  bool is_of_this_job(const Found& found) const {
+    const bool fresh = own_.start_ns - found.facts.start_ns < kTokenLifetimeNs;
+    return found.readable && !token_.text.empty() && found.facts.token == token_.text &&
+           (fresh || !token_.by_launcher);
+  }
+
+  void join(const std::string& path, uint64_t run_id, uid_t owner, RunDirectory* run) {
+    run->path = absolute(path);  // a rank that waited knew it before its parents were made
+    run->run_id = run_id;
+    guard_directory(run->path, owner);
+  }
+
+  // Looks for a directory that the first rank of this node, or of any node, has claimed, at growing
+  // intervals. Makes nothing, unless a directory has another owner than this process. Names that
+  // others have are looked at once: what lies there does not change.
+  bool wait_for_others(RunDirectory* run) {
+    locate();
+    int64_t slept_ns = 0, pause_ns = kShortestPauseNs;
+    for (int n = 1; n <= kMostNames;) {
+      const Found found = look_at(name(n));
+      if (is_of_this_job(found) && (found.owner == geteuid() || is_ours(found))) {
+        join(name(n), found.facts.run_id, found.owner, run);
+        run->first_of_node = false;
+        return true;
       }
-      ++n;
-    } else {
-      if (!prepared.made() &&
-          !prepared.make(run_json(own, command, relative_path(run.path, absolute("."))))) {
-        run.error = refusal(run.path, errno);
-        return run;
+      if (found.anything) {
+        ++n;
+        continue;
       }
-      if (prepared.rename_onto(run.path)) {
-        run.run_id = own.run_id;
-        if (n > 1) run.notice = wanted + " exists; using " + wanted + suffix;
-        return run;
+      if (slept_ns > kPatienceNs) return false;
+      const timespec pause = {0, pause_ns};
+      nanosleep(&pause, nullptr);
+      slept_ns += pause_ns;
+      pause_ns = std::min(2 * pause_ns, kLongestPauseNs);
+    }
+    return false;
+  }
+
+  bool is_ours(const Found& found) {
+    Prepared probe(parent_);
+    return probe.make() && found.owner == probe.owner();
+  }
+
+  void claim_or_join(RunDirectory* result) {
+    RunDirectory& run = *result;
+    if (const int reason = make_parents(wanted_)) {
+      run.error = refusal(wanted_, reason);
+      return;
+    }
+    locate();
+    Prepared prepared(parent_);
+    prepared.make();          // a failure counts only where there is nothing to join
+    int attempts_left = 100;  // in case others keep taking and freeing names
+    std::string taken = " exists";
+    for (int n = 1; n <= kMostNames;) {
+      const Found found = look_at(name(n));
+      if (found.anything) {
+        const bool ours = found.owner == prepared.owner();
+        if (ours && is_of_this_job(found))
+          return join(name(n), found.facts.run_id, found.owner, &run);
+        if (n == 1 && !ours) taken = " " + of_another_user(found.owner);
+        ++n;
+        continue;
       }
-      const bool taken = errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR;
-      if (!taken || --attempts_left == 0) {
-        run.error = refusal(run.path, errno);
-        return run;
+      if (!prepared.complete(run_json(own_, command_, relative_path(name(n), absolute("."))))) {
+        run.error = refusal(name(n), errno);
+        return;
+      }
+      const uid_t owner = prepared.owner();
+      if (prepared.rename_onto(name(n))) {
+        join(name(n), own_.run_id, owner, &run);
+        if (n > 1) run.notice = wanted_ + taken + "; using " + wanted_ + "-" + std::to_string(n);
+        return;
+      }
+      const bool lost = errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR;
+      if (!lost || --attempts_left == 0) {
+        run.error = refusal(name(n), errno);
+        return;
       }
     }
+    run.error = wanted_ + " and " + std::to_string(kMostNames) +
+                " names after it are taken; remove old runs, or set run_directory to another name";
   }
-  run.error = wanted + " and " + std::to_string(kMostNames) +
-              " names after it are taken; remove old runs, or set run_directory to another name";
-  return run;
-}
+
+  const std::string wanted_;
+  const std::vector<std::string>& command_;
+  const JobToken token_;
+  std::string parent_, first_;  // absolute
+  RunFacts own_;
+};
 
 }  // namespace
 
@@ -210,7 +353,7 @@ RunDirectory open_run_directory(const Config& config, const std::vector<std::str
     if (told && *told && join_as_told(told, &joined)) return joined;
     std::string wanted = config.run_directory;
     while (wanted.size() > 1 && wanted.back() == '/') wanted.pop_back();
-    return claim_or_join(wanted, command);
+    return Claim(wanted, command).run();
   } catch (const std::exception& error) {
     RunDirectory run;
     run.error = std::string("cannot make the run directory: ") + error.what();

@@ -18,12 +18,15 @@ struct RunDirectory {
   std::string error;    // why nothing could be claimed, or ""
   std::string
       notice;  // a message to print once, or "" ("perfield-run exists; using perfield-run-2")
+  bool first_of_node = true;  // false: another rank of this node writes what a node needs once
 };
 
 // Claims `configured` (config.run_directory), or the next free name, by renaming a prepared
 // directory (run.json, stream/, mesh/, machine/ inside) onto it. Ranks of one job find each other
 // by a token in run.json: PERFIELD_RUN_ID, else the job's identity from the launcher's environment.
-// If perfield-exec has set PERFIELD_RUN to a path, joins that run.
+// If perfield-exec has set PERFIELD_RUN to a path, joins that run. Of the ranks of a node, the
+// first claims or joins; the others wait for its result, for seconds at most. A directory that
+// belongs to another user is left alone. From then on the run's files are guarded (guarded.hpp).
 RunDirectory open_run_directory(const Config& config, const std::vector<std::string>& command);
 
 // The short name of this node's host: SLURMD_NODENAME, else gethostname. And the first eight digits
@@ -32,8 +35,7 @@ std::string host_name();
 std::string boot_id();
 std::string stream_stem();  // "<host>-<boot id>"
 
-// World rank and size from the launcher's environment (Open MPI, PMI, Slurm); false if it does not
-// give them.
+// World rank and size from the launcher's environment; false if it does not give them.
 bool rank_from_environment(int* rank, int* size);
 
 }  // namespace perfield

@@ -4,14 +4,16 @@
 // each value; its literals are already JSON.
 #include "run_directory/run_json.hpp"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
 #include <sstream>
 
 #include "configuration/config.hpp"
 #include "configuration/toml.hpp"
+#include "platform/guarded.hpp"
 #include "platform/quoted.hpp"
 #include "run_directory/run_directory.hpp"
 
@@ -72,17 +74,27 @@ std::string run_json(const RunFacts& facts, const std::vector<std::string>& comm
   return json.str();
 }
 
-bool read_run_facts(const std::string& run_directory, RunFacts* facts) {
-  std::ifstream file(run_directory + "/run.json", std::ios::binary);
-  if (!file.is_open()) return false;
-  std::ostringstream text;
-  text << file.rdbuf();
-  const std::string json = text.str(), id = literal_of(json, "run_id");
+bool read_run_facts(int file, RunFacts* facts) {
+  constexpr size_t kMostBytes = size_t{1} << 24;  // of a run.json; another's may be anything
+  std::string json;
+  char part[4096];
+  ssize_t n;
+  while (json.size() < kMostBytes && (n = read(file, part, sizeof part)) > 0)
+    json.append(part, size_t(n));
+  const std::string id = literal_of(json, "run_id");
   facts->run_id = id.size() == 18 ? from_hex16(id.substr(1, 16)) : 0;
   facts->start_ns = std::strtoll(literal_of(json, "start_ns").c_str(), nullptr, 10);
   const TomlFile token = parse_toml("token = " + literal_of(json, "token"), "run.json");
-  facts->token = token.errors.empty() ? token.entries[0].value.spelling : "";
+  const bool known = token.errors.empty() && !token.entries.empty();
+  facts->token = known ? token.entries[0].value.spelling : "";
   return facts->run_id != 0;
+}
+
+bool read_run_facts(const std::string& run_directory, RunFacts* facts) {
+  const int file = open_guarded(run_directory + "/run.json", O_RDONLY);
+  const bool good = file >= 0 && read_run_facts(file, facts);
+  if (file >= 0) close(file);
+  return good;
 }
 
 std::string hex16(uint64_t number) {

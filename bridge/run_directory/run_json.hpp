@@ -20,8 +20,9 @@ struct RunFacts {
 std::string run_json(const RunFacts& facts, const std::vector<std::string>& command,
                      const std::string& working_directory);
 
-// Reads the facts back; false if the directory holds no complete run.json.
+// Reads the facts back; false if the directory holds no complete run.json. file: run.json, open.
 bool read_run_facts(const std::string& run_directory, RunFacts* facts);
+bool read_run_facts(int file, RunFacts* facts);
 
 std::string hex16(uint64_t number);
 // 16 hexadecimal digits; 0 if the text is anything else.

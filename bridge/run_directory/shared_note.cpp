@@ -6,19 +6,27 @@
 #include "run_directory/shared_note.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 
+#include "platform/guarded.hpp"
 #include "platform/quietly.hpp"
 #include "run_directory/run_directory.hpp"
 
 namespace perfield {
 namespace {
 
+// Where a note lies: the open directory, and the names of the draft and the note in it.
+struct Names {
+  int directory;
+  const char *draft, *note;
+};
+
 bool write_draft(const std::string& path, const std::string& text) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int file = open_guarded(path, O_WRONLY | O_CREAT | O_EXCL);
   if (file < 0) return false;
   ssize_t written = -1;
   int reason = ENOSPC;  // for a short write
@@ -33,12 +41,12 @@ bool write_draft(const std::string& path, const std::string& text) {
   return whole && closed;
 }
 
-bool name_it(const std::string& draft, const std::string& path) {
-  if (link(draft.c_str(), path.c_str()) == 0 || errno == EEXIST) return true;
+bool name_it(const Names& at) {
+  if (linkat(at.directory, at.draft, at.directory, at.note, 0) == 0 || errno == EEXIST) return true;
 #ifdef SYS_renameat2
   constexpr unsigned kNoReplace = 1;
   const int reason = errno;
-  if (syscall(SYS_renameat2, AT_FDCWD, draft.c_str(), AT_FDCWD, path.c_str(), kNoReplace) == 0 ||
+  if (syscall(SYS_renameat2, at.directory, at.draft, at.directory, at.note, kNoReplace) == 0 ||
       errno == EEXIST)
     return true;
   errno = reason;
@@ -49,12 +57,18 @@ bool name_it(const std::string& draft, const std::string& path) {
 }  // namespace
 
 bool leave_note(const std::string& path, const std::string& text) {
-  if (access(path.c_str(), F_OK) == 0) return true;
+  const GuardedParent parent(path.c_str());
+  if (!parent.found()) return false;
+  struct stat facts {};
+  if (fstatat(parent.descriptor(), parent.name(), &facts, AT_SYMLINK_NOFOLLOW) == 0) return true;
   std::string draft = path + "-" + stream_stem() + "-" + std::to_string(getpid());
   draft.insert(path.rfind('/') + 1, ".draft");
-  const bool good = write_draft(draft, text) && name_it(draft, path);
+  const Names names = {parent.descriptor(), draft.c_str() + (parent.name() - path.c_str()),
+                       parent.name()};
+  unlinkat(names.directory, names.draft, 0);  // of a killed process with our number
+  const bool good = write_draft(draft, text) && name_it(names);
   const int reason = errno;
-  unlink(draft.c_str());
+  unlinkat(names.directory, names.draft, 0);
   errno = reason;
   return good;
 }

@@ -19,6 +19,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "platform/guarded.hpp"
 #include "platform/quietly.hpp"
 #include "run_directory/run_directory.hpp"
 #include "run_directory/run_json.hpp"
@@ -50,7 +51,7 @@ class Draft {
  public:
   explicit Draft(const std::string& wanted) : wanted_(wanted), path_(wanted), file_(-1) {
     path_.insert(wanted.rfind('/') + 1, ".collecting-").resize(path_.size() - 3);  // without .pf
-    file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    file_ = open_guarded(path_, O_WRONLY | O_CREAT | O_TRUNC);
     if (file_ < 0) fail("cannot make " + path_);
   }
   ~Draft() {

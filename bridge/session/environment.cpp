@@ -17,11 +17,6 @@
 namespace perfield {
 namespace {
 
-uint64_t number_from(const char* name) {
-  const char* value = getenv(name);
-  return value ? strtoull(value, nullptr, 10) : 0;
-}
-
 uint64_t pages(uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
 }  // namespace
@@ -56,14 +51,6 @@ bool mpi_init_will_wake() noexcept {
   return will;
 }
 
-uint64_t nodes_of_run() {
-  uint64_t size = number_from("OMPI_COMM_WORLD_SIZE"),
-           local = number_from("OMPI_COMM_WORLD_LOCAL_SIZE");
-  if (size && local) return size > local ? (size + local - 1) / local : 1;
-  uint64_t slurm = number_from("SLURM_STEP_NUM_NODES");
-  return slurm ? slurm : 1;
-}
-
 std::string lone_world(int size, const std::string& mpi) {
   int rank = 0, started = 1;
   if (mpi.empty() || size != 1 || !rank_from_environment(&rank, &started) || started < 2) return "";
@@ -92,7 +79,8 @@ uint64_t private_bytes(Recorder& r) noexcept {
     bytes += pages(sizeof(Shard)) + pages(regions * sizeof(RegionCounters)) +
              pages(regions * sizeof(RegionValues)) + pages(regions * sizeof(uint16_t)) +
              pages(uint64_t(s.n_messages.load()) * sizeof(Message)) +
-             pages((s.slot_mask + 1) * sizeof(uint32_t)) +
+             std::min(pages((s.slot_mask + 1) * sizeof(uint32_t)),
+                      (s.n_messages.load() - PERFIELD_CALL_LIMIT) * pages(1)) +
              pages(s.of_regions.used(uint32_t(regions))) +
              pages(s.carry_of_regions.used(uint32_t(regions))) +
              pages(s.follows_sites ? r.sites.size() * sizeof(Rhythm) : 0) +

@@ -18,9 +18,6 @@ void forget_preload_in_environment();
 // MPI, and the program uses MPI.
 bool mpi_init_will_wake() noexcept;
 
-// Number of nodes by the launcher's environment (ranks / ranks per node), at least 1.
-uint64_t nodes_of_run();
-
 // The warning for a program that is alone in its world though it was started as one of several
 // ranks: its MPI and the launcher do not match. Else "". mpi: the MPI's name, "" without one.
 std::string lone_world(int size, const std::string& mpi);

@@ -13,6 +13,9 @@
 #include "session/tell.hpp"
 
 namespace perfield {
+namespace {
+constexpr char kEnds[] = "ends_without_begin_or_not_reached";
+}
 
 void Notices::hook_expected(const char* name, const char* sentence) {
   hooks_[name].sentence = sentence;
@@ -25,12 +28,17 @@ void Notices::hook_hit(const char* name) {
 
 void Notices::add_entry(const StepBody& entry) {
   overflowed_ += entry.overflowed;
-  if (entry.faults) faults_["ends_without_begin_or_not_reached"] += entry.faults;
+  if (entry.faults) faults_[kEnds] += entry.faults;
 }
 
 void Notices::add_to_end_entry(JsonObject* entry) {
   Recorder& r = recorder();
   if (const uint64_t refused = r.refused_threads()) faults_["threads_without_room"] = refused;
+  if (const uint64_t left = r.left_calls()) {  // the entries add them to all others
+    faults_["mpi_call_not_returned_from"] = left;
+    uint64_t& others = faults_[kEnds];
+    if ((others -= std::min(left, others)) == 0) faults_.erase(kEnds);
+  }
   JsonObject hooks, faults, dropped;
   for (const auto& [name, hook] : hooks_) hooks.natural(name.c_str(), hook.hits);
   for (const auto& [kind, count] : faults_) faults.natural(kind.c_str(), count);
@@ -102,7 +110,7 @@ void Notices::tell_of_dropped(const Run& run) const {
 
 void Notices::tell_of_full_tables() const {
   if (overflowed_)
-    tell("peers", "a table of (peer, call) pairs was full: " + std::to_string(overflowed_) +
+    tell("peers", "a table of peers was full: " + std::to_string(overflowed_) +
                       " messages are counted as `other peers`; raise max_peers (now " +
                       std::to_string(config_.max_peers) + ")");
   if (recorder().regions.overflowed())

@@ -14,6 +14,7 @@
 #include <new>
 
 #include "platform/clock.hpp"
+#include "platform/guarded.hpp"
 #include "platform/quietly.hpp"
 #include "recorder/source.h"
 #include "session/tell.hpp"
@@ -42,7 +43,8 @@ RankLog& rank_log() noexcept {
 void RankLog::open(const std::string& run_path, int rank) noexcept {
   try {
     const std::string folder = run_path + "/log";
-    mkdir(folder.c_str(), 0777);
+    const GuardedParent parent(folder.c_str());
+    if (parent.found()) mkdirat(parent.descriptor(), parent.name(), 0777);
     since_ns_ = uint64_t(realtime_ns());
     path_ = folder + "/rank-" + std::to_string(rank) + ".log";
     open_.store(true, std::memory_order_release);
@@ -59,8 +61,7 @@ void RankLog::line(const std::string& text) noexcept {
     char time[32];
     snprintf(time, sizeof time, "%12.6f  ", double(uint64_t(realtime_ns()) - since_ns_) * 1e-9);
     const std::string whole = time + text + "\n";
-    const int fd =
-        ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
+    const int fd = open_guarded(path_, O_WRONLY | O_CREAT | O_APPEND);
     if (fd < 0 || write(fd, whole.data(), whole.size()) < 0) trouble = errno;
     if (fd >= 0) ::close(fd);
   } catch (...) {  // no memory for a line
@@ -108,7 +109,7 @@ void RankLog::entry(uint64_t index, const StepBody& body) noexcept {
     if (new_mesh) line("mesh       version " + std::to_string(body.mesh_version) + " from here on");
     if (body.overflowed)
       line("peers      " + std::to_string(body.overflowed) +
-           " messages beyond the table of (peer, call) pairs, counted as `other peers`");
+           " messages beyond the table of peers, counted as `other peers`");
     if (body.faults)
       line("faults     " + std::to_string(body.faults) + " events that could not be right");
   } catch (...) {  // no memory for a line

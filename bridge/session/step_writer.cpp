@@ -11,11 +11,14 @@
 #include <cstring>
 #include <functional>
 
+#include "configuration/groups.hpp"
 #include "platform/clock.hpp"
+#include "platform/guarded.hpp"
 #include "platform/process.hpp"
 #include "platform/within.hpp"
 #include "recorder/recorder.hpp"
 #include "recorder/step_entry.hpp"
+#include "run_directory/job.hpp"
 #include "run_directory/machine_file.hpp"
 #include "run_directory/shared_note.hpp"
 #include "session/environment.hpp"
@@ -44,7 +47,7 @@ struct Sharing {
 Sharing read_note(const std::string& path) {
   Sharing sharing;
   char text[64] = "";
-  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int fd = open_guarded(path, O_RDONLY);
   if (fd < 0) return sharing;
   ssize_t n = read(fd, text, sizeof text - 1);
   close(fd);
@@ -70,6 +73,7 @@ bool StepWriter::open_run() {
   }
   set_tell_directory(run_.path);
   if (!run_.notice.empty()) tell("notice", run_.notice);
+  if (!run_.first_of_node) return true;
   const std::string trouble =
       write_machine_file(run_.path, false);  // perfield-exec normally did it
   if (!trouble.empty()) tell("machine", trouble);
@@ -110,7 +114,9 @@ void StepWriter::rank(int rank, int size, const std::string& mpi, const std::str
   JsonObject json;
   json.integer("rank", rank).integer("size", size).integer("pid", getpid());
   json.text("program", program_name()).text("arguments", program_arguments());
-  json.text("group", config_.group.empty() ? program_name() : config_.group);
+  std::string complaint;  // none: reading the configuration has checked it
+  const std::string group = group_of(config_.group, rank, &complaint);
+  json.text("group", group.empty() ? program_name() : group);
   json.text("host", host_name())
       .text("host_long", long_name)
       .text("pid_namespace", pid_namespace())
@@ -346,7 +352,7 @@ uint64_t StepWriter::agreed_sharing(uint64_t step) noexcept {
   try {
     const std::string note = run_.path + "/stream/.shared-" + std::to_string(times_shared_ + 1);
     Sharing sharing = read_note(note);
-    const double used = double(stream_.file_bytes()) * double(nodes_of_run());
+    const double used = double(stream_.file_bytes()) * double(nodes_of_world());
     uint64_t factor = sharing_;
     for (double left = 1.0 - used / double(config_.record_limit);
          left < 1.0 / double(2 * factor) && factor < 1u << 20;)

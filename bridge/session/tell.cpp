@@ -7,11 +7,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <cstring>
-
+#include "platform/guarded.hpp"
 #include "platform/quietly.hpp"
 #include "recorder/source.h"
+#include "run_directory/job.hpp"
 #include "run_directory/run_directory.hpp"
 #include "session/rank_log.hpp"
 
@@ -23,18 +22,12 @@ std::string directory;
 // If the program was started without stderr, descriptor 2 may now be any other file.
 const bool has_stderr = fcntl(STDERR_FILENO, F_GETFD) >= 0;
 
-bool first_rank_of_node() {
-  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
-    if (const char* value = getenv(name)) return !strcmp(value, "0");
-  return true;
-}
-
 // kind: of the action that happens once for each topic.
 bool is_first(const char* kind, const std::string& topic) {
-  if (directory.empty()) return first_rank_of_node();
+  if (directory.empty()) return speaks_for_node();
   std::string note = directory + "/stream/." + kind + "-" + stream_stem() + "-" + topic;
-  int fd = open(note.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd < 0) return errno != EEXIST && first_rank_of_node();
+  int fd = open_guarded(note, O_WRONLY | O_CREAT | O_EXCL);
+  if (fd < 0) return errno != EEXIST && speaks_for_node();
   close(fd);
   return true;
 }
@@ -69,7 +62,7 @@ void tell(const std::string& topic, const std::string& sentence) noexcept {
 
 void tell_at_once(const std::string& sentence) noexcept {
   try {
-    if (first_rank_of_node()) speak("perfield: " + sentence + "\n");
+    if (speaks_for_node()) speak("perfield: " + sentence + "\n");
   } catch (...) {
     // the same
   }

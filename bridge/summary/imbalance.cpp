@@ -241,12 +241,16 @@ std::vector<Sharing> sharings(const RunTotals& run) {
 Computing::Computing(const Tables& tables)
     : time(tables.of(&RankStep::compute_ns)), found(differences(time)) {}
 
-std::string imbalance_line(const Tables& tables, const Computing& computing) {
+std::string imbalance_line(const Tables& tables, const Computing& computing, size_t n_known) {
   const Table& compute = computing.time;
   const Differences& found = computing.found;
   if (compute.n_ranks < 2 || compute.sum() <= 0) return "";
   const double elapsed = elapsed_ns(tables);
-  std::string text = number(found.ratio) + " (compute time, slowest / mean): ";
+  const std::string whose =
+      tables.ranks().size() < n_known
+          ? "; " + text_of_ranks(tables.ranks()) + ", " + plural(compute.n_steps, "step")
+          : "";
+  std::string text = number(found.ratio) + " (compute time, slowest / mean" + whose + "): ";
   const std::string saving = "; balancing would save " + text_of_time(found.saved) + " (" +
                              text_of_share(found.saved / std::max(elapsed, 1.0)) + ")";
   switch (found.pattern) {

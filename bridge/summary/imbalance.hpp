@@ -19,8 +19,8 @@ struct Computing {
 };
 
 // The slowest rank's compute time relative to the mean, the dearest ranks, what explains it, and
-// what balancing would save.
-std::string imbalance_line(const Tables& tables, const Computing& computing);
+// what balancing would save. n_known: ranks of the run; if the tables hold fewer, it says which.
+std::string imbalance_line(const Tables& tables, const Computing& computing, size_t n_known);
 
 // The dearest ranks and their hosts.
 std::string dearest_line(const RunTotals& run, const Tables& tables, const Computing& computing);

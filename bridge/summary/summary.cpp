@@ -11,6 +11,7 @@
 #include "summary/asked_for.hpp"
 #include "summary/chance.hpp"
 #include "summary/imbalance.hpp"
+#include "summary/missing_ranks.hpp"
 #include "summary/output_steps.hpp"
 #include "summary/text.hpp"
 #include "summary/totals.hpp"
@@ -25,7 +26,7 @@ std::string pair_text(uint64_t key) {
          std::to_string(static_cast<int32_t>(key & 0xFFFFFFFFu));
 }
 
-std::string steps_line(const RunTotals& run) {
+std::string steps_line(const RunTotals& run, const UnevenSteps& uneven) {
   const uint64_t seen = run.memory.size();
   const uint64_t size = std::max<uint64_t>(run.size, seen);
   std::string ranks = plural(size, "rank");
@@ -43,7 +44,7 @@ std::string steps_line(const RunTotals& run) {
   if (!lengths.empty()) text += ", median " + text_of_time(median_of(std::move(lengths)));
   if (run.steps.n_unmeasured)
     text += "; " + text_of_count(run.steps.lengths.size()) + " of them measured";
-  return line("steps", text + uneven_steps_text(run));
+  return line("steps", text + uneven.end_of_steps_line());
 }
 
 // File I/O, where it takes long enough to be worth a line.
@@ -169,17 +170,33 @@ std::vector<std::string> closing_lines(const std::string& run_path, uint64_t max
     const std::string error = read_totals(run_path, max_bytes, &run);
     if (!error.empty()) return {error};
     const Totals& totals = run.steps.n_steps ? run.steps : run.outside;
+    const UnevenSteps uneven(&run);
     const Tables tables(run.steps);
     const std::string path = text_of_path(run_path);
     const Computing computing(tables);
     const OutputSteps output(run.steps);
+    const std::string output_text = uneven.any_doubt() ? std::string() : output.line();
+    const std::string imbalance = imbalance_line(tables, computing, run.group.size());
     for (const std::string& text :
-         {output.comes_first() ? output.line() : std::string(), imbalance_line(tables, computing),
-          dearest_line(run, tables, computing), cores_line(run, totals), steps_line(run),
-          output.comes_first() ? std::string() : output.line(), efficiency_line(tables),
-          regions_line(run, totals, tables), waiting_line(totals, tables, run.n_blind() > 0),
-          waited_for_line(totals, tables), waiting_region_line(run, totals), messages_line(totals),
-          files_line(totals, tables), written_line(run), own_line(run), unmatched_line(run),
+         {missing_ranks_line(run),
+          uneven.line(!imbalance.empty()),
+          uneven.advice_line(),
+          output.comes_first() ? output_text : std::string(),
+          imbalance,
+          dearest_line(run, tables, computing),
+          cores_line(run, totals),
+          steps_line(run, uneven),
+          output.comes_first() ? std::string() : output_text,
+          efficiency_line(tables),
+          regions_line(run, totals, tables),
+          waiting_line(totals, tables, run.n_blind() > 0),
+          waited_for_line(totals, tables),
+          waiting_region_line(run, totals),
+          messages_line(totals),
+          files_line(totals, tables),
+          written_line(run),
+          own_line(run),
+          unmatched_line(run),
           notice_line(run),
           line("look",
                "perfield open " + path + "    (files and images: render in place of open)")})

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "configuration/groups.hpp"
+
 namespace perfield {
 namespace {
 
@@ -54,6 +56,13 @@ std::string text_of_share(double share) {
 
 std::string plural(uint64_t count, const std::string& word, const std::string& many) {
   return text_of_count(count) + " " + (count == 1 ? word : many.empty() ? word + "s" : many);
+}
+
+std::string text_of_ranks(const std::vector<int32_t>& ranks) {
+  constexpr size_t kLongest = 24;
+  const std::string list = list_of_ranks(ranks);
+  if (list.size() > kLongest) return plural(ranks.size(), "rank");
+  return (ranks.size() == 1 ? "rank " : "ranks ") + list;
 }
 
 std::string line(const char* label, const std::string& text) {

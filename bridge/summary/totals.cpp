@@ -74,6 +74,21 @@ void OutsideRegions::add(const StepView& step, double compute, double calls,
   most_ns += outside(std::min(calls, all));
 }
 
+void StepNumbers::add(int32_t its_rank, int64_t its_label, double its_time) {
+  constexpr double kSame = 1e-9;  // as a share of the time
+  if (!n_ranks++) {
+    rank = its_rank;
+    label = its_label;
+    time = its_time;
+    same_time = !std::isnan(time);
+    return;
+  }
+  same_time &= std::fabs(its_time - time) <= kSame * std::fabs(time);  // false for NaN
+  if (its_label == label || other_rank >= 0) return;
+  other_rank = its_rank;
+  other_label = its_label;
+}
+
 void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, const StepView& step,
                  const std::vector<KnownQuantity>& quantities, const MeshIds& mesh) {
   RankSums entry;
@@ -99,7 +114,7 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, co
     const uint64_t key = pair_key(rank, row.peer);
     if (row.peer < 0 || row.peer == rank) continue;
     if (waits.size() < kMostPairs || waits.count(key)) waits[key] += row.ns;
-    waited_steps.push_back({number, row.peer, float(row.ns)});
+    waited_steps.push_back({number, rank, row.peer, float(row.ns)});
   }
   for (const RegionRow row : step.regions) {
     regions[region_key(rank, row.id)].time_ns += row.inclusive_max_ns;
@@ -110,12 +125,14 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, co
       regions[region_key(rank, row.region)].waiting_ns += row.value;
   }
 
+  numbers[number].add(rank, step.fixed.label, step.fixed.time);
   const double span = std::max(1u, step.fixed.span);
   double& longest = lengths[number];
   longest = std::max(longest, double(step.fixed.measured_ns) / span);
   written[number] += double(entry.io_write_bytes) / span;
   if (!entry.has_mpi) return;
   RankStep here{number,
+                step.fixed.label,
                 rank,
                 float(entry.measured_ns),
                 float(entry.compute_ns()),
@@ -201,7 +218,8 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
   } else if (type == EntryType::end) {
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
     if (names_mpi(text)) blind[header.rank] = false;
-    closed_at_end[header.rank] = uint64_t(json_integer(text, "steps", 0));
+    if (json_text(text, "reason") != "abort")
+      closed_at_end[header.rank] = uint64_t(json_integer(text, "steps", 0));
     n_missing += uint64_t(json_integer(text, "missing", 0));
     n_missing += uint64_t(json_integer(text, "missing_of_mesh", 0));
     n_unsafe += json_value(text, "synced") == "false";

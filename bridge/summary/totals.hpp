@@ -37,6 +37,7 @@ inline constexpr int kGroupOfKey = 48;  // the bit of a step's key where its gro
 // What one rank measured in one step, for tests over ranks and steps. NaN: not known.
 struct RankStep {
   uint64_t step;  // its key: the index, and the group above it
+  int64_t label;  // the program's own number
   int32_t rank;
   float measured_ns, compute_ns, mpi_ns, waiting_ns, file_ns;
   float sent_bytes, cells, points, ghost_cells;
@@ -50,11 +51,24 @@ struct RegionStep {
   float compute_ns;
 };
 
-// How long a rank was waited for in a step.
+// How long a rank waited for another in a step.
 struct WaitedStep {
   uint64_t step;
-  int32_t peer;
+  int32_t rank, peer;
   float ns;
+};
+
+// The numbers and times that the ranks of a group gave to their steps of one index.
+struct StepNumbers {
+  int32_t rank = -1, other_rank = -1;  // other: one that gave another number; -1: none
+  int64_t label = 0, other_label = 0;
+  double time = 0;
+  bool same_time = true;  // and known
+  uint32_t n_ranks = 0;
+
+  void add(int32_t rank, int64_t label, double time);
+  // Whether they show that all ranks closed the same step. Numbers alone may just count closings.
+  bool are_the_same() const { return other_rank < 0 && same_time; }
 };
 
 // Compute time that lies in no region. Calls inside nested regions may be the same calls, so where
@@ -82,7 +96,8 @@ struct Totals {
   std::map<int32_t, RankSums> ranks;
   std::unordered_map<uint64_t, double> lengths;  // ns of the longest rank, of one step
   std::unordered_map<uint64_t, double> written;  // bytes to files in one step, by all ranks
-  std::vector<RankStep> rank_steps;              // of ranks whose MPI was seen
+  std::unordered_map<uint64_t, StepNumbers> numbers;
+  std::vector<RankStep> rank_steps;  // of ranks whose MPI was seen
   std::vector<RegionStep> region_steps;
   std::vector<WaitedStep> waited_steps;
   OutsideRegions outside_regions;
@@ -122,7 +137,7 @@ struct RunTotals {
   std::map<int32_t, uint64_t> memory;                      // perfield's own, by rank, newest
   std::map<int32_t, uint64_t> group;                       // by rank: number of its group
   std::map<int32_t, uint64_t> closed;                      // by rank: steps closed
-  std::map<int32_t, uint64_t> closed_at_end;               // the same, as the ended ranks say
+  std::map<int32_t, uint64_t> closed_at_end;               // the same, as ranks say that ended well
   bool steps_by_clock = false;                             // step_seconds
   std::map<int32_t, bool> blind;                           // by rank: MPI is not among its sources
   std::map<std::string, uint64_t> groups;                  // name -> number

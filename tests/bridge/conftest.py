@@ -15,7 +15,19 @@ from c_programs import PROLOGUE, between_init_and_finalize, c_program
 import perfield
 
 # Variables of the launcher that may run the tests themselves.
-LAUNCHERS = ("PERFIELD_", "OMPI_", "PMIX_", "PMI_", "SLURM_", "HYDI_", "MPI_LOCAL", "HWLOC_")
+LAUNCHERS = (
+    "PERFIELD_",
+    "OMPI_",
+    "PMIX_",
+    "PMI_",
+    "SLURM_",
+    "HYDI_",
+    "MPI_LOCAL",
+    "HWLOC_",
+    "FLUX_",
+    "PALS_",
+    "PBS_",
+)
 
 
 @pytest.fixture(scope="session")
@@ -76,11 +88,21 @@ def measured(build_c, bin_dir, mpirun, tmp_path):
     returns (perfield.Run, finished process).
 
     mpi : the body runs between MPI_Init and MPI_Finalize and knows its `rank` and the `size` of the world.
-    Time passes only in work(ms) unless real_time is set or the body calls MPI.
+    directory : the run directory that `env` names. Time passes only in work(ms) unless real_time is set or
+    the body calls MPI.
     """
 
     def run(
-        body: str, n=1, env=None, before="", flags=(), check=True, mpi=False, real_time=False, timeout=120
+        body: str,
+        n=1,
+        env=None,
+        before="",
+        flags=(),
+        check=True,
+        mpi=False,
+        real_time=False,
+        timeout=120,
+        directory="perfield-run",
     ):
         if mpi:
             body = between_init_and_finalize(body)
@@ -93,7 +115,7 @@ def measured(build_c, bin_dir, mpirun, tmp_path):
         result = mpirun(n, bin_dir / "perfield-exec", program, env=env, cwd=tmp_path, timeout=timeout)
         if check:
             assert result.returncode == 0, result.stderr
-        return perfield.open(tmp_path / "perfield-run"), result
+        return perfield.open(tmp_path / directory), result
 
     run.prologue = PROLOGUE
     return run

@@ -48,7 +48,7 @@ void enter_call(perfield_call kind) noexcept {
   leave_call();
   if (kind == kNotCounted) return;
   end_operation();
-  const uint64_t stamp = perfield_call_enter(kind, nullptr, __builtin_frame_address(0)).stamp;
+  const uint64_t stamp = perfield_call_enter(kind, nullptr, nullptr).stamp;
   open_call = {true, kind, 0, stamp, 0, 0};
 }
 

@@ -67,10 +67,12 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.json:
         facts = {"run": str(run.path), "state": run.state, "n_ranks": run.n_ranks, "n_frames": len(run)}
         facts |= {"command": run.info.get("command"), "lines": closing_lines(run.path), "damage": run.damage}
+        facts["clocks"] = run.clocks_agree
         print(json.dumps(facts | tables, indent=1, default=_plain, allow_nan=False))
         return 0
     if not tables:
-        print("\n".join([_title(run), *closing_lines(run.path), *_damage_lines(run.damage)]))
+        agree = [f"clocks     {run.clocks_agree}"] if run.clocks_agree else []
+        print("\n".join([_title(run), *closing_lines(run.path), *agree, *_damage_lines(run.damage)]))
     for number, (name, rows) in enumerate(tables.items()):
         if number or len(tables) > 1:
             print(("\n" if number else "") + name)
@@ -135,6 +137,7 @@ def _tables(
             "mpi_share: of its time; step_share: of all ranks' steps; imbalance: largest rank over mean;\n"
             f"balancing_saves_s: largest rank minus mean of compute time, added up over {frames};\n"
             + frame_and_step
+            + "".join(f"\n{line}" for line in closing_lines(run.path) if line.startswith("uneven "))
         )
     if arguments.steps is not None:
         found["steps"] = tables.steps(run, arguments.steps)

@@ -103,6 +103,7 @@ def step_title(frame: Frame, number: int, time: float | None, kinds: StepKinds |
     words = [f"step {int(frame.label)}{place}"]
     if time is not None:
         words.append(f"time {time:.6g}")
+    words += ["ranks may be in different steps"] * bool(frame.uneven)
     if kinds is not None and len(kinds.is_output) > 1:
         words += ["writes output"] * bool(kinds.is_output[number])
         words += ["a typical step"] * (number == kinds.typical)

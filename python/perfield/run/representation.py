@@ -69,16 +69,19 @@ def _count(number: int, word: str) -> str:
 
 
 def _imbalance(run: RunDirectory) -> tuple[np.ndarray, np.ndarray]:
-    """Positions of at most MOST_READ frames, and their largest over mean compute time of a rank."""
+    """Positions of at most MOST_READ frames, and their largest over mean compute time of a rank; NaN where
+    ranks may have done different steps."""
     positions = np.unique(np.linspace(0, len(run) - 1, MOST_READ).round().astype(int)) if len(run) else []
     ratio = np.full(len(positions), np.nan)
     try:
         times = read_columns(run, ["compute_time_s"], list(positions))[:, 0]
+        uneven = run.uneven(positions)
     except (OSError, ValueError, KeyError, IndexError):  # a damaged run still has a name
         return np.asarray(positions), ratio
     for frame, of_ranks in enumerate(times):
         seen = of_ranks[np.isfinite(of_ranks)]
-        if len(seen) and seen.mean() > 0:
+        enough = len(seen) > (run.n_ranks > 1)  # a rank alone in its frame is even with nobody
+        if enough and seen.mean() > 0 and not uneven[frame]:
             ratio[frame] = seen.max() / seen.mean()
     return np.asarray(positions), ratio
 

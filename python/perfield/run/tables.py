@@ -19,7 +19,7 @@ MOST_FRAMES = 1000  # that are read for a table; the newest ones
 
 def ranks(run: RunDirectory) -> list[dict]:
     """A row per rank: rank, host, cpuset, pid, steps (closed so far), state."""
-    rows = []
+    rows, steps_closed = [], run.steps_closed.tolist()
     for rank, entry in enumerate(run.rank_entries):
         end = run.ends.get(rank)
         if entry is None:
@@ -29,7 +29,7 @@ def ranks(run: RunDirectory) -> list[dict]:
         else:
             state = "running" if run.state == "running" else "killed"
         known = {name: (entry or {}).get(name) for name in ("host", "cpuset", "pid")}
-        rows.append({"rank": rank, **known, "steps": int(run.steps_closed[rank]), "state": state})
+        rows.append({"rank": rank, **known, "steps": steps_closed[rank], "state": state})
     return rows
 
 
@@ -76,13 +76,15 @@ def steps(run: RunDirectory, last: int) -> list[dict]:
     """A row for each of the last frames: its place in the run, the program's number of the step (None: no
     step was closed, the frame is all that was measured), time, longest and mean step time, imbalance of
     compute time (largest / mean), the rank that computed longest, ranks that are present, whether it is
-    partial.
+    partial, and whether it is uneven: ranks of one group may have done different steps, so they are not
+    compared.
     """
     rows = []
     for number in range(max(0, len(run) - last), len(run)):
         frame = run.frame(number)
         step, compute = frame.values["step_time_s"], frame.values["compute_time_s"]
-        mean = float(np.nanmean(compute)) if np.isfinite(compute).any() else 0.0
+        comparable = np.isfinite(compute).any() and not frame.uneven
+        mean = float(np.nanmean(compute)) if comparable else 0.0
         rows.append(
             {
                 "frame": number,
@@ -94,6 +96,7 @@ def steps(run: RunDirectory, last: int) -> list[dict]:
                 "slowest_rank": int(np.nanargmax(compute)) if mean > 0 else None,
                 "ranks": int(frame.present.sum()),
                 "partial": "partial" if frame.partial else "",
+                "uneven": "uneven" if frame.uneven else "",
             }
         )
     return rows

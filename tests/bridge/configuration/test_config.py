@@ -194,6 +194,14 @@ def test_other_file_is_reported_briefly_and_legibly(load):
     assert "Is this a configuration of perfield?" in errors[-1]
 
 
+def test_errors_show_no_bytes_that_a_terminal_or_reader_refuses(load, tmp_path):
+    (tmp_path / "perfield.toml").write_bytes(b'regions = [\xf1\x1b[2J]\nmessages = \x00\n"a\xc2\x9b" = 1\n')
+    _, errors = load()
+    assert len(errors) == 3
+    assert all(sentence.isprintable() for sentence in errors)
+    assert "found ??" in errors[0]
+
+
 def test_all_errors_are_reported_together(load):
     _, errors = load(
         "group = x\nmeasure_every = true\nnosuch = 1\nskip_steps = 1\nskip_steps = 2\n", PERFIELD_CLOCK="no"

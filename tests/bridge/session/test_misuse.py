@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pytest
 from c_programs import mpi_program
 from counting import series
 
@@ -204,32 +205,91 @@ def test_large_tables_hold_regions_defined_before_initialize(measured):
     assert "max_regions" not in result.stderr
 
 
-def test_call_left_by_an_exception_ends_with_the_step(build_c, mpirun, bin_dir, tmp_path):
-    """An MPI error handler may throw: the wrapper of that call never returns."""
+LEFT = """
+  #include <csetjmp>
+  #include <stdexcept>
+  static jmp_buf back;
+  static void leaves(MPI_Comm*, int*, ...) { if (JUMPS) longjmp(back, 1); throw std::runtime_error("MPI"); }
+"""
+EXCHANGE = """
+  static __attribute__((noinline)) void exchange(int levels) {  // further and further down the stack
+    volatile char room[200] = {0};
+    int out = 1, in = 0;
+    if (levels) exchange(levels - 1);
+    else MPI_Sendrecv(&out, 1, MPI_INT, 0, 0, &in, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    room[0] = 1;
+  }
+"""
+
+
+@pytest.mark.parametrize("jumps", [0, 1], ids=["exception", "longjmp"])
+def test_calls_after_one_that_was_left_count_in_the_same_step(mpi, jumps, build_c, bin_dir, tmp_path):
+    """An MPI error handler may leave: the wrapper of that call never returns."""
     program = build_c(
         mpi_program(
             """
           MPI_Errhandler handler;
-          MPI_Comm_create_errhandler(thrown, &handler);
+          MPI_Comm_create_errhandler(leaves, &handler);
           MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
           perfield_initialize();
-          int out = 1, in = 0;
-          try { MPI_Send(&out, 1, MPI_INT, 99, 0, MPI_COMM_WORLD); } catch (const std::exception&) {}
+          for (volatile int levels = 0; levels < 10; levels = levels + 1) {
+            try {
+              if (!setjmp(back)) MPI_Send(back, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);
+            } catch (const std::exception&) {}
+            exchange(levels);
+          }
           perfield_step(0, 0.0);
-          MPI_Sendrecv(&out, 1, MPI_INT, 0, 0, &in, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+          exchange(0);
           perfield_step(1, 1.0);
         """,
-            before="""
-          #include <stdexcept>
-          static void thrown(MPI_Comm*, int*, ...) { throw std::runtime_error("MPI"); }
-        """,
+            before=LEFT + EXCHANGE,
         ),
-        name="throws.cpp",
+        f"-DJUMPS={jumps}",
+        name="leaves.cpp",
+        by=mpi,
     )
-    result = mpirun(1, bin_dir / "perfield-exec", program, cwd=tmp_path)
+    result = mpi.run(1, bin_dir / "perfield-exec", program, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    assert perfield.open(tmp_path / "perfield-run").frame(1).values["sendrecv_count"][0] == 1
-    assert "mpi_call_not_returned_from" in result.stderr
+    run = perfield.open(tmp_path / "perfield-run")
+    assert [run.frame(k).values["sendrecv_count"][0] for k in (0, 1)] == [10, 1]
+    assert "first seen by rank 0: mpi_call_not_returned_from, 10 times" in result.stderr
+
+
+def test_calls_inside_callbacks_of_mpi_belong_to_the_outer_call(measured):
+    """An attribute's delete function and an error handler call MPI on the stack of the outer call."""
+    run, result = measured(
+        """
+        MPI_Errhandler handler;
+        MPI_Comm_create_errhandler(handle, &handler);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+        MPI_Comm copy;
+        int key;
+        MPI_Comm_dup(MPI_COMM_SELF, &copy);
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, drop, &key, NULL);
+        MPI_Comm_set_attr(copy, key, NULL);
+        perfield_initialize();
+        exchange(3);
+        MPI_Comm_free(&copy);
+        MPI_Send(&rank, 1, MPI_INT, 99, 0, MPI_COMM_WORLD);
+        exchange(0);
+        if (called != 2) return 3;
+        perfield_step(0, 0.0);
+        """,
+        before=EXCHANGE
+        + """
+        static int called = 0;
+        static void handle(MPI_Comm* c, int* e, ...) { (void)c; (void)e; ++called; exchange(1); }
+        static int drop(MPI_Comm c, int k, void* a, void* e) {
+          (void)c; (void)k; (void)a; (void)e;
+          ++called;
+          exchange(2);
+          return MPI_SUCCESS;
+        }
+        """,
+        mpi=True,
+    )
+    assert run.frame(0).values["sendrecv_count"][0] == 2
+    assert "mpi_call_not_returned_from" not in result.stderr
 
 
 def test_lack_of_memory_ends_measuring_not_the_program(measured):

@@ -102,10 +102,10 @@ def test_log_tells_in_which_step_peers_overflowed(logged):
     body = LOOP.replace("BEGIN", INITIALIZE).replace(
         "perfield_step(", f"if (step == 12) {{ {to_both} }} perfield_step("
     )
-    logs, _ = logged(body, n=2, max_peers="1")
+    logs, _ = logged(body, n=3, max_peers="1")
     for lines in logs:
         at = next(n for n, line in enumerate(lines) if line.startswith("peers "))
-        assert re.match(r"peers +\d+ messages beyond the table of \(peer, call\) pairs", lines[at])
+        assert re.match(r"peers +\d+ messages beyond the table of peers, counted", lines[at])
         assert lines[at - 1].startswith("step 12 closed")
 
 

@@ -186,6 +186,20 @@ def test_lowered_limit_of_files_does_not_end_the_program(measured):
     assert "File too large" in result.stderr
 
 
+@pytest.mark.parametrize("blocks", [0, 1, 2, 3, 4, 6, 8])
+def test_small_limit_of_files_does_not_keep_the_program_from_starting(
+    build_c, perfield_flags, execute, bin_dir, blocks
+):
+    """perfield-exec writes run.json and the machine's file, a linked program does the same itself."""
+    text = c_program("perfield_initialize(); for (int s = 0; s < 20; ++s) perfield_step(s, s);")
+    for program in (
+        f"{bin_dir}/perfield-exec {build_c(text, mpi=False)}",
+        build_c(text, *perfield_flags("--libs"), mpi=False),
+    ):
+        result = execute("sh", "-c", f"rm -rf perfield-run*; ulimit -f {blocks}; exec {program}")
+        assert result.returncode == 0, (program, result.stderr)
+
+
 MESH = """
   int64_t e[6] = {0, 2, 0, 2, 0, 2};
   double o[3] = {0}, d[3] = {1, 1, 1};

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// guarded.hpp - opens files of the run directory where other users can write beside it or in it.
+// Each component is opened relative to the one before and may not be a symbolic link, and the run
+// directory must still belong to the owner seen when it was claimed. It keeps no descriptor, which
+// the program might close. Never throws or allocates; failures are told by errno.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/types.h>
+
+#include <string>
+
+namespace perfield {
+
+// From now on paths below `directory` (absolute) are opened with these checks. One directory per
+// process; a later call replaces the one before.
+void guard_directory(const std::string& directory, uid_t owner) noexcept;
+
+// The open directory in which a path lies, and the path's last name, for openat, linkat and the
+// like. For a path that is not guarded: AT_FDCWD and the whole path.
+class GuardedParent {
+ public:
+  explicit GuardedParent(const char* path) noexcept;  // path must outlive this
+  ~GuardedParent();
+  GuardedParent(const GuardedParent&) = delete;
+  GuardedParent& operator=(const GuardedParent&) = delete;
+
+  bool found() const noexcept { return descriptor_ != kNone; }  // if not, errno says why
+  bool guarded() const noexcept { return name_ != path_; }
+  int descriptor() const noexcept { return descriptor_; }
+  const char* name() const noexcept { return name_; }
+
+ private:
+  static constexpr int kNone = -1;
+  const char* path_;
+  const char* name_;
+  int descriptor_;
+};
+
+// open(2) with O_CLOEXEC | O_NOFOLLOW. A guarded path must be a regular file: EINVAL for a pipe or
+// a device, which might hold up the program.
+int open_guarded(const std::string& path, int flags, mode_t mode = 0666) noexcept;
+
+}  // namespace perfield
