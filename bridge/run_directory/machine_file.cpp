@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// machine_file.cpp - see machine_file.hpp. The rank that creates machine/.<host>.xml with O_EXCL
+// machine_file.cpp - see machine_file.hpp. The rank that creates machine/.<stem>.xml with O_EXCL
 // fills and renames it; other ranks skip it. hwloc itself handles HWLOC_XMLFILE and the like.
 #include "run_directory/machine_file.hpp"
 
@@ -81,7 +81,7 @@ bool libhwloc_writes(const std::string& path) {
 }
 
 std::string write_once(const std::string& run_directory, bool may_run_lstopo) {
-  const std::string stem = host_name() + ".xml";
+  const std::string stem = stream_stem() + ".xml";
   const std::string wanted = run_directory + "/machine/" + stem;
   const std::string draft = run_directory + "/machine/." + stem;
   if (access(wanted.c_str(), F_OK) == 0) return "";
