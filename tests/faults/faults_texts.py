@@ -8,6 +8,7 @@ import random
 import shutil
 import struct
 import tempfile
+import unicodedata
 from functools import cache
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def read_toml(folder: Path) -> None:
     os.environ["PERFIELD_CONFIG"] = str(folder / "perfield.toml")
     _, errors = _bridge.load_config()
     configuration.in_force("regions")
-    if any(not sentence.isprintable() for sentence in errors):
+    if any(unicodedata.category(character) == "Cc" for sentence in errors for character in sentence):
         raise AssertionError(f"an error that controls the terminal: {errors!r}")
 
 
