@@ -111,7 +111,7 @@ def test_value_of_a_wrong_type_counts_as_absent(tmp_path, key, value):
 def test_run_id_beyond_64_bits_is_a_run_error(tmp_path, run_id):
     run = twin.write_run(tmp_path / "run", ranks=1)
     (run / "run.json").write_text(json.dumps({"run_id": run_id}))
-    with pytest.raises(RunError, match="names no run id .*expected 16 hexadecimal digits"):
+    with pytest.raises(RunError, match=r"names no run id .*expected 16 hexadecimal digits"):
         perfield.open(run)
 
 
