@@ -105,7 +105,7 @@ struct Choice {
   const char *key, *first, *second, *third;
 };
 const Choice kChoices[] = {{"mpi", "auto", "openmpi", "mpich"},
-                           {"clock", "auto", "tsc", "monotonic"}};
+                           {"clock", "auto", "counter", "monotonic"}};
 
 // What is wrong with a value of the right type, as the second half of a sentence; "" if nothing is.
 std::string complaint(const Key& key, const TomlValue& value) {
