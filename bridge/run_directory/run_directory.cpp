@@ -92,7 +92,11 @@ bool write_file(int directory, const char* name, const std::string& text) {
   const int file =
       openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (file < 0) return false;
-  const ssize_t written = write(file, text.data(), text.size());
+  ssize_t written = -1;
+  for (int interrupts = 0; interrupts < 100; ++interrupts) {
+    written = write(file, text.data(), text.size());
+    if (written >= 0 || errno != EINTR) break;
+  }
   if (written >= 0 && written < static_cast<ssize_t>(text.size())) errno = ENOSPC;
   const bool good = written == static_cast<ssize_t>(text.size());
   const int reason = errno;
