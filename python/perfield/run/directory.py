@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from perfield.run.errors import RunError
+from perfield.run.json_text import parse_json, well_typed
 from perfield.run.streams import Streams
 
 
@@ -22,14 +22,14 @@ def read_info(path: Path) -> dict:
         found = ", ".join(sorted(entry.name for entry in path.iterdir())[:5]) or "nothing"
         raise RunError(f"{path} is not a run directory: it has no run.json (it holds {found}); {advice}")
     try:
-        info = json.loads(file.read_text(encoding="utf-8", errors="replace"))
+        info = parse_json(file.read_text(encoding="utf-8", errors="replace"))
     except (OSError, ValueError) as error:
         raise RunError(
             f"{file} cannot be read ({error}); a run directory has a run.json of JSON text."
         ) from error
     if not isinstance(info, dict):
         raise RunError(f"{file} holds no JSON object; a run directory has one that names the run's id.")
-    return info
+    return well_typed(info)
 
 
 def run_id_of(info: dict, path: Path) -> int:
@@ -48,7 +48,7 @@ def staged(path: Path) -> str:
     places: dict[str, list[str]] = {}
     for note in sorted((path / "stream").glob(".staged-*")):
         try:
-            place = json.loads(note.read_text(encoding="utf-8", errors="replace"))
+            place = parse_json(note.read_text(encoding="utf-8", errors="replace"))
             places.setdefault(str(place["host"]), []).append(str(place["directory"]))
         except (OSError, ValueError, KeyError, TypeError):
             continue  # collected just now, or being written

@@ -389,3 +389,17 @@ def test_sums_of_several_steps_count_as_steps(tmp_path):
 
     text = lines_of(twin.write_run(tmp_path / "run", ranks=2, steps=3, change_step=of_four))["steps"]
     assert text == "12 on 2 ranks, median 550 µs"  # (2 ms + 1 us + 0.2 ms) / 4 in the middle entry
+
+
+def test_ranks_of_the_world_that_left_nothing_come_first(tmp_path):
+    def of_a_larger_world(rank, values):
+        values["size"] = 8
+
+    path = twin.write_run(tmp_path / "run", ranks=2, steps=5, change_rank=of_a_larger_world)
+    lines = lines_of(path)
+    assert next(iter(lines)) == "missing"
+    assert lines["missing"] == (
+        "ranks 2-7 of 8 left nothing here: not started by perfield-exec, or in another run "
+        "(docs/clusters.md: PERFIELD_RUN_ID)"
+    )
+    assert lines["steps"].startswith("5 on 2 of 8 ranks")
