@@ -34,7 +34,7 @@ def read_machine(xml_path: str | Path) -> Machine:
     path = Path(xml_path)
     try:
         root = ElementTree.fromstring(path.read_bytes())
-    except ElementTree.ParseError as error:
+    except (ElementTree.ParseError, LookupError, ValueError) as error:  # the last two: of its encoding
         raise MachineError(
             f"{path} is not XML ({error}); expected what `lstopo --of xml` writes. Export the machine again."
         ) from None

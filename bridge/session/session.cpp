@@ -274,7 +274,11 @@ void Session::pause() noexcept {
 }
 
 void Session::resume() noexcept {
-  while_measuring([this](uint64_t) { clock_.resume(); });
+  while_measuring([this](uint64_t now) { clock_.resume(now); });
+}
+
+void Session::control(bool measures) noexcept {
+  while_measuring([=](uint64_t now) { clock_.control(now, measures); });
 }
 
 // --- pictures inside the program, behind a step and in none --------------------------------------

@@ -2,19 +2,23 @@
 """Mutated entries of streams: bits, lengths, cuts and splices, most of them with checksums made right again.
 
 Each case is a run directory with many mutated entries, read as `perfield.open`, frames, tables, meshes and
-the closing lines read it. With sanitizers, a program that reads the same files with perfield's C++ follows.
+the closing lines read it. The long form also reads such directories with perfield's C++ under sanitizers.
 """
 
 from __future__ import annotations
 
 import random
+import shutil
 import struct
+import subprocess
+import sys
 import tempfile
 from functools import cache
 from pathlib import Path
 
-from campaign import options, verdict
+from campaign import FOLDER, options, verdict
 from mutations import mutated_bytes, mutated_text, read_mutated
+from sanitizers import READING, compiled, linked, sources
 
 import perfield
 import twin
@@ -22,6 +26,7 @@ from perfield import _bridge
 from perfield.run import RunError
 
 PER_CASE = 250
+SANITIZERS = "address,undefined"
 CRCS = struct.Struct("<II")
 
 
@@ -104,12 +109,46 @@ def read_run(run: perfield.run.RunDirectory) -> None:
     run.ranks, run.regions, run.places()
 
 
+def sanitizer_reports(cases: int, seed: int) -> tuple[int, int]:
+    """(entries that were whole, runs of the reader that the sanitizers ended), over as many cases."""
+    at_once, found, reports = 20, 0, 0
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        objects = compiled(sources(*READING), SANITIZERS, folder)
+        program = linked(FOLDER / "programs" / "read_entries.cpp", objects, SANITIZERS, folder)
+        for first in range(0, cases, at_once):
+            runs = [folder / str(case) for case in range(first, min(first + at_once, cases))]
+            for run in runs:
+                run.mkdir()
+                make(random.Random(f"{seed}/{run.name}"), run)
+            result = subprocess.run(
+                [program, *runs], capture_output=True, text=True, check=False, timeout=600
+            )
+            if result.returncode:
+                reports += 1
+                print(f"  cases from {first} on:\n{result.stderr[-3000:]}", file=sys.stderr)
+            found += int((result.stdout.split() or ["0"])[0])
+            for run in runs:
+                shutil.rmtree(run)
+    return found, reports
+
+
 def main() -> None:
     given = options(__doc__)
     cases = 40 if given.short else 1_000_000 // PER_CASE
     found = read_mutated(make, read, cases, given.seed, (RunError,))
     tried = f"{cases * PER_CASE:,} entries, in C++ and Python"
     verdict("mutated entries", tried, found.in_words(), "0 crashes, slowest 1 s", found.hold())
+    if given.short:  # compiling takes too long
+        return
+    whole, reports = sanitizer_reports(cases, given.seed + 1)
+    verdict(
+        "mutated entries under AddressSanitizer and UBSan",
+        f"{cases * PER_CASE:,} entries, in C++",
+        f"{reports} reports, {whole:,} entries pass for whole",
+        "0 reports",
+        not reports and whole > cases,
+    )
 
 
 if __name__ == "__main__":

@@ -107,6 +107,14 @@ def test_value_of_a_wrong_type_counts_as_absent(tmp_path, key, value):
     assert key in run.rank_entries[0]
 
 
+@pytest.mark.parametrize("run_id", ["-1", "123456789abcdef01"])
+def test_run_id_beyond_64_bits_is_a_run_error(tmp_path, run_id):
+    run = twin.write_run(tmp_path / "run", ranks=1)
+    (run / "run.json").write_text(json.dumps({"run_id": run_id}))
+    with pytest.raises(RunError, match=r"names no run id .*expected 16 hexadecimal digits"):
+        perfield.open(run)
+
+
 def test_mesh_described_by_no_object_is_not_shown(tmp_path):
     run = twin.write_run(tmp_path / "run", ranks=1)
     (mesh,) = (run / "mesh").glob("*.pf")

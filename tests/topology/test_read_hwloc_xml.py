@@ -125,6 +125,13 @@ def test_xml_that_no_hwloc_wrote_is_a_machine_error(tmp_path, found, sentence):
         read_machine(tmp_path / "n.xml")
 
 
+@pytest.mark.parametrize("encoding", ["U", "utf-7", "shift_jis"])
+def test_xml_of_an_encoding_that_python_cannot_read_is_a_machine_error(tmp_path, encoding):
+    (tmp_path / "n.xml").write_text(f'<?xml version="1.0" encoding="{encoding}"?><topology/>')
+    with pytest.raises(MachineError, match=r"n\.xml is not XML .*encoding"):
+        read_machine(tmp_path / "n.xml")
+
+
 def test_missing_machine_directory_is_not_an_error(tmp_path):
     assert read_machines(tmp_path / "absent") == ({}, [])
 

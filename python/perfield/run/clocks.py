@@ -64,8 +64,8 @@ class Clocks:
         self._clock = [_NodeClock(UNKNOWN, error=math.nan)] * n_ranks
         for rank in known:
             entry = rank_entries[rank]
-            if "monotonic_ns" in entry:
-                self._monotonic[rank] = _whole(entry["monotonic_ns"]) or 0
+            if _whole(entry.get("monotonic_ns")) is not None:
+                self._monotonic[rank] = _whole(entry["monotonic_ns"])
                 self._clock[rank] = clocks[nodes[rank]]
             elif _whole(entry.get("realtime_ns")) is not None:
                 self._monotonic[rank] = _whole(entry["realtime_ns"])
@@ -73,6 +73,10 @@ class Clocks:
         self.host = [str((entry or {}).get("host") or "") for entry in rank_entries]
         self.node = nodes
         self._shift = self._shifts()
+        self._drift, self._error, self._wander = (
+            np.array([getattr(clock, name) for clock in self._clock], dtype=np.float64)
+            for name in ("drift", "error", "wander")
+        )
         self._at = np.array(self._monotonic, dtype=np.float64)  # stamp 0
         most = max((len(clock.compared) for clock in self._clock), default=0)
         self._compared = np.full((n_ranks, most), np.inf)
@@ -91,7 +95,7 @@ class Clocks:
         """
         ranks = np.asarray(ranks, dtype=np.int64)
         stamps = np.asarray(stamps_ns).astype(np.float64)
-        return (stamps * (1.0 + self._array("drift")[ranks]) + self._shift[ranks]) * 1e-9
+        return (stamps * (1.0 + self._drift[ranks]) + self._shift[ranks]) * 1e-9
 
     def uncertainty_s(self, ranks: np.ndarray, stamps_ns: np.ndarray) -> np.ndarray:
         """The largest error of `common_s` against the clock of the reference's node; NaN: unknown."""
@@ -99,7 +103,7 @@ class Clocks:
         times = self._at[ranks] + np.asarray(stamps_ns, dtype=np.float64)
         far = np.abs(times[:, np.newaxis] - self._compared[ranks]).min(axis=1, initial=np.inf)
         far[~np.isfinite(far)] = 0.0  # never compared: the error is the same at all times
-        return PAIR_S + (self._array("error")[ranks] + self._array("wander")[ranks] * far) * 1e-9
+        return PAIR_S + (self._error[ranks] + self._wander[ranks] * far) * 1e-9
 
     def largest_uncertainty_s(self, last_ns: np.ndarray) -> np.ndarray:
         """(n_ranks,) the largest `uncertainty_s` of each rank from its stamp 0 to last_ns[rank]."""
@@ -114,7 +118,6 @@ class Clocks:
 
     def rows(self, last_ns: np.ndarray) -> dict[str, Any]:
         """Columns of `RunDirectory.clocks`. last_ns : (n_ranks,) the last stamp of each rank."""
-        drift = self._array("drift")
         ahead = [
             math.nan if clock.method in (TRACE, UNKNOWN) else clock.offset + clock.drift * (at - clock.at)
             for clock, at in zip(self._clock, self._monotonic)
@@ -125,12 +128,9 @@ class Clocks:
             "method": np.array(self.methods, dtype=object),
             "start_s": self.common_s(ranks, np.zeros(len(ranks))),
             "offset_s": np.array(ahead, dtype=np.float64) * 1e-9,
-            "drift_ppb": drift * 1e9,
+            "drift_ppb": self._drift * 1e9,
             "uncertainty_s": self.largest_uncertainty_s(last_ns),
         }
-
-    def _array(self, name: str) -> np.ndarray:
-        return np.array([getattr(clock, name) for clock in self._clock], dtype=np.float64)
 
     def _shifts(self) -> np.ndarray:
         """(n_ranks,) stamp 0 of each rank on the common clock in ns, NaN where unknown."""

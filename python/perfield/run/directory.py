@@ -35,7 +35,10 @@ def read_info(path: Path) -> dict:
 def run_id_of(info: dict, path: Path) -> int:
     """Run id of a run.json."""
     try:
-        return int(info["run_id"], 16)
+        number = int(info["run_id"], 16)
+        if not 0 <= number < 1 << 64:
+            raise ValueError("it has more than 64 bits")
+        return number
     except (KeyError, TypeError, ValueError) as error:
         raise RunError(
             f"{path / 'run.json'} names no run id (found {info.get('run_id')!r}, expected 16 hexadecimal "

@@ -52,53 +52,21 @@ def _clean(value: Any) -> Any:
     return [_clean(item) for item in value] if isinstance(value, list) else value
 
 
-_TEXTS = frozenset(
-    [
-        "program",
-        "group",
-        "host",
-        "host_long",
-        "boot_id",
-        "pid_namespace",
-        "cpuset",
-        "clock",
-        "mpi",
-        "perfield",
-        "name",
-        "file",
-        "unit",
-        "scope",
-        "over_steps",
-        "over_threads",
-        "help",
-        "reason",
-        "method",
-        "start",
-        "working_directory",
-    ]
-)
-_NUMBERS = frozenset(
-    [
-        "rank",
-        "size",
-        "pid",
-        "realtime_ns",
-        "sum_every",
-        "id",
-        "line",
-        "block",
-        "armed_at",
-        "steps",
-        "dropped_messages",
-        "dropped_regions",
-        "bytes_written",
-        "perfield_ns",
-        "perfield_bytes",
-        "start_ns",
-    ]
-)
-_LISTS = frozenset(["sources", "command", "regions_unmatched", "regions_not_entered", "regions_known"])
-_OBJECTS = frozenset(["configuration", "hooks", "faults", "dropped_events"])
+# The types of the keys that docs/stream.md lists.
+# fmt: off
+_TEXTS = frozenset((
+    "program", "group", "host", "host_long", "boot_id", "pid_namespace", "cpuset", "clock", "mpi",
+    "perfield", "name", "file", "unit", "scope", "over_steps", "over_threads", "help", "reason", "method",
+    "start", "working_directory", "sync_error",
+))
+_NUMBERS = frozenset((
+    "rank", "size", "pid", "realtime_ns", "monotonic_ns", "realtime_error_ns", "sum_every", "id", "line",
+    "block", "armed_at", "steps", "dropped_messages", "dropped_regions", "bytes_written", "perfield_ns",
+    "perfield_bytes", "missing", "missing_of_mesh", "start_ns",
+))
+_LISTS = frozenset(("sources", "command", "regions_unmatched", "regions_not_entered", "regions_known"))
+_OBJECTS = frozenset(("configuration", "hooks", "faults", "dropped_events"))
+# fmt: on
 
 
 def _too_deep() -> str:

@@ -346,8 +346,7 @@ class RunDirectory:
         self._group = np.array(
             [names.index(_group(r)) if r else -1 for r in self.rank_entries], dtype=np.int64
         )
-        compared = [(int(place["rank"]), body) for place, body in streams.json("clock") if _is_rank(place)]
-        self._stamps = Clocks(self.rank_entries, compared)
+        self._stamps = Clocks(self.rank_entries, of_ranks("clock"))
         self._alike = Alike(self._group, self._closed_in_all())
         self._has_ended = np.isin(np.arange(size), list(self.ends))
         self._quantities = by_rank(of_ranks("quantity"), size)

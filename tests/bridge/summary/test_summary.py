@@ -337,6 +337,18 @@ def test_long_run_reads_only_its_newest_steps(tmp_path):
     assert 20 < int(text.split()[2]) < 60
 
 
+def test_entries_that_were_written_twice_count_once(run):
+    once = lines_of(run)
+    for path in (run / "stream").glob("*.pf"):
+        first, *entries = path.read_bytes().split(twin.MARKER)
+        batch = len(entries) // 2
+        repeated = entries[: batch + 8] + entries[batch:]
+        path.write_bytes(first + b"".join(twin.MARKER + entry for entry in repeated))
+    twice = lines_of(run)
+    assert twice.pop("written") and once.pop("written")
+    assert twice == once
+
+
 def test_damage_and_faults_share_one_line(tmp_path):
     def faulty(rank, step, values):
         values["faults"], values["overflowed"] = int(rank == 0), 3
