@@ -50,6 +50,7 @@ class Session {
   void show_in_process() noexcept;
   void pause() noexcept;
   void resume() noexcept;
+  void control(bool measures) noexcept;
   void end(const std::string& reason) noexcept;
   void print_summary() noexcept;
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from c_programs import c_program
 from conftest import installed_mpi
 
 import perfield
@@ -147,3 +148,114 @@ def test_mpich_ranks_of_all_hosts_form_one_run_with_staged_files(
     assert [rank["host"] for rank in found.rank_entries] == ["n1", "n1", "n2", "n2"]
     assert (len(found), found.damage) == (5, [])
     assert all("-staged-1" in path.name for path in (found.path / "stream").glob("*.pf"))
+
+
+STEPS = c_program(
+    """
+  perfield_initialize();
+  for (int s = 0; s < 3; ++s) {
+    perfield_begin("work");
+    perfield_end("work");
+    perfield_step(s, s);
+  }
+"""
+)
+
+
+@pytest.fixture
+def on_hosts(build_c, perfield_flags, bin_dir, tmp_path):
+    """on_hosts(hosts, variables): runs a program without MPI, two ranks on each host; returns the process.
+
+    variables(rank, size, local, host) : what the faked launcher tells that rank.
+    """
+    reason = why_no_hosts()
+    if reason:
+        pytest.skip(reason)
+    program = build_c(STEPS, *perfield_flags("--libs"), mpi=False)
+
+    def rank_of(variables, hosts, rank):
+        told = variables(rank, 2 * len(hosts), rank % 2, hosts[rank // 2])
+        words = " ".join(f"{name}={value}" for name, value in told.items())
+        return f"env {words} {bin_dir}/perfield-exec {program} &"
+
+    def run(hosts, variables):
+        started = []
+        for node, host in enumerate(hosts):
+            ranks = " ".join(rank_of(variables, hosts, 2 * node + local) for local in (0, 1))
+            started.append(f"{HERE}/mhsh {host} '{ranks} wait' &")
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PERFIELD_")}
+        return subprocess.run(
+            [HERE / "mhrun", ",".join(hosts), "sh", "-c", "\n".join([*started, "wait"])],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+def test_ranks_of_hosts_under_a_faked_flux_form_one_run(on_hosts, tmp_path):
+    def flux(rank, size, local, host):
+        return {
+            "FLUX_JOB_ID": "f2aB",
+            "FLUX_ENCLOSING_ID": "f1",
+            "FLUX_URI": f"local:///run/flux/{host}",
+            "FLUX_JOB_SIZE": size,
+            "FLUX_JOB_NNODES": 4,
+            "FLUX_TASK_RANK": rank,
+            "FLUX_TASK_LOCAL_ID": local,
+            "PMI_RANK": rank,
+            "PMI_SIZE": size,
+        }
+
+    result = on_hosts(["n1", "n2", "n3", "n4"], flux)
+    assert result.returncode == 0, result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["perfield-run"]
+    found = perfield.open(tmp_path / "perfield-run")
+    assert [rank["host"] for rank in found.rank_entries] == [f"n{1 + n // 2}" for n in range(8)]
+    assert (len(found), found.damage) == (3, [])
+    assert sorted(path.name for path in (found.path / "machine").iterdir()) == [
+        f"n{n}.xml" for n in (1, 2, 3, 4)
+    ]
+
+
+def test_nodes_with_directories_of_their_own_say_that_ranks_are_missing(
+    build_c, bin_dir, perfield_cli, tmp_path
+):
+    reason = why_no_hosts()
+    if reason:
+        pytest.skip(reason)
+    of_node = f"PERFIELD_RUN_ID=$(hostname) exec {bin_dir}/perfield-exec {build_c(HERE / 'ring.c')}"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PERFIELD_")}
+    result = subprocess.run(
+        [HERE / "mhrun", "n1,n2", "mpirun", "--host", "n1:2,n2:2", "-n", "4", "sh", "-c", of_node],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert "missing    ranks 2-3 of 4 left nothing here: " in result.stderr, "at the end of the run"
+    said = {perfield_cli("info", path).stdout for path in tmp_path.glob("perfield-run*")}
+    assert len(said) == 2
+    for ranks in ("0-1", "2-3"):
+        assert sum(f"missing    ranks {ranks} of 4 left nothing here: " in text for text in said) == 1
+
+
+def test_hosts_of_an_unknown_launcher_that_tells_their_number_are_asked_for_a_name(on_hosts, tmp_path):
+    def unknown(rank, size, local, host):
+        return {"PMI_RANK": rank, "PMI_SIZE": size, "PMI_LOCAL_RANK": local, "PMI_LOCAL_SIZE": 2}
+
+    def named(*rank):
+        return unknown(*rank) | {"PERFIELD_RUN_ID": "7.4711"}
+
+    result = on_hosts(["n1", "n2"], unknown)
+    assert result.stderr.count("export PERFIELD_RUN_ID=") == 2, "once on each node"
+    assert list(tmp_path.iterdir()) == []
+    assert on_hosts(["n1", "n2"], named).returncode == 0
+    assert len(perfield.open(tmp_path / "perfield-run").rank_entries) == 4
