@@ -127,7 +127,9 @@ def test_closing_lines_show_names_that_are_no_utf_8(tmp_path):
     (stream,) = (run / "stream").glob("*.pf")
     body = twin.json_body({"id": 1, "name": "so?ve", "block": -1, "armed_at": 0})
     for rank in range(2):
-        twin.Writer(stream, rank).add("region", body.replace(b"?", b"\xff"), index=1)
+        writer = twin.Writer(stream, rank)
+        writer.sequence = 1000  # an earlier number would be an entry that has come twice
+        writer.add("region", body.replace(b"?", b"\xff"), index=1)
     assert any("so\ufffdve" in line for line in _bridge.closing_lines(str(run)))
 
 
