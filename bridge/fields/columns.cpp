@@ -451,6 +451,7 @@ void ColumnFiller::add(const StepView& step, double* waited_for) {
     if (place < 0) continue;
     const RunQuantity& quantity = facts.quantities[size_t(place)];
     const int known = int(columns_.known_[place_][row.quantity]);
+    if (known >= kTimesInside) continue;  // of a rank, so no perfield wrote this row
     const size_t at = known >= 0 ? kInsideAt + size_t(known) : kQuantitiesAt + size_t(place);
     slots_of(row.region, [&](int32_t slot) {
       touch(slot);

@@ -191,7 +191,7 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
   if (header.version != body_version(type) || header.rank < 0 || !body) return;
   if (type == EntryType::rank) {
     const std::string text(reinterpret_cast<const char*>(body), header.body_bytes);
-    size = std::max(size, json_integer(text, "size", 0));
+    take_size(json_integer(text, "size", 0));
     hosts[host[header.rank] = json_text(text, "host")] = true;
     cpus[header.rank] = json_text(text, "cpuset");
     group[header.rank] = groups.emplace(json_text(text, "group"), groups.size()).first->second;
@@ -242,6 +242,13 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
                size > 1 && blind[header.rank], *step, quantities[header.rank],
                mesh_ids[header.rank]);
   }
+}
+
+// Most entries are right about the world: one damaged number must not make millions of ranks.
+void RunTotals::take_size(int64_t stated) {
+  if (stated <= 0 || stated > kMostRanks) return;
+  const uint64_t n = ++sizes[stated];
+  if (size == 0 || n > sizes[size] || (n == sizes[size] && stated < size)) size = stated;
 }
 
 bool RunTotals::is_repeated(const EntryHeader& header) {

@@ -146,7 +146,8 @@ struct RunTotals {
   std::map<int32_t, MeshIds> mesh_ids;
   std::map<int32_t, std::string> host, cpus;  // by rank; cpus: the newest set of PUs, "0-3,8"
   std::map<std::string, bool> hosts;
-  int64_t size = 0;  // of the world
+  int64_t size = 0;                   // of the world, as most rank entries state it
+  std::map<int64_t, uint64_t> sizes;  // stated size -> how often
   uint64_t faults = 0, overflowed = 0, n_damaged = 0, n_strangers = 0;
   std::unordered_map<int32_t, uint32_t> newest;  // sequence, by rank, in the file being read
   uint64_t n_missing = 0;  // entries that could not be written, as the ended ranks say
@@ -154,6 +155,7 @@ struct RunTotals {
   uint64_t stream_bytes = 0, mesh_bytes = 0, bytes_read = 0;
 
   void add(const EntryHeader& header, const unsigned char* body, const StepView* step);
+  void take_size(int64_t stated);
   // Whether the entry has come before: NFS may report an error of earlier writes with one that
   // succeeds, which is then tried again.
   bool is_repeated(const EntryHeader& header);
@@ -162,6 +164,7 @@ struct RunTotals {
 };
 
 inline constexpr size_t kMostPairs = size_t{1} << 18;
+inline constexpr int64_t kMostRanks = int64_t{1} << 24;  // a larger size is damaged
 
 // Reads the newest max_bytes of all stream files of the run, and the first bytes of each. Returns
 // "", or a sentence that says why it cannot.

@@ -30,23 +30,36 @@ SANITIZERS = "address,undefined"
 CRCS = struct.Struct("<II")
 
 
+CLOCK = {
+    "reference_rank": 0, "monotonic_ns": 10**12, "offset_ns": -20_000, "drift_ppb": 3.5, "round_trip_ns": 900,
+    "wander_ppb": 50, "compared_ns": [10**12, 10**12 + 10**10], "uncertainty_ns": 450, "method": "exchange",
+}  # fmt: skip
+
+
+def with_clock(rank: int, values: dict) -> None:
+    """Gives a rank entry its pair of clocks."""
+    values |= {"monotonic_ns": 10**12 + rank, "realtime_error_ns": 1000, "arguments": ["a", "b"]}
+
+
 @cache
 def entries(room: str) -> list[bytes]:
-    """Whole entries of every type, of a run of two ranks."""
+    """Whole entries of every type, of a run of two ranks on two hosts."""
+    found = []
     with tempfile.TemporaryDirectory() as place:
-        run = twin.write_run(Path(place) / "run", ranks=2, steps=3)
-        (path,) = (run / room).glob("*.pf")
-        if room == "stream":
-            writer = twin.Writer(path, 0)
-            writer.sequence = 1000
-            writer.add("place", twin.json_body({"cpuset": "4-7"}))
-            writer.add("clock", twin.json_body({"reference_rank": 0, "monotonic_ns": 1, "offset_ns": 2,
-                       "drift_ppb": 3, "round_trip_ns": 4, "wander_ppb": 5, "compared_ns": [1, 2],
-                       "uncertainty_ns": 6, "method": "exchange"}))  # fmt: skip
-            writer.add("sites", twin.json_body({"sites": [], "calls": {}}))
-        data = path.read_bytes()
-    found, _ = twin.decode(data)
-    return [data[entry["offset"] : entry["end"]] for entry in found]
+        path = Path(place) / "run"
+        clocks = ((0, CLOCK), (1, CLOCK))
+        twin.write_run(
+            path, ranks=2, steps=3, hosts=("node0", "node1"), change_rank=with_clock, clocks=clocks
+        )
+        for file in sorted((path / room).glob("*.pf")):
+            if room == "stream":
+                writer = twin.Writer(file, 0)
+                writer.sequence = 1000
+                writer.add("place", twin.json_body({"cpuset": "4-7"}))
+                writer.add("sites", twin.json_body({"sites": [], "once": 3, "modules": ["a"]}))
+            data = file.read_bytes()
+            found += [data[entry["offset"] : entry["end"]] for entry in twin.decode(data)[0]]
+    return found
 
 
 def with_right_checksums(entry: bytes, length_too: bool) -> bytes:
@@ -106,7 +119,7 @@ def read_run(run: perfield.run.RunDirectory) -> None:
         dict(frame.values), frame.messages, frame.waits
         for rank in range(min(run.n_ranks, 2)):
             run.mesh(rank, 1), run.fields(rank, frame.index)
-    run.ranks, run.regions, run.places()
+    run.ranks, run.regions, run.places(), run.clocks, run.clocks_agree
 
 
 def sanitizer_reports(cases: int, seed: int) -> tuple[int, int]:

@@ -21,28 +21,18 @@ from pathlib import Path
 HANGS_AFTER_S = 20
 MEMORY = 6 << 30  # bytes of address space per child, so that an absurd size fails there
 ODD_NUMBERS = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, (1 << 64) - 1)
+# fmt: off
 ODD_TOKENS = (
-    *("null", "true", "-1", "0", "1e999", "-1e999", "NaN", "1.5", "9" * 30, "9" * 5000, "1e-320", "[]", "{}"),
-    *('""', '"\\ud800"', '"\\u0000"', '"\\x"', '"0-99999999999"', "[null]", '{"a":[1]}', "\x00", "\xff", "²"),
-    *("[" * 100, "[" * 50_000, "[" * 70 + "]" * 70, '{"a":' * 20_000, '"', "\\", ",", ":", "}", "]"),
-    *(
-        "<",
-        ">",
-        "&#0;",
-        "&x;",
-        "<!--",
-        "]]>",
-        "'",
-        "=",
-        "[[a]]",
-        '<object type="Group">' * 3000 + "</object>" * 3000,
-        "a.b",
-        '"""',
-        "#",
-        "\r",
-        "\n",
-    ),
+    "null", "true", "-1", "0", "1e999", "-1e999", "NaN", "1.5", "9" * 30, "9" * 5000, "1e-320", "[]", "{}",
+    '""', '"\\ud800"', '"\\u0000"', '"\\x"', '"0-99999999999"', "[null]", '{"a":[1]}', "\x00", "\xff",
+    "²", '"', "\\", ",", ":", "}", "]", "<", ">", "&#0;", "&x;", "<!--", "]]>", "'", "=", "[[a]]", "a.b",
+    '"""', "#", "\r", "\n",
 )
+DEEP_TOKENS = (
+    "[" * 100, "[" * 50_000, "[" * 70 + "]" * 70, "[" * 900 + "]" * 900, '{"a":' * 20_000,
+    '<object type="Group">' * 3000 + "</object>" * 3000,
+)
+# fmt: on
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[-+.\w]+|\s+|.', re.DOTALL)
 
 
@@ -82,7 +72,7 @@ def mutated_text(text: str, rng: random.Random) -> str:
         at, end = rng.randrange(len(tokens)), rng.randrange(len(tokens))
         kind = rng.randrange(6)
         if kind <= 2:
-            tokens[at] = rng.choice(ODD_TOKENS)
+            tokens[at] = rng.choice(ODD_TOKENS if rng.random() < 0.998 else DEEP_TOKENS)
         elif kind == 3:
             del tokens[at : at + rng.choice((1, 3, 9))]
         elif kind == 4:

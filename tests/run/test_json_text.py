@@ -127,5 +127,27 @@ def test_closing_lines_show_names_that_are_no_utf_8(tmp_path):
     (stream,) = (run / "stream").glob("*.pf")
     body = twin.json_body({"id": 1, "name": "so?ve", "block": -1, "armed_at": 0})
     for rank in range(2):
-        twin.Writer(stream, rank).add("region", body.replace(b"?", b"\xff"), index=1)
+        writer = twin.Writer(stream, rank)
+        writer.sequence = 1000  # an earlier number would be an entry that has come twice
+        writer.add("region", body.replace(b"?", b"\xff"), index=1)
     assert any("so\ufffdve" in line for line in _bridge.closing_lines(str(run)))
+
+
+@pytest.mark.parametrize("size", [10_000_000, 9_000_000_000_000_000_000, -1])
+def test_closing_lines_take_the_size_that_most_ranks_state(tmp_path, size):
+    run = twin.write_run(tmp_path / "run", ranks=3)
+    (stream,) = (run / "stream").glob("*.pf")
+    expected = _bridge.closing_lines(str(run))
+    twin.Writer(stream, 2).add("rank", twin.json_body(twin.rank_values(2, 3, "node0", size=size)))
+    assert _bridge.closing_lines(str(run))[0] == expected[0]
+
+
+def test_region_row_of_a_quantity_of_the_rank_is_passed_over(tmp_path):
+    def change(rank, step, values):
+        values["quantities"] = [
+            {"region": region, "quantity": twin.FILE_WRITE, "value": 1 << 40} for region in (0, 1, 2)
+        ]
+
+    run = perfield.open(twin.write_run(tmp_path / "run", ranks=1, change_step=change))
+    for frame in run.frames():
+        assert all(not (values > 1 << 30).any() for values in frame.values.values())
