@@ -190,7 +190,7 @@ def _thesis_bars(panel, shown: Table, part: int | None, places: list, labels: li
     panel.axvline(begin - 0.05, color=OUTLINE, lw=0.8, ls=(0, (4, 3)))
     panel.set_xlim(-0.6, begin + len(shown.reported) + 0.1)
     if part is None:
-        at = (begin + len(shown.reported) / 2, 0.5)
+        at = (begin + len(shown.reported) / 2, 0.85)
         words = "the thesis does not report CPU time"
         panel.text(*at, words, transform=panel.get_xaxis_transform(), ha="center", color=TEXT, fontsize=9)
         return
