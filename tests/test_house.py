@@ -43,7 +43,8 @@ EXPORTED = {  # other sources: what their version script says
     "libperfield_io.so": r"(f|p)?(read|write)(64|_unlocked)?|p?(read|write)v|p(read|write)v(64|2|64v2)"
     r"|__p?read(64)?_chk|__fread(_unlocked)?_chk|fsync|fdatasync|close|dup[23]|fflush|fclose|freopen(64)?"
     r"|pclose|f?puts|fputs_unlocked|f?putc(har)?|_IO_putc|v?f?printf|__v?f?printf_chk|fgets(_unlocked)?"
-    r"|__fgets(_unlocked)?_chk|getline|(__)?getdelim|f?getc(har)?|_IO_getc|(__isoc(99|23)_)?v?f?scanf",
+    r"|__fgets(_unlocked)?_chk|getline|(__)?getdelim|f?getc(har)?|_IO_getc|(__isoc(99|23)_)?v?f?scanf"
+    r"|(sendfile|(aio_(read|write)|lio_listio))(64)?|copy_file_range|splice",
     "libperfield_openfoam.so": r"_ZNK?4Foam\w+",
     "libscorep_substrate_Catalyst.so": r"SCOREP_SubstratePlugin_Catalyst_get_info",
     "libscorep_substrate_perfield.so": r"SCOREP_SubstratePlugin_perfield_get_info",

@@ -19,6 +19,7 @@
 #include "launcher/preload.hpp"
 #include "launcher/sanitizers.hpp"
 #include "launcher/score_p.hpp"
+#include "platform/guarded.hpp"
 #include "platform/quietly.hpp"
 #include "run_directory/job.hpp"
 #include "run_directory/machine_file.hpp"
@@ -126,7 +127,13 @@ int collect(const std::string& run) {
         run.c_str());
     return 2;
   }
-  const perfield::Collection collection = perfield::collect_staged(run);
+  char path[PATH_MAX];
+  struct stat facts {};
+  std::string place = run;  // links in it are not followed, but it may be one
+  if (lstat(run.c_str(), &facts) == 0 && S_ISLNK(facts.st_mode) && realpath(run.c_str(), path))
+    place = path;
+  if (stat(place.c_str(), &facts) == 0) perfield::guard_directory(place, facts.st_uid);
+  const perfield::Collection collection = perfield::collect_staged(place);
   for (const std::string& line : collection.done) std::printf("collected  %s\n", line.c_str());
   for (const std::string& line : collection.trouble) tell(line);
   const std::set<std::string> hosts(collection.elsewhere.begin(), collection.elsewhere.end());

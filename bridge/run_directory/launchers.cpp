@@ -73,7 +73,10 @@ struct Launcher {
 };
 
 const Launcher kLaunchers[] = {
-    {[] { return is_set("JSM_NAMESPACE_RANK") && !is_set("OMPI_MCA_orte_hnp_uri"); },  // jsrun
+    {[] {  // jsrun, but not a mpirun that it started
+       return is_set("JSM_NAMESPACE_RANK") && !is_set("OMPI_MCA_orte_hnp_uri") &&
+              !begins(variable("PMIX_NAMESPACE"), "prte");
+     },
      [] { return joined("jsm", variable("PMIX_NAMESPACE"), variable("LSB_JOBID")); },
      "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_LOCAL_RANK",
      "JSM_NAMESPACE_LOCAL_SIZE", ""},

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import sys
@@ -26,11 +25,9 @@ def killed_run(program: Path, folder: Path, step: int, victim: int, delay: float
     progress = Progress(folder / "progress", N_RANKS)
     process = start(ranks(N_RANKS, program, 3000, 1000, progress.path), folder, env)
     try:
-        while progress.closed(victim) < step and process.poll() is None:
-            time.sleep(0.0005)
-        if process.poll() is None:
+        if progress.send(victim, 0, step, process):  # signal 0 only looks
             time.sleep(delay)
-            os.kill(progress.pid(victim), signal.SIGKILL)
+            progress.send(victim, signal.SIGKILL, step, process)
     finally:
         finish(process, 120)
     progress.wait_for_the_end()

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import sys
@@ -27,11 +26,9 @@ def stopped_run(program: Path, folder: Path, step: int, victim: int) -> perfield
     progress = Progress(folder / "progress", N_RANKS)
     process = start(ranks(N_RANKS, program, STEPS, 2000, progress.path), folder)
     try:
-        while progress.closed(victim) < step and process.poll() is None:
-            time.sleep(0.0005)
-        os.kill(progress.pid(victim), signal.SIGSTOP)
+        assert progress.send(victim, signal.SIGSTOP, step, process)
         time.sleep(STOPPED_S)
-        os.kill(progress.pid(victim), signal.SIGCONT)
+        assert progress.send(victim, signal.SIGCONT, step, process)
     finally:
         result = finish(process, 120)
     assert (result.stdout, result.returncode) == ("the answer is 42\n", 7), result

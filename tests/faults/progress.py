@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import struct
+import subprocess
 import time
 from pathlib import Path
 
@@ -34,6 +35,18 @@ class Progress:
     def pid(self, rank: int) -> int:
         """The process of a rank; 0: not started."""
         return self._numbers(rank, 0, "i")[0]
+
+    def send(self, rank: int, number: int, step: int, process: subprocess.Popen) -> bool:
+        """Sends a rank a signal once it runs and has closed so many steps; False if the program ended first.
+
+        process : of the launcher.
+        """
+        while not self.pid(rank) or self.closed(rank) < step:
+            if process.poll() is not None:
+                return False
+            time.sleep(0.0005)
+        os.kill(self.pid(rank), number)
+        return True
 
     def closed(self, rank: int) -> int:
         """How many steps it has closed: so many calls of perfield_step have returned."""

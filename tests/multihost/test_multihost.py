@@ -217,9 +217,8 @@ def test_ranks_of_hosts_under_a_faked_flux_form_one_run(on_hosts, tmp_path):
     found = perfield.open(tmp_path / "perfield-run")
     assert [rank["host"] for rank in found.rank_entries] == [f"n{1 + n // 2}" for n in range(8)]
     assert (len(found), found.damage) == (3, [])
-    assert sorted(path.name for path in (found.path / "machine").iterdir()) == [
-        f"n{n}.xml" for n in (1, 2, 3, 4)
-    ]
+    machines = sorted(path.name for path in (found.path / "machine").iterdir())
+    assert [name.partition("-")[0] for name in machines] == ["n1", "n2", "n3", "n4"]
 
 
 def test_nodes_with_directories_of_their_own_say_that_ranks_are_missing(

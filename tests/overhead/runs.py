@@ -176,15 +176,16 @@ def alternate(
     """Runs all ways of all cases one after another, `rounds` times: bare, A, B, ..., bare, A, B, ...
 
     A way that failed is not run again. An interrupt (Ctrl-C) ends the runs; those of complete rounds count.
-    once : runs one of them. tell : gets a line per round and per failure.
+    once : runs one of them. tell : gets a line per case and per failure.
     """
     runs: list[Run] = []
     failed: set[tuple[str, int, str]] = set()
     for number in range(rounds):
-        tell(f"round {number + 1} of {rounds}, load average {os.getloadavg()[0]:.2f}")
         complete = len(runs)
         try:
             for case in cases:
+                load = f"load average {os.getloadavg()[0]:.2f}"
+                tell(f"round {number + 1} of {rounds}, {case.label} on {case.ranks} ranks, {load}")
                 for way in case.ways:
                     key = (case.label, case.ranks, way.name)
                     if key in failed:

@@ -93,7 +93,7 @@ class Heat3d:
     @property
     def steps(self) -> int:
         """Time steps of a run."""
-        return 20 if self.short else 1500
+        return 20 if self.short else 1000
 
     def ranks(self, n: int) -> int:
         """The number of ranks for about n ranks."""
@@ -168,7 +168,7 @@ class IcoFoam(Heat3d):
     @property
     def cells(self) -> int:
         """Cells along each side."""
-        return 20 if self.short else 160
+        return 20 if self.short else 60
 
     @property
     def steps(self) -> int:

@@ -232,4 +232,6 @@ def test_the_text_names_machine_load_and_sizes(results):
     ):
         assert words in text
     assert "Table 6.4: measuring communication in geometry mode" in text
+    assert "Table 6.5: measuring regions in geometry mode, by number of ranks" in text
+    assert "| measuring regions in topology mode: running time " in text
     assert "| CODA   | 768   | peak memory  | 958 MB ± 6 %" in text

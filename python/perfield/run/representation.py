@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.fields.columns import read_columns
-
 if TYPE_CHECKING:
     from perfield.run.run import RunDirectory
 
@@ -74,11 +72,10 @@ def _imbalance(run: RunDirectory) -> tuple[np.ndarray, np.ndarray]:
     positions = np.unique(np.linspace(0, len(run) - 1, MOST_READ).round().astype(int)) if len(run) else []
     ratio = np.full(len(positions), np.nan)
     try:
-        times = read_columns(run, ["compute_time_s"], list(positions))[:, 0]
-        uneven = run.uneven(positions)
+        times, uneven = run.values_and_uneven(list(positions), ["compute_time_s"])
     except (OSError, ValueError, KeyError, IndexError):  # a damaged run still has a name
         return np.asarray(positions), ratio
-    for frame, of_ranks in enumerate(times):
+    for frame, of_ranks in enumerate(times[:, 0]):
         seen = of_ranks[np.isfinite(of_ranks)]
         enough = len(seen) > (run.n_ranks > 1)  # a rank alone in its frame is even with nobody
         if enough and seen.mean() > 0 and not uneven[frame]:

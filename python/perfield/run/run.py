@@ -272,21 +272,30 @@ class RunDirectory:
 
     def uneven(self, positions: Sequence[int]) -> np.ndarray:
         """(n_positions,) whether ranks of one group may have done different steps, as in `Frame.uneven`."""
-        step, ranks, entries = self.entries(positions)
+        return self.values_and_uneven(positions, [])[1]
+
+    def values_and_uneven(
+        self, positions: Sequence[int], names: Sequence[str]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Values of fields in frames, (n_positions, len(names), n_ranks), and `uneven` of the same frames."""
+        (step, ranks, entries), values = self._entries(positions, names)
         found = np.zeros(len(positions), dtype=bool)
         for number in range(0 if self._is_whole else len(positions)):
             here = step == number
             told = entries[here]
             found[number] = self._alike.are_uneven(ranks[here], told["label"], told["time"])
-        return found
+        return values, found
 
     def entries(self, positions: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The fixed parts of all undamaged entries of frames: (index into positions, rank, fixed part)."""
+        return self._entries(positions, [])[0]
+
+    def _entries(self, positions: Sequence[int], names: Sequence[str]) -> tuple[tuple, np.ndarray]:
         places = self.places(positions)
-        read = self._columns.read_tables(places, [], with_tables=False)
+        read = self._columns.read_tables(places, names, with_tables=False)
         whole_ones = read["whole"].astype(bool)
         ranks = places.rank[whole_ones].astype(np.int64)
-        return places.step[whole_ones], ranks, read["entries"][whole_ones]
+        return (places.step[whole_ones], ranks, read["entries"][whole_ones]), read["values"]
 
     def told(self, position: int) -> np.void:
         """The fixed part (label, time, span, ...) of the lowest rank's undamaged entry of a frame."""

@@ -217,7 +217,8 @@ def test_planted_run_json_of_odd_kinds_is_passed_over(claim, tmp_path):
     assert json.loads((tmp_path / "perfield-run-5/run.json").read_text())["token"] == "one job"
 
 
-def test_collected_files_replace_no_link(claim, tmp_path, program, bin_dir):
+@pytest.mark.parametrize("link", ["file", "room"])
+def test_collected_files_follow_no_link(claim, tmp_path, program, bin_dir, link):
     stage, victim = tmp_path / "stage", tmp_path / "victim"
     stage.mkdir()
     victim.write_text("precious\n")
@@ -230,5 +231,10 @@ def test_collected_files_replace_no_link(claim, tmp_path, program, bin_dir):
     (run / f"stream/.collecting-{collected.stem}").symlink_to(victim)
     note = json.dumps({"host": "here", "directory": str(staged)})
     (run / f"stream/.staged-{collected.stem}").write_text(note)
+    if link == "room":
+        (run / "mesh").rename(run / "real mesh")
+        (run / "mesh").symlink_to(stage)
+        (staged / "mesh.pf").write_text("blocks")
     subprocess.run([bin_dir / "perfield-exec", "--collect", run], check=False, capture_output=True)
     assert victim.read_text() == "precious\n"
+    assert [path.name for path in stage.iterdir()] == ["again"]

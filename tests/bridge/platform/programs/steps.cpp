@@ -59,6 +59,7 @@ int main(int argc, char**) {
   perfield_source_present("pmpi");
   perfield_source_wake(0, 1, argc > 1 ? "a stand-in" : "");
   perfield_initialize();
+  long long before[5], after[5];
   for (int step = 0; step < 5; ++step) {
     perfield_begin("work");
     work(20);
@@ -74,11 +75,13 @@ int main(int argc, char**) {
       norm(&twice);
       dot(&once);
     } else {
-      const int64_t before = monotonic_ns();
+      before[step] = monotonic_ns();
       perfield_step(step, step * 0.5);
-      printf("%lld %lld\n", static_cast<long long>(before), static_cast<long long>(monotonic_ns()));
+      after[step] = monotonic_ns();
     }
   }
   perfield_finalize();
+  for (int step = 0; step < 5 && argc == 1; ++step)
+    printf("%lld %lld\n", before[step], after[step]);
   return 0;
 }
