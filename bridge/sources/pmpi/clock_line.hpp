@@ -56,7 +56,7 @@ struct ClockLine {
   // The same for a stamp behind the last comparison, where the drift's own error counts, too.
   int64_t uncertainty_behind_ns(int64_t m) const noexcept {
     const int64_t span = compared_ns[1] - compared_ns[0], behind = m - compared_ns[1];
-    const bool errs = compared > 1 && behind > 0 && span > 0;
+    const bool errs = drift_ppb != 0.0 && behind > 0 && span > 0;
     return uncertainty_ns(m) +
            (errs ? int64_t(double(round_trip_ns) * double(behind) / double(span)) : 0);
   }
@@ -114,10 +114,18 @@ inline ClockLine line_through(const Comparison* comparisons, int n, const ClockL
   if (second.own_ns - first.own_ns < 1.0) return line;
   line.compared = 2;
   line.compared_ns[1] = origin.own_ns + int64_t(second.own_ns);
-  line.drift_ppb = (second.offset_ns - first.offset_ns) / (second.own_ns - first.own_ns) * 1e9;
   if (second.round_trip_ns > first.round_trip_ns) line.round_trip_ns = second.round_trip_ns;
-  const double drift = line.drift_ppb < 0 ? -line.drift_ppb : line.drift_ppb;
-  line.wander_ppb = kWanderOfTwo_ppb + kWanderOfDrift * drift;
+  const double gained = second.offset_ns - first.offset_ns;
+  const double drift_ppb = gained / (second.own_ns - first.own_ns) * 1e9;
+  const double apart_ns = gained < 0 ? -gained : gained;
+  const bool likely = -kWanderOfOne_ppb < drift_ppb && drift_ppb < kWanderOfOne_ppb;
+  if (!likely && apart_ns <= double(line.round_trip_ns)) {  // the errors of both, so soon
+    line.offset_ns += int64_t(gained / 2);
+    line.round_trip_ns += int64_t(apart_ns) + 1;
+    return line;
+  }
+  line.drift_ppb = drift_ppb;
+  line.wander_ppb = kWanderOfTwo_ppb + kWanderOfDrift * (drift_ppb < 0 ? -drift_ppb : drift_ppb);
   return line;
 }
 

@@ -14,6 +14,7 @@ OPEN_MPI = {
     "OMPI_NUM_APP_CTX": "1",
     "OMPI_COMMAND": "/opt/bin/perfield-exec",
 }
+SLURM = {"SLURM_STEP_ID": "0", "SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "4"}
 HYDRA = {"PMI_RANK": "1", "PMI_SIZE": "4"}
 GIVEN = {"PERFIELD_RUN_ID": "beef", "PERFIELD_ALL_RANKS": "beef"}
 PRINT = ["python3", "-c", "import os; print(os.environ.get('PERFIELD_ALL_RANKS', '-'), os.getpid())"]
@@ -38,6 +39,7 @@ def vouch(execute):
         (OPEN_MPI, "openmpi"),
         ({**OPEN_MPI, "OMPI_COMMAND": "perfield-exec"}, "openmpi"),
         ({**HYDRA, **GIVEN}, "beef"),
+        ({**SLURM, **GIVEN}, "beef"),
         ({**HYDRA, **GIVEN, "PERFIELD_ALL_RANKS": "beef:4"}, "beef"),
     ],
 )

@@ -128,6 +128,14 @@ def test_drift_is_found_from_two_comparisons(line_of):
     assert found[0][0] == pytest.approx(round((10**12 + 5 * 10**9) * 1.00004) + 7, abs=2)
 
 
+def test_errors_of_two_close_comparisons_are_no_drift(line_of):
+    """Both are wrong by nearly half a round trip, in opposite ways, 1 ms apart."""
+    trips = [[(0, 950, 1000)], [(1_000_000, 1_000_050, 1_001_000)]]
+    line, found = line_of([trips], [500, 1_000_500])
+    assert (line["compared"], line["drift_ppb"]) == (2, 0)
+    assert all(abs(at - stamp) <= uncertainty for (at, uncertainty), stamp in zip(found, (500, 1_000_500)))
+
+
 def test_lowest_round_trip_wins(line_of):
     """The slow trips are wrong by all their delay."""
     slow = [(i * 10**6, i * 10**6 + 5_000_000, i * 10**6 + 100_000) for i in range(20)]
