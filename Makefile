@@ -40,13 +40,14 @@ help: ## list the targets (this)
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
 # --- set-up ----------------------------------------------------------------------------------
-PACKAGES := base-packages test-packages openfoam-packages bench-packages docs-packages
+PACKAGES := base-packages test-packages openfoam-packages bench-packages docs-packages long-packages
 .PHONY: $(PACKAGES)
 base-packages: GROUPS = base
 test-packages: GROUPS = base test openfoam docs
 openfoam-packages: GROUPS = base openfoam
 bench-packages: GROUPS = base test openfoam bench
 docs-packages: GROUPS = base docs
+long-packages: GROUPS = base test openfoam docs long
 $(PACKAGES):
 	@.ci/install-packages $(GROUPS)
 
@@ -125,7 +126,7 @@ demo-openfoam: openfoam-packages .venv/installed ## run OpenFOAM solvers, unmodi
 test: test-packages .venv/installed ## run the tests
 	@$(BIN)/python -m pytest -q -m "not long" $(PYTEST_ARGS)
 
-test-long: test-packages .venv/installed ## run the tests that take minutes
+test-long: long-packages .venv/installed ## run the tests that take minutes
 	@$(BIN)/python -m pytest -q -m long $(PYTEST_ARGS)
 
 bench: bench-packages build/heat3d/heat3d ## measure what perfield costs

@@ -37,7 +37,7 @@ def compiled(source: str, folder: Path, *flags: str) -> Path:
     return built
 
 
-def on_hosts(
+def run_on_hosts(
     hosts: str, command: list[object], folder: Path, env: Mapping[str, str], timeout: float = 120
 ) -> subprocess.CompletedProcess:
     """Runs a command in `folder` on a cluster of `hosts` ("n1,n2;n3": two leaf switches)."""

@@ -69,6 +69,7 @@ CONTRACT = {
     "format/calls.h",
     "format/calls.def",
     "format/peers.h",
+    "platform/counter.hpp",
     "platform/elf_symbols.hpp",
 }
 

@@ -367,6 +367,7 @@ def write_run(
     change_rank=None,
     change_step=None,
     change_end=None,
+    clocks: tuple[tuple[int, dict], ...] = (),
     run_id: int = RUN_ID,
     config: dict | None = None,
 ) -> Path:
@@ -374,7 +375,8 @@ def write_run(
 
     blocks : numbers of ranks along x, y and z, if the mesh is cut in cubes rather than in slabs.
     change_rank(rank, values), change_step(rank, step, values), change_end(rank, values): change the values in
-    place before they are written. If change_step returns False, the step is left out. Returns path.
+    place before they are written. If change_step returns False, the step is left out. clocks : (rank, values)
+    of `clock` entries. Returns path.
     """
     path = Path(path)
     for room in ("stream", "mesh", "machine"):
@@ -406,6 +408,8 @@ def write_run(
         if mesh:
             body = block_mesh(rank, blocks) if blocks else slab_mesh(rank, ranks)
             mesh_writers[rank].add("mesh", body, index=1)
+    for rank, values in clocks:
+        writers[rank].add("clock", json_body(values))
     for step in range(steps):
         for rank in range(ranks):
             values = step_values(rank, ranks, step, mesh_version=1 if mesh else 0)

@@ -81,9 +81,14 @@ def parse_cpuset(text: str) -> tuple[int, ...]:
     for piece in filter(None, (piece.strip() for piece in text.split(","))):
         low, dash, high = piece.partition("-")
         high = high if dash else low
-        if not (low.isdigit() and high.isdigit() and int(low) <= int(high)):
+        if not (_is_pu(low) and _is_pu(high) and int(low) <= int(high)):
             raise MachineError(
                 f"the CPU set {text!r} has the piece {piece!r}; expected a form such as '0-3,8'."
             )
         pus.update(range(int(low), int(high) + 1))
     return tuple(sorted(pus))
+
+
+def _is_pu(text: str) -> bool:
+    """Whether a text is a PU's number; Linux knows 8,192, and more would only fill memory."""
+    return text.isascii() and text.isdigit() and len(text) <= 6

@@ -34,7 +34,7 @@ def read_machine(xml_path: str | Path) -> Machine:
     path = Path(xml_path)
     try:
         root = ElementTree.fromstring(path.read_bytes())
-    except ElementTree.ParseError as error:
+    except (ElementTree.ParseError, LookupError, ValueError) as error:  # the last two: of its encoding
         raise MachineError(
             f"{path} is not XML ({error}); expected what `lstopo --of xml` writes. Export the machine again."
         ) from None
@@ -43,9 +43,15 @@ def read_machine(xml_path: str | Path) -> Machine:
             f"{path} begins with <{root.tag}>, expected <topology>; is it what `lstopo --of xml` writes?"
         )
     found = _Parts(path)
-    for child in root.iter("object"):
-        found.visit(child)
-        break
+    try:
+        for child in root.iter("object"):
+            found.visit(child)
+            break
+    except RecursionError:
+        raise MachineError(
+            f"{path} nests its objects deeper than any machine; expected what `lstopo --of xml` writes. "
+            "Export the machine again."
+        ) from None
     return found.machine()
 
 
@@ -101,12 +107,13 @@ class _Parts:
 
     def _os_index(self, element: ElementTree.Element) -> int:
         text = element.get("os_index", "")
-        if not text.isdigit():
+        number = _number(text)
+        if number is None:
             raise MachineError(
-                f"{self.path} has a {element.get('type')} with os_index {text!r}, expected a number. "
+                f"{self.path} has a {element.get('type')} with os_index {text[:40]!r}, expected a number. "
                 "Export the machine again with `lstopo --of xml`."
             )
-        return int(text)
+        return number
 
     def machine(self) -> Machine:
         """The machine made of all parts. Raises MachineError if its PUs are missing or ambiguous."""
@@ -130,6 +137,11 @@ class _Parts:
         return Machine(tuple(self.pus), tuple(parts))
 
 
+def _number(text: str) -> int | None:
+    """A number of the operating system; None if the text is something else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else None
+
+
 def _level(element: ElementTree.Element) -> str | None:
     """The level of an object; None if the picture leaves it out: groups, dies, the machine."""
     kind = element.get("type", "")
@@ -150,7 +162,7 @@ def _memory_below(element: ElementTree.Element) -> list[ElementTree.Element]:
             found.extend(_memory_below(child))
         elif child.get("type") == "NUMANode" and child.find("object") is None and _has_pus(child):
             found.append(child)
-    return sorted(found, key=lambda node: int(node.get("os_index") or 0))
+    return sorted(found, key=lambda node: _number(node.get("os_index", "")) or 0)
 
 
 def _has_pus(element: ElementTree.Element) -> bool:

@@ -19,6 +19,7 @@
 #include "configuration/step_call.hpp"
 #include "configuration/toml.hpp"
 #include "configuration/values.hpp"
+#include "platform/utf8.hpp"
 
 extern char** environ;
 
@@ -104,7 +105,7 @@ struct Choice {
   const char *key, *first, *second, *third;
 };
 const Choice kChoices[] = {{"mpi", "auto", "openmpi", "mpich"},
-                           {"clock", "auto", "tsc", "monotonic"}};
+                           {"clock", "auto", "counter", "monotonic"}};
 
 // What is wrong with a value of the right type, as the second half of a sentence; "" if nothing is.
 std::string complaint(const Key& key, const TomlValue& value) {
@@ -284,7 +285,7 @@ class Loader {
     return "did you mean " + nearest + ", above the first [table]?";
   }
 
-  void complain(const std::string& sentence) { result_.errors.push_back(sentence); }
+  void complain(const std::string& sentence) { result_.errors.push_back(legible(sentence)); }
 
   ConfigResult result_;
 };

@@ -28,7 +28,7 @@ class Reader {
       problem_.clear();
       const bool good = peek() == '[' ? read_table() : read_entry();
       if (!good || !read_line_end()) {
-        file_.errors.push_back(file_name_ + ":" + std::to_string(line) + ": " + problem_);
+        file_.errors.push_back(legible(file_name_ + ":" + std::to_string(line) + ": " + problem_));
         if (file_.errors.size() == kMostErrors) {
           file_.errors.push_back(file_name_ + ": too many errors; the rest was not read. " +
                                  "Is this a configuration of perfield? (`perfield " +
@@ -64,20 +64,13 @@ class Reader {
     if (at_ >= text_.size() || peek() == '\n') return true;
     return fail("found '" + rest_of_line() + "' after the value; expected the end of the line");
   }
-  // For messages: short, and without characters that control a terminal.
+  // For messages: short.
   std::string rest_of_line() const {
     const size_t end = std::min(text_.find_first_of("\r\n", at_), text_.size());
-    std::string rest;
-    for (size_t at = at_; at < end;) {
-      if (rest.size() >= kLongestRest) return rest + "...";
-      const int bytes = utf8_length(text_, at);
-      const bool legible =
-          bytes > 1 ||
-          (bytes == 1 && static_cast<unsigned char>(text_[at]) >= ' ' && text_[at] != 0x7f);
-      rest += legible ? text_.substr(at, static_cast<size_t>(bytes)) : "?";
-      at += static_cast<size_t>(std::max(bytes, 1));
-    }
-    return rest;
+    size_t at = at_;
+    while (at < end && at - at_ < kLongestRest)
+      at += static_cast<size_t>(std::max(utf8_length(text_, at), 1));
+    return text_.substr(at_, at - at_) + (at < end ? "..." : "");
   }
 
   bool read_table() {

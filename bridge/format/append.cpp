@@ -258,6 +258,13 @@ size_t Appender::write_once(const iovec* parts, int n_parts, size_t bytes) noexc
   return size_t(n);
 }
 
+void Appender::give_back(size_t torn) noexcept {
+  const off_t end = torn ? lseek(descriptor_, 0, SEEK_CUR) : 0;
+  if (end >= off_t(torn) && torn)
+    (void)fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, end - off_t(torn),
+                    off_t(torn));
+}
+
 size_t Appender::write_all(const iovec* parts, int n_parts, size_t bytes) noexcept {
   const size_t written = write_once(parts, n_parts, bytes);
   if (written == bytes) {
@@ -304,7 +311,9 @@ bool Appender::write_parts(EntryType type, uint64_t index, const iovec* parts,
   do {
     EntryHeader h = header(type, index, uint32_t(total), crc);
     all[0] = {&h, sizeof h};
-    if (write_all(all, n_parts + 1, total + sizeof h) == total + sizeof h) return true;
+    const size_t written = write_all(all, n_parts + 1, total + sizeof h);
+    if (written == total + sizeof h) return true;
+    give_back(written);
     --sequence_;
   } while (go_on_elsewhere());
   return false;

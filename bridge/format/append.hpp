@@ -98,6 +98,9 @@ class Appender {
   // Writes all parts, `bytes` together, in one write(2). Anything that cuts it short is an error.
   // Returns the number of bytes written.
   size_t write_all(const iovec* parts, int n_parts, size_t bytes) noexcept;
+  // Frees the space of the last write, which was torn: the block may be large, and the disk full.
+  // Readers find zeros, and pass over them.
+  void give_back(size_t torn) noexcept;
   size_t write_once(const iovec* parts, int n_parts, size_t bytes) noexcept;
   EntryHeader header(EntryType type, uint64_t index, uint32_t body_bytes,
                      uint32_t body_crc) noexcept;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // crc32c.cpp - CRC-32C (Castagnoli, polynomial 0x1EDC6F41 reflected), the checksum of every entry.
-// Uses the SSE4.2 instruction where the CPU has it, else eight tables. Any thread; never fails.
-// crc32c(b, m, crc32c(a, n)) is the checksum of a followed by b.
+// Uses the instruction of SSE4.2 or aarch64 where the CPU has it, else eight tables. Any thread;
+// never fails. crc32c(b, m, crc32c(a, n)) is the checksum of a followed by b.
 #include <array>
 #include <cstring>
 
@@ -10,6 +10,9 @@
 
 #if defined(__x86_64__)
 #include <nmmintrin.h>
+#elif defined(__aarch64__)
+#include <arm_acle.h>
+#include <sys/auxv.h>
 #endif
 
 namespace perfield {
@@ -59,14 +62,34 @@ __attribute__((target("sse4.2"))) uint32_t by_instruction(const unsigned char* a
   for (; bytes; ++at, --bytes) crc = _mm_crc32_u8(crc, *at);
   return crc;
 }
+
+bool has_instruction() noexcept { return __builtin_cpu_supports("sse4.2"); }
+
+#elif defined(__aarch64__)
+__attribute__((target("+crc"))) uint32_t by_instruction(const unsigned char* at, size_t bytes,
+                                                        uint32_t crc) noexcept {
+  for (; bytes >= 8; at += 8, bytes -= 8) {
+    uint64_t word;
+    std::memcpy(&word, at, 8);
+    crc = __crc32cd(crc, word);
+  }
+  for (; bytes; ++at, --bytes) crc = __crc32cb(crc, *at);
+  return crc;
+}
+
+bool has_instruction() noexcept {
+  constexpr unsigned long kCrc32 = 1 << 7;  // HWCAP_CRC32
+  static const bool has = getauxval(AT_HWCAP) & kCrc32;
+  return has;
+}
 #endif
 
 }  // namespace
 
 uint32_t crc32c(const void* data, size_t bytes, uint32_t seed) noexcept {
   const auto* at = static_cast<const unsigned char*>(data);
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("sse4.2")) return ~by_instruction(at, bytes, ~seed);
+#if defined(__x86_64__) || defined(__aarch64__)
+  if (has_instruction()) return ~by_instruction(at, bytes, ~seed);
 #endif
   return ~by_table(at, bytes, ~seed);
 }

@@ -295,7 +295,8 @@ contains
     if (is_present()) perfield_measuring = c_measuring() /= 0
   end function perfield_measuring
 
-  ! Between pause and resume, perfield counts nothing. They nest.
+  ! Between pause and resume, perfield counts nothing. They nest. MPI_Pcontrol(0) is a pause of its
+  ! own, which MPI_Pcontrol(1) ends.
   subroutine perfield_pause()
     if (is_present()) call c_pause()
   end subroutine perfield_pause

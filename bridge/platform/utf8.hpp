@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// utf8.hpp - the two UTF-8 functions that reading and writing texts need. Both are strict: they
+// utf8.hpp - the UTF-8 functions that reading and writing texts need. They are strict: they
 // reject surrogates, overlong forms and numbers beyond U+10FFFF.
 #pragma once
 
@@ -35,6 +35,20 @@ inline int utf8_length(const std::string& text, size_t at) {
   static const uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
   const bool good = code >= kLeast[bytes] && code <= 0x10FFFF && (code < 0xD800 || code >= 0xE000);
   return good ? bytes : 0;
+}
+
+// The text for a message: `?` in place of bytes that are no character or control a terminal.
+inline std::string legible(const std::string& text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const auto length = static_cast<size_t>(utf8_length(text, at));
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const bool shown = length > 1 ? byte != 0xC2 || static_cast<unsigned char>(text[at + 1]) >= 0xA0
+                                  : length == 1 && byte >= ' ' && byte != 0x7f;
+    out += shown ? text.substr(at, length) : "?";
+    at += length ? length : 1;
+  }
+  return out;
 }
 
 }  // namespace perfield

@@ -44,8 +44,16 @@ PYBIND11_MODULE(_bridge, module) {
   module.def(
       "closing_lines",
       [](const std::string& run_path, uint64_t max_bytes) {
-        py::gil_scoped_release released;  // reads files only
-        return perfield::closing_lines(run_path, max_bytes);
+        std::vector<std::string> lines;
+        {
+          py::gil_scoped_release released;  // reads files only
+          lines = perfield::closing_lines(run_path, max_bytes);
+        }
+        py::list texts;  // a damaged name may be no UTF-8
+        for (const std::string& line : lines)
+          texts.append(py::reinterpret_steal<py::str>(
+              PyUnicode_DecodeUTF8(line.data(), py::ssize_t(line.size()), "replace")));
+        return texts;
       },
       py::arg("run_path"), py::arg("max_bytes") = perfield::kClosingBytes,
       "At most eight lines that sum up a run, finished or not.\n\n"

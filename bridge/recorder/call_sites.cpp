@@ -51,6 +51,7 @@ struct CallSites::Backtrace {
   const char* path[kMostSiteFrames + kOwnFrames];
   uint64_t offset[kMostSiteFrames + kOwnFrames];
   int first = 0, end = 0;
+  uintptr_t frame_record = 0, stack = 0;  // of the frame that was noted last; aarch64
 
   void take() noexcept {
     _Unwind_Backtrace(note_frame, this);
@@ -72,9 +73,23 @@ struct CallSites::Backtrace {
     auto* self = static_cast<Backtrace*>(data);
     if (self->end == kMostSiteFrames + kOwnFrames) return _URC_END_OF_STACK;
     const uintptr_t address = _Unwind_GetIP(context);
+#if defined(__aarch64__)
+    // The called function saves it behind the frame pointer of its caller, in its own part of the
+    // stack, unless it was compiled without frame pointers.
+    constexpr int kFramePointer = 29;
+    const uintptr_t saved = self->frame_record + sizeof(uintptr_t), stack = _Unwind_GetCFA(context);
+    const bool is_inside = saved >= self->stack && saved < stack && saved % sizeof saved == 0;
+    const uintptr_t place = is_inside ? saved : 0;
+    self->frame_record = _Unwind_GetGR(context, kFramePointer);
+    self->stack = stack;
+#else
     // On most machines, a call leaves it right below the caller's stack.
     const uintptr_t place = _Unwind_GetCFA(context) - sizeof(uintptr_t);
-    const bool lies_there = self->end > 0 && *reinterpret_cast<const uintptr_t*>(place) == address;
+#endif
+    // The upper half may hold a signature, and is not compared later either.
+    const bool lies_there =
+        self->end > 0 && place &&
+        uint32_t(*reinterpret_cast<const uintptr_t*>(place)) == uint32_t(address);
     self->address[self->end] = address;
     self->place[self->end] = lies_there ? place : 0;
     self->path[self->end++] = nullptr;

@@ -28,8 +28,8 @@ size_t aligned(size_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
 
 Shard* Shard::create(const Activity& activity, const Quantities& quantities, uint32_t max_regions,
                      uint32_t max_peers) noexcept {
-  uint32_t max_messages = max_peers + PERFIELD_CALL_LIMIT;
-  uint32_t slots = power_of_two_above(max_messages * 2);
+  uint32_t max_messages = message_rows(max_peers);
+  uint32_t slots = power_of_two_above(max_peers * kCallsPerPeer * 2);
   size_t regions = aligned(max_regions * sizeof(RegionCounters));
   size_t counts = aligned(max_regions * sizeof(uint16_t));
   size_t values = aligned(max_regions * sizeof(RegionValues));

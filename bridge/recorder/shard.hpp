@@ -24,6 +24,11 @@ namespace perfield {
 inline constexpr int kStackDepth = 256;
 inline constexpr int kDeepLevels = 1 << 16;   // further levels, for which only handles are kept
 inline constexpr uint16_t kWaitedCall = 127;  // kind of the message rows that hold waits by peer
+inline constexpr uint32_t kCallsPerPeer = 4;  // rows of messages, one for each call and for waits
+// The rows of messages of a thread, with those of `other peers`.
+inline constexpr uint32_t message_rows(uint32_t max_peers) noexcept {
+  return max_peers * kCallsPerPeer + PERFIELD_CALL_LIMIT;
+}
 
 // Set by the recorder, read by every shard.
 struct Activity {

@@ -28,6 +28,9 @@ void perfield_source_end(const char* reason) noexcept;
 // Rank 0 prints the closing lines of the run on stderr, if the configuration wants them. Call it
 // after the next MPI_Finalize has returned.
 void perfield_source_summary() noexcept;
+// The switch of MPI_Pcontrol: pauses measuring (0) or ends that pause (1). A repeated call does
+// nothing. perfield_pause is another pause, and measuring goes on when both have ended.
+void perfield_source_control(int measures) noexcept;
 // Returns 1 from waking to the end of the measurement, also while counting is paused; else 0.
 int perfield_source_awake() noexcept;
 // The same as an atomic, for sources that look at each event: 0 asleep, 1 awake, 2 counting.

@@ -278,7 +278,7 @@ size_t largest_step_body(uint32_t max_regions, uint32_t max_peers) noexcept {
   constexpr size_t threads_with_full_tables = 4;  // more go to `overflowed`, with their counts
   return sizeof(StepBody) + kTableHeaders + PERFIELD_CALL_LIMIT * sizeof(CallRow) +
          max_regions * sizeof(RegionRow) + room_for_quantities(max_regions) +
-         threads_with_full_tables * (max_peers + PERFIELD_CALL_LIMIT) * sizeof(MessageRow);
+         threads_with_full_tables * message_rows(max_peers) * sizeof(MessageRow);
 }
 
 void define_regions(Recorder& r,

@@ -19,7 +19,7 @@ namespace {
 std::string spawned_world() {
   if (!variable("OMPI_PARENT_PORT").empty()) return " spawned " + variable("PMIX_NAMESPACE");
   const std::string spawned = variable("PMI_SPAWNED");
-  if (!spawned.empty() && spawned != "0") return " spawned " + hydra_option("--pgid");
+  if (!spawned.empty() && spawned != "0") return " spawned " + hydra_process_group();
   return "";
 }
 

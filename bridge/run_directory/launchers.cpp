@@ -3,8 +3,9 @@
 // launchers.cpp - see launchers.hpp. One row per launcher, the innermost first where one is often
 // started inside another: what the outer one set is still in the environment, and describes
 // another process. Sources: flux-environment(7); Slurm's plug-in mpi/cray_shasta (PALS_*, PMI_*);
-// flux-framework/flux-coral2 #79, which quotes Cray (PALS_*); oneCCL (I_MPI_HYDRA_UUID); mpispawn
-// of MVAPICH2 (MPIRUN_ID, MV2_*); PyTorch Lightning's LSF plug-in (JSM_*); prrte (names prte...).
+// flux-framework/flux-coral2 #79, which quotes Cray (PALS_*); Intel MPI 2021.19 (I_MPI_HYDRA_UUID);
+// mpispawn of MVAPICH2 (MPIRUN_ID, MV2_*); PyTorch Lightning's LSF plug-in (JSM_*); prrte (names
+// prte...).
 #include "run_directory/launchers.hpp"
 
 #include <unistd.h>
@@ -47,18 +48,12 @@ std::string pmix_id() {
   return joined("pmix", variable("PMIX_NAMESPACE"), variable("OMPI_MCA_orte_hnp_uri"));
 }
 
-// Intel's mpiexec gives each launch a UUID. MPICH's gives its own address to the proxies of all
-// nodes; Intel's proxies form a tree, and know that of mpiexec only if they hang on it directly.
+// Intel's mpiexec gives each launch a UUID (seen in 2021.19); MPICH's gives its own address to the
+// proxies of all nodes.
 std::string hydra_id() {
   const std::string uuid = variable("I_MPI_HYDRA_UUID");
-  if (!uuid.empty()) return joined("hydra", uuid, hydra_option("--pgid"));
-  const std::string address = hydra_option("--control-port");
-  if (!address.empty()) return joined("hydra", address, hydra_option("--pgid"));
-  const std::string port = hydra_option("--upstream-port");
-  const int on_node = number("MPI_LOCALNRANKS"),
-            width = std::atoi(hydra_option("--tree-width").c_str());
-  if (port.empty() || on_node < 1 || number("PMI_SIZE") > on_node * width) return "";
-  return joined("hydra", hydra_option("--upstream-host") + ":" + port, hydra_option("--pgid"));
+  return joined("hydra", uuid.empty() ? hydra_option("--control-port") : uuid,
+                hydra_process_group());
 }
 
 // A Flux job's number is unique in its instance only; jobs are often instances themselves. FLUX_URI
@@ -109,8 +104,8 @@ const Launcher kLaunchers[] = {
      "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "", "SLURM_STEP_NUM_NODES"},
     {[] { return is_set("ALPS_APP_PE"); }, [] { return joined("alps", variable("ALPS_APP_ID")); },
      "ALPS_APP_PE", "", "", "", ""},
-    {[] { return is_set("PMI_RANK"); }, [] { return hydra_id(); }, "PMI_RANK", "PMI_SIZE",
-     "PMI_LOCAL_RANK", "PMI_LOCAL_SIZE", ""},
+    {[] { return is_set("PMI_RANK"); }, hydra_id, "PMI_RANK", "PMI_SIZE", "PMI_LOCAL_RANK",
+     "PMI_LOCAL_SIZE", ""},
 };
 
 }  // namespace
@@ -164,13 +159,17 @@ std::string hydra_option(const std::string& wanted) {
     std::ifstream file("/proc/" + std::to_string(process) + "/cmdline", std::ios::binary);
     std::string word, value;
     std::getline(file, word, '\0');
-    const std::string program = word.substr(word.rfind('/') + 1);
-    const bool proxy = program == "hydra_pmi_proxy" || program == "hydra_bstrap_proxy";
+    const bool proxy = word.find("hydra_pmi_proxy") != std::string::npos;
     while (proxy && std::getline(file, word, '\0'))
       if (word == wanted && std::getline(file, value, '\0')) return value;
     process = std::atoi(stat_field(process, 4).c_str());
   }
   return "";
+}
+
+std::string hydra_process_group() {
+  const std::string group = variable("HYDRA_BSTRAP_PGID");
+  return group.empty() ? hydra_option("--pgid") : group;
 }
 
 namespace {

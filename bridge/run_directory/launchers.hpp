@@ -22,9 +22,10 @@ std::string launch_id();
 // The value of a variable, "" if it is not set.
 std::string variable(const char* name);
 
-// An option of the process that started this node's ranks of MPICH or Intel MPI (hydra's proxy);
-// "" if no such process is found.
+// An option of the process that started this node's ranks of MPICH (hydra's proxy); "" if no such
+// process is found. And the number that hydra gives to this world: 0, or more if it was spawned.
 std::string hydra_option(const std::string& wanted);
+std::string hydra_process_group();
 
 // Field `number` (3 or more) of a process's line in /proc/<pid>/stat; "" if there is none.
 std::string stat_field(int process, int number);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// machine_file.cpp - see machine_file.hpp. The rank that creates machine/.<host>.xml with O_EXCL
+// machine_file.cpp - see machine_file.hpp. The rank that creates machine/.<stem>.xml with O_EXCL
 // fills and renames it; other ranks skip it. Both writers get the open file, not its name. hwloc
 // itself handles HWLOC_XMLFILE and the like.
 #include "run_directory/machine_file.hpp"
@@ -90,7 +90,7 @@ bool exists(const GuardedParent& parent, const std::string& name) {
 }
 
 std::string write_once(const std::string& run_directory, bool may_run_lstopo) {
-  const std::string wanted = run_directory + "/machine/" + host_name() + ".xml";
+  const std::string wanted = run_directory + "/machine/" + stream_stem() + ".xml";
   const GuardedParent parent(wanted.c_str());
   const auto refusal = [&wanted] { return "cannot write " + wanted + ": " + std::strerror(errno); };
   if (!parent.found()) return refusal();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// machine_file.hpp - writes machine/<host>.xml, hwloc's description of this host, once per host:
-// the first rank writes it. It may run lstopo before the program starts. Inside a rank it forks
-// nothing and uses only libhwloc, which it loads and unloads again.
+// machine_file.hpp - writes machine/<host>-<boot id>.xml, hwloc's description of this host, once
+// per host: the first rank writes it. It may run lstopo before the program starts. Inside a rank it
+// forks nothing and uses only libhwloc, which it loads and unloads again.
 #pragma once
 
 #include <string>

@@ -20,6 +20,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "format/decode.hpp"
+#include "format/decode_file.hpp"
 #include "platform/guarded.hpp"
 #include "run_directory/job.hpp"
 #include "run_directory/run_json.hpp"
@@ -92,7 +94,11 @@ bool write_file(int directory, const char* name, const std::string& text) {
   const int file =
       openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (file < 0) return false;
-  const ssize_t written = write(file, text.data(), text.size());
+  ssize_t written = -1;
+  for (int interrupts = 0; interrupts < 100; ++interrupts) {
+    written = write(file, text.data(), text.size());
+    if (written >= 0 || errno != EINTR) break;
+  }
   if (written >= 0 && written < static_cast<ssize_t>(text.size())) errno = ENOSPC;
   const bool good = written == static_cast<ssize_t>(text.size());
   const int reason = errno;
@@ -184,6 +190,23 @@ Found look_at(const std::string& path) {
   return found;
 }
 
+// Whether a rank of this node has left entries in a run. Ranks do so early, thus near the
+// beginning.
+bool has_entries_of(const std::string& run, int rank, uint64_t run_id) {
+  constexpr uint64_t kBeginning = uint64_t{1} << 20;
+  const std::string path = run + "/stream/" + stream_stem() + ".pf";
+  struct stat facts {};
+  if (rank < 0 || lstat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
+  StreamFile file(path);
+  bool found = false;
+  if (file.opened())
+    scan_entries(file, 0, std::min(file.size(), kBeginning), run_id,
+                 [&](const EntryHeader& header, uint64_t, const unsigned char*, const StepView*) {
+                   found = found || header.rank == rank;
+                 });
+  return found;
+}
+
 std::string parent_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
@@ -230,6 +253,8 @@ class Claim {
  public:
   Claim(const std::string& wanted, const std::vector<std::string>& command)
       : wanted_(wanted), command_(command), token_(job_token()) {
+    int size = 0;
+    if (!rank_from_environment(&rank_, &size)) rank_ = -1;
     own_.token = token_.text;
     own_.start_ns = realtime_ns();
     own_.run_id = from_hex16(token_.text);
@@ -253,10 +278,12 @@ class Claim {
 
   std::string name(int n) const { return first_ + (n == 1 ? "" : "-" + std::to_string(n)); }
 
-  bool is_of_this_job(const Found& found) const {
+  // A launcher's numbers may repeat, and soon where each job has process ids of its own. A launch
+  // has each rank once, so a run that holds this rank is of an earlier one.
+  bool is_of_this_job(const std::string& path, const Found& found) const {
     const bool fresh = own_.start_ns - found.facts.start_ns < kTokenLifetimeNs;
     return found.readable && !token_.text.empty() && found.facts.token == token_.text &&
-           (fresh || !token_.by_launcher);
+           (fresh || !token_.by_launcher) && !has_entries_of(path, rank_, found.facts.run_id);
   }
 
   void join(const std::string& path, uint64_t run_id, uid_t owner, RunDirectory* run) {
@@ -273,7 +300,7 @@ class Claim {
     int64_t slept_ns = 0, pause_ns = kShortestPauseNs;
     for (int n = 1; n <= kMostNames;) {
       const Found found = look_at(name(n));
-      if (is_of_this_job(found) && (found.owner == geteuid() || is_ours(found))) {
+      if (is_of_this_job(name(n), found) && (found.owner == geteuid() || is_ours(found))) {
         join(name(n), found.facts.run_id, found.owner, run);
         run->first_of_node = false;
         return true;
@@ -311,7 +338,7 @@ class Claim {
       const Found found = look_at(name(n));
       if (found.anything) {
         const bool ours = found.owner == prepared.owner();
-        if (ours && is_of_this_job(found))
+        if (ours && is_of_this_job(name(n), found))
           return join(name(n), found.facts.run_id, found.owner, &run);
         if (n == 1 && !ours) taken = " " + of_another_user(found.owner);
         ++n;
@@ -342,6 +369,7 @@ class Claim {
   const JobToken token_;
   std::string parent_, first_;  // absolute
   RunFacts own_;
+  int rank_ = -1;
 };
 
 }  // namespace

@@ -79,7 +79,8 @@ uint64_t private_bytes(Recorder& r) noexcept {
     bytes += pages(sizeof(Shard)) + pages(regions * sizeof(RegionCounters)) +
              pages(regions * sizeof(RegionValues)) + pages(regions * sizeof(uint16_t)) +
              pages(uint64_t(s.n_messages.load()) * sizeof(Message)) +
-             pages((s.slot_mask + 1) * sizeof(uint32_t)) +
+             std::min(pages((s.slot_mask + 1) * sizeof(uint32_t)),
+                      (s.n_messages.load() - PERFIELD_CALL_LIMIT) * pages(1)) +
              pages(s.of_regions.used(uint32_t(regions))) +
              pages(s.carry_of_regions.used(uint32_t(regions))) +
              pages(s.follows_sites ? r.sites.size() * sizeof(Rhythm) : 0) +

@@ -16,6 +16,7 @@ void perfield_source_wake(int rank, int size, const char* mpi) noexcept {
 
 void perfield_source_end(const char* reason) noexcept { session().end(reason); }
 void perfield_source_summary() noexcept { session().print_summary(); }
+void perfield_source_control(int measures) noexcept { session().control(measures != 0); }
 int perfield_source_awake() noexcept { return session().awake(); }
 void perfield_source_clock(const perfield_clock* clock) noexcept { session().compared(*clock); }
 void perfield_source_before_end(int (*function)(perfield_clock*)) noexcept {

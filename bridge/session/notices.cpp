@@ -110,7 +110,7 @@ void Notices::tell_of_dropped(const Run& run) const {
 
 void Notices::tell_of_full_tables() const {
   if (overflowed_)
-    tell("peers", "a table of (peer, call) pairs was full: " + std::to_string(overflowed_) +
+    tell("peers", "a table of peers was full: " + std::to_string(overflowed_) +
                       " messages are counted as `other peers`; raise max_peers (now " +
                       std::to_string(config_.max_peers) + ")");
   if (recorder().regions.overflowed())

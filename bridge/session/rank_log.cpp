@@ -109,7 +109,7 @@ void RankLog::entry(uint64_t index, const StepBody& body) noexcept {
     if (new_mesh) line("mesh       version " + std::to_string(body.mesh_version) + " from here on");
     if (body.overflowed)
       line("peers      " + std::to_string(body.overflowed) +
-           " messages beyond the table of (peer, call) pairs, counted as `other peers`");
+           " messages beyond the table of peers, counted as `other peers`");
     if (body.faults)
       line("faults     " + std::to_string(body.faults) + " events that could not be right");
   } catch (...) {  // no memory for a line

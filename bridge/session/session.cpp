@@ -104,7 +104,7 @@ void Session::log_start(const std::string& mpi, const std::vector<ConfigOrigin>&
   log.line("program    " + program_name());
   log.line("MPI        " + (mpi.empty() ? "none" : mpi));
   log.line("CPUs       " + process_.cpus());
-  log.line(std::string("clock      ") + recorder().clock.name());
+  log.line("clock      " + recorder().clock.in_words());
   std::string all;
   for (const std::string& source : sources_) all += (all.empty() ? "" : ", ") + source;
   log.line("sources    " + (all.empty() ? "none" : all));
@@ -274,7 +274,11 @@ void Session::pause() noexcept {
 }
 
 void Session::resume() noexcept {
-  while_measuring([this](uint64_t) { clock_.resume(); });
+  while_measuring([this](uint64_t now) { clock_.resume(now); });
+}
+
+void Session::control(bool measures) noexcept {
+  while_measuring([=](uint64_t now) { clock_.control(now, measures); });
 }
 
 // --- pictures inside the program, behind a step and in none --------------------------------------

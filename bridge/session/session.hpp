@@ -53,6 +53,7 @@ class Session {
   void before_end(int (*function)(perfield_clock*)) noexcept;
   void pause() noexcept;
   void resume() noexcept;
+  void control(bool measures) noexcept;
   void end(const std::string& reason) noexcept;
   void print_summary() noexcept;
 

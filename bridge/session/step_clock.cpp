@@ -11,7 +11,7 @@ namespace perfield {
 
 void StepClock::configure(const Config& config) noexcept {
   configured_ = choice_ = StepChoice::of(config);
-  paused_ = config.start_paused ? 1 : 0;
+  starts_paused_ = config.start_paused;
 }
 
 bool StepClock::share(uint64_t factor) noexcept {
@@ -35,9 +35,9 @@ bool StepClock::counts() const noexcept { return recorder().state() == Activity:
 
 void StepClock::start() noexcept {
   Recorder& r = recorder();
-  if (paused_ > 0) flags_ |= kStepPaused;
+  if (is_paused()) flags_ |= kStepPaused;
   const bool counted = counts();  // see cut
-  if (paused_ > 0 || !is_measured(step_)) {
+  if (is_paused() || !is_measured(step_)) {
     if (counted) r.close();
     return;
   }
@@ -74,15 +74,37 @@ void StepClock::cut(uint64_t now) noexcept {
   counting_since_ = now;
 }
 
-void StepClock::pause(uint64_t now) noexcept {
-  if (paused_++ == 0) stop(now);
-  flags_ |= kStepPaused;
+template <typename F>
+void StepClock::change_pauses(uint64_t now, F change) noexcept {
+  const bool before = is_paused();
+  change();
+  if (is_paused()) {
+    if (!before) stop(now);
+    flags_ |= kStepPaused;
+  } else if (before) {
+    hand_in();  // gathered during the pause: dropped
+    start();
+  }
 }
 
-void StepClock::resume() noexcept {
-  if (paused_ == 0 || --paused_ > 0) return;
-  hand_in();  // gathered during the pause: dropped
-  start();
+void StepClock::pause(uint64_t now) noexcept {
+  change_pauses(now, [this] { ++paused_; });
+}
+
+void StepClock::resume(uint64_t now) noexcept {
+  change_pauses(now, [this] {
+    if (paused_ > 0)
+      --paused_;
+    else
+      starts_paused_ = false;
+  });
+}
+
+void StepClock::control(uint64_t now, bool measures) noexcept {
+  change_pauses(now, [this, measures] {
+    switched_off_ = !measures;
+    if (measures) starts_paused_ = false;
+  });
 }
 
 // --- the open step -------------------------------------------------------------------------------

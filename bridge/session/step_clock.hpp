@@ -59,8 +59,11 @@ class StepClock {
   // The same between two steps, without stopping.
   void cut(uint64_t now) noexcept;
   bool counts() const noexcept;
+  // Calls of the API nest. The switch of MPI_Pcontrol is a pause of its own. A start in a pause
+  // ends with the first resume that has no pause, or with the switch.
   void pause(uint64_t now) noexcept;
-  void resume() noexcept;
+  void resume(uint64_t now) noexcept;
+  void control(uint64_t now, bool measures) noexcept;
   // `function` reports what a source has gathered; called before each stop and cut.
   void before_close(void (*function)()) { before_close_.push_back(function); }
 
@@ -87,6 +90,9 @@ class StepClock {
  private:
   bool is_measured(uint64_t step) const noexcept { return in_setup_ || choice_.is_measured(step); }
   void hand_in() noexcept;
+  bool is_paused() const noexcept { return paused_ > 0 || switched_off_ || starts_paused_; }
+  template <typename F>
+  void change_pauses(uint64_t now, F change) noexcept;
 
   StepChoice configured_, choice_;
   bool in_setup_ = true, windowed_ = false;
@@ -98,7 +104,8 @@ class StepClock {
   uint64_t counting_since_ = 0;  // valid while counting
   uint64_t measured_ticks_ = 0;
   uint64_t own_ticks_ = 0, total_own_ticks_ = 0;
-  int paused_ = 0;
+  int paused_ = 0;  // by the API
+  bool switched_off_ = false, starts_paused_ = false;
   std::vector<void (*)()> before_close_;
 };
 

@@ -222,13 +222,15 @@ bool StepWriter::end(const JsonObject& entry, bool is_aborted) {
 void StepWriter::finish(JsonObject entry, bool is_aborted) {
   Appender& mesh = mesh_.file();
   mesh_.try_last();
-  if (sites_wait_) stream_.miss();
+  stream_.hurry();
   stream_.flush_or_miss();
+  if (sites_wait_) sites();
+  if (sites_wait_) stream_.miss();
   entry.natural("bytes_written", stream_.bytes_written() + mesh.bytes_written());
   entry.natural("missing", stream_.missing()).natural("missing_of_mesh", mesh.missing());
   if (!is_aborted) {
     // Each rank for itself: an error in writing back the node's file is told to each descriptor
-    // that was open then, and ranks of one file do not wait for one another long (docs/stream.md).
+    // that was open then, and ranks of one file do not wait for one another long (docs/faults.md).
     const int of_stream = stream_.sync(), of_mesh = mesh.sync();
     end_.sync = of_stream && of_stream != ENOTSUP ? of_stream : of_mesh;
     if (end_.sync == ENOTSUP) end_.sync = 0;

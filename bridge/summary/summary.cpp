@@ -11,6 +11,7 @@
 #include "summary/asked_for.hpp"
 #include "summary/chance.hpp"
 #include "summary/imbalance.hpp"
+#include "summary/missing_ranks.hpp"
 #include "summary/output_steps.hpp"
 #include "summary/text.hpp"
 #include "summary/totals.hpp"
@@ -177,7 +178,8 @@ std::vector<std::string> closing_lines(const std::string& run_path, uint64_t max
     const std::string output_text = uneven.any_doubt() ? std::string() : output.line();
     const std::string imbalance = imbalance_line(tables, computing, run.group.size());
     for (const std::string& text :
-         {uneven.line(!imbalance.empty()),
+         {missing_ranks_line(run),
+          uneven.line(!imbalance.empty()),
           uneven.advice_line(),
           output.comes_first() ? output_text : std::string(),
           imbalance,

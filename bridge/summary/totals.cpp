@@ -244,6 +244,14 @@ void RunTotals::add(const EntryHeader& header, const unsigned char* body, const 
   }
 }
 
+bool RunTotals::is_repeated(const EntryHeader& header) {
+  const bool is_rank = header.type == static_cast<uint16_t>(EntryType::rank);
+  const auto [found, is_first] = newest.insert({header.rank, header.sequence});
+  if (!is_first && !is_rank && header.sequence <= found->second) return true;
+  found->second = header.sequence;
+  return false;
+}
+
 std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTotals* totals) {
   std::ifstream info(run_path + "/run.json");
   const std::string text((std::istreambuf_iterator<char>(info)), std::istreambuf_iterator<char>());
@@ -260,7 +268,9 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
   for (const auto& file : streams) totals->stream_bytes += file.second;
 
   const EntryVisitor take = [totals](const EntryHeader& header, uint64_t, const unsigned char* body,
-                                     const StepView* step) { totals->add(header, body, step); };
+                                     const StepView* step) {
+    if (!totals->is_repeated(header)) totals->add(header, body, step);
+  };
   const EntryVisitor take_ranks = [totals](const EntryHeader& header, uint64_t,
                                            const unsigned char* body, const StepView*) {
     const auto type = static_cast<EntryType>(header.type);
@@ -274,6 +284,7 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
     const auto part = share < 1 ? static_cast<uint64_t>(share * double(bytes)) : bytes;
     const uint64_t begin = bytes - std::min(bytes, part);
     if (begin) scan_entries(file, 0, std::min(begin, kOpeningBytes), run_id, take_ranks);
+    totals->newest.clear();
     const ScanResult found = scan_entries(file, begin, file.size(), run_id, take);
     for (const Damage& damage : found.damage)  // the cut inside an entry is our own
       totals->n_damaged += damage.offset != begin || begin == 0;

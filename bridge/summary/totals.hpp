@@ -148,11 +148,15 @@ struct RunTotals {
   std::map<std::string, bool> hosts;
   int64_t size = 0;  // of the world
   uint64_t faults = 0, overflowed = 0, n_damaged = 0, n_strangers = 0;
+  std::unordered_map<int32_t, uint32_t> newest;  // sequence, by rank, in the file being read
   uint64_t n_missing = 0;  // entries that could not be written, as the ended ranks say
   uint64_t n_unsafe = 0;   // ranks whose file system reported an error in writing back
   uint64_t stream_bytes = 0, mesh_bytes = 0, bytes_read = 0;
 
   void add(const EntryHeader& header, const unsigned char* body, const StepView* step);
+  // Whether the entry has come before: NFS may report an error of earlier writes with one that
+  // succeeds, which is then tried again.
+  bool is_repeated(const EntryHeader& header);
   // Ranks of a world of several ranks whose MPI calls perfield did not see.
   uint64_t n_blind() const;
 };

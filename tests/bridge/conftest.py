@@ -27,6 +27,10 @@ LAUNCHERS = (
     "FLUX_",
     "PALS_",
     "PBS_",
+    "LSB_",
+    "JSM_",
+    "I_MPI_",
+    "HYDRA_",
 )
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-FILES = ("Makefile", "pyproject.toml", ".ci/requirements.py", "bridge/sources/pmpi/find_mpi_headers.cmake")
-FILES += (".ci/install-packages", ".ci/packages")
+FILES = ("Makefile", "pyproject.toml", ".ci/requirements.py", ".ci/install-packages", ".ci/packages")
+FILES += tuple(f"bridge/sources/pmpi/{name}.cmake" for name in ("find_mpi_headers", "ask_mpi_compiler"))
 TOOLS = "make cmake bash sh env cat ls mkdir rm mv cmp sort find touch dirname ln gcc cc as ld"
 
 

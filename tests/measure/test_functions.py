@@ -157,6 +157,22 @@ def test_step_closes_when_step_function_returns(followed):
     assert [frame["inner"] for frame in counts(run)] == [4, 5, 5]
 
 
+LEVELS = """
+import perfield
+perfield.initialize()
+def advance(level):
+    if level < 2:
+        advance(level + 1)
+        advance(level + 1)
+for _ in range(4):
+    advance(0)
+"""
+
+
+def test_recursive_step_function_closes_one_step(followed):
+    assert counts(followed(LEVELS, "advance", "advance")) == [{"advance": 7}] * 4
+
+
 def test_star_alone_selects_no_python_function(followed):
     run = followed(STEPS, "*")
     assert [region.name for region in run.known_regions] == []

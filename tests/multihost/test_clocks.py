@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import installed_mpi
-from hosts import HERE, compiled, on_hosts, why_no_hosts
+from hosts import HERE, compiled, run_on_hosts, why_no_hosts
 
 import twin
 
@@ -87,7 +87,7 @@ def on_nodes(tools, tmp_path):
             ]
             (folder / name).write_text("\n".join(lines) + "\n")
         environment = {**tools, "MH_NODES": str(folder), **(env or {})}
-        result = on_hosts(";".join(nodes), command, tmp_path, environment)
+        result = run_on_hosts(";".join(nodes), command, tmp_path, environment)
         assert result.returncode == returncode, f"{result.stdout}\n{result.stderr}"
         return result
 
@@ -134,7 +134,7 @@ def test_mpich_ranks_compare_clocks_under_perfield_run(tools, bin_dir, build_c, 
     program = build_c(HERE / "pause.c", by=installed_mpi("mpich", tmp_path_factory))
     launcher = f"mpirun.mpich -launcher rsh -launcher-exec {HERE / 'mhsh'} -hosts n1:2,n2:2"
     words = [bin_dir / "perfield", "run", "--launcher", launcher, "-n", "4", "--", program, "0.2"]
-    result = on_hosts("n1,n2", [*every_rank_a_node(tools), *words], tmp_path, tools)
+    result = run_on_hosts("n1,n2", [*every_rank_a_node(tools), *words], tmp_path, tools)
     assert result.returncode == 0, result.stderr
     check_every_rank(tmp_path / "perfield-run", 4)
 
@@ -151,7 +151,7 @@ def test_error_by_a_one_way_delay_is_within_half_the_round_trip(on_nodes, bin_di
 def test_tree_reaches_more_than_32_nodes(tools, bin_dir, build_c, tmp_path):
     passed_on = ["-x", "LD_PRELOAD", "-x", "FAKE_NODE_PER_RANK"]
     command = [*mpirun("n1:18,n2:18"), *passed_on, bin_dir / "perfield-exec", build_c(HERE / "pause.c"), "1"]
-    result = on_hosts("n1;n2", [*every_rank_a_node(tools), *command], tmp_path, tools)
+    result = run_on_hosts("n1;n2", [*every_rank_a_node(tools), *command], tmp_path, tools)
     assert result.returncode == 0, result.stderr
     check_every_rank(tmp_path / "perfield-run", 36)
 
@@ -266,7 +266,7 @@ def test_ranks_of_one_host_need_no_comparison(on_nodes, bin_dir, build_c, tmp_pa
 
 def test_hosts_of_one_kernel_are_one_node(tools, bin_dir, build_c, tmp_path):
     command = [*mpirun("n1:1,n2:1"), bin_dir / "perfield-exec", build_c(HERE / "pause.c"), "0"]
-    result = on_hosts("n1;n2", command, tmp_path, tools)
+    result = run_on_hosts("n1;n2", command, tmp_path, tools)
     assert result.returncode == 0, result.stderr
     entries = clock_entries(tmp_path / "perfield-run")
     assert {rank: [e["offset_ns"] for e in of_rank] for rank, of_rank in entries.items()} == {0: [0]}
@@ -276,7 +276,7 @@ def test_time_namespaces_of_one_node_are_told(tools, bin_dir, build_c, tmp_path)
     fake = ["env", f"LD_PRELOAD={tools['FAKE_NODE']}", "FAKE_TIME_NAMESPACE=1"]
     passed_on = ["-x", "LD_PRELOAD", "-x", "FAKE_TIME_NAMESPACE"]
     command = [*mpirun("n1:1,n2:1"), *passed_on, bin_dir / "perfield-exec", build_c(HERE / "pause.c"), "0"]
-    result = on_hosts("n1;n2", [*fake, *command], tmp_path, tools)
+    result = run_on_hosts("n1;n2", [*fake, *command], tmp_path, tools)
     assert result.returncode == 0, result.stderr
     told = [line for line in result.stderr.splitlines() if "time namespaces" in line]
     assert told == [

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from c_programs import c_program
 from conftest import installed_mpi
-from hosts import compiled, on_hosts, why_no_hosts
+from hosts import compiled, run_on_hosts, why_no_hosts
 
 import perfield
 
@@ -46,7 +47,7 @@ def run(bin_dir, build_c, tmp_path_factory):
     hosts = ",".join(f"{host}:2" for host in MACHINE_OF)
     mpirun = ["mpirun", "--bind-to", "core", "--map-by", "core", "--host", hosts, "-n", "8"]
     command = [*mpirun, bin_dir / "perfield-exec", build_c(HERE / "ring.c")]
-    result = on_hosts("n1,n2;n3,n10", command, folder, environment)
+    result = run_on_hosts("n1,n2;n3,n10", command, folder, environment)
     assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
     return perfield.open(folder / "perfield-run")
 
@@ -104,10 +105,104 @@ def test_mpich_ranks_of_all_hosts_form_one_run_with_staged_files(
     environment = {"UCX_TLS": "tcp,self,sysv", "PERFIELD_STAGE": "/dev/shm"}
     launcher = ["mpirun.mpich", "-launcher", "rsh", "-launcher-exec", HERE / "mhsh", "-hosts", "n1:2,n2:2"]
     command = [*launcher, "-n", "4", bin_dir / "perfield-exec", program]
-    result = on_hosts("n1,n2", command, tmp_path, environment)
+    result = run_on_hosts("n1,n2", command, tmp_path, environment)
     assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
     assert [path.name for path in tmp_path.glob("perfield-run*")] == ["perfield-run"]
     found = perfield.open(tmp_path / "perfield-run")
     assert [rank["host"] for rank in found.rank_entries] == ["n1", "n1", "n2", "n2"]
     assert (len(found), found.damage) == (5, [])
     assert all("-staged-1" in path.name for path in (found.path / "stream").glob("*.pf"))
+
+
+STEPS = c_program(
+    """
+  perfield_initialize();
+  for (int s = 0; s < 3; ++s) {
+    perfield_begin("work");
+    perfield_end("work");
+    perfield_step(s, s);
+  }
+"""
+)
+
+
+@pytest.fixture
+def on_hosts(build_c, perfield_flags, bin_dir, tmp_path):
+    """on_hosts(hosts, variables): runs a program without MPI, two ranks on each host; returns the process.
+
+    variables(rank, size, local, host) : what the faked launcher tells that rank.
+    """
+    reason = why_no_hosts()
+    if reason:
+        pytest.skip(reason)
+    program = build_c(STEPS, *perfield_flags("--libs"), mpi=False)
+
+    def rank_of(variables, hosts, rank):
+        told = variables(rank, 2 * len(hosts), rank % 2, hosts[rank // 2])
+        words = " ".join(f"{name}={value}" for name, value in told.items())
+        return f"env {words} {bin_dir}/perfield-exec {program} &"
+
+    def run(hosts, variables):
+        started = []
+        for node, host in enumerate(hosts):
+            ranks = " ".join(rank_of(variables, hosts, 2 * node + local) for local in (0, 1))
+            started.append(f"{HERE}/mhsh {host} '{ranks} wait' &")
+        return run_on_hosts(",".join(hosts), ["sh", "-c", "\n".join([*started, "wait"])], tmp_path, {})
+
+    return run
+
+
+def test_ranks_of_hosts_under_a_faked_flux_form_one_run(on_hosts, tmp_path):
+    def flux(rank, size, local, host):
+        return {
+            "FLUX_JOB_ID": "f2aB",
+            "FLUX_ENCLOSING_ID": "f1",
+            "FLUX_URI": f"local:///run/flux/{host}",
+            "FLUX_JOB_SIZE": size,
+            "FLUX_JOB_NNODES": 4,
+            "FLUX_TASK_RANK": rank,
+            "FLUX_TASK_LOCAL_ID": local,
+            "PMI_RANK": rank,
+            "PMI_SIZE": size,
+        }
+
+    result = on_hosts(["n1", "n2", "n3", "n4"], flux)
+    assert result.returncode == 0, result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["perfield-run"]
+    found = perfield.open(tmp_path / "perfield-run")
+    assert [rank["host"] for rank in found.rank_entries] == [f"n{1 + n // 2}" for n in range(8)]
+    assert (len(found), found.damage) == (3, [])
+    assert sorted(path.name for path in (found.path / "machine").iterdir()) == [
+        f"n{n}.xml" for n in (1, 2, 3, 4)
+    ]
+
+
+def test_nodes_with_directories_of_their_own_say_that_ranks_are_missing(
+    build_c, bin_dir, perfield_cli, tmp_path
+):
+    reason = why_no_hosts()
+    if reason:
+        pytest.skip(reason)
+    of_node = f"PERFIELD_RUN_ID=$(hostname) exec {bin_dir}/perfield-exec {build_c(HERE / 'ring.c')}"
+    command = ["mpirun", "--host", "n1:2,n2:2", "-n", "4", "sh", "-c", of_node]
+    result = run_on_hosts("n1,n2", command, tmp_path, {})
+    assert result.returncode == 0, result.stderr
+    assert "missing    ranks 2-3 of 4 left nothing here: " in result.stderr, "at the end of the run"
+    said = {perfield_cli("info", path).stdout for path in tmp_path.glob("perfield-run*")}
+    assert len(said) == 2
+    for ranks in ("0-1", "2-3"):
+        assert sum(f"missing    ranks {ranks} of 4 left nothing here: " in text for text in said) == 1
+
+
+def test_hosts_of_an_unknown_launcher_that_tells_their_number_are_asked_for_a_name(on_hosts, tmp_path):
+    def unknown(rank, size, local, host):
+        return {"PMI_RANK": rank, "PMI_SIZE": size, "PMI_LOCAL_RANK": local, "PMI_LOCAL_SIZE": 2}
+
+    def named(*rank):
+        return unknown(*rank) | {"PERFIELD_RUN_ID": "7.4711"}
+
+    result = on_hosts(["n1", "n2"], unknown)
+    assert result.stderr.count("export PERFIELD_RUN_ID=") == 2, "once on each node"
+    assert list(tmp_path.iterdir()) == []
+    assert on_hosts(["n1", "n2"], named).returncode == 0
+    assert len(perfield.open(tmp_path / "perfield-run").rank_entries) == 4

@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.report import REPOSITORY, circumstances
+from bench.report import REPOSITORY, circumstances, table
 from overhead import charts, tables
 from overhead.runs import Case, Run, alternate, build_and_prepare, measurer, run_once
 from overhead.subjects import Benchmark, BlockTridiagonal, Heat3d, Heat3dFortran, IcoFoam
@@ -26,6 +26,7 @@ from overhead.ways import BARE, FEATURES, ways_of
 
 PROGRAMS = ("MG", "BT", "icoFoam", "heat3d", "heat3d_fortran")
 SERIES = "heat3d"
+QUICKLY_LEFT_OUT = ("heat3d_fortran", "fields", "io", "functions", "counters")
 
 
 def arguments() -> argparse.Namespace:
@@ -37,7 +38,6 @@ def arguments() -> argparse.Namespace:
         "--programs",
         nargs="+",
         choices=PROGRAMS,
-        default=list(PROGRAMS),
         metavar="NAME",
         help=f"which of {', '.join(PROGRAMS)}; all by default",
     )
@@ -63,6 +63,12 @@ def arguments() -> argparse.Namespace:
         "--npb", type=Path, metavar="FOLDER", help="NPB3.x-MPI, with the folders MG, BT and config"
     )
     parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="about ten minutes on two cores: half the steps, one number of ranks, and without "
+        + ", ".join(QUICKLY_LEFT_OUT),
+    )
+    parser.add_argument(
         "--short", action="store_true", help="tiny programs and two rounds: seconds, no figures"
     )
     parser.add_argument(
@@ -78,10 +84,14 @@ def arguments() -> argparse.Namespace:
         or any(n < 1 for n in given.ranks or ())
     ):
         parser.error("--rounds, --steps and --ranks take numbers from 1 on")
-    given.features = given.features or [name for name in FEATURES if name != "pictures" or not given.short]
+    left_out = ("pictures",) if given.short else QUICKLY_LEFT_OUT if given.quick else ()
+    given.features = given.features or [name for name in FEATURES if name not in left_out]
+    given.programs = given.programs or [name for name in PROGRAMS if name not in left_out]
     if given.short:
         given.rounds = min(given.rounds, 2)
         given.ranks = given.ranks or [2, 1]
+    if given.quick:
+        given.ranks = given.ranks or default_ranks()[:1]
     return given
 
 
@@ -114,13 +124,14 @@ def plan(given: argparse.Namespace, told: list[str]) -> list[Case]:
     counts = given.ranks or default_ranks()
     cases = []
     for subject in subjects(given, told):
-        steps = given.steps or subject.steps
+        steps = given.steps or max(subject.steps // (2 if given.quick else 1), 1)
         if scorep and subject.no_scorep:
             told.append(f"{subject.name} is not run with Score-P: {subject.no_scorep}.")
         ways = ways_of(subject, steps, given.features, scorep)
         cases.append(Case(subject, subject.ranks(counts[0]), steps, ways, subject.name))
         if subject.name == SERIES:
-            cases.append(Case(subject, counts[0], 1, ways, f"{SERIES}, 1 step"))
+            if not given.quick:
+                cases.append(Case(subject, counts[0], 1, ways, f"{SERIES}, 1 step"))
             of_tables = [
                 way
                 for way in ways
@@ -180,6 +191,8 @@ def main() -> int:
         runs = alternate(
             cases, given.rounds, lambda case, way, number: run_once(case, way, number, program), tell
         )
+    if not runs:
+        return 1
     taken["load_at_end"] = os.getloadavg()[0]
     taken["minutes"] = round((time.monotonic() - begin) / 60, 1)
     found = tables.costs(runs)
@@ -189,14 +202,18 @@ def main() -> int:
     of_thesis = [row for row in programs if "1 step" not in row[0]]
     shown = tables.tables(found, of_thesis, series)
     failed = [f"{run.program} on {run.ranks} ranks, {run.way}: {run.failure}" for run in runs if run.failure]
-    sizes = [f"{case.label} on {case.ranks} ranks: {case.subject.size(case.steps)}" for case in cases]
+    sizes = [
+        f"{case.label} on {case.ranks} rank{'s' * (case.ranks > 1)}: {case.subject.size(case.steps)}"
+        for case in cases
+    ]
     words = "\n\n".join(
         [
             "\n".join(f"{key}: {value}" for key, value in taken.items()),
             "\n".join([*sizes, *told, *(f"FAILED: {line}" for line in failed)]),
-            f"mean of {given.rounds} alternating runs ± 1 relative standard deviation; in brackets what is "
-            "added to the bare program's mean, and the median of the ratios within rounds",
+            f"mean of {1 + max(run.number for run in runs)} alternating runs ± 1 relative standard deviation;"
+            " in brackets what is added to the bare mean, and the median of the ratios within rounds",
             tables.text(found, shown, programs),
+            table(tables.summary_rows(found, of_thesis)),
         ]
     )
     name = f"{taken['date'][:19]}-{taken['commit'].split()[0]}".replace(":", "")

@@ -12,6 +12,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from bench.report import REPOSITORY
+from matplotlib.ticker import NullLocator
 
 sys.path.insert(0, str(REPOSITORY / "catalyst_scripts"))
 from overhead.tables import QUANTITIES, Cost, Table
@@ -73,8 +74,9 @@ def draw_table(shown: Table, found: dict, path: Path) -> None:
 
 def draw_features(found: dict, programs: Sequence[tuple[str, int]], path: Path) -> None:
     """Draws what each way adds to each program, as horizontal bars."""
-    ways = [way for way in dict.fromkeys(key[2] for key in found if key[:2] in programs) if way != BARE.name]
-    ways = ways[::-1]
+    by_program = [[key[2] for key in found if key[:2] == row and key[3] == "wall"] for row in programs]
+    order = dict.fromkeys(way for ways in sorted(by_program, key=len, reverse=True) for way in ways)
+    ways = [way for way in order if way != BARE.name][::-1]
     figure = plt.figure(figsize=(16, 2.2 + 0.14 * len(ways) * (1 + len(programs))), layout="constrained")
     grid = figure.add_gridspec(2, len(QUANTITIES), height_ratios=[figure.get_figheight() - 1.2, 0.4])
     panels = [figure.add_subplot(grid[0, at]) for at in range(len(QUANTITIES))]
@@ -96,7 +98,7 @@ def draw_features(found: dict, programs: Sequence[tuple[str, int]], path: Path) 
                 )
         panel.axvline(0, color=TEXT, lw=0.8)
         note = _scale(panel, "x")
-        panel.set_title(f"added to the {words}{note}", color=TEXT, fontsize=11)
+        panel.set_title(f"added to the {words}, %\n{note.strip()}".rstrip(), color=TEXT, fontsize=11)
         panel.set_yticks(range(len(ways)), ways if panel is panels[0] else [])
         panel.set_ylim(-0.6, len(ways) - 0.4)
         _quiet(panel, "x")
@@ -149,19 +151,22 @@ def _short(value: float) -> str:
 
 def _scale(panel, axis: str) -> str:
     """Makes an axis of percentages, logarithmic beyond 10 % if a bar exceeds 100 %; returns what to say."""
-    low, high = panel.get_xlim() if axis == "x" else panel.get_ylim()
+    flat = axis == "x"
+    low, high = panel.get_xlim() if flat else panel.get_ylim()
     low, high = min(low, -1.0), max(high, 1.0)
     note = ""
     if max(high, -low) > 100:
-        (panel.set_xscale if axis == "x" else panel.set_yscale)("symlog", linthresh=10, linscale=1.5)
+        (panel.set_xscale if flat else panel.set_yscale)("symlog", linthresh=10, linscale=1)
         note = " (logarithmic beyond 10 %)"
-        ticks = [tick for tick in (-1000, -100, -10, 0, 10, 100, 1000, 10000) if low <= tick <= high]
-        (panel.set_xticks if axis == "x" else panel.set_yticks)(ticks)
-        low, high = (low * 1.6 if low < -10 else low - 3), high * 2.2
+        ticks = [tick for tick in (-100, -10, 0, 10, 100, 1000, 10000) if low * 1.5 <= tick <= high * 1.5]
+        (panel.set_xticks if flat else panel.set_yticks)([tick for tick in ticks if tick != -10 or not flat])
+        low, high = (low * 3 if low < -10 else low - 4), high * (6 if flat else 3)
     else:
-        low, high = low - 0.1 * (high - low), high + 0.1 * (high - low)
-    (panel.set_xlim if axis == "x" else panel.set_ylim)(low, high)
-    (panel.xaxis if axis == "x" else panel.yaxis).set_major_formatter("{x:,g} %")
+        low, high = low - 0.12 * (high - low), high + 0.12 * (high - low)
+    (panel.set_xlim if flat else panel.set_ylim)(low, high)
+    lines = panel.xaxis if flat else panel.yaxis
+    lines.set_minor_locator(NullLocator())
+    lines.set_major_formatter("{x:,g}" if flat else "{x:,g} %")
     return note
 
 
@@ -174,7 +179,7 @@ def _number(panel, x: float, value: float, spread: float = 0.0) -> None:
         textcoords="offset points",
         ha="center",
         va="bottom" if up else "top",
-        fontsize=8,
+        fontsize=7.5,
         color=TEXT,
     )
 

@@ -175,19 +175,25 @@ def alternate(
 ) -> list[Run]:
     """Runs all ways of all cases one after another, `rounds` times: bare, A, B, ..., bare, A, B, ...
 
-    A way that failed is not run again. once : runs one of them. tell : gets a line per round and per failure.
+    A way that failed is not run again. An interrupt (Ctrl-C) ends the runs; those of complete rounds count.
+    once : runs one of them. tell : gets a line per round and per failure.
     """
     runs: list[Run] = []
     failed: set[tuple[str, int, str]] = set()
     for number in range(rounds):
         tell(f"round {number + 1} of {rounds}, load average {os.getloadavg()[0]:.2f}")
-        for case in cases:
-            for way in case.ways:
-                key = (case.label, case.ranks, way.name)
-                if key in failed:
-                    continue
-                runs.append(once(case, way, number))
-                if runs[-1].failure:
-                    failed.add(key)
-                    tell(f"{key[0]} on {key[1]} ranks, {key[2]}: {runs[-1].failure}")
+        complete = len(runs)
+        try:
+            for case in cases:
+                for way in case.ways:
+                    key = (case.label, case.ranks, way.name)
+                    if key in failed:
+                        continue
+                    runs.append(once(case, way, number))
+                    if runs[-1].failure:
+                        failed.add(key)
+                        tell(f"{key[0]} on {key[1]} ranks, {key[2]}: {runs[-1].failure}")
+        except KeyboardInterrupt:
+            tell(f"stopped in round {number + 1}; the {number} before it count")
+            return runs[:complete]
     return runs

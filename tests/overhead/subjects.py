@@ -135,7 +135,7 @@ class Heat3d:
     def size(self, steps: int) -> str:
         """What a run computes, in words."""
         x, y, z = self.points
-        return f"{x} x {y} x {z} points, {steps:,} steps"
+        return f"{x} x {y} x {z} points, {steps:,} step{'s' * (steps > 1)}"
 
 
 @dataclass
@@ -222,7 +222,7 @@ class IcoFoam(Heat3d):
 
     def size(self, steps: int) -> str:
         """What a run computes, in words."""
-        return f"{self.cells} x {self.cells} cells, {steps:,} steps"
+        return f"{self.cells} x {self.cells} cells, {steps:,} step{'s' * (steps > 1)}"
 
 
 @dataclass

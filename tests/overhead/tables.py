@@ -136,6 +136,7 @@ def tables(
             measured = [way for way in shown.values() if way != BARE.name]
             kept = tuple(row for row in rows if any((*row, way, "wall") in found for way in measured))
             title = f"{TITLES[FEATURES[feature]]} {TITLES[MODES[mode]]}"
+            title += ", by number of ranks" if numbers is BY_RANKS else ""
             if kept and any(not way.startswith("Score-P") for way in measured):
                 result.append(Table(number, title, shown, kept))
     return result
@@ -232,6 +233,44 @@ def table_rows(shown: Table, found: dict) -> list[tuple[object, ...]]:
         for heading, way in shown.columns.items()
     ]
     return [("column", *HEADING), *((head, *numbers(found[key])) for head, key in keys if key in found)]
+
+
+def _range(values: Sequence[float | None], unit: str = "%") -> str:
+    """The smallest and the largest value as text; "-" if there is none. Whole numbers stay whole."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return "-"
+    low, high = (
+        f"{end:+,.0f}" if isinstance(end, int) or abs(end) >= 9.95 else f"{end:+.1f}"
+        for end in (min(known), max(known))
+    )
+    return f"{low} {unit}" if low == high else f"{low} to {high} {unit}"
+
+
+def _added_mb(cost: Cost | None, bare: Cost | None) -> float | None:
+    return cost.mean - bare.mean if cost and bare and None not in (cost.mean, bare.mean) else None
+
+
+def summary_rows(found: dict, programs: Sequence[tuple[str, int]]) -> list[tuple[str, ...]]:
+    """What is added over all programs, from the least to the most, beside the thesis' Tables 6.1 to 6.4."""
+    headings = list(columns(FEATURES[0], MODES[0]))[1:]
+    rows = [("added to the bare program", "thesis: + Score-P", "thesis: ++ plug-in", *headings)]
+    for number, (feature, mode) in BY_PROGRAM.items():
+        shown = columns(FEATURES[feature], MODES[mode])
+        title = f"{TITLES[FEATURES[feature]]} {TITLES[MODES[mode]]}"
+        for quantity, (words, _) in QUANTITIES.items():
+            part = {"wall": 0, "memory": 1}.get(quantity)
+            reported = thesis.TABLES[number] if part is not None else ()
+            cells = [_range([row.scorep_percent[part] for row in reported])]
+            cells.append(_range([row.plugin_percent[part] for row in reported]))
+            for heading in headings:
+                group = [found.get((*row, shown[heading], quantity)) for row in programs]
+                cells.append(_range([cost and cost.added_percent for cost in group]))
+                if quantity == "memory" and cells[-1] != "-":
+                    bare = [found.get((*row, BARE.name, quantity)) for row in programs]
+                    cells[-1] += f" ({_range(list(map(_added_mb, group, bare)), 'MB')})"
+            rows.append((f"{title}: {words}", *cells))
+    return rows
 
 
 def text(found: dict, shown: Sequence[Table], programs: Sequence[tuple[str, int]]) -> str:

@@ -79,6 +79,18 @@ def test_a_failed_way_leaves_a_gap_and_is_told_once():
     assert tables.cell(None) == "-"
 
 
+def test_an_interrupt_keeps_the_complete_rounds():
+    def once(case: Case, way: Way, number: int) -> Run:
+        if (way.name, number) == ("io", 2):
+            raise KeyboardInterrupt
+        return a_run(way.name, number, 1.0)
+
+    told = []
+    runs = alternate([Case(Heat3d(), 2, 1, [BARE, Way("io")], "p")], 5, once, told.append)
+    assert [(run.way, run.number) for run in runs] == [("bare", 0), ("io", 0), ("bare", 1), ("io", 1)]
+    assert told[-1] == "stopped in round 3; the 2 before it count"
+
+
 def test_tables_have_a_row_per_program_and_number_of_ranks():
     ways = ["bare", *(f"{feature}, {mode}" for feature in tables.FEATURES for mode in tables.MODES)]
     runs = [a_run(way, at, 1.0 + at, ranks=n) for way in ways for at in range(2) for n in (2, 1, 4)]
@@ -87,6 +99,18 @@ def test_tables_have_a_row_per_program_and_number_of_ranks():
     assert [one.rows for one in shown[:4]] == [(("p", 2),)] * 4
     assert [one.rows for one in shown[4:]] == [(("p", 1), ("p", 2), ("p", 4))] * 4
     assert "+ Score-P" not in shown[0].columns
+
+
+def test_the_summary_spans_all_programs_beside_the_thesis():
+    runs = [Run(name, "bare", 2, 0, 10.0, (), (1.0,), (100.0,)) for name in ("p", "q")]
+    runs.append(Run("p", "regions, topology", 2, 0, 11.0, (), (1.0,), (102.0,)))
+    runs.append(Run("q", "regions, topology", 2, 0, 9.5, (), (1.0,), (110.0,)))
+    rows = {row[0]: row[1:] for row in tables.summary_rows(tables.costs(runs), [("p", 2), ("q", 2)])}
+    time = rows["measuring regions in topology mode: running time"]
+    assert time == ("-1 to +11 %", "+0 to +19 %", "-", "-", "-5.0 to +10 %", "-")
+    memory = rows["measuring regions in topology mode: peak memory"]
+    assert memory == ("-2 to +5 %", "+2 to +42 %", "-", "-", "+2.0 to +10 % (+2.0 to +10 MB)", "-")
+    assert set(rows["measuring communication in geometry mode: CPU time per rank"]) == {"-"}
 
 
 def test_ranks_divide_the_box_into_pieces_with_the_least_surface():

@@ -27,7 +27,7 @@ def test_only_some_frames_of_a_long_run_are_read(tmp_path, monkeypatch):
     places = run.places
     monkeypatch.setattr(run, "places", lambda frames: read.extend(frames) or places(frames))
     assert "imbalance about 1." in repr(run)
-    assert read == [0, 4, 8]
+    assert set(read) == {0, 4, 8}
 
 
 def test_notebook_shows_a_table_with_a_line_of_imbalance(tmp_path):

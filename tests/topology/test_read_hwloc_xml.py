@@ -111,6 +111,27 @@ def test_unreadable_machine_is_noted_and_others_are_read(tmp_path):
     assert "host bad is drawn without its hardware" in notes[0]
 
 
+@pytest.mark.parametrize(
+    ("found", "sentence"),
+    [
+        ('<object type="PU" os_index="²"/>', "has a PU with os_index '²', expected a number"),
+        (f'<object type="PU" os_index="{"9" * 5000}"/>', "has a PU with os_index '9999"),
+        ('<object type="Group">' * 3000 + "</object>" * 3000, "nests its objects deeper than any machine"),
+    ],
+)
+def test_xml_that_no_hwloc_wrote_is_a_machine_error(tmp_path, found, sentence):
+    (tmp_path / "n.xml").write_text(f'<topology><object type="Machine">{found}</object></topology>')
+    with pytest.raises(MachineError, match=sentence):
+        read_machine(tmp_path / "n.xml")
+
+
+@pytest.mark.parametrize("encoding", ["U", "utf-7", "shift_jis"])
+def test_xml_of_an_encoding_that_python_cannot_read_is_a_machine_error(tmp_path, encoding):
+    (tmp_path / "n.xml").write_text(f'<?xml version="1.0" encoding="{encoding}"?><topology/>')
+    with pytest.raises(MachineError, match=r"n\.xml is not XML .*encoding"):
+        read_machine(tmp_path / "n.xml")
+
+
 def test_missing_machine_directory_is_not_an_error(tmp_path):
     assert read_machines(tmp_path / "absent") == ({}, [])
 
@@ -130,7 +151,7 @@ def test_parse_cpuset_takes_numbers_and_ranges():
     assert parse_cpuset("0-3,8") == (0, 1, 2, 3, 8)
     assert parse_cpuset(" 5 , 2-2") == (2, 5)
     assert parse_cpuset("") == ()
-    for wrong in ("a", "3-1", "1-", "-2", "0x3"):
+    for wrong in ("a", "3-1", "1-", "-2", "0x3", "0-99999999999", "²", "9" * 5000):
         with pytest.raises(MachineError, match="expected a form such as"):
             parse_cpuset(wrong)
 

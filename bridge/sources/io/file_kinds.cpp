@@ -9,6 +9,7 @@
 
 #include "recorder/source.h"
 #include "sources/io/counting.hpp"
+#include "sources/io/unseen.hpp"
 
 // Begin and end of the functions to look up, defined by the linker.
 extern "C" perfield::io::Next __start_perfield_next[] __attribute__((visibility("hidden")));
@@ -40,6 +41,7 @@ __attribute__((constructor)) void start() {
   dlerror();  // hides failed look-ups from the program
   perfield_source_present("io");
   operations = define_file_operations(perfield_quantity_define);
+  perfield_source_before_close(look_for_unseen);
   ready.store(true, std::memory_order_release);
 }
 

@@ -31,8 +31,8 @@ namespace perfield::pmpi {
   X(Comm_rank) X(Comm_remote_group) X(Comm_set_attr) X(Comm_size) X(Comm_test_inter) \
   X(Dist_graph_neighbors) X(Dist_graph_neighbors_count) X(Get_elements_x) \
   X(Get_library_version) X(Graph_neighbors) X(Graph_neighbors_count) X(Group_compare) \
-  X(Group_free) X(Group_size) X(Group_translate_ranks) X(Query_thread) X(Test_cancelled) \
-  X(Topo_test) X(Type_size_x) X(Win_create_keyval) X(Win_get_attr) X(Win_get_group) \
+  X(Group_free) X(Group_size) X(Group_translate_ranks) X(Query_thread) X(Request_get_status) \
+  X(Test_cancelled) X(Topo_test) X(Type_size_x) X(Win_create_keyval) X(Win_get_attr) X(Win_get_group) \
   X(Win_set_attr)
 // clang-format on
 

@@ -7,6 +7,8 @@
 
 #include <sched.h>
 
+#include <utility>
+
 namespace perfield::pmpi {
 
 Requests requests;
@@ -64,13 +66,20 @@ Pending Requests::start(Handle handle) noexcept {
   uint32_t slot = home(handle);
   while (slots_[slot].handle && slots_[slot].handle != handle) slot = (slot + 1) % kSlots;
   slots_[slot].started = slots_[slot].kept();
+  slots_[slot].cancelled = false;
   return slots_[slot];
 }
 
-void Requests::forget(Handle handle) noexcept {
-  if (n_.load(std::memory_order_relaxed) == 0) return;
-  const Pending found = find(handle, true);
-  if (found.any) found.any->let_go();
+Pending Requests::forget(Handle handle) noexcept {
+  if (n_.load(std::memory_order_relaxed) == 0) return {};
+  return find(handle, true);
+}
+
+void Requests::cancel(Handle handle) noexcept {
+  Locked locked(lock_);
+  uint32_t slot = home(handle);
+  while (slots_[slot].handle && slots_[slot].handle != handle) slot = (slot + 1) % kSlots;
+  if (slots_[slot].handle) slots_[slot].cancelled = true;
 }
 
 void Requests::remove(uint32_t hole) noexcept {
@@ -91,13 +100,30 @@ int32_t source_of(const Pending& pending, const MPI_Status& status) noexcept {
   return peer;
 }
 
+void count_freed(Call& call, MPI_Request request) noexcept {
+  Pending pending = requests.forget(request);
+  MPI_Status status;
+  int done = 0;
+  if (call.entered && pending.receives()) {
+    Peers* const any = std::exchange(pending.any, nullptr);
+    library.Request_get_status(request, &done, &status);
+    if (done && any) pending.peer = any->world_rank(status.MPI_SOURCE);
+    if (done)
+      count_arrived(pending, status, 0);
+    else if (!pending.cancelled)
+      perfield_received(pending.peer, pending.bytes);
+    pending.any = any;
+  }
+  if (pending.any) pending.any->let_go();
+}
+
 void count_arrived(const Pending& pending, const MPI_Status& status,
                    uint64_t waited_since) noexcept {
   const int32_t peer = source_of(pending, status);
   int cancelled = 0;
   library.Test_cancelled(&status, &cancelled);
   if (cancelled) return;
-  perfield_received(peer, bytes_of(status));
+  perfield_received(peer, pending.in_parts ? pending.bytes : bytes_of(status));
   if (waited_since) perfield_waited(peer, waited_since);
 }
 

@@ -38,10 +38,12 @@ struct Pending {
   enum Kind : uint8_t { none, receive, message, kept_send, kept_receive };
   Handle handle;         // all zeros when unused, so an empty table costs no memory
   Peers* any = nullptr;  // for a receive from any source: translates its rank
-  uint64_t bytes = 0;    // of a persistent send
+  uint64_t bytes = 0;    // of a persistent send; the room of a receive
   int32_t peer = 0;      // world rank of the other side, if known at the start
   Kind kind = none;
-  bool started = false;  // persistent: between its start and its completion
+  bool started = false;   // persistent: between its start and its completion
+  bool in_parts = false;  // a partitioned receive, whose size is known
+  bool cancelled = false;
 
   // Persistent ("kept") requests stay until freed; others leave when complete.
   bool kept() const noexcept { return kind == kept_send || kind == kept_receive; }
@@ -65,7 +67,9 @@ class Requests {
   // Marks a persistent request as started; kind `none` if unknown.
   Pending start(Handle handle) noexcept;
   // Removes it, persistent or not.
-  void forget(Handle handle) noexcept;
+  Pending forget(Handle handle) noexcept;
+  // The program has asked MPI to cancel it.
+  void cancel(Handle handle) noexcept;
 
   bool was_full() const noexcept { return full_.load(std::memory_order_relaxed); }
 
@@ -87,6 +91,10 @@ extern Requests requests;
 
 // World rank of the sender of `status`; releases what `pending` kept.
 int32_t source_of(const Pending& pending, const MPI_Status& status) noexcept;
+
+// Counts the receive that is active while the program frees `request`, where it has arrived or can
+// still arrive: from the source and of the size that it asked for, unless MPI knows better.
+void count_freed(Call& call, MPI_Request request) noexcept;
 
 // Counts the message that completed `pending`. Unless `waited_since` is 0, counts the time since
 // then as waiting for its source. A cancelled receive is no message.

@@ -32,8 +32,10 @@ inline void count_receive(Call& call, int source, const MPI_Status* status, MPI_
 }
 
 // --- requests that will receive, and persistent ones ---------------------------------------------
-inline Pending pending_receive(Pending::Kind kind, int source, MPI_Comm comm, MPI_Request request) {
+inline Pending pending_receive(Pending::Kind kind, int source, uint64_t room, MPI_Comm comm,
+                               MPI_Request request) {
   Pending pending;
+  pending.bytes = room;
   pending.handle = request;
   pending.kind = kind;
   pending.peer = source == MPI_ANY_SOURCE ? kPeerUnknown : world_rank(comm, source);
@@ -43,17 +45,17 @@ inline Pending pending_receive(Pending::Kind kind, int source, MPI_Comm comm, MP
 }
 
 // A receive that the full table cannot hold counts when it is posted, with the size it asks for.
-inline void remember_receive(Call& call, const Pending& pending, uint64_t bytes_asked) {
+inline void remember_receive(Call& call, const Pending& pending) {
   if (requests.add(pending)) return;
   if (pending.any) pending.any->let_go();
-  if (call.entered) perfield_received(kPeerUnknown, bytes_asked);
+  if (call.entered) perfield_received(kPeerUnknown, pending.bytes);
 }
 
 inline void follow_post(Call& call, int source, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
                         const MPI_Request* request) {
   if (source == MPI_PROC_NULL) return;
-  remember_receive(call, pending_receive(Pending::receive, source, comm, *request),
-                   bytes_of(count, type));
+  remember_receive(
+      call, pending_receive(Pending::receive, source, bytes_of(count, type), comm, *request));
 }
 
 inline void follow_keep_send(Call&, int dest, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
@@ -67,12 +69,32 @@ inline void follow_keep_send(Call&, int dest, MPI_Count count, MPI_Datatype type
   requests.add(pending);
 }
 
-inline void follow_keep_receive(Call&, int source, MPI_Count, MPI_Datatype, MPI_Comm comm,
-                                const MPI_Request* request) {
+inline void keep_receive(int source, uint64_t room, MPI_Comm comm, MPI_Request request,
+                         bool in_parts) {
   if (source == MPI_PROC_NULL) return;
-  const Pending pending = pending_receive(Pending::kept_receive, source, comm, *request);
+  Pending pending = pending_receive(Pending::kept_receive, source, room, comm, request);
+  pending.in_parts = in_parts;
   if (!requests.add(pending) && pending.any) pending.any->let_go();
 }
+
+inline void follow_keep_receive(Call&, int source, MPI_Count count, MPI_Datatype type,
+                                MPI_Comm comm, const MPI_Request* request) {
+  keep_receive(source, bytes_of(count, type), comm, *request, false);
+}
+
+// Partitioned: one message for all partitions.
+inline void follow_keep_parts_sent(Call& call, int dest, int partitions, MPI_Count count,
+                                   MPI_Datatype type, MPI_Comm comm, const MPI_Request* request) {
+  follow_keep_send(call, dest, partitions * count, type, comm, request);
+}
+
+inline void follow_keep_parts_received(Call&, int source, int partitions, MPI_Count count,
+                                       MPI_Datatype type, MPI_Comm comm,
+                                       const MPI_Request* request) {
+  keep_receive(source, bytes_of(partitions * count, type), comm, *request, true);
+}
+
+inline void follow_cancel(Call&, const MPI_Request* request) { requests.cancel(*request); }
 
 // --- matched messages ----------------------------------------------------------------------------
 inline void follow_match(Call&, const MPI_Message* message, const MPI_Status* status,
@@ -110,7 +132,8 @@ inline void follow_post_taken(Call& call, Pending taken, MPI_Count count, MPI_Da
   if (taken.kind != Pending::message) return;
   taken.kind = Pending::receive;
   taken.handle = *request;
-  remember_receive(call, taken, bytes_of(count, type));
+  taken.bytes = bytes_of(count, type);
+  remember_receive(call, taken);
 }
 
 // --- one-sided -----------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ PERFIELD_BODY start_all(Next next, const MPI_Fint* count, FortranRequest* handle
 
 PERFIELD_BODY request_free(Next next, FortranRequest* request, MPI_Fint* ierror) {
   FortranCall call(PERFIELD_CALL_request_free, ierror);
-  if (following()) requests.forget(in_c(*request));
+  if (following()) count_freed(call, in_c(*request));
   next(request, ierror);
 }
 

@@ -32,7 +32,7 @@ PERFIELD_WRAPPER(MPI_Startall, (int count, MPI_Request array_of_requests[])) {
 
 PERFIELD_WRAPPER(MPI_Request_free, (MPI_Request * request)) {
   Call call(PERFIELD_CALL_request_free);
-  if (following()) requests.forget(*request);
+  if (following()) count_freed(call, *request);
   return next().Request_free(request);
 }
 

@@ -2,7 +2,6 @@
 //
 // wrappers_startup.cpp - handwritten, because these calls start, end and switch the measurement and
 // are not counted.
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -11,9 +10,6 @@
 #include "clocks.hpp"
 #include "peers.hpp"
 #include "startup.hpp"
-
-#define PERFIELD_BUILDING_LIBRARY 1
-#include "include/perfield.h"
 
 namespace perfield::pmpi {
 
@@ -69,10 +65,7 @@ bool end(const char* reason) noexcept {
 }
 
 void control(int level) noexcept {
-  static std::atomic<bool> paused{false};
-  if (library.awake && level == 0 && !paused.exchange(true)) perfield_pause();
-  if (library.awake && level == 1 && (paused.exchange(false) || !perfield_measuring()))
-    perfield_resume();
+  if (library.awake && (level == 0 || level == 1)) perfield_source_control(level);
 }
 
 }  // namespace perfield::pmpi

@@ -10,10 +10,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
+#include "platform/counter.hpp"
 #include "recorder/source.h"
 
 namespace perfield::scorep {
@@ -41,13 +39,6 @@ class Stamps {
     clock_gettime(CLOCK_MONOTONIC_RAW, &t);
     return uint64_t(t.tv_sec) * 1000000000u + uint64_t(t.tv_nsec);
   }
-  static uint64_t counter() noexcept {
-#if defined(__x86_64__)
-    return __rdtsc();
-#else
-    return 0;
-#endif
-  }
 
   uint64_t compared(uint64_t stamp) noexcept {
     if (kind_ == Kind::unknown) return find_kind(stamp);
@@ -66,7 +57,7 @@ class Stamps {
       uint64_t age;
     } clocks[] = {{Kind::own, perfield_source_ticks() - stamp},
                   {Kind::raw, raw() - stamp},
-                  {Kind::counter, counter() - stamp}};
+                  {Kind::counter, read_counter() - stamp}};
     const auto nearest =
         *std::min_element(std::begin(clocks), std::end(clocks),
                           [](const auto& a, const auto& b) { return a.age < b.age; });
@@ -82,7 +73,7 @@ class Stamps {
 
   Pair both() const noexcept {
     const uint64_t before = perfield_source_ticks();
-    const uint64_t stamp = kind_ == Kind::raw ? raw() : counter();
+    const uint64_t stamp = kind_ == Kind::raw ? raw() : read_counter();
     return {stamp, before + (perfield_source_ticks() - before) / 2};
   }
 

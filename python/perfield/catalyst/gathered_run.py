@@ -19,6 +19,7 @@ from perfield.fields.columns import Columns
 from perfield.fields.quantities import by_rank
 from perfield.fields.regions import Region, RegionTable
 from perfield.run.alike import Alike
+from perfield.run.clocks import Clocks
 from perfield.run.directory import read_info
 from perfield.run.frame import Frame, build_frame
 from perfield.run.mesh import TYPES, Block, FieldArray, read_block
@@ -77,6 +78,7 @@ class GatheredRun:
         self.info = read_info(path)
         self.rank_entries: list[dict[str, Any] | None] = [{"sources": list(of_rank)} for of_rank in sources]
         self._sources = sources
+        self._clocks = Clocks(self.rank_entries)  # not known to each other inside the program
         self._known = News()
         self._table = RegionTable()
         self._columns = self._columns_now()
@@ -113,7 +115,7 @@ class GatheredRun:
         read = self._columns.decode([piece.entry for piece in self._pieces.values()], ranks)
         unknown = np.full(self.n_ranks, -1)
         alike = Alike(np.zeros(self.n_ranks, dtype=np.int64), unknown)  # one program, which has not ended
-        self._frame = build_frame("step", index, False, ranks, self._columns, read, alike)
+        self._frame = build_frame("step", index, False, ranks, self._columns, read, alike, self._clocks)
         here = self._frame.values["waited_for_time_s"]
         here[:] = np.where(np.isnan(here), np.nan, waited_for * 1e-9)
         return changed

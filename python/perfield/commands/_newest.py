@@ -51,6 +51,6 @@ def runs_of(wanted: Path) -> list[Path]:
         try:
             start_ns = json.loads((path / "run.json").read_text(encoding="utf-8"))["start_ns"]
             found.append((int(start_ns), path))
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue  # no run
     return [path for _, path in sorted(found)]

@@ -67,10 +67,12 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.json:
         facts = {"run": str(run.path), "state": run.state, "n_ranks": run.n_ranks, "n_frames": len(run)}
         facts |= {"command": run.info.get("command"), "lines": closing_lines(run.path), "damage": run.damage}
+        facts["clocks"] = run.clocks_agree
         print(json.dumps(facts | tables, indent=1, default=_plain, allow_nan=False))
         return 0
     if not tables:
-        print("\n".join([_title(run), *closing_lines(run.path), *_damage_lines(run.damage)]))
+        agree = [f"clocks     {run.clocks_agree}"] if run.clocks_agree else []
+        print("\n".join([_title(run), *closing_lines(run.path), *agree, *_damage_lines(run.damage)]))
     for number, (name, rows) in enumerate(tables.items()):
         if number or len(tables) > 1:
             print(("\n" if number else "") + name)

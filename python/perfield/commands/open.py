@@ -85,7 +85,7 @@ def _pictures(directory: Path) -> list[str]:
     """The pictures in a directory, according to its pictures.json."""
     try:
         layers = json.loads((directory / "pictures.json").read_text(encoding="utf-8"))["layers"]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
     there = {layer.partition("/")[0] for layer in layers}
     return [name for name in PICTURES if name in there and (directory / f"{name}.pvd").exists()]

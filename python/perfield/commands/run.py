@@ -170,36 +170,28 @@ def find_run(wanted: Path, run_id: str) -> Path | None:
         try:
             if json.loads((candidate / "run.json").read_text())["run_id"] == run_id:
                 return candidate
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             pass  # not a run, or not yet
         n += 1
         candidate = wanted.with_name(f"{wanted.name}-{n}")
     return None
 
 
-def absent_ranks(path: Path) -> str:
-    """A sentence about ranks that were started but never checked in; "" if all did."""
+def no_ranks(path: Path) -> str:
+    """A sentence about a run in which none of the ranks started checked in; "" if one did."""
     import perfield
     from perfield.run import RunError
 
-    started = json.loads((path / "run.json").read_text())["size"] or 1
     try:
-        ranks = perfield.open(path).rank_entries
+        if perfield.open(path).rank_entries:
+            return ""
     except RunError:  # no rank has written a stream
-        ranks = []
-    started = max(started, len(ranks))
-    if ranks and ranks[0] and ranks[0].get("size") == 1:
-        return ""  # another MPI's launcher started worlds of one; the measured program has warned of it
-    absent = [rank for rank in range(started) if rank >= len(ranks) or ranks[rank] is None]
-    if len(absent) == started:
-        return (
-            f"none of the ranks started ({started}) checked in: the program ended before MPI_Init, or is no "
-            "MPI program, or uses an MPI for which perfield was not built"
-        )
-    if not absent:
-        return ""
-    names = ", ".join(map(str, absent[:10])) + (", ..." if len(absent) > 10 else "")
-    return f"{len(absent)} of {started} ranks did not check in and are missing in every frame: {names}"
+        pass
+    started = json.loads((path / "run.json").read_text())["size"] or 1
+    return (
+        f"none of the ranks started ({started}) checked in: the program ended before MPI_Init, or is no "
+        "MPI program, or uses an MPI for which perfield was not built"
+    )
 
 
 def close(wanted: Path, run_id: str, summary: bool, why_refused: str = "") -> list[str]:
@@ -217,12 +209,13 @@ def close(wanted: Path, run_id: str, summary: bool, why_refused: str = "") -> li
         return [f"perfield: {sentence}" for sentence in sentences if sentence]
     if staged(path):  # by ranks that were killed
         collect(path, quietly=True)
-    sentence = absent_ranks(path)
+    found = closing_lines(path) if any((path / "stream").iterdir()) else []
+    sentence = no_ranks(path)
     lines = [f"perfield: {sentence}"] if sentence else []
-    if any((path / "stream").iterdir()):
-        found = closing_lines(path)
+    if found:
         sentence = step_proposal(path) if summary else ""
-        lines += found if summary else [line for line in found if line.startswith("regions ")]  # a typo
+        # Without a summary, what is wrong is told all the same: ranks that are missing, and a typo.
+        lines += found if summary else [line for line in found if line.startswith(("missing ", "regions "))]
         lines += [f"perfield: {sentence}"] if sentence else []
     return lines
 

@@ -81,7 +81,7 @@ class _StepArray(BackendArray):
     """One variable of the Dataset, read when it is indexed.
 
     fields : names of fields as in Frame.values: one per region, or a single one if there is no dimension
-    region; None for label, time and span of the step. about : the variable's attributes.
+    region; None for what is no field. about : the variable's attributes.
     """
 
     def __init__(
@@ -104,7 +104,9 @@ class _StepArray(BackendArray):
 
     def _read(self, key: tuple[int | slice | np.ndarray, ...]) -> np.ndarray:
         positions = np.atleast_1d(np.arange(self.shape[0])[key[0]])
-        if self.fields is None:
+        if self.name in _STAMPS:
+            values = self.snapshot.stamps(positions, self.name)[:, key[1]]
+        elif self.fields is None:
             values = self.snapshot.told(positions, self.name).astype(self.dtype)
         else:
             wanted = np.arange(len(self.fields))[key[2] if len(key) > 2 else 0]
@@ -133,7 +135,7 @@ def chunks_of(run: RunDirectory) -> Iterator[xr.Dataset]:
                 found = values[:, :, [place[field] for field in array.fields]]
                 read[array.name] = array.dims, found if _REGION in array.dims else found[..., 0], array.about
         chunk = opened.isel({_STEP: slice(begin, begin + size)})
-        yield chunk.assign({name: chunk[name].load() for name in _OF_STEP} | read)
+        yield chunk.assign({name: chunk[name].load() for name in (*_OF_STEP, *_STAMPS)} | read)
 
 
 def _dataset(snapshot: Snapshot) -> xr.Dataset:
@@ -163,6 +165,9 @@ def _arrays(snapshot: Snapshot) -> Iterator[_StepArray]:
     """All variables that are read from steps."""
     for name, (dtype, meaning) in _OF_STEP.items():
         yield _StepArray(snapshot, name, None, (_STEP,), {"long_name": meaning}, dtype)
+    for name, meaning in _STAMPS.items():
+        about = {"units": "s", "long_name": meaning, "source": "measured"}
+        yield _StepArray(snapshot, name, None, (_STEP, _RANK), about)
     columns = snapshot.run.columns
     for kind, field in columns.kinds.items():
         about = {"units": field.unit, "long_name": field.meaning, "source": field.source}
@@ -179,6 +184,11 @@ _OF_STEP = {
     "time": (np.float64, "the program's own time, from the lowest rank; NaN if it gave none"),
     "span": (np.int64, "steps that are added up"),
     "uneven": (np.bool_, "whether ranks of one group may have done different steps"),
+}
+_STAMPS = {
+    "begin_s": "begin of the rank's step on the common clock, from the first rank's stamp 0",
+    "end_s": "end of the rank's step on the common clock",
+    "clock_uncertainty_s": "largest error of the end on the common clock; NaN: unknown",
 }
 _PLACES = {
     "host": "host on which the rank ran",

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from perfield.run.errors import RunError
+from perfield.run.json_text import parse_json, well_typed
 from perfield.run.streams import Streams
 
 
@@ -22,20 +22,23 @@ def read_info(path: Path) -> dict:
         found = ", ".join(sorted(entry.name for entry in path.iterdir())[:5]) or "nothing"
         raise RunError(f"{path} is not a run directory: it has no run.json (it holds {found}); {advice}")
     try:
-        info = json.loads(file.read_text(encoding="utf-8", errors="replace"))
+        info = parse_json(file.read_text(encoding="utf-8", errors="replace"))
     except (OSError, ValueError) as error:
         raise RunError(
             f"{file} cannot be read ({error}); a run directory has a run.json of JSON text."
         ) from error
     if not isinstance(info, dict):
         raise RunError(f"{file} holds no JSON object; a run directory has one that names the run's id.")
-    return info
+    return well_typed(info)
 
 
 def run_id_of(info: dict, path: Path) -> int:
     """Run id of a run.json."""
     try:
-        return int(info["run_id"], 16)
+        number = int(info["run_id"], 16)
+        if not 0 <= number < 1 << 64:
+            raise ValueError("it has more than 64 bits")
+        return number
     except (KeyError, TypeError, ValueError) as error:
         raise RunError(
             f"{path / 'run.json'} names no run id (found {info.get('run_id')!r}, expected 16 hexadecimal "
@@ -48,7 +51,7 @@ def staged(path: Path) -> str:
     places: dict[str, list[str]] = {}
     for note in sorted((path / "stream").glob(".staged-*")):
         try:
-            place = json.loads(note.read_text(encoding="utf-8", errors="replace"))
+            place = parse_json(note.read_text(encoding="utf-8", errors="replace"))
             places.setdefault(str(place["host"]), []).append(str(place["directory"]))
         except (OSError, ValueError, KeyError, TypeError):
             continue  # collected just now, or being written

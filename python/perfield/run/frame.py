@@ -11,6 +11,7 @@ import numpy as np
 from perfield.fields.columns import Columns
 from perfield.fields.table import CALL_NAMES
 from perfield.run.alike import Alike
+from perfield.run.clocks import Clocks
 
 OUTSIDE, UNKNOWN = -2, -3  # peers without a world rank: in another MPI_COMM_WORLD, unknown
 NO_PROCESS = 8  # flag of an entry: the figures of the process and of perfield are unknown
@@ -31,7 +32,8 @@ class Frame:
     time : the program's own number (of the lowest rank) and time (median; NaN if none). span : number of
     steps added up. partial : some rank may still deliver its entry. uneven : ranks of one group may have
     done different steps here, since they closed different numbers of steps, or gave this one different
-    numbers. present : (n_ranks,) bool.
+    numbers. present : (n_ranks,) bool. begin_s, end_s : (n_ranks,) seconds on the common clock of all ranks
+    (`RunDirectory.clocks`), NaN where absent or unknown.
     mesh_version : (n_ranks,) int, 0 for none. values : field name -> (n_ranks,) float64, NaN where absent;
     `perfield.fields.table` says what each means. block_values : field name -> {(rank, block): value}, for
     regions of one block.
@@ -48,6 +50,8 @@ class Frame:
     partial: bool
     uneven: bool
     present: np.ndarray
+    begin_s: np.ndarray
+    end_s: np.ndarray
     mesh_version: np.ndarray
     values: dict[str, np.ndarray]
     block_values: dict[str, dict[tuple[int, int], float]]
@@ -64,11 +68,12 @@ def build_frame(
     columns: Columns,
     read: dict[str, Any],
     alike: Alike,
+    clocks: Clocks,
 ) -> Frame:
     """Builds a frame from step entries.
 
     ranks : of each entry. read : all fields and tables of one step, as `columns` gives them. alike : which
-    ranks should close the same steps.
+    ranks should close the same steps. clocks : of all ranks.
     """
     ranks = ranks[read["whole"]].astype(np.int64)
     entries = read["entries"][read["whole"]]
@@ -76,6 +81,10 @@ def build_frame(
     present[ranks] = True
     mesh_version = np.zeros(columns.n_ranks, dtype=np.int64)
     mesh_version[ranks] = entries["mesh_version"]
+    begin_s, end_s = np.full((2, columns.n_ranks), np.nan)
+    for name, of_ranks in (("begin_ns", begin_s), ("end_ns", end_s)):  # set-up and the end make a whole run
+        earlier_or_later = np.fmin if name == "begin_ns" else np.fmax
+        earlier_or_later.at(of_ranks, ranks, clocks.common_s(ranks, entries[name]))
     times = entries["time"][np.isfinite(entries["time"])]
     block_values: dict[str, dict[tuple[int, int], float]] = {}
     for _, column, rank, block, _, value in read["blocks"].tolist():
@@ -89,6 +98,8 @@ def build_frame(
         partial=partial,
         uneven=kind == "step" and alike.are_uneven(ranks, entries["label"], entries["time"]),
         present=present,
+        begin_s=begin_s,
+        end_s=end_s,
         mesh_version=mesh_version,
         values=dict(zip(columns.names, read["values"][0])),
         block_values=block_values,

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+
+from perfield.run.json_text import parse_json
 
 TYPES = {"i1": "<i1", "u1": "<u1", "i4": "<i4", "i8": "<i8", "f4": "<f4", "f8": "<f8"}
 
@@ -101,12 +102,12 @@ def field_names(opening: bytes) -> list[tuple[int, str]]:
         return []
 
 
-_MISSHAPEN = (KeyError, TypeError, ValueError, struct.error)
+_MISSHAPEN = (AttributeError, KeyError, OverflowError, TypeError, ValueError, struct.error)
 
 
 def _description(body: bytes) -> dict:
     text_bytes, _ = struct.unpack_from("<II", body)
-    return json.loads(body[8 : 8 + text_bytes].decode("utf-8", "replace"))
+    return parse_json(body[8 : 8 + text_bytes].decode("utf-8", "replace"))
 
 
 def _decoded(body: bytes) -> tuple[dict, list[tuple[dict, np.ndarray]]]:

@@ -75,12 +75,13 @@ def _imbalance(run: RunDirectory) -> tuple[np.ndarray, np.ndarray]:
     ratio = np.full(len(positions), np.nan)
     try:
         times = read_columns(run, ["compute_time_s"], list(positions))[:, 0]
+        uneven = run.uneven(positions)
     except (OSError, ValueError, KeyError, IndexError):  # a damaged run still has a name
         return np.asarray(positions), ratio
     for frame, of_ranks in enumerate(times):
         seen = of_ranks[np.isfinite(of_ranks)]
         enough = len(seen) > (run.n_ranks > 1)  # a rank alone in its frame is even with nobody
-        if enough and seen.mean() > 0 and not run.uneven(int(positions[frame])):
+        if enough and seen.mean() > 0 and not uneven[frame]:
             ratio[frame] = seen.max() / seen.mean()
     return np.asarray(positions), ratio
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -15,6 +16,7 @@ from perfield.fields.columns import Columns
 from perfield.fields.quantities import Quantity, by_rank, whole
 from perfield.fields.regions import Region, RegionTable
 from perfield.run.alike import Alike
+from perfield.run.clocks import Clocks, in_words
 from perfield.run.directory import read_info, run_id_of, staged, why_empty
 from perfield.run.errors import RunError
 from perfield.run.frame import Frame, build_frame
@@ -32,6 +34,7 @@ Steps = Union[int, slice, Sequence[int], None]
 _STEP, _SETUP, _TEARDOWN = 0, 1, 2
 _NOT_MEASURED = 4
 _MOST_RANKS = 1 << 24  # larger numbers are damaged
+_MOST_UNSTATED = 1 << 12  # where no rank entry states the size of the world
 
 
 class RunDirectory:
@@ -59,9 +62,9 @@ class RunDirectory:
         return RunDirectory, (str(self.path.absolute()),)
 
     def __repr__(self) -> str:
-        from perfield.run.representation import in_words
+        from perfield.run import representation
 
-        return in_words(self)
+        return representation.in_words(self)
 
     def _repr_html_(self) -> str:
         from perfield.run.representation import as_html
@@ -178,6 +181,26 @@ class RunDirectory:
         return ranks(self)
 
     @property
+    def clocks(self) -> pd.DataFrame:
+        """A row for each rank: how its stamps are put on the common clock, on which `Frame.begin_s` counts.
+
+        That is CLOCK_MONOTONIC of one node, from the first rank's stamp 0. Columns: host; method ("same
+        node", "exchange": nodes compared clocks by messages, "realtime": by CLOCK_REALTIME, "trace":
+        imported, "unknown"); start_s, the rank's stamp 0; offset_s and drift_ppb, what is added to the
+        node's CLOCK_MONOTONIC at stamp 0, and how that grows; uncertainty_s, the largest error during the
+        run (NaN: unknown).
+        """
+        import pandas as pd
+
+        rows = self._stamps.rows(self._last_stamps())
+        return pd.DataFrame(rows, index=pd.RangeIndex(self.n_ranks, name="rank"))
+
+    @property
+    def clocks_agree(self) -> str:
+        """How well the clocks of the nodes agree, as a sentence; "" for a single node."""
+        return in_words(self._stamps, self._last_stamps())
+
+    @property
     def regions(self) -> pd.DataFrame:
         """A row for each region, by the prefix of its fields."""
         from perfield.run.dataframes import regions
@@ -242,18 +265,28 @@ class RunDirectory:
         frames = ((int(index), ranks[self._rows(n)]) for n, index in enumerate(self.step_indexes))
         return np.array([self._is_partial(index, present) for index, present in frames], dtype=bool)
 
-    def uneven(self, position: int) -> bool:
-        """Whether ranks of one group may have done different steps in a frame, as in `Frame.uneven`."""
-        if self._is_whole:
-            return False
-        ranks, told = [], []
-        for rows, read in self._streams.steps(self._rows(position)):
-            ranks.append(self._streams.places["rank"][rows][read["whole"]].astype(np.int64))
-            told.append(read["steps"][read["whole"]])
-        if not ranks:
-            return False
-        steps = np.concatenate(told)
-        return self._alike.are_uneven(np.concatenate(ranks), steps["label"], steps["time"])
+    @property
+    def stamps(self) -> Clocks:
+        """Puts stamps of ranks on the common clock."""
+        return self._stamps
+
+    def uneven(self, positions: Sequence[int]) -> np.ndarray:
+        """(n_positions,) whether ranks of one group may have done different steps, as in `Frame.uneven`."""
+        step, ranks, entries = self.entries(positions)
+        found = np.zeros(len(positions), dtype=bool)
+        for number in range(0 if self._is_whole else len(positions)):
+            here = step == number
+            told = entries[here]
+            found[number] = self._alike.are_uneven(ranks[here], told["label"], told["time"])
+        return found
+
+    def entries(self, positions: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The fixed parts of all undamaged entries of frames: (index into positions, rank, fixed part)."""
+        places = self.places(positions)
+        read = self._columns.read_tables(places, [], with_tables=False)
+        whole_ones = read["whole"].astype(bool)
+        ranks = places.rank[whole_ones].astype(np.int64)
+        return places.step[whole_ones], ranks, read["entries"][whole_ones]
 
     def told(self, position: int) -> np.void:
         """The fixed part (label, time, span, ...) of the lowest rank's undamaged entry of a frame."""
@@ -276,18 +309,22 @@ class RunDirectory:
     def _digest(self) -> None:
         """Derives all tables from the entries known now."""
         streams = self._streams
-        entries = {int(place["rank"]): body for place, body in streams.json("rank") if _is_rank(place)}
+        size = _size_of_world(streams)
+
+        def of_ranks(name: str) -> list[tuple[int, dict]]:
+            bodies = ((int(place["rank"]), body) for place, body in streams.json(name))
+            return [(rank, body) for rank, body in bodies if 0 <= rank < size]
+
+        entries = dict(of_ranks("rank"))
         steps = streams.of_type("step")
-        steps = steps[_is_rank(streams.places[steps])]
-        size = max((whole(body.get("size")) for body in entries.values()), default=0)
-        highest = max([*entries, int(streams.places["rank"][steps].max(initial=-1))])
-        size = int(max(size if size <= _MOST_RANKS else 0, highest + 1))
-        self.ends = {int(place["rank"]): body for place, body in streams.json("end") if _is_rank(place)}
-        self.sites = {int(place["rank"]): body for place, body in streams.json("sites") if _is_rank(place)}
+        ranks = streams.places["rank"][steps]
+        steps = steps[(ranks >= 0) & (ranks < size)]
+        self.ends = dict(of_ranks("end"))
+        self.sites = dict(of_ranks("sites"))
         self.rank_entries: list[dict | None] = [entries.get(rank) for rank in range(size)]
-        for place, body in streams.json("place"):
-            if _is_rank(place) and place["rank"] < size and self.rank_entries[place["rank"]] is not None:
-                self.rank_entries[place["rank"]] = {**self.rank_entries[place["rank"]], **body}
+        for rank, body in of_ranks("place"):
+            if self.rank_entries[rank] is not None:
+                self.rank_entries[rank] = {**self.rank_entries[rank], **body}
 
         kinds = streams.places["kind"][steps]
         self._kind_rows = {kind: _newest(streams, steps[kinds == kind]) for kind in (_SETUP, _TEARDOWN)}
@@ -304,19 +341,15 @@ class RunDirectory:
         self._newest_ns = self._newest_realtime()
         self.state = run_state(self.rank_entries, self.ends, self._newest_ns)
         damaged = bool(streams.damage(running=True))
-        definitions = [
-            (int(place["rank"]), body) for place, body in streams.json("region") if _is_rank(place)
-        ]
-        definitions = [(rank, body) for rank, body in definitions if rank < size]
-        self._regions.update(definitions, size, streams.other_regions() or damaged)
+        self._regions.update(of_ranks("region"), size, streams.other_regions() or damaged)
         names = list(self.groups)
         self._group = np.array(
             [names.index(_group(r)) if r else -1 for r in self.rank_entries], dtype=np.int64
         )
+        self._stamps = Clocks(self.rank_entries, of_ranks("clock"))
         self._alike = Alike(self._group, self._closed_in_all())
         self._has_ended = np.isin(np.arange(size), list(self.ends))
-        declared = [(int(place["rank"]), body) for place, body in streams.json("quantity") if _is_rank(place)]
-        self._quantities = by_rank(declared, size)
+        self._quantities = by_rank(of_ranks("quantity"), size)
         self._columns = Columns(
             [self._sources_of(rank) for rank in range(size)],
             self._quantities,
@@ -359,7 +392,7 @@ class RunDirectory:
         ranks = self._streams.places["rank"][rows]
         read = self._columns.read_tables(self._streams.places_of([rows]), self._columns.names)
         partial = self._is_partial(index, ranks)
-        return build_frame(kind, index, partial, ranks, self._columns, read, self._alike)
+        return build_frame(kind, index, partial, ranks, self._columns, read, self._alike, self.stamps)
 
     def _is_partial(self, index: int, ranks: np.ndarray) -> bool:
         """Whether this step is still open: some rank of its groups has neither closed it nor a later one,
@@ -380,12 +413,26 @@ class RunDirectory:
         at = np.searchsorted(places["index"][begin:end], indexes, side="right") - 1
         return places["mesh_version"][begin + np.maximum(at, 0)].astype(np.int64)
 
+    def _last_stamps(self) -> np.ndarray:
+        """(n_ranks,) ns, the last stamp of each rank; 0 if it has none."""
+        last = np.zeros(self.n_ranks, dtype=np.int64)
+        rows = np.concatenate((self._kind_rows[_SETUP], self._last_steps(), self._kind_rows[_TEARDOWN]))
+        for here, tables in self._streams.steps(rows):
+            ends = tables["steps"]["end_ns"]
+            np.maximum.at(
+                last, self._streams.places["rank"][here], np.minimum(ends, 1 << 62).astype(np.int64)
+            )
+        return last
+
+    def _last_steps(self) -> np.ndarray:
+        """Row of the last step entry of each rank that has one."""
+        ranks = self._streams.places["rank"][self._every_step]
+        return self._every_step[np.append(ranks[1:] != ranks[:-1], True)[: len(ranks)]]
+
     def _newest_realtime(self) -> dict[int, int]:
         """CLOCK_REALTIME of the newest step or setup entry of each rank that has not ended."""
         places = self._streams.places
-        ranks = places["rank"][self._every_step]
-        last_of_rank = self._every_step[np.append(ranks[1:] != ranks[:-1], True)[: len(ranks)]]
-        rows = np.concatenate((self._kind_rows[_SETUP], last_of_rank))
+        rows = np.concatenate((self._kind_rows[_SETUP], self._last_steps()))
         newest: dict[int, int] = {}
         for here, tables in self._streams.steps(rows[~np.isin(places["rank"][rows], list(self.ends))]):
             for rank, time_ns in zip(places["rank"][here].tolist(), tables["steps"]["realtime_ns"].tolist()):
@@ -397,8 +444,17 @@ def _group(entry: dict) -> str:
     return str(entry.get("group") or entry.get("program") or "")
 
 
-def _is_rank(place: np.ndarray) -> np.ndarray:
-    return (place["rank"] >= 0) & (place["rank"] < _MOST_RANKS)
+def _size_of_world(streams: Streams) -> int:
+    """The size that most `rank` entries state; without any, what the ranks of the entries ask for.
+
+    One damaged number must not make room for millions of ranks.
+    """
+    stated = Counter(whole(body.get("size")) for _, body in streams.json("rank"))
+    sizes = [size for size in stated if 0 < size <= _MOST_RANKS]
+    if sizes:
+        return min(sizes, key=lambda size: (-stated[size], size))
+    ranks = streams.places["rank"]
+    return int(ranks[ranks < _MOST_UNSTATED].max(initial=-1)) + 1
 
 
 def _newest(streams: Streams, rows: np.ndarray, rank_first: bool = False) -> np.ndarray:

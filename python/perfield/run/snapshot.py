@@ -54,8 +54,18 @@ class Snapshot:
         """(n_positions,): "label", "time" or "span" of these steps, from the lowest rank, or "uneven"."""
         self._places(positions)
         if name == "uneven":
-            return np.array([self.run.uneven(position) for position in positions.tolist()], dtype=bool)
+            return self.run.uneven(positions)
         return np.array([self.run.told(position)[name] for position in positions.tolist()])
+
+    def stamps(self, positions: np.ndarray, name: str) -> np.ndarray:
+        """(n_positions, n_ranks): "begin_s" or "end_s" of the ranks' steps on the common clock, or
+        "clock_uncertainty_s" of these; NaN where absent."""
+        self._places(positions)
+        step, ranks, entries = self.run.entries(positions)
+        read = self.run.stamps.uncertainty_s if name == "clock_uncertainty_s" else self.run.stamps.common_s
+        values = np.full((len(positions), self.run.n_ranks), np.nan)
+        values[step, ranks] = read(ranks, entries["begin_ns" if name == "begin_s" else "end_ns"])
+        return values
 
     def rows(self, positions: np.ndarray, table: str) -> np.ndarray:
         """Rows of "messages", "received" or "waits" of these frames; `step` is an index into

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from perfield import _bridge
+from perfield.run.errors import RunError
+from perfield.run.json_text import NestedTooDeepError, parse_json, well_typed
 
 NAMES = ("rank", "region", "place", "clock", "step", "mesh", "end", "field", "sites", "quantity")
 TYPES = {name: number for number, name in enumerate(NAMES, 1)}
@@ -91,11 +92,21 @@ class Streams:
         )
 
     def json(self, name: str) -> Iterator[tuple[np.void, dict]]:
-        """(place, body) of the entries of a type whose body is JSON; each is read and parsed once."""
+        """(place, body) of the entries of a type whose body is JSON; each is read and parsed once.
+
+        A body that is no JSON object counts as empty. Raises RunError if one nests too deep to be perfield's.
+        """
         rows = self.of_type(name)
         unread = [row for row in rows if self._key(row) not in self._json]
         for row, body in zip(unread, self.bodies(np.array(unread, dtype=np.int64))):
-            self._json[self._key(row)] = _parsed(body)
+            try:
+                self._json[self._key(row)] = _parsed(body)
+            except NestedTooDeepError as error:
+                path = self.paths[self.file[row]]
+                raise RunError(
+                    f"{path}: the {name} entry at byte {self.places['offset'][row]} was not written by "
+                    f"perfield ({error}); copy the run again from where it was measured."
+                ) from None
         for row in rows:
             yield self.places[row], self._json[self._key(row)]
 
@@ -188,10 +199,12 @@ _EMPTY = [("offset", "u8"), ("index", "u8"), ("body_bytes", "u4"), ("rank", "i4"
 
 def _parsed(body: bytes | None) -> dict:
     try:
-        values = json.loads((body or b"{}").decode("utf-8", "replace"))
+        values = parse_json((body or b"{}").decode("utf-8", "replace"))
+    except NestedTooDeepError:
+        raise
     except ValueError:
         return {}
-    return values if isinstance(values, dict) else {}
+    return well_typed(values) if isinstance(values, dict) else {}
 
 
 def _gaps(places: np.ndarray) -> list[str]:

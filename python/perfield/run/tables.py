@@ -19,7 +19,7 @@ MOST_FRAMES = 1000  # that are read for a table; the newest ones
 
 def ranks(run: RunDirectory) -> list[dict]:
     """A row per rank: rank, host, cpuset, pid, steps (closed so far), state."""
-    rows = []
+    rows, steps_closed = [], run.steps_closed.tolist()
     for rank, entry in enumerate(run.rank_entries):
         end = run.ends.get(rank)
         if entry is None:
@@ -29,7 +29,7 @@ def ranks(run: RunDirectory) -> list[dict]:
         else:
             state = "running" if run.state == "running" else "killed"
         known = {name: (entry or {}).get(name) for name in ("host", "cpuset", "pid")}
-        rows.append({"rank": rank, **known, "steps": int(run.steps_closed[rank]), "state": state})
+        rows.append({"rank": rank, **known, "steps": steps_closed[rank], "state": state})
     return rows
 
 

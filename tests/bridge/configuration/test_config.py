@@ -125,7 +125,7 @@ EVERY = "a number from 1 to 999999 behind '/', such as Wait@solve-3f2a/4 for eac
         ("group = true", "true", "a text in quotes"),
         ('group = ["a", "b"]', "a list", "a text in quotes"),
         ('flush_seconds = "soon"', 'the text "soon"', "a number (s)"),
-        ('clock = "sundial"', 'the text "sundial"', "auto, tsc or monotonic"),
+        ('clock = "sundial"', 'the text "sundial"', "auto, counter or monotonic"),
         ('run_directory = ""', 'the text ""', "the name of a directory"),
         ('step_call = "Allreduce"', 'the text "Allreduce"', CALL_SITE),
         ('step_call = "Allreduce@2"', 'the text "Allreduce@2"', NUMBERED),
@@ -192,6 +192,14 @@ def test_other_file_is_reported_briefly_and_legibly(load):
     assert errors[0] == "perfield.toml:1: found '?[31m?é" + "x" * 52 + "...'; expected key = value"
     assert len(errors) == 11
     assert "Is this a configuration of perfield?" in errors[-1]
+
+
+def test_errors_show_no_bytes_that_a_terminal_or_reader_refuses(load, tmp_path):
+    (tmp_path / "perfield.toml").write_bytes(b'regions = [\xf1\x1b[2J]\nmessages = \x00\n"a\xc2\x9b" = 1\n')
+    _, errors = load()
+    assert len(errors) == 3
+    assert all(sentence.isprintable() for sentence in errors)
+    assert "found ??" in errors[0]
 
 
 def test_all_errors_are_reported_together(load):

@@ -12,6 +12,14 @@ from call_numbers import CALL
 from perfield.configuration import in_force
 
 MS = 1e-3
+# The functions for sources of events: see bridge/recorder/source.h.
+EVENTS = """
+  typedef struct { uint64_t stamp, after; } Entered;
+  Entered perfield_call_enter(uint16_t call, const void* caller, const void* frame);
+  void perfield_call_leave(uint16_t call, uint64_t entered, uint64_t out, uint64_t in);
+  void perfield_message(uint16_t call, int32_t peer, uint64_t bytes);
+  void perfield_waited(int32_t peer, uint64_t entered);
+"""
 
 
 def about(value: float, expected: float) -> bool:
@@ -376,14 +384,9 @@ def test_overfull_entry_adds_up_exactly_in_other_peers(measured, perfield_flags)
       done = 1;
       for (int i = 0; i < 40; ++i) pthread_join(t[i], 0);
     """,
-        before="""
+        before=EVENTS
+        + """
       #include <pthread.h>
-      /* The functions for sources of events: see bridge/recorder/source.h. */
-      typedef struct { uint64_t stamp, after; } Entered;
-      Entered perfield_call_enter(uint16_t call, const void* caller, const void* frame);
-      void perfield_call_leave(uint16_t call, uint64_t entered, uint64_t out, uint64_t in);
-      void perfield_message(uint16_t call, int32_t peer, uint64_t bytes);
-      void perfield_waited(int32_t peer, uint64_t entered);
       static _Atomic int ready, done;
       static void* thread(void* unused) {
         (void)unused;
@@ -399,7 +402,7 @@ def test_overfull_entry_adds_up_exactly_in_other_peers(measured, perfield_flags)
       }
     """,
         flags=["-pthread", f"-DSEND={CALL['send']}", *perfield_flags("--libs")],
-        env={"PERFIELD_MAX_PEERS": "200", "PERFIELD_MAX_REGIONS": "10"},
+        env={"PERFIELD_MAX_PEERS": "20", "PERFIELD_MAX_REGIONS": "10"},
     )
     frame = run.frame(0)
     assert frame.values["sent_count"][0] == 4000
@@ -407,6 +410,30 @@ def test_overfull_entry_adds_up_exactly_in_other_peers(measured, perfield_flags)
     assert frame.waits["count"].sum() == 4000
     assert -1 in frame.messages["target"]
     assert "raise max_peers" in result.stderr
+
+
+def test_each_of_4096_peers_is_named_with_three_calls_and_its_waits(measured, perfield_flags):
+    calls = [CALL[name] for name in ("isend", "recv", "put")]
+    run, result = measured(
+        """
+        perfield_initialize();
+        static const uint16_t calls[] = {CALLS};
+        for (int peer = 0; peer < 4096; ++peer)
+          for (int c = 0; c < 3; ++c) {
+            uint64_t entered = perfield_call_enter(calls[c], 0, 0).stamp;
+            perfield_message(calls[c], peer, 8);
+            if (c == 0) perfield_waited(peer, entered);
+            perfield_call_leave(calls[c], entered, 0, 0);
+          }
+        perfield_step(0, 0);
+        """,
+        before=EVENTS,
+        flags=[f"-DCALLS={','.join(map(str, calls))}", *perfield_flags("--libs")],
+    )
+    frame = run.frame(0)
+    assert len(frame.messages) == 2 * 4096
+    assert len(frame.received) == len(frame.waits) == 4096
+    assert "other peers" not in result.stderr
 
 
 def test_regions_defined_before_initialize_have_the_configured_room(measured):

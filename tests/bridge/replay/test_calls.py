@@ -76,9 +76,10 @@ def test_messages_add_up_by_peer_and_call():
 
 
 def test_messages_beyond_the_table_go_to_other_peers():
-    many = [("isend", peer, WORLD, 10) for peer in (0, 1, 2, 3)]
+    many = [("isend", peer, WORLD, 10) for _ in range(2) for peer in range(4)]
+    many += [("receive", peer, WORLD, 10) for peer in range(3)]
     _, whole = replayed(*inside(MPI["MPI_Isend"], 10, 20, *many), step_region="", max_peers=1)
-    assert sorted((row[0], row[3]) for row in whole.messages) == [(-1, 3), (0, 1)]
+    assert sorted((row[0], row[3]) for row in whole.messages) == [(-1, 3), (0, 2), (1, 2), (2, 2), (3, 2)]
     assert (whole.overflowed, replayed.end["dropped_messages"]) == (3, 3)
 
 

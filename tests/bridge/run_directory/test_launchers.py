@@ -7,6 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
+from c_programs import c_program
+from conftest import installed_mpi
+
+import perfield
 
 
 def four_ranks(node: int, **names: str) -> dict[str, str]:
@@ -43,7 +47,7 @@ def intel(node: int, launch: int) -> dict[str, str]:
     own = four_ranks(
         node, rank="PMI_RANK", size="PMI_SIZE", local_rank="MPI_LOCALRANKID", local_size="MPI_LOCALNRANKS"
     )
-    return own | {"I_MPI_HYDRA_UUID": f"9d260000-7c26-{launch}", "LSB_JOBID": "9"}
+    return own | {"I_MPI_HYDRA_UUID": f"9d260000-7c26-{launch}", "HYDRA_BSTRAP_PGID": "0", "LSB_JOBID": "9"}
 
 
 def jsm(node: int, launch: int) -> dict[str, str]:
@@ -148,27 +152,42 @@ def test_mpirun_in_a_shell_of_pals_is_a_launch_of_its_own(start, tmp_path):
     assert runs(tmp_path) == ["perfield-run", "perfield-run-2"]
 
 
-def under_hydra(launch: int, width: int, node: int) -> list[str]:
-    """A command whose parent is named as a proxy of Intel's mpiexec that runs on two nodes."""
-    words = ["--upstream-host", "n0", "--upstream-port", str(34000 + launch), "--pgid", "0"]
-    words += ["--tree-width", str(width), "--proxy-id", str(node)]
-    script = f'exec -a hydra_bstrap_proxy bash -c "perfield-exec true; exit" {" ".join(words)}'
-    return ["bash", "-c", script]
+def test_worlds_spawned_under_intel_mpi_are_runs_of_their_own(start, tmp_path):
+    for world in ("1", "2"):
+        for node in (0, 1):
+            start(node, **(intel(node, 1) | {"PMI_SPAWNED": "1", "HYDRA_BSTRAP_PGID": world}))
+    assert runs(tmp_path) == ["perfield-run", "perfield-run-2"]
 
 
-def test_intel_ranks_know_each_other_by_the_address_of_mpiexec(execute, tmp_path):
-    for launch, node in ((1, 0), (1, 1), (2, 0), (2, 1)):
-        rank = {name: value for name, value in intel(node, 0).items() if not name.startswith("I_MPI")}
-        result = execute(*under_hydra(launch, 16, node), env={"SLURMD_NODENAME": f"n{node}", **rank})
-        assert result.returncode == 0, result.stderr
-        assert runs(tmp_path) == ["perfield-run", "perfield-run-2"][:launch]
-
-
-def test_intel_ranks_below_a_tree_of_proxies_are_asked_for_a_name(execute, tmp_path):
+def test_hydra_without_a_name_of_the_launch_is_asked_for_one(start, tmp_path):
     rank = {name: value for name, value in intel(1, 0).items() if not name.startswith("I_MPI")}
-    result = execute(*under_hydra(1, 1, 1), env=rank)
-    assert "export PERFIELD_RUN_ID=$LSB_JOBID.$RANDOM" in result.stderr
+    assert "export PERFIELD_RUN_ID=$LSB_JOBID.$RANDOM" in start(1, **rank).stderr
     assert runs(tmp_path) == []
+
+
+def test_launch_that_repeats_a_name_is_a_run_of_its_own(start, tmp_path, build_c, perfield_flags):
+    program = build_c(
+        c_program("perfield_initialize(); perfield_step(0, 0);"), *perfield_flags("--libs"), mpi=False
+    )
+    rank = {
+        "PMIX_NAMESPACE": "prterun-box-7@1",  # by prterun's process id: in each new container the same
+        "OMPI_COMM_WORLD_SIZE": "2",
+    }
+    ranks = [rank | {"OMPI_COMM_WORLD_RANK": str(n), "OMPI_COMM_WORLD_LOCAL_RANK": str(n)} for n in (0, 1)]
+    for n in (0, 1, 0, 1):
+        assert start(1, program, **ranks[n]).returncode == 0
+    assert runs(tmp_path) == ["perfield-run", "perfield-run-2"]
+    for name in runs(tmp_path):
+        assert len(perfield.open(tmp_path / name).rank_entries) == 2
+
+
+def test_two_launches_of_mpich_in_one_step_of_slurm_are_two_runs(bin_dir, tmp_path, tmp_path_factory):
+    mpich = installed_mpi("mpich", tmp_path_factory)
+    slurm = {"SLURM_JOB_ID": "5", "SLURM_STEP_ID": "0", "SLURM_PROCID": "0", "SLURM_LOCALID": "0"}
+    for _ in range(2):
+        words = ["-rmk", "user", "-launcher", "fork", bin_dir / "perfield-exec", "true"]
+        assert mpich.run(2, *words, env=slurm, cwd=tmp_path).returncode == 0
+    assert runs(tmp_path) == ["perfield-run", "perfield-run-2"]
 
 
 UNKNOWN = {"PMI_RANK": "2", "PMI_SIZE": "4"}

@@ -37,6 +37,20 @@ static long long monotonic(void) {
 }
 """
 
+# A CLOCK_MONOTONIC of the test's own, which runs faster by a ten-thousandth from `faster_from` on.
+CHANGING = """
+#include <sys/syscall.h>
+static _Atomic long long faster_from = 1LL << 62;
+int clock_gettime(clockid_t id, struct timespec* t) {
+  syscall(SYS_clock_gettime, id, t);
+  const long long ns = t->tv_sec * 1000000000LL + t->tv_nsec;
+  const long long more = id == CLOCK_MONOTONIC && ns > faster_from ? (ns - faster_from) / 10000 : 0;
+  t->tv_sec = (ns + more) / 1000000000LL;
+  t->tv_nsec = (ns + more) % 1000000000LL;
+  return 0;
+}
+"""
+
 
 def steps_of(run, rank: int) -> list[dict]:
     """The bodies of a rank's step entries, in turn."""
@@ -44,7 +58,7 @@ def steps_of(run, rank: int) -> list[dict]:
     return [e["body"] for e in entries if e["type"] == "step" and e["rank"] == rank and not e["body"]["kind"]]
 
 
-@pytest.mark.parametrize("clock", ["tsc", "monotonic"])
+@pytest.mark.parametrize("clock", ["counter", "monotonic"])
 def test_stamps_of_all_ranks_of_a_node_are_true_on_its_monotonic_clock(measured, tmp_path, clock):
     run, _ = measured(BRACKETED, n=3, mpi=True, before=BEFORE, env={"PERFIELD_CLOCK": clock})
     for rank, entry in enumerate(run.rank_entries):
@@ -60,6 +74,37 @@ def test_stamps_of_all_ranks_of_a_node_are_true_on_its_monotonic_clock(measured,
             assert before - SLACK_NS <= closed <= after + SLACK_NS
             assert behind - SLACK_NS <= began <= closed, "a step begins while the one before closes"
             behind = closed
+
+
+def test_stamps_follow_a_monotonic_clock_whose_rate_changes(measured, tmp_path):
+    """The second of two long steps runs at another rate, which must not move its begin by 20 us."""
+    body = """
+      long long at[3];
+      perfield_initialize();
+      work(400);
+      at[0] = monotonic();
+      perfield_step(0, 0);
+      at[1] = monotonic();
+      faster_from = at[1];
+      usleep(400000);
+      at[2] = monotonic();
+      perfield_step(1, 1);
+      FILE* file = fopen("times", "w");
+      fprintf(file, "%lld %lld %lld %lld", at[0], at[1], at[2], monotonic());
+      fclose(file);
+    """
+    run, _ = measured(body, before=BEFORE + CHANGING, real_time=True, env={"PERFIELD_CLOCK": "tsc"})
+    (entry,) = run.rank_entries
+    assert entry["clock"] == "tsc"
+    before, behind, second, last = map(int, (tmp_path / "times").read_text().split())
+    steps = steps_of(run, 0)
+    closed, began, end = (
+        stamp + entry["monotonic_ns"]
+        for stamp in (steps[0]["end_ns"], steps[1]["begin_ns"], steps[1]["end_ns"])
+    )
+    slack_ns = 5 * SLACK_NS  # the clock may be read a while after the stamp was taken, at another rate
+    assert before - slack_ns <= closed <= began <= behind + slack_ns
+    assert second - slack_ns <= end <= last + slack_ns
 
 
 def test_rank_entry_pairs_the_clocks_at_stamp_0(measured):

@@ -149,6 +149,30 @@ def test_pcontrol_pauses_and_resumes(measured):
     assert [f.values["sendrecv_count"][0] for f in run.frames()] == [1, 1]
 
 
+def seen_after(measured, changes: list[str], **keys):
+    """Whether measuring goes on after each of these changes."""
+    rows = "".join(f'{change}; printf("%d ", perfield_measuring());' for change in changes)
+    _, result = measured(f"perfield_initialize(); {rows} perfield_step(0, 0.0);", mpi=True, env=keys)
+    return [word == "1" for word in result.stdout.split()]
+
+
+def test_each_pause_ends_only_by_its_own_end(measured):
+    """MPI_Pcontrol's switch and the API's pauses, in all orders."""
+    off, on, pause, resume = "MPI_Pcontrol(0)", "MPI_Pcontrol(1)", "perfield_pause()", "perfield_resume()"
+    changes = {
+        pause: False, on: False, resume: True, off: False, f"{resume};": False, f"{pause};": False,
+        f"{on};": False, f"{resume} ;": True, f"{off};": False, f"{off} ;": False, f"{on} ;": True,
+    }  # fmt: skip
+    assert seen_after(measured, list(changes)) == list(changes.values())
+
+
+@pytest.mark.parametrize("end", ["perfield_resume()", "MPI_Pcontrol(1)"])
+def test_either_interface_ends_a_start_in_a_pause(measured, end):
+    changes = ["", "perfield_pause()", "perfield_resume()", end, "perfield_pause()"]
+    seen = seen_after(measured, changes, PERFIELD_START_PAUSED="true")
+    assert seen == [False, False, False, True, False]
+
+
 def test_repeated_and_falling_step_numbers_make_separate_frames(measured):
     run, _ = measured("""
       perfield_initialize();

@@ -223,6 +223,29 @@ def test_failed_block_of_mesh_is_written_with_a_later_frame(measured, error):
     assert run.ends[0]["missing_of_mesh"] == 0
 
 
+def test_torn_block_of_mesh_does_not_fill_the_disk(build_c, bin_dir, privately):
+    """Room for 3 MB, a block of 4 MB: the program's own file of 2 MB still fits afterwards."""
+    text = c_program("""
+      static double x[500000];
+      int64_t e[6] = {0, 499999, 0, 0, 0, 0};
+      perfield_initialize();
+      for (int s = 0; s < 3; ++s) {
+        if (s == 1) perfield_mesh_rectilinear(0, e, perfield_array_of(x, PERFIELD_FLOAT64, 1, 500000),
+            perfield_array_of(x, PERFIELD_FLOAT64, 1, 1), perfield_array_of(x, PERFIELD_FLOAT64, 1, 1));
+        x[s + 1] = 1;
+        perfield_step(s, s);
+      }
+      FILE* own = fopen("own", "w");
+      return own && fwrite(x, 1, 2000000, own) == 2000000 && fclose(own) == 0 ? 7 : 8;
+    """)
+    result = privately(
+        f"mount -t tmpfs -o size=3m none /mnt; cd /mnt; code=0;"
+        f"{bin_dir}/perfield-exec {build_c(text, mpi=False)} || code=$?; echo $code"
+    )
+    assert result.stdout == "7\n", result.stderr
+    assert "writing the mesh or fields to" in result.stderr
+
+
 def test_mesh_that_is_never_written_is_missing_and_frames_are_not(measured):
     run, result = measured(MESH, before=failing('return strstr(path, "/mesh/") ? ENOSPC : 0;'))
     assert len(run) == 10 and run.state == "finished"

@@ -92,6 +92,115 @@ def test_every_read_and_write_call_is_counted_with_bytes(counted, fortified):
     assert "io" in sources_of(run)
 
 
+# The same, from the file `fd` to the file `to` and to the socket `out`.
+BETWEEN = [
+    ("check(sendfile(to, fd, &at, 64) == 64);", 1, 64, 1, 64),
+    ("check(sendfile64(out, fd, &at64, 64) == 64);", 1, 64, 0, 0),
+    ("check(copy_file_range(fd, &at64, to, NULL, 64, 0) == 64);", 1, 64, 1, 64),
+    ("check(splice(fd, &at64, ends[1], NULL, 64, 0) == 64);", 1, 64, 0, 0),
+    ("check(splice(ends[0], NULL, to, NULL, 64, 0) == 64);", 0, 0, 1, 64),
+    ("check(sendfile(to, -1, &at, 64) == -1);", 0, 0, 1, 0),
+]
+ASYNCHRONOUS = [
+    ("block.aio_nbytes = 100; check(aio_read(&block) == 0); ended(&block, 100);", 1, 100, 0, 0),
+    ("block.aio_nbytes = 80; check(aio_write(&block) == 0); ended(&block, 80);", 0, 0, 1, 80),
+    ("check(lio_listio(LIO_WAIT, list, 2, NULL) == 0); ended(list[0], 10);", 1, 10, 1, 20),
+]
+
+
+def test_calls_between_files_count_on_both_sides(counted):
+    body = (
+        OPEN
+        + """
+      int to = open("to", O_RDWR | O_CREAT, 0600), ends[2], pair[2];
+      check(to >= 0 && pipe(ends) == 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+      int out = pair[0]; off_t at = 0; off64_t at64 = 0;
+    """
+    )
+    body += "".join(f"{way[0]} perfield_step(1, 1.0);\n" for way in BETWEEN)
+    run, _ = counted(body, before="#include <sys/sendfile.h>")
+    for way, step in zip(BETWEEN, of_steps(run)[1:], strict=True):
+        assert step == way[1:], way[0]
+
+
+def test_asynchronous_reads_and_writes_count_when_they_start(counted):
+    body = (
+        OPEN
+        + """
+      char in[100];
+      struct aiocb block = {.aio_fildes = fd, .aio_buf = data, .aio_sigevent.sigev_notify = SIGEV_NONE};
+      struct aiocb first = block, second = block, *list[2] = {&first, &second};
+      first.aio_lio_opcode = LIO_READ; first.aio_nbytes = 10; first.aio_buf = in;
+      second.aio_lio_opcode = LIO_WRITE; second.aio_nbytes = 20;
+    """
+    )
+    body += "".join(f"{way[0]} perfield_step(1, 1.0);\n" for way in ASYNCHRONOUS)
+    run, _ = counted(
+        body,
+        before="""
+        #include <aio.h>
+        static void ended(struct aiocb* block, ssize_t bytes) {
+          while (aio_error(block) == EINPROGRESS) aio_suspend((const struct aiocb* const*)&block, 1, NULL);
+          check(aio_return(block) == bytes);
+        }
+        """,
+    )
+    for way, step in zip(ASYNCHRONOUS, of_steps(run)[1:], strict=True):
+        assert step == way[1:], way[0]
+
+
+UNSEEN = {
+    "mapped file": (
+        """check(ftruncate(fd, 2 << 20) == 0);
+           check(mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) != MAP_FAILED);""",
+        "this program maps files into its memory (as data); what it reads",
+    ),
+    "io_uring": (
+        """char room[120] = {0};  /* struct io_uring_params */
+           int ring = (int)syscall(425, 8, room); if (ring < 0) exit(77);
+           check(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, ring, 0) != MAP_FAILED);""",
+        "this program uses io_uring; what it reads",
+    ),
+    "kernel's aio": (
+        "unsigned long context = 0; check(syscall(SYS_io_setup, 8, &context) == 0);",
+        "this program uses the kernel's asynchronous I/O (io_submit); what it reads",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", UNSEEN)
+def test_io_that_is_not_seen_is_told_once(counted, way):
+    opens, sentence = UNSEEN[way]
+    body = OPEN + opens + "for (int s = 1; s < 9; ++s) perfield_step(s, s);"
+    _, result = counted(body, before="#include <sys/mman.h>\n#include <sys/syscall.h>", check=False)
+    if result.returncode == 77:
+        pytest.skip("this kernel or container forbids io_uring")
+    assert result.returncode == 0, result.stderr
+    assert result.stderr.count(sentence) == 1
+    assert result.stderr.count("is not counted among its files") == 1
+
+
+def test_shared_memory_and_libraries_are_no_unseen_files(counted):
+    """Neither memory shared between processes, nor private and small mappings, nor files that are gone."""
+    body = (
+        OPEN
+        + """
+      check(ftruncate(fd, 2 << 20) == 0);
+      int shared = shm_open("/perfield-test", O_RDWR | O_CREAT, 0600), memory = memfd_create("m", 0);
+      check(shm_unlink("/perfield-test") == 0 && ftruncate(shared, 2 << 20) == 0);
+      check(ftruncate(memory, 2 << 20) == 0);
+      check(mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, shared, 0) != MAP_FAILED);
+      check(mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0) != MAP_FAILED);
+      check(mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+      check(mmap(NULL, 2 << 20, PROT_READ, MAP_PRIVATE, fd, 0) != MAP_FAILED);
+      check(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED);
+      for (int s = 1; s < 9; ++s) perfield_step(s, s);
+    """
+    )
+    _, result = counted(body, before="#include <sys/mman.h>")
+    assert "not counted among its files" not in result.stderr
+
+
 def test_standard_output_and_error_count_as_files(counted):
     run, result = counted(
         OPEN

@@ -58,6 +58,28 @@ def test_waiting_for_one_receive_counts_by_source(measure):
         assert {peer for r, peer in counted.waited_ns if r == rank} == {left}
 
 
+@BOTH_ORDERS
+def test_receives_freed_while_active_count_with_what_is_known(measure, order):
+    counted, _ = measure("freed_requests", order)
+    room, sent, unknown = 64 * INT, 10 * INT, -3
+    for rank in range(N):
+        left, right = neighbors(rank, order)
+        assert counted.received_by(rank) == {left: (4, 2 * room + 2 * sent), unknown: (1, room)}
+        assert counted.sent_by(rank) == {("isend", right): (3, 3 * sent), ("sendrecv", right): (2, 2 * sent)}
+
+
+@BOTH_ORDERS
+def test_each_start_of_a_partitioned_request_is_a_message(measure, mpi, order):
+    if mpi.name == "openmpi":
+        pytest.skip("Open MPI has partitioned communication from 5.0 on")
+    counted, result = measure("partitioned", order)
+    assert int(result.stdout) == 3 * sum(range(20))
+    for rank in range(N):
+        left, right = neighbors(rank, order)
+        assert counted.sent_by(rank) == {("start", right): (3, 3 * 20 * INT)}
+        assert counted.received_by(rank) == {left: (3, 3 * 20 * INT)}
+
+
 def test_odd_messages_count_their_true_bytes_and_peers(measure):
     order = "reversed"
     counted, _ = measure("odd_messages", order)

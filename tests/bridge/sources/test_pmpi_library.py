@@ -35,16 +35,15 @@ NOT_WRAPPED = {
         r"File_(get_(amode|atomicity|byte_offset|group|info|position|size|type_extent(_c)?|view)|seek)",
     ],
     "queries or marks an operation without waiting for it": [
-        r"Cancel|Grequest_(start|complete)|Get_(count|elements|elements_x)(_c)?|Test_cancelled",
+        r"Grequest_(start|complete)|Get_(count|elements|elements_x)(_c)?|Test_cancelled",
         r"Status_set_(cancelled|elements|elements_x)",
     ],
     "describes the library": [
         r"(Initialized|Finalized|Is_thread_main|Query_thread|Wtime|Wtick)",
         r"Get_(library_version|processor_name|version)|T_\w+",
     ],
-    "belongs to partitioned communication or to sessions, which are not measured": [
-        r"P(send|recv)_init|Pready(_list|_range)?|Parrived|Session_finalize",
-    ],
+    "has other parameters in some MPIs than in others": ["Pready_list"],
+    "belongs to sessions, which are not measured": ["Session_finalize"],
     "talks to the launcher, not to ranks": [r"(Open|Close)_port|(Publish|Unpublish|Lookup)_name"],
 }
 

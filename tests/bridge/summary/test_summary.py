@@ -337,6 +337,18 @@ def test_long_run_reads_only_its_newest_steps(tmp_path):
     assert 20 < int(text.split()[2]) < 60
 
 
+def test_entries_that_were_written_twice_count_once(run):
+    once = lines_of(run)
+    for path in (run / "stream").glob("*.pf"):
+        first, *entries = path.read_bytes().split(twin.MARKER)
+        batch = len(entries) // 2
+        repeated = entries[: batch + 8] + entries[batch:]
+        path.write_bytes(first + b"".join(twin.MARKER + entry for entry in repeated))
+    twice = lines_of(run)
+    assert twice.pop("written") and once.pop("written")
+    assert twice == once
+
+
 def test_damage_and_faults_share_one_line(tmp_path):
     def faulty(rank, step, values):
         values["faults"], values["overflowed"] = int(rank == 0), 3
@@ -377,3 +389,17 @@ def test_sums_of_several_steps_count_as_steps(tmp_path):
 
     text = lines_of(twin.write_run(tmp_path / "run", ranks=2, steps=3, change_step=of_four))["steps"]
     assert text == "12 on 2 ranks, median 550 µs"  # (2 ms + 1 us + 0.2 ms) / 4 in the middle entry
+
+
+def test_ranks_of_the_world_that_left_nothing_come_first(tmp_path):
+    def of_a_larger_world(rank, values):
+        values["size"] = 8
+
+    path = twin.write_run(tmp_path / "run", ranks=2, steps=5, change_rank=of_a_larger_world)
+    lines = lines_of(path)
+    assert next(iter(lines)) == "missing"
+    assert lines["missing"] == (
+        "ranks 2-7 of 8 left nothing here: not started by perfield-exec, or in another run "
+        "(docs/clusters.md: PERFIELD_RUN_ID)"
+    )
+    assert lines["steps"].startswith("5 on 2 of 8 ranks")

@@ -173,8 +173,10 @@ bool Function::asks(const char* word) const {
 }
 
 bool is_follower(const std::string& rule) {
-  static const std::set<std::string> followers = {"post",     "post_taken", "match",
-                                                  "match_if", "keep_send",  "keep_receive"};
+  static const std::set<std::string> followers = {
+      "post",      "post_taken",   "match",           "match_if",
+      "keep_send", "keep_receive", "keep_parts_sent", "keep_parts_received",
+      "cancel"};
   return followers.count(rule) > 0;
 }
 

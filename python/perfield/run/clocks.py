@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Puts the stamps of all ranks on one clock, and says how sure that is. docs/stream.md has the entries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+PAIR_S = 1e-6  # a stamp counts from a pair of clocks that is read within this time
+NODE, EXCHANGE, REALTIME, TRACE, UNKNOWN = "same node", "exchange", "realtime", "trace", "unknown"
+
+
+@dataclass(frozen=True)
+class _NodeClock:
+    """How a node's CLOCK_MONOTONIC becomes that of the reference's node; times in ns.
+
+    A time m becomes m + offset + drift * (m - at); unsure by `error`, plus `wander` times the distance of m
+    to the nearest time of `compared`. Drift and wander are shares.
+    """
+
+    method: str
+    offset: int = 0
+    drift: float = 0.0
+    at: int = 0
+    error: float = 0.0
+    wander: float = 0.0
+    compared: tuple[int, ...] = ()
+
+
+class Clocks:
+    """The clocks of a run's ranks.
+
+    The common clock is CLOCK_MONOTONIC of one node, counted from the first rank's stamp 0. Nodes that
+    compared clocks by messages follow it by that (method "exchange"). Others follow by their CLOCK_REALTIME
+    ("realtime"), as exactly as their kernels say. Imported runs count from one moment ("trace"). "unknown": a
+    rank that never checked in.
+    """
+
+    def __init__(
+        self,
+        rank_entries: Sequence[Mapping[str, Any] | None],
+        clock_entries: Sequence[tuple[int, Mapping[str, Any]]] = (),
+    ):
+        """rank_entries : of each rank, None if it never checked in. clock_entries : (writing rank, body)."""
+        n_ranks = len(rank_entries)
+        nodes = [_node(entry) for entry in rank_entries]
+        compared, self.reference_rank = _compared(clock_entries, nodes)
+        known = [rank for rank in range(n_ranks) if nodes[rank] is not None]
+        if self.reference_rank is None and known:
+            self.reference_rank = known[0]
+        first: dict[str, Mapping[str, Any]] = {}
+        for rank in known:
+            first.setdefault(nodes[rank], rank_entries[rank])
+        home = None if self.reference_rank is None else nodes[self.reference_rank]
+        clocks = {
+            node: _NodeClock(NODE) if node == home else compared.get(node) or _by_realtime(entry, first[home])
+            for node, entry in first.items()
+        }
+        self._monotonic = [0] * n_ranks
+        self._clock = [_NodeClock(UNKNOWN, error=math.nan)] * n_ranks
+        for rank in known:
+            entry = rank_entries[rank]
+            if _whole(entry.get("monotonic_ns")) is not None:
+                self._monotonic[rank] = _whole(entry["monotonic_ns"])
+                self._clock[rank] = clocks[nodes[rank]]
+            elif _whole(entry.get("realtime_ns")) is not None:
+                self._monotonic[rank] = _whole(entry["realtime_ns"])
+                self._clock[rank] = _NodeClock(TRACE, error=math.nan)
+        self.host = [str((entry or {}).get("host") or "") for entry in rank_entries]
+        self.node = nodes
+        self._shift = self._shifts()
+        self._drift, self._error, self._wander = (
+            np.array([getattr(clock, name) for clock in self._clock], dtype=np.float64)
+            for name in ("drift", "error", "wander")
+        )
+        self._at = np.array(self._monotonic, dtype=np.float64)  # stamp 0
+        most = max((len(clock.compared) for clock in self._clock), default=0)
+        self._compared = np.full((n_ranks, most), np.inf)
+        for rank, clock in enumerate(self._clock):
+            self._compared[rank, : len(clock.compared)] = clock.compared
+
+    @property
+    def methods(self) -> list[str]:
+        """How each rank's stamps are put on the common clock."""
+        return [clock.method for clock in self._clock]
+
+    def common_s(self, ranks: np.ndarray, stamps_ns: np.ndarray) -> np.ndarray:
+        """Stamps on the common clock: seconds since the first rank's stamp 0; NaN where that is unknown.
+
+        ranks, stamps_ns : of the same length; a stamp counts from its rank's stamp 0.
+        """
+        ranks = np.asarray(ranks, dtype=np.int64)
+        stamps = np.asarray(stamps_ns).astype(np.float64)
+        return (stamps * (1.0 + self._drift[ranks]) + self._shift[ranks]) * 1e-9
+
+    def uncertainty_s(self, ranks: np.ndarray, stamps_ns: np.ndarray) -> np.ndarray:
+        """The largest error of `common_s` against the clock of the reference's node; NaN: unknown."""
+        ranks = np.asarray(ranks, dtype=np.int64)
+        times = self._at[ranks] + np.asarray(stamps_ns, dtype=np.float64)
+        far = np.abs(times[:, np.newaxis] - self._compared[ranks]).min(axis=1, initial=np.inf)
+        far[~np.isfinite(far)] = 0.0  # never compared: the error is the same at all times
+        return PAIR_S + (self._error[ranks] + self._wander[ranks] * far) * 1e-9
+
+    def largest_uncertainty_s(self, last_ns: np.ndarray) -> np.ndarray:
+        """(n_ranks,) the largest `uncertainty_s` of each rank from its stamp 0 to last_ns[rank]."""
+        ranks = np.arange(len(self._clock))
+        last = np.asarray(last_ns, dtype=np.float64)
+        found = np.maximum(self.uncertainty_s(ranks, np.zeros(len(ranks))), self.uncertainty_s(ranks, last))
+        between = (self._compared[:, 1:] + self._compared[:, :-1]) / 2 - self._at[:, np.newaxis]
+        for stamps in between.T:  # halfway between two comparisons
+            inside = (stamps > 0) & (stamps < last)  # False for inf and NaN
+            found[inside] = np.maximum(found, self.uncertainty_s(ranks, np.where(inside, stamps, 0)))[inside]
+        return found
+
+    def rows(self, last_ns: np.ndarray) -> dict[str, Any]:
+        """Columns of `RunDirectory.clocks`. last_ns : (n_ranks,) the last stamp of each rank."""
+        ahead = [
+            math.nan if clock.method in (TRACE, UNKNOWN) else clock.offset + clock.drift * (at - clock.at)
+            for clock, at in zip(self._clock, self._monotonic)
+        ]
+        ranks = np.arange(len(self._clock))
+        return {
+            "host": np.array(self.host, dtype=object),
+            "method": np.array(self.methods, dtype=object),
+            "start_s": self.common_s(ranks, np.zeros(len(ranks))),
+            "offset_s": np.array(ahead, dtype=np.float64) * 1e-9,
+            "drift_ppb": self._drift * 1e9,
+            "uncertainty_s": self.largest_uncertainty_s(last_ns),
+        }
+
+    def _shifts(self) -> np.ndarray:
+        """(n_ranks,) stamp 0 of each rank on the common clock in ns, NaN where unknown."""
+        zero = [
+            None if clock.method == UNKNOWN else at + clock.offset + round(clock.drift * (at - clock.at))
+            for clock, at in zip(self._clock, self._monotonic)
+        ]
+        first = min((at for at in zero if at is not None), default=0)
+        return np.array([math.nan if at is None else at - first for at in zero], dtype=np.float64)
+
+
+def in_words(clocks: Clocks, last_ns: np.ndarray) -> str:
+    """How well the clocks of several nodes agree: "3 nodes agree with node a within 3 µs (exchange)"; "" for
+    one node, and for imported runs.
+
+    last_ns : (n_ranks,) the last stamp of each rank.
+    """
+    worst: dict[tuple[str, bool], dict[str, float]] = {}
+    largest = clocks.largest_uncertainty_s(last_ns).tolist()
+    for node, method, error in zip(clocks.node, clocks.methods, largest):
+        if method in (EXCHANGE, REALTIME):
+            of_node = worst.setdefault((method, error == error), {})
+            of_node[node] = max(of_node.get(node, 0.0), error)
+    parts = []
+    for (method, is_known), of_node in sorted(worst.items(), key=lambda item: (item[0][0], not item[0][1])):
+        who = "1 node agrees" if len(of_node) == 1 else f"{len(of_node)} nodes agree"
+        whom = f"{who} with {clocks.host[clocks.reference_rank]}"
+        how = "exchange" if method == EXCHANGE else "CLOCK_REALTIME"
+        if is_known:
+            parts.append(f"{whom} within {_time(max(of_node.values()))} ({how})")
+        else:
+            parts.append(f"{whom} by {how}, which nothing synchronises there: how well is unknown")
+    return "; ".join(parts)
+
+
+def _compared(
+    entries: Sequence[tuple[int, Mapping[str, Any]]], nodes: Sequence[str | None]
+) -> tuple[dict[str, _NodeClock], int | None]:
+    """The clock of each node by its newest `clock` entry, and the rank whose node they refer to."""
+    newest: dict[str, tuple[int, _NodeClock]] = {}
+    references: list[int] = []
+    for rank, body in entries:
+        reference = _whole(body.get("reference_rank"))
+        if not 0 <= rank < len(nodes) or nodes[rank] is None or reference is None:
+            continue
+        if not 0 <= reference < len(nodes) or nodes[reference] is None:
+            continue
+        clock = _read(body)
+        if clock is None:
+            continue
+        references.append(reference)
+        last = newest.get(nodes[rank])
+        if last is None or max(clock.compared) >= max(last[1].compared):
+            newest[nodes[rank]] = reference, clock
+    if not references:
+        return {}, None
+    homes = [nodes[reference] for reference in references]
+    home = max(dict.fromkeys(homes), key=homes.count)
+    found = {node: clock for node, (reference, clock) in newest.items() if nodes[reference] == home}
+    return found, min(reference for reference in references if nodes[reference] == home)
+
+
+def _read(body: Mapping[str, Any]) -> _NodeClock | None:
+    """The clock that an entry describes; None if it is damaged."""
+    names = ("offset_ns", "drift_ppb", "round_trip_ns", "wander_ppb")
+    numbers = [_number(body.get(name)) for name in names]
+    at, times = _whole(body.get("monotonic_ns")), body.get("compared_ns")
+    if at is None or any(number is None for number in numbers) or not isinstance(times, list) or not times:
+        return None
+    compared = [_whole(time) for time in times]
+    if any(time is None for time in compared):
+        return None
+    offset, drift, round_trip, wander = numbers
+    whole_offset = _whole(body["offset_ns"])
+    offset = round(offset) if whole_offset is None else whole_offset
+    return _NodeClock(
+        EXCHANGE, offset, drift * 1e-9, at, round_trip / 2, wander * 1e-9, tuple(sorted(compared))
+    )
+
+
+def _by_realtime(entry: Mapping[str, Any], home: Mapping[str, Any]) -> _NodeClock:
+    """The clock of a node without a comparison, by CLOCK_REALTIME there and on the reference's node."""
+    clocks = [_whole(body.get(name)) for body in (entry, home) for name in ("monotonic_ns", "realtime_ns")]
+    if any(clock is None for clock in clocks):
+        return _NodeClock(UNKNOWN, error=math.nan)
+    monotonic, realtime, home_monotonic, home_realtime = clocks
+    errors = [_number(body.get("realtime_error_ns", -1)) for body in (entry, home)]
+    known = all(error is not None and error >= 0 for error in errors)
+    offset = (realtime - monotonic) - (home_realtime - home_monotonic)
+    return _NodeClock(REALTIME, offset, error=sum(errors) if known else math.nan)
+
+
+def _node(entry: Mapping[str, Any] | None) -> str | None:
+    """What tells a node from others; ranks of one boot share CLOCK_MONOTONIC."""
+    return None if entry is None else str(entry.get("boot_id") or entry.get("host") or "")
+
+
+def _whole(value: Any) -> int | None:
+    fits = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 62
+    return value if fits else None
+
+
+def _number(value: Any) -> float | None:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and abs(value) < 2.0**62 else None
+
+
+def _time(seconds: float) -> str:
+    for unit, scale in (("µs", 1e-6), ("ms", 1e-3)):
+        if seconds < 999.5 * scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds:.3g} s"

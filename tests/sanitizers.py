@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compiles programs together with perfield's C++ for the sanitizers of the compiler, without MPI.
+
+Sanitizers are named as -fsanitize takes them: "thread", "address,undefined"; "" means none.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+BRIDGE = Path(__file__).resolve().parents[1] / "bridge"
+READING = ("platform", "format", "configuration", "fields", "run_directory", "summary")
+MEASURING = (*READING, "recorder", "session", "api")
+_SKIPPED = {"older_glibc.cpp", "original_plugin.cpp"}  # for old C libraries; of another library
+
+
+def sources(*rooms: str) -> list[Path]:
+    """The C++ files of these rooms of the bridge."""
+    files = [file for room in rooms for file in sorted((BRIDGE / room).glob("*.cpp"))]
+    return [file for file in files if file.name not in _SKIPPED]
+
+
+def has_sanitizer(sanitizers: str, folder: Path) -> bool:
+    """Whether this compiler and kernel have sanitizers that work."""
+    probe = subprocess.run(
+        [*_words(sanitizers), "-x", "c++", "-", "-o", folder / "probe"],
+        input="int main() {}",
+        text=True,
+        check=False,
+        capture_output=True,
+    )
+    started = probe.returncode == 0 and subprocess.run([folder / "probe"], check=False, capture_output=True)
+    return bool(started) and started.returncode == 0
+
+
+def compiled(files: Sequence[Path], sanitizers: str, folder: Path) -> list[Path]:
+    """The objects of these files, in `folder`."""
+
+    def compile_one(file: Path) -> Path:
+        made = folder / f"{file.parent.name}-{file.stem}.o"
+        flags = ['-DPERFIELD_VERSION="0"', f"-I{BRIDGE}", f"-I{BRIDGE / 'include'}"]
+        subprocess.run([*_words(sanitizers), *flags, "-c", file, "-o", made], check=True, timeout=600)
+        return made
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(compile_one, files))
+
+
+def linked(program: Path, objects: Sequence[Path], sanitizers: str, folder: Path) -> Path:
+    """The program of this source, linked with these objects, in `folder`."""
+    own = compiled([program], sanitizers, folder)
+    made = folder / program.stem
+    words = [*_words(sanitizers), *own, *objects, "-o", made, "-ldl", "-lpthread"]
+    subprocess.run(words, check=True, timeout=300)
+    return made
+
+
+def _words(sanitizers: str) -> list[str]:
+    checked = [f"-fsanitize={sanitizers}", "-fno-sanitize-recover=undefined"] if sanitizers else []
+    return ["g++", "-std=c++17", "-O1", "-g", *checked]
