@@ -27,11 +27,12 @@ size_t edits_between(const std::string& a, const std::string& b) {
 }
 
 bool is_own_variable(const std::string& name) {
-  static const char* const kOwn[] = {
-      // passed between perfield's parts
-      "PERFIELD_CONFIG", "PERFIELD_RUN", "PERFIELD_RUN_ID", "PERFIELD_PRELOADED",
-      // the Makefile's, and those that module systems set
-      "PERFIELD_NO_PACKAGES", "PERFIELD_ROOT", "PERFIELD_HOME", "PERFIELD_DIR", "PERFIELD_VERSION"};
+  static const char* const kOwn[] = {// passed between perfield's parts
+                                     "PERFIELD_CONFIG", "PERFIELD_RUN", "PERFIELD_RUN_ID",
+                                     "PERFIELD_PRELOADED", "PERFIELD_ALL_RANKS",
+                                     // the Makefile's, and those that module systems set
+                                     "PERFIELD_NO_PACKAGES", "PERFIELD_ROOT", "PERFIELD_HOME",
+                                     "PERFIELD_DIR", "PERFIELD_VERSION"};
   return std::any_of(std::begin(kOwn), std::end(kOwn),
                      [&](const char* own) { return name == own; });
 }

@@ -16,6 +16,12 @@ std::string list(const T* values, int n, Format format) {
   return out + "]";
 }
 
+std::string in_digits(double value) {
+  if (!std::isfinite(value)) return "null";
+  char text[32];  // printf would use the decimal comma of the program's locale
+  return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
+}
+
 }  // namespace
 
 JsonObject& JsonObject::raw(const char* key, const std::string& value) {
@@ -29,12 +35,10 @@ JsonObject& JsonObject::numbers(const char* key, const int64_t* values, int n) {
 }
 
 JsonObject& JsonObject::numbers(const char* key, const double* values, int n) {
-  return raw(key, list(values, n, [](double v) {
-               if (!std::isfinite(v)) return std::string("null");
-               char text[32];  // printf would use the decimal comma of the program's locale
-               return std::string(text, std::to_chars(text, text + sizeof text, v).ptr);
-             }));
+  return raw(key, list(values, n, in_digits));
 }
+
+JsonObject& JsonObject::number(const char* key, double value) { return raw(key, in_digits(value)); }
 
 JsonObject& JsonObject::texts(const char* key, const std::vector<std::string>& values) {
   return raw(key, list(values.data(), int(values.size()), quoted));

@@ -17,6 +17,7 @@ class JsonObject {
   JsonObject& text(const char* key, const std::string& value) { return raw(key, quoted(value)); }
   JsonObject& integer(const char* key, int64_t value) { return raw(key, std::to_string(value)); }
   JsonObject& natural(const char* key, uint64_t value) { return raw(key, std::to_string(value)); }
+  JsonObject& number(const char* key, double value);
   JsonObject& numbers(const char* key, const int64_t* values, int n);
   JsonObject& numbers(const char* key, const double* values, int n);
   JsonObject& texts(const char* key, const std::vector<std::string>& values);

@@ -19,6 +19,7 @@
 #include "launcher/preload.hpp"
 #include "launcher/sanitizers.hpp"
 #include "launcher/score_p.hpp"
+#include "launcher/vouch.hpp"
 #include "platform/guarded.hpp"
 #include "platform/quietly.hpp"
 #include "run_directory/job.hpp"
@@ -109,6 +110,18 @@ bool prepare(const std::string& program, bool score_p, const std::vector<std::st
   return true;
 }
 
+// The other ranks of a launch that is vouched for may be measured, and count on this one to take
+// part in the comparison of clocks. It gets the wrappers of MPI alone, which count nothing.
+void take_part_unmeasured(const std::string& program, Environment* environment) {
+  perfield::Preload preload = perfield::choose_preload(program, perfield::load_config().config);
+  if (!preload.refusal.empty()) return;
+  preload.libraries.resize(preload.n_wrappers);
+  std::string added;
+  const std::string list = perfield::preload_list(preload, &added);
+  *environment = {
+      {"LD_PRELOAD", list}, {"PERFIELD_PRELOADED", added}, {"PERFIELD_ENABLED", "false"}};
+}
+
 void print_exports(const Environment& environment) {
   for (const auto& [name, value] : environment) {
     std::string quoted;
@@ -195,6 +208,10 @@ int main(int n_arguments, char** arguments) {
     if (measured) print_exports(environment);
     return measured ? 0 : 1;
   }
+  const std::string vouch = perfield::vouch_for(program);
+  if (!vouch.empty() && !measured) take_part_unmeasured(program, &environment);
+  if (!vouch.empty()) environment.emplace_back("PERFIELD_ALL_RANKS", vouch);
+  unsetenv("PERFIELD_ALL_RANKS");
   for (const auto& [variable, value] : environment) setenv(variable.c_str(), value.c_str(), 1);
   execvp(arguments[at], arguments + at);
   return refuse_to_start(name, errno);

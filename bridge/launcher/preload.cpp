@@ -182,6 +182,7 @@ Preload choose_preload(const std::string& program, const Config& config) {
   }
   preload.score_p = found.score_p = brings_score_p(found.needed);
   std::vector<std::string> wanted = choose_wrappers(program, found.needed, config.mpi);
+  preload.n_wrappers = wanted.size();
   for (const Source& source : kSources)
     if (source.is_wanted(found)) wanted.push_back(source.library);
   for (const std::string& name : wanted) {

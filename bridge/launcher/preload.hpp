@@ -16,6 +16,7 @@ namespace perfield {
 struct Preload {
   std::vector<std::string> sanitizers;  // the program's own, which come first; absolute paths
   std::vector<std::string> libraries;   // ours, for LD_PRELOAD in this order; absolute paths
+  size_t n_wrappers = 0;                // of MPI; the first of ours
   std::string refusal;                  // why the program cannot be measured, or ""
   bool score_p = false;                 // the program was built with Score-P
 };

@@ -35,6 +35,23 @@ void perfield_source_control(int measures) noexcept;
 int perfield_source_awake() noexcept;
 // The same as an atomic, for sources that look at each event: 0 asleep, 1 awake, 2 counting.
 const std::atomic<uint32_t>* perfield_source_state() noexcept;
+// Writes a `clock` entry: a stamp m of CLOCK_MONOTONIC here is m + offset_ns + drift_ppb * 1e-9 *
+// (m - monotonic_ns) on the node of the reference rank. See docs/stream.md for the rest.
+struct perfield_clock {
+  int32_t reference_rank;
+  int64_t monotonic_ns, offset_ns;
+  double drift_ppb;
+  int64_t round_trip_ns;
+  double wander_ppb;
+  int32_t n_compared;
+  const int64_t* compared_ns;
+  int64_t uncertainty_ns;
+};
+void perfield_source_clock(const struct perfield_clock* clock) noexcept;
+// Registers `function`. perfield calls it in perfield_source_end("finalize"), after the entry of
+// the last step, so its time belongs to none. If it returns 1, perfield writes what it left in
+// `clock`. It must not call perfield, except to tell the user something.
+void perfield_source_before_end(int (*function)(struct perfield_clock* clock)) noexcept;
 // Names a source ("pmpi", "openfoam") in this rank's `rank` or `end` entry. name: a string literal.
 void perfield_source_present(const char* name) noexcept;
 // Copies the text of a configuration key to `value`, in the form that the environment uses. The

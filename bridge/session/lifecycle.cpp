@@ -18,6 +18,10 @@ void perfield_source_end(const char* reason) noexcept { session().end(reason); }
 void perfield_source_summary() noexcept { session().print_summary(); }
 void perfield_source_control(int measures) noexcept { session().control(measures != 0); }
 int perfield_source_awake() noexcept { return session().awake(); }
+void perfield_source_clock(const perfield_clock* clock) noexcept { session().compared(*clock); }
+void perfield_source_before_end(int (*function)(perfield_clock*)) noexcept {
+  session().before_end(function);
+}
 void perfield_source_present(const char* name) noexcept { session().present(name); }
 int perfield_source_is_present(const char* name) noexcept { return session().has_source(name); }
 void perfield_source_hook_expected(const char* name, const char* sentence) noexcept {

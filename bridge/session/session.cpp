@@ -309,6 +309,19 @@ void Session::show_in_process() noexcept {
   between_steps([this] { in_process_.show(awake() ? &writer_.mesh().fields() : nullptr); });
 }
 
+// --- clocks of other nodes -----------------------------------------------------------------------
+
+void Session::compared(const perfield_clock& clock) noexcept {
+  while_measuring([&](uint64_t) {
+    writer_.clock(clock);
+    writer_.flush();
+  });
+}
+
+void Session::before_end(int (*function)(perfield_clock*)) noexcept {
+  through_gate([&] { before_end_ = function; });
+}
+
 // --- end -----------------------------------------------------------------------------------------
 
 void Session::end(const std::string& reason) noexcept {
@@ -337,6 +350,8 @@ void Session::write_end(const std::string& reason, uint64_t now) {
     write_step(StepKind::teardown, clock_.step(), clock_.last_label(), NAN, now);
   }
   writer_.sites();
+  if (perfield_clock clock; before_end_ && reason == "finalize" && before_end_(&clock))
+    writer_.clock(clock);
   JsonObject entry;
   entry.text("reason", reason).natural("steps", clock_.step()).texts("sources", sources_);
   notices_.add_to_end_entry(&entry);

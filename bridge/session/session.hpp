@@ -48,6 +48,9 @@ class Session {
   void note_sites() noexcept;
   // Shows the step just closed inside the program: where every rank closes it by an explicit call.
   void show_in_process() noexcept;
+  // What a source learned about this node's clock; and whom to ask again at the end.
+  void compared(const perfield_clock& clock) noexcept;
+  void before_end(int (*function)(perfield_clock*)) noexcept;
   void pause() noexcept;
   void resume() noexcept;
   void control(bool measures) noexcept;
@@ -137,6 +140,7 @@ class Session {
   StepWriter writer_{config_, in_process_};
   StepValues values_;
   MeshQuantities mesh_quantities_;
+  int (*before_end_)(perfield_clock*) = nullptr;
   bool summary_due_ = false;
 };
 

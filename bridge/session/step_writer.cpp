@@ -132,6 +132,18 @@ void StepWriter::rank(int rank, int size, const std::string& mpi, const std::str
   stream_.flush();
 }
 
+void StepWriter::clock(const perfield_clock& compared) {
+  JsonObject json;
+  json.integer("reference_rank", compared.reference_rank);
+  json.integer("monotonic_ns", compared.monotonic_ns).integer("offset_ns", compared.offset_ns);
+  json.number("drift_ppb", compared.drift_ppb);
+  json.integer("round_trip_ns", compared.round_trip_ns);
+  json.number("wander_ppb", compared.wander_ppb);
+  json.numbers("compared_ns", compared.compared_ns, compared.n_compared);
+  json.integer("uncertainty_ns", compared.uncertainty_ns).text("method", "exchange");
+  stream_.json(EntryType::clock, 0, json.str());
+}
+
 const unsigned char* StepWriter::step(uint64_t index, const StepBody& body, size_t* bytes) {
   Recorder& r = recorder();
   mesh_.try_again();

@@ -12,6 +12,7 @@
 
 #include "configuration/config.hpp"
 #include "format/append.hpp"
+#include "recorder/source.h"
 #include "run_directory/run_directory.hpp"
 #include "run_directory/staging.hpp"
 #include "session/in_process.hpp"
@@ -36,6 +37,7 @@ class StepWriter {
   void rank(int rank, int size, const std::string& mpi, const std::string& cpus,
             const std::vector<std::string>& sources);
   void place(const JsonObject& changed) { stream_.json(EntryType::place, 0, changed.str()); }
+  void clock(const perfield_clock& compared);
   // Encodes the recorder's carry with the definitions that it needs. Returns the body in the
   // buffer, valid until the next write; nullptr if it cannot be written.
   const unsigned char* step(uint64_t index, const StepBody& body, size_t* bytes);

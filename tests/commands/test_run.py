@@ -69,11 +69,27 @@ def test_perfield_variables_are_forwarded_to_other_nodes(line):
     )
     forwarded = [words[i + 1] for i, word in enumerate(words) if word == "-x"]
     assert sorted(forwarded) == [
+        "PERFIELD_ALL_RANKS",
         "PERFIELD_CLOCK",
         "PERFIELD_GROUP",
         "PERFIELD_RUN_ID",
         "PERFIELD_SUMMARY",
     ]
+
+
+@pytest.mark.parametrize(
+    ("typed", "vouches"),
+    [
+        ("-n 2 true", True),
+        ("-n 1 true : -n 1 true", False),
+        ("--set enabled=false -n 2 true", False),
+        ("--launcher env true", False),  # unknown: it may start anything
+    ],
+)
+def test_vouch_for_all_ranks_needs_one_measured_program_and_a_known_launcher(line, typed, vouches):
+    """Another launch may have left a vouch in the environment."""
+    words = line(*typed.split(), env={"PERFIELD_ALL_RANKS": "stale"})
+    assert ("PERFIELD_ALL_RANKS" in words) == vouches
 
 
 def test_all_programs_of_a_line_are_measured(line):

@@ -6,15 +6,14 @@ The hosts are namespaces of this machine and their hardware is faked; everything
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 from c_programs import c_program
 from conftest import installed_mpi
+from hosts import compiled, run_on_hosts, why_no_hosts
 
 import perfield
 
@@ -35,23 +34,6 @@ MACHINE_OF = {
 }
 
 
-def why_no_hosts() -> str:
-    """Why this machine cannot make hosts; empty if it can."""
-    if os.geteuid() != 0:
-        return "making hosts of namespaces needs root"
-    for tool in ("ip", "unshare", "nsenter", "mpirun"):
-        if shutil.which(tool) is None:
-            return f"{tool} is not installed"
-    namespaces = ["--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
-    tried = subprocess.run(
-        ["unshare", *namespaces, "sh", "-c", "mount -t tmpfs none /run && ip link add b0 type bridge"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return f"namespaces cannot be made here: {tried.stderr.strip()}" if tried.returncode else ""
-
-
 @pytest.fixture(scope="module")
 def run(bin_dir, build_c, tmp_path_factory):
     """A run of 8 ranks, 2 on each of 4 hosts, each bound to its own core."""
@@ -61,21 +43,11 @@ def run(bin_dir, build_c, tmp_path_factory):
     folder = tmp_path_factory.mktemp("hosts")
     for host, machine in MACHINE_OF.items():
         shutil.copy(MACHINES / f"{machine}.xml", folder / f"{host}.xml")
-    library = folder / "fakeaff.so"
-    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-o", library, HERE / "fakeaff.c", "-ldl"], check=True)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PERFIELD_")}
-    environment |= {"MH_MACHINES": str(folder), "MH_FAKE_AFFINITY": str(library)}
+    environment = {"MH_MACHINES": str(folder), "MH_FAKE_AFFINITY": str(compiled("fakeaff.c", folder))}
     hosts = ",".join(f"{host}:2" for host in MACHINE_OF)
     mpirun = ["mpirun", "--bind-to", "core", "--map-by", "core", "--host", hosts, "-n", "8"]
-    result = subprocess.run(
-        [HERE / "mhrun", "n1,n2;n3,n10", *mpirun, bin_dir / "perfield-exec", build_c(HERE / "ring.c")],
-        env=environment,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    command = [*mpirun, bin_dir / "perfield-exec", build_c(HERE / "ring.c")]
+    result = run_on_hosts("n1,n2;n3,n10", command, folder, environment)
     assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
     return perfield.open(folder / "perfield-run")
 
@@ -130,18 +102,10 @@ def test_mpich_ranks_of_all_hosts_form_one_run_with_staged_files(
     if reason:
         pytest.skip(reason)
     program = build_c(HERE / "ring.c", by=installed_mpi("mpich", tmp_path_factory))
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PERFIELD_")}
-    environment |= {"UCX_TLS": "tcp,self,sysv", "PERFIELD_STAGE": "/dev/shm"}
+    environment = {"UCX_TLS": "tcp,self,sysv", "PERFIELD_STAGE": "/dev/shm"}
     launcher = ["mpirun.mpich", "-launcher", "rsh", "-launcher-exec", HERE / "mhsh", "-hosts", "n1:2,n2:2"]
-    result = subprocess.run(
-        [HERE / "mhrun", "n1,n2", *launcher, "-n", "4", bin_dir / "perfield-exec", program],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    command = [*launcher, "-n", "4", bin_dir / "perfield-exec", program]
+    result = run_on_hosts("n1,n2", command, tmp_path, environment)
     assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
     assert [path.name for path in tmp_path.glob("perfield-run*")] == ["perfield-run"]
     found = perfield.open(tmp_path / "perfield-run")
@@ -183,16 +147,7 @@ def on_hosts(build_c, perfield_flags, bin_dir, tmp_path):
         for node, host in enumerate(hosts):
             ranks = " ".join(rank_of(variables, hosts, 2 * node + local) for local in (0, 1))
             started.append(f"{HERE}/mhsh {host} '{ranks} wait' &")
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("PERFIELD_")}
-        return subprocess.run(
-            [HERE / "mhrun", ",".join(hosts), "sh", "-c", "\n".join([*started, "wait"])],
-            env=environment,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        return run_on_hosts(",".join(hosts), ["sh", "-c", "\n".join([*started, "wait"])], tmp_path, {})
 
     return run
 
@@ -228,16 +183,8 @@ def test_nodes_with_directories_of_their_own_say_that_ranks_are_missing(
     if reason:
         pytest.skip(reason)
     of_node = f"PERFIELD_RUN_ID=$(hostname) exec {bin_dir}/perfield-exec {build_c(HERE / 'ring.c')}"
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PERFIELD_")}
-    result = subprocess.run(
-        [HERE / "mhrun", "n1,n2", "mpirun", "--host", "n1:2,n2:2", "-n", "4", "sh", "-c", of_node],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    command = ["mpirun", "--host", "n1:2,n2:2", "-n", "4", "sh", "-c", of_node]
+    result = run_on_hosts("n1,n2", command, tmp_path, {})
     assert result.returncode == 0, result.stderr
     assert "missing    ranks 2-3 of 4 left nothing here: " in result.stderr, "at the end of the run"
     said = {perfield_cli("info", path).stdout for path in tmp_path.glob("perfield-run*")}

@@ -15,6 +15,8 @@ inline constexpr char kBehindOthers[] = "perfield_behind_openmpi";
 template <typename Library, typename FindObject>
 void find_objects(Library& library, FindObject) {
   library.comm_world = MPI_COMM_WORLD;
+  library.comm_null = MPI_COMM_NULL;
+  library.errors_return = MPI_ERRORS_RETURN;
   library.byte = MPI_BYTE;
   library.no_op = MPI_NO_OP;
   library.no_request = MPI_REQUEST_NULL;

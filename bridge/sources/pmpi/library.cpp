@@ -156,7 +156,7 @@ void name_of_library(char* text, int bytes) noexcept {
   snprintf(text, bytes, "%s", version);
 }
 
-bool has_function(const char* name) noexcept { return find(name) != nullptr; }
+void* function_of_mpi(const char* name) noexcept { return find(name); }
 
 bool others_measure() noexcept {
   return library.family == kOthers && dlsym(RTLD_DEFAULT, kBehindOthers);

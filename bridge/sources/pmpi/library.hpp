@@ -40,7 +40,8 @@ struct Library {
 #define PERFIELD_MEMBER(name) decltype(&::MPI_##name) name;
   PERFIELD_USED_FUNCTIONS(PERFIELD_MEMBER)
 #undef PERFIELD_MEMBER
-  MPI_Comm comm_world;
+  MPI_Comm comm_world, comm_null;
+  MPI_Errhandler errors_return;
   MPI_Datatype byte;
   MPI_Op no_op;
   MPI_Request no_request;
@@ -61,8 +62,8 @@ void resolve() noexcept;
 // The name and version of the program's MPI ("Open MPI 4.1.4"), from the MPI itself.
 void name_of_library(char* text, int bytes) noexcept;
 
-// Whether the program's MPI has this function under its PMPI_ name.
-bool has_function(const char* name) noexcept;
+// The function of the program's MPI with this PMPI_ name; nullptr if it has none.
+void* function_of_mpi(const char* name) noexcept;
 
 // Whether functions that are new in MPI 4 are wrapped. A program may check whether its MPI has
 // them, so a library loaded before its MPI is known omits them (see extent.cpp).

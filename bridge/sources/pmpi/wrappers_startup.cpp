@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "call.hpp"
+#include "clocks.hpp"
 #include "peers.hpp"
 #include "startup.hpp"
 
@@ -40,13 +41,15 @@ void begin() noexcept {
   library.concurrent = level == MPI_THREAD_MULTIPLE;
   library.Comm_rank(library.comm_world, &rank);
   library.Comm_size(library.comm_world, &size);
+  compare_clocks_at_start(rank, size);
   prepare_peers();
   char name[256];
   name_of_library(name, sizeof name);
   perfield_source_present("pmpi");
   perfield_source_wake(rank, size, name);
   library.awake = true;
-  if (!kWrapsMpi4 && has_function("PMPI_Send_c"))
+  report_clocks();
+  if (!kWrapsMpi4 && function_of_mpi("PMPI_Send_c"))
     perfield_source_tell("functions of MPI 4",
                          "calls that are new in MPI 4 (MPI_Send_c, ...) are not measured, because "
                          "perfield could not know in advance which MPI this program loads. Set "
@@ -56,6 +59,7 @@ void begin() noexcept {
 bool end(const char* reason) noexcept {
   const bool measured = library.awake;
   if (measured) perfield_source_end(reason);
+  if (measured && !strcmp(reason, "finalize")) compare_clocks_at_end();
   library.awake = false;
   return measured;
 }

@@ -121,6 +121,10 @@ class Launcher:
         find_program(program[end + 1 :], next_program)
         return [(options, program[:end]), *self.contexts(next_options, next_program)]
 
+    def starts_only(self, contexts: list[tuple[list[str], list[str]]]) -> bool:
+        """Whether every rank of this launch is the one program, started by the line of this object."""
+        return self.kind != "other" and len(contexts) == 1
+
     def why_refused(self, contexts: list[tuple[list[str], list[str]]]) -> str:
         """A sentence with a possible reason why the launcher started no rank; "" if none is known."""
         words = [word for options, _ in contexts for word in options]

@@ -47,11 +47,14 @@ MARKDOWN_TAIL = """
 Types: `boolean` is true or false; `integer` and `real` are numbers; `text` stands in quotes; `texts` is a
 list of them in brackets.
 
-perfield uses four more variables:
+perfield uses five more variables:
 - `PERFIELD_CONFIG` names the file.
 - `PERFIELD_RUN_ID` is the same in all ranks of a run. It lets ranks agree on one run directory where the
   launcher does not identify the job. `perfield run` sets it.
 - `PERFIELD_RUN` is the run directory that `perfield-exec` has claimed.
+- `PERFIELD_ALL_RANKS` vouches that every rank of a launch runs under `perfield-exec`, so that nodes may
+  compare their clocks. It holds the run id, or the run id, a colon and the number of ranks. `perfield run`
+  sets it.
 - `PERFIELD_PRELOADED` is what `perfield-exec` put into LD_PRELOAD.
 """
 

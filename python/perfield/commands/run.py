@@ -247,6 +247,9 @@ def execute(arguments: argparse.Namespace) -> int:
     run_id = secrets.token_hex(8)
     os.environ.pop("PERFIELD_RUN", None)
     os.environ["PERFIELD_RUN_ID"] = run_id
+    os.environ.pop("PERFIELD_ALL_RANKS", None)
+    if value["enabled"] and not errors and launcher.starts_only(contexts):
+        os.environ["PERFIELD_ALL_RANKS"] = run_id  # see bridge/launcher/vouch.hpp
     os.environ["PERFIELD_SUMMARY"] = (
         "false"  # this process prints the closing lines, after all ranks have ended
     )
