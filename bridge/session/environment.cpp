@@ -43,10 +43,12 @@ bool mpi_init_will_wake() noexcept {
     const void* of_mpi = dlsym(RTLD_DEFAULT, "PMPI_Init");
     const void* first = dlsym(RTLD_DEFAULT, "MPI_Init");
     Dl_info mpi{}, called{};
-    return of_mpi && dladdr(of_mpi, &mpi) && dladdr(first, &called) &&
-           mpi.dli_fbase != called.dli_fbase &&
-           (dlsym(RTLD_DEFAULT, "perfield_behind_openmpi") ||
-            dlsym(RTLD_DEFAULT, "perfield_behind_mpich"));
+    const bool wrapped = of_mpi && dladdr(of_mpi, &mpi) && dladdr(first, &called) &&
+                         mpi.dli_fbase != called.dli_fbase &&
+                         (dlsym(RTLD_DEFAULT, "perfield_behind_openmpi") ||
+                          dlsym(RTLD_DEFAULT, "perfield_behind_mpich"));
+    dlerror();  // hides failed look-ups from the program
+    return wrapped;
   }();
   return will;
 }
@@ -62,7 +64,9 @@ std::string lone_world(int size, const std::string& mpi) {
 }
 
 bool python_lacks_perfield() {
-  if (!dlsym(RTLD_DEFAULT, "Py_IsInitialized")) return false;
+  const bool is_python = dlsym(RTLD_DEFAULT, "Py_IsInitialized");
+  dlerror();  // hides a failed look-up from the program
+  if (!is_python) return false;
   const int found = dl_iterate_phdr(
       [](dl_phdr_info* file, size_t, void*) {
         return int(file->dlpi_name && strstr(file->dlpi_name, "/perfield/_recorder."));

@@ -390,7 +390,7 @@ def test_overfull_entry_adds_up_exactly_in_other_peers(measured, perfield_flags)
       static _Atomic int ready, done;
       static void* thread(void* unused) {
         (void)unused;
-        for (int peer = 0; peer < 100; ++peer) {
+        for (int peer = 1; peer <= 100; ++peer) {
           uint64_t entered = perfield_call_enter(SEND, 0, 0).stamp;
           perfield_message(SEND, peer, 8);
           perfield_waited(peer, entered);
@@ -418,7 +418,7 @@ def test_each_of_4096_peers_is_named_with_three_calls_and_its_waits(measured, pe
         """
         perfield_initialize();
         static const uint16_t calls[] = {CALLS};
-        for (int peer = 0; peer < 4096; ++peer)
+        for (int peer = 1; peer <= 4096; ++peer)
           for (int c = 0; c < 3; ++c) {
             uint64_t entered = perfield_call_enter(calls[c], 0, 0).stamp;
             perfield_message(calls[c], peer, 8);
