@@ -70,6 +70,7 @@ __attribute__((constructor)) void look_who_is_called() {
   const char* enabled = getenv("PERFIELD_ENABLED");
   if (enabled && strcmp(enabled, "false") == 0) return;
   const void* of_mpi = dlsym(RTLD_DEFAULT, "PMPI_Init");
+  dlerror();  // hides a failed look-up from the program
   if (of_mpi && in_one_object(of_mpi, dlsym(RTLD_DEFAULT, "MPI_Init")))
     perfield_source_tell("linked behind MPI",
                          "this program is linked with perfield's MPI wrappers behind its MPI, so "
@@ -128,6 +129,7 @@ void resolve_all() {
 #define PERFIELD_FIND(name) find_next(next_functions.name, "MPI_" #name);
   PERFIELD_NEXT_FUNCTIONS(PERFIELD_FIND)
 #undef PERFIELD_FIND
+  dlerror();  // hides failed look-ups from the program
   resolved.store(true, std::memory_order_release);
 }
 
