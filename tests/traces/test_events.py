@@ -44,12 +44,12 @@ def test_messages_arrive_with_receiver_communicator_and_bytes(traced):
         trace.inside(0, "MPI_Send", 1000, 2000, ("mpi_send", 1, trace.world, 5, 800))
         trace.inside(0, "MPI_Isend", 3000, 4000, ("mpi_isend", 1, trace.reversed, 5, 801, 7))
         trace.inside(0, "MPI_Recv", 5000, 9000, ("mpi_recv", 3, trace.world, 5, 802))
-        trace.inside(0, "MPI_Wait", 9000, 9500, ("mpi_irecv", 3, trace.reversed, 5, 803, 8))
+        trace.inside(0, "MPI_Wait", 9000, 9500, ("mpi_irecv", 1, trace.reversed, 5, 803, 8))
 
     frame = traced(write)
     assert sent(frame) == [(1, "send", 1, 800), (2, "isend", 1, 801)]
     assert frame.values["received_bytes"][0] == 802 + 803
-    assert frame.waits["peer"].tolist() == [3, 0]
+    assert frame.waits["peer"].tolist() == [3, 2]
     assert frame.waits["time_s"] == pytest.approx([4 * MICRO, 0.5 * MICRO])
 
 
