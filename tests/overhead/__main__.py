@@ -65,7 +65,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="about ten minutes on two cores: half the steps, one number of ranks, and without "
+        help="about eight minutes on two cores: half the steps, one number of ranks, and without "
         + ", ".join(QUICKLY_LEFT_OUT),
     )
     parser.add_argument(
