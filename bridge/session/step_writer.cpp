@@ -20,7 +20,8 @@
 #include "recorder/step_entry.hpp"
 #include "run_directory/job.hpp"
 #include "run_directory/machine_file.hpp"
-#include "run_directory/shared_note.hpp"
+#include "run_directory/run_json.hpp"
+#include "session/agreed_change.hpp"
 #include "session/environment.hpp"
 #include "session/rank_log.hpp"
 #include "session/step_sites.hpp"
@@ -38,28 +39,6 @@ constexpr uint64_t kSitesEvery_ns = 1'000'000'000;
 
 // A file system that does not answer for so long is taken for dead.
 constexpr double kMostSecondsToEnd = 10;
-
-// From this step on, this many times more steps share an entry; 0, 0: not agreed yet.
-struct Sharing {
-  unsigned long long from = 0, factor = 0;
-};
-
-Sharing read_note(const std::string& path) {
-  Sharing sharing;
-  char text[64] = "";
-  int fd = open_guarded(path, O_RDONLY);
-  if (fd < 0) return sharing;
-  ssize_t n = read(fd, text, sizeof text - 1);
-  close(fd);
-  if (n <= 0 || sscanf(text, "%llu %llu", &sharing.from, &sharing.factor) != 2) return {};
-  return sharing;
-}
-
-// Writes the note unless another rank was faster; returns what it says.
-Sharing agree(const std::string& path, uint64_t from, uint64_t factor) {
-  const std::string text = std::to_string(from) + " " + std::to_string(factor);
-  return leave_note(path, text) ? read_note(path) : Sharing{};
-}
 
 }  // namespace
 
@@ -115,8 +94,11 @@ void StepWriter::rank(int rank, int size, const std::string& mpi, const std::str
   json.integer("rank", rank).integer("size", size).integer("pid", getpid());
   json.text("program", program_name()).text("arguments", program_arguments());
   std::string complaint;  // none: reading the configuration has checked it
-  const std::string group = group_of(config_.group, rank, &complaint);
-  json.text("group", group.empty() ? program_name() : group);
+  std::string group = group_of(config_.group, rank, &complaint);
+  if (group.empty()) group = program_name();
+  json.text("group", group);
+  pace_.configure(config_.fields_every,
+                  run_.path + "/stream/.fields-" + hex16(std::hash<std::string>()(group)));
   json.text("host", host_name())
       .text("host_long", long_name)
       .text("pid_namespace", pid_namespace())
@@ -267,29 +249,23 @@ void StepWriter::tell_of_end() {
 
 // --- fields --------------------------------------------------------------------------------------
 
-// The default interval of fields doubles with each doubling of the steps. So a long run stores few
-// fields, and those in a picture are at most a sixteenth of the run old. It depends on the step's
-// number alone, so that all ranks store the same.
-uint64_t StepWriter::fields_interval(uint64_t step) const noexcept {
-  if (config_.fields_every >= 0) return uint64_t(config_.fields_every);
-  uint64_t interval = 10;
-  while (step >= 32 * interval) interval *= 2;
-  return interval;
-}
-
-// Fields go with the first frame at or after each multiple of their interval.
 void StepWriter::fields(uint64_t step) noexcept {
-  const uint64_t every = fields_interval(step);
-  if (!every || step < next_fields_ || !mesh_.has_fields()) return;
-  next_fields_ = (step / every + 1) * every;
+  if (!mesh_.has_fields()) return;
   try {
-    if (mesh_.file().file_bytes() < uint64_t(config_.record_limit))
-      mesh_.write_fields(step), rank_log().line("fields     of step " + std::to_string(step));
-    else
+    std::string slower;
+    if (!pace_.are_due(step, &slower)) return;
+    if (!slower.empty()) tell("fields-pace", slower);
+    if (mesh_.file().file_bytes() >= uint64_t(config_.record_limit)) {
       tell("fields-limit", "the simulation's own fields take record_limit (" +
                                std::to_string(config_.record_limit) + " bytes); from step " +
                                std::to_string(step) +
                                " on they are not stored; raise it or fields_every");
+      return;
+    }
+    const uint64_t begin_ns = monotonic_ns();
+    mesh_.write_fields(step);
+    pace_.stored(step, begin_ns, monotonic_ns());
+    rank_log().line("fields     of step " + std::to_string(step));
   } catch (...) {
     tell("fields", "there was no memory to store the simulation's fields of a step");
   }
@@ -365,16 +341,16 @@ uint64_t StepWriter::agreed_sharing(uint64_t step) noexcept {
   if ((step % kLimitEvery) != 0) return 0;
   try {
     const std::string note = run_.path + "/stream/.shared-" + std::to_string(times_shared_ + 1);
-    Sharing sharing = read_note(note);
+    Change sharing = agreed_change(note);
     const double used = double(stream_.file_bytes()) * double(nodes_of_world());
     uint64_t factor = sharing_;
     for (double left = 1.0 - used / double(config_.record_limit);
          left < 1.0 / double(2 * factor) && factor < 1u << 20;)
       factor *= 2;
-    if (!sharing.factor && factor > sharing_) sharing = agree(note, step + kLimitEvery, factor);
-    if (!sharing.factor || step < sharing.from) return 0;
+    if (!sharing.to && factor > sharing_) sharing = agree(note, {step + kLimitEvery, factor});
+    if (!sharing.to || step < sharing.from) return 0;
     ++times_shared_;
-    return sharing_ = sharing.factor;
+    return sharing_ = sharing.to;
   } catch (...) {
     return 0;  // no memory for a name: checks the limit again later
   }

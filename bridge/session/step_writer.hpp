@@ -15,6 +15,7 @@
 #include "recorder/source.h"
 #include "run_directory/run_directory.hpp"
 #include "run_directory/staging.hpp"
+#include "session/fields_pace.hpp"
 #include "session/in_process.hpp"
 #include "session/mesh.hpp"
 
@@ -68,7 +69,6 @@ class StepWriter {
   static constexpr size_t kGatherBytes = 64 * 1024;  // of entries, where writing is slow
 
   void define();
-  uint64_t fields_interval(uint64_t step) const noexcept;
   void check_staging(uint64_t step) noexcept;
   void tell_of_failures(uint64_t step);
   // What end() does where it may hang.
@@ -83,7 +83,7 @@ class StepWriter {
   Appender stream_;
   Mesh mesh_;
   int rank_ = 0;
-  uint64_t next_fields_ = 0;  // due from this step on
+  FieldsPace pace_;
   uint64_t begin_ticks_ = 0, write_ticks_ = 0, last_flush_ticks_ = 0;
   std::atomic<uint64_t> sites_ticks_{0};
   uint64_t sharing_ = 1, times_shared_ = 0;

@@ -246,6 +246,39 @@ def test_long_run_stores_fields_ever_more_rarely(measured):
     assert all(i - max(s for s in stored if s <= i) <= max(10, i / 16) for i in range(3000))
 
 
+# Storing takes longer than such a step.
+BIG_FIELD = """
+  static double t[2000000]; double o[3] = {0}, d[3] = {1, 1, 1};
+  int64_t e[6] = {0, 1999999, 0, 0, 0, 0};
+  perfield_initialize();
+  perfield_mesh_image(0, e, o, d);
+  perfield_field(0, "t", PERFIELD_POINTS, perfield_array_of(t, PERFIELD_FLOAT64, 1, 2000000));
+  for (int s = 0; s < STEPS; ++s) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    perfield_step(s, s);
+  }
+"""
+
+
+def stored_steps(run, rank, every):
+    return sorted({run.fields(rank, index)[(0, "t")].index for index in range(0, len(run), every)})
+
+
+def test_fields_that_cost_much_are_stored_rarely_and_in_the_same_steps_by_all(measured):
+    run, result = measured(BIG_FIELD, n=2, mpi=True, flags=["-DSTEPS=400"])
+    stored = stored_steps(run, 0, every=10)
+    assert stored == stored_steps(run, 1, every=10)
+    assert 2 <= len(stored) < 30  # 36 without that
+    assert result.stderr.count("storing the simulation's own fields takes") == 1
+    assert "set fields_every to store them more often" in result.stderr
+
+
+def test_chosen_interval_of_fields_holds_whatever_it_costs(measured):
+    run, result = measured(BIG_FIELD, mpi=True, flags=["-DSTEPS=60"], env={"PERFIELD_FIELDS_EVERY": "3"})
+    assert stored_steps(run, 0, every=3) == list(range(0, 60, 3))
+    assert "storing the simulation's own fields" not in result.stderr
+
+
 SETTING = """
   int64_t e[6] = {0, 2, 0, 2, 0, 2}; double o[3] = {0}, d[3] = {1, 1, 1}; static double p[81];
   double inf = 1e308; inf *= 10;

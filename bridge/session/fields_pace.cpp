@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// fields_pace.cpp - see fields_pace.hpp. The interval follows from the step's number, so that all
+// ranks store the same, and from what ranks agreed by a note (agreed_change.hpp).
+#include "session/fields_pace.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "platform/clock.hpp"
+#include "session/agreed_change.hpp"
+
+namespace perfield {
+namespace {
+
+constexpr uint64_t kFirstInterval = 10;
+constexpr uint64_t kMostInterval = uint64_t(1) << 40;
+constexpr double kMostShare = 0.02;         // of the time, for storing fields
+constexpr uint64_t kGrace_ns = 50'000'000;  // storing has taken this long
+
+std::string in_ms(double ns) {
+  char text[32];
+  snprintf(text, sizeof text, "%.3g ms", ns * 1e-6);
+  return text;
+}
+
+}  // namespace
+
+void FieldsPace::configure(int64_t every, const std::string& note) {
+  every_ = every;
+  note_ = note;
+}
+
+// The default interval doubles with each doubling of the steps. So a long run stores few fields,
+// and those in a picture are at most a sixteenth of the run old.
+uint64_t FieldsPace::interval(uint64_t step) const noexcept {
+  if (every_ >= 0) return uint64_t(every_);
+  uint64_t interval = kFirstInterval;
+  while (step >= 32 * interval) interval *= 2;
+  return step >= slow_from_ ? std::max(interval, slowest_) : interval;
+}
+
+bool FieldsPace::are_due(uint64_t step, std::string* told) {
+  if (every_ == 0 || step < next_) return false;
+  if (every_ < 0) slow_down(step, monotonic_ns(), told);
+  const uint64_t every = interval(step);
+  next_ = (step / every + 1) * every;
+  return true;
+}
+
+void FieldsPace::stored(uint64_t step, uint64_t begin_ns, uint64_t end_ns) noexcept {
+  const uint64_t took_ns = end_ns - begin_ns;
+  total_ns_ += took_ns;
+  cheapest_ns_ = std::min(cheapest_ns_, took_ns);  // one that was held up tells little
+  if (n_++ > 0) return;
+  first_step_ = step;
+  first_end_ns_ = end_ns;
+  first_total_ns_ = total_ns_;
+}
+
+void FieldsPace::slow_down(uint64_t step, uint64_t now_ns, std::string* told) {
+  const std::string note = note_ + "-" + std::to_string(times_slowed_ + 1);
+  Change change = agreed_change(note);
+  if (!change.to && n_ > 1 && step > first_step_ && n_ * cheapest_ns_ > kGrace_ns) {
+    const double others_ns = double(now_ns - first_end_ns_) - double(total_ns_ - first_total_ns_);
+    const double step_ns = others_ns / double(step - first_step_);
+    uint64_t wanted = kFirstInterval;
+    while (wanted<kMostInterval&& double(cheapest_ns_)> kMostShare * step_ns * double(wanted))
+      wanted *= 2;
+    const uint64_t now = interval(step);
+    if (wanted > std::max(now, slowest_)) {
+      change = agree(note, {(step / now + 2) * now, wanted});
+      if (change.to)
+        *told = "storing the simulation's own fields takes " + in_ms(double(cheapest_ns_)) +
+                " on a rank, and a step " + in_ms(step_ns) + "; from step " +
+                std::to_string(change.from) + " on they are stored every " +
+                std::to_string(change.to) + " steps; set fields_every to store them more often";
+    }
+  }
+  if (!change.to) return;
+  ++times_slowed_;
+  slow_from_ = change.from;
+  slowest_ = std::max<uint64_t>(slowest_, change.to);
+}
+
+}  // namespace perfield
