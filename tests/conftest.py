@@ -252,14 +252,16 @@ def build_c(
 def with_scorep(tmp_path_factory) -> Callable[..., Path]:
     """with_scorep(source, *flags, options=()): builds the program with scorep and its MPI compiler."""
     folder = tmp_path_factory.mktemp("scorep")
+    programs: dict[tuple[str, ...], Path] = {}
 
     def build(source: Path, *flags: str, options: tuple[str, ...] = ()) -> Path:
-        program = folder / f"{source.stem}-{source.suffix[1:]}{''.join(options).replace('/', '-')}"
         compiler = "mpicc" if source.suffix == ".c" else "mpif90"
-        words = ["scorep", *options, compiler, "-O1", *flags, source, "-o", program]
-        if not program.exists():
-            subprocess.run(list(map(str, words)), cwd=folder, check=True, timeout=300)
-        return program
+        words = ("scorep", *options, compiler, "-O1", *flags, str(source))
+        if words not in programs:
+            program = folder / f"{source.stem}-{len(programs)}"
+            subprocess.run([*words, "-o", str(program)], cwd=folder, check=True, timeout=300)
+            programs[words] = program
+        return programs[words]
 
     return build
 
