@@ -110,7 +110,7 @@ void UnevenSteps::separate(RunTotals* run, uint64_t group) const {
   for (WaitedStep& row : run->steps.waited_steps) move(&row.step, row.rank);
 }
 
-// "ranks 0-5 closed 100 steps, ranks 6-7 none"
+// "ranks 0-5 closed 100 steps, ranks 6-7 closed none"
 std::string UnevenSteps::in_words() const {
   std::string text = is_final_ ? "" : "so far ";
   if (!group_.empty()) text = "of " + text_of_name(group_) + ", " + text;
@@ -118,7 +118,7 @@ std::string UnevenSteps::in_words() const {
   for (auto of_class = classes_.rbegin(); of_class != classes_.rend(); ++of_class, ++n) {
     if (n == kMostTold) return text + ", ...";
     const uint64_t closed = of_class->first;
-    text += (n ? ", " : "") + text_of_ranks(of_class->second) + (n ? " " : " closed ") +
+    text += (n ? ", " : "") + text_of_ranks(of_class->second) + " closed " +
             (closed == 0 ? "none"
              : n         ? text_of_count(closed)
                          : plural(closed, "step"));

@@ -3,40 +3,16 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
+from uneven_runs import uneven_run
 
 import perfield
-import twin
 from perfield import commands
 from perfield.output.description import step_title
 
 
-def make(path, closed, *, label=None, time_s=None, groups=None, reason="finalize", **options):
-    """A run whose rank r closed closed[r] steps; the program counts them and gives no time, unless told."""
-
-    def group(rank, values):
-        values["group"] = groups[rank] if groups else "heat"
-
-    def change(rank, step, values):
-        values["label"] = label(rank, step) if label else step
-        values["time"] = time_s(step) if time_s else np.nan
-        return step < closed[rank]
-
-    def end(rank, values):
-        values |= {"steps": closed[rank], "reason": reason}
-
-    return perfield.open(
-        twin.write_run(
-            path,
-            ranks=len(closed),
-            steps=max(closed),
-            change_rank=group,
-            change_step=change,
-            change_end=end,
-            **options,
-        )
-    )
+def make(*arguments, **options):
+    return perfield.open(uneven_run(*arguments, **options))
 
 
 @pytest.mark.parametrize(
@@ -44,7 +20,7 @@ def make(path, closed, *, label=None, time_s=None, groups=None, reason="finalize
     [
         ([5, 5, 3], {}, [1, 1, 1, 0, 0]),  # without rank 2, the others agree
         ([5, 5, 0], {}, [0] * 5),
-        ([5, 5, 3], {"time_s": lambda step: 0.5 * step}, [0] * 5),
+        ([5, 5, 3], {"time_s": lambda rank, step: 0.5 * step}, [0] * 5),
         ([5, 5, 3], {"groups": ["heat", "heat", "io"]}, [0] * 5),
         ([5, 5, 3], {"ended": False}, [0] * 5),
         ([5, 5, 3], {"reason": "abort"}, [0] * 5),
@@ -82,4 +58,4 @@ def test_title_says_that_ranks_may_be_in_different_steps(tmp_path):
 def test_table_of_regions_says_which_ranks_are_uneven(tmp_path, capsys):
     run = make(tmp_path / "run", [4, 4, 3])
     assert commands.main(["info", str(run.path), "--regions"]) == 0
-    assert "uneven     ranks 0-1 closed 4 steps, rank 2 3: frames may join" in capsys.readouterr().out
+    assert "uneven     ranks 0-1 closed 4 steps, rank 2 closed 3: frames may join" in capsys.readouterr().out

@@ -47,7 +47,10 @@ def test_group_of_no_ranks_is_refused(measured, execute, bin_dir, tmp_path, valu
 
 def test_groups_that_the_closing_lines_propose_give_even_frames(measured):
     run, result = measured(BODY, n=4, mpi=True, before=BEFORE)
-    assert "uneven     ranks 0-2 closed 12 steps, rank 3 4: frames may join different steps" in result.stderr
+    assert (
+        "uneven     ranks 0-2 closed 12 steps, rank 3 closed 4: frames may join different steps"
+        in result.stderr
+    )
     assert [frame.uneven for frame in run.frames()] == [True] * 4 + [False] * 8
     assert run.steps.uneven.values.tolist() == [True] * 4 + [False] * 8
     proposal = result.stderr.split('PERFIELD_GROUP="')[1].split('"')[0]

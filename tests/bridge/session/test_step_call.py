@@ -155,7 +155,7 @@ def test_steps_of_a_call_on_the_root_alone_are_told(measured, name_of):
     name = name_of(body, "Allreduce", 20, n=3, mpi=True)
     run, result = measured(body, n=3, mpi=True, env={"PERFIELD_STEP_CALL": name})
     assert run.steps_closed.tolist() == [19, 4, 4]
-    assert "uneven     rank 0 closed 19 steps, ranks 1-2 4: frames may join different" in result.stderr
+    assert "uneven     rank 0 closed 19 steps, ranks 1-2 closed 4: frames may join different" in result.stderr
     assert 'if rank 0 does other work, set PERFIELD_GROUP="group2=0"; else' in result.stderr
 
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from uneven_runs import uneven_run
 
 import perfield
-import twin
 from perfield import _bridge
 
 
@@ -17,30 +17,6 @@ def lines_of(path) -> dict[str, str]:
     lines = _bridge.closing_lines(str(path))
     assert all(len(line) <= 150 for line in lines if line.startswith(("uneven", "advice"))), lines
     return {line[:11].strip(): line[11:] for line in lines}
-
-
-def uneven_run(path, closed, *, label=None, time_s=None, reason="finalize", ended=True, **options):
-    """A run whose rank r closed closed[r] steps. label(rank, step), time_s(rank, step): what the program
-    told; by default it counts closings and gives no time."""
-
-    def change(rank, step, values):
-        values["label"] = label(rank, step) if label else step
-        values["time"] = time_s(rank, step) if time_s else float("nan")
-        return step < closed[rank]
-
-    def end(rank, values):
-        values["steps"] = closed[rank]
-        values["reason"] = reason
-
-    return twin.write_run(
-        path,
-        ranks=len(closed),
-        steps=max(closed),
-        change_step=change,
-        change_end=end,
-        ended=ended,
-        **options,
-    )
 
 
 def same_number(rank, step):
@@ -54,7 +30,9 @@ def same_time(rank, step):
 def test_ranks_of_different_numbers_are_told_and_not_compared(tmp_path):
     lines = lines_of(uneven_run(tmp_path / "run", [20] * 6 + [10] * 2))
     assert list(lines)[:3] == ["uneven", "advice", "imbalance"]
-    assert lines["uneven"] == "ranks 0-5 closed 20 steps, ranks 6-7 10: frames may join different steps"
+    assert (
+        lines["uneven"] == "ranks 0-5 closed 20 steps, ranks 6-7 closed 10: frames may join different steps"
+    )
     assert lines["advice"] == (
         'if ranks 6-7 do other work, set PERFIELD_GROUP="group2=6-7"; else let every rank close each step'
     )
@@ -65,7 +43,7 @@ def test_ranks_of_different_numbers_are_told_and_not_compared(tmp_path):
 
 def test_rank_that_closed_no_step_is_told(tmp_path):
     lines = lines_of(uneven_run(tmp_path / "run", [20] * 7 + [0]))
-    assert lines["uneven"] == "ranks 0-6 closed 20 steps, rank 7 none: no frame shows these"
+    assert lines["uneven"] == "ranks 0-6 closed 20 steps, rank 7 closed none: no frame shows these"
     assert lines["advice"].startswith('if rank 7 does other work, set PERFIELD_GROUP="group2=7"; else')
     assert "; ranks 0-6, 20 steps): " in lines["imbalance"]
 
@@ -73,7 +51,7 @@ def test_rank_that_closed_no_step_is_told(tmp_path):
 def test_ranks_without_equals_have_no_imbalance_and_no_groups(tmp_path):
     lines = lines_of(uneven_run(tmp_path / "run", [5, 6, 7, 8]))
     assert lines["uneven"] == (
-        "rank 3 closed 8 steps, rank 2 7, rank 1 6, ...: frames may join different steps, "
+        "rank 3 closed 8 steps, rank 2 closed 7, rank 1 closed 6, ...: frames may join different steps, "
         "so no imbalance is told"
     )
     assert lines["advice"] == "let every rank close each step"
@@ -83,7 +61,7 @@ def test_ranks_without_equals_have_no_imbalance_and_no_groups(tmp_path):
 def test_many_ranks_are_proposed_by_their_distance(tmp_path):
     closed = [0 if rank % 4 == 3 else 3 for rank in range(64)]
     lines = lines_of(uneven_run(tmp_path / "run", closed))
-    assert lines["uneven"].endswith(", ranks 3-63:4 none: no frame shows these")
+    assert lines["uneven"].endswith(", ranks 3-63:4 closed none: no frame shows these")
     assert 'PERFIELD_GROUP="group2=3-63:4"' in lines["advice"]
 
 
@@ -120,7 +98,9 @@ def test_killed_ranks_that_nearly_agree_are_even(tmp_path):
     assert "uneven" not in lines_of(uneven_run(tmp_path / "aborted", [20, 19, 17], reason="abort"))
 
 
-@pytest.mark.parametrize("closed, told", [([20, 20, 0], "rank 2 none"), ([40, 40, 3], "rank 2 3")])
+@pytest.mark.parametrize(
+    "closed, told", [([20, 20, 0], "rank 2 closed none"), ([40, 40, 3], "rank 2 closed 3")]
+)
 def test_killed_ranks_far_behind_are_told(tmp_path, closed, told):
     path = uneven_run(tmp_path / "run", closed, ended=False)
     assert lines_of(path)["uneven"].startswith(f"so far ranks 0-1 closed {closed[0]} steps, {told}")
@@ -133,9 +113,6 @@ def test_steps_by_the_clock_end_with_their_rank(tmp_path):
 
 
 def test_groups_may_close_different_numbers(tmp_path):
-    def grouped(rank, values):
-        values["group"] = "io" if rank == 2 else "heat"
-
-    path = uneven_run(tmp_path / "run", [20, 20, 4], change_rank=grouped)
+    path = uneven_run(tmp_path / "run", [20, 20, 4], groups=["heat", "heat", "io"])
     assert "uneven" not in lines_of(path)
     assert perfield.open(path).groups == {"heat": [0, 1], "io": [2]}
