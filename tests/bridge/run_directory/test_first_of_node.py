@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 MAKING = ("mkdir(", "mkdirat(", "rename(", "renameat(", "renameat2(", "rmdir(", "unlink", "O_CREAT")
+WAITED_OUT = 10  # sleeps; a rank sleeps more often before it gives the first one up
 
 pytestmark = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 
@@ -78,7 +79,8 @@ def test_only_the_first_rank_makes_files(rank, tmp_path):
     first = rank("rank0", **flux(0))
     assert {traced.end() for traced in (first, *others)} == {str(tmp_path / "perfield-run")}
     assert first.made
-    assert [traced.made for traced in others] == [[], [], []]
+    for other in others:  # one that has waited in vain claims; on a busy machine the first may be that late
+        assert not other.made or other.slept > WAITED_OUT
 
 
 def test_late_ranks_join_at_once(rank, tmp_path):
@@ -91,7 +93,7 @@ def test_late_ranks_join_at_once(rank, tmp_path):
 def test_first_rank_that_never_comes_is_waited_for_with_a_limit(rank, tmp_path):
     ranks = [rank(f"rank{n}", **flux(n)) for n in (1, 2)]
     assert {traced.end() for traced in ranks} == {str(tmp_path / "perfield-run")}
-    assert all(traced.slept > 10 for traced in ranks)
+    assert all(traced.slept > WAITED_OUT for traced in ranks)
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["perfield-run"]
 
 
