@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <ctime>
 #include <string>
 
@@ -35,6 +36,26 @@ class HeldBack {
   sigset_t held_, before_;
   bool came_before_;
 };
+
+// Writes a small text into an open file, in one piece, and closes it. False if that failed (errno;
+// ENOSPC if only a part was written).
+inline bool write_and_close(int file, const std::string& text) noexcept {
+  constexpr int kMostInterrupts = 100;  // by signals
+  ssize_t written = -1;
+  int reason = ENOSPC;
+  {
+    HeldBack signal(SIGXFSZ);
+    for (int i = 0; i < kMostInterrupts; ++i) {
+      written = write(file, text.data(), text.size());
+      if (written >= 0 || errno != EINTR) break;
+    }
+    if (written < 0) reason = errno;
+  }
+  const bool whole = written == static_cast<ssize_t>(text.size());
+  const bool closed = close(file) == 0;  // network file systems report a full disk here
+  if (!whole) errno = reason;
+  return whole && closed;
+}
 
 // Prints a text on stderr, even if nobody reads it any more.
 inline void say(const std::string& text) noexcept {

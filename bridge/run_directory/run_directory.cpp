@@ -22,7 +22,9 @@
 
 #include "format/decode.hpp"
 #include "format/decode_file.hpp"
+#include "platform/clock.hpp"
 #include "platform/guarded.hpp"
+#include "platform/quietly.hpp"
 #include "run_directory/job.hpp"
 #include "run_directory/run_json.hpp"
 
@@ -36,12 +38,6 @@ constexpr int kMostNames = 10000;
 constexpr int64_t kPatienceNs = 3 * 1000000000LL;
 constexpr int64_t kShortestPauseNs = 200 * 1000, kLongestPauseNs = 50 * 1000 * 1000;
 const char* const kRooms[] = {"stream", "mesh", "machine"};
-
-int64_t realtime_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
 
 uint64_t random_number() {
   uint64_t number = 0;
@@ -93,18 +89,7 @@ int make_parents(const std::string& path) {
 bool write_file(int directory, const char* name, const std::string& text) {
   const int file =
       openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (file < 0) return false;
-  ssize_t written = -1;
-  for (int interrupts = 0; interrupts < 100; ++interrupts) {
-    written = write(file, text.data(), text.size());
-    if (written >= 0 || errno != EINTR) break;
-  }
-  if (written >= 0 && written < static_cast<ssize_t>(text.size())) errno = ENOSPC;
-  const bool good = written == static_cast<ssize_t>(text.size());
-  const int reason = errno;
-  const bool closed = close(file) == 0;  // network file systems report a full disk here
-  if (!good) errno = reason;
-  return good && closed;
+  return file >= 0 && write_and_close(file, text);
 }
 
 // A directory of perfield's under a temporary name, first empty, then complete; deleted on
@@ -223,6 +208,13 @@ std::string refusal(const std::string& path, int reason) {
   return cannot + "; set run_directory (or PERFIELD_RUN_DIRECTORY) to a place that can be written";
 }
 
+// Whether this process's own files get the owner of a directory found in `parent`.
+bool is_ours(const std::string& parent, const Found& found) {
+  if (found.owner == geteuid()) return true;
+  Prepared probe(parent);
+  return probe.make() && found.owner == probe.owner();
+}
+
 // False if the path is the run that spawned this one.
 bool join_as_told(const std::string& path, RunDirectory* joined) {
   RunDirectory& run = *joined;
@@ -233,12 +225,7 @@ bool join_as_told(const std::string& path, RunDirectory* joined) {
                 ", which holds no run.json of perfield; unset PERFIELD_RUN to make a new run";
     return true;
   }
-  bool ours = found.owner == geteuid();
-  if (!ours) {
-    Prepared probe(parent_of(run.path));
-    ours = probe.make() && found.owner == probe.owner();
-  }
-  if (!ours) {
+  if (!is_ours(parent_of(run.path), found)) {
     run.error = "PERFIELD_RUN is " + path + ", which " + of_another_user(found.owner) +
                 " and is left alone; unset PERFIELD_RUN to make a new run";
     return true;
@@ -300,7 +287,7 @@ class Claim {
     int64_t slept_ns = 0, pause_ns = kShortestPauseNs;
     for (int n = 1; n <= kMostNames;) {
       const Found found = look_at(name(n));
-      if (is_of_this_job(name(n), found) && (found.owner == geteuid() || is_ours(found))) {
+      if (is_of_this_job(name(n), found) && is_ours(parent_, found)) {
         join(name(n), found.facts.run_id, found.owner, run);
         run->first_of_node = false;
         return true;
@@ -316,11 +303,6 @@ class Claim {
       pause_ns = std::min(2 * pause_ns, kLongestPauseNs);
     }
     return false;
-  }
-
-  bool is_ours(const Found& found) {
-    Prepared probe(parent_);
-    return probe.make() && found.owner == probe.owner();
   }
 
   void claim_or_join(RunDirectory* result) {

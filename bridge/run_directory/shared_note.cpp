@@ -27,18 +27,7 @@ struct Names {
 
 bool write_draft(const std::string& path, const std::string& text) {
   const int file = open_guarded(path, O_WRONLY | O_CREAT | O_EXCL);
-  if (file < 0) return false;
-  ssize_t written = -1;
-  int reason = ENOSPC;  // for a short write
-  {
-    HeldBack signal(SIGXFSZ);
-    written = write(file, text.data(), text.size());
-    if (written < 0) reason = errno;
-  }
-  const bool whole = written == ssize_t(text.size());
-  const bool closed = close(file) == 0;  // network file systems report a full disk here
-  if (!whole) errno = reason;
-  return whole && closed;
+  return file >= 0 && write_and_close(file, text);
 }
 
 bool name_it(const Names& at) {
