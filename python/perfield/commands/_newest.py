@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from pathlib import Path
@@ -42,6 +41,8 @@ def run_path(named: str | None) -> Path:
 
 def runs_of(wanted: Path) -> list[Path]:
     """The run directories `wanted`, `wanted`-2, ... that exist, in the order of their starts."""
+    from perfield.run.json_text import parse_json
+
     name = re.compile(re.escape(wanted.name) + r"(-[1-9]\d*)?")
     folder = wanted.parent
     found = []
@@ -49,8 +50,8 @@ def runs_of(wanted: Path) -> list[Path]:
         if not name.fullmatch(path.name):
             continue
         try:
-            start_ns = json.loads((path / "run.json").read_text(encoding="utf-8"))["start_ns"]
+            start_ns = parse_json((path / "run.json").read_text(encoding="utf-8"))["start_ns"]
             found.append((int(start_ns), path))
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        except (OSError, ValueError, KeyError, TypeError):
             continue  # no run
     return [path for _, path in sorted(found)]

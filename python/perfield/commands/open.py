@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import subprocess
@@ -83,9 +82,11 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _pictures(directory: Path) -> list[str]:
     """The pictures in a directory, according to its pictures.json."""
+    from perfield.run.json_text import parse_json
+
     try:
-        layers = json.loads((directory / "pictures.json").read_text(encoding="utf-8"))["layers"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        layers = parse_json((directory / "pictures.json").read_text(encoding="utf-8"))["layers"]
+    except (OSError, ValueError, KeyError, TypeError):
         return []
     there = {layer.partition("/")[0] for layer in layers}
     return [name for name in PICTURES if name in there and (directory / f"{name}.pvd").exists()]

@@ -82,9 +82,9 @@ def build_frame(
     mesh_version = np.zeros(columns.n_ranks, dtype=np.int64)
     mesh_version[ranks] = entries["mesh_version"]
     begin_s, end_s = np.full((2, columns.n_ranks), np.nan)
-    for name, of_ranks in (("begin_ns", begin_s), ("end_ns", end_s)):  # set-up and the end make a whole run
-        earlier_or_later = np.fmin if name == "begin_ns" else np.fmax
-        earlier_or_later.at(of_ranks, ranks, clocks.common_s(ranks, entries[name]))
+    # A whole run has two entries of each rank: set-up and the end.
+    np.fmin.at(begin_s, ranks, clocks.common_s(ranks, entries["begin_ns"]))
+    np.fmax.at(end_s, ranks, clocks.common_s(ranks, entries["end_ns"]))
     times = entries["time"][np.isfinite(entries["time"])]
     block_values: dict[str, dict[tuple[int, int], float]] = {}
     for _, column, rank, block, _, value in read["blocks"].tolist():
