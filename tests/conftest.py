@@ -70,13 +70,15 @@ def kill_session(leader: int) -> None:
                 os.kill(int(stat.parent.name), signal.SIGKILL)
 
 
-def run_command(
-    argv: Sequence[object], env: Mapping[str, str | None] | None, cwd: Path, timeout: float
-) -> Completed:
-    """Runs a command and captures stdout and stderr as text; fails the test after `timeout` s."""
-    command = [str(word) for word in argv]
-    process = subprocess.Popen(
-        command,
+def start_command(
+    argv: Sequence[object], cwd: Path, env: Mapping[str, str | None] | None = None, **options: object
+) -> subprocess.Popen:
+    """Starts a command in a session of its own, without the caller's PERFIELD_*; output comes as text.
+
+    env : changes of the environment; None removes a variable. options : more arguments of Popen.
+    """
+    return subprocess.Popen(
+        [str(word) for word in argv],
         env=clean_environment(env),
         cwd=cwd,
         stdin=subprocess.DEVNULL,
@@ -85,7 +87,16 @@ def run_command(
         text=True,
         errors="replace",
         start_new_session=True,
+        **options,
     )
+
+
+def run_command(
+    argv: Sequence[object], env: Mapping[str, str | None] | None, cwd: Path, timeout: float
+) -> Completed:
+    """Runs a command and captures stdout and stderr as text; fails the test after `timeout` s."""
+    process = start_command(argv, cwd, env)
+    command = process.args
     try:
         out, err = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:

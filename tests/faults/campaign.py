@@ -18,7 +18,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 sys.path[1:1] = [str(FOLDER.parent)]
-from conftest import clean_environment, kill_session  # noqa: E402
+from conftest import kill_session  # noqa: E402
+from conftest import start_command as start  # noqa: E402
 
 BIN = Path(sys.executable).parent
 
@@ -63,27 +64,6 @@ def compiled(source: str, folder: Path, *flags: str, compiler: str = "mpicc") ->
     words = [compiler, "-O1", "-g", "-Wall", standard, *cflags, path, "-o", to, *flags]
     subprocess.run(list(map(str, words)), check=True)
     return to
-
-
-def start(
-    argv: list[object], cwd: Path, env: Mapping[str, str | None] | None = None, **options: object
-) -> subprocess.Popen:
-    """Starts a command in a session of its own, without the caller's PERFIELD_*; output comes as text.
-
-    env : changes of the environment; None removes a variable. options : more arguments of Popen.
-    """
-    return subprocess.Popen(
-        [str(word) for word in argv],
-        env=clean_environment(env),
-        cwd=cwd,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-        **options,
-    )
 
 
 def finish(process: subprocess.Popen, timeout: float) -> subprocess.CompletedProcess:
