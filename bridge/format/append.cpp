@@ -259,10 +259,10 @@ size_t Appender::write_once(const iovec* parts, int n_parts, size_t bytes) noexc
 }
 
 void Appender::give_back(size_t torn) noexcept {
-  const off_t end = torn ? lseek(descriptor_, 0, SEEK_CUR) : 0;
-  if (end >= off_t(torn) && torn)
-    (void)fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, end - off_t(torn),
-                    off_t(torn));
+  if (!torn) return;
+  const off_t bytes = off_t(torn), end = lseek(descriptor_, 0, SEEK_CUR);
+  if (end >= bytes)
+    (void)fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, end - bytes, bytes);
 }
 
 size_t Appender::write_all(const iovec* parts, int n_parts, size_t bytes) noexcept {

@@ -56,6 +56,6 @@ PYBIND11_MODULE(_bridge, module) {
         return texts;
       },
       py::arg("run_path"), py::arg("max_bytes") = perfield::kClosingBytes,
-      "At most eight lines that sum up a run, finished or not.\n\n"
+      "The lines that sum up a run, finished or not.\n\n"
       "max_bytes : how much of the streams is read, from their end.");
 }

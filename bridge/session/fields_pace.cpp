@@ -50,23 +50,24 @@ bool FieldsPace::are_due(uint64_t step, std::string* told) {
 
 void FieldsPace::stored(uint64_t step, uint64_t begin_ns, uint64_t end_ns) noexcept {
   const uint64_t took_ns = end_ns - begin_ns;
-  total_ns_ += took_ns;
   cheapest_ns_ = std::min(cheapest_ns_, took_ns);  // one that was held up tells little
-  if (n_++ > 0) return;
+  if (n_++ > 0) {
+    since_first_ns_ += took_ns;
+    return;
+  }
   first_step_ = step;
   first_end_ns_ = end_ns;
-  first_total_ns_ = total_ns_;
 }
 
 void FieldsPace::slow_down(uint64_t step, uint64_t now_ns, std::string* told) {
   const std::string note = note_ + "-" + std::to_string(times_slowed_ + 1);
   Change change = agreed_change(note);
   if (!change.to && n_ > 1 && step > first_step_ && n_ * cheapest_ns_ > kGrace_ns) {
-    const double others_ns = double(now_ns - first_end_ns_) - double(total_ns_ - first_total_ns_);
+    const double others_ns = double(now_ns - first_end_ns_) - double(since_first_ns_);
     const double step_ns = others_ns / double(step - first_step_);
+    const double least = double(cheapest_ns_) / (kMostShare * step_ns);
     uint64_t wanted = kFirstInterval;
-    while (wanted<kMostInterval&& double(cheapest_ns_)> kMostShare * step_ns * double(wanted))
-      wanted *= 2;
+    while (wanted < kMostInterval && double(wanted) < least) wanted *= 2;
     const uint64_t now = interval(step);
     if (wanted > std::max(now, slowest_)) {
       change = agree(note, {(step / now + 2) * now, wanted});

@@ -31,8 +31,9 @@ class FieldsPace {
   uint64_t next_ = 0;                     // due from this step on
   uint64_t slow_from_ = 0, slowest_ = 1;  // agreed: from this step on, no shorter interval
   uint64_t times_slowed_ = 0;
-  uint64_t n_ = 0, total_ns_ = 0, cheapest_ns_ = ~uint64_t(0);
-  uint64_t first_step_ = 0, first_end_ns_ = 0, first_total_ns_ = 0;
+  uint64_t n_ = 0, cheapest_ns_ = ~uint64_t(0);
+  uint64_t first_step_ = 0, first_end_ns_ = 0;
+  uint64_t since_first_ns_ = 0;  // spent on storing
 };
 
 }  // namespace perfield

@@ -54,8 +54,7 @@ PERFIELD_SENDS(sendfile64, off64_t)
 PERFIELD_COPIES(copy_file_range)
 PERFIELD_COPIES(splice)
 
-// --- asynchronous
-// ---------------------------------------------------------------------------------
+// Calls that start something asynchronous.
 #define PERFIELD_STARTS(way, name, Block)                                               \
   PERFIELD_IN_FRONT_OF(int, name, Block* block) {                                       \
     const uint64_t stamp = is_file(block->aio_fildes) ? perfield::io::enter<way>() : 0; \
