@@ -3,6 +3,7 @@
 
 from .layout import PLANE_WIDTH, Cells, layout
 from .machine import LEVELS, Machine, MachineError, Part, flat_machine, parse_cpuset
+from .network import Network, NetworkError, Switches, used_switches
 from .placement import Node, Placement, place
 from .read_hwloc_xml import read_machine, read_machines
 from .sharing import Sharing, sharing, unbound
@@ -14,10 +15,13 @@ __all__ = [
     "Cells",
     "Machine",
     "MachineError",
+    "Network",
+    "NetworkError",
     "Node",
     "Part",
     "Placement",
     "Sharing",
+    "Switches",
     "flat_machine",
     "layout",
     "parse_cpuset",
@@ -27,4 +31,5 @@ __all__ = [
     "sharing",
     "table",
     "unbound",
+    "used_switches",
 ]

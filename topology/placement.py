@@ -16,6 +16,7 @@ from math import isnan
 import numpy as np
 
 from .machine import Machine, MachineError, flat_machine, parse_cpuset
+from .network import Network, Switches, used_switches
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Placement:
     n_pus : int32, the number of PUs that the rank may run on; 0 if they are unknown.
     movable : bool, the rank may run on several cores (on several PUs, if the cores are unknown).
     notes : sentences about what was missing or contradictory.
+    switches : the switches between the nodes.
     """
 
     nodes: tuple[Node, ...]
@@ -57,6 +59,7 @@ class Placement:
     n_pus: np.ndarray
     movable: np.ndarray
     notes: tuple[str, ...]
+    switches: Switches
 
     @property
     def n_ranks(self) -> int:
@@ -64,12 +67,15 @@ class Placement:
         return len(self.node_id)
 
 
-def place(ranks: Sequence[Mapping | None], machines: Mapping[str, Machine]) -> Placement:
+def place(
+    ranks: Sequence[Mapping | None], machines: Mapping[str, Machine], network: Network | None = None
+) -> Placement:
     """Places the ranks on the machines.
 
     ranks : the `host`, `boot_id` and `cpuset` of each rank from its check-in; None if it never checked in.
     machines : by host, or by `<host>-<first 8 digits of the boot id>` if two nodes have the same name.
         A host without a machine gets a flat one with the PUs that its ranks were bound to.
+    network : the switches of the cluster; None if they are unknown.
     """
     node_of: dict[tuple[str, str], int] = {}
     cpuset_of: dict[str, int] = {}
@@ -84,7 +90,10 @@ def place(ranks: Sequence[Mapping | None], machines: Mapping[str, Machine]) -> P
     pu_sets = [_pus(text, notes) for text in cpuset_of]
     nodes, number = _nodes(list(node_of), machines, node, cpuset, pu_sets, notes)
     node = np.where(node >= 0, number[node] if len(number) else -1, -1).astype(np.int32)
-    return _bind(nodes, node, cpuset, pu_sets, notes)
+    hosts = [node.host for node in nodes]
+    switches = used_switches(network, hosts) if network else Switches.unknown(len(nodes))
+    notes += switches.notes
+    return _bind(nodes, node, cpuset, pu_sets, notes, switches)
 
 
 def _pus(text: str, notes: list[str]) -> tuple[int, ...]:
@@ -129,7 +138,7 @@ def _nodes(keys, machines, node, cpuset, pu_sets, notes) -> tuple[tuple[Node, ..
     return tuple(nodes), number
 
 
-def _bind(nodes, node, cpuset, pu_sets, notes) -> Placement:
+def _bind(nodes, node, cpuset, pu_sets, notes, switches) -> Placement:
     """Finds PUs and parts once for each distinct (machine, CPU set), and assigns them to the ranks."""
     kinds = list({id(n.machine): n.machine for n in nodes}.values())
     kind_number = {id(machine): i for i, machine in enumerate(kinds)}
@@ -171,7 +180,7 @@ def _bind(nodes, node, cpuset, pu_sets, notes) -> Placement:
     first, last, n_pus, movable = np.nan_to_num(columns[[0, 1, 6, 7]], nan=0).astype(np.int32)
     return Placement(
         *(nodes, node, first, last, binding, tuple(bindings), *columns[2:6]),
-        *(n_pus, movable.astype(bool), tuple(dict.fromkeys(notes))),
+        *(n_pus, movable.astype(bool), tuple(dict.fromkeys(notes)), switches),
     )
 
 
