@@ -10,12 +10,18 @@
 #include <cstring>
 #include <string>
 
+#include "platform/devices.hpp"
 #include "platform/preload_list.hpp"
 #include "recorder/kernel_readings.hpp"
+#include "run_directory/launchers.hpp"
 #include "run_directory/run_directory.hpp"
 
 namespace perfield {
 namespace {
+
+const char* const kDeviceVariables[] = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+                                        "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK",
+                                        "UCX_NET_DEVICES"};
 
 uint64_t pages(uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
@@ -86,6 +92,26 @@ bool python_lacks_perfield() {
       },
       nullptr);
   return !found;
+}
+
+void add_devices(JsonObject* entry) {
+  std::string devices;
+  for (const OpenDevice& device : open_devices()) {
+    JsonObject one;
+    one.text("file", device.file);
+    if (!device.pci.empty()) one.text("pci", device.pci);
+    devices += (devices.empty() ? "" : ",") + one.str();
+  }
+  if (!devices.empty()) entry->raw("devices", "[" + devices + "]");
+  JsonObject choice;
+  bool chosen = false;
+  for (const char* name : kDeviceVariables) {
+    const std::string value = variable(name);
+    if (value.empty() && !getenv(name)) continue;  // an empty list hides all devices
+    choice.text(name, value);
+    chosen = true;
+  }
+  if (chosen) entry->raw("device_choice", choice.str());
 }
 
 uint64_t private_bytes(Recorder& r) noexcept {
