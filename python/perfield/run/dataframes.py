@@ -12,7 +12,7 @@ import pandas as pd
 from perfield.run import tables
 from perfield.run.frame import MESSAGES, WAITS, call_names
 from perfield.run.snapshot import Snapshot
-from perfield.topology import place, read_machines
+from perfield.topology import placement_of
 
 if TYPE_CHECKING:
     import dask.dataframe as dd
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def placement(run: RunDirectory) -> pd.DataFrame:
     """Where each rank ran: host and number of its node ("" and -1 if it never checked in), package and core
     (NaN where it was bound to several, or the machine is not known)."""
-    placed = place(run.rank_entries, read_machines(run.path / "machine")[0])
+    placed = placement_of(run)
     hosts = [str((entry or {}).get("host") or "") for entry in run.rank_entries]
     columns = {
         "host": np.array(hosts, dtype=object),
