@@ -110,4 +110,38 @@ def test_short_and_whole_host_names_find_each_other(tmp_path):
     )
     placed = placement_of(run)
     assert placed.switches.of_node.tolist() == [0, 0, -1]
-    assert any("names no switch of n3 (1 of 3 nodes)" in note for note in placed.notes)
+    assert any(
+        "no switch of n3 is known from machine/network.txt (1 of 3 nodes)" in note for note in placed.notes
+    )
+
+
+def test_names_of_cray_nodes_tell_cabinet_chassis_and_slot(tmp_path):
+    ranks = [entry(f"x1000c{chassis}s{slot}b0n0") for chassis in (0, 1) for slot in (3, 4)]
+    network = network_of(tmp_path, ranks, {})
+    assert found(network)["x1000c1s3b0n0"] == "x1000c1s3"
+    links = {(network.names[lower], network.names[upper]) for lower, upper in network.links}
+    assert {("x1000c0s3", "x1000c0"), ("x1000c1", "x1000")} <= links
+    assert any("racks and the like, as names of nodes tell them" in note for note in network.notes)
+
+
+def test_pattern_of_the_configuration_reads_other_names(tmp_path):
+    settings = {"node_name_pattern": r"r(?P<rack>\d+)i(?P<chassis>\d+)"}
+    network = network_of(tmp_path, [entry("r1i0n4.site"), entry("r1i2n0"), entry("login")], settings)
+    assert found(network) == {"r1i0n4.site": "r1i0", "r1i2n0": "r1i2"}
+    assert network.names == ("r1", "r1i0", "r1i2")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "complaint"),
+    [
+        ("(", "node_name_pattern is '(', which is no regular expression (missing )"),
+        ("x{99999999999}", "which is no regular expression"),
+        (
+            r"r\d+",
+            r"node_name_pattern is 'r\d+', which has no named group; write a form such as 'x(?P<cabinet",
+        ),
+    ],
+)
+def test_unusable_pattern_is_told(tmp_path, pattern, complaint):
+    network = network_of(tmp_path, [entry("n1")], {"node_name_pattern": pattern})
+    assert complaint in network.notes[0]

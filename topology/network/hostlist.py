@@ -48,7 +48,8 @@ def expand_hosts(text: str, most: int = MOST_HOSTS) -> list[str]:
 
 def short(text: str) -> str:
     """A text in quotes, cut to what a sentence can hold."""
-    return repr(text if len(text) <= 60 else text[:57] + "...")
+    text = text if len(text) <= 60 else text[:57] + "..."
+    return f"'{text}'" if text.isprintable() else repr(text)
 
 
 def _ranges(bracket: str, text: str) -> list[_Range]:

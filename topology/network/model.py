@@ -136,8 +136,8 @@ def used_switches(network: Network, hosts: Sequence[str]) -> Switches:
     if missing and network.leaf_of:
         some = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
         notes += (
-            f"{network.source} names no switch of {some} ({len(missing)} of {len(hosts)} nodes); "
-            "these stand without a switch.",
+            f"no switch of {some} is known from {network.source} ({len(missing)} of {len(hosts)} nodes); "
+            "these stand without one.",
         )
     if network.tree:
         level = _levels(len(ids), links)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .model import Network, NetworkError
+from .node_names import add_node_names
 from .read import read_network
 from .slurm_address import add_address
 from .wiring import Wiring
@@ -45,6 +46,17 @@ def network_of(
                 wrong.append(str(error))
     if any(host in wiring.leaf_of for host in lacking):
         sources.append("SLURM_TOPOLOGY_ADDR")
+    lacking = [host for host in lacking if host not in wiring.leaf_of]
+    try:
+        if add_node_names(wiring, lacking, str(settings.get("node_name_pattern") or "")):
+            sources.append("the names of the nodes")
+            wiring.note(
+                "names",
+                "the switches are racks and the like, as names of nodes tell them, since nothing else is "
+                "known of the network. Set topology_file to show its switches.",
+            )
+    except NetworkError as error:
+        wiring.note("pattern", str(error))
     if wrong:
         wiring.note("addresses", wrong[0] + (f" ({len(wrong) - 1} more are like this.)" if wrong[1:] else ""))
     found = wiring.network(" and ".join(sources)).with_notes(notes)

@@ -7,13 +7,22 @@ import re
 from pathlib import Path
 
 from .hostlist import short
+from .ibnetdiscover import is_ibnetdiscover, read_ibnetdiscover
 from .model import Network, NetworkError
+from .opareport import is_opareport, read_opareport
 from .slurm import is_slurm, read_slurm
 
 MOST_BYTES = 64 << 20
 _CONTROL = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]")
-_KINDS = ((is_slurm, read_slurm),)
-_EXPECTED = "expected Slurm's topology.conf or what `scontrol show topology` prints"
+_KINDS = (
+    (is_opareport, read_opareport),
+    (is_ibnetdiscover, read_ibnetdiscover),
+    (is_slurm, read_slurm),
+)
+_EXPECTED = (
+    "expected Slurm's topology.conf, or what `scontrol show topology`, `ibnetdiscover` or "
+    "`opareport -o links` prints"
+)
 
 
 def read_network(path: str | Path, source: str = "") -> Network:
