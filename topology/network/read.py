@@ -12,7 +12,7 @@ from .model import Network, NetworkError
 from .opareport import is_opareport, read_opareport
 from .slurm import is_slurm, read_slurm
 
-MOST_BYTES = 64 << 20
+MOST_BYTES = 64_000_000  # of a description, as the measured side keeps it
 _CONTROL = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]")
 _KINDS = (
     (is_opareport, read_opareport),
