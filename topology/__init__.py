@@ -3,7 +3,8 @@
 
 from .layout import PLANE_WIDTH, Cells, layout
 from .machine import LEVELS, Machine, MachineError, Part, flat_machine, parse_cpuset
-from .network import Network, NetworkError, Switches, used_switches
+from .network import Network, NetworkError, Switches, expand_hosts, network_of, read_network, used_switches
+from .of_run import placement_of
 from .placement import Node, Placement, place
 from .read_hwloc_xml import read_machine, read_machines
 from .sharing import Sharing, sharing, unbound
@@ -22,12 +23,16 @@ __all__ = [
     "Placement",
     "Sharing",
     "Switches",
+    "expand_hosts",
     "flat_machine",
     "layout",
+    "network_of",
     "parse_cpuset",
     "place",
+    "placement_of",
     "read_machine",
     "read_machines",
+    "read_network",
     "sharing",
     "table",
     "unbound",

@@ -8,7 +8,6 @@ of a run share (placement, planes, ranks, letters).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +20,7 @@ from perfield.topology import (
     Placement,
     Sharing,
     layout,
-    place,
-    read_machines,
+    placement_of,
     sharing,
     table,
     unbound,
@@ -124,11 +122,8 @@ def topology_scene(
         number of nodes. For these and periodic_BC, None takes the run's configuration.
     every_level : also draw caches and NUMA nodes that span the same PUs as a level above.
     """
-    notes: tuple[str, ...] = ()
     if placement is None:
-        machines, unreadable = read_machines(Path(run.path) / "machine")
-        placement = place(run.rank_entries, machines)
-        notes = tuple(unreadable)
+        placement = placement_of(run)
     if inter_node_offset is None:
         inter_node_offset = float(setting(run, "inter_node_offset"))
     if comm_offset is None:
@@ -148,7 +143,7 @@ def topology_scene(
         pair_sums=PairSums(cells),
         comm_offset=comm_offset,
         periodic_BC=periodic_BC,
-        notes=notes + placement.notes,
+        notes=placement.notes,
     )
 
 
