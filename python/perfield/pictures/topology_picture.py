@@ -7,6 +7,7 @@ of a run share (placement, planes, ranks, letters).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,7 @@ from perfield.topology import (
     unbound,
 )
 
-from .lines import heaviest, joined, line_ends, pairs_of, placed, radii, unknown_of
+from .lines import PairSums, heaviest, line_ends, radii
 from .machine_values import LARGEST, PLACES, PartRanks
 from .row_labels import row_labels
 from .topology_polydata import (
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
 LAYERS = ("planes", "machine", "ranks", "measurements", "messages", "labels", "switches", "links")
 STATIC_LAYERS = ("planes", "ranks", "labels", "links")  # the same in all frames
+OPTIONAL_LAYERS = ("planes", "machine", "messages", "labels", "switches", "links")  # may be left out
 LINE_RADIUS = 0.16  # of the thickest line, in rows
 
 
@@ -62,9 +64,9 @@ class TopologyScene:
 
     machine, switches : as in TopologyPicture, without the values of a frame. planes, ranks, labels, links :
     as there. part_ranks, switch_ranks : which ranks each part of the machine and each switch has.
-    sharing : the ranks that have to share PUs.
-    comm_offset, periodic_BC : options of the message lines. notes : sentences on what is unknown about the
-    machine.
+    sharing : the ranks that have to share PUs. pair_sums : adds up messages. comm_offset, periodic_BC :
+    options of the message lines. notes : sentences on what is unknown about the machine. without : the layers
+    to leave out.
     """
 
     placement: Placement
@@ -78,9 +80,11 @@ class TopologyScene:
     part_ranks: PartRanks
     switch_ranks: PartRanks
     sharing: Sharing
+    pair_sums: PairSums
     comm_offset: float
     periodic_BC: bool
     notes: tuple[str, ...]
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -122,10 +126,11 @@ class TopologyPicture:
     labels: vtkPolyData
     switches: vtkPolyData
     links: vtkPolyData
+    without: frozenset[str] = frozenset()
 
     def layers(self) -> dict[str, vtkPolyData]:
-        """The datasets by name, in the order of LAYERS."""
-        return {layer: getattr(self, layer) for layer in LAYERS}
+        """The datasets by name, in the order of LAYERS, without those that were left out."""
+        return {layer: getattr(self, layer) for layer in LAYERS if layer not in self.without}
 
 
 def topology_scene(
@@ -136,6 +141,7 @@ def topology_scene(
     comm_offset: float | None = None,
     periodic_BC: bool | None = None,
     every_level: bool = False,
+    without: Iterable[str] = (),
 ) -> TopologyScene:
     """Prepares the topology pictures of a run.
 
@@ -143,7 +149,14 @@ def topology_scene(
     inter_node_offset, comm_offset : lengths in units of one row's height; an inter_node_offset of 0 fits the
         number of nodes. For these and periodic_BC, None takes the run's configuration.
     every_level : also draw caches and NUMA nodes that span the same PUs as a level above.
+    without : layers to leave out, of OPTIONAL_LAYERS; another name raises ValueError.
     """
+    left_out = frozenset(without)
+    if not left_out <= set(OPTIONAL_LAYERS):
+        unknown = ", ".join(sorted(left_out - set(OPTIONAL_LAYERS)))
+        raise ValueError(
+            f"{unknown}: no layer that can be left out; these can: {', '.join(OPTIONAL_LAYERS)}."
+        )
     notes: tuple[str, ...] = ()
     if placement is None:
         machines, unreadable = read_machines(Path(run.path) / "machine")
@@ -171,9 +184,11 @@ def topology_scene(
         part_ranks=PartRanks.of_machine(cells),
         switch_ranks=PartRanks.of_switches(cells, places.below),
         sharing=sharing(placement),
+        pair_sums=PairSums(cells),
         comm_offset=comm_offset,
         periodic_BC=periodic_BC,
         notes=notes + placement.notes,
+        without=left_out,
     )
 
 
@@ -188,10 +203,11 @@ def topology(run: Run, frame: Frame, scene: TopologyScene | None = None, **optio
         machine=_with_values(scene.machine, scene.part_ranks, scene.cells, frame),
         ranks=scene.ranks,
         measurements=_measurements(scene, frame),
-        messages=_messages(scene, frame),
+        messages=vtkPolyData() if "messages" in scene.without else _messages(scene, frame),
         labels=scene.labels,
         switches=_with_values(scene.switches, scene.switch_ranks, scene.cells, frame),
         links=scene.links,
+        without=scene.without,
     )
 
 
@@ -261,13 +277,8 @@ def _measurements(scene: TopologyScene, frame: Frame) -> vtkPolyData:
 
 
 def _messages(scene: TopologyScene, frame: Frame) -> vtkPolyData:
-    pairs, unknown = pairs_of(frame), unknown_of(frame)
-    pairs = joined(pairs.chosen(placed(pairs, scene.cells)), unknown.chosen(placed(unknown, scene.cells)))
-    left_out = [
-        float(frame.messages[what].sum(dtype=float) - pairs.values[f"sent_{what}"].sum())
-        for what in ("count", "bytes")
-    ]
-    drawn, words = heaviest(pairs)
+    drawn, words = heaviest(scene.pair_sums.of(frame))
+    drawn, left_out = scene.pair_sums.in_full(frame, drawn), scene.pair_sums.left_out(frame)
     ends, nodes, inside_node = line_ends(drawn, scene.cells, scene.comm_offset, scene.periodic_BC)
     arrays = {"source": drawn.source, "target": drawn.target, "inside_node": inside_node}
     dataset = attach(segments(ends), {**arrays, **ways_of(drawn, scene.placement), **drawn.values})
