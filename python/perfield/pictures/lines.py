@@ -248,7 +248,7 @@ def _scattered(numbers: np.ndarray) -> np.ndarray:
 
 
 def _largest(values: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of values that surely are among the `most` largest, and of those that tie for the last places."""
+    """Indices of values surely among the `most` largest, and of those that tie for the last places."""
     if most <= 0:
         return np.zeros((2, 0), np.int64)
     if most >= len(values):
