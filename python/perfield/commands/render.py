@@ -182,7 +182,7 @@ def _with_statistics(run: Run, arguments: argparse.Namespace) -> list[str] | Non
     """The fields of which parts of the machine get all statistics over their ranks; None is all."""
     if arguments.arrays == "all":
         return None
-    from perfield.pictures.rank_groups import SUFFIXES
+    from perfield.pictures.machine_values import SUFFIXES
 
     wanted = _words(arguments.fields or "")
     return [name for name in run.frame(0).values if any(name + end in wanted for end in SUFFIXES.values())]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from perfield.output.survey import COMPUTING, PAIRED_REGIONS, cost_field, waiting_of
-from perfield.pictures.rank_groups import SUFFIXES
+from perfield.pictures.machine_values import SUFFIXES
 
 PARTS = ("topology_type", "node_id", "host_name", "id")  # arrays of the machine, the same in all steps
 STEMS = {"geometry": "geometry", "messages": "messages", "topology/messages": "topology_messages"}

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from perfield.pictures.rank_groups import SUFFIXES
+from perfield.pictures.machine_values import SUFFIXES
 
 if TYPE_CHECKING:
     from perfield.run import Region

@@ -30,8 +30,7 @@ from perfield.topology import (
 )
 
 from .lines import PairSums, heaviest, line_ends, radii
-from .machine_values import PLACES, ranks_of_parts
-from .rank_groups import LARGEST, RankGroups
+from .machine_values import LARGEST, PLACES, RankGroups, ranks_of_parts
 from .row_labels import row_labels
 from .topology_polydata import (
     attach,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfield.pictures.rank_groups import RankGroups
+from perfield.pictures.machine_values import RankGroups
 
 
 @pytest.mark.parametrize("absent", [0.0, 0.3])
