@@ -74,7 +74,7 @@ def test_only_the_process_that_claims_the_run_asks_slurm(start, execute, plain_e
 
 
 def test_cluster_without_switches_leaves_no_file_and_says_nothing(start):
-    assert start("echo 'No topology information available'") == ([], None)
+    assert start("echo 'scontrol: error: No topology information available' >&2") == ([], None)
 
 
 def test_slurm_that_does_not_answer_is_stopped_and_told(start, here):
