@@ -92,6 +92,11 @@ def test_failing_scontrol_is_told_with_a_remedy(start):
     assert "failed (exit status 3); name a file with the switches in topology_file, or set " in line
 
 
+def test_failing_scontrol_is_not_told_if_ranks_know_their_addresses(start, monkeypatch, plain_environment):
+    monkeypatch.setitem(plain_environment, "SLURM_TOPOLOGY_ADDR_PATTERN", "switch.node")
+    assert start("exit 1") == ([], None)
+
+
 def test_too_long_answer_is_not_kept(start):
     (line,), network = start(f"echo SwitchName=sw1; head -c {MOST_BYTES} /dev/zero; exit 0")
     assert network is None
