@@ -8,6 +8,7 @@ from .of_run import placement_of
 from .placement import Node, Placement, place
 from .read_hwloc_xml import read_machine, read_machines
 from .sharing import Sharing, sharing, unbound
+from .switch_layout import SwitchCells, layout_switches, nodes_below
 from .table import table
 
 __all__ = [
@@ -22,11 +23,14 @@ __all__ = [
     "Part",
     "Placement",
     "Sharing",
+    "SwitchCells",
     "Switches",
     "expand_hosts",
     "flat_machine",
     "layout",
+    "layout_switches",
     "network_of",
+    "nodes_below",
     "parse_cpuset",
     "place",
     "placement_of",
