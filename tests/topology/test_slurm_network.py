@@ -90,6 +90,14 @@ def test_bad_line_is_told_with_a_remedy_and_the_rest_is_kept(tmp_path, line, not
     assert {"n1": "s1", "n4": "s2"}.items() <= named_leaves(network).items()
 
 
+def test_good_part_of_a_host_list_is_kept(tmp_path):
+    network = read(tmp_path, "SwitchName=s1 Nodes=n[1-2],x[9-1],n4,n[5-\n")
+    assert list(network.leaf_of) == ["n1", "n2", "n4"]
+    (note,) = network.notes
+    assert note.startswith("t.conf, line 1: the host list 'x[9-1]' has the range 9-1, which runs backwards")
+    assert note.endswith("(1 more place is like this.)")
+
+
 def test_cycle_of_switches_keeps_its_links_and_has_levels(tmp_path):
     network = read(
         tmp_path,
