@@ -2,15 +2,21 @@
 """The machine of a run: the hardware of its nodes, the places of its ranks, and the layout of the picture."""
 
 from .layout import PLANE_WIDTH, Cells, layout
+from .lstopo import this_machine
 from .machine import LEVELS, Machine, MachineError, Part, flat_machine, parse_cpuset
+from .mapping import BIND_TO, MAP_BY, mpirun_cpusets, ranges
 from .network import Network, NetworkError, Switches, used_switches
 from .placement import Node, Placement, place
+from .places import places
+from .rank_files import hostfile, rankfile, reorder_file
 from .read_hwloc_xml import read_machine, read_machines
 from .sharing import Sharing, sharing, unbound
 from .table import table
 
 __all__ = [
+    "BIND_TO",
     "LEVELS",
+    "MAP_BY",
     "PLANE_WIDTH",
     "Cells",
     "Machine",
@@ -23,13 +29,20 @@ __all__ = [
     "Sharing",
     "Switches",
     "flat_machine",
+    "hostfile",
     "layout",
+    "mpirun_cpusets",
     "parse_cpuset",
     "place",
+    "places",
+    "ranges",
+    "rankfile",
     "read_machine",
     "read_machines",
+    "reorder_file",
     "sharing",
     "table",
+    "this_machine",
     "unbound",
     "used_switches",
 ]
