@@ -99,6 +99,15 @@ class Layers:
             pv.ColorBy(self._display("parts"), ("CELLS", field))
         colour(self._display(layer), self._view, field, about, names_of(block, field))
 
+    def also(self, layer: str, field: str, scale: Any = None) -> Any:
+        """Colours one more layer, beside that of `colour`; returns its legend, which has the same place."""
+        about = self._pictures.arrays(f"topology/{layer}")[field]
+        block, display = self._blocks[layer], self._display(layer)
+        block.UpdatePipeline()
+        self.coloured.append(display)
+        about = {**about, "scale": scale or about.get("scale")}
+        return colour(display, self._view, field, about, names_of(block, field))
+
     def _display(self, name: str) -> Any:
         """Shows a layer, or the "parts" of the machine that have ranks, or the "idle parts"."""
         if name not in self._displays:
