@@ -7,6 +7,7 @@ The hosts are namespaces of this machine and their hardware is faked; Slurm, lau
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -31,7 +32,10 @@ EPYC = "pack:2 group:4 [numa(memory=64GB)] l3:2(size=32MB) l2:8(size=512kB) l1d:
 
 @pytest.fixture(scope="module")
 def in_slurm(tmp_path_factory):
-    """in_slurm(hosts, machine, script): runs a shell script in a Slurm of these hosts; returns its folder."""
+    """in_slurm(hosts, machine, script): runs a shell script in a Slurm of these hosts; returns its folder.
+
+    asked.txt there has a line for each call of scontrol.
+    """
     reason = why_no_slurm()
     if reason:
         pytest.skip(reason)
@@ -40,7 +44,14 @@ def in_slurm(tmp_path_factory):
         folder = tmp_path_factory.mktemp("slurm")
         for host in hosts.replace(";", ",").split(","):
             subprocess.run(["lstopo", "-i", machine, "--of", "xml", folder / f"{host}.xml"], check=True)
+        scontrol = folder / "tools/scontrol"  # notes which hosts ask Slurm
+        scontrol.parent.mkdir()
+        scontrol.write_text(
+            f'#!/bin/sh\nhostname >>{folder}/asked.txt\nexec {shutil.which("scontrol")} "$@"\n'
+        )
+        scontrol.chmod(0o755)
         environment |= {
+            "PATH": f"{scontrol.parent}:{os.environ['PATH']}",
             "MH_MACHINES": str(folder),
             "MH_FAKE_AFFINITY": str(compiled("fakeaff.c", folder)),
         }
@@ -102,6 +113,10 @@ def test_switches_of_slurm_stand_above_their_nodes(run):
     assert linked == {("sw1", "spine"), ("sw2", "spine")}
 
 
+def test_one_node_asks_slurm_once_per_run(on_haswell):
+    assert len((on_haswell / "asked.txt").read_text().split()) == 2, "there are two runs"
+
+
 def test_addresses_of_ranks_serve_where_scontrol_is_missing(run, tmp_path):
     copy = tmp_path / "run"
     shutil.copytree(run.path, copy)
@@ -154,6 +169,7 @@ def on_epyc(in_slurm, bin_dir, ring):
     srun = "srun --mpi=pmix -N 2 --ntasks-per-node=8 --cpus-per-task=2 --cpu-bind=cores"
     folder = in_slurm("n1,n2", EPYC, f"{srun} {bin_dir}/perfield-exec {ring} 2>said.txt", MH_TOPOLOGY="none")
     assert "scontrol" not in (folder / "said.txt").read_text()
+    assert len((folder / "asked.txt").read_text().split()) == 1
     return perfield.open(folder / "perfield-run")
 
 
