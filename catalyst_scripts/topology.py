@@ -100,6 +100,14 @@ class Layers:
                 pv.ColorBy(self._display("switches"), ("CELLS", field))
         colour(self._display(layer), self._view, field, about, names_of(block, field))
 
+    def also(self, layer: str, field: str) -> Any:
+        """Colours one more layer, beside that of `colour`; returns its legend, which has the same place."""
+        about = self._pictures.arrays(f"topology/{layer}")[field]
+        block, display = self._blocks[layer], self._display(layer)
+        block.UpdatePipeline()
+        self.coloured.append(display)
+        return colour(display, self._view, field, about, names_of(block, field))
+
     def _plain(self, name: str, rgb: tuple[float, float, float]) -> None:
         """Shows a layer, if the picture has it, in one colour."""
         if name in self._blocks or name.endswith("parts"):
