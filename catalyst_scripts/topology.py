@@ -28,7 +28,8 @@ from labels import Camera, Label, Labels
 from scene import FREE, Pictures, at_first_step, fit_points, new_view, set_title
 from ticks import unit_for
 from vtkmodules.util.numpy_support import vtk_to_numpy
-from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
+from vtkmodules.vtkCommonCore import vtkPoints
+from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkCompositeDataSet, vtkPolyData
 
 LAYERS = ("planes", "machine", "ranks", "measurements", "messages", "labels")
 UP = (0.0, 1.0, 0.0)
@@ -36,6 +37,9 @@ FROM_ABOVE = math.radians(8)  # of the view on several nodes
 WHITE, PLANE = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9)
 NAMED = 3  # ranks that carry names
 KEPT_FREE = 256  # labels may cover the cells of more ranks
+FAINT = 0.45  # opacity of an overview's lines, which run over the nodes
+FRAME = 9  # half of a named node's frame in pixels, but at least:
+FRAME_IN_CELLS = 0.5
 HOSTS = 30  # more nodes are not named
 BOTTOM, TOP = 0.13, 0.81  # of the area for the picture; below it are words, above it names
 
@@ -88,7 +92,7 @@ class Layers:
                 self._displays[name].Visibility = 0
         plain(self._display("ranks"), WHITE)
         plain(self._display("measurements"), WHITE)
-        plain(self._display("messages"), OUTLINE)
+        plain(self._display("messages"), OUTLINE, FAINT if is_overview(self._pictures) else 1.0)
         letters = self._display("labels")
         letters.Ambient, letters.Diffuse = 1.0, 0.0
         plain(letters, TEXT)
@@ -131,6 +135,8 @@ def look(pictures: Pictures, view: Any) -> None:
     corners = [corner for box in boxes for corner in itertools.product(box[0:2], box[2:4], box[4:6])]
     free = (*FREE[:2], BOTTOM, TOP)
     fit_points(view, corners or [(0, 0, 0), (1, 1, 1)], _direction(pictures), UP, free)
+    if is_overview(pictures):
+        view.UseFXAA = 0  # it bends the edges of small cells
 
 
 def _direction(pictures: Pictures) -> tuple[float, float, float]:
@@ -139,9 +145,16 @@ def _direction(pictures: Pictures) -> tuple[float, float, float]:
     if not last:
         return (0.0, 0.0, -1.0)
     x0, x1, _, _, z0, z1 = about["bounds"]
+    if z0 == z1:  # an overview
+        return (0.0, 0.0, -1.0)
     aside = math.atan2(1.05 * (x1 - x0), (z1 - z0) / last)  # each plane ends where the next begins
     flat = math.cos(FROM_ABOVE)
     return (math.sin(aside) * flat, -math.sin(FROM_ABOVE), -math.cos(aside) * flat)
+
+
+def is_overview(pictures: Pictures) -> bool:
+    """Whether each node is one cell, and no rank is shown."""
+    return "rank" not in pictures.arrays("topology/measurements")
 
 
 def _filled(display: Any) -> Any:
@@ -162,13 +175,14 @@ class Names:
         self._pictures, self._view, self._layer, self._picture = pictures, view, layer, picture
         self._shown, self._state, self._busy = field, None, False
         self._labels = Labels(view, pictures.bounds("topology"))
+        self._frames = Frames(view)
         self._warning = self._text(0.075, 22, BEYOND)
         self._legend = self._text(0.015, 17, TEXT)
 
     @property
     def proxies(self) -> list[Any]:
         """All sources of the names, for the one who deletes the view."""
-        return [*self._labels.proxies, self._warning, self._legend]
+        return [*self._labels.proxies, *self._frames.proxies, self._warning, self._legend]
 
     def show(self, layer: str, field: str) -> None:
         """Names the dearest ranks of another field, of another layer, from now on."""
@@ -216,37 +230,45 @@ class Names:
         else:
             self._picture.UpdatePipeline(time)
         layers = dict(_leaves(self._picture.GetClientSideObject().GetOutputDataObject(0)))
-        names = [*self._ranks(layers["measurements"]), *_hosts(layers["planes"])]
-        self._labels.show(names, avoid=_cell_boxes(layers["measurements"], Camera(self._view)))
+        names = [*self._ranks(layers["measurements"], layers["machine"]), *_hosts(layers["planes"])]
+        camera = Camera(self._view)
+        avoid = _cell_boxes(layers["measurements"], camera)
+        if is_overview(self._pictures):
+            names, avoid = self._frames.around(names, camera)
+        self._labels.show(names, avoid=avoid)
         self._warning.Text = _words(layers["measurements"], "sharing")
         self._legend.Text = in_lines(filter(None, self._explained(layers)), self._view)
 
-    def _ranks(self, measurements: Any) -> Iterator[Label]:
-        """The names of the ranks with the largest values."""
+    def _ranks(self, measurements: Any, machine: Any) -> Iterator[Label]:
+        """The names of the ranks, or in an overview of the nodes, with the largest values."""
         values = _column(measurements, self._field)
         about = self._pictures.arrays("topology/measurements").get(self._field)
         if values is None or about is None or len(set(values[np.isfinite(values)].tolist())) < 2:
             return
         order = np.argsort(np.where(np.isfinite(values), -values, np.inf), kind="stable")[:NAMED]
         rank, core, free = (_column(measurements, name) for name in ("rank", "core_id", "unbound"))
-        hosts = _host_names(measurements)
+        hosts, switches = _texts(measurements, "host_name"), _texts(measurements, "switch_name")
         scale, unit = unit_for(about["unit"], max(map(abs, about["range"])))
         for place, n in enumerate(order.tolist()):
-            name = f"rank {rank[n]}, {hosts[n]}"
-            name += f", core {core[n]:.0f}" if np.isfinite(core[n]) else ", unbound" if free[n] else ""
+            name = hosts[n] if rank is None else f"rank {rank[n]}, {hosts[n]}"
+            name += f", {switches[n]}" if switches and switches[n] else ""
+            if rank is not None:
+                name += f", core {core[n]:.0f}" if np.isfinite(core[n]) else ", unbound" if free[n] else ""
             if self._is_shown or self._layer == "messages":  # others are the same in all steps
                 what = "" if self._is_shown else f" {about['title']}"
                 name += f":{what} {values[n] * scale:.3g} {unit}".rstrip()
             box = measurements.GetCell(n).GetBounds()
-            is_bar = free[n] or not np.isfinite(core[n])  # with room for its name
+            is_bar = rank is not None and (free[n] or not np.isfinite(core[n]))  # with room for its name
             height = (box[2] + box[3]) / 2 if is_bar else box[2]
+            if rank is None:  # the middle of the node's cell and of its strip
+                height = (box[3] + machine.GetCell(n).GetBounds()[2]) / 2
             towards = (1.0, 0.0) if is_bar else (0.6, -1.0)
             yield Label(name, ((box[0] + box[1]) / 2, height, box[5]), 1000.0 - place, towards)
 
     def _explained(self, layers: dict[str, Any]) -> Iterator[str]:
         if self._layer == "measurements":
-            yield "parts of the machine: mean of their ranks"
-        if (_column(layers["measurements"], "unbound") == 1).any():
+            yield _words(layers["measurements"], "explained") or "parts of the machine: mean of their ranks"
+        if np.any(_column(layers["measurements"], "unbound") == 1):
             yield "pointed bars: ranks that may run on all PUs above"
         if layers["messages"].GetNumberOfCells():
             yield WORDS
@@ -265,12 +287,64 @@ class Names:
         return text
 
 
+class Frames:
+    """Frames around the nodes that an overview names: a node of 10,000 is a few pixels large."""
+
+    def __init__(self, view: Any):
+        self._view, self._lines, self._display = view, None, None
+
+    @property
+    def proxies(self) -> list[Any]:
+        """All sources, for the one who deletes the view."""
+        return [self._lines] if self._lines is not None else []
+
+    def around(self, names: list[Label], camera: Camera) -> tuple[list[Label], list[tuple[float, ...]]]:
+        """Draws a frame around the cell of each name.
+
+        Returns the names, each at a corner of its frame from where a label has room, and the boxes of the
+        frames in pixels.
+        """
+        moved, boxes, corners = [], [], []
+        for name in names:
+            (x, y, z), unit = name.at, 1.0 / np.ptp(camera.pixels([(0, 0, 0), (1, 0, 0)])[:, 0])
+            half = max(FRAME * unit, FRAME_IN_CELLS)
+            across, up = camera.pixels([name.at])[0] / camera.size
+            right, above = (1 if across < 0.5 else -1), (1 if up < 0.3 else -1)
+            at = (x + right * half, y + above * half, z)
+            moved.append(Label(name.text, at, name.priority, (0.6 * right, 1.0 * above)))
+            corners.append([(x + i * half, y + j * half, z) for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
+            pixels = camera.pixels(corners[-1])
+            (left, bottom), (right, top) = pixels.min(axis=0).tolist(), pixels.max(axis=0).tolist()
+            boxes.append((left, right, bottom, top))
+        self._draw(corners)
+        return moved, boxes
+
+    def _draw(self, corners: list[list[tuple[float, float, float]]]) -> None:
+        lines, points, cells = vtkPolyData(), vtkPoints(), vtkCellArray()
+        for frame in corners:
+            numbers = [points.InsertNextPoint(corner) for corner in frame]
+            cells.InsertNextCell(len(frame) + 1, [*numbers, numbers[0]])
+        lines.SetPoints(points)
+        lines.SetLines(cells)
+        if self._lines is None:
+            self._lines = pv.PVTrivialProducer(registrationName="frames of named nodes")
+        self._lines.GetClientSideObject().SetOutput(lines)
+        self._lines.MarkModified(self._lines.SMProxy)
+        self._lines.UpdatePipeline()
+        if self._display is None:
+            self._display = pv.Show(self._lines, self._view)
+            plain(self._display, TEXT)
+            self._display.Ambient, self._display.Diffuse, self._display.LineWidth = 1.0, 0.0, 2.0
+        self._display.Visibility = int(bool(corners))
+
+
 def _cell_boxes(measurements: Any, camera: Camera) -> list[tuple[float, ...]]:
     """Boxes in pixels around the cells of bound ranks, (left, right, bottom, top), of a few ranks."""
-    if measurements.GetNumberOfCells() > KEPT_FREE:
+    cores = _column(measurements, "core_id")
+    if measurements.GetNumberOfCells() > KEPT_FREE or cores is None:
         return []
     boxes = []
-    for cell in np.flatnonzero(np.isfinite(_column(measurements, "core_id"))).tolist():
+    for cell in np.flatnonzero(np.isfinite(cores)).tolist():
         box = measurements.GetCell(cell).GetBounds()
         pixels = camera.pixels(list(itertools.product(box[0:2], box[2:4], box[4:6])))
         (left, bottom), (right, top) = pixels.min(axis=0).tolist(), pixels.max(axis=0).tolist()
@@ -280,11 +354,12 @@ def _cell_boxes(measurements: Any, camera: Camera) -> list[tuple[float, ...]]:
 
 def _hosts(planes: Any) -> list[Label]:
     """The names of the nodes, above their planes."""
-    if planes.GetNumberOfCells() > HOSTS:
+    names = _texts(planes, "host_name")
+    if len(names) > HOSTS:
         return []
-    boxes = [planes.GetCell(n).GetBounds() for n in range(planes.GetNumberOfCells())]
+    boxes = [planes.GetCell(n).GetBounds() for n in range(len(names))]
     tops = [((box[0] + box[1]) / 2, box[3], box[5]) for box in boxes]
-    return [Label(name, top, -n, (0.0, 1.0)) for n, (name, top) in enumerate(zip(_host_names(planes), tops))]
+    return [Label(name, top, -n, (0.0, 1.0)) for n, (name, top) in enumerate(zip(names, tops))]
 
 
 def _column(data: Any, name: str) -> Any:
@@ -293,10 +368,10 @@ def _column(data: Any, name: str) -> Any:
     return None if array is None else vtk_to_numpy(array)
 
 
-def _host_names(data: Any) -> list[str]:
-    """The host of each cell."""
-    texts, numbers = data.GetFieldData().GetAbstractArray("host_name_names"), _column(data, "host_name")
-    return [texts.GetValue(int(number)) for number in numbers]
+def _texts(data: Any, name: str) -> list[str]:
+    """What a cell array's numbers mean, for each cell; empty if there is no such array."""
+    texts, numbers = data.GetFieldData().GetAbstractArray(f"{name}_names"), _column(data, name)
+    return [] if numbers is None else [texts.GetValue(int(number)) for number in numbers]
 
 
 def _words(data: Any, name: str) -> str:

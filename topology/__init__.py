@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The machine of a run: the hardware of its nodes, the places of its ranks, and the layout of the picture."""
 
+from .grid import Grid, grid
 from .layout import PLANE_WIDTH, Cells, layout
 from .machine import LEVELS, Machine, MachineError, Part, flat_machine, parse_cpuset
 from .network import Network, NetworkError, Switches, used_switches
@@ -13,6 +14,7 @@ __all__ = [
     "LEVELS",
     "PLANE_WIDTH",
     "Cells",
+    "Grid",
     "Machine",
     "MachineError",
     "Network",
@@ -23,6 +25,7 @@ __all__ = [
     "Sharing",
     "Switches",
     "flat_machine",
+    "grid",
     "layout",
     "parse_cpuset",
     "place",

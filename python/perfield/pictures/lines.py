@@ -58,7 +58,7 @@ def pairs_of(frame: Frame) -> Pairs:
     """The messages of a frame between ranks of its world, added up by pair; without all other messages."""
     messages = frame.messages
     known = (messages["source"] >= 0) & (messages["target"] >= 0)
-    return _added_up(messages if known.all() else messages[known], calls_of(frame))
+    return added_up(messages if known.all() else messages[known], calls_of(frame))
 
 
 def unknown_of(frame: Frame) -> Pairs:
@@ -70,10 +70,11 @@ def unknown_of(frame: Frame) -> Pairs:
     messages = frame.messages[unknown]
     messages["source"] = np.maximum(messages["source"], messages["target"])
     messages["target"] = UNKNOWN
-    return _added_up(messages, calls_of(frame))
+    return added_up(messages, calls_of(frame))
 
 
-def _added_up(messages: np.ndarray, calls: list[str]) -> Pairs:
+def added_up(messages: np.ndarray, calls: list[str]) -> Pairs:
+    """Messages added up by source and target. calls : the calls that get values of their own."""
     key = messages["source"].astype(np.int64) << 32 | messages["target"].astype(np.int64) & 0xFFFFFFFF
     if np.any(key[1:] < key[:-1]):
         order = np.argsort(key, kind="stable")

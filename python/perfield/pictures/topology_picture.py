@@ -28,8 +28,10 @@ from perfield.topology import (
     unbound,
 )
 
-from .lines import heaviest, joined, line_ends, pairs_of, placed, radii, unknown_of
+from .line_choice import LineChoice
+from .lines import joined, line_ends, pairs_of, placed, radii, unknown_of
 from .machine_values import LARGEST, PLACES, PartRanks
+from .overview import MOST_PLANES, Overview
 from .row_labels import row_labels
 from .topology_polydata import (
     attach,
@@ -56,8 +58,8 @@ class TopologyScene:
 
     machine : as in TopologyPicture, without the values of a frame. planes, ranks, labels : as there.
     part_ranks : which ranks each part of the machine has. sharing : the ranks that have to share PUs.
-    comm_offset, periodic_BC : options of the message lines. notes : sentences on what is unknown about the
-    machine.
+    comm_offset, periodic_BC, lines : options of the message lines. notes : sentences on what is unknown
+    about the machine.
     """
 
     placement: Placement
@@ -70,6 +72,7 @@ class TopologyScene:
     sharing: Sharing
     comm_offset: float
     periodic_BC: bool
+    lines: LineChoice
     notes: tuple[str, ...]
 
 
@@ -115,19 +118,24 @@ def topology_scene(
     comm_offset: float | None = None,
     periodic_BC: bool | None = None,
     every_level: bool = False,
-) -> TopologyScene:
+    overview: bool | None = None,
+    lines: LineChoice | None = None,
+) -> TopologyScene | Overview:
     """Prepares the topology pictures of a run.
 
     run : a perfield.run.Run. placement : where the ranks are; None takes it from the run's own records.
     inter_node_offset, comm_offset : lengths in units of one row's height; an inter_node_offset of 0 fits the
         number of nodes. For these and periodic_BC, None takes the run's configuration.
     every_level : also draw caches and NUMA nodes that span the same PUs as a level above.
+    overview : one cell per node and no ranks; None does so for more than MOST_PLANES nodes.
+    lines : which messages become lines; None takes all.
     """
     notes: tuple[str, ...] = ()
+    lines = lines or LineChoice()
     if placement is None:
-        machines, unreadable = read_machines(Path(run.path) / "machine")
-        placement = place(run.rank_entries, machines)
-        notes = tuple(unreadable)
+        placement, notes = placement_of(run)
+    if len(placement.nodes) > MOST_PLANES if overview is None else overview:
+        return Overview(placement, lines, notes + placement.notes)
     if inter_node_offset is None:
         inter_node_offset = float(setting(run, "inter_node_offset"))
     if comm_offset is None:
@@ -146,16 +154,27 @@ def topology_scene(
         sharing=sharing(placement),
         comm_offset=comm_offset,
         periodic_BC=periodic_BC,
+        lines=lines,
         notes=notes + placement.notes,
     )
 
 
-def topology(run: Run, frame: Frame, scene: TopologyScene | None = None, **options: Any) -> TopologyPicture:
+def placement_of(run: Run) -> tuple[Placement, tuple[str, ...]]:
+    """Where the ranks of a run were, and sentences on files of its machines that are unreadable."""
+    machines, unreadable = read_machines(Path(run.path) / "machine")
+    return place(run.rank_entries, machines), tuple(unreadable)
+
+
+def topology(
+    run: Run, frame: Frame, scene: TopologyScene | Overview | None = None, **options: Any
+) -> TopologyPicture:
     """The topology picture of one frame.
 
     scene : from topology_scene(run); all frames of a run can share it. None makes one with `options`.
     """
     scene = scene or topology_scene(run, **options)
+    if isinstance(scene, Overview):
+        return TopologyPicture(**{layer: vtkPolyData() for layer in LAYERS} | scene.layers(frame))
     return TopologyPicture(
         planes=scene.planes,
         machine=_machine_values(scene, frame),
@@ -168,7 +187,7 @@ def topology(run: Run, frame: Frame, scene: TopologyScene | None = None, **optio
 
 def topology_table(run: Run, **options: Any) -> list[tuple[str, str, float, float, float, str]]:
     """The cells of a run's topology picture: level, id, x, y, z, parent. options : as for topology_scene."""
-    scene = topology_scene(run, **options)
+    scene = topology_scene(run, overview=False, **options)
     return table(scene.placement, scene.cells)
 
 
@@ -222,7 +241,7 @@ def _messages(scene: TopologyScene, frame: Frame) -> vtkPolyData:
         float(frame.messages[what].sum(dtype=float) - pairs.values[f"sent_{what}"].sum())
         for what in ("count", "bytes")
     ]
-    drawn, words = heaviest(pairs)
+    drawn, words = scene.lines.heaviest(scene.lines.kept(pairs))
     ends, inside_node = line_ends(drawn, scene.cells, scene.comm_offset, scene.periodic_BC)
     arrays = {"source": drawn.source, "target": drawn.target, "inside_node": inside_node}
     dataset = attach(segments(ends), {**arrays, **drawn.values})
