@@ -29,7 +29,7 @@ from perfield.topology import (
 )
 
 from .line_choice import LineChoice
-from .lines import joined, line_ends, pairs_of, placed, radii, unknown_of
+from .lines import PairSums, line_ends, radii
 from .machine_values import LARGEST, PLACES, PartRanks
 from .overview import MOST_PLANES, Overview
 from .row_labels import row_labels
@@ -58,8 +58,8 @@ class TopologyScene:
 
     machine : as in TopologyPicture, without the values of a frame. planes, ranks, labels : as there.
     part_ranks : which ranks each part of the machine has. sharing : the ranks that have to share PUs.
-    comm_offset, periodic_BC, lines : options of the message lines. notes : sentences on what is unknown
-    about the machine.
+    pair_sums : adds up messages. comm_offset, periodic_BC, lines : options of the message lines. notes :
+    sentences on what is unknown about the machine.
     """
 
     placement: Placement
@@ -70,6 +70,7 @@ class TopologyScene:
     labels: vtkPolyData
     part_ranks: PartRanks
     sharing: Sharing
+    pair_sums: PairSums
     comm_offset: float
     periodic_BC: bool
     lines: LineChoice
@@ -152,6 +153,7 @@ def topology_scene(
         labels=row_labels(cells, _movable_in_words(placement)),
         part_ranks=PartRanks(cells),
         sharing=sharing(placement),
+        pair_sums=PairSums(cells),
         comm_offset=comm_offset,
         periodic_BC=periodic_BC,
         lines=lines,
@@ -235,13 +237,8 @@ def _measurements(scene: TopologyScene, frame: Frame) -> vtkPolyData:
 
 
 def _messages(scene: TopologyScene, frame: Frame) -> vtkPolyData:
-    pairs, unknown = pairs_of(frame), unknown_of(frame)
-    pairs = joined(pairs.chosen(placed(pairs, scene.cells)), unknown.chosen(placed(unknown, scene.cells)))
-    left_out = [
-        float(frame.messages[what].sum(dtype=float) - pairs.values[f"sent_{what}"].sum())
-        for what in ("count", "bytes")
-    ]
-    drawn, words = scene.lines.heaviest(scene.lines.kept(pairs))
+    drawn, words = scene.lines.heaviest(scene.lines.kept(scene.pair_sums.of(frame)))
+    drawn, left_out = scene.pair_sums.in_full(frame, drawn), scene.pair_sums.left_out(frame)
     ends, inside_node = line_ends(drawn, scene.cells, scene.comm_offset, scene.periodic_BC)
     arrays = {"source": drawn.source, "target": drawn.target, "inside_node": inside_node}
     dataset = attach(segments(ends), {**arrays, **drawn.values})
