@@ -7,6 +7,7 @@ from .machine import LEVELS, Machine, MachineError, Part, flat_machine, parse_cp
 from .network import Network, NetworkError, Switches, used_switches
 from .placement import Node, Placement, place
 from .read_hwloc_xml import read_machine, read_machines
+from .selection import SelectionError, select, with_nodes
 from .sharing import Sharing, sharing, unbound
 from .table import table
 
@@ -22,6 +23,7 @@ __all__ = [
     "Node",
     "Part",
     "Placement",
+    "SelectionError",
     "Sharing",
     "Switches",
     "flat_machine",
@@ -31,8 +33,10 @@ __all__ = [
     "place",
     "read_machine",
     "read_machines",
+    "select",
     "sharing",
     "table",
     "unbound",
     "used_switches",
+    "with_nodes",
 ]

@@ -121,6 +121,7 @@ def topology_scene(
     every_level: bool = False,
     overview: bool | None = None,
     lines: LineChoice | None = None,
+    notes: tuple[str, ...] = (),
 ) -> TopologyScene | Overview:
     """Prepares the topology pictures of a run.
 
@@ -129,9 +130,8 @@ def topology_scene(
         number of nodes. For these and periodic_BC, None takes the run's configuration.
     every_level : also draw caches and NUMA nodes that span the same PUs as a level above.
     overview : one cell per node and no ranks; None does so for more than MOST_PLANES nodes.
-    lines : which messages become lines; None takes all.
+    lines : which messages become lines; None takes all. notes : about the placement, if it is given.
     """
-    notes: tuple[str, ...] = ()
     lines = lines or LineChoice()
     if placement is None:
         placement, notes = placement_of(run)
