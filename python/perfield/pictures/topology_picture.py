@@ -7,6 +7,7 @@ of a run share (placement, planes, ranks, letters).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
 LAYERS = ("planes", "machine", "ranks", "measurements", "messages", "labels", "switches", "links")
 STATIC_LAYERS = ("planes", "ranks", "labels", "links")  # the same in all frames
+OPTIONAL_LAYERS = ("planes", "machine", "messages", "labels", "switches", "links")  # may be left out
 LINE_RADIUS = 0.16  # of the thickest line, in rows
 
 
@@ -64,7 +66,7 @@ class TopologyScene:
     as there. part_ranks, switch_ranks : which ranks each part of the machine and each switch has.
     sharing : the ranks that have to share PUs.
     comm_offset, periodic_BC : options of the message lines. notes : sentences on what is unknown about the
-    machine.
+    machine. without : the layers to leave out.
     """
 
     placement: Placement
@@ -81,6 +83,7 @@ class TopologyScene:
     comm_offset: float
     periodic_BC: bool
     notes: tuple[str, ...]
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -122,10 +125,11 @@ class TopologyPicture:
     labels: vtkPolyData
     switches: vtkPolyData
     links: vtkPolyData
+    without: frozenset[str] = frozenset()
 
     def layers(self) -> dict[str, vtkPolyData]:
-        """The datasets by name, in the order of LAYERS."""
-        return {layer: getattr(self, layer) for layer in LAYERS}
+        """The datasets by name, in the order of LAYERS, without those that were left out."""
+        return {layer: getattr(self, layer) for layer in LAYERS if layer not in self.without}
 
 
 def topology_scene(
@@ -136,6 +140,7 @@ def topology_scene(
     comm_offset: float | None = None,
     periodic_BC: bool | None = None,
     every_level: bool = False,
+    without: Iterable[str] = (),
 ) -> TopologyScene:
     """Prepares the topology pictures of a run.
 
@@ -143,7 +148,14 @@ def topology_scene(
     inter_node_offset, comm_offset : lengths in units of one row's height; an inter_node_offset of 0 fits the
         number of nodes. For these and periodic_BC, None takes the run's configuration.
     every_level : also draw caches and NUMA nodes that span the same PUs as a level above.
+    without : layers to leave out, of OPTIONAL_LAYERS; another name raises ValueError.
     """
+    left_out = frozenset(without)
+    if not left_out <= set(OPTIONAL_LAYERS):
+        unknown = ", ".join(sorted(left_out - set(OPTIONAL_LAYERS)))
+        raise ValueError(
+            f"{unknown}: no layer that can be left out; these can: {', '.join(OPTIONAL_LAYERS)}."
+        )
     notes: tuple[str, ...] = ()
     if placement is None:
         machines, unreadable = read_machines(Path(run.path) / "machine")
@@ -174,6 +186,7 @@ def topology_scene(
         comm_offset=comm_offset,
         periodic_BC=periodic_BC,
         notes=notes + placement.notes,
+        without=left_out,
     )
 
 
@@ -188,10 +201,11 @@ def topology(run: Run, frame: Frame, scene: TopologyScene | None = None, **optio
         machine=_with_values(scene.machine, scene.part_ranks, scene.cells, frame),
         ranks=scene.ranks,
         measurements=_measurements(scene, frame),
-        messages=_messages(scene, frame),
+        messages=vtkPolyData() if "messages" in scene.without else _messages(scene, frame),
         labels=scene.labels,
         switches=_with_values(scene.switches, scene.switch_ranks, scene.cells, frame),
         links=scene.links,
+        without=scene.without,
     )
 
 
