@@ -9,6 +9,7 @@ from .placement import Node, Placement, place
 from .read_hwloc_xml import read_machine, read_machines
 from .selection import SelectionError, select, with_nodes
 from .sharing import Sharing, sharing, unbound
+from .switch_layout import SwitchCells, layout_switches, nodes_below
 from .table import table
 
 __all__ = [
@@ -25,10 +26,13 @@ __all__ = [
     "Placement",
     "SelectionError",
     "Sharing",
+    "SwitchCells",
     "Switches",
     "flat_machine",
     "grid",
     "layout",
+    "layout_switches",
+    "nodes_below",
     "parse_cpuset",
     "place",
     "read_machine",

@@ -16,7 +16,7 @@ from .network import Switches
 
 WIDE = 1.9  # width of the picture over its height, as images have room for it
 APART = 0.8  # free space between blocks
-HEADER = 1.2  # height above a block for its switch's name
+HEADER = 1.5  # height above a block for its switch and its name
 LEGIBLE = 50.0  # in a higher picture such names would be too small to read
 
 

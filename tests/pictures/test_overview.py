@@ -163,3 +163,24 @@ def test_all_layers_tell_the_node_at_their_points(tmp_path):
             node = vtk_to_numpy(layer.GetPointData().GetArray("node_id"))
             assert len(node) == layer.GetNumberOfPoints()
             assert 0 <= node.min() <= node.max() <= 99, name
+
+
+def test_switches_are_bars_above_their_nodes_with_the_values_below_them(tmp_path):
+    run = large_run(tmp_path, 100, 4, {80})
+    picture = topology(run, run.frame(0), topology_scene(run, placed(run, per_leaf=10)))
+    values = run.frame(0).values["compute_time_s"].reshape(10, 40)
+    assert column(picture.switches, "compute_time_s") == pytest.approx(values.mean(axis=1))
+    assert column(picture.switches, "compute_time_s_rank_max") == pytest.approx(values.max(axis=1))
+    assert column(picture.switches, "n_nodes").tolist() == [10] * 10
+    assert column(picture.switches, "level").tolist() == [0] * 10
+    texts = picture.switches.GetCellData().GetAbstractArray("switch")
+    assert [texts.GetValue(n) for n in range(10)] == [f"leaf{n}" for n in range(10)]
+    for n in range(100):
+        bar, cell = picture.switches.GetCell(n // 10), picture.measurements.GetCell(n)
+        assert bar.GetBounds()[2] > cell.GetBounds()[3]
+        assert bar.GetBounds()[0] < cell.GetBounds()[0] < cell.GetBounds()[1] < bar.GetBounds()[1] + 0.01
+
+
+def test_layers_can_be_left_out_of_an_overview(tmp_path):
+    layers = shown(tmp_path, 70, without=("messages", "planes")).layers()
+    assert set(layers) == {"machine", "ranks", "measurements", "labels", "switches", "links"}

@@ -30,6 +30,8 @@ they exchange most bytes with; written to RUN/pictures/zoom-NAMES"""
 LINES_HELP = "draw only the N heaviest lines of messages (200)"
 FROM_HELP = "draw only messages that these ranks send: ranks, nodes or switches, as in --zoom"
 TO_HELP = "draw only messages that these ranks receive"
+WITHOUT_HELP = """\
+layers of the machine to leave out: planes, machine, messages, labels, switches, links"""
 APART = ("between-nodes", "between-switches", "non-neighbours")
 ONLY_HELP = """\
 draw only messages between-nodes, between-switches, or between non-neighbours: ranks whose pieces
@@ -41,6 +43,7 @@ def add_machine_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--nodes", choices=tuple(NODES), help=NODES_HELP)
     add("--zoom", metavar="NAMES", type=words, help=ZOOM_HELP)
+    add("--without", metavar="LAYERS", help=WITHOUT_HELP)
     add("--lines", metavar="N", type=_count, help=LINES_HELP)
     add("--lines-from", metavar="NAMES", type=words, help=FROM_HELP)
     add("--lines-to", metavar="NAMES", type=words, help=TO_HELP)
@@ -58,7 +61,8 @@ class MachineChoice:
 
     placement : of all ranks. notes : sentences on files of machines that are unreadable. overview : one cell
     per node; None: if there are many. zoom : the names of what to zoom on; empty: the whole machine. chosen :
-    bool (n_ranks,), the ranks that these names mean. lines : which messages become lines.
+    bool (n_ranks,), the ranks that these names mean. lines : which messages become lines. without : layers to
+    leave out.
     """
 
     placement: Placement
@@ -67,6 +71,7 @@ class MachineChoice:
     zoom: tuple[str, ...]
     chosen: np.ndarray
     lines: LineChoice
+    without: tuple[str, ...]
 
 
 def choose_machine(run: Run, arguments: argparse.Namespace) -> MachineChoice:
@@ -80,7 +85,9 @@ def choose_machine(run: Run, arguments: argparse.Namespace) -> MachineChoice:
     if zoom and not (chosen & (placement.node_id >= 0)).any():
         raise CommandError(f"--zoom {','.join(zoom)}: it is not known where these ranks ran.")
     overview = NODES[arguments.nodes] if arguments.nodes else None
-    return MachineChoice(placement, notes, overview, zoom, chosen, _lines(run, arguments, placement))
+    lines = _lines(run, arguments, placement)
+    without = tuple(words(arguments.without or ""))
+    return MachineChoice(placement, notes, overview, zoom, chosen, lines, without)
 
 
 def machine_scene(run: Run, choice: MachineChoice, frames: Iterable[Frame]) -> TopologyScene | Overview:
@@ -95,7 +102,11 @@ def machine_scene(run: Run, choice: MachineChoice, frames: Iterable[Frame]) -> T
         print(f"zoom on {names}: {part.words}")
         said = "; ".join(filter(None, (f"only messages of {names}", lines.words)))
         lines = replace(lines, either=choice.chosen, words=said)
-    return topology_scene(run, placement, overview=choice.overview, lines=lines, notes=choice.notes)
+    options = {"overview": choice.overview, "lines": lines, "notes": choice.notes}
+    try:
+        return topology_scene(run, placement, **options, without=choice.without)
+    except ValueError as error:
+        raise CommandError(f"--without {error}") from None
 
 
 def _lines(run: Run, arguments: argparse.Namespace, placement: Placement) -> LineChoice:

@@ -18,9 +18,17 @@ from perfield.topology import LEVELS, Grid, Placement, grid, sharing
 
 from .line_choice import LineChoice, pair_keys
 from .lines import Pairs, added_up, calls_of, radii
-from .machine_values import LARGEST, PLACES, RankGroups
+from .machine_values import LARGEST, PLACES, PartRanks
 from .row_labels import write
-from .topology_polydata import attach, attach_names, attach_numbers, attach_to_points, rectangles, segments
+from .topology_polydata import (
+    attach,
+    attach_names,
+    attach_nodes,
+    attach_numbers,
+    attach_to_points,
+    rectangles,
+    segments,
+)
 from .words import attach_words
 
 if TYPE_CHECKING:
@@ -34,24 +42,32 @@ BEHIND, IN_FRONT = 0.1, 0.6  # of planes behind cells, and of lines before them;
 LINE_RADIUS = 0.08  # of the thickest line between nodes, in cells
 SWITCH_RADIUS = 0.03  # of the thickest line between switches, in blocks
 ASIDE = 1.3  # lines run as many radii to the right of the straight way, so that A to B and B to A differ
-NAMES = 0.8  # height of a switch's name, in cells
+NAMES = 0.75  # height of a switch's name, in cells
+BAR = (0.2, 0.5)  # lower and upper end of a switch's bar above its block
 EXPLAINED = "one cell per node: the largest value of its ranks"
 
 
 class Overview:
     """What all frames of a run share in its overview: places of nodes, and datasets that stay the same.
 
-    placement : of the ranks. notes : sentences on what is unknown about the machine.
+    placement : of the ranks. notes : sentences on what is unknown about the machine. without : the layers to
+    leave out.
     """
 
-    def __init__(self, placement: Placement, lines: LineChoice, notes: tuple[str, ...] = ()):
+    def __init__(
+        self,
+        placement: Placement,
+        lines: LineChoice,
+        notes: tuple[str, ...] = (),
+        without: frozenset[str] = frozenset(),
+    ):
         """lines : which messages become lines."""
-        self.placement, self.notes = placement, notes
+        self.placement, self.notes, self.without = placement, notes, without
         self._lines = lines
         self._groups: _Groups | None = None
         self._grid = grid(placement.switches)
         placed = np.flatnonzero(placement.node_id >= 0)
-        self._values = RankGroups(placement.node_id[placed], placed, len(placement.nodes))
+        self._values = PartRanks(placement.node_id[placed], placed, len(placement.nodes))
         self._sharing = sharing(placement)
         self._labels = _switch_names(placement, self._grid)
         self._planes = _planes(placement, self._grid)
@@ -61,10 +77,11 @@ class Overview:
         own = strip if self._grid.is_coarse else high
         self._machine = self._cells(np.stack([left, right, low, own], axis=1), -BEHIND / 2)
         self._measurements = self._cells(np.stack([left, right, strip, high], axis=1), 0.0)
-        self._of_ranks = rectangles(np.zeros((0, 4)), 0.0)
+        self._switches, self._switch_values = self._bars(placed)
+        self._of_ranks = attach_nodes(rectangles(np.zeros((0, 4)), 0.0), np.zeros(0))
 
     def layers(self, frame: Frame) -> dict[str, vtkPolyData]:
-        """The layers of a frame by name; those that an overview does not have are missing.
+        """The layers of a frame by name; ranks and links are empty.
 
         machine : a cell per node, with the mean of its ranks under each field's name and the largest value
         under the name with `_rank_max`: a strip, or behind the measurements, where cells are too small for
@@ -72,29 +89,35 @@ class Overview:
         field's name. Both have node_id, host_name, n_ranks and, where switches are known, switch_name.
         messages : lines between nodes, with source_node and target_node, or between switches, with
         source_switch and target_switch; sums of the messages as in the full picture, and hops.
-        planes : a rectangle behind the nodes of each switch.
+        planes : a rectangle behind the nodes of each switch. switches : a bar above them, with values as in
+        machine, where there is room for it.
         """
-        machine, measurements = vtkPolyData(), vtkPolyData()
+        machine, measurements, switches = vtkPolyData(), vtkPolyData(), vtkPolyData()
         machine.ShallowCopy(self._machine)
         measurements.ShallowCopy(self._measurements)
-        means, most = {}, {}
+        switches.ShallowCopy(self._switches)
         for name, column in frame.values.items():
             if name not in PLACES:
-                means[name], most[name] = self._values.mean_and_largest(column)
-        attach(machine, {**means, **{name + LARGEST: values for name, values in most.items()}})
-        attach(measurements, most)
+                mean, most = self._values.mean_and_largest(column)
+                attach(machine, {name: mean, name + LARGEST: most})
+                attach(measurements, {name: most})
+                mean, most = self._switch_values.mean_and_largest(column)
+                attach(switches, {name: mean, name + LARGEST: most})
         when = f" in step {frame.label}" if frame.kind == "step" else ""
         words = self._sharing.with_switches(frame.values.get("involuntary_switches"), when)
         attach_names(measurements, "sharing", [words] if words else [])
         strip = "; the strip below it: their mean" * self._grid.is_coarse
+        strip += "; bars: the mean below each switch" * bool(self._grid.header)
         attach_names(measurements, "explained", [EXPLAINED + strip])
         return {
             "planes": self._planes,
             "machine": machine,
             "ranks": self._of_ranks,
             "measurements": measurements,
-            "messages": self._messages(frame),
+            "messages": vtkPolyData() if "messages" in self.without else self._messages(frame),
             "labels": self._labels,
+            "switches": switches,
+            "links": self._of_ranks,
         }
 
     def _cells(self, boxes: np.ndarray, z: float) -> vtkPolyData:
@@ -114,8 +137,25 @@ class Overview:
             unknown = len(switches.name)
             arrays["switch_name"] = np.where(switches.of_node < 0, unknown, switches.of_node).astype(np.int32)
             attach_names(dataset, "switch_name_names", [*switches.name, ""])
-        attach_to_points(attach(dataset, arrays), "node_id", np.repeat(numbers, 4))
+        attach_nodes(attach(dataset, arrays), np.repeat(numbers, 4))
         return attach_words(dataset)
+
+    def _bars(self, placed: np.ndarray) -> tuple[vtkPolyData, PartRanks]:
+        """A bar for each switch above its block, without values, and the ranks below it."""
+        places, switches = self._grid, self.placement.switches
+        shown = np.flatnonzero(places.switch >= 0) if places.header else np.zeros(0, np.int64)
+        number = np.full(len(places.switch), len(shown))
+        number[shown] = np.arange(len(shown))
+        group = number[places.block[self.placement.node_id[placed]]]
+        below = group < len(shown)
+        left, right, _, top = places.boxes[shown].T
+        bars = rectangles(np.stack([left, right, top + BAR[0], top + BAR[1]], axis=1), 0.0)
+        switch = places.switch[shown]
+        about = {"name": switch, "id": switches.id[switch], "level": switches.level[switch]}
+        about["n_nodes"] = np.bincount(places.block, minlength=len(number))[shown].astype(np.int32)
+        attach_names(attach(bars, about), "name_names", switches.name)
+        attach_nodes(bars, np.repeat(self._middle_node[shown], 4))
+        return attach_words(bars), PartRanks(group[below], placed[below], len(shown))
 
     def _messages(self, frame: Frame) -> vtkPolyData:
         pairs, between, words, left_out = self._pairs(frame)
@@ -137,7 +177,7 @@ class Overview:
         nodes = np.stack([pairs.source, pairs.target], axis=1)
         if between != "nodes":
             nodes = self._middle_node[nodes]
-        attach_to_points(dataset, "node_id", nodes.astype(np.float32))
+        attach_nodes(dataset, nodes.ravel())
         attach_numbers(dataset, "messages_not_drawn", left_out)
         attach_names(dataset, "in_words", [words] if words else [])
         return dataset
@@ -146,7 +186,9 @@ class Overview:
     def _middle_node(self) -> np.ndarray:
         """The mean of the numbers of each block's nodes."""
         block = self._grid.block
-        return np.bincount(block, np.arange(len(block))) / np.maximum(np.bincount(block), 1)
+        n_blocks = len(self._grid.switch)
+        n_nodes = np.bincount(block, minlength=n_blocks)
+        return np.bincount(block, np.arange(len(block)), n_blocks) / np.maximum(n_nodes, 1)
 
     def _ends(self, pairs: Pairs, between: str) -> dict[str, np.ndarray]:
         """What tells both ends of lines, and the hops between them."""
@@ -242,21 +284,22 @@ def _planes(placement: Placement, places: Grid) -> vtkPolyData:
     first = np.zeros(len(places.switch), np.int32)
     first[places.block[::-1]] = np.arange(len(places.block), dtype=np.int32)[::-1]
     attach(dataset, {"node_id": first, "n_nodes": np.bincount(places.block, minlength=len(first))})
-    attach_to_points(dataset, "node_id", np.repeat(first, 4))
-    return dataset
+    return attach_nodes(dataset, np.repeat(first, 4))
 
 
 def _switch_names(placement: Placement, places: Grid) -> vtkPolyData:
     """The name of each block's switch above it, where that is legible."""
     if not places.header:
-        return vtkPolyData()
+        return attach_nodes(vtkPolyData(), np.zeros(0))
     texts = vtkAppendPolyData()
     names = [placement.switches.name[n] if n >= 0 else "unknown" for n in places.switch.tolist()]
     sizes = [
         min(NAMES, (right - left) / (0.7 * max(len(name), 1)))
         for name, (left, right, _, _) in zip(names, places.boxes.tolist())
     ]
-    for name, size, (left, _, _, top) in zip(names, sizes, places.boxes.tolist()):
-        write(texts, name, (left, top + 0.65 * NAMES, 2 * IN_FRONT), size, 1.0, 0.0)
+    first = np.full(len(names), len(places.block))
+    np.minimum.at(first, places.block, np.arange(len(places.block)))
+    for name, node, size, (left, _, _, top) in zip(names, first.tolist(), sizes, places.boxes.tolist()):
+        write(texts, name, (left, top + BAR[1] + 0.65 * NAMES, 2 * IN_FRONT), node, size, 1.0, 0.0)
     texts.Update()
     return texts.GetOutput()
