@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A slow core, socket, node or switch among many is seen in the first image, and a zoom leads to its ranks."""
+"""A slow core, socket, node or switch among many is seen in the first image; a zoom leads to its ranks."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ for path in sorted(Path().glob("*/*/pictures.json")):
     names = topology.Names(pictures, view, "measurements", "compute_time_s", made[-1])
     names.at(pictures.description["steps"][0]["shown_at"])
     pv.SaveScreenshot(str(path.parent / "shown.png"), view, ImageResolution=(1280, 720))
-    labels = [text for text in names.proxies if "200 ms" in getattr(text, "Text", "")]
-    result[str(path.parent)] = [text.Text for text in labels if pv.GetDisplayProperties(text, view).Visibility]
+    texts = [one for one in names.proxies if "200 ms" in getattr(one, "Text", "")]
+    result[str(path.parent)] = [one.Text for one in texts if pv.GetDisplayProperties(one, view).Visibility]
 """
 
 
