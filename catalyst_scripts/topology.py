@@ -23,13 +23,13 @@ import paraview.simple as pv
 from arrows import WORDS, in_lines, show_arrows
 from colours import BEYOND, CATEGORIES, OUTLINE, TEXT, colour, font_size, plain
 from follow import follow
+from frames import Frames
 from in_program import Program, is_pipeline
 from labels import Camera, Label, Labels
 from scene import FREE, Pictures, at_first_step, fit_points, new_view, set_title
 from ticks import unit_for
 from vtkmodules.util.numpy_support import vtk_to_numpy
-from vtkmodules.vtkCommonCore import vtkPoints
-from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkCompositeDataSet, vtkPolyData
+from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkPolyData
 
 LAYERS = ("planes", "machine", "ranks", "measurements", "messages", "labels", "switches", "links")
 UP = (0.0, 1.0, 0.0)
@@ -38,8 +38,6 @@ WHITE, PLANE, SWITCH = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9), (0.8, 0.8, 0.8)
 NAMED = 3  # ranks that carry names
 KEPT_FREE = 256  # labels may cover the cells of more ranks or switches
 FAINT = 0.45  # opacity of an overview's lines, which run over the nodes
-FRAME = 9  # half of a named node's frame in pixels, but at least:
-FRAME_IN_CELLS = 0.5
 HOSTS = 30  # more nodes are not named, and no more switches
 BOTTOM, TOP = 0.13, 0.81  # of the area for the picture; below it are words, above it names
 
@@ -105,6 +103,14 @@ class Layers:
             if field in self._pictures.arrays("topology/switches"):
                 pv.ColorBy(self._display("switches"), ("CELLS", field))
         colour(self._display(layer), self._view, field, about, names_of(block, field))
+
+    def also(self, layer: str, field: str) -> Any:
+        """Colours one more layer, beside that of `colour`; returns its legend, which has the same place."""
+        about = self._pictures.arrays(f"topology/{layer}")[field]
+        block, display = self._blocks[layer], self._display(layer)
+        block.UpdatePipeline()
+        self.coloured.append(display)
+        return colour(display, self._view, field, about, names_of(block, field))
 
     def _plain(self, name: str, rgb: tuple[float, float, float]) -> None:
         """Shows a layer, if the picture has it, in one colour."""
@@ -299,57 +305,6 @@ class Names:
         display.BackgroundColor = [1.0, 1.0, 1.0, 0.8]
         display.ShowBorder, display.BorderThickness = "Always", 0.0  # else it has no background
         return text
-
-
-class Frames:
-    """Frames around the nodes that an overview names: a node of 10,000 is a few pixels large."""
-
-    def __init__(self, view: Any):
-        self._view, self._lines, self._display = view, None, None
-
-    @property
-    def proxies(self) -> list[Any]:
-        """All sources, for the one who deletes the view."""
-        return [self._lines] if self._lines is not None else []
-
-    def around(self, names: list[Label], camera: Camera) -> tuple[list[Label], list[tuple[float, ...]]]:
-        """Draws a frame around the cell of each name.
-
-        Returns the names, each at a corner of its frame from where a label has room, and the boxes of the
-        frames in pixels.
-        """
-        moved, boxes, corners = [], [], []
-        for name in names:
-            (x, y, z), unit = name.at, 1.0 / np.ptp(camera.pixels([(0, 0, 0), (1, 0, 0)])[:, 0])
-            half = max(FRAME * unit, FRAME_IN_CELLS)
-            across, up = camera.pixels([name.at])[0] / camera.size
-            right, above = (1 if across < 0.5 else -1), (1 if up < 0.3 else -1)
-            at = (x + right * half, y + above * half, z)
-            moved.append(Label(name.text, at, name.priority, (0.6 * right, 1.0 * above)))
-            corners.append([(x + i * half, y + j * half, z) for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
-            pixels = camera.pixels(corners[-1])
-            (left, bottom), (right, top) = pixels.min(axis=0).tolist(), pixels.max(axis=0).tolist()
-            boxes.append((left, right, bottom, top))
-        self._draw(corners)
-        return moved, boxes
-
-    def _draw(self, corners: list[list[tuple[float, float, float]]]) -> None:
-        lines, points, cells = vtkPolyData(), vtkPoints(), vtkCellArray()
-        for frame in corners:
-            numbers = [points.InsertNextPoint(corner) for corner in frame]
-            cells.InsertNextCell(len(frame) + 1, [*numbers, numbers[0]])
-        lines.SetPoints(points)
-        lines.SetLines(cells)
-        if self._lines is None:
-            self._lines = pv.PVTrivialProducer(registrationName="frames of named nodes")
-        self._lines.GetClientSideObject().SetOutput(lines)
-        self._lines.MarkModified(self._lines.SMProxy)
-        self._lines.UpdatePipeline()
-        if self._display is None:
-            self._display = pv.Show(self._lines, self._view)
-            plain(self._display, TEXT)
-            self._display.Ambient, self._display.Diffuse, self._display.LineWidth = 1.0, 0.0, 2.0
-        self._display.Visibility = int(bool(corners))
 
 
 def _boxes(data: Any, cells: np.ndarray, camera: Camera) -> list[tuple[float, ...]]:

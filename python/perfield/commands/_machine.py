@@ -59,27 +59,26 @@ def zoom_folder(names: Iterable[str]) -> str:
 class MachineChoice:
     """What to show of the machine.
 
-    placement : of all ranks. notes : sentences on files of machines that are unreadable. overview : one cell
-    per node; None: if there are many. zoom : the names of what to zoom on; empty: the whole machine. chosen :
-    bool (n_ranks,), the ranks that these names mean. lines : which messages become lines. without : layers to
-    leave out.
+    placement : of all ranks. overview : one cell per node; None: if there are many.
+    zoom : the names of what to zoom on; empty: the whole machine. chosen : bool (n_ranks,), the ranks that
+    these names mean. lines : which messages become lines. without : layers to leave out. statistics : the
+    fields of which parts of the machine get all statistics; None is all.
     """
 
     placement: Placement
-    notes: tuple[str, ...]
     overview: bool | None
     zoom: tuple[str, ...]
     chosen: np.ndarray
     lines: LineChoice
     without: tuple[str, ...]
+    statistics: list[str] | None
 
 
 def choose_machine(run: Run, arguments: argparse.Namespace) -> MachineChoice:
     """Finds what the options mean in a run. Raises CommandError or SelectionError for unknown names."""
-    from perfield.pictures.topology_picture import placement_of
-    from perfield.topology import select
+    from perfield.topology import placement_of, select
 
-    placement, notes = placement_of(run)
+    placement = placement_of(run)
     zoom = tuple(arguments.zoom or ())
     chosen = select(placement, zoom)
     if zoom and not (chosen & (placement.node_id >= 0)).any():
@@ -87,7 +86,7 @@ def choose_machine(run: Run, arguments: argparse.Namespace) -> MachineChoice:
     overview = NODES[arguments.nodes] if arguments.nodes else None
     lines = _lines(run, arguments, placement)
     without = tuple(words(arguments.without or ""))
-    return MachineChoice(placement, notes, overview, zoom, chosen, lines, without)
+    return MachineChoice(placement, overview, zoom, chosen, lines, without, _with_statistics(run, arguments))
 
 
 def machine_scene(run: Run, choice: MachineChoice, frames: Iterable[Frame]) -> TopologyScene | Overview:
@@ -102,7 +101,7 @@ def machine_scene(run: Run, choice: MachineChoice, frames: Iterable[Frame]) -> T
         print(f"zoom on {names}: {part.words}")
         said = "; ".join(filter(None, (f"only messages of {names}", lines.words)))
         lines = replace(lines, either=choice.chosen, words=said)
-    options = {"overview": choice.overview, "lines": lines, "notes": choice.notes}
+    options = {"overview": choice.overview, "lines": lines, "statistics": choice.statistics}
     try:
         return topology_scene(run, placement, **options, without=choice.without)
     except ValueError as error:
@@ -151,6 +150,16 @@ def _lines(run: Run, arguments: argparse.Namespace, placement: Placement) -> Lin
 def words(text: str) -> list[str]:
     """The words of a list that is separated by commas."""
     return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _with_statistics(run: Run, arguments: argparse.Namespace) -> list[str] | None:
+    """The fields of which parts of the machine get all statistics over their ranks; None is all."""
+    if arguments.arrays == "all":
+        return None
+    from perfield.pictures.machine_values import SUFFIXES
+
+    wanted = words(arguments.fields or "")
+    return [name for name in run.frame(0).values if any(name + end in wanted for end in SUFFIXES.values())]
 
 
 def _neighbours(run: Run, arguments: argparse.Namespace) -> np.ndarray:

@@ -57,6 +57,8 @@ before the others, which are translucent; auto (default): plain unless ranks wou
 EXPLODE_HELP = """\
 move the pieces apart, also in ParaView: 1 doubles the distances between their middles
 (default: 0.5 or 1, whichever shows all ranks)"""
+WITHOUT_HELP = """\
+layers of the machine to leave out: planes, machine, messages, labels, switches, links"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

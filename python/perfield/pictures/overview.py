@@ -7,6 +7,7 @@ value of its ranks, so that one slow rank among a million shows; a strip below i
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from perfield.topology import LEVELS, Grid, Placement, grid, sharing
 
 from .line_choice import LineChoice, pair_keys
 from .lines import Pairs, added_up, calls_of, radii
-from .machine_values import LARGEST, PLACES, PartRanks
+from .machine_values import LARGEST, PLACES, RankGroups
 from .row_labels import write
 from .topology_polydata import (
     attach,
@@ -58,16 +59,18 @@ class Overview:
         self,
         placement: Placement,
         lines: LineChoice,
-        notes: tuple[str, ...] = (),
         without: frozenset[str] = frozenset(),
+        statistics: Collection[str] | None = (),
     ):
-        """lines : which messages become lines."""
-        self.placement, self.notes, self.without = placement, notes, without
+        """lines : which messages become lines. statistics : the fields of which nodes and switches get all
+        statistics over their ranks; None is all."""
+        self.placement, self.notes, self.without = placement, placement.notes, without
+        self._statistics = statistics
         self._lines = lines
         self._groups: _Groups | None = None
         self._grid = grid(placement.switches)
         placed = np.flatnonzero(placement.node_id >= 0)
-        self._values = PartRanks(placement.node_id[placed], placed, len(placement.nodes))
+        self._values = RankGroups(placement.node_id[placed], placed, len(placement.nodes))
         self._sharing = sharing(placement)
         self._labels = _switch_names(placement, self._grid)
         self._planes = _planes(placement, self._grid)
@@ -83,10 +86,11 @@ class Overview:
     def layers(self, frame: Frame) -> dict[str, vtkPolyData]:
         """The layers of a frame by name; ranks and links are empty.
 
-        machine : a cell per node, with the mean of its ranks under each field's name and the largest value
-        under the name with `_rank_max`: a strip, or behind the measurements, where cells are too small for
-        strips. measurements : a cell per node, with the largest value under the
-        field's name. Both have node_id, host_name, n_ranks and, where switches are known, switch_name.
+        machine : a cell per node, with the mean of its ranks under each field's name, the largest value under
+        the name with `_rank_max`, and other statistics as in the full picture. It is a strip, or lies behind
+        the measurements, where cells are too small for strips. measurements : a cell per node, with the
+        largest value under the field's name. Both have node_id, host_name, n_ranks and, where switches are
+        known, switch_name.
         messages : lines between nodes, with source_node and target_node, or between switches, with
         source_switch and target_switch; sums of the messages as in the full picture, and hops.
         planes : a rectangle behind the nodes of each switch. switches : a bar above them, with values as in
@@ -98,11 +102,8 @@ class Overview:
         switches.ShallowCopy(self._switches)
         for name, column in frame.values.items():
             if name not in PLACES:
-                mean, most = self._values.mean_and_largest(column)
-                attach(machine, {name: mean, name + LARGEST: most})
-                attach(measurements, {name: most})
-                mean, most = self._switch_values.mean_and_largest(column)
-                attach(switches, {name: mean, name + LARGEST: most})
+                attach(measurements, {name: self._attach_values(machine, self._values, name, column)})
+                self._attach_values(switches, self._switch_values, name, column)
         when = f" in step {frame.label}" if frame.kind == "step" else ""
         words = self._sharing.with_switches(frame.values.get("involuntary_switches"), when)
         attach_names(measurements, "sharing", [words] if words else [])
@@ -119,6 +120,16 @@ class Overview:
             "switches": switches,
             "links": self._of_ranks,
         }
+
+    def _attach_values(
+        self, layer: vtkPolyData, ranks_of: RankGroups, name: str, column: np.ndarray
+    ) -> np.ndarray:
+        """Attaches a field to groups of ranks; returns the largest value of each."""
+        mean, largest = ranks_of.mean_and_largest(column)
+        attach(layer, {name: mean, name + LARGEST: largest})
+        if self._statistics is None or name in self._statistics:
+            attach(layer, {name + suffix: values for suffix, values in ranks_of.others(column).items()})
+        return largest
 
     def _cells(self, boxes: np.ndarray, z: float) -> vtkPolyData:
         """A cell per node, with what says which node it is."""
@@ -140,7 +151,7 @@ class Overview:
         attach_nodes(attach(dataset, arrays), np.repeat(numbers, 4))
         return attach_words(dataset)
 
-    def _bars(self, placed: np.ndarray) -> tuple[vtkPolyData, PartRanks]:
+    def _bars(self, placed: np.ndarray) -> tuple[vtkPolyData, RankGroups]:
         """A bar for each switch above its block, without values, and the ranks below it."""
         places, switches = self._grid, self.placement.switches
         shown = np.flatnonzero(places.switch >= 0) if places.header else np.zeros(0, np.int64)
@@ -155,7 +166,7 @@ class Overview:
         about["n_nodes"] = np.bincount(places.block, minlength=len(number))[shown].astype(np.int32)
         attach_names(attach(bars, about), "name_names", switches.name)
         attach_nodes(bars, np.repeat(self._middle_node[shown], 4))
-        return attach_words(bars), PartRanks(group[below], placed[below], len(shown))
+        return attach_words(bars), RankGroups(group[below], placed[below], len(shown))
 
     def _messages(self, frame: Frame) -> vtkPolyData:
         pairs, between, words, left_out = self._pairs(frame)
