@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shows the topology picture in ParaView: nodes as planes with ranks and measurements, messages as lines.
+"""Shows the topology picture in ParaView: nodes as planes with ranks and values, messages, and switches.
 
 To start the GUI: `perfield open RUN`. Or in this directory, because the GUI does not tell a script its path:
 PYTHONPATH=. PERFIELD_PICTURES=RUN/pictures paraview --script=topology.py
@@ -28,15 +28,15 @@ from labels import Camera, Label, Labels
 from scene import FREE, Pictures, at_first_step, fit_points, new_view, set_title
 from ticks import unit_for
 from vtkmodules.util.numpy_support import vtk_to_numpy
-from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
+from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkPolyData
 
-LAYERS = ("planes", "machine", "ranks", "measurements", "messages", "labels")
+LAYERS = ("planes", "machine", "ranks", "measurements", "messages", "labels", "switches", "links")
 UP = (0.0, 1.0, 0.0)
 FROM_ABOVE = math.radians(8)  # of the view on several nodes
-WHITE, PLANE = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9)
+WHITE, PLANE, SWITCH = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9), (0.8, 0.8, 0.8)
 NAMED = 3  # ranks that carry names
-KEPT_FREE = 256  # labels may cover the cells of more ranks
-HOSTS = 30  # more nodes are not named
+KEPT_FREE = 256  # labels may cover the cells of more ranks or switches
+HOSTS = 30  # more nodes are not named, and no more switches
 BOTTOM, TOP = 0.13, 0.81  # of the area for the picture; below it are words, above it names
 
 
@@ -60,9 +60,11 @@ class Layers:
     def __init__(self, pictures: Pictures, view: Any):
         self._pictures, self._view = pictures, view
         self.reader = reader = pictures.read("topology")
+        written = dict(_leaves(reader.GetClientSideObject().GetOutputDataObject(0)))
         self._blocks = {
             name: pv.ExtractBlock(registrationName=name, Input=reader, Selectors=[selector(reader, name)])
             for name in LAYERS
+            if name in written
         }
         self._others: list[Any] = []  # proxies that show blocks
         self._displays: dict[str, Any] = {}
@@ -80,24 +82,28 @@ class Layers:
         about = self._pictures.arrays(f"topology/{layer}")[field]
         about = {**about, "scale": scale or about.get("scale")}
         in_parts = layer == "measurements" and field in self._pictures.arrays("topology/machine")
-        plain(self._display("planes"), PLANE)
+        self._plain("planes", PLANE)
         for name, is_shown in {"idle parts": in_parts, "parts": in_parts, "machine": not in_parts}.items():
             if is_shown:
-                plain(self._display(name), WHITE)
+                self._plain(name, WHITE)
             elif name in self._displays:
                 self._displays[name].Visibility = 0
-        plain(self._display("ranks"), WHITE)
-        plain(self._display("measurements"), WHITE)
-        plain(self._display("messages"), OUTLINE)
-        letters = self._display("labels")
-        letters.Ambient, letters.Diffuse = 1.0, 0.0
-        plain(letters, TEXT)
+        colours = {"ranks": WHITE, "measurements": WHITE, "messages": OUTLINE, "labels": TEXT}
+        for name, rgb in (colours | {"switches": SWITCH, "links": OUTLINE}).items():
+            self._plain(name, rgb)
         block = self._blocks[layer]
         block.UpdatePipeline()
         self.coloured = [self._display(layer)]
         if in_parts:  # before the layer, as this fits the colours to the data
             pv.ColorBy(self._display("parts"), ("CELLS", field))
+            if field in self._pictures.arrays("topology/switches"):
+                pv.ColorBy(self._display("switches"), ("CELLS", field))
         colour(self._display(layer), self._view, field, about, names_of(block, field))
+
+    def _plain(self, name: str, rgb: tuple[float, float, float]) -> None:
+        """Shows a layer, if the picture has it, in one colour."""
+        if name in self._blocks or name.endswith("parts"):
+            plain(self._display(name), rgb)
 
     def _display(self, name: str) -> Any:
         """Shows a layer, or the "parts" of the machine that have ranks, or the "idle parts"."""
@@ -108,7 +114,8 @@ class Layers:
             else:
                 source = self._parts(name == "parts") if name.endswith("parts") else self._blocks[name]
                 display = pv.Show(source, self._view)
-                self._displays[name] = display if name == "labels" else _filled(display)
+                self._displays[name] = _filled(display)
+                display.LineWidth = 2.0
         self._displays[name].Visibility = 1
         return self._displays[name]
 
@@ -134,12 +141,13 @@ def look(pictures: Pictures, view: Any) -> None:
 
 
 def _direction(pictures: Pictures) -> tuple[float, float, float]:
-    about = pictures.description["layers"].get("topology/planes", {})
-    last = about.get("arrays", {}).get("node_id", {"range": (0, 0)})["range"][1]
-    if not last:
+    layers = dict(_leaves(pictures.read("topology").GetClientSideObject().GetOutputDataObject(0)))
+    nodes = layers.get("planes") or layers["ranks"]
+    z = np.unique(vtk_to_numpy(nodes.GetPoints().GetData())[:, 2]) if nodes.GetNumberOfPoints() else []
+    if len(z) < 2:
         return (0.0, 0.0, -1.0)
-    x0, x1, _, _, z0, z1 = about["bounds"]
-    aside = math.atan2(1.05 * (x1 - x0), (z1 - z0) / last)  # each plane ends where the next begins
+    left, right = nodes.GetBounds()[:2]
+    aside = math.atan2(1.05 * (right - left), np.diff(z).min())  # each plane ends where the next begins
     flat = math.cos(FROM_ABOVE)
     return (math.sin(aside) * flat, -math.sin(FROM_ABOVE), -math.cos(aside) * flat)
 
@@ -215,9 +223,14 @@ class Names:
             self._picture.UpdatePipeline()
         else:
             self._picture.UpdatePipeline(time)
-        layers = dict(_leaves(self._picture.GetClientSideObject().GetOutputDataObject(0)))
+        layers = dict.fromkeys(LAYERS, vtkPolyData())  # some may be left out
+        layers |= dict(_leaves(self._picture.GetClientSideObject().GetOutputDataObject(0)))
         names = [*self._ranks(layers["measurements"]), *_hosts(layers["planes"])]
-        self._labels.show(names, avoid=_cell_boxes(layers["measurements"], Camera(self._view)))
+        names += _switches(layers["switches"])
+        values, switches, camera = layers["measurements"], layers["switches"], Camera(self._view)
+        avoid = _boxes(values, np.flatnonzero(np.isfinite(_column(values, "core_id"))), camera)
+        avoid += _boxes(switches, np.arange(switches.GetNumberOfCells()), camera)
+        self._labels.show(names, avoid=avoid)
         self._warning.Text = _words(layers["measurements"], "sharing")
         self._legend.Text = in_lines(filter(None, self._explained(layers)), self._view)
 
@@ -245,7 +258,8 @@ class Names:
 
     def _explained(self, layers: dict[str, Any]) -> Iterator[str]:
         if self._layer == "measurements":
-            yield "parts of the machine: mean of their ranks"
+            has_switches = bool(layers["switches"].GetNumberOfCells())
+            yield f"parts of the machine{' and switches' * has_switches}: mean of their ranks"
         if (_column(layers["measurements"], "unbound") == 1).any():
             yield "pointed bars: ranks that may run on all PUs above"
         if layers["messages"].GetNumberOfCells():
@@ -265,13 +279,13 @@ class Names:
         return text
 
 
-def _cell_boxes(measurements: Any, camera: Camera) -> list[tuple[float, ...]]:
-    """Boxes in pixels around the cells of bound ranks, (left, right, bottom, top), of a few ranks."""
-    if measurements.GetNumberOfCells() > KEPT_FREE:
+def _boxes(data: Any, cells: np.ndarray, camera: Camera) -> list[tuple[float, ...]]:
+    """Boxes in pixels around some cells, (left, right, bottom, top); none if the data have many cells."""
+    if data.GetNumberOfCells() > KEPT_FREE:
         return []
     boxes = []
-    for cell in np.flatnonzero(np.isfinite(_column(measurements, "core_id"))).tolist():
-        box = measurements.GetCell(cell).GetBounds()
+    for cell in cells.tolist():
+        box = data.GetCell(cell).GetBounds()
         pixels = camera.pixels(list(itertools.product(box[0:2], box[2:4], box[4:6])))
         (left, bottom), (right, top) = pixels.min(axis=0).tolist(), pixels.max(axis=0).tolist()
         boxes.append((left, right, bottom, top))
@@ -280,11 +294,24 @@ def _cell_boxes(measurements: Any, camera: Camera) -> list[tuple[float, ...]]:
 
 def _hosts(planes: Any) -> list[Label]:
     """The names of the nodes, above their planes."""
-    if planes.GetNumberOfCells() > HOSTS:
+    if not 0 < planes.GetNumberOfCells() <= HOSTS:
         return []
     boxes = [planes.GetCell(n).GetBounds() for n in range(planes.GetNumberOfCells())]
     tops = [((box[0] + box[1]) / 2, box[3], box[5]) for box in boxes]
     return [Label(name, top, -n, (0.0, 1.0)) for n, (name, top) in enumerate(zip(_host_names(planes), tops))]
+
+
+def _switches(switches: Any) -> list[Label]:
+    """The names of the switches, above them; those of the highest level come first."""
+    names, levels = (switches.GetCellData().GetAbstractArray(name) for name in ("switch", "level"))
+    if not 0 < switches.GetNumberOfCells() <= HOSTS:
+        return []
+    labels = []
+    for n in range(switches.GetNumberOfCells()):
+        box = switches.GetCell(n).GetBounds()
+        top = ((box[0] + box[1]) / 2, box[3], (box[4] + box[5]) / 2)
+        labels.append(Label(names.GetValue(n), top, 100.0 + levels.GetTuple1(n), (0.0, 1.0)))
+    return labels
 
 
 def _column(data: Any, name: str) -> Any:

@@ -5,12 +5,14 @@ from .layout import PLANE_WIDTH, Cells, layout
 from .lstopo import this_machine
 from .machine import LEVELS, Machine, MachineError, Part, flat_machine, parse_cpuset
 from .mapping import BIND_TO, MAP_BY, mpirun_cpusets, ranges
-from .network import Network, NetworkError, Switches, used_switches
+from .network import Network, NetworkError, Switches, expand_hosts, network_of, read_network, used_switches
+from .of_run import placement_of
 from .placement import Node, Placement, place
 from .places import places
 from .rank_files import hostfile, rankfile, reorder_file
 from .read_hwloc_xml import read_machine, read_machines
 from .sharing import Sharing, sharing, unbound
+from .switch_layout import SwitchCells, layout_switches, nodes_below
 from .table import table
 
 __all__ = [
@@ -27,18 +29,25 @@ __all__ = [
     "Part",
     "Placement",
     "Sharing",
+    "SwitchCells",
     "Switches",
+    "expand_hosts",
     "flat_machine",
     "hostfile",
     "layout",
+    "layout_switches",
     "mpirun_cpusets",
+    "network_of",
+    "nodes_below",
     "parse_cpuset",
     "place",
+    "placement_of",
     "places",
     "ranges",
     "rankfile",
     "read_machine",
     "read_machines",
+    "read_network",
     "reorder_file",
     "sharing",
     "table",

@@ -50,6 +50,8 @@ before the others, which are translucent; auto (default): plain unless ranks wou
 EXPLODE_HELP = """\
 move the pieces apart, also in ParaView: 1 doubles the distances between their middles
 (default: 0.5 or 1, whichever shows all ranks)"""
+WITHOUT_HELP = """\
+layers of the machine to leave out: planes, machine, messages, labels, switches, links"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--view", choices=VIEWS, default="auto", help=VIEW_HELP)
     add("--explode", metavar="FACTOR", type=_factor, help=EXPLODE_HELP)
     add("--focus", metavar="RANKS", help="show on each piece what it exchanges with these ranks: 3,7")
+    add("--without", metavar="LAYERS", help=WITHOUT_HELP)
     add("-o", "--output", metavar="DIR", help="where to write (RUN/pictures)")
 
 
@@ -172,7 +175,10 @@ def _topology(run: Run, arguments: argparse.Namespace) -> TopologyScene | None:
         return None
     from perfield.pictures.topology_picture import topology_scene
 
-    scene = topology_scene(run)
+    try:
+        scene = topology_scene(run, without=_words(arguments.without or ""))
+    except ValueError as error:
+        raise CommandError(f"--without {error}") from None
     for note in scene.notes:
         print(note)
     return scene

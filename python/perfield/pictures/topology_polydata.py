@@ -13,17 +13,18 @@ from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonCore import vtkAbstractArray, vtkDoubleArray, vtkPoints, vtkStringArray
 from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
 
-from perfield.topology import LEVELS, Cells
+from perfield.topology import LEVELS, Cells, SwitchCells
 
 CELL_HEIGHT = 0.86
 SIDE_GAP = 0.05  # free space on each side of a cell, as a fraction of its width, but at most:
 WIDEST_SIDE_GAP = 0.08
 BORDER = 0.15  # of a plane around its cells
 BEHIND = 0.05  # distance of a plane from its cells
+NODE_ID = "node_id"  # of each point, for filters that move nodes
 
 
 def shapes(cells: Cells, which: slice) -> vtkPolyData:
-    """One upright cell per cell of a slice of the table, in table order, without arrays.
+    """One upright cell per cell of a slice of the table, in table order. Its points carry their node.
 
     Cells are rectangles. Those of ranks that may run on several cores are bars with pointed ends.
     """
@@ -49,11 +50,14 @@ def shapes(cells: Cells, which: slice) -> vtkPolyData:
     dataset = vtkPolyData()
     dataset.SetPoints(_points(corners))
     dataset.SetPolys(_cells(sizes))
-    return dataset
+    return attach_nodes(dataset, np.repeat(cells.node[which], sizes))
 
 
 def planes(cells: Cells) -> vtkPolyData:
-    """One rectangle behind all cells of each node, so that nothing shines through; without arrays."""
+    """One rectangle behind all cells of each node, so that nothing shines through.
+
+    Its points carry their node.
+    """
     tops = cells.level == LEVELS.index("node")
     right, top, z = (cells.x + cells.width / 2)[tops], (cells.y + cells.height / 2)[tops], cells.z[tops]
     corners = np.empty((len(z), 4, 3), np.float32)
@@ -65,7 +69,29 @@ def planes(cells: Cells) -> vtkPolyData:
     dataset = vtkPolyData()
     dataset.SetPoints(_points(corners))
     dataset.SetPolys(_cells(np.full(len(z), 4)))
-    return dataset
+    return attach_nodes(dataset, np.repeat(np.arange(len(z)), 4))
+
+
+def switch_bars(places: SwitchCells, cells: Cells) -> vtkPolyData:
+    """One upright strip in the plane x = 0 per switch.
+
+    A strip has points at both of its ends and at each plane between them, so that layouts may bend it.
+    Between planes, the node of a point is a fraction.
+    """
+    along = [
+        np.concatenate([[first], cells.node_z[(first < cells.node_z) & (cells.node_z < last)], [last]])
+        for first, last in zip(places.first_z, places.last_z)
+    ]
+    size = np.array([len(z) for z in along], np.int64)
+    z = np.repeat(np.concatenate([*along, np.zeros(0)]), 2)
+    up = np.tile([-0.5, 0.5], len(z) // 2)
+    corners = np.zeros((len(z), 3), np.float32)
+    corners[:, 1] = np.repeat(places.y, 2 * size) + up * np.repeat(places.height, 2 * size)
+    corners[:, 2] = z
+    dataset = vtkPolyData()
+    dataset.SetPoints(_points(corners))
+    dataset.SetStrips(_cells(2 * size))
+    return attach_nodes(dataset, cells.node_at(z))
 
 
 def segments(ends: np.ndarray) -> vtkPolyData:
@@ -90,6 +116,12 @@ def attach_to_points(dataset: vtkPolyData, name: str, values: np.ndarray) -> Non
     array = numpy_to_vtk(np.ascontiguousarray(values).ravel(), deep=True)
     array.SetName(name)
     dataset.GetPointData().AddArray(array)
+
+
+def attach_nodes(dataset: vtkPolyData, nodes: np.ndarray) -> vtkPolyData:
+    """Adds the number of each point's node, `node_id`, and returns the dataset."""
+    attach_to_points(dataset, NODE_ID, np.asarray(nodes, np.float32))
+    return dataset
 
 
 def attach_names(dataset: vtkPolyData, name: str, texts: Iterable[str]) -> None:
