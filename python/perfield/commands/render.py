@@ -175,13 +175,24 @@ def _topology(run: Run, arguments: argparse.Namespace) -> TopologyScene | None:
         return None
     from perfield.pictures.topology_picture import topology_scene
 
+    statistics = _with_statistics(run, arguments)
     try:
-        scene = topology_scene(run, without=_words(arguments.without or ""))
+        scene = topology_scene(run, statistics=statistics, without=_words(arguments.without or ""))
     except ValueError as error:
         raise CommandError(f"--without {error}") from None
     for note in scene.notes:
         print(note)
     return scene
+
+
+def _with_statistics(run: Run, arguments: argparse.Namespace) -> list[str] | None:
+    """The fields of which parts of the machine get all statistics over their ranks; None is all."""
+    if arguments.arrays == "all":
+        return None
+    from perfield.pictures.machine_values import SUFFIXES
+
+    wanted = _words(arguments.fields or "")
+    return [name for name in run.frame(0).values if any(name + end in wanted for end in SUFFIXES.values())]
 
 
 def _tell(run: Run, pictures: PictureSeries, written: list[Path]) -> None:
