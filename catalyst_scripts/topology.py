@@ -252,7 +252,7 @@ class Names:
         rank, core, free = (_column(measurements, name) for name in ("rank", "core_id", "unbound"))
         hosts = _host_names(measurements)
         scale, unit = unit_for(about["unit"], max(map(abs, about["range"])))
-        for place, n in enumerate(order.tolist()):
+        for place, n in enumerate(order[values[order] != 0].tolist()):
             name = f"rank {rank[n]}, {hosts[n]}"
             name += f", core {core[n]:.0f}" if np.isfinite(core[n]) else ", unbound" if free[n] else ""
             if self._is_shown or self._layer == "messages":  # others are the same in all steps

@@ -38,7 +38,7 @@ LOOKS: dict[str, tuple[Any, Any, Any]] = {
 }
 INNERMOST = (0, 15)  # ranks: of the wing, the two rings of pieces around the fuselage
 # Where a legend starts, and how long it is, by how many there are.
-LEGENDS = {1: ((0.2, 0.5),), 2: ((0.5, 0.3), (0.06, 0.3)), 3: ((0.62, 0.2), (0.34, 0.2), (0.06, 0.2))}
+LEGENDS = {1: ((0.2, 0.5),), 2: ((0.5, 0.3), (0.06, 0.3)), 3: ((0.69, 0.15), (0.38, 0.15), (0.07, 0.15))}
 
 
 class Cut(Pictures):

@@ -265,7 +265,7 @@ PAGES = (
     Page(
         "7.17",
         "Ranks dealt out node by node",
-        "Neighbours in rank sit on different nodes on the right, so nearly all lines leave their plane.",
+        "On the right each node has ranks from all over: its row of ranks runs through all colours.",
         twice(
             ("multigrid", "multigrid-dealt"),
             "topology",
@@ -447,7 +447,7 @@ PAGES = (
     Page(
         "7.31",
         "Writes in a step that writes",
-        "Rank 0 writes for all ranks of its node; on the machine its place is known at once.",
+        "Rank 0 writes for all ranks; on the machine one sees at once that it is the first core of n1.",
         (
             Panel("shock", "geometry", ("io_write_count",), "number of writes, on the mesh", step="output"),
             Panel(
@@ -543,7 +543,14 @@ PAGES = (
         "A.2",
         "The heat case: its ranks, and their time",
         "27 pieces of equal size, three along each direction; the pieces are moved apart.",
-        pair("heat", "geometry", "rank", "compute_time_s", ("the rank of each piece", "compute time")),
+        pair(
+            "heat",
+            "geometry",
+            "rank",
+            "compute_time_s",
+            ("the rank of each piece", "compute time"),
+            options=("exploded",),
+        ),
     ),
     Page(
         "A.3",
@@ -571,7 +578,7 @@ PAGES = (
     Page(
         "S.1",
         "Not in the dissertation: a shock before a step, at Mach 3",
-        "The flow comes in at Mach 3 from the left; a shock bends before the step. Ranks 0 to 15 share it.",
+        "The flow comes in at Mach 3 from the left; a shock stands before the step. All ranks compute alike.",
         (
             Panel("shock-each", "geometry", ("p",), "pressure", step="last"),
             Panel(
