@@ -267,7 +267,7 @@ class Names:
         rank, core, free = (_column(measurements, name) for name in ("rank", "core_id", "unbound"))
         hosts, switches = _texts(measurements, "host_name"), _texts(measurements, "switch_name")
         scale, unit = unit_for(about["unit"], max(map(abs, about["range"])))
-        for place, n in enumerate(order.tolist()):
+        for place, n in enumerate(order[values[order] != 0].tolist()):
             name = hosts[n] if rank is None else f"rank {rank[n]}, {hosts[n]}"
             name += f", {switches[n]}" if switches and switches[n] else ""
             if rank is not None:
