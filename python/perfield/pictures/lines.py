@@ -144,10 +144,11 @@ def radii(pairs: Pairs, unit: float, n_points: int) -> np.ndarray:
 
 def line_ends(
     pairs: Pairs, cells: Cells, comm_offset: float, periodic_BC: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Both ends of each message's line, float32 (n_pairs, 2, 3), and where it runs, uint8 (n_pairs,).
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Both ends of each message's line, float32 (n_pairs, 2, 3), their nodes, and where the line runs.
 
-    Where: 1 inside a node, 0 between nodes, 2 to an UNKNOWN peer. A line starts at the bottom of the
+    Nodes: float32 (n_pairs, 2); -1 or n_nodes for an end beyond the edge. Where: uint8 (n_pairs,), 1 inside a
+    node, 0 between nodes, 2 to an UNKNOWN peer. A line starts at the bottom of the
     sender's column of cells and ends comm_offset below the receiver's column. So the lines A to B and B to A
     cross, and a message to oneself is a vertical line. With periodic_BC and more than two nodes, a line
     between the first and the last node leaves the picture on the near side instead. A line to an UNKNOWN
@@ -158,11 +159,13 @@ def line_ends(
     unknown = pairs.target == UNKNOWN
     sender = cell_of[pairs.source]
     receiver = np.where(unknown, sender, cell_of[np.maximum(pairs.target, 0)])
+    nodes = np.stack([cells.node[sender], cells.node[receiver]], axis=1).astype(np.float32)
     target_z = cells.z[receiver]
     last = len(cells.node_z) - 1
     if periodic_BC and last > 1:
         to_last = (cells.node[sender] == 0) & (cells.node[receiver] == last)
         to_first = (cells.node[sender] == last) & (cells.node[receiver] == 0)
+        nodes[to_last, 1], nodes[to_first, 1] = -1, last + 1
         target_z = np.where(to_last, 2 * cells.node_z[0] - cells.node_z[1], target_z)
         target_z = np.where(to_first, 2 * cells.node_z[last] - cells.node_z[last - 1], target_z)
     aside = np.where(unknown, STUB * cells.width[sender], 0.0)
@@ -172,7 +175,7 @@ def line_ends(
     ends[:, 1, 1] = np.where(unknown, -STUB * comm_offset, -comm_offset)
     ends[:, 1, 2] = target_z
     inside_node = cells.node[sender] == cells.node[receiver]
-    return ends, np.where(unknown, 2, inside_node).astype(np.uint8)
+    return ends, nodes, np.where(unknown, 2, inside_node).astype(np.uint8)
 
 
 def placed(pairs: Pairs, cells: Cells) -> np.ndarray:

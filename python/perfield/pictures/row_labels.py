@@ -12,6 +12,8 @@ from vtkmodules.vtkRenderingFreeType import vtkVectorText
 
 from perfield.topology import LEVELS, PLANE_WIDTH, Cells
 
+from .topology_polydata import attach_nodes
+
 WORDS = {"numa": "NUMA", "l3": "L3", "l2": "L2", "l1": "L1", "pu": "PU", "measurement": "values"}
 HEIGHT = 0.62  # of a capital letter, in rows
 DISTANCE = 0.5  # from the plane
@@ -24,13 +26,14 @@ def row_labels(cells: Cells, movable: str = "unbound") -> vtkPolyData:
     """The name of each row, right-aligned at the left end of the first node's plane, and the ranks' numbers.
 
     movable : a name for the rows of ranks that may run on several cores.
-    With several planes, which are seen from the side, letters are wider, so they look right from there.
+    Points carry the node that their text belongs to. With several planes, which are seen from the side,
+    letters are wider, so they look right from there.
     """
     letters = vtkAppendPolyData()
     wide = _stretch(cells)
     right = float((cells.x - cells.width / 2).min()) - DISTANCE if len(cells.x) else 0.0
     for name, height in _rows(cells, movable):
-        _write(letters, name, (right, height, float(cells.node_z[0])), HEIGHT, wide, 1.0)
+        _write(letters, name, (right, height, float(cells.node_z[0])), 0, HEIGHT, wide, 1.0)
     own = slice(cells.ranks.start, cells.ranks.stop)
     digits = len(str(int(cells.rank.max(initial=0))))
     sizes = np.minimum(NUMBER * cells.height[own], 0.9 * cells.width[own] / (wide * digits))
@@ -39,9 +42,9 @@ def row_labels(cells: Cells, movable: str = "unbound") -> vtkPolyData:
         for place, rank in enumerate(cells.rank.tolist()):
             cell = cells.ranks.start + place
             at = (float(cells.line_x[place]), float(cells.y[cell]), float(cells.z[cell]) + IN_FRONT)
-            _write(letters, str(rank), at, size, wide, 0.5)
+            _write(letters, str(rank), at, int(cells.node[cell]), size, wide, 0.5)
     if not letters.GetNumberOfInputConnections(0):
-        return vtkPolyData()
+        return attach_nodes(vtkPolyData(), np.zeros(0))
     letters.Update()
     return letters.GetOutput()
 
@@ -70,11 +73,15 @@ def _write(
     letters: vtkAppendPolyData,
     text: str,
     at: tuple[float, float, float],
+    node: int,
     height: float,
     wide: float,
     aligned: float,
 ) -> None:
-    """Adds a text whose line is centred on `at`. aligned : 1.0 puts its right end there, 0.5 its middle."""
+    """Adds a text of a node, whose line is centred on `at`.
+
+    aligned : 1.0 puts its right end there, 0.5 its middle.
+    """
     source = vtkVectorText()
     source.SetText(text)
     source.Update()
@@ -85,4 +92,6 @@ def _write(
     placed = vtkTransformPolyDataFilter()
     placed.SetTransform(place)
     placed.SetInputConnection(source.GetOutputPort())
-    letters.AddInputConnection(placed.GetOutputPort())
+    placed.Update()
+    written = placed.GetOutput()
+    letters.AddInputData(attach_nodes(written, np.full(written.GetNumberOfPoints(), node)))

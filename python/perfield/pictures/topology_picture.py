@@ -34,6 +34,7 @@ from .row_labels import row_labels
 from .topology_polydata import (
     attach,
     attach_names,
+    attach_nodes,
     attach_numbers,
     attach_to_points,
     planes,
@@ -76,6 +77,9 @@ class TopologyScene:
 @dataclass(frozen=True)
 class TopologyPicture:
     """One frame on the machine. All values are cell arrays; absent ones are NaN.
+
+    The points of all layers carry node_id, the number of their node, so that filters can move whole nodes.
+    Both ends of a message carry their own; an end beyond the edge has -1 or the number of nodes.
 
     planes : a rectangle behind each node's cells: node_id, host_name.
     machine : cells: topology_type, node_id, host_name, id (the part's own number), n_ranks (how many ranks
@@ -223,10 +227,11 @@ def _messages(scene: TopologyScene, frame: Frame) -> vtkPolyData:
         for what in ("count", "bytes")
     ]
     drawn, words = heaviest(pairs)
-    ends, inside_node = line_ends(drawn, scene.cells, scene.comm_offset, scene.periodic_BC)
+    ends, nodes, inside_node = line_ends(drawn, scene.cells, scene.comm_offset, scene.periodic_BC)
     arrays = {"source": drawn.source, "target": drawn.target, "inside_node": inside_node}
     dataset = attach(segments(ends), {**arrays, **drawn.values})
     attach_to_points(dataset, "radius", radii(drawn, LINE_RADIUS, 2))
+    attach_nodes(dataset, nodes)
     attach_numbers(dataset, "messages_not_drawn", left_out)
     attach_names(dataset, "in_words", [words] if words else [])
     return dataset

@@ -20,10 +20,11 @@ SIDE_GAP = 0.05  # free space on each side of a cell, as a fraction of its width
 WIDEST_SIDE_GAP = 0.08
 BORDER = 0.15  # of a plane around its cells
 BEHIND = 0.05  # distance of a plane from its cells
+NODE_ID = "node_id"  # of each point, for filters that move nodes
 
 
 def shapes(cells: Cells, which: slice) -> vtkPolyData:
-    """One upright cell per cell of a slice of the table, in table order, without arrays.
+    """One upright cell per cell of a slice of the table, in table order. Its points carry their node.
 
     Cells are rectangles. Those of ranks that may run on several cores are bars with pointed ends.
     """
@@ -49,11 +50,14 @@ def shapes(cells: Cells, which: slice) -> vtkPolyData:
     dataset = vtkPolyData()
     dataset.SetPoints(_points(corners))
     dataset.SetPolys(_cells(sizes))
-    return dataset
+    return attach_nodes(dataset, np.repeat(cells.node[which], sizes))
 
 
 def planes(cells: Cells) -> vtkPolyData:
-    """One rectangle behind all cells of each node, so that nothing shines through; without arrays."""
+    """One rectangle behind all cells of each node, so that nothing shines through.
+
+    Its points carry their node.
+    """
     tops = cells.level == LEVELS.index("node")
     right, top, z = (cells.x + cells.width / 2)[tops], (cells.y + cells.height / 2)[tops], cells.z[tops]
     corners = np.empty((len(z), 4, 3), np.float32)
@@ -65,7 +69,7 @@ def planes(cells: Cells) -> vtkPolyData:
     dataset = vtkPolyData()
     dataset.SetPoints(_points(corners))
     dataset.SetPolys(_cells(np.full(len(z), 4)))
-    return dataset
+    return attach_nodes(dataset, np.repeat(np.arange(len(z)), 4))
 
 
 def segments(ends: np.ndarray) -> vtkPolyData:
@@ -90,6 +94,12 @@ def attach_to_points(dataset: vtkPolyData, name: str, values: np.ndarray) -> Non
     array = numpy_to_vtk(np.ascontiguousarray(values).ravel(), deep=True)
     array.SetName(name)
     dataset.GetPointData().AddArray(array)
+
+
+def attach_nodes(dataset: vtkPolyData, nodes: np.ndarray) -> vtkPolyData:
+    """Adds the number of each point's node, `node_id`, and returns the dataset."""
+    attach_to_points(dataset, NODE_ID, np.asarray(nodes, np.float32))
+    return dataset
 
 
 def attach_names(dataset: vtkPolyData, name: str, texts: Iterable[str]) -> None:
