@@ -24,6 +24,7 @@ from arrows import WORDS, in_lines, show_arrows
 from colours import BEYOND, CATEGORIES, OUTLINE, TEXT, colour, font_size, plain
 from follow import follow
 from in_program import Program, is_pipeline
+import layouts
 from labels import Camera, Label, Labels
 from scene import FREE, Pictures, at_first_step, fit_points, new_view, set_title
 from ticks import unit_for
@@ -54,12 +55,14 @@ def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[A
 class Layers:
     """All layers of the picture in a view, of which one is coloured at a time.
 
-    What was shown once is kept, so colouring another layer is cheap. reader : the picture itself.
+    What was shown once is kept, so colouring another layer is cheap. reader : reads planes. picture : shows
+    them in a layout.
     """
 
     def __init__(self, pictures: Pictures, view: Any):
         self._pictures, self._view = pictures, view
-        self.reader = reader = pictures.read("topology")
+        self.reader = pictures.read("topology")
+        self.picture = reader = _arranged(self.reader, pictures.layout)
         self._blocks = {
             name: pv.ExtractBlock(registrationName=name, Input=reader, Selectors=[selector(reader, name)])
             for name in LAYERS
@@ -71,7 +74,7 @@ class Layers:
     @property
     def proxies(self) -> list[Any]:
         """All sources, the picture itself last."""
-        return [*self._others, *self._blocks.values(), self.reader]
+        return [*self._others, *self._blocks.values(), *dict.fromkeys([self.reader, self.picture])]
 
     def colour(self, layer: str, field: str, scale: Any = None) -> None:
         """Colours a layer by a field, and no other. scale : both ends of the colours; None: the field's."""
@@ -121,8 +124,25 @@ class Layers:
         return parts
 
 
+def _arranged(reader: Any, layout: str) -> Any:
+    """The picture in a layout; "" leaves out the filter by which the user can choose another."""
+    if not layout:
+        return reader
+    picture = pv.ProgrammableFilter(registrationName="layout", Input=reader)
+    picture.Script = layouts.SCRIPT.format(layout=layout, known=", ".join(layouts.LAYOUTS))
+    picture.UpdatePipeline()
+    return picture
+
+
 def look(pictures: Pictures, view: Any) -> None:
     """Points the camera at the picture: at one node from the front, at several so that none hides another."""
+    if pictures.layout not in ("", "planes", "fat-tree"):
+        reader = pictures.read("topology")
+        sizes = layouts.Sizes.of(layouts.leaves(reader.GetClientSideObject().GetOutputDataObject(0))["planes"])
+        free = (*FREE[:2], BOTTOM, TOP)
+        towards = layouts.direction(pictures.layout, sizes)
+        fit_points(view, layouts.hull(pictures.layout, sizes).tolist(), towards, UP, free)
+        return
     boxes = [
         about["bounds"]
         for name, about in pictures.description["layers"].items()

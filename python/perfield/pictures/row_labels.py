@@ -12,7 +12,7 @@ from vtkmodules.vtkRenderingFreeType import vtkVectorText
 
 from perfield.topology import LEVELS, PLANE_WIDTH, Cells
 
-from .topology_polydata import attach_nodes
+from .topology_polydata import attach_nodes, attach_numbers, attach_to_points
 
 WORDS = {"numa": "NUMA", "l3": "L3", "l2": "L2", "l1": "L1", "pu": "PU", "measurement": "values"}
 HEIGHT = 0.62  # of a capital letter, in rows
@@ -46,6 +46,7 @@ def row_labels(cells: Cells, movable: str = "unbound") -> vtkPolyData:
     if not letters.GetNumberOfInputConnections(0):
         return attach_nodes(vtkPolyData(), np.zeros(0))
     letters.Update()
+    attach_numbers(letters.GetOutput(), "stretch", [wide])
     return letters.GetOutput()
 
 
@@ -94,4 +95,5 @@ def _write(
     placed.SetInputConnection(source.GetOutputPort())
     placed.Update()
     written = placed.GetOutput()
+    attach_to_points(written, "anchor_x", np.full(written.GetNumberOfPoints(), at[0], np.float32))
     letters.AddInputData(attach_nodes(written, np.full(written.GetNumberOfPoints(), node)))

@@ -142,7 +142,7 @@ def topology_scene(
     return TopologyScene(
         placement=placement,
         cells=cells,
-        planes=_planes(placement, cells),
+        planes=_planes(placement, cells, comm_offset),
         machine=_machine(placement, cells),
         ranks=attach_words(_with_hosts(shapes(cells, cells.ranks), placement, _places(placement, cells))),
         labels=row_labels(cells, _movable_in_words(placement)),
@@ -176,10 +176,12 @@ def topology_table(run: Run, **options: Any) -> list[tuple[str, str, float, floa
     return table(scene.placement, scene.cells)
 
 
-def _planes(placement: Placement, cells: Cells) -> vtkPolyData:
+def _planes(placement: Placement, cells: Cells, comm_offset: float) -> vtkPolyData:
     nodes = np.arange(len(cells.node_z), dtype=np.int32)
     arrays = {"node_id": nodes, "host_name": _host_of(placement)}
-    return attach_words(_with_hosts(planes(cells), placement, arrays))
+    dataset = attach_words(_with_hosts(planes(cells), placement, arrays))
+    attach_numbers(dataset, "comm_offset", [comm_offset])
+    return dataset
 
 
 def _machine(placement: Placement, cells: Cells) -> vtkPolyData:
