@@ -7,7 +7,7 @@ values stay as they are. In ParaView, the filter "layout" does it: its script be
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,13 +22,19 @@ layout = "{layout}"  # one of: {known}
 import layouts
 layouts.arrange(self, layout)
 """
+ROUND = ("ring", "double-ring", "torus")  # their nodes are seen from both sides
+WITHOUT_SWITCHES = ("side-by-side", "torus")
 WIDE = 1.9  # width of the free area of an image over its height
 APART = 3.0  # between two nodes side by side, in rows
 INSIDE = 2.0  # radius that lines of a doubly rotated ring leave free, in rows
+FEW = 32  # so many nodes have as inner radius their number; of more, the planes stand at least:
+DENSEST = 2.5  # apart at the inner radius, in rows
 BEHIND = 0.5  # distance of lines from nodes side by side
+TRUNK = 1.0  # distance of the links from the nodes of a fat tree
 LETTERS = 6.0  # width of the names of rows, left of the first plane
+NAMED = 9  # nodes side by side; the rows of more have no names
 ASIDE = np.pi / 8  # of the camera, at most
-HEIGHTS = {"ring": 0.6, "double-ring": 0.9, "side-by-side": 0.0, "torus": 0.75}  # of the camera, in radians
+HEIGHTS = {"ring": 0.6, "double-ring": 1.0, "torus": 0.75}  # of the camera, in radians; others: from the front
 
 
 @dataclass(frozen=True)
@@ -36,23 +42,32 @@ class Sizes:
     """The sizes of a picture of planes, in rows.
 
     z : (n_nodes,) of each plane, ascending. width, top : of the widest plane. comm_offset : how far lines go
-    below the planes.
+    below the planes. switch : int (n_nodes,), the number of each node's switch, from 0; equal where unknown.
     """
 
     z: np.ndarray
     width: float
     top: float
     comm_offset: float
+    switch: np.ndarray
 
     @classmethod
-    def of(cls, planes: Any) -> Sizes:
-        """The sizes that the layer `planes` tells."""
-        corners = vtk_to_numpy(planes.GetPoints().GetData()).reshape(-1, 4, 3) if planes.GetPoints() else None
-        if corners is None or not len(corners):
-            return cls(np.zeros(1), 1.0, 1.0, 1.0)
-        told = planes.GetFieldData().GetArray("comm_offset")
-        below = float(told.GetValue(0)) if told is not None else 0.0
-        return cls(corners[:, 0, 2], float(corners[..., 0].max()), float(corners[..., 1].max()), below)
+    def of(cls, layers: Mapping[str, Any]) -> Sizes | None:
+        """The sizes of a picture; None for an overview, which has no planes of nodes."""
+        told = layers["planes"].GetFieldData().GetArray("comm_offset")
+        n_nodes = layers["planes"].GetNumberOfCells()
+        if told is None or not n_nodes:
+            return None
+        corners = vtk_to_numpy(layers["planes"].GetPoints().GetData()).reshape(n_nodes, 4, 3)
+        switch = np.full(n_nodes, -1)
+        if "links" in layers and layers["links"].GetNumberOfCells():
+            node, upper = (_column(layers["links"], name) for name in ("node_id", "id"))
+            switch[node[node >= 0]] = upper[node >= 0]
+        below = float(told.GetValue(0))
+        switch = np.unique(switch, return_inverse=True)[1]
+        return cls(
+            corners[:, 0, 2], float(corners[..., 0].max()), float(corners[..., 1].max()), below, switch
+        )
 
     @property
     def n_nodes(self) -> int:
@@ -63,6 +78,11 @@ class Sizes:
     def closing(self) -> float:
         """Distance of the last plane to the first one, where planes close a ring: the largest of all."""
         return float(np.diff(self.z).max(initial=0.0)) or 1.0
+
+    @property
+    def inner(self) -> float:
+        """The inner radius of rings: the number of nodes, as thesis 7.4 recommends, but less of many."""
+        return min(float(self.n_nodes), max(FEW, self.n_nodes * DENSEST / (2 * np.pi)))
 
     def at(self, node_id: np.ndarray) -> np.ndarray:
         """z of nodes, also between two of them, and of the numbers beyond the edge."""
@@ -85,13 +105,31 @@ class Sizes:
             groups = divisors[0]
         return groups, -(-self.n_nodes // groups)
 
-    def columns(self) -> int:
-        """How many nodes stand in one row, so that all together fill an image."""
-        high, wide = self.top + self.comm_offset + APART, self.width + APART
-        return int(np.clip(round((self.n_nodes * WIDE * high / wide) ** 0.5), 1, self.n_nodes))
+    @property
+    def step(self) -> tuple[float, float]:
+        """Distances of nodes that stand side by side, and one below the other."""
+        return self.width + APART, self.top + self.comm_offset + APART
+
+    def blocks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Column and row of each node in a fat tree, and its place in its switch's block of columns, 0 to 1.
+
+        Nodes of one switch stand below each other, in as many columns as make all of them fill an image.
+        """
+        order = np.argsort(self.switch, kind="stable")
+        size = np.bincount(self.switch)
+        turn = np.empty(self.n_nodes, np.int64)
+        turn[order] = np.arange(self.n_nodes) - np.repeat(np.cumsum(size) - size, size)
+        wide, high = self.step
+        columns = int(np.clip(round((size.max() * WIDE * high / wide / len(size)) ** 0.5), 1, size.max()))
+        own = np.minimum(size, columns)  # a small switch has a narrow block
+        row, column = np.divmod(turn, own[self.switch])
+        first = (np.cumsum(own) - own)[self.switch]
+        return first + column, row, first + own[self.switch] * (turn + 0.5) / size[self.switch]
 
 
-def moved(layout: str, sizes: Sizes, points: np.ndarray, node_id: np.ndarray, layer: str = "") -> np.ndarray:
+def moved(
+    layout: str, sizes: Sizes, points: np.ndarray, node_id: np.ndarray, layer: str = ""
+) -> np.ndarray:
     """Points of a picture of planes, (n, 3), in a layout. node_id : (n,). layer : that they belong to.
 
     Raises ValueError for an unknown layout.
@@ -109,8 +147,8 @@ def moved(layout: str, sizes: Sizes, points: np.ndarray, node_id: np.ndarray, la
 def _ring(
     sizes: Sizes, x: np.ndarray, y: np.ndarray, away: np.ndarray, node_id: np.ndarray, layer: str
 ) -> np.ndarray:
-    """Planes around a vertical axis; the inner radius is the number of nodes (thesis 7.4)."""
-    return _around(x + sizes.n_nodes, y, away, sizes.turn(node_id))
+    """Planes around a vertical axis (thesis 7.4)."""
+    return _around(x + sizes.inner, y, away, sizes.turn(node_id))
 
 
 def _double_ring(
@@ -121,7 +159,7 @@ def _double_ring(
     The thesis' constant 7 must exceed comm_offset, else lines have negative radii; so it grows with it.
     """
     constant = sizes.comm_offset + INSIDE
-    return _around(y + constant + sizes.n_nodes, -x, away, sizes.turn(node_id))
+    return _around(y + constant + sizes.inner, -x, away, sizes.turn(node_id))
 
 
 def _around(radius: np.ndarray, y: np.ndarray, away: np.ndarray, turn: np.ndarray) -> np.ndarray:
@@ -134,19 +172,37 @@ def _side_by_side(
     sizes: Sizes, x: np.ndarray, y: np.ndarray, away: np.ndarray, node_id: np.ndarray, layer: str
 ) -> np.ndarray:
     """All planes seen from the front, in rows; an end beyond the edge is half a plane beyond."""
-    columns, last = sizes.columns(), sizes.n_nodes - 1
-    beyond = np.clip(node_id, -0.5, last + 0.5) - np.clip(node_id, 0, last)
-    row, column = np.divmod(np.clip(node_id, 0, last), columns)
-    across = x + (column + beyond) * (sizes.width + APART)
-    along = y - row * (sizes.top + sizes.comm_offset + APART)
-    return np.stack([across, along, away - BEHIND * (layer == "messages")], axis=1)
+    wide, high = sizes.step
+    columns = int(np.clip(round((sizes.n_nodes * WIDE * high / wide) ** 0.5), 1, sizes.n_nodes))
+    row, column = np.divmod(np.clip(node_id, 0, sizes.n_nodes - 1), columns)
+    along = wide * (column + _beyond(sizes, node_id))
+    return np.stack([x + along, y - row * high, away - BEHIND * (layer == "messages")], axis=1)
+
+
+def _beyond(sizes: Sizes, node_id: np.ndarray) -> np.ndarray:
+    """How far ends beyond the edge stand beyond the outermost nodes, in nodes."""
+    last = sizes.n_nodes - 1
+    return np.clip(node_id, -0.5, last + 0.5) - np.clip(node_id, 0, last)
 
 
 def _fat_tree(
     sizes: Sizes, x: np.ndarray, y: np.ndarray, away: np.ndarray, node_id: np.ndarray, layer: str
 ) -> np.ndarray:
-    """Planes, with the switches above them."""
-    return np.stack([x, y, away + sizes.at(node_id)], axis=1)
+    """The nodes of each switch below it, seen from the front; the switches above all of them."""
+    column, row, place = sizes.blocks()
+    wide, high = sizes.step
+    node = np.clip(node_id, 0, sizes.n_nodes - 1)
+    at = np.round(node).astype(int)
+    if layer == "switches" or layer == "links":
+        along = np.interp(node, np.arange(sizes.n_nodes), place) * wide - APART / 2
+        to_node = np.zeros(len(y), bool)
+        if layer == "links":  # a link's lower end is its first point
+            to_node = np.repeat(y[0::2] <= sizes.top, 2)
+            along = np.where(to_node, column[at] * wide - TRUNK, along)
+        down = np.where(to_node & (y <= sizes.top), row[at] * high, 0.0)
+        return np.stack([along, y - down, np.full(len(y), -BEHIND)], axis=1)
+    along = wide * (column[at] + _beyond(sizes, node_id))
+    return np.stack([x + along, y - row[at] * high, away - BEHIND * (layer == "messages")], axis=1)
 
 
 def _torus(
@@ -160,15 +216,14 @@ def _torus(
     groups, members = sizes.grid()
     group, member = np.divmod(np.mod(node_id, sizes.n_nodes), members)
     small = 2 * np.pi * member / members
-    radius = y + members + sizes.comm_offset + INSIDE
-    outer = members + sizes.comm_offset + INSIDE + sizes.top
+    free = members + sizes.comm_offset + INSIDE
+    outer = free + sizes.top
     hole = groups * (sizes.width + APART) / (2 * np.pi) if groups > 1 else -outer
-    out = radius * np.cos(small) - away * np.sin(small) + hole + outer
-    up = radius * np.sin(small) + away * np.cos(small)
-    large = 2 * np.pi * group / groups
+    out = (y + free) * np.cos(small) - away * np.sin(small) + hole + outer
+    up = (y + free) * np.sin(small) + away * np.cos(small)
     along = x - sizes.width / 2
-    cosine, sine = np.cos(large), np.sin(large)
-    return np.stack([out * cosine - along * sine, up, out * sine + along * cosine], axis=1)
+    turn = 2 * np.pi * group / groups
+    return _around(out, up, along, turn)
 
 
 _WAYS: dict[str, Callable[..., np.ndarray]] = {
@@ -178,23 +233,39 @@ _WAYS: dict[str, Callable[..., np.ndarray]] = {
     "fat-tree": _fat_tree,
     "torus": _torus,
 }
-ROUND = ("ring", "double-ring", "torus")  # their nodes are seen from both sides
 
 
-def hull(layout: str, sizes: Sizes) -> np.ndarray:
-    """Points (n, 3) around all nodes and their lines in a layout."""
-    left = -LETTERS if layout == "side-by-side" else 0.0
-    x, y = np.meshgrid([left, sizes.width], [-sizes.comm_offset, sizes.top])
+def has_letters(layout: str, n_nodes: int) -> bool:
+    """Whether the names of the rows stand at the first plane; else they would not be legible."""
+    return layout == "planes" or (layout not in ROUND and n_nodes <= NAMED)
+
+
+def hull(layout: str, layers: Mapping[str, Any]) -> np.ndarray | None:
+    """Points (n, 3) around a picture of planes in a layout; None for an overview, which has none.
+
+    The lines of all steps lie within.
+    """
+    sizes = Sizes.of(layers)
+    if sizes is None:
+        return None
+    letters = layout not in ROUND and has_letters(layout, sizes.n_nodes)
+    x, y = np.meshgrid([-LETTERS * letters, sizes.width], [-sizes.comm_offset, sizes.top])
     nodes = np.repeat(np.arange(sizes.n_nodes), 4)
     each = np.stack([np.tile(x.ravel(), sizes.n_nodes), np.tile(y.ravel(), sizes.n_nodes), sizes.z[nodes]], 1)
-    return moved(layout, sizes, each, nodes)
+    around = [moved(layout, sizes, each, nodes)]
+    if "switches" in layers and layers["switches"].GetNumberOfCells() and layout not in WITHOUT_SWITCHES:
+        own = layers["switches"]
+        node_id = vtk_to_numpy(own.GetPointData().GetArray("node_id"))
+        around.append(moved(layout, sizes, vtk_to_numpy(own.GetPoints().GetData()), node_id, "switches"))
+    return np.concatenate(around)
 
 
-def direction(layout: str, sizes: Sizes) -> tuple[float, float, float]:
+def direction(layout: str, n_nodes: int) -> tuple[float, float, float]:
     """In which direction the camera looks; from a little aside, so that no plane is seen edge-on."""
-    aside = min(np.pi / (2 * sizes.n_nodes), ASIDE) if layout in ROUND else 0.0
-    flat = np.cos(HEIGHTS[layout])
-    return float(flat * np.sin(aside)), float(-np.sin(HEIGHTS[layout])), float(-flat * np.cos(aside))
+    aside = min(np.pi / (2 * n_nodes), ASIDE) if layout in ROUND else 0.0
+    above = HEIGHTS.get(layout, 0.0)
+    flat = np.cos(above)
+    return float(flat * np.sin(aside)), float(-np.sin(above)), float(-flat * np.cos(aside))
 
 
 def arrange(programmable: Any, layout: str) -> None:
@@ -203,14 +274,18 @@ def arrange(programmable: Any, layout: str) -> None:
 
 
 def arranged(pictures: Any, result: Any, layout: str) -> None:
-    """Makes `result` the layers of a machine picture (composite data) in a layout; the input stays."""
+    """Makes `result` the layers of a machine picture (composite data) in a layout; the input stays.
+
+    An overview stays as it is. Raises ValueError for an unknown layout.
+    """
     result.RecursiveShallowCopy(pictures)
     layers = leaves(result)
-    sizes = Sizes.of(layers["planes"])
-    if layout != "planes":
-        for name, data in layers.items():
-            if data.GetPoints() is not None and data.GetNumberOfPoints():
-                _move(data, layout, sizes, name)
+    sizes = Sizes.of(layers)
+    if layout == "planes" or sizes is None:
+        return
+    for name, data in layers.items():
+        if data.GetNumberOfPoints():
+            _move(data, layout, sizes, name)
 
 
 def _move(data: Any, layout: str, sizes: Sizes, layer: str) -> None:
@@ -224,27 +299,49 @@ def _move(data: Any, layout: str, sizes: Sizes, layer: str) -> None:
     data.SetPoints(points)
     if layer == "planes" and layout in ROUND:
         _outline(data)
+    elif layer == "labels" and not has_letters(layout, sizes.n_nodes):
+        _keep(data, before[:, 0] >= 0)
+    elif layer in ("switches", "links") and layout in WITHOUT_SWITCHES:
+        data.Initialize()
 
 
 def _narrow(labels: Any, points: np.ndarray) -> np.ndarray:
     """The letters without the stretch that they have because planes are seen from the side."""
-    anchor, stretch = labels.GetPointData().GetArray("anchor_x"), labels.GetFieldData().GetArray("stretch")
-    if anchor is None or stretch is None:
-        return points
-    narrow, middle = points.copy(), vtk_to_numpy(anchor)
-    narrow[:, 0] = middle + (points[:, 0] - middle) / stretch.GetValue(0)
+    middle, stretch = labels.GetPointData().GetArray("anchor_x"), labels.GetFieldData().GetArray("stretch")
+    narrow, at = points.copy(), vtk_to_numpy(middle)
+    narrow[:, 0] = at + (points[:, 0] - at) / stretch.GetValue(0)
     return narrow
+
+
+def _keep(letters: Any, wanted: np.ndarray) -> None:
+    """Leaves out the polygons of letters, which have no cell arrays, whose points are not wanted."""
+    polygons = letters.GetPolys()
+    offsets, numbers = (
+        vtk_to_numpy(array) for array in (polygons.GetOffsetsArray(), polygons.GetConnectivityArray())
+    )
+    size = np.diff(offsets)
+    keep = wanted[numbers[offsets[:-1]]] if len(size) else np.zeros(0, bool)
+    letters.SetPolys(_cells(numbers[np.repeat(keep, size)], size[keep]))
 
 
 def _outline(planes: Any) -> None:
     """Makes outlines of rectangles, which hide nothing when one sees nodes from behind."""
     corners = vtk_to_numpy(planes.GetPolys().GetConnectivityArray()).reshape(-1, 4)
-    closed = np.concatenate([corners, corners[:, :1]], axis=1).astype(np.int64)
-    offsets = np.arange(len(closed) + 1) * 5
-    lines = vtkCellArray()
-    lines.SetData(numpy_to_vtk(offsets, deep=True), numpy_to_vtk(closed.ravel(), deep=True))
+    closed = np.concatenate([corners, corners[:, :1]], axis=1)
     planes.SetPolys(vtkCellArray())
-    planes.SetLines(lines)
+    planes.SetLines(_cells(closed.ravel(), np.full(len(closed), 5)))
+
+
+def _cells(numbers: np.ndarray, sizes: np.ndarray) -> vtkCellArray:
+    """Cells of `sizes` points each, whose numbers follow each other."""
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    cells = vtkCellArray()
+    cells.SetData(numpy_to_vtk(offsets, deep=True), numpy_to_vtk(numbers.astype(np.int64), deep=True))
+    return cells
+
+
+def _column(data: Any, name: str) -> np.ndarray:
+    return vtk_to_numpy(data.GetCellData().GetArray(name))
 
 
 def leaves(data: Any) -> dict[str, Any]:

@@ -38,7 +38,7 @@ WHITE, PLANE = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9)
 NAMED = 3  # ranks that carry names
 KEPT_FREE = 256  # labels may cover the cells of more ranks
 HOSTS = 30  # more nodes are not named
-BOTTOM, TOP = 0.13, 0.81  # of the area for the picture; below it are words, above it names
+AREA = (*FREE[:2], 0.13, 0.81)  # for the picture, as FREE; below it are words, above it names
 
 
 def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[Any]:
@@ -136,12 +136,9 @@ def _arranged(reader: Any, layout: str) -> Any:
 
 def look(pictures: Pictures, view: Any) -> None:
     """Points the camera at the picture: at one node from the front, at several so that none hides another."""
-    if pictures.layout not in ("", "planes", "fat-tree"):
-        reader = pictures.read("topology")
-        sizes = layouts.Sizes.of(layouts.leaves(reader.GetClientSideObject().GetOutputDataObject(0))["planes"])
-        free = (*FREE[:2], BOTTOM, TOP)
-        towards = layouts.direction(pictures.layout, sizes)
-        fit_points(view, layouts.hull(pictures.layout, sizes).tolist(), towards, UP, free)
+    around = _hull(pictures)
+    if around is not None:
+        fit_points(view, around, layouts.direction(pictures.layout, _n_nodes(pictures)), UP, AREA)
         return
     boxes = [
         about["bounds"]
@@ -149,19 +146,32 @@ def look(pictures: Pictures, view: Any) -> None:
         if name.startswith("topology/") and about["bounds"]
     ]
     corners = [corner for box in boxes for corner in itertools.product(box[0:2], box[2:4], box[4:6])]
-    free = (*FREE[:2], BOTTOM, TOP)
-    fit_points(view, corners or [(0, 0, 0), (1, 1, 1)], _direction(pictures), UP, free)
+    fit_points(view, corners or [(0, 0, 0), (1, 1, 1)], _direction(pictures), UP, AREA)
+
+
+def _hull(pictures: Pictures) -> list[tuple[float, float, float]] | None:
+    """Points around the picture; None where it shows planes, or an overview."""
+    if pictures.layout in ("", "planes"):
+        return None
+    data = pictures.read("topology").GetClientSideObject().GetOutputDataObject(0)
+    around = layouts.hull(pictures.layout, layouts.leaves(data))
+    return None if around is None else around.tolist()
 
 
 def _direction(pictures: Pictures) -> tuple[float, float, float]:
     about = pictures.description["layers"].get("topology/planes", {})
-    last = about.get("arrays", {}).get("node_id", {"range": (0, 0)})["range"][1]
+    last = _n_nodes(pictures) - 1
     if not last:
         return (0.0, 0.0, -1.0)
     x0, x1, _, _, z0, z1 = about["bounds"]
     aside = math.atan2(1.05 * (x1 - x0), (z1 - z0) / last)  # each plane ends where the next begins
     flat = math.cos(FROM_ABOVE)
     return (math.sin(aside) * flat, -math.sin(FROM_ABOVE), -math.cos(aside) * flat)
+
+
+def _n_nodes(pictures: Pictures) -> int:
+    about = pictures.arrays("topology/planes").get("node_id", {"range": (0, 0)})
+    return round(about["range"][1]) + 1
 
 
 def _filled(display: Any) -> Any:
@@ -181,7 +191,11 @@ class Names:
         """picture : the source that `show_layers` returned last."""
         self._pictures, self._view, self._layer, self._picture = pictures, view, layer, picture
         self._shown, self._state, self._busy = field, None, False
-        self._labels = Labels(view, pictures.bounds("topology"))
+        around = _hull(pictures)
+        bounds = pictures.bounds("topology")
+        if around is not None:
+            bounds = tuple(np.stack([np.min(around, axis=0), np.max(around, axis=0)], axis=1).ravel().tolist())
+        self._labels = Labels(view, bounds)
         self._warning = self._text(0.075, 22, BEYOND)
         self._legend = self._text(0.015, 17, TEXT)
 
@@ -257,11 +271,11 @@ class Names:
             if self._is_shown or self._layer == "messages":  # others are the same in all steps
                 what = "" if self._is_shown else f" {about['title']}"
                 name += f":{what} {values[n] * scale:.3g} {unit}".rstrip()
-            box = measurements.GetCell(n).GetBounds()
+            corners = _corners(measurements, n)
             is_bar = free[n] or not np.isfinite(core[n])  # with room for its name
-            height = (box[2] + box[3]) / 2 if is_bar else box[2]
+            at = (corners if is_bar else corners[:2]).mean(axis=0)  # its middle, or that of its lower edge
             towards = (1.0, 0.0) if is_bar else (0.6, -1.0)
-            yield Label(name, ((box[0] + box[1]) / 2, height, box[5]), 1000.0 - place, towards)
+            yield Label(name, tuple(at.tolist()), 1000.0 - place, towards)
 
     def _explained(self, layers: dict[str, Any]) -> Iterator[str]:
         if self._layer == "measurements":
@@ -270,6 +284,8 @@ class Names:
             yield "pointed bars: ranks that may run on all PUs above"
         if layers["messages"].GetNumberOfCells():
             yield WORDS
+        if not layouts.has_letters(self._pictures.layout or "planes", _n_nodes(self._pictures)):
+            yield f"rows of a node, from the top: {', '.join(_rows(self._pictures))}"
         yield _words(layers["messages"], "in_words")
 
     def _text(self, height: float, points: int, rgb: tuple[float, float, float]) -> Any:
@@ -291,8 +307,7 @@ def _cell_boxes(measurements: Any, camera: Camera) -> list[tuple[float, ...]]:
         return []
     boxes = []
     for cell in np.flatnonzero(np.isfinite(_column(measurements, "core_id"))).tolist():
-        box = measurements.GetCell(cell).GetBounds()
-        pixels = camera.pixels(list(itertools.product(box[0:2], box[2:4], box[4:6])))
+        pixels = camera.pixels(_corners(measurements, cell))
         (left, bottom), (right, top) = pixels.min(axis=0).tolist(), pixels.max(axis=0).tolist()
         boxes.append((left, right, bottom, top))
     return boxes
@@ -302,9 +317,26 @@ def _hosts(planes: Any) -> list[Label]:
     """The names of the nodes, above their planes."""
     if planes.GetNumberOfCells() > HOSTS:
         return []
-    boxes = [planes.GetCell(n).GetBounds() for n in range(planes.GetNumberOfCells())]
-    tops = [((box[0] + box[1]) / 2, box[3], box[5]) for box in boxes]
-    return [Label(name, top, -n, (0.0, 1.0)) for n, (name, top) in enumerate(zip(_host_names(planes), tops))]
+    tops = [_corners(planes, n)[2:4].mean(axis=0) for n in range(planes.GetNumberOfCells())]
+    names = enumerate(zip(_host_names(planes), tops))
+    return [Label(name, tuple(top.tolist()), -n, (0.0, 1.0)) for n, (name, top) in names]
+
+
+def _rows(pictures: Pictures) -> list[str]:
+    """The names of the rows of the planes, from top to bottom."""
+    data = pictures.read("topology").GetClientSideObject().GetOutputDataObject(0)
+    machine = layouts.leaves(data)["machine"]
+    texts, kinds = machine.GetFieldData().GetAbstractArray("topology_type_names"), {}
+    for cell, kind in enumerate(_column(machine, "topology_type").tolist()):
+        if kind not in kinds:
+            kinds[kind] = -_corners(machine, cell)[0][1]
+    names = [texts.GetValue(kind) for kind in sorted(kinds, key=kinds.get)]
+    return [*(name.upper() if len(name) < 3 or name == "numa" else name for name in names), "rank", "values"]
+
+
+def _corners(data: Any, cell: int) -> Any:
+    """The points of a cell, (n, 3), counter-clockwise from the lower left."""
+    return vtk_to_numpy(data.GetCell(cell).GetPoints().GetData())
 
 
 def _column(data: Any, name: str) -> Any:

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "platform/quietly.hpp"
 #include "run_directory/job.hpp"
 #include "run_directory/machine_file.hpp"
+#include "run_directory/network_file.hpp"
 #include "run_directory/run_directory.hpp"
 #include "run_directory/run_json.hpp"
 #include "run_directory/staging.hpp"
@@ -88,7 +90,10 @@ bool prepare(const std::string& program, bool score_p, const std::vector<std::st
     return false;
   }
   if (!run.notice.empty()) tell(run.notice);
+  std::optional<perfield::NetworkFile> network;  // Slurm answers while lstopo runs
+  if (run.claimed) network.emplace(run.path, configuration.config, true);
   if (run.first_of_node) tell_once_per_node(perfield::write_machine_file(run.path, true));
+  if (network) tell_once_per_node(network->finish());
 
   std::string added;
   const std::string list = perfield::preload_list(preload, &added);

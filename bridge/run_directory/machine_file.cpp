@@ -6,17 +6,15 @@
 #include "run_directory/machine_file.hpp"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
-#include <cstring>
+#include <cstdint>
+#include <cstdlib>
 #include <exception>
 
-#include "platform/guarded.hpp"
+#include "platform/child.hpp"
+#include "run_directory/draft.hpp"
 #include "run_directory/run_directory.hpp"
 
 namespace perfield {
@@ -24,33 +22,22 @@ namespace {
 
 constexpr int kPatienceMs = 20000;  // lstopo takes long on a large or busy node
 
-// Runs `program --no-io --of xml -` with its output into the file; true if it wrote something.
+// hwloc's plug-ins for GPUs would start drivers and open displays; what the kernel tells is enough.
+const char kNoPlugins[] = "-gl,-opencl,-cuda,-nvml,-rsmi,-levelzero";
+
+// hwloc passes over what these say where HWLOC_COMPONENTS is set.
+const char* const kOtherMachines[] = {"HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_FSROOT",
+                                      "HWLOC_CPUID_PATH"};
+
+// Runs lstopo with its output into the file; true if it wrote something.
 bool lstopo_writes(const char* program, int file) {
-  if (ftruncate(file, 0) != 0) return false;
-  lseek(file, 0, SEEK_SET);
-  const pid_t child = fork();
-  if (child < 0) return false;
-  if (child == 0) {
-    const int nothing = open("/dev/null", O_RDWR);
-    if (nothing < 0) _exit(127);
-    dup2(nothing, STDIN_FILENO);
-    dup2(file, STDOUT_FILENO);
-    dup2(nothing, STDERR_FILENO);
-    execlp(program, program, "--no-io", "--of", "xml", "-", static_cast<char*>(nullptr));
-    _exit(127);
-  }
-  int status = 0;
-  for (int waited_ms = 0; waitpid(child, &status, WNOHANG) == 0; ++waited_ms) {
-    if (waited_ms >= kPatienceMs) {
-      kill(child, SIGKILL);
-      waitpid(child, &status, 0);
-      return false;
-    }
-    usleep(1000);
-  }
+  const char* const command[] = {program, "--of", "xml", "-", nullptr};
+  bool of_this_machine = true;
+  for (const char* name : kOtherMachines) of_this_machine = of_this_machine && !getenv(name);
+  Child lstopo(command, file, UINT64_MAX, of_this_machine ? "HWLOC_COMPONENTS" : nullptr,
+               kNoPlugins);
   struct stat facts {};
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 && fstat(file, &facts) == 0 &&
-         facts.st_size > 0;
+  return lstopo.end(kPatienceMs) == 0 && fstat(file, &facts) == 0 && facts.st_size > 0;
 }
 
 template <class Function>
@@ -84,34 +71,15 @@ bool libhwloc_writes(int file) {
   return false;
 }
 
-bool exists(const GuardedParent& parent, const std::string& name) {
-  struct stat facts {};
-  return fstatat(parent.descriptor(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
 std::string write_once(const std::string& run_directory, bool may_run_lstopo) {
-  const std::string wanted = run_directory + "/machine/" + stream_stem() + ".xml";
-  const GuardedParent parent(wanted.c_str());
-  const auto refusal = [&wanted] { return "cannot write " + wanted + ": " + std::strerror(errno); };
-  if (!parent.found()) return refusal();
-  if (exists(parent, parent.name())) return "";
-  std::string path = wanted;
-  path.insert(wanted.rfind('/') + 1, ".");
-  const std::string draft = path.substr(size_t(parent.name() - wanted.c_str()));
-  const int file = open_guarded(path, O_RDWR | O_CREAT | O_EXCL);
-  if (file < 0 && errno == EEXIST) return "";
-  if (file < 0) return refusal();
-  const bool late =
-      exists(parent, parent.name());  // another rank finished before we made the draft
-  const bool written = !late && ((may_run_lstopo && (lstopo_writes("lstopo-no-graphics", file) ||
-                                                     lstopo_writes("lstopo", file))) ||
-                                 libhwloc_writes(file));
-  close(file);
-  if (written &&
-      renameat(parent.descriptor(), draft.c_str(), parent.descriptor(), parent.name()) == 0)
-    return "";
-  unlinkat(parent.descriptor(), draft.c_str(), 0);
-  if (late) return "";
+  Draft draft(run_directory + "/machine/" + stream_stem() + ".xml");
+  if (draft.file() < 0) return draft.trouble() == EEXIST ? "" : draft.refusal();
+  if (draft.is_there()) return "";  // another rank finished before we made the draft
+  const int file = draft.file();
+  const bool written = (may_run_lstopo && (lstopo_writes("lstopo-no-graphics", file) ||
+                                           lstopo_writes("lstopo", file))) ||
+                       libhwloc_writes(file);
+  if (written && draft.publish()) return "";
   return "found no lstopo or libhwloc that can describe " + host_name() +
          ", so topology pictures will lack this machine; install the package hwloc";
 }

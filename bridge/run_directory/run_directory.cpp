@@ -333,6 +333,7 @@ class Claim {
       const uid_t owner = prepared.owner();
       if (prepared.rename_onto(name(n))) {
         join(name(n), own_.run_id, owner, &run);
+        run.claimed = true;
         if (n > 1) run.notice = wanted_ + taken + "; using " + wanted_ + "-" + std::to_string(n);
         return;
       }

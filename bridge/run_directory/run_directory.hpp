@@ -19,6 +19,7 @@ struct RunDirectory {
   std::string
       notice;  // a message to print once, or "" ("perfield-run exists; using perfield-run-2")
   bool first_of_node = true;  // false: another rank of this node writes what a node needs once
+  bool claimed = false;       // this process made it, so it writes what a run needs once
 };
 
 // Claims `configured` (config.run_directory), or the next free name, by renaming a prepared

@@ -10,27 +10,46 @@
 #include <cstring>
 #include <string>
 
+#include "platform/devices.hpp"
 #include "platform/preload_list.hpp"
 #include "recorder/kernel_readings.hpp"
+#include "run_directory/launchers.hpp"
 #include "run_directory/run_directory.hpp"
 
 namespace perfield {
 namespace {
 
+const char* const kDeviceVariables[] = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+                                        "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK",
+                                        "UCX_NET_DEVICES"};
+
 uint64_t pages(uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+
+void forget_preload() {
+  const char* added = getenv("PERFIELD_PRELOADED");
+  const char* preload = getenv("LD_PRELOAD");
+  if (!added || !preload) return;
+  const std::string rest = without_ours(preload, added);
+  if (rest.empty())
+    unsetenv("LD_PRELOAD");
+  else
+    setenv("LD_PRELOAD", rest.c_str(), 1);
+}
+
+// perfield-exec preloads a sanitizer's runtime for the one program that needs it. Clang's runtime
+// starts llvm-symbolizer when it finds an error, maybe before MPI_Init. With the runtime preloaded
+// that hangs when it exits (Debian 12), and holds the program's stderr open.
+__attribute__((constructor)) void keep_sanitizers_to_ourselves() {
+  const char* added = getenv("PERFIELD_PRELOADED");
+  if (!added) return;
+  const std::string first(added, strcspn(added, ":"));
+  if (first.find("/libperfield", first.rfind('/')) == std::string::npos) forget_preload();
+}
 
 }  // namespace
 
 void forget_preload_in_environment() {
-  const char* added = getenv("PERFIELD_PRELOADED");
-  const char* preload = getenv("LD_PRELOAD");
-  if (added && preload) {
-    const std::string rest = without_ours(preload, added);
-    if (rest.empty())
-      unsetenv("LD_PRELOAD");
-    else
-      setenv("LD_PRELOAD", rest.c_str(), 1);
-  }
+  forget_preload();
   for (const char* name : {"PERFIELD_PRELOADED", "PERFIELD_RUN", "PERFIELD_RUN_ID"}) unsetenv(name);
   // A child with its own perfield (linked, or under perfield-exec) would otherwise inherit the
   // launcher's numbers of this rank and act as this rank.
@@ -73,6 +92,26 @@ bool python_lacks_perfield() {
       },
       nullptr);
   return !found;
+}
+
+void add_devices(JsonObject* entry) {
+  std::string devices;
+  for (const OpenDevice& device : open_devices()) {
+    JsonObject one;
+    one.text("file", device.file);
+    if (!device.pci.empty()) one.text("pci", device.pci);
+    devices += (devices.empty() ? "" : ",") + one.str();
+  }
+  if (!devices.empty()) entry->raw("devices", "[" + devices + "]");
+  JsonObject choice;
+  bool chosen = false;
+  for (const char* name : kDeviceVariables) {
+    const std::string value = variable(name);
+    if (value.empty() && !getenv(name)) continue;  // an empty list hides all devices
+    choice.text(name, value);
+    chosen = true;
+  }
+  if (chosen) entry->raw("device_choice", choice.str());
 }
 
 uint64_t private_bytes(Recorder& r) noexcept {

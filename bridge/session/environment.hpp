@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "format/json.hpp"
 #include "recorder/recorder.hpp"
 
 namespace perfield {
@@ -24,6 +25,10 @@ std::string lone_world(int size, const std::string& mpi);
 
 // Whether this program runs Python without perfield's module, which follows Python's functions.
 bool python_lacks_perfield();
+
+// Adds `devices` and `device_choice` to an end entry: what this process has open now, and the
+// variables that chose it.
+void add_devices(JsonObject* entry);
 
 // Bytes of memory that perfield's tables have touched in this process, by use.
 uint64_t private_bytes(Recorder& recorder) noexcept;

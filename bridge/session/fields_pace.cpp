@@ -8,7 +8,6 @@
 #include <cstdio>
 
 #include "platform/clock.hpp"
-#include "session/agreed_change.hpp"
 
 namespace perfield {
 namespace {
@@ -37,7 +36,9 @@ uint64_t FieldsPace::interval(uint64_t step) const noexcept {
   if (every_ >= 0) return uint64_t(every_);
   uint64_t interval = kFirstInterval;
   while (step >= 32 * interval) interval *= 2;
-  return step >= slow_from_ ? std::max(interval, slowest_) : interval;
+  for (const Change& slower : agreed_)  // the next one may be agreed before this one holds
+    if (step >= slower.from) interval = std::max<uint64_t>(interval, slower.to);
+  return interval;
 }
 
 bool FieldsPace::are_due(uint64_t step, std::string* told) {
@@ -60,28 +61,24 @@ void FieldsPace::stored(uint64_t step, uint64_t begin_ns, uint64_t end_ns) noexc
 }
 
 void FieldsPace::slow_down(uint64_t step, uint64_t now_ns, std::string* told) {
-  const std::string note = note_ + "-" + std::to_string(times_slowed_ + 1);
-  Change change = agreed_change(note);
-  if (!change.to && n_ > 1 && step > first_step_ && n_ * cheapest_ns_ > kGrace_ns) {
-    const double others_ns = double(now_ns - first_end_ns_) - double(since_first_ns_);
-    const double step_ns = others_ns / double(step - first_step_);
-    const double least = double(cheapest_ns_) / (kMostShare * step_ns);
-    uint64_t wanted = kFirstInterval;
-    while (wanted < kMostInterval && double(wanted) < least) wanted *= 2;
-    const uint64_t now = interval(step);
-    if (wanted > std::max(now, slowest_)) {
-      change = agree(note, {(step / now + 2) * now, wanted});
-      if (change.to)
-        *told = "storing the simulation's own fields takes " + in_ms(double(cheapest_ns_)) +
-                " on a rank, and a step " + in_ms(step_ns) + "; from step " +
-                std::to_string(change.from) + " on they are stored every " +
-                std::to_string(change.to) + " steps; set fields_every to store them more often";
-    }
-  }
+  const auto next_note = [this] { return note_ + "-" + std::to_string(agreed_.size() + 1); };
+  for (Change c = agreed_change(next_note()); c.to; c = agreed_change(next_note()))
+    agreed_.push_back(c);
+  if (n_ < 2 || step <= first_step_ || n_ * cheapest_ns_ <= kGrace_ns) return;
+  const double others_ns = double(now_ns - first_end_ns_) - double(since_first_ns_);
+  const double step_ns = others_ns / double(step - first_step_);
+  const double least = double(cheapest_ns_) / (kMostShare * step_ns);
+  uint64_t wanted = kFirstInterval;
+  while (wanted < kMostInterval && double(wanted) < least) wanted *= 2;
+  const uint64_t now = interval(step);
+  if (wanted <= now || (!agreed_.empty() && wanted <= agreed_.back().to)) return;
+  const Change change = agree(next_note(), {(step / now + 2) * now, wanted});
   if (!change.to) return;
-  ++times_slowed_;
-  slow_from_ = change.from;
-  slowest_ = std::max<uint64_t>(slowest_, change.to);
+  agreed_.push_back(change);
+  *told = "storing the simulation's own fields takes " + in_ms(double(cheapest_ns_)) +
+          " on a rank, and a step " + in_ms(step_ns) + "; from step " +
+          std::to_string(change.from) + " on they are stored every " + std::to_string(change.to) +
+          " steps; set fields_every to store them more often";
 }
 
 }  // namespace perfield

@@ -6,6 +6,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include "session/agreed_change.hpp"
 
 namespace perfield {
 
@@ -28,9 +31,8 @@ class FieldsPace {
 
   int64_t every_ = 0;
   std::string note_;
-  uint64_t next_ = 0;                     // due from this step on
-  uint64_t slow_from_ = 0, slowest_ = 1;  // agreed: from this step on, no shorter interval
-  uint64_t times_slowed_ = 0;
+  uint64_t next_ = 0;           // due from this step on
+  std::vector<Change> agreed_;  // no shorter interval than `to`, each from its step on
   uint64_t n_ = 0, cheapest_ns_ = ~uint64_t(0);
   uint64_t first_step_ = 0, first_end_ns_ = 0;
   uint64_t since_first_ns_ = 0;  // spent on storing

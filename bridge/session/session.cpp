@@ -357,6 +357,7 @@ void Session::write_end(const std::string& reason, uint64_t now) {
   notices_.add_to_end_entry(&entry);
   entry.natural("perfield_ns", r.clock.span_ns(clock_.total_own_ticks()));
   entry.natural("perfield_bytes", private_bytes(r)).integer("realtime_ns", realtime_ns());
+  add_devices(&entry);
   rank_log().line("end        by " + reason + " after " + std::to_string(clock_.step()) + " steps");
   rank_log().line("counts     " + entry.str());
   check_writing();

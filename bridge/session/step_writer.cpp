@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <utility>
 
 #include "configuration/groups.hpp"
 #include "platform/clock.hpp"
@@ -19,7 +20,9 @@
 #include "recorder/recorder.hpp"
 #include "recorder/step_entry.hpp"
 #include "run_directory/job.hpp"
+#include "run_directory/launchers.hpp"
 #include "run_directory/machine_file.hpp"
+#include "run_directory/network_file.hpp"
 #include "run_directory/run_json.hpp"
 #include "session/agreed_change.hpp"
 #include "session/environment.hpp"
@@ -52,6 +55,10 @@ bool StepWriter::open_run() {
   }
   set_tell_directory(run_.path);
   if (!run_.notice.empty()) tell("notice", run_.notice);
+  if (run_.claimed) {
+    const std::string trouble = NetworkFile(run_.path, config_, false).finish();
+    if (!trouble.empty()) tell("network", trouble);
+  }
   if (!run_.first_of_node) return true;
   const std::string trouble =
       write_machine_file(run_.path, false);  // perfield-exec normally did it
@@ -110,6 +117,11 @@ void StepWriter::rank(int rank, int size, const std::string& mpi, const std::str
   json.text("perfield", PERFIELD_VERSION)
       .texts("sources", sources)
       .natural("sum_every", uint64_t(config_.sum_every));
+  const std::pair<const char*, const char*> of_slurm[] = {
+      {"topology_addr", "SLURM_TOPOLOGY_ADDR"},
+      {"topology_pattern", "SLURM_TOPOLOGY_ADDR_PATTERN"}};
+  for (const auto& [key, name] : of_slurm)
+    if (const std::string value = variable(name); !value.empty()) json.text(key, value);
   stream_.json(EntryType::rank, 0, json.str());
   stream_.flush();
 }

@@ -66,6 +66,8 @@ def test_keys_with_a_counterpart_become_settings(convert, texts):
         "regions": "[]",
         "messages": "false",
         "inter_node_offset": "7.0",
+        "network_topology": "true",
+        "topology_file": '"topology.conf"',
         "comm_offset": "2.5",
         "periodic_BC": "true",
     }
@@ -78,7 +80,6 @@ def test_comments_explain_keys_without_counterpart(convert):
         "clock_resolution = 2400000000",
         "renew_comm = 1",
         "topology_mode = 1",
-        "network_topology = 1",
     ):
         (comment,) = [line for line in comments if line.startswith(f"# {key}: ")]
         assert len(comment) > len(key) + 20

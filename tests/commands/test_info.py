@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import uneven_runs
 
 import perfield
 import twin
@@ -61,6 +62,48 @@ def test_cells_prints_the_topology_picture_as_a_table(tmp_path, printed):
         "measurement  measurement 0  1.5  0.5  0  rank 0",
         "measurement  measurement 1  4.5  0.5  0  rank 1",
     ]
+
+
+def test_by_node_shows_statistics_with_the_largest_mean_first(run, printed):
+    assert printed(run, "--by", "node", "--fields", "solve_time_s").splitlines() == [
+        "node  ranks       min      mean     std       max  imbalance",
+        "b         2  0.003002  0.003502  0.0005  0.004002      1.143",
+        "a         2  0.001002  0.001502  0.0005  0.002002      1.333",
+        "(min, mean, std, max: over the group's ranks, as the mean over 5 frames; imbalance: max over mean)",
+    ]
+
+
+def test_by_step_shows_statistics_of_all_ranks(run, printed):
+    rows = json.loads(printed(run, "--by", "step", "--json"))["compute_time_s by step"]
+    steps = perfield.open(run).steps
+    expected = (steps.compute_time_s.max("rank") / steps.compute_time_s.mean("rank")).values
+    np.testing.assert_allclose([row["imbalance"] for row in rows], expected)
+    assert [(row["frame"], row["step"], row["ranks"]) for row in rows] == [(n, n + 1, 4) for n in range(5)]
+
+
+def test_by_switch_counts_ranks_without_a_known_switch(run, printed):
+    line = printed(run, "--by", "switch").splitlines()[1]
+    assert line.startswith("no known switch      4")
+
+
+def test_by_leaves_out_uneven_steps_and_says_so(tmp_path, printed):
+    run = uneven_runs.uneven_run(tmp_path / "run", closed=[2, 4])
+    text = printed(run, "--by", "step")
+    n_uneven = int(perfield.open(run).steps["uneven"].sum())
+    assert n_uneven and f"are left out: {n_uneven})" in text
+
+
+def test_by_prints_at_most_twenty_groups_and_says_where_the_others_are(tmp_path, printed):
+    run = twin.write_run(tmp_path / "run", ranks=22, steps=1, hosts=[f"n{i}" for i in range(22)], mesh=False)
+    text = printed(run, "--by", "node")
+    assert "the 20 groups with the largest means, of 22; --json lists all)" in text
+    assert len(text.splitlines()) == 1 + 20 + 2
+    assert len(json.loads(printed(run, "--by", "node", "--json"))["compute_time_s by node"]) == 22
+
+
+def test_by_of_an_unknown_field_says_where_fields_are_listed(run, capsys):
+    assert commands.main(["info", str(run), "--by", "node", "--fields", "slove_time_s"]) == 2
+    assert f"has no field 'slove_time_s'; `perfield fields {run}` lists" in capsys.readouterr().err
 
 
 def test_look_line_names_the_perfield_in_use(run, printed, monkeypatch):

@@ -6,8 +6,20 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
-from perfield.pictures.lines import Pairs, calls_of, heaviest, radii
+from perfield.pictures.lines import (
+    Pairs,
+    PairSums,
+    calls_of,
+    heaviest,
+    joined,
+    pairs_of,
+    placed,
+    radii,
+    unknown_of,
+)
+from perfield.run.frame import MESSAGES, UNKNOWN
 
 
 def pairs_with(sent_bytes: list[float], sent_count: list[float] | None = None) -> Pairs:
@@ -59,3 +71,63 @@ def test_values_of_files_and_devices_are_no_calls():
     values = dict.fromkeys(("isend_bytes", "isend_count", "io_read_bytes", "io_read_count", "sent_bytes"))
     values |= dict.fromkeys(("device_copy_to_bytes", "device_copy_to_count"))
     assert calls_of(SimpleNamespace(values=values)) == ["isend"]
+
+
+def frame_of(messages: np.ndarray) -> SimpleNamespace:
+    return SimpleNamespace(messages=messages, values=dict.fromkeys(("isend_bytes", "put_bytes")))
+
+
+def random_messages(random: np.random.Generator, n_ranks: int, lowest: int) -> np.ndarray:
+    """Unsorted messages, several per pair; a source or target below 0 is no rank of this world."""
+    messages = np.zeros(int(random.integers(0, 900)), MESSAGES)
+    for end in ("source", "target"):
+        messages[end] = random.integers(lowest, n_ranks, len(messages))
+    messages["call"] = random.choice(["isend", "put"], len(messages))
+    for name in ("count", "bytes", "empty", "largest"):
+        messages[name] = random.integers(0, 3, len(messages))
+    return messages
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_sums_by_pair_choose_the_same_lines_as_all_values_do(seed):
+    random = np.random.default_rng(seed)
+    n_ranks = int(random.integers(1, 30))
+    has_place = np.sort(random.permutation(n_ranks)[: 1 + n_ranks // (1 + seed % 2)])
+    cells = SimpleNamespace(rank=has_place, n_ranks=n_ranks)
+    sums = PairSums(cells)
+    messages = random_messages(random, n_ranks, UNKNOWN if seed % 3 else 0)
+    for _ in range(2):  # the second frame has the same peers
+        frame = frame_of(messages)
+        pairs, unknown = pairs_of(frame), unknown_of(frame)
+        every = joined(pairs.chosen(placed(pairs, cells)), unknown.chosen(placed(unknown, cells)))
+        expected, words = heaviest(every)
+        chosen, same_words = heaviest(sums.of(frame))
+        found = sums.in_full(frame, chosen)
+        assert same_words == words
+        np.testing.assert_array_equal([found.source, found.target], [expected.source, expected.target])
+        assert list(found.values) == list(expected.values)
+        for name, values in expected.values.items():
+            np.testing.assert_array_equal(found.values[name], values, err_msg=name)
+        left_out = [messages[what].sum() - every.values[f"sent_{what}"].sum() for what in ("count", "bytes")]
+        assert list(sums.left_out(frame)) == left_out
+        messages = messages.copy()
+        messages["bytes"] = random.integers(0, 9, len(messages))
+
+
+def test_new_peers_in_the_next_frame_are_seen():
+    sums = PairSums(SimpleNamespace(rank=np.arange(3), n_ranks=3))
+    messages = np.zeros(2, MESSAGES)
+    messages["target"], messages["bytes"] = [1, 2], [5, 7]
+    assert sums.of(frame_of(messages)).target.tolist() == [1, 2]
+    messages["target"] = [2, 2]
+    found = sums.of(frame_of(messages))
+    assert (found.target.tolist(), found.values["sent_bytes"].tolist()) == ([2], [12])
+
+
+def test_messages_with_two_unknown_ends_belong_to_no_rank():
+    messages = np.zeros(1, MESSAGES)
+    messages["source"] = messages["target"] = UNKNOWN
+    messages["count"] = 4
+    sums = PairSums(SimpleNamespace(rank=np.arange(3), n_ranks=3))
+    frame = frame_of(messages)
+    assert len(sums.of(frame).source) == 0 and sums.left_out(frame) == (4, 0)

@@ -22,7 +22,14 @@ running.
 
   perfield info perfield-run
   perfield info perfield-run --ranks --messages 10
+  perfield info perfield-run --by switch --fields compute_time_s,mpi_time_s
   perfield info perfield-run --steps 50 --json"""
+
+LEVELS = ("node", "switch", "package", "numa", "core", "step")
+BY_HELP = """\
+statistics over the ranks of each part of the machine, or of each step: min, mean, std, max,
+imbalance; the largest mean first"""
+MOST_GROUPS = 20  # that are printed; --json has all
 
 # Words for the numbers that stand in place of a rank, as a target of messages or waits.
 NO_RANKS = {-1: "others", -2: "outside", -3: "unknown"}
@@ -54,6 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_number,
         help="the N pairs with the longest waits: who waits for whom (10)",
     )
+    add("--by", choices=LEVELS, help=BY_HELP)
+    add("--fields", metavar="NAMES", default="compute_time_s", help="the fields of --by (compute_time_s)")
     add("--cells", action="store_true", help="the cells of the topology picture: level, id, x, y, z, parent")
     add("--json", action="store_true", help="print everything as one JSON object")
 
@@ -151,12 +160,43 @@ def _tables(
         shown = len(found["waits"])
         notes["waits"] = f"{shown} of {n_pairs} pairs, by time; share: of the rank's time, over {frames}"
         headings["waits"] = _coverage(covered)
+    if arguments.by:
+        found |= _by(run, arguments, notes, frames)
     if arguments.cells:
         from perfield.pictures import topology_table
 
         columns = ("level", "id", "x", "y", "z", "parent")
         found["cells"] = [dict(zip(columns, row)) for row in topology_table(run)]
     return found, headings, notes
+
+
+def _by(
+    run: RunDirectory, arguments: argparse.Namespace, notes: dict[str, str], frames: str
+) -> dict[str, list[dict]]:
+    """A table of statistics per field, and the note below each. frames : of the tables, in words."""
+    from perfield.run import statistics_tables
+
+    names = [name.strip() for name in arguments.fields.split(",") if name.strip()]
+    found = {}
+    for name in names:
+        table = f"{name} by {arguments.by}"
+        rows, uneven = statistics_tables.by(run, name, arguments.by)
+        about = (
+            "over the ranks of each step"
+            if arguments.by == "step"
+            else f"over the group's ranks, as the mean over {frames}"
+        )
+        notes[table] = f"min, mean, std, max: {about}; imbalance: max over mean"
+        if uneven:
+            notes[table] += (
+                f";\nuneven steps, in which ranks may have done different things, are left out: {uneven}"
+            )
+        if not arguments.json and len(rows) > MOST_GROUPS:
+            what = "newest steps" if arguments.by == "step" else "groups with the largest means"
+            notes[table] += f";\nthe {MOST_GROUPS} {what}, of {len(rows):,}; --json lists all"
+            rows = rows[-MOST_GROUPS:] if arguments.by == "step" else rows[:MOST_GROUPS]
+        found[table] = rows
+    return found
 
 
 def _coverage(share: float | None) -> str:

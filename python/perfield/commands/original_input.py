@@ -7,6 +7,7 @@ docs/original-plugin.md lists all keys.
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,10 @@ def _real(value: str) -> str:
         raise ValueError("a number") from None
 
 
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)  # each text of JSON is one of TOML
+
+
 def _no_regions(value: str) -> str:
     _switch(value)
     return "[]"
@@ -81,8 +86,8 @@ PLUGIN = {
 ADAPTOR = {
     "print_log": _LOG,
     "inter_node_offset": Counterpart("inter_node_offset", _real),
-    "network_topology": Counterpart(note="switches between nodes are not drawn"),
-    "topology_file": Counterpart(note="switches between nodes are not drawn"),
+    "network_topology": Counterpart("network_topology", _boolean),
+    "topology_file": Counterpart("topology_file", _text),
     "measurements": _LAYER,
     "communication": _LAYER,
     "comm_offset": Counterpart("comm_offset", _real),

@@ -67,10 +67,118 @@ def unknown_of(frame: Frame) -> Pairs:
     The source is the rank that sent or fetched them, the target is UNKNOWN.
     """
     unknown = (frame.messages["source"] == UNKNOWN) | (frame.messages["target"] == UNKNOWN)
-    messages = frame.messages[unknown]
+    return _added_up(_turned(frame.messages[unknown]), calls_of(frame))
+
+
+class PairSums:
+    """Adds up the messages of frame after frame by pair, only as far as is needed to choose lines.
+
+    It remembers who sent to whom. Where the next frame has the same peers, only the sums are new.
+    """
+
+    def __init__(self, cells: Cells):
+        """cells : pairs of ranks without a place in them are left out."""
+        self._cells = cells
+        self._ways: _Ways | None = None
+
+    def of(self, frame: Frame) -> Pairs:
+        """The pairs of a frame with sent_count and sent_bytes; pairs with an UNKNOWN target come last."""
+        messages = frame.messages
+        ends = np.empty((2, len(messages)), np.int32)
+        ends[0], ends[1] = messages["source"], messages["target"]
+        if self._ways is None or not np.array_equal(ends, self._ways.ends):
+            self._ways = _Ways.of(ends, self._cells)
+        ways = self._ways
+        values = {f"sent_{what}": ways.added_up(messages[what]) for what in ("count", "bytes")}
+        return Pairs(ways.source, ways.target, values)
+
+    def left_out(self, frame: Frame) -> tuple[float, float]:
+        """Count and bytes of the messages that are not in `of(frame)`, the frame of the last call."""
+        rows = self._ways.others
+        return tuple(float(frame.messages[what][rows].sum(dtype=float)) for what in ("count", "bytes"))
+
+    def in_full(self, frame: Frame, pairs: Pairs) -> Pairs:
+        """Some pairs of `of(frame)`, the frame of the last call, with all values of `Pairs`."""
+        rows = self._ways.rows_of(pairs)
+        messages, unknown = frame.messages[rows], self._ways.ends[1, rows] == UNKNOWN
+        unknown |= self._ways.ends[0, rows] == UNKNOWN
+        calls = calls_of(frame)
+        return joined(_added_up(messages[~unknown], calls), _added_up(_turned(messages[unknown]), calls))
+
+
+@dataclass(frozen=True)
+class _Ways:
+    """Which messages belong to which pair.
+
+    ends : int32 (2, n_messages), source and target. source, target : int32 (n_pairs,); those with an UNKNOWN
+        target come last; both parts are ascending. rows : the messages of the pairs, pair by pair; None if
+        these are all messages in their order. begin : the first row of each pair; None if each has one.
+        others : messages that belong to no pair.
+    """
+
+    ends: np.ndarray
+    source: np.ndarray
+    target: np.ndarray
+    rows: np.ndarray | None
+    begin: np.ndarray | None
+    others: np.ndarray
+
+    @classmethod
+    def of(cls, ends: np.ndarray, cells: Cells) -> _Ways:
+        source, target = ends
+        rows, others = None, np.zeros(0, np.int64)
+        everywhere = len(cells.rank) == cells.n_ranks > ends.max(initial=-1)
+        if not everywhere or ends.min(initial=0) < 0:
+            known, unknown = (ends >= 0).all(axis=0), (ends == UNKNOWN).any(axis=0)
+            source, target = np.where(known, source, ends.max(axis=0)), np.where(known, target, UNKNOWN)
+            keep = (known | unknown) & placed(Pairs(source, target, {}), cells)
+            rows, others = np.flatnonzero(keep), np.flatnonzero(~keep)
+            source, target = source[rows], target[rows]
+        key = _keys(source, target)
+        if np.any(key[1:] < key[:-1]):
+            order = np.argsort(key, kind="stable")
+            key, source, target = key[order], source[order], target[order]
+            rows = order if rows is None else rows[order]
+        opens = np.ones(len(key), bool)
+        np.not_equal(key[1:], key[:-1], out=opens[1:])
+        begin = None
+        if not opens.all():
+            begin = np.flatnonzero(opens)
+            source, target = source[begin], target[begin]
+        return cls(ends, source, target, rows, begin, others)
+
+    def added_up(self, column: np.ndarray) -> np.ndarray:
+        """Sums of a column of the messages, float64 (n_pairs,)."""
+        column = (column if self.rows is None else column[self.rows]).astype(float)
+        if self.begin is None or not len(self.begin):
+            return column
+        return np.add.reduceat(column, self.begin)
+
+    def rows_of(self, pairs: Pairs) -> np.ndarray:
+        """The messages of some pairs, ascending in the order of all pairs."""
+        number = np.searchsorted(_keys(self.source, self.target), _keys(pairs.source, pairs.target))
+        begin = number if self.begin is None else self.begin[number]
+        n_rows = self.ends.shape[1] if self.rows is None else len(self.rows)
+        end = begin + 1 if self.begin is None else np.append(self.begin, n_rows)[number + 1]
+        size = end - begin
+        rows = np.repeat(end - np.cumsum(size), size) + np.arange(int(size.sum()))
+        return rows if self.rows is None else self.rows[rows]
+
+
+def _keys(source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """A number per pair that sorts by source, then target; pairs with an UNKNOWN target come last."""
+    key = source.astype(np.int64) << 32
+    key |= target.astype(np.int64) & 0x7FFFFFFF
+    if len(target) and target.min() < 0:
+        key[target < 0] |= 1 << 62
+    return key
+
+
+def _turned(messages: np.ndarray) -> np.ndarray:
+    """Messages with one unknown end, with the known rank as their source; changes them in place."""
     messages["source"] = np.maximum(messages["source"], messages["target"])
     messages["target"] = UNKNOWN
-    return _added_up(messages, calls_of(frame))
+    return messages
 
 
 def _added_up(messages: np.ndarray, calls: list[str]) -> Pairs:
@@ -123,11 +231,30 @@ def heaviest(pairs: Pairs, most: int = DRAWN) -> tuple[Pairs, str]:
     if n_pairs <= most:
         return pairs, ""
     keep = np.zeros(n_pairs, bool)
-    scattered = np.arange(n_pairs, dtype=np.uint32) * np.uint32(2654435761)  # Knuth's multiplicative hash
-    keep[np.lexsort((scattered, -pairs.values["sent_count"], -weight))[:most]] = True
+    tied = np.arange(n_pairs)
+    for order in (lambda _: weight, lambda tied: pairs.values["sent_count"][tied], _scattered):
+        sure, still = _largest(order(tied), most - np.count_nonzero(keep))
+        keep[tied[sure]] = True
+        tied = tied[still]
+    keep[tied] = True  # the last one; their scattered numbers all differ
     rest, total = float(weight[~keep].sum()), float(weight.sum())
     share = f"{rest / total:.0%}".replace("%", " %") if total else "none"
     return pairs.chosen(keep), f"{most:,} of {n_pairs:,} lines drawn; the rest carry {share} of the bytes"
+
+
+def _scattered(numbers: np.ndarray) -> np.ndarray:
+    """A different number for each of some numbers, without order: Knuth's multiplicative hash."""
+    return -(numbers.astype(np.uint32) * np.uint32(2654435761)).astype(float)
+
+
+def _largest(values: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Indices of values that surely are among the `most` largest, and of those that tie for the last places."""
+    if most <= 0:
+        return np.zeros((2, 0), np.int64)
+    if most >= len(values):
+        return np.arange(len(values)), np.zeros(0, np.int64)
+    least = np.partition(values, len(values) - most)[len(values) - most]
+    return np.flatnonzero(values > least), np.flatnonzero(values == least)
 
 
 def radii(pairs: Pairs, unit: float, n_points: int) -> np.ndarray:
@@ -182,7 +309,7 @@ def placed(pairs: Pairs, cells: Cells) -> np.ndarray:
     """Whether both ranks of each pair have a place, bool (n_pairs,); an UNKNOWN target needs none."""
     has_place = np.zeros(cells.n_ranks, bool)
     has_place[cells.rank] = True
-    known = (pairs.source < cells.n_ranks) & (pairs.target < cells.n_ranks)
+    known = (pairs.source >= 0) & (pairs.source < cells.n_ranks) & (pairs.target < cells.n_ranks)
     known[known] = has_place[pairs.source[known]]
     among = known & (pairs.target != UNKNOWN)
     known[among] = has_place[pairs.target[among]]

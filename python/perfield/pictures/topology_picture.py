@@ -28,7 +28,7 @@ from perfield.topology import (
     unbound,
 )
 
-from .lines import heaviest, joined, line_ends, pairs_of, placed, radii, unknown_of
+from .lines import PairSums, heaviest, line_ends, radii
 from .machine_values import LARGEST, PLACES, PartRanks
 from .row_labels import row_labels
 from .topology_polydata import (
@@ -57,8 +57,8 @@ class TopologyScene:
 
     machine : as in TopologyPicture, without the values of a frame. planes, ranks, labels : as there.
     part_ranks : which ranks each part of the machine has. sharing : the ranks that have to share PUs.
-    comm_offset, periodic_BC : options of the message lines. notes : sentences on what is unknown about the
-    machine.
+    pair_sums : adds up messages. comm_offset, periodic_BC : options of the message lines. notes : sentences
+    on what is unknown about the machine.
     """
 
     placement: Placement
@@ -69,6 +69,7 @@ class TopologyScene:
     labels: vtkPolyData
     part_ranks: PartRanks
     sharing: Sharing
+    pair_sums: PairSums
     comm_offset: float
     periodic_BC: bool
     notes: tuple[str, ...]
@@ -148,6 +149,7 @@ def topology_scene(
         labels=row_labels(cells, _movable_in_words(placement)),
         part_ranks=PartRanks(cells),
         sharing=sharing(placement),
+        pair_sums=PairSums(cells),
         comm_offset=comm_offset,
         periodic_BC=periodic_BC,
         notes=notes + placement.notes,
@@ -222,13 +224,8 @@ def _measurements(scene: TopologyScene, frame: Frame) -> vtkPolyData:
 
 
 def _messages(scene: TopologyScene, frame: Frame) -> vtkPolyData:
-    pairs, unknown = pairs_of(frame), unknown_of(frame)
-    pairs = joined(pairs.chosen(placed(pairs, scene.cells)), unknown.chosen(placed(unknown, scene.cells)))
-    left_out = [
-        float(frame.messages[what].sum(dtype=float) - pairs.values[f"sent_{what}"].sum())
-        for what in ("count", "bytes")
-    ]
-    drawn, words = heaviest(pairs)
+    drawn, words = heaviest(scene.pair_sums.of(frame))
+    drawn, left_out = scene.pair_sums.in_full(frame, drawn), scene.pair_sums.left_out(frame)
     ends, nodes, inside_node = line_ends(drawn, scene.cells, scene.comm_offset, scene.periodic_BC)
     arrays = {"source": drawn.source, "target": drawn.target, "inside_node": inside_node}
     dataset = attach(segments(ends), {**arrays, **drawn.values})

@@ -17,6 +17,7 @@ import xarray as xr
 from xarray.backends import BackendArray, BackendEntrypoint
 from xarray.core import indexing
 
+from perfield.analysis import accessor  # noqa: F401  # gives Datasets their `.perfield`
 from perfield.run.dataframes import placement
 from perfield.run.errors import RunError
 from perfield.run.run import RunDirectory
@@ -155,7 +156,7 @@ def _dataset(snapshot: Snapshot) -> xr.Dataset:
         "partial": (_STEP, run.partial, {"long_name": "whether some rank may still deliver this step"}),
     }
     for name, column in placement(run).items():
-        values = column.to_numpy(dtype=str if name == "host" else None)
+        values = column.to_numpy(dtype=str if name in _NAMES else None)
         coordinates[name] = (_RANK, values, {"long_name": _PLACES[name]})
     coordinates |= {name: lazy.pop(name) for name in _OF_STEP}
     return xr.Dataset(lazy, coordinates, {"run": str(run.path), "state": run.state})
@@ -190,9 +191,13 @@ _STAMPS = {
     "end_s": "end of the rank's step on the common clock",
     "clock_uncertainty_s": "largest error of the end on the common clock; NaN: unknown",
 }
+_NAMES = {"host", "node_name", "switch"}
 _PLACES = {
     "host": "host on which the rank ran",
     "node": "number of the node on which the rank ran",
+    "node_name": "name of that node: its host, with the boot id where two nodes have the same",
+    "switch": "switch that the node is attached to; empty where none is known",
     "package": "package (socket) on which the rank ran; NaN where it was bound to several",
+    "numa": "NUMA node on which the rank ran; NaN where it was bound to several",
     "core": "core on which the rank ran; NaN where it was bound to several",
 }

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,14 +21,24 @@ if TYPE_CHECKING:
 
 
 def placement(run: RunDirectory) -> pd.DataFrame:
-    """Where each rank ran: host and number of its node ("" and -1 if it never checked in), package and core
-    (NaN where it was bound to several, or the machine is not known)."""
+    """Where each rank ran: host, number and name of its node, the switch of the node, package, NUMA node and
+    core. Names are "" and numbers -1 or NaN where a rank never checked in, was bound to several parts, or the
+    machine is not known. Two nodes with one host name have different names."""
     placed = place(run.rank_entries, read_machines(run.path / "machine")[0])
-    hosts = [str((entry or {}).get("host") or "") for entry in run.rank_entries]
+    node, switches = placed.node_id.astype(np.int64), placed.switches
+    # The last row of each column is for ranks without a place; -1 finds it.
+    switch = np.append(switches.of_node, -1)[node]
+
+    def named(names: Iterable[str]) -> np.ndarray:
+        return np.array([*names, ""], dtype=object)
+
     columns = {
-        "host": np.array(hosts, dtype=object),
-        "node": placed.node_id.astype(np.int64),
+        "host": named(n.host for n in placed.nodes)[node],
+        "node": node,
+        "node_name": named(n.label for n in placed.nodes)[node],
+        "switch": named(switches.name)[switch],
         "package": placed.package_id,
+        "numa": placed.numa_id,
         "core": placed.core_id,
     }
     return pd.DataFrame(columns, index=pd.RangeIndex(run.n_ranks, name="rank"))

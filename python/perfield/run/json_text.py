@@ -57,7 +57,7 @@ def _clean(value: Any) -> Any:
 _TEXTS = frozenset((
     "program", "group", "host", "host_long", "boot_id", "pid_namespace", "cpuset", "clock", "mpi",
     "perfield", "name", "file", "unit", "scope", "over_steps", "over_threads", "help", "reason", "method",
-    "start", "working_directory", "sync_error",
+    "start", "working_directory", "sync_error", "topology_addr", "topology_pattern",
 ))
 _NUMBERS = frozenset((
     "rank", "size", "pid", "realtime_ns", "monotonic_ns", "realtime_error_ns", "sum_every", "id", "line",
@@ -65,7 +65,7 @@ _NUMBERS = frozenset((
     "perfield_bytes", "missing", "missing_of_mesh", "start_ns",
 ))
 _LISTS = frozenset(("sources", "command", "regions_unmatched", "regions_not_entered", "regions_known"))
-_OBJECTS = frozenset(("configuration", "hooks", "faults", "dropped_events"))
+_OBJECTS = frozenset(("configuration", "hooks", "faults", "dropped_events", "device_choice"))
 # fmt: on
 
 

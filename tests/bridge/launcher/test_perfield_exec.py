@@ -283,6 +283,22 @@ def test_hwloc_variables_choose_the_description(execute, here):
     assert file.read_text().count('type="Core"') == 6
 
 
+def test_description_holds_gpus_and_network_cards(execute, here):
+    made = execute("lstopo", "-i", "pack:1 core:1 pu:1", "--of", "xml", "-")
+    if made.returncode:
+        pytest.skip("lstopo is not installed")
+    card = '<object type="OSDev" gp_index="103" name="mlx5_0" osdev_type="3"/>'
+    address = 'pci_busid="0000:3b:00.0" pci_type="0207 [15b3:101b] [15b3:0007] 00" pci_link_speed="0"'
+    pci = f'<object type="PCIDev" gp_index="102" {address}>{card}</object>'
+    bridge = 'type="Bridge" gp_index="101" bridge_type="0-1" depth="0" bridge_pci="0000:[3a-3b]"'
+    before, end, after = made.stdout.rpartition("</object>")
+    (here / "node.xml").write_text(f"{before}<object {bridge}>{pci}</object>{end}{after}")
+    execute("perfield-exec", "true", cwd=here, env={"HWLOC_XMLFILE": str(here / "node.xml")})
+    (file,) = (here / "perfield-run/machine").iterdir()
+    assert 'pci_busid="0000:3b:00.0"' in file.read_text()
+    assert 'name="mlx5_0"' in file.read_text()
+
+
 def test_libhwloc_describes_the_machine_without_lstopo(execute, here, tmp_path):
     path = only_tools(tmp_path / "tools", "true", "sh")
     result = execute("perfield-exec", "true", cwd=here, env={"PATH": path, "HWLOC_SYNTHETIC": "pack:2 pu:1"})

@@ -273,6 +273,38 @@ def test_fields_that_cost_much_are_stored_rarely_and_in_the_same_steps_by_all(me
     assert "set fields_every to store them more often" in result.stderr
 
 
+def test_changes_of_the_interval_hold_from_their_steps_in_any_order_of_reading(measured, execute, tmp_path):
+    """A later change is agreed before an earlier one holds, as ranks that close steps at once may do."""
+    source = tmp_path / "hash.cpp"
+    source.write_text(
+        "#include <cstdio>\n#include <string>\n"
+        'int main() { printf("%016zx", std::hash<std::string>()("heat")); }\n'
+    )
+    assert execute("g++", source, "-o", "hash").returncode == 0
+    group = execute("./hash").stdout
+    run, _ = measured(
+        """
+      double o[3] = {0}, d[3] = {1, 1, 1}; static double t[2];
+      int64_t e[6] = {0, 1, 0, 0, 0, 0};
+      perfield_initialize();
+      perfield_mesh_image(0, e, o, d);
+      perfield_field(0, "t", PERFIELD_POINTS, perfield_array_of(t, PERFIELD_FLOAT64, 1, 2));
+      for (int s = 0; s < 200; ++s) {
+        if (s == 1) {
+          FILE* first = fopen("perfield-run/stream/.fields-" GROUP "-1", "w");
+          FILE* second = fopen("perfield-run/stream/.fields-" GROUP "-2", "w");
+          fprintf(first, "20 40"); fprintf(second, "120 80");
+          fclose(first); fclose(second);
+        }
+        perfield_step(s, s);
+      }
+    """,
+        flags=[f'-DGROUP="{group}"'],
+        env={"PERFIELD_GROUP": "heat"},
+    )
+    assert stored_steps(run, 0, every=1) == [0, 10, 20, 40, 80, 120, 160]
+
+
 def test_chosen_interval_of_fields_holds_whatever_it_costs(measured):
     run, result = measured(BIG_FIELD, mpi=True, flags=["-DSTEPS=60"], env={"PERFIELD_FIELDS_EVERY": "3"})
     assert stored_steps(run, 0, every=3) == list(range(0, 60, 3))

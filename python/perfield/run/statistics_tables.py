@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Statistics of a field by node, package, NUMA node, core, switch or step, as rows to print."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfield.analysis.statistics import STATISTICS
+from perfield.run.errors import RunError
+from perfield.run.tables import MOST_FRAMES
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from perfield.run.run import RunDirectory
+
+
+def by(run: RunDirectory, field: str, level: str) -> tuple[list[dict], int]:
+    """A row per group, over the newest 1000 frames, and how many of these are left out as uneven.
+
+    field : as in `run.columns.names`. level : "node", "switch", "package", "numa", "core", "step".
+    Columns: the group under the name of its level (a step: its frame and the program's number), ranks, and
+    the statistics over ranks, as the mean over frames; the imbalance is max over mean of these, as in the
+    closing lines. The group with the largest mean comes first; steps come in their order.
+    Raises RunError if the run has no such field.
+    """
+    steps = run.steps.isel(step=slice(-MOST_FRAMES, None))
+    even = ~steps["uneven"].values
+    chosen = _of_field(run, steps, field).to_dataset(name="field")
+    frames = np.arange(len(run))[-MOST_FRAMES:][even]
+    found = chosen.isel(step=np.flatnonzero(even)).perfield.by(level)
+    values = found["field"].transpose("step", ..., "statistic").values
+    if level == "step":
+        labels = found["label"].values.tolist()
+        told = zip(frames.tolist(), labels, values.tolist())
+        ranks = int(found["n_ranks"])
+        rows = [{"frame": f, "step": n, "ranks": ranks, **_row(row)} for f, n, row in told]
+        return rows, int((~even).sum())
+    seen = np.isfinite(values)
+    mean = np.divide(
+        np.where(seen, values, 0.0).sum(axis=0),
+        seen.sum(axis=0),
+        out=np.full(values.shape[1:], np.nan),
+        where=seen.any(axis=0),
+    )
+    average, most = (mean[:, STATISTICS.index(name)] for name in ("mean", "max"))
+    ratio = np.divide(most, average, out=np.full(len(mean), np.nan), where=average > 0)
+    mean[:, STATISTICS.index("imbalance")] = ratio
+    names, n_ranks = found[level].values.tolist(), found["n_ranks"].values.tolist()
+    order = np.argsort(-np.nan_to_num(average, nan=-np.inf), kind="stable").tolist()
+    rows = [{level: names[i], "ranks": n_ranks[i], **_row(mean[i].tolist())} for i in order]
+    return rows, int((~even).sum())
+
+
+def _of_field(run: RunDirectory, steps: xr.Dataset, field: str) -> xr.DataArray:
+    """The variable of a field, with the name as in frames."""
+    if field in steps.data_vars and "region" not in steps[field].dims:
+        return steps[field]
+    for kind in run.columns.kinds:
+        if "<region>" in kind:
+            for stem in run.columns.stems:
+                if field == kind.replace("<region>", stem):
+                    return steps[kind.replace("<region>", "region")].sel(region=stem)
+    raise RunError(
+        f"{run.path} has no field '{field}'; `perfield fields {run.path}` lists those that it has."
+    )
+
+
+def _row(values: list[float]) -> dict[str, float | None]:
+    return {name: value if np.isfinite(value) else None for name, value in zip(STATISTICS, values)}
