@@ -2,26 +2,17 @@
 """Arranges the nodes of the machine picture: as planes, a ring, a doubly rotated ring, side by side, ...
 
 Written pictures hold planes. A layout moves their points, each with its node, so all layers stay joined and
-values stay as they are. In ParaView, the filter "layout" does it: its script begins with the layout's name.
+values stay as they are; `layout_filter.py` does so in ParaView.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy
-from vtkmodules.vtkCommonCore import vtkPoints
-from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkCompositeDataSet
 
 LAYOUTS = ("planes", "ring", "double-ring", "side-by-side", "fat-tree", "torus")
-SCRIPT = """\
-layout = "{layout}"  # one of: {known}
-import layouts
-layouts.arrange(self, layout)
-"""
 ROUND = ("ring", "double-ring", "torus")  # their nodes are seen from both sides
 WITHOUT_SWITCHES = ("side-by-side", "torus")
 WIDE = 1.9  # width of the free area of an image over its height
@@ -34,7 +25,11 @@ TRUNK = 1.0  # distance of the links from the nodes of a fat tree
 LETTERS = 6.0  # width of the names of rows, left of the first plane
 NAMED = 9  # nodes side by side; the rows of more have no names
 ASIDE = np.pi / 8  # of the camera, at most
-HEIGHTS = {"ring": 0.6, "double-ring": 1.0, "torus": 0.75}  # of the camera, in radians; others: from the front
+HEIGHTS = {
+    "ring": 0.6,
+    "double-ring": 1.0,
+    "torus": 0.75,
+}  # of the camera, in radians; others: from the front
 
 
 @dataclass(frozen=True)
@@ -50,24 +45,6 @@ class Sizes:
     top: float
     comm_offset: float
     switch: np.ndarray
-
-    @classmethod
-    def of(cls, layers: Mapping[str, Any]) -> Sizes | None:
-        """The sizes of a picture; None for an overview, which has no planes of nodes."""
-        told = layers["planes"].GetFieldData().GetArray("comm_offset")
-        n_nodes = layers["planes"].GetNumberOfCells()
-        if told is None or not n_nodes:
-            return None
-        corners = vtk_to_numpy(layers["planes"].GetPoints().GetData()).reshape(n_nodes, 4, 3)
-        switch = np.full(n_nodes, -1)
-        if "links" in layers and layers["links"].GetNumberOfCells():
-            node, upper = (_column(layers["links"], name) for name in ("node_id", "id"))
-            switch[node[node >= 0]] = upper[node >= 0]
-        below = float(told.GetValue(0))
-        switch = np.unique(switch, return_inverse=True)[1]
-        return cls(
-            corners[:, 0, 2], float(corners[..., 0].max()), float(corners[..., 1].max()), below, switch
-        )
 
     @property
     def n_nodes(self) -> int:
@@ -127,9 +104,7 @@ class Sizes:
         return first + column, row, first + own[self.switch] * (turn + 0.5) / size[self.switch]
 
 
-def moved(
-    layout: str, sizes: Sizes, points: np.ndarray, node_id: np.ndarray, layer: str = ""
-) -> np.ndarray:
+def moved(layout: str, sizes: Sizes, points: np.ndarray, node_id: np.ndarray, layer: str = "") -> np.ndarray:
     """Points of a picture of planes, (n, 3), in a layout. node_id : (n,). layer : that they belong to.
 
     Raises ValueError for an unknown layout.
@@ -240,116 +215,9 @@ def has_letters(layout: str, n_nodes: int) -> bool:
     return layout == "planes" or (layout not in ROUND and n_nodes <= NAMED)
 
 
-def hull(layout: str, layers: Mapping[str, Any]) -> np.ndarray | None:
-    """Points (n, 3) around a picture of planes in a layout; None for an overview, which has none.
-
-    The lines of all steps lie within.
-    """
-    sizes = Sizes.of(layers)
-    if sizes is None:
-        return None
-    letters = layout not in ROUND and has_letters(layout, sizes.n_nodes)
-    x, y = np.meshgrid([-LETTERS * letters, sizes.width], [-sizes.comm_offset, sizes.top])
-    nodes = np.repeat(np.arange(sizes.n_nodes), 4)
-    each = np.stack([np.tile(x.ravel(), sizes.n_nodes), np.tile(y.ravel(), sizes.n_nodes), sizes.z[nodes]], 1)
-    around = [moved(layout, sizes, each, nodes)]
-    if "switches" in layers and layers["switches"].GetNumberOfCells() and layout not in WITHOUT_SWITCHES:
-        own = layers["switches"]
-        node_id = vtk_to_numpy(own.GetPointData().GetArray("node_id"))
-        around.append(moved(layout, sizes, vtk_to_numpy(own.GetPoints().GetData()), node_id, "switches"))
-    return np.concatenate(around)
-
-
 def direction(layout: str, n_nodes: int) -> tuple[float, float, float]:
     """In which direction the camera looks; from a little aside, so that no plane is seen edge-on."""
     aside = min(np.pi / (2 * n_nodes), ASIDE) if layout in ROUND else 0.0
     above = HEIGHTS.get(layout, 0.0)
     flat = np.cos(above)
     return float(flat * np.sin(aside)), float(-np.sin(above)), float(-flat * np.cos(aside))
-
-
-def arrange(programmable: Any, layout: str) -> None:
-    """Fills the output of a Programmable Filter: its input's layers in a layout."""
-    arranged(programmable.GetInputDataObject(0, 0), programmable.GetOutputDataObject(0), layout)
-
-
-def arranged(pictures: Any, result: Any, layout: str) -> None:
-    """Makes `result` the layers of a machine picture (composite data) in a layout; the input stays.
-
-    An overview stays as it is. Raises ValueError for an unknown layout.
-    """
-    result.RecursiveShallowCopy(pictures)
-    layers = leaves(result)
-    sizes = Sizes.of(layers)
-    if layout == "planes" or sizes is None:
-        return
-    for name, data in layers.items():
-        if data.GetNumberOfPoints():
-            _move(data, layout, sizes, name)
-
-
-def _move(data: Any, layout: str, sizes: Sizes, layer: str) -> None:
-    before = vtk_to_numpy(data.GetPoints().GetData())
-    node_id = vtk_to_numpy(data.GetPointData().GetArray("node_id"))
-    if layer == "labels":
-        before = _narrow(data, before)
-    after = moved(layout, sizes, before, node_id, layer)
-    points = vtkPoints()
-    points.SetData(numpy_to_vtk(after.astype(np.float32), deep=True))
-    data.SetPoints(points)
-    if layer == "planes" and layout in ROUND:
-        _outline(data)
-    elif layer == "labels" and not has_letters(layout, sizes.n_nodes):
-        _keep(data, before[:, 0] >= 0)
-    elif layer in ("switches", "links") and layout in WITHOUT_SWITCHES:
-        data.Initialize()
-
-
-def _narrow(labels: Any, points: np.ndarray) -> np.ndarray:
-    """The letters without the stretch that they have because planes are seen from the side."""
-    middle, stretch = labels.GetPointData().GetArray("anchor_x"), labels.GetFieldData().GetArray("stretch")
-    narrow, at = points.copy(), vtk_to_numpy(middle)
-    narrow[:, 0] = at + (points[:, 0] - at) / stretch.GetValue(0)
-    return narrow
-
-
-def _keep(letters: Any, wanted: np.ndarray) -> None:
-    """Leaves out the polygons of letters, which have no cell arrays, whose points are not wanted."""
-    polygons = letters.GetPolys()
-    offsets, numbers = (
-        vtk_to_numpy(array) for array in (polygons.GetOffsetsArray(), polygons.GetConnectivityArray())
-    )
-    size = np.diff(offsets)
-    keep = wanted[numbers[offsets[:-1]]] if len(size) else np.zeros(0, bool)
-    letters.SetPolys(_cells(numbers[np.repeat(keep, size)], size[keep]))
-
-
-def _outline(planes: Any) -> None:
-    """Makes outlines of rectangles, which hide nothing when one sees nodes from behind."""
-    corners = vtk_to_numpy(planes.GetPolys().GetConnectivityArray()).reshape(-1, 4)
-    closed = np.concatenate([corners, corners[:, :1]], axis=1)
-    planes.SetPolys(vtkCellArray())
-    planes.SetLines(_cells(closed.ravel(), np.full(len(closed), 5)))
-
-
-def _cells(numbers: np.ndarray, sizes: np.ndarray) -> vtkCellArray:
-    """Cells of `sizes` points each, whose numbers follow each other."""
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    cells = vtkCellArray()
-    cells.SetData(numpy_to_vtk(offsets, deep=True), numpy_to_vtk(numbers.astype(np.int64), deep=True))
-    return cells
-
-
-def _column(data: Any, name: str) -> np.ndarray:
-    return vtk_to_numpy(data.GetCellData().GetArray(name))
-
-
-def leaves(data: Any) -> dict[str, Any]:
-    """The datasets of composite data by name."""
-    iterator = data.NewIterator()
-    iterator.InitTraversal()
-    found = {}
-    while not iterator.IsDoneWithTraversal():
-        found[iterator.GetCurrentMetaData().Get(vtkCompositeDataSet.NAME())] = iterator.GetCurrentDataObject()
-        iterator.GoToNextItem()
-    return found

@@ -18,13 +18,14 @@ from typing import Any
 if "__file__" in globals():
     sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import layout_filter
+import layouts
 import numpy as np
 import paraview.simple as pv
 from arrows import WORDS, in_lines, show_arrows
 from colours import BEYOND, CATEGORIES, OUTLINE, TEXT, colour, font_size, plain
 from follow import follow
 from in_program import Program, is_pipeline
-import layouts
 from labels import Camera, Label, Labels
 from scene import FREE, Pictures, at_first_step, fit_points, new_view, set_title
 from ticks import unit_for
@@ -129,7 +130,7 @@ def _arranged(reader: Any, layout: str) -> Any:
     if not layout:
         return reader
     picture = pv.ProgrammableFilter(registrationName="layout", Input=reader)
-    picture.Script = layouts.SCRIPT.format(layout=layout, known=", ".join(layouts.LAYOUTS))
+    picture.Script = layout_filter.SCRIPT.format(layout=layout, known=", ".join(layouts.LAYOUTS))
     picture.UpdatePipeline()
     return picture
 
@@ -154,7 +155,7 @@ def _hull(pictures: Pictures) -> list[tuple[float, float, float]] | None:
     if pictures.layout in ("", "planes"):
         return None
     data = pictures.read("topology").GetClientSideObject().GetOutputDataObject(0)
-    around = layouts.hull(pictures.layout, layouts.leaves(data))
+    around = layout_filter.hull(pictures.layout, layout_filter.leaves(data))
     return None if around is None else around.tolist()
 
 
@@ -194,7 +195,9 @@ class Names:
         around = _hull(pictures)
         bounds = pictures.bounds("topology")
         if around is not None:
-            bounds = tuple(np.stack([np.min(around, axis=0), np.max(around, axis=0)], axis=1).ravel().tolist())
+            bounds = tuple(
+                np.stack([np.min(around, axis=0), np.max(around, axis=0)], axis=1).ravel().tolist()
+            )
         self._labels = Labels(view, bounds)
         self._warning = self._text(0.075, 22, BEYOND)
         self._legend = self._text(0.015, 17, TEXT)
@@ -325,7 +328,7 @@ def _hosts(planes: Any) -> list[Label]:
 def _rows(pictures: Pictures) -> list[str]:
     """The names of the rows of the planes, from top to bottom."""
     data = pictures.read("topology").GetClientSideObject().GetOutputDataObject(0)
-    machine = layouts.leaves(data)["machine"]
+    machine = layout_filter.leaves(data)["machine"]
     texts, kinds = machine.GetFieldData().GetAbstractArray("topology_type_names"), {}
     for cell, kind in enumerate(_column(machine, "topology_type").tolist()):
         if kind not in kinds:
