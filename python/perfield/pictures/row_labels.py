@@ -12,7 +12,7 @@ from vtkmodules.vtkRenderingFreeType import vtkVectorText
 
 from perfield.topology import LEVELS, PLANE_WIDTH, Cells
 
-from .topology_polydata import attach_nodes
+from .topology_polydata import attach_nodes, attach_numbers, attach_to_points
 
 WORDS = {"numa": "NUMA", "l3": "L3", "l2": "L2", "l1": "L1", "pu": "PU", "measurement": "values"}
 HEIGHT = 0.62  # of a capital letter, in rows
@@ -26,7 +26,8 @@ def row_labels(cells: Cells, movable: str = "unbound") -> vtkPolyData:
     """The name of each row, right-aligned at the left end of the first node's plane, and the ranks' numbers.
 
     movable : a name for the rows of ranks that may run on several cores.
-    Points carry the node that their text belongs to. With several planes, which are seen from the side, letters are wider, so they look right from there.
+    Points carry the node that their text belongs to. With several planes, which are seen from the side,
+    letters are wider, so they look right from there.
     """
     letters = vtkAppendPolyData()
     wide = _stretch(cells)
@@ -45,6 +46,7 @@ def row_labels(cells: Cells, movable: str = "unbound") -> vtkPolyData:
     if not letters.GetNumberOfInputConnections(0):
         return attach_nodes(vtkPolyData(), np.zeros(0))
     letters.Update()
+    attach_numbers(letters.GetOutput(), "stretch", [wide])
     return letters.GetOutput()
 
 
@@ -77,7 +79,10 @@ def _write(
     wide: float,
     aligned: float,
 ) -> None:
-    """Adds a text of a node, whose line is centred on `at`. aligned : 1.0 puts its right end there, 0.5 its middle."""
+    """Adds a text of a node, whose line is centred on `at`.
+
+    aligned : 1.0 puts its right end there, 0.5 its middle.
+    """
     source = vtkVectorText()
     source.SetText(text)
     source.Update()
@@ -90,4 +95,5 @@ def _write(
     placed.SetInputConnection(source.GetOutputPort())
     placed.Update()
     written = placed.GetOutput()
+    attach_to_points(written, "anchor_x", np.full(written.GetNumberOfPoints(), at[0], np.float32))
     letters.AddInputData(attach_nodes(written, np.full(written.GetNumberOfPoints(), node)))
