@@ -20,7 +20,7 @@ PLACE = (0.82, 0.2)  # of the legend
 PRESETS = {"viridis": "Viridis (matplotlib)", "magma": "Magma (matplotlib)"}
 CATEGORIES = {
     *("node_id", "host_name", "topology_type", "package_id", "core_id", "pu_id"),
-    *("rank", "source", "target"),
+    *("rank", "source", "target", "name", "level"),
 }
 
 
@@ -38,7 +38,7 @@ def colour(
     table = pv.GetColorTransferFunction(field)
     low, most = about["range"]
     low, high = about.get("scale") or (low, most)
-    category = field in CATEGORIES
+    category = field in CATEGORIES and about.get("scale") is None  # own fields of the simulation have a scale
     unknown = [round(low)] if category and low < 0 else []  # known ranks count from 0
     if unknown:
         low = 0

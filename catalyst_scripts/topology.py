@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shows the topology picture in ParaView: nodes as planes with ranks and measurements, messages as lines.
+"""Shows the topology picture in ParaView: nodes as planes with ranks and values, messages, and switches.
 
 To start the GUI: `perfield open RUN`. Or in this directory, because the GUI does not tell a script its path:
 PYTHONPATH=. PERFIELD_PICTURES=RUN/pictures paraview --script=topology.py
@@ -32,13 +32,13 @@ from ticks import unit_for
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
 
-LAYERS = ("planes", "machine", "ranks", "measurements", "messages", "labels")
+LAYERS = ("planes", "machine", "ranks", "measurements", "messages", "labels", "switches", "links")
 UP = (0.0, 1.0, 0.0)
 FROM_ABOVE = math.radians(8)  # of the view on several nodes
-WHITE, PLANE = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9)
+WHITE, PLANE, SWITCH = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9), (0.8, 0.8, 0.8)
 NAMED = 3  # ranks that carry names
 KEPT_FREE = 256  # labels may cover the cells of more ranks
-HOSTS = 30  # more nodes are not named
+HOSTS = 30  # more nodes are not named, and no more switches
 AREA = (*FREE[:2], 0.13, 0.81)  # for the picture, as FREE; below it are words, above it names
 
 
@@ -93,6 +93,8 @@ class Layers:
         plain(self._display("ranks"), WHITE)
         plain(self._display("measurements"), WHITE)
         plain(self._display("messages"), OUTLINE)
+        for name, about_layer in {"switches": SWITCH, "links": OUTLINE}.items():
+            plain(self._display(name), about_layer)
         letters = self._display("labels")
         letters.Ambient, letters.Diffuse = 1.0, 0.0
         plain(letters, TEXT)
@@ -101,6 +103,8 @@ class Layers:
         self.coloured = [self._display(layer)]
         if in_parts:  # before the layer, as this fits the colours to the data
             pv.ColorBy(self._display("parts"), ("CELLS", field))
+            if field in self._pictures.arrays("topology/switches"):
+                pv.ColorBy(self._display("switches"), ("CELLS", field))
         colour(self._display(layer), self._view, field, about, names_of(block, field))
 
     def _display(self, name: str) -> Any:
@@ -113,6 +117,7 @@ class Layers:
                 source = self._parts(name == "parts") if name.endswith("parts") else self._blocks[name]
                 display = pv.Show(source, self._view)
                 self._displays[name] = display if name == "labels" else _filled(display)
+                display.LineWidth = 2.0
         self._displays[name].Visibility = 1
         return self._displays[name]
 
@@ -160,12 +165,13 @@ def _hull(pictures: Pictures) -> list[tuple[float, float, float]] | None:
 
 
 def _direction(pictures: Pictures) -> tuple[float, float, float]:
-    about = pictures.description["layers"].get("topology/planes", {})
-    last = _n_nodes(pictures) - 1
-    if not last:
+    data = pictures.read("topology").GetClientSideObject().GetOutputDataObject(0)
+    planes = dict(_leaves(data)).get("planes")
+    if planes is None or planes.GetNumberOfCells() < 2:
         return (0.0, 0.0, -1.0)
-    x0, x1, _, _, z0, z1 = about["bounds"]
-    aside = math.atan2(1.05 * (x1 - x0), (z1 - z0) / last)  # each plane ends where the next begins
+    boxes = np.array([planes.GetCell(n).GetBounds() for n in range(planes.GetNumberOfCells())])
+    width, distance = np.ptp(boxes[:, :2]), np.diff(boxes[:, 4]).min()
+    aside = math.atan2(1.05 * width, distance)  # each plane ends where the next begins
     flat = math.cos(FROM_ABOVE)
     return (math.sin(aside) * flat, -math.sin(FROM_ABOVE), -math.cos(aside) * flat)
 
@@ -254,6 +260,7 @@ class Names:
             self._picture.UpdatePipeline(time)
         layers = dict(_leaves(self._picture.GetClientSideObject().GetOutputDataObject(0)))
         names = [*self._ranks(layers["measurements"]), *_hosts(layers["planes"])]
+        names += _switches(layers["switches"])
         self._labels.show(names, avoid=_cell_boxes(layers["measurements"], Camera(self._view)))
         self._warning.Text = _words(layers["measurements"], "sharing")
         self._legend.Text = in_lines(filter(None, self._explained(layers)), self._view)
@@ -282,7 +289,8 @@ class Names:
 
     def _explained(self, layers: dict[str, Any]) -> Iterator[str]:
         if self._layer == "measurements":
-            yield "parts of the machine: mean of their ranks"
+            has_switches = bool(layers["switches"].GetNumberOfCells())
+            yield f"parts of the machine{' and switches' * has_switches}: mean of their ranks"
         if (_column(layers["measurements"], "unbound") == 1).any():
             yield "pointed bars: ranks that may run on all PUs above"
         if layers["messages"].GetNumberOfCells():
@@ -329,17 +337,29 @@ def _rows(pictures: Pictures) -> list[str]:
     """The names of the rows of the planes, from top to bottom."""
     data = pictures.read("topology").GetClientSideObject().GetOutputDataObject(0)
     machine = layout_filter.leaves(data)["machine"]
-    texts, kinds = machine.GetFieldData().GetAbstractArray("topology_type_names"), {}
-    for cell, kind in enumerate(_column(machine, "topology_type").tolist()):
-        if kind not in kinds:
-            kinds[kind] = -_corners(machine, cell)[0][1]
-    names = [texts.GetValue(kind) for kind in sorted(kinds, key=kinds.get)]
+    texts = machine.GetFieldData().GetAbstractArray("topology_type_names")
+    kinds, cells = np.unique(_column(machine, "topology_type"), return_index=True)
+    heights = {kind: _corners(machine, cell)[0][1] for kind, cell in zip(kinds.tolist(), cells.tolist())}
+    names = [texts.GetValue(kind) for kind in sorted(heights, key=heights.get, reverse=True)]
     return [*(name.upper() if len(name) < 3 or name == "numa" else name for name in names), "rank", "values"]
 
 
 def _corners(data: Any, cell: int) -> Any:
     """The points of a cell, (n, 3), counter-clockwise from the lower left."""
     return vtk_to_numpy(data.GetCell(cell).GetPoints().GetData())
+
+
+def _switches(switches: Any) -> list[Label]:
+    """The names of the switches, above them; those of the highest level come first."""
+    names, levels = (switches.GetCellData().GetAbstractArray(name) for name in ("switch", "level"))
+    if not 0 < switches.GetNumberOfCells() <= HOSTS:
+        return []
+    labels = []
+    for n in range(switches.GetNumberOfCells()):
+        upper = _corners(switches, n)[1::2]
+        top = (upper[(len(upper) - 1) // 2] + upper[len(upper) // 2]) / 2
+        labels.append(Label(names.GetValue(n), tuple(top.tolist()), 100.0 + levels.GetTuple1(n), (0.0, 1.0)))
+    return labels
 
 
 def _column(data: Any, name: str) -> Any:

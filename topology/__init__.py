@@ -7,6 +7,7 @@ from .network import Network, NetworkError, Switches, used_switches
 from .placement import Node, Placement, place
 from .read_hwloc_xml import read_machine, read_machines
 from .sharing import Sharing, sharing, unbound
+from .switch_layout import SwitchCells, layout_switches, nodes_below
 from .table import table
 
 __all__ = [
@@ -21,9 +22,12 @@ __all__ = [
     "Part",
     "Placement",
     "Sharing",
+    "SwitchCells",
     "Switches",
     "flat_machine",
     "layout",
+    "layout_switches",
+    "nodes_below",
     "parse_cpuset",
     "place",
     "read_machine",

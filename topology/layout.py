@@ -24,6 +24,7 @@ from .sharing import chains
 PLANE_WIDTH = 24.0
 ALL_PLANES = 30.0  # depth of all planes together, if the distance between planes is chosen, but it is in:
 DISTANCES = (2.5, 24.0)
+SWITCH_GAP = 0.5  # extra distance where the leaf switch changes, as a fraction of the distance
 PAIR = 2.0  # height of a rank's cell with its measurement's
 STACK = 3.0  # more rows of ranks than this become lower, so that together they stay as high
 ABOVE_RANKS = 1.0  # distance of the middle of the lowest part from the ranks
@@ -68,27 +69,35 @@ class Cells:
     node_z: np.ndarray
     n_ranks: int
 
+    def node_at(self, z: np.ndarray) -> np.ndarray:
+        """The number of the node at each z, float64; a fraction between planes and beyond the outer ones."""
+        last = len(self.node_z) - 1
+        if last < 1:
+            return np.zeros(np.shape(z))
+        at = np.clip(np.searchsorted(self.node_z, z, side="right") - 1, 0, last - 1)
+        return at + (z - self.node_z[at]) / (self.node_z[at + 1] - self.node_z[at])
+
 
 def layout(
     placement: Placement,
     inter_node_offset: float,
-    extra_gap: np.ndarray | None = None,
     every_level: bool = False,
 ) -> Cells:
     """Lays a run out in space.
 
+    Neighbouring nodes on different switches stand farther apart, by SWITCH_GAP (thesis, Figure 7.16).
     inter_node_offset : distance between the planes of neighbouring nodes; 0 takes one at which a view from
         the side shows all planes without overlap and as large as possible.
-    extra_gap : (n_nodes,), extra distance in front of each node; it shows that two nodes are farther apart.
     every_level : also draw NUMA nodes and caches that span the same PUs as a level above or below.
     """
     machines = [node.machine for node in placement.nodes]
     n_nodes = len(machines)
+    steps = np.ones(n_nodes)
+    steps[1:] += SWITCH_GAP * (np.diff(placement.switches.of_node) != 0)
     if not inter_node_offset:
-        inter_node_offset = float(np.clip(ALL_PLANES / max(n_nodes, 1), *DISTANCES))
-    steps = np.full(n_nodes, float(inter_node_offset))
+        inter_node_offset = float(np.clip(ALL_PLANES / max(steps.sum(), 1), *DISTANCES))
     steps[:1] = 0
-    node_z = np.cumsum(steps if extra_gap is None else steps + extra_gap)
+    node_z = np.cumsum(inter_node_offset * steps)
     unit = PLANE_WIDTH / max((len(machine.pus) for machine in machines), default=1)
     levels = _levels(list({id(machine): machine for machine in machines}.values()), every_level)
 

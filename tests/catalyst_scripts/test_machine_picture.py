@@ -13,6 +13,7 @@ import perfield
 import twin
 from perfield.output.picture_series import PictureSeries
 from perfield.pictures.topology_picture import topology_scene
+from perfield.topology import Network, place, read_machines
 
 pytest.importorskip("paraview", reason="ParaView's Python modules are not installed")
 
@@ -30,14 +31,22 @@ names = topology.Names(pictures, view, "measurements", "solve_time_s", made[-1])
 """
 
 
-def machine_pictures(path: Path, hosts: tuple[str, ...], last: int = 1) -> Path:
+NETWORK = Network(
+    ("left", "right", "spine"), ((0, 2), (1, 2)), {"a": 0, "b": 0, "c": 1, "d": 1}, "topology.conf"
+)
+
+
+def machine_pictures(
+    path: Path, hosts: tuple[str, ...], last: int = 1, network: Network | None = None
+) -> Path:
     """The machine pictures of a run of 4 ranks: of its first and its last step."""
     run = twin.write_run(path / "run", ranks=4, steps=last + 1, hosts=hosts)
     for host in hosts:
         text = (MACHINES / "two-packages-4-cores.xml").read_text()
         (run / "machine" / f"{host}.xml").write_text(text)
     opened = perfield.open(run)
-    PictureSeries(opened, [0, last], path, None, topology_scene(opened)).write()
+    placement = place(opened.rank_entries, read_machines(run / "machine")[0], network)
+    PictureSeries(opened, [0, last], path, None, topology_scene(opened, placement)).write()
     return path
 
 
@@ -67,6 +76,19 @@ result = [list(one.ColorArrayName) for one in shown if one.Visibility and "CELLS
     assert colours == [["CELLS", "solve_time_s"]] * 2, "the parts with ranks, and the ranks"
 
 
+def test_switches_have_names_and_the_colours_of_the_field(tmp_path):
+    script = f"""{SHOWN}
+names.at(pictures.description["steps"][1]["shown_at"])
+sources = {{key[0]: source for key, source in pv.GetSources().items()}}
+shown = pv.GetDisplayProperties(sources["switches"], view)
+result = [list(shown.ColorArrayName), [text.Text for text in names.proxies if getattr(text, "Text", "")]]
+"""
+    coloured, texts = in_paraview(script, machine_pictures(tmp_path, tuple("abcd"), network=NETWORK))
+    assert coloured == ["CELLS", "solve_time_s"]
+    assert {"left", "right", "spine"} <= set(texts)
+    assert any("parts of the machine and switches: mean of their ranks" in text for text in texts)
+
+
 def test_cells_hide_what_is_behind_them(tmp_path):
     script = f"""{SHOWN}
 shown = [pv.GetDisplayProperties(made[n], view) for n in range(len(made) - 1)]
@@ -76,8 +98,10 @@ result = [[str(one.Representation).strip("'"), one.Opacity] for one in shown if 
     assert looks == [["Surface", 1.0]] * len(looks)
 
 
-@pytest.mark.parametrize("hosts", [("a",), ("a", "b"), ("a", "b", "c", "d")])
-def test_picture_fills_the_image_and_no_plane_hides_another(tmp_path, hosts):
+@pytest.mark.parametrize(
+    ("hosts", "network"), [(("a",), None), (("a", "b"), None), (("a", "b", "c", "d"), NETWORK)]
+)
+def test_picture_fills_the_image_and_no_plane_hides_another(tmp_path, hosts, network):
     script = f"""{SHOWN}
 import itertools
 from labels import Camera
@@ -93,7 +117,7 @@ corners = [corner for box in low for corner in itertools.product(box[0:2], box[2
 pixels = camera.pixels(corners)
 result = [spans, (pixels.max(axis=0) - pixels.min(axis=0)).tolist()]
 """
-    spans, (width, height) = in_paraview(script, machine_pictures(tmp_path, hosts))
+    spans, (width, height) = in_paraview(script, machine_pictures(tmp_path, hosts, network=network))
     assert width == pytest.approx(0.73 * 1280, rel=0.01) or height == pytest.approx(0.68 * 720, rel=0.01)
     assert min(width / (0.73 * 1280), height / (0.68 * 720)) > 0.6
     assert all(left[1] <= right[0] + 1 for left, right in zip(spans, spans[1:]))

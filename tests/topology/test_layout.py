@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfield.topology import LEVELS, flat_machine, layout, place, read_machine, table
+from perfield.topology import LEVELS, Network, flat_machine, layout, place, read_machine, table
 
 MACHINES = Path(__file__).resolve().parents[1] / "fixtures" / "machines"
 
@@ -266,10 +266,18 @@ def test_smaller_machine_has_equal_pu_size_and_rows():
     assert cells.width[cells.level == LEVELS.index("node")].tolist() == [24, 12, 1.5]
 
 
-def test_planes_have_configured_distance_plus_extra_gap():
+def test_planes_have_configured_distance_and_more_where_the_leaf_switch_changes():
     placement = placed(flat_machine({0}), ("a", "0"), ("b", "0"), ("c", "0"))
     assert layout(placement, inter_node_offset=7).node_z.tolist() == [0, 7, 14]
-    assert layout(placement, 7, extra_gap=np.array([0, 0, 2.5])).node_z.tolist() == [0, 7, 16.5]
+    network = Network(("left", "right"), (), {"a": 0, "b": 0, "c": 1})  # no switch of d and e is known
+    ranks = [{"host": host, "boot_id": "b", "cpuset": "0"} for host in "abcde"]
+    assert layout(place(ranks, {}, network), 8).node_z.tolist() == [0, 8, 20, 32, 40]
+
+
+def test_node_of_a_place_is_a_fraction_between_planes_and_beyond_them():
+    cells = layout(placed(flat_machine({0}), ("a", "0"), ("b", "0"), ("c", "0")), 10)
+    assert cells.node_at(np.array([0, 5, 20, -5, 25])).tolist() == [0, 0.5, 2, -0.5, 2.5]
+    assert layout(placed(flat_machine({0}), ("a", "0")), 10).node_at(np.array([0, 3])).tolist() == [0, 0]
 
 
 def test_distance_between_planes_is_chosen_by_their_number():

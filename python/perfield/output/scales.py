@@ -15,7 +15,8 @@ INTERVALS = (5, 4, 6)
 # Arrays that name or place things; all others of perfield are amounts.
 NAMES = {
     *("rank", "source", "target", "inside_node", "id", "topology_type", "host_name"),
-    *("node_id", "package_id", "core_id", "pu_id"),
+    *("node_id", "package_id", "core_id", "pu_id", "name", "level"),
+    *("same_node", "same_package", "same_numa", "same_switch"),
 }
 
 
@@ -27,7 +28,7 @@ def scale_of(name: str, about: Mapping[str, Any], own: Mapping[str, str]) -> tup
     """
     low, high = about["range"]
     high = about.get("usual_peak", high)
-    if name in NAMES:
+    if name in NAMES and name not in own:
         return None
     if name in own or low < 0:
         return low, high

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The topology picture: nodes as planes, the ranks under their PUs, measurements below, messages as lines.
+"""The topology picture: nodes as planes, ranks under their PUs, measurements, messages, and switches.
 
 Each layer is a separate dataset, so users can hide and colour it alone. A TopologyScene holds what all frames
 of a run share (placement, planes, ranks, letters).
@@ -20,7 +20,10 @@ from perfield.topology import (
     Cells,
     Placement,
     Sharing,
+    SwitchCells,
+    Switches,
     layout,
+    layout_switches,
     place,
     read_machines,
     sharing,
@@ -40,14 +43,16 @@ from .topology_polydata import (
     planes,
     segments,
     shapes,
+    switch_bars,
 )
+from .ways import ways_of
 from .words import attach_words
 
 if TYPE_CHECKING:
     from perfield.run import Frame, Run
 
-LAYERS = ("planes", "machine", "ranks", "measurements", "messages", "labels")
-STATIC_LAYERS = ("planes", "ranks", "labels")  # the same in all frames
+LAYERS = ("planes", "machine", "ranks", "measurements", "messages", "labels", "switches", "links")
+STATIC_LAYERS = ("planes", "ranks", "labels", "links")  # the same in all frames
 LINE_RADIUS = 0.16  # of the thickest line, in rows
 
 
@@ -55,10 +60,11 @@ LINE_RADIUS = 0.16  # of the thickest line, in rows
 class TopologyScene:
     """What all frames of a run share: the layout and the datasets that do not change.
 
-    machine : as in TopologyPicture, without the values of a frame. planes, ranks, labels : as there.
-    part_ranks : which ranks each part of the machine has. sharing : the ranks that have to share PUs.
-    pair_sums : adds up messages. comm_offset, periodic_BC : options of the message lines. notes : sentences
-    on what is unknown about the machine.
+    machine, switches : as in TopologyPicture, without the values of a frame. planes, ranks, labels, links :
+    as there. part_ranks, switch_ranks : which ranks each part of the machine and each switch has.
+    sharing : the ranks that have to share PUs. pair_sums : adds up messages.
+    comm_offset, periodic_BC : options of the message lines. notes : sentences on what is unknown about the
+    machine.
     """
 
     placement: Placement
@@ -67,7 +73,10 @@ class TopologyScene:
     machine: vtkPolyData
     ranks: vtkPolyData
     labels: vtkPolyData
+    switches: vtkPolyData
+    links: vtkPolyData
     part_ranks: PartRanks
+    switch_ranks: PartRanks
     sharing: Sharing
     pair_sums: PairSums
     comm_offset: float
@@ -96,8 +105,14 @@ class TopologyPicture:
         short stub per rank: the rank is the source, target is -3 and inside_node 2. Only the heaviest lines
         are there; in_words in the field data says what the others carry. messages_not_drawn in the field
         data holds count and bytes of messages with a rank that has no place. The point array radius is how
-        thick a line is, in rows.
+        thick a line is, in rows. hops, same_node, same_package, same_numa and same_switch tell what a message
+        passes, as `ways_of` does.
     labels : the names of the rows and the numbers of the ranks, as letters.
+    switches : a cell per switch between the nodes: name (a number; `name_names` in the field data explains
+        it), id (its number in the whole network), level (0 next to the nodes), n_ranks, n_nodes, and the
+        values of the ranks below it, as in `machine`. Empty if the run has one node, or no switch is known.
+    links : lines from nodes to their switches, then from switches to those above: node_id (-1 between
+        switches), and name, id and level of the switch at the upper end.
     """
 
     planes: vtkPolyData
@@ -106,6 +121,8 @@ class TopologyPicture:
     measurements: vtkPolyData
     messages: vtkPolyData
     labels: vtkPolyData
+    switches: vtkPolyData
+    links: vtkPolyData
 
     def layers(self) -> dict[str, vtkPolyData]:
         """The datasets by name, in the order of LAYERS."""
@@ -140,6 +157,9 @@ def topology_scene(
     if periodic_BC is None:
         periodic_BC = bool(setting(run, "periodic_BC"))
     cells = layout(placement, inter_node_offset, every_level=every_level)
+    between = placement.switches if len(placement.nodes) > 1 else Switches.unknown(len(placement.nodes))
+    places = layout_switches(between, cells)
+    switches, links = _switches(between, places, cells)
     return TopologyScene(
         placement=placement,
         cells=cells,
@@ -147,7 +167,10 @@ def topology_scene(
         machine=_machine(placement, cells),
         ranks=attach_words(_with_hosts(shapes(cells, cells.ranks), placement, _places(placement, cells))),
         labels=row_labels(cells, _movable_in_words(placement)),
-        part_ranks=PartRanks(cells),
+        switches=switches,
+        links=links,
+        part_ranks=PartRanks.of_machine(cells),
+        switch_ranks=PartRanks.of_switches(cells, places.below),
         sharing=sharing(placement),
         pair_sums=PairSums(cells),
         comm_offset=comm_offset,
@@ -164,11 +187,13 @@ def topology(run: Run, frame: Frame, scene: TopologyScene | None = None, **optio
     scene = scene or topology_scene(run, **options)
     return TopologyPicture(
         planes=scene.planes,
-        machine=_machine_values(scene, frame),
+        machine=_with_values(scene.machine, scene.part_ranks, scene.cells, frame),
         ranks=scene.ranks,
         measurements=_measurements(scene, frame),
         messages=_messages(scene, frame),
         labels=scene.labels,
+        switches=_with_values(scene.switches, scene.switch_ranks, scene.cells, frame),
+        links=scene.links,
     )
 
 
@@ -196,13 +221,29 @@ def _machine(placement: Placement, cells: Cells) -> vtkPolyData:
     return attach_words(dataset)
 
 
-def _machine_values(scene: TopologyScene, frame: Frame) -> vtkPolyData:
+def _switches(switches: Switches, places: SwitchCells, cells: Cells) -> tuple[vtkPolyData, vtkPolyData]:
+    """The layers of switches, without values, and of links."""
+    names = list(dict.fromkeys(switches.name))
+    name = np.array([names.index(one) for one in switches.name], np.int32)
+    about = {"name": name, "id": switches.id, "level": switches.level}
+    above = {what: values[places.link_switch] for what, values in about.items()}
+    bars = attach(switch_bars(places, cells), about | {"n_nodes": places.below.sum(axis=1, dtype=np.int32)})
+    lines = attach(segments(places.link_ends.astype(np.float32)), {"node_id": places.link_node} | above)
+    attach_nodes(lines, cells.node_at(places.link_ends[:, :, 2]))
+    for dataset in (bars, lines):
+        attach_names(dataset, "name_names", names)
+        attach_words(dataset)
+    return bars, lines
+
+
+def _with_values(layer: vtkPolyData, ranks_of: PartRanks, cells: Cells, frame: Frame) -> vtkPolyData:
+    """A layer with the mean and the largest value of the ranks of each of its cells."""
     dataset = vtkPolyData()
-    dataset.ShallowCopy(scene.machine)
-    arrays = {"n_ranks": scene.part_ranks.n_ranks}
+    dataset.ShallowCopy(layer)
+    arrays = {"n_ranks": ranks_of.n_ranks}
     for name, column in frame.values.items():
         if name not in PLACES:
-            mean, largest = scene.part_ranks.mean_and_largest(column[scene.cells.rank])
+            mean, largest = ranks_of.mean_and_largest(column[cells.rank])
             arrays |= {name: mean, name + LARGEST: largest}
     return attach(dataset, arrays)
 
@@ -228,7 +269,7 @@ def _messages(scene: TopologyScene, frame: Frame) -> vtkPolyData:
     drawn, left_out = scene.pair_sums.in_full(frame, drawn), scene.pair_sums.left_out(frame)
     ends, nodes, inside_node = line_ends(drawn, scene.cells, scene.comm_offset, scene.periodic_BC)
     arrays = {"source": drawn.source, "target": drawn.target, "inside_node": inside_node}
-    dataset = attach(segments(ends), {**arrays, **drawn.values})
+    dataset = attach(segments(ends), {**arrays, **ways_of(drawn, scene.placement), **drawn.values})
     attach_to_points(dataset, "radius", radii(drawn, LINE_RADIUS, 2))
     attach_nodes(dataset, nodes)
     attach_numbers(dataset, "messages_not_drawn", left_out)

@@ -13,7 +13,7 @@ from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonCore import vtkAbstractArray, vtkDoubleArray, vtkPoints, vtkStringArray
 from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
 
-from perfield.topology import LEVELS, Cells
+from perfield.topology import LEVELS, Cells, SwitchCells
 
 CELL_HEIGHT = 0.86
 SIDE_GAP = 0.05  # free space on each side of a cell, as a fraction of its width, but at most:
@@ -70,6 +70,28 @@ def planes(cells: Cells) -> vtkPolyData:
     dataset.SetPoints(_points(corners))
     dataset.SetPolys(_cells(np.full(len(z), 4)))
     return attach_nodes(dataset, np.repeat(np.arange(len(z)), 4))
+
+
+def switch_bars(places: SwitchCells, cells: Cells) -> vtkPolyData:
+    """One upright strip in the plane x = 0 per switch.
+
+    A strip has points at both of its ends and at each plane between them, so that layouts may bend it.
+    Between planes, the node of a point is a fraction.
+    """
+    along = [
+        np.concatenate([[first], cells.node_z[(first < cells.node_z) & (cells.node_z < last)], [last]])
+        for first, last in zip(places.first_z, places.last_z)
+    ]
+    size = np.array([len(z) for z in along], np.int64)
+    z = np.repeat(np.concatenate([*along, np.zeros(0)]), 2)
+    up = np.tile([-0.5, 0.5], len(z) // 2)
+    corners = np.zeros((len(z), 3), np.float32)
+    corners[:, 1] = np.repeat(places.y, 2 * size) + up * np.repeat(places.height, 2 * size)
+    corners[:, 2] = z
+    dataset = vtkPolyData()
+    dataset.SetPoints(_points(corners))
+    dataset.SetStrips(_cells(2 * size))
+    return attach_nodes(dataset, cells.node_at(z))
 
 
 def segments(ends: np.ndarray) -> vtkPolyData:

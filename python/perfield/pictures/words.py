@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Puts words beside numbers that name hosts and parts of the machine, for all who open a .pvd by hand."""
+"""Puts words beside numbers that name hosts, switches and parts of the machine, for users of bare .pvd files."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonCore import vtkStringArray
 from vtkmodules.vtkCommonDataModel import vtkDataSet
 
-WORDS = {"host_name": "host", "topology_type": "type"}  # numbers -> their words, both cell arrays
+# Numbers -> their words, both cell arrays.
+WORDS = {"host_name": "host", "topology_type": "type", "name": "switch"}
 
 
 def attach_words(dataset: vtkDataSet) -> vtkDataSet:
-    """Adds the cell arrays `host` and `type`, texts, and returns the dataset.
+    """Adds the cell arrays `host`, `type` and `switch`, texts, and returns the dataset.
 
-    They say in words what `host_name` and `topology_type` say in numbers; the field data explain these
-    numbers. ParaView shows texts in its tables and beside the cell under the mouse, and colours by numbers.
+    They say in words what `host_name`, `topology_type` and `name` say in numbers; the field data explain
+    these numbers. ParaView shows texts in its tables and beside the cell under the mouse, and colours by
+    numbers.
     """
     cells, explained = dataset.GetCellData(), dataset.GetFieldData()
     for numbers, words in WORDS.items():

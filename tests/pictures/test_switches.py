@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The layers of switches and links in the machine picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
+
+from vtkmodules.util.numpy_support import vtk_to_numpy
+
+from perfield.pictures import topology, topology_scene
+from perfield.topology import Network, place
+
+NETWORK = Network(
+    ("unused", "left", "right", "spine"), ((1, 3), (2, 3)), {"n1": 1, "n2": 1, "n3": 2}, "topology.conf"
+)
+MESSAGE = np.dtype(
+    [("source", "i4"), ("target", "i4"), ("call", "U22")]
+    + [(name, "u8") for name in ("count", "bytes", "empty", "largest")]
+)
+
+
+def picture(hosts: tuple[str, ...], network: Network | None = NETWORK, messages=(), **values):
+    """A picture of a run with a rank on each host, of one step."""
+    entries = [{"host": host, "boot_id": "b", "cpuset": str(cpu)} for cpu, host in enumerate(hosts)]
+    run = SimpleNamespace(path=Path(), info={"configuration": {}}, rank_entries=entries)
+    values = {name: np.array(column, float) for name, column in values.items()}
+    frame = SimpleNamespace(kind="step", label=0, values=values, messages=np.array(list(messages), MESSAGE))
+    return topology(run, frame, topology_scene(run, place(entries, {}, network)))
+
+
+def column(dataset, name: str) -> list:
+    return vtk_to_numpy(dataset.GetCellData().GetArray(name)).tolist()
+
+
+def words(dataset, name: str) -> list[str]:
+    array = dataset.GetCellData().GetAbstractArray(name)
+    return [array.GetValue(n) for n in range(array.GetNumberOfValues())]
+
+
+def test_switches_carry_name_id_and_level():
+    switches = picture(("n1", "n2", "n3")).switches
+    assert switches.GetNumberOfCells() == 3
+    assert words(switches, "switch") == ["left", "right", "spine"]
+    assert column(switches, "name") == [0, 1, 2]
+    assert column(switches, "id") == [1, 2, 3]
+    assert column(switches, "level") == [0, 0, 1]
+    assert column(switches, "n_nodes") == [2, 1, 3]
+
+
+def test_switches_hold_mean_and_largest_value_of_the_ranks_below():
+    switches = picture(("n1", "n1", "n2", "n3"), solve_time_s=[1, 2, 6, np.nan]).switches
+    assert column(switches, "n_ranks") == [3, 1, 4]
+    np.testing.assert_array_equal(column(switches, "solve_time_s"), [3, np.nan, 3])
+    np.testing.assert_array_equal(column(switches, "solve_time_s_rank_max"), [6, np.nan, 6])
+
+
+def test_links_carry_the_switch_above_them():
+    links = picture(("n1", "n2", "n3")).links
+    assert column(links, "node_id") == [0, 1, 2, -1, -1]
+    assert words(links, "switch") == ["left", "left", "right", "spine", "spine"]
+    assert column(links, "level") == [0, 0, 0, 1, 1]
+    nodes = vtk_to_numpy(links.GetPointData().GetArray("node_id")).reshape(-1, 2)
+    assert nodes[:3].tolist() == [[0, 0], [1, 1], [2, 2]]
+    assert nodes[3:].tolist() == [[0.5, 0.5], [2, 2]]
+
+
+def test_points_of_a_switch_know_their_node():
+    switches = picture(("n1", "n2", "n3")).switches
+    nodes = vtk_to_numpy(switches.GetPointData().GetArray("node_id"))
+    spine = [switches.GetCell(2).GetPointId(n) for n in range(switches.GetCell(2).GetNumberOfPoints())]
+    assert len(spine) == 2 * (3 + 2), "two at each plane and at each end"
+    assert nodes[spine[2:-2]].tolist() == [0, 0, 1, 1, 2, 2]
+    assert -0.5 < nodes[spine[0]] < 0 and 2 < nodes[spine[-1]] < 2.5
+
+
+@pytest.mark.parametrize(("hosts", "network"), [(("n1",), NETWORK), (("n1", "n2"), None), ((), NETWORK)])
+def test_run_that_passes_no_known_switch_shows_none(hosts, network):
+    shown = picture(hosts, network)
+    assert shown.switches.GetNumberOfCells() == shown.links.GetNumberOfCells() == 0
+
+
+def test_messages_carry_hops_and_what_their_ranks_share():
+    between = [(0, 1, "isend", 1, 8, 0, 8), (0, 2, "isend", 1, 8, 0, 8)]
+    messages = picture(("n1", "n2", "n3"), messages=between).messages
+    assert column(messages, "hops") == [1, 3]
+    assert column(messages, "same_switch") == [1, 0]
+    assert column(messages, "same_node") == column(messages, "same_package") == [0, 0]
