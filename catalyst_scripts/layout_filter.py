@@ -69,8 +69,17 @@ def arranged(pictures: Any, result: Any, layout: str) -> None:
 
     An overview stays as it is. Raises ValueError for an unknown layout.
     """
-    result.RecursiveShallowCopy(pictures)
-    layers = leaves(result)
+    result.CopyStructure(pictures)
+    layers = {}
+    iterator = pictures.NewIterator()
+    iterator.InitTraversal()
+    while not iterator.IsDoneWithTraversal():
+        data = iterator.GetCurrentDataObject()
+        own = data.NewInstance()
+        own.ShallowCopy(data)
+        result.SetDataSet(iterator, own)
+        layers[iterator.GetCurrentMetaData().Get(vtkCompositeDataSet.NAME())] = own
+        iterator.GoToNextItem()
     sizes = sizes_of(layers)
     if layout == "planes" or sizes is None:
         return

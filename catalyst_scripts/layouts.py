@@ -22,12 +22,14 @@ FEW = 32  # so many nodes have as inner radius their number; of more, the planes
 DENSEST = 2.5  # apart at the inner radius, in rows
 BEHIND = 0.5  # distance of lines from nodes side by side
 TRUNK = 1.0  # distance of the links from the nodes of a fat tree
+PART = 0.1  # of a node's number to both sides, which becomes its part of its switch
+LOW = 40.0  # above nodes that together are higher, storeys of switches are higher too, in rows
 LETTERS = 6.0  # width of the names of rows, left of the first plane
 NAMED = 9  # nodes side by side; the rows of more have no names
 ASIDE = np.pi / 8  # of the camera, at most
 HEIGHTS = {
     "ring": 0.6,
-    "double-ring": 1.0,
+    "double-ring": 1.1,
     "torus": 0.75,
 }  # of the camera, in radians; others: from the front
 
@@ -67,7 +69,7 @@ class Sizes:
         return np.interp(node_id, np.arange(-1, self.n_nodes + 1), z)
 
     def turn(self, node_id: np.ndarray) -> np.ndarray:
-        """Angle of nodes in a ring, in radians: 2 pi node_id / n_nodes if all planes are equally far apart."""
+        """Angle of nodes in a ring, in radians: 2 pi node_id / n_nodes if planes are equally far apart."""
         return 2 * np.pi * (self.at(node_id) - self.z[0]) / (self.z[-1] - self.z[0] + self.closing)
 
     def grid(self) -> tuple[int, int]:
@@ -88,7 +90,7 @@ class Sizes:
         return self.width + APART, self.top + self.comm_offset + APART
 
     def blocks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Column and row of each node in a fat tree, and its place in its switch's block of columns, 0 to 1.
+        """Column and row of each node in a fat tree, and both ends in x of its part of the switch.
 
         Nodes of one switch stand below each other, in as many columns as make all of them fill an image.
         """
@@ -101,7 +103,9 @@ class Sizes:
         own = np.minimum(size, columns)  # a small switch has a narrow block
         row, column = np.divmod(turn, own[self.switch])
         first = (np.cumsum(own) - own)[self.switch]
-        return first + column, row, first + own[self.switch] * (turn + 0.5) / size[self.switch]
+        part = (own * wide + TRUNK - APART)[self.switch] / size[self.switch]
+        begin = first * wide - TRUNK + turn * part
+        return first + column, row, np.stack([begin, begin + part], axis=1)
 
 
 def moved(layout: str, sizes: Sizes, points: np.ndarray, node_id: np.ndarray, layer: str = "") -> np.ndarray:
@@ -164,18 +168,21 @@ def _fat_tree(
     sizes: Sizes, x: np.ndarray, y: np.ndarray, away: np.ndarray, node_id: np.ndarray, layer: str
 ) -> np.ndarray:
     """The nodes of each switch below it, seen from the front; the switches above all of them."""
-    column, row, place = sizes.blocks()
+    column, row, parts = sizes.blocks()
     wide, high = sizes.step
     node = np.clip(node_id, 0, sizes.n_nodes - 1)
     at = np.round(node).astype(int)
-    if layer == "switches" or layer == "links":
-        along = np.interp(node, np.arange(sizes.n_nodes), place) * wide - APART / 2
-        to_node = np.zeros(len(y), bool)
-        if layer == "links":  # a link's lower end is its first point
+    if layer in ("switches", "links"):
+        places = np.arange(sizes.n_nodes)[:, None] + (-PART, PART)
+        along = np.interp(node_id, places.ravel(), parts.ravel())
+        is_lower = to_node = np.zeros(len(y), bool)
+        if layer == "links":  # the first point of a link is its lower end
             to_node = np.repeat(y[0::2] <= sizes.top, 2)
+            is_lower = to_node & (y <= sizes.top)
             along = np.where(to_node, column[at] * wide - TRUNK, along)
-        down = np.where(to_node & (y <= sizes.top), row[at] * high, 0.0)
-        return np.stack([along, y - down, np.full(len(y), -BEHIND)], axis=1)
+        storeys = max(1.0, (row.max() + 1) * high / LOW)
+        height = np.where(is_lower, y - row[at] * high, sizes.top + (y - sizes.top) * storeys)
+        return np.stack([along, height, np.full(len(y), -BEHIND)], axis=1)
     along = wide * (column[at] + _beyond(sizes, node_id))
     return np.stack([x + along, y - row[at] * high, away - BEHIND * (layer == "messages")], axis=1)
 
