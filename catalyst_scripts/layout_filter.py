@@ -24,19 +24,13 @@ layout_filter.arrange(self, layout)
 
 
 def sizes_of(layers: Mapping[str, Any]) -> Sizes | None:
-    """The sizes of a picture; None for an overview, which has no planes of nodes."""
-    told = layers["planes"].GetFieldData().GetArray("comm_offset")
-    n_nodes = layers["planes"].GetNumberOfCells()
-    if told is None or not n_nodes:
+    """The sizes of a picture, which its layer of ranks tells; None for an overview, which has no planes."""
+    told = layers["ranks"].GetFieldData()
+    arrays = [told.GetArray(name) for name in ("node_z", "node_switch", "plane_sizes")]
+    if any(array is None for array in arrays) or not arrays[0].GetNumberOfTuples():
         return None
-    corners = vtk_to_numpy(layers["planes"].GetPoints().GetData()).reshape(n_nodes, 4, 3)
-    switch = np.full(n_nodes, -1)
-    if "links" in layers and layers["links"].GetNumberOfCells():
-        node, upper = (_column(layers["links"], name) for name in ("node_id", "id"))
-        switch[node[node >= 0]] = upper[node >= 0]
-    below = float(told.GetValue(0))
-    switch = np.unique(switch, return_inverse=True)[1]
-    return Sizes(corners[:, 0, 2], float(corners[..., 0].max()), float(corners[..., 1].max()), below, switch)
+    z, switch, sizes = map(vtk_to_numpy, arrays)
+    return Sizes(z, *sizes.tolist(), np.unique(switch, return_inverse=True)[1])
 
 
 def hull(layout: str, layers: Mapping[str, Any]) -> np.ndarray | None:
@@ -138,10 +132,6 @@ def _cells(numbers: np.ndarray, sizes: np.ndarray) -> vtkCellArray:
     cells = vtkCellArray()
     cells.SetData(numpy_to_vtk(offsets, deep=True), numpy_to_vtk(numbers.astype(np.int64), deep=True))
     return cells
-
-
-def _column(data: Any, name: str) -> np.ndarray:
-    return vtk_to_numpy(data.GetCellData().GetArray(name))
 
 
 def leaves(data: Any) -> dict[str, Any]:

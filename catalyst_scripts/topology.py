@@ -18,26 +18,26 @@ from typing import Any
 if "__file__" in globals():
     sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import layout_filter
-import layouts
 import numpy as np
 import paraview.simple as pv
 from arrows import WORDS, in_lines, show_arrows
 from colours import BEYOND, CATEGORIES, OUTLINE, TEXT, colour, font_size, plain
 from follow import follow
 from in_program import Program, is_pipeline
+import layout_filter
 from labels import Camera, Label, Labels
+from layouts import LAYOUTS, direction, has_letters
 from scene import FREE, Pictures, at_first_step, fit_points, new_view, set_title
 from ticks import unit_for
 from vtkmodules.util.numpy_support import vtk_to_numpy
-from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
+from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkPolyData
 
 LAYERS = ("planes", "machine", "ranks", "measurements", "messages", "labels", "switches", "links")
 UP = (0.0, 1.0, 0.0)
 FROM_ABOVE = math.radians(8)  # of the view on several nodes
 WHITE, PLANE, SWITCH = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9), (0.8, 0.8, 0.8)
 NAMED = 3  # ranks that carry names
-KEPT_FREE = 256  # labels may cover the cells of more ranks
+KEPT_FREE = 256  # labels may cover the cells of more ranks or switches
 HOSTS = 30  # more nodes are not named, and no more switches
 AREA = (*FREE[:2], 0.13, 0.81)  # for the picture, as FREE; below it are words, above it names
 
@@ -64,9 +64,11 @@ class Layers:
         self._pictures, self._view = pictures, view
         self.reader = pictures.read("topology")
         self.picture = reader = _arranged(self.reader, pictures.layout)
+        written = dict(_leaves(reader.GetClientSideObject().GetOutputDataObject(0)))
         self._blocks = {
             name: pv.ExtractBlock(registrationName=name, Input=reader, Selectors=[selector(reader, name)])
             for name in LAYERS
+            if name in written
         }
         self._others: list[Any] = []  # proxies that show blocks
         self._displays: dict[str, Any] = {}
@@ -84,20 +86,15 @@ class Layers:
         about = self._pictures.arrays(f"topology/{layer}")[field]
         about = {**about, "scale": scale or about.get("scale")}
         in_parts = layer == "measurements" and field in self._pictures.arrays("topology/machine")
-        plain(self._display("planes"), PLANE)
+        self._plain("planes", PLANE)
         for name, is_shown in {"idle parts": in_parts, "parts": in_parts, "machine": not in_parts}.items():
             if is_shown:
-                plain(self._display(name), WHITE)
+                self._plain(name, WHITE)
             elif name in self._displays:
                 self._displays[name].Visibility = 0
-        plain(self._display("ranks"), WHITE)
-        plain(self._display("measurements"), WHITE)
-        plain(self._display("messages"), OUTLINE)
-        for name, about_layer in {"switches": SWITCH, "links": OUTLINE}.items():
-            plain(self._display(name), about_layer)
-        letters = self._display("labels")
-        letters.Ambient, letters.Diffuse = 1.0, 0.0
-        plain(letters, TEXT)
+        colours = {"ranks": WHITE, "measurements": WHITE, "messages": OUTLINE, "labels": TEXT}
+        for name, rgb in (colours | {"switches": SWITCH, "links": OUTLINE}).items():
+            self._plain(name, rgb)
         block = self._blocks[layer]
         block.UpdatePipeline()
         self.coloured = [self._display(layer)]
@@ -106,6 +103,19 @@ class Layers:
             if field in self._pictures.arrays("topology/switches"):
                 pv.ColorBy(self._display("switches"), ("CELLS", field))
         colour(self._display(layer), self._view, field, about, names_of(block, field))
+
+    def also(self, layer: str, field: str) -> Any:
+        """Colours one more layer, beside that of `colour`; returns its legend, which has the same place."""
+        about = self._pictures.arrays(f"topology/{layer}")[field]
+        block, display = self._blocks[layer], self._display(layer)
+        block.UpdatePipeline()
+        self.coloured.append(display)
+        return colour(display, self._view, field, about, names_of(block, field))
+
+    def _plain(self, name: str, rgb: tuple[float, float, float]) -> None:
+        """Shows a layer, if the picture has it, in one colour."""
+        if name in self._blocks or name.endswith("parts"):
+            plain(self._display(name), rgb)
 
     def _display(self, name: str) -> Any:
         """Shows a layer, or the "parts" of the machine that have ranks, or the "idle parts"."""
@@ -116,7 +126,7 @@ class Layers:
             else:
                 source = self._parts(name == "parts") if name.endswith("parts") else self._blocks[name]
                 display = pv.Show(source, self._view)
-                self._displays[name] = display if name == "labels" else _filled(display)
+                self._displays[name] = _filled(display)
                 display.LineWidth = 2.0
         self._displays[name].Visibility = 1
         return self._displays[name]
@@ -135,7 +145,7 @@ def _arranged(reader: Any, layout: str) -> Any:
     if not layout:
         return reader
     picture = pv.ProgrammableFilter(registrationName="layout", Input=reader)
-    picture.Script = layout_filter.SCRIPT.format(layout=layout, known=", ".join(layouts.LAYOUTS))
+    picture.Script = layout_filter.SCRIPT.format(layout=layout, known=", ".join(LAYOUTS))
     picture.UpdatePipeline()
     return picture
 
@@ -144,7 +154,7 @@ def look(pictures: Pictures, view: Any) -> None:
     """Points the camera at the picture: at one node from the front, at several so that none hides another."""
     around = _hull(pictures)
     if around is not None:
-        fit_points(view, around, layouts.direction(pictures.layout, _n_nodes(pictures)), UP, AREA)
+        fit_points(view, around.tolist(), direction(pictures.layout, _n_nodes(pictures)), UP, AREA)
         return
     boxes = [
         about["bounds"]
@@ -155,30 +165,33 @@ def look(pictures: Pictures, view: Any) -> None:
     fit_points(view, corners or [(0, 0, 0), (1, 1, 1)], _direction(pictures), UP, AREA)
 
 
-def _hull(pictures: Pictures) -> list[tuple[float, float, float]] | None:
-    """Points around the picture; None where it shows planes, or an overview."""
+def _hull(pictures: Pictures) -> Any:
+    """Points (n, 3) around the picture; None where it shows planes, or an overview."""
     if pictures.layout in ("", "planes"):
         return None
-    data = pictures.read("topology").GetClientSideObject().GetOutputDataObject(0)
-    around = layout_filter.hull(pictures.layout, layout_filter.leaves(data))
-    return None if around is None else around.tolist()
+    return layout_filter.hull(pictures.layout, _written(pictures))
 
 
-def _direction(pictures: Pictures) -> tuple[float, float, float]:
-    data = pictures.read("topology").GetClientSideObject().GetOutputDataObject(0)
-    planes = dict(_leaves(data)).get("planes")
-    if planes is None or planes.GetNumberOfCells() < 2:
-        return (0.0, 0.0, -1.0)
-    boxes = np.array([planes.GetCell(n).GetBounds() for n in range(planes.GetNumberOfCells())])
-    width, distance = np.ptp(boxes[:, :2]), np.diff(boxes[:, 4]).min()
-    aside = math.atan2(1.05 * width, distance)  # each plane ends where the next begins
-    flat = math.cos(FROM_ABOVE)
-    return (math.sin(aside) * flat, -math.sin(FROM_ABOVE), -math.cos(aside) * flat)
+def _written(pictures: Pictures) -> dict[str, Any]:
+    """The layers as they are written, by name."""
+    return layout_filter.leaves(pictures.read("topology").GetClientSideObject().GetOutputDataObject(0))
 
 
 def _n_nodes(pictures: Pictures) -> int:
-    about = pictures.arrays("topology/planes").get("node_id", {"range": (0, 0)})
-    return round(about["range"][1]) + 1
+    sizes = layout_filter.sizes_of(_written(pictures))
+    return sizes.n_nodes if sizes is not None else 0
+
+
+def _direction(pictures: Pictures) -> tuple[float, float, float]:
+    layers = dict(_leaves(pictures.read("topology").GetClientSideObject().GetOutputDataObject(0)))
+    nodes = layers.get("planes") or layers["ranks"]
+    z = np.unique(vtk_to_numpy(nodes.GetPoints().GetData())[:, 2]) if nodes.GetNumberOfPoints() else []
+    if len(z) < 2:
+        return (0.0, 0.0, -1.0)
+    left, right = nodes.GetBounds()[:2]
+    aside = math.atan2(1.05 * (right - left), np.diff(z).min())  # each plane ends where the next begins
+    flat = math.cos(FROM_ABOVE)
+    return (math.sin(aside) * flat, -math.sin(FROM_ABOVE), -math.cos(aside) * flat)
 
 
 def _filled(display: Any) -> Any:
@@ -198,12 +211,9 @@ class Names:
         """picture : the source that `show_layers` returned last."""
         self._pictures, self._view, self._layer, self._picture = pictures, view, layer, picture
         self._shown, self._state, self._busy = field, None, False
-        around = _hull(pictures)
-        bounds = pictures.bounds("topology")
+        around, bounds = _hull(pictures), pictures.bounds("topology")
         if around is not None:
-            bounds = tuple(
-                np.stack([np.min(around, axis=0), np.max(around, axis=0)], axis=1).ravel().tolist()
-            )
+            bounds = np.stack([around.min(axis=0), around.max(axis=0)], axis=1).ravel().tolist()
         self._labels = Labels(view, bounds)
         self._warning = self._text(0.075, 22, BEYOND)
         self._legend = self._text(0.015, 17, TEXT)
@@ -258,10 +268,14 @@ class Names:
             self._picture.UpdatePipeline()
         else:
             self._picture.UpdatePipeline(time)
-        layers = dict(_leaves(self._picture.GetClientSideObject().GetOutputDataObject(0)))
+        layers = dict.fromkeys(LAYERS, vtkPolyData())  # some may be left out
+        layers |= dict(_leaves(self._picture.GetClientSideObject().GetOutputDataObject(0)))
         names = [*self._ranks(layers["measurements"]), *_hosts(layers["planes"])]
         names += _switches(layers["switches"])
-        self._labels.show(names, avoid=_cell_boxes(layers["measurements"], Camera(self._view)))
+        values, switches, camera = layers["measurements"], layers["switches"], Camera(self._view)
+        avoid = _boxes(values, np.flatnonzero(np.isfinite(_column(values, "core_id"))), camera)
+        avoid += _boxes(switches, np.arange(switches.GetNumberOfCells()), camera)
+        self._labels.show(names, avoid=avoid)
         self._warning.Text = _words(layers["measurements"], "sharing")
         self._legend.Text = in_lines(filter(None, self._explained(layers)), self._view)
 
@@ -295,8 +309,9 @@ class Names:
             yield "pointed bars: ranks that may run on all PUs above"
         if layers["messages"].GetNumberOfCells():
             yield WORDS
-        if not layouts.has_letters(self._pictures.layout or "planes", _n_nodes(self._pictures)):
-            yield f"rows of a node, from the top: {', '.join(_rows(self._pictures))}"
+        written = _written(self._pictures) if self._pictures.layout not in ("", "planes") else {}
+        if "machine" in written and not has_letters(self._pictures.layout, _n_nodes(self._pictures)):
+            yield f"rows of a node, from the top: {', '.join(_rows(written['machine']))}"
         yield _words(layers["messages"], "in_words")
 
     def _text(self, height: float, points: int, rgb: tuple[float, float, float]) -> Any:
@@ -312,13 +327,13 @@ class Names:
         return text
 
 
-def _cell_boxes(measurements: Any, camera: Camera) -> list[tuple[float, ...]]:
-    """Boxes in pixels around the cells of bound ranks, (left, right, bottom, top), of a few ranks."""
-    if measurements.GetNumberOfCells() > KEPT_FREE:
+def _boxes(data: Any, cells: np.ndarray, camera: Camera) -> list[tuple[float, ...]]:
+    """Boxes in pixels around some cells, (left, right, bottom, top); none if the data have many cells."""
+    if data.GetNumberOfCells() > KEPT_FREE:
         return []
     boxes = []
-    for cell in np.flatnonzero(np.isfinite(_column(measurements, "core_id"))).tolist():
-        pixels = camera.pixels(_corners(measurements, cell))
+    for cell in cells.tolist():
+        pixels = camera.pixels(_corners(data, cell))
         (left, bottom), (right, top) = pixels.min(axis=0).tolist(), pixels.max(axis=0).tolist()
         boxes.append((left, right, bottom, top))
     return boxes
@@ -326,17 +341,15 @@ def _cell_boxes(measurements: Any, camera: Camera) -> list[tuple[float, ...]]:
 
 def _hosts(planes: Any) -> list[Label]:
     """The names of the nodes, above their planes."""
-    if planes.GetNumberOfCells() > HOSTS:
+    if not 0 < planes.GetNumberOfCells() <= HOSTS:
         return []
     tops = [_corners(planes, n)[2:4].mean(axis=0) for n in range(planes.GetNumberOfCells())]
     names = enumerate(zip(_host_names(planes), tops))
     return [Label(name, tuple(top.tolist()), -n, (0.0, 1.0)) for n, (name, top) in names]
 
 
-def _rows(pictures: Pictures) -> list[str]:
+def _rows(machine: Any) -> list[str]:
     """The names of the rows of the planes, from top to bottom."""
-    data = pictures.read("topology").GetClientSideObject().GetOutputDataObject(0)
-    machine = layout_filter.leaves(data)["machine"]
     texts = machine.GetFieldData().GetAbstractArray("topology_type_names")
     kinds, cells = np.unique(_column(machine, "topology_type"), return_index=True)
     heights = {kind: _corners(machine, cell)[0][1] for kind, cell in zip(kinds.tolist(), cells.tolist())}

@@ -113,7 +113,7 @@ def test_letters_are_as_wide_as_high_and_only_ranks_have_them_in_rings(layout_fi
 
 def test_picture_without_planes_of_nodes_stays_as_it_is(layout_filter, run, scene):
     layers = topology(run, run.frame(0), scene).layers()
-    layers["planes"].GetFieldData().RemoveArray("comm_offset")
+    layers["ranks"].GetFieldData().RemoveArray("node_z")
     result = vtkMultiBlockDataSet()
     layout_filter.arranged(blocks(layers), result, "ring")
     np.testing.assert_array_equal(points(layout_filter.leaves(result)["ranks"]), points(layers["ranks"]))

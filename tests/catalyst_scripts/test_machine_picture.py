@@ -12,7 +12,7 @@ from in_paraview import in_paraview
 import perfield
 import twin
 from perfield.output.picture_series import PictureSeries
-from perfield.pictures.topology_picture import topology_scene
+from perfield.pictures.topology_picture import OPTIONAL_LAYERS, topology_scene
 from perfield.topology import Network, place, read_machines
 
 pytest.importorskip("paraview", reason="ParaView's Python modules are not installed")
@@ -37,7 +37,11 @@ NETWORK = Network(
 
 
 def machine_pictures(
-    path: Path, hosts: tuple[str, ...], last: int = 1, network: Network | None = None
+    path: Path,
+    hosts: tuple[str, ...],
+    last: int = 1,
+    network: Network | None = None,
+    without: tuple[str, ...] = (),
 ) -> Path:
     """The machine pictures of a run of 4 ranks: of its first and its last step."""
     run = twin.write_run(path / "run", ranks=4, steps=last + 1, hosts=hosts)
@@ -46,7 +50,7 @@ def machine_pictures(
         (run / "machine" / f"{host}.xml").write_text(text)
     opened = perfield.open(run)
     placement = place(opened.rank_entries, read_machines(run / "machine")[0], network)
-    PictureSeries(opened, [0, last], path, None, topology_scene(opened, placement)).write()
+    PictureSeries(opened, [0, last], path, None, topology_scene(opened, placement, without=without)).write()
     return path
 
 
@@ -87,6 +91,18 @@ result = [list(shown.ColorArrayName), [text.Text for text in names.proxies if ge
     assert coloured == ["CELLS", "solve_time_s"]
     assert {"left", "right", "spine"} <= set(texts)
     assert any("parts of the machine and switches: mean of their ranks" in text for text in texts)
+
+
+def test_picture_is_shown_without_the_layers_that_were_left_out(tmp_path):
+    script = f"""{SHOWN}
+names.at(pictures.description["steps"][1]["shown_at"])
+direction = [a - b for a, b in zip(view.CameraFocalPoint, view.CameraPosition)]
+result = [sorted(key[0] for key in pv.GetSources()), direction[0] > 0]
+"""
+    pictures = machine_pictures(tmp_path, ("a", "b"), network=NETWORK, without=OPTIONAL_LAYERS)
+    sources, is_from_aside = in_paraview(script, pictures)
+    assert {"ranks", "measurements"} <= set(sources) and not set(OPTIONAL_LAYERS) & set(sources)
+    assert is_from_aside, "no plane hides another"
 
 
 def test_cells_hide_what_is_behind_them(tmp_path):

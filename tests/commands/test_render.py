@@ -235,3 +235,14 @@ def test_places_of_the_ranks_reach_the_pictures(perfield_cli, run_path):
     places = json.loads((run_path / "pictures/pictures.json").read_text())["places"]
     assert places["host"] == ["a", "a", "b", "b"]
     assert places["core"] == [""] * 4, "the run does not describe its machine"
+
+
+def test_layers_of_the_machine_can_be_left_out(perfield_cli, run_path):
+    result = perfield_cli("render", run_path, "--topology", "--steps", "0", "--without", "messages,links")
+    assert result.returncode == 0, result.stderr
+    layers = json.loads((run_path / "pictures/pictures.json").read_text())["layers"]
+    assert "topology/ranks" in layers
+    assert not {"topology/messages", "topology/links"} & set(layers)
+    refused = perfield_cli("render", run_path, "--without", "wires")
+    assert refused.returncode == 2
+    assert "--without wires: no layer that can be left out; these can: planes" in refused.stderr

@@ -14,6 +14,7 @@ pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.pictures import topology, topology_scene
+from perfield.pictures.topology_picture import OPTIONAL_LAYERS
 from perfield.topology import Network, place
 
 NETWORK = Network(
@@ -25,13 +26,13 @@ MESSAGE = np.dtype(
 )
 
 
-def picture(hosts: tuple[str, ...], network: Network | None = NETWORK, messages=(), **values):
+def picture(hosts: tuple[str, ...], network: Network | None = NETWORK, messages=(), without=(), **values):
     """A picture of a run with a rank on each host, of one step."""
     entries = [{"host": host, "boot_id": "b", "cpuset": str(cpu)} for cpu, host in enumerate(hosts)]
     run = SimpleNamespace(path=Path(), info={"configuration": {}}, rank_entries=entries)
     values = {name: np.array(column, float) for name, column in values.items()}
     frame = SimpleNamespace(kind="step", label=0, values=values, messages=np.array(list(messages), MESSAGE))
-    return topology(run, frame, topology_scene(run, place(entries, {}, network)))
+    return topology(run, frame, topology_scene(run, place(entries, {}, network), without=without))
 
 
 def column(dataset, name: str) -> list:
@@ -91,3 +92,14 @@ def test_messages_carry_hops_and_what_their_ranks_share():
     assert column(messages, "hops") == [1, 3]
     assert column(messages, "same_switch") == [1, 0]
     assert column(messages, "same_node") == column(messages, "same_package") == [0, 0]
+
+
+def test_layers_can_be_left_out_and_the_others_stay():
+    shown = picture(("n1", "n2"), without=["switches", "links", "messages"]).layers()
+    assert list(shown) == ["planes", "machine", "ranks", "measurements", "labels"]
+    assert list(picture(("n1", "n2"), without=OPTIONAL_LAYERS).layers()) == ["ranks", "measurements"]
+
+
+def test_layer_that_must_stay_cannot_be_left_out():
+    with pytest.raises(ValueError, match="ranks, wires: no layer that can be left out; these can: planes"):
+        picture(("n1",), without=["wires", "ranks", "links"])

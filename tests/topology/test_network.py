@@ -42,7 +42,8 @@ def test_node_without_a_switch_is_told():
     )
     assert placement.switches.of_node.tolist() == [0, 1, -1]
     assert any(
-        "topology.conf names no switch of n9 (1 of 3 nodes)" in sentence for sentence in placement.notes
+        "no switch of n9 is known from topology.conf (1 of 3 nodes)" in sentence
+        for sentence in placement.notes
     )
 
 

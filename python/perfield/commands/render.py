@@ -55,6 +55,8 @@ their switches; torus. topology.pvd always holds planes, which its filter or a C
 EXPLODE_HELP = """\
 move the pieces apart, also in ParaView: 1 doubles the distances between their middles
 (default: 0.5 or 1, whichever shows all ranks)"""
+WITHOUT_HELP = """\
+layers of the machine to leave out: planes, machine, messages, labels, switches, links"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,6 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--explode", metavar="FACTOR", type=_factor, help=EXPLODE_HELP)
     add("--layout", choices=LAYOUTS, default="planes", help=LAYOUT_HELP)
     add("--focus", metavar="RANKS", help="show on each piece what it exchanges with these ranks: 3,7")
+    add("--without", metavar="LAYERS", help=WITHOUT_HELP)
     add("-o", "--output", metavar="DIR", help="where to write (RUN/pictures)")
 
 
@@ -178,10 +181,24 @@ def _topology(run: Run, arguments: argparse.Namespace) -> TopologyScene | None:
         return None
     from perfield.pictures.topology_picture import topology_scene
 
-    scene = topology_scene(run)
+    statistics = _with_statistics(run, arguments)
+    try:
+        scene = topology_scene(run, statistics=statistics, without=_words(arguments.without or ""))
+    except ValueError as error:
+        raise CommandError(f"--without {error}") from None
     for note in scene.notes:
         print(note)
     return scene
+
+
+def _with_statistics(run: Run, arguments: argparse.Namespace) -> list[str] | None:
+    """The fields of which parts of the machine get all statistics over their ranks; None is all."""
+    if arguments.arrays == "all":
+        return None
+    from perfield.pictures.machine_values import SUFFIXES
+
+    wanted = _words(arguments.fields or "")
+    return [name for name in run.frame(0).values if any(name + end in wanted for end in SUFFIXES.values())]
 
 
 def _tell(run: Run, pictures: PictureSeries, written: list[Path]) -> None:

@@ -13,7 +13,7 @@ from perfield.output.arrays import Arrays
 from perfield.output.scales import reach, round_end, scale_of
 from perfield.output.survey import COMPUTING, waiting_of
 from perfield.output.titles import region_titles, title
-from perfield.topology import place, read_machines, unbound
+from perfield.topology import placement_of, unbound
 
 if TYPE_CHECKING:
     from perfield.analysis.steps import StepKinds
@@ -57,7 +57,7 @@ def places(run: Run) -> dict[str, list[str]]:
 
     host : of the rank. core : "core 3", or "unbound" if nothing ties the rank to a core.
     """
-    placed = place(run.rank_entries, read_machines(Path(run.path, "machine"))[0])
+    placed = placement_of(run)
     hosts = [str((entry or {}).get("host") or "") for entry in run.rank_entries]
     free = unbound(placed)
     cores = [

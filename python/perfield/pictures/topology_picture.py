@@ -7,8 +7,8 @@ of a run share (placement, planes, ranks, letters).
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,15 +24,14 @@ from perfield.topology import (
     Switches,
     layout,
     layout_switches,
-    place,
-    read_machines,
+    placement_of,
     sharing,
     table,
     unbound,
 )
 
 from .lines import PairSums, heaviest, line_ends, radii
-from .machine_values import LARGEST, PLACES, PartRanks
+from .machine_values import LARGEST, PLACES, RankGroups, ranks_of_parts, ranks_of_switches
 from .row_labels import row_labels
 from .topology_polydata import (
     attach,
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
 
 LAYERS = ("planes", "machine", "ranks", "measurements", "messages", "labels", "switches", "links")
 STATIC_LAYERS = ("planes", "ranks", "labels", "links")  # the same in all frames
+OPTIONAL_LAYERS = ("planes", "machine", "messages", "labels", "switches", "links")  # may be left out
 LINE_RADIUS = 0.16  # of the thickest line, in rows
 
 
@@ -60,11 +60,12 @@ LINE_RADIUS = 0.16  # of the thickest line, in rows
 class TopologyScene:
     """What all frames of a run share: the layout and the datasets that do not change.
 
-    machine, switches : as in TopologyPicture, without the values of a frame. planes, ranks, labels, links :
-    as there. part_ranks, switch_ranks : which ranks each part of the machine and each switch has.
-    sharing : the ranks that have to share PUs. pair_sums : adds up messages.
+    machine, switches, measurements : as in TopologyPicture, without the values of a frame. planes, ranks,
+        labels, links : as there.
+    part_ranks, switch_ranks : which ranks each part of the machine and each switch has. sharing : the ranks
+        that have to share PUs. pair_sums : adds up messages. statistics : as for topology_scene.
     comm_offset, periodic_BC : options of the message lines. notes : sentences on what is unknown about the
-    machine.
+        machine. without : the layers to leave out.
     """
 
     placement: Placement
@@ -72,16 +73,19 @@ class TopologyScene:
     planes: vtkPolyData
     machine: vtkPolyData
     ranks: vtkPolyData
+    measurements: vtkPolyData
     labels: vtkPolyData
     switches: vtkPolyData
     links: vtkPolyData
-    part_ranks: PartRanks
-    switch_ranks: PartRanks
+    part_ranks: RankGroups
+    switch_ranks: RankGroups
     sharing: Sharing
     pair_sums: PairSums
+    statistics: Collection[str] | None
     comm_offset: float
     periodic_BC: bool
     notes: tuple[str, ...]
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -94,10 +98,13 @@ class TopologyPicture:
     planes : a rectangle behind each node's cells: node_id, host_name.
     machine : cells: topology_type, node_id, host_name, id (the part's own number), n_ranks (how many ranks
         have all their PUs in it). Every value of the frame: under the field's own name the mean over these
-        ranks, under the name with `_rank_max` the largest. topology_type and host_name are numbers; the
-        texts `topology_type_names` and `host_name_names` in the field data explain them.
+        ranks, under the name with `_rank_max` the largest; of fields in the scene's `statistics` also with
+        `_rank_min`, `_rank_std` (standard deviation) and `_rank_imbalance` (largest over mean).
+        topology_type and host_name are numbers; the texts `topology_type_names` and `host_name_names` in the
+        field data explain them.
     ranks : cells: rank, node_id, host_name, package_id, core_id, pu_id, n_pus (how many PUs the rank may run
-        on), unbound (1: nothing ties the rank to a core).
+        on), unbound (1: nothing ties the rank to a core). node_z, node_switch and plane_sizes in the field
+        data tell layouts how the planes stand.
     measurements : cells: every value of the frame, and the arrays of `ranks`; pu_id is where the rank ran in
         this step. sharing in the field data tells which ranks have to share PUs.
     messages : lines: source, target, inside_node, sent_count, sent_bytes, empty_count, largest_bytes, and
@@ -123,10 +130,11 @@ class TopologyPicture:
     labels: vtkPolyData
     switches: vtkPolyData
     links: vtkPolyData
+    without: frozenset[str] = frozenset()
 
     def layers(self) -> dict[str, vtkPolyData]:
-        """The datasets by name, in the order of LAYERS."""
-        return {layer: getattr(self, layer) for layer in LAYERS}
+        """The datasets by name, in the order of LAYERS, without those that were left out."""
+        return {layer: getattr(self, layer) for layer in LAYERS if layer not in self.without}
 
 
 def topology_scene(
@@ -137,6 +145,8 @@ def topology_scene(
     comm_offset: float | None = None,
     periodic_BC: bool | None = None,
     every_level: bool = False,
+    without: Iterable[str] = (),
+    statistics: Collection[str] | None = (),
 ) -> TopologyScene:
     """Prepares the topology pictures of a run.
 
@@ -144,12 +154,17 @@ def topology_scene(
     inter_node_offset, comm_offset : lengths in units of one row's height; an inter_node_offset of 0 fits the
         number of nodes. For these and periodic_BC, None takes the run's configuration.
     every_level : also draw caches and NUMA nodes that span the same PUs as a level above.
+    without : layers to leave out, of OPTIONAL_LAYERS; another name raises ValueError.
+    statistics : the fields of which parts of the machine get all statistics over their ranks; None is all.
     """
-    notes: tuple[str, ...] = ()
+    left_out = frozenset(without)
+    if not left_out <= set(OPTIONAL_LAYERS):
+        unknown = ", ".join(sorted(left_out - set(OPTIONAL_LAYERS)))
+        raise ValueError(
+            f"{unknown}: no layer that can be left out; these can: {', '.join(OPTIONAL_LAYERS)}."
+        )
     if placement is None:
-        machines, unreadable = read_machines(Path(run.path) / "machine")
-        placement = place(run.rank_entries, machines)
-        notes = tuple(unreadable)
+        placement = placement_of(run)
     if inter_node_offset is None:
         inter_node_offset = float(setting(run, "inter_node_offset"))
     if comm_offset is None:
@@ -160,22 +175,30 @@ def topology_scene(
     between = placement.switches if len(placement.nodes) > 1 else Switches.unknown(len(placement.nodes))
     places = layout_switches(between, cells)
     switches, links = _switches(between, places, cells)
+    ranks = attach_words(_with_hosts(shapes(cells, cells.ranks), placement, _places(placement, cells)))
+    behind = _planes(placement, cells)
+    attach_numbers(ranks, "node_z", cells.node_z)
+    attach_numbers(ranks, "node_switch", between.of_node)
+    attach_numbers(ranks, "plane_sizes", [*behind.GetBounds()[1:4:2], comm_offset])
     return TopologyScene(
         placement=placement,
         cells=cells,
-        planes=_planes(placement, cells, comm_offset),
+        planes=behind,
         machine=_machine(placement, cells),
-        ranks=attach_words(_with_hosts(shapes(cells, cells.ranks), placement, _places(placement, cells))),
+        ranks=ranks,
+        measurements=_measurement_cells(placement, cells, ranks),
         labels=row_labels(cells, _movable_in_words(placement)),
         switches=switches,
         links=links,
-        part_ranks=PartRanks.of_machine(cells),
-        switch_ranks=PartRanks.of_switches(cells, places.below),
+        part_ranks=ranks_of_parts(cells),
+        switch_ranks=ranks_of_switches(cells, places.below),
         sharing=sharing(placement),
         pair_sums=PairSums(cells),
+        statistics=statistics,
         comm_offset=comm_offset,
         periodic_BC=periodic_BC,
-        notes=notes + placement.notes,
+        notes=placement.notes,
+        without=left_out,
     )
 
 
@@ -187,13 +210,14 @@ def topology(run: Run, frame: Frame, scene: TopologyScene | None = None, **optio
     scene = scene or topology_scene(run, **options)
     return TopologyPicture(
         planes=scene.planes,
-        machine=_with_values(scene.machine, scene.part_ranks, scene.cells, frame),
+        machine=_with_values(scene.machine, scene.part_ranks, scene, frame),
         ranks=scene.ranks,
         measurements=_measurements(scene, frame),
-        messages=_messages(scene, frame),
+        messages=vtkPolyData() if "messages" in scene.without else _messages(scene, frame),
         labels=scene.labels,
-        switches=_with_values(scene.switches, scene.switch_ranks, scene.cells, frame),
+        switches=_with_values(scene.switches, scene.switch_ranks, scene, frame),
         links=scene.links,
+        without=scene.without,
     )
 
 
@@ -203,12 +227,10 @@ def topology_table(run: Run, **options: Any) -> list[tuple[str, str, float, floa
     return table(scene.placement, scene.cells)
 
 
-def _planes(placement: Placement, cells: Cells, comm_offset: float) -> vtkPolyData:
+def _planes(placement: Placement, cells: Cells) -> vtkPolyData:
     nodes = np.arange(len(cells.node_z), dtype=np.int32)
     arrays = {"node_id": nodes, "host_name": _host_of(placement)}
-    dataset = attach_words(_with_hosts(planes(cells), placement, arrays))
-    attach_numbers(dataset, "comm_offset", [comm_offset])
-    return dataset
+    return attach_words(_with_hosts(planes(cells), placement, arrays))
 
 
 def _machine(placement: Placement, cells: Cells) -> vtkPolyData:
@@ -236,32 +258,46 @@ def _switches(switches: Switches, places: SwitchCells, cells: Cells) -> tuple[vt
     return bars, lines
 
 
-def _with_values(layer: vtkPolyData, ranks_of: PartRanks, cells: Cells, frame: Frame) -> vtkPolyData:
-    """A layer with the mean and the largest value of the ranks of each of its cells."""
+def _with_values(layer: vtkPolyData, ranks_of: RankGroups, scene: TopologyScene, frame: Frame) -> vtkPolyData:
+    """A layer with the mean, the largest value and the scene's statistics of the ranks of each cell."""
     dataset = vtkPolyData()
     dataset.ShallowCopy(layer)
     arrays = {"n_ranks": ranks_of.n_ranks}
     for name, column in frame.values.items():
         if name not in PLACES:
-            mean, largest = ranks_of.mean_and_largest(column[cells.rank])
+            of_ranks = column[scene.cells.rank]
+            mean, largest = ranks_of.mean_and_largest(of_ranks)
             arrays |= {name: mean, name + LARGEST: largest}
+            if scene.statistics is None or name in scene.statistics:
+                others = ranks_of.others(of_ranks)
+                arrays |= {name + suffix: values for suffix, values in others.items()}
     return attach(dataset, arrays)
 
 
+def _measurement_cells(placement: Placement, cells: Cells, ranks: vtkPolyData) -> vtkPolyData:
+    """The layer of measurements without values. ranks : the layer of ranks, whose hosts it shares."""
+    dataset = shapes(cells, cells.measurements)
+    hosts = ranks.GetCellData().GetAbstractArray("host")
+    if hosts is not None:
+        dataset.GetCellData().AddArray(hosts)
+    return _with_hosts(dataset, placement, {})
+
+
 def _measurements(scene: TopologyScene, frame: Frame) -> vtkPolyData:
-    rank = scene.cells.rank
-    arrays = {name: column[rank] for name, column in frame.values.items()}
-    where = _places(scene.placement, scene.cells)
-    if "pu_id" in arrays:  # where the rank ran in this step says more than where it may run
-        where["pu_id"] = np.where(np.isnan(arrays["pu_id"]), where["pu_id"], arrays["pu_id"])
-    dataset = shapes(scene.cells, scene.cells.measurements)
+    rank, places = scene.cells.rank, scene.ranks.GetCellData()
+    dataset = vtkPolyData()
+    dataset.ShallowCopy(scene.measurements)
+    own = {name: column[rank] for name, column in frame.values.items() if not places.HasArray(name)}
+    attach(dataset, own)
+    for number in range(places.GetNumberOfArrays()):
+        dataset.GetCellData().AddArray(places.GetAbstractArray(number))
+    if "pu_id" in frame.values:  # where the rank ran in this step says more than where it may run
+        ran, may = frame.values["pu_id"][rank], scene.placement.pu_id[rank]
+        attach(dataset, {"pu_id": np.where(np.isnan(ran), may, ran)})
     when = f" in step {frame.label}" if frame.kind == "step" else ""
     words = scene.sharing.with_switches(frame.values.get("involuntary_switches"), when)
     attach_names(dataset, "sharing", [words] if words else [])
-    hosts = scene.ranks.GetCellData().GetAbstractArray("host")  # the same cells; made once
-    if hosts is not None:
-        dataset.GetCellData().AddArray(hosts)
-    return _with_hosts(dataset, scene.placement, {**arrays, **where})
+    return dataset
 
 
 def _messages(scene: TopologyScene, frame: Frame) -> vtkPolyData:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Puts words beside numbers that name hosts, switches and parts of the machine, for users of bare .pvd files."""
+"""Puts words beside numbers of hosts, switches and parts of the machine, for users of bare .pvd files."""
 
 from __future__ import annotations
 

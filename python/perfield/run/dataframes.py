@@ -12,7 +12,7 @@ import pandas as pd
 from perfield.run import tables
 from perfield.run.frame import MESSAGES, WAITS, call_names
 from perfield.run.snapshot import Snapshot
-from perfield.topology import place, read_machines
+from perfield.topology import placement_of
 
 if TYPE_CHECKING:
     import dask.dataframe as dd
@@ -24,7 +24,7 @@ def placement(run: RunDirectory) -> pd.DataFrame:
     """Where each rank ran: host, number and name of its node, the switch of the node, package, NUMA node and
     core. Names are "" and numbers -1 or NaN where a rank never checked in, was bound to several parts, or the
     machine is not known. Two nodes with one host name have different names."""
-    placed = place(run.rank_entries, read_machines(run.path / "machine")[0])
+    placed = placement_of(run)
     node, switches = placed.node_id.astype(np.int64), placed.switches
     # The last row of each column is for ranks without a place; -1 finds it.
     switch = np.append(switches.of_node, -1)[node]

@@ -74,7 +74,7 @@ def test_only_the_process_that_claims_the_run_asks_slurm(start, execute, plain_e
 
 
 def test_cluster_without_switches_leaves_no_file_and_says_nothing(start):
-    assert start("echo 'No topology information available'") == ([], None)
+    assert start("echo 'scontrol: error: No topology information available' >&2") == ([], None)
 
 
 def test_slurm_that_does_not_answer_is_stopped_and_told(start, here):
@@ -90,6 +90,11 @@ def test_failing_scontrol_is_told_with_a_remedy(start):
     (line,), network = start("echo SwitchName=sw1 Nodes=n1; exit 3")
     assert network is None
     assert "failed (exit status 3); name a file with the switches in topology_file, or set " in line
+
+
+def test_failing_scontrol_is_not_told_if_ranks_know_their_addresses(start, monkeypatch, plain_environment):
+    monkeypatch.setitem(plain_environment, "SLURM_TOPOLOGY_ADDR_PATTERN", "switch.node")
+    assert start("exit 1") == ([], None)
 
 
 def test_too_long_answer_is_not_kept(start):

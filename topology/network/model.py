@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import shortest_path
+from scipy.sparse.csgraph import dijkstra
+
+_FARTHEST = 256  # links between two switches; what lies farther apart is taken for not connected
+_LEAVES_AT_A_TIME = 1024  # bounds the memory of distances
 
 
 class NetworkError(ValueError):
@@ -22,10 +25,12 @@ class Network:
 
     names : of the switches; a switch's number (`id`) is its index.
     links : (lower switch, upper switch) of each pair of connected switches; equal links count once.
-    leaf_of : the number of the switch that each host is attached to. Hosts are found by their whole or their
-        short name. A host on several switches has the first of them.
+    leaf_of : the number of the switch that each host is attached to. A host on several switches has the
+        first of them.
     source : where this is known from, for sentences: "topology.conf", "SLURM_TOPOLOGY_ADDR".
     notes : sentences about what was missing or contradictory.
+    tree : False if nothing tells which end of a link is the lower one, as in a fabric that was discovered.
+        A switch's level then is its distance from the switches of the run's nodes.
     """
 
     names: tuple[str, ...]
@@ -33,6 +38,32 @@ class Network:
     leaf_of: Mapping[str, int]
     source: str = ""
     notes: tuple[str, ...] = ()
+    tree: bool = True
+
+    def leaf(self, host: str) -> int:
+        """The switch of a host, -1 if unknown: by its whole name, else by its name without the domain.
+
+        A short name also finds a host with a domain, if only one host has that short name.
+        """
+        short, dot, _ = host.partition(".")
+        for name in (host, short):
+            if name in self.leaf_of:
+                return self.leaf_of[name]
+        return -1 if dot else self._leaf_of_short.get(host, -1)
+
+    @cached_property
+    def _leaf_of_short(self) -> dict[str, int]:
+        """The switches of hosts with a domain by their short names, -1 where several hosts share one."""
+        found: dict[str, int] = {}
+        for host, leaf in self.leaf_of.items():
+            short, dot, _ = host.partition(".")
+            if dot:
+                found[short] = -1 if short in found else leaf
+        return found
+
+    def with_notes(self, notes: tuple[str, ...]) -> Network:
+        """The same network with more notes, these first."""
+        return replace(self, notes=notes + self.notes) if notes else self
 
 
 @dataclass(frozen=True)
@@ -40,8 +71,8 @@ class Switches:
     """The switches that a run uses: those on a shortest way between two of its nodes, or above one node.
 
     name : of each switch. id : int32 (n_switches,), its number in the whole network.
-    level : int32 (n_switches,), 0 for a switch with nodes; each other one is one level above the highest
-        below it.
+    level : int32 (n_switches,), one above the highest switch below it, 0 if there is none. In a network that
+        is no tree: its distance from the nearest switch with nodes.
     links : int32 (n_links, 2), lower and upper switch, as indices in here.
     of_node : int32 (n_nodes,), the switch of each node of the run; -1 where none is known.
     source : where this is known from, "" if nowhere. notes : sentences about what is missing.
@@ -62,11 +93,11 @@ class Switches:
         return cls((), nothing, nothing, nothing.reshape(0, 2), np.full(n_nodes, -1, np.int32))
 
     def hops(self, from_node: np.ndarray, to_node: np.ndarray) -> np.ndarray:
-        """How many switches a message passes between nodes, float64 in the shape of the node numbers.
+        """How many switches a message passes between nodes, float64 in the common shape of both numbers.
 
         0 inside a node, 1 under the same switch; NaN where the way is not known.
         """
-        one, other = self.of_node[from_node], self.of_node[to_node]
+        one, other = np.broadcast_arrays(self.of_node[from_node], self.of_node[to_node])
         hops = np.full(np.shape(one), np.nan)
         known = (one >= 0) & (other >= 0)
         rows = self._row_of_leaf[one[known]]
@@ -92,29 +123,27 @@ class Switches:
 
 def used_switches(network: Network, hosts: Sequence[str]) -> Switches:
     """The switches that the nodes of a run use. hosts : the host name of each node."""
-    of_node = np.array([_leaf_of(network, host) for host in hosts], np.int64).reshape(-1)
+    of_node = np.array([network.leaf(host) for host in hosts], np.int64).reshape(-1)
     leaves = np.unique(of_node[of_node >= 0])
     links = np.array(sorted(set(network.links)), np.int64).reshape(-1, 2)
-    steps = _steps(len(network.names), links, leaves)
-    used = np.zeros(len(network.names), bool)
-    used[leaves] = True
-    for row, leaf in enumerate(leaves):
-        direct = steps[row, leaves][:, None]
-        used |= ((steps[row] + steps == direct) & np.isfinite(direct)).any(axis=0)
-        used[leaf] = True
+    used = _on_shortest_ways(len(network.names), links, leaves)
     ids = np.flatnonzero(used)
     number = np.full(len(network.names) + 1, -1, np.int32)
     number[ids] = np.arange(len(ids))
-    links = number[links[used[links].all(axis=1)]] if len(links) else links
+    links = number[links[used[links].all(axis=1)]]
     missing = [host for host, leaf in zip(hosts, of_node) if leaf < 0]
     notes = network.notes
-    if missing and len(missing) < len(hosts):
+    if missing and network.leaf_of:
         some = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
         notes += (
-            f"{network.source} names no switch of {some} ({len(missing)} of {len(hosts)} nodes); "
-            "these stand without a switch.",
+            f"no switch of {some} is known from {network.source} ({len(missing)} of {len(hosts)} nodes); "
+            "these stand without one.",
         )
-    level = _levels(len(ids), links)
+    if network.tree:
+        level = _levels(len(ids), links)
+    else:
+        level = _distances(len(ids), links, np.unique(number[of_node[of_node >= 0]]))
+        links = np.where((level[links[:, 0]] > level[links[:, 1]])[:, None], links[:, ::-1], links)
     names = tuple(network.names[i] for i in ids)
     return Switches(
         names,
@@ -127,21 +156,45 @@ def used_switches(network: Network, hosts: Sequence[str]) -> Switches:
     )
 
 
-def _leaf_of(network: Network, host: str) -> int:
-    """The switch of a host by its whole name, or else by its name without the domain; -1 if unknown."""
-    for name in (host, host.partition(".")[0]):
-        if name in network.leaf_of:
-            return network.leaf_of[name]
-    return -1
+def _on_shortest_ways(n_switches: int, links: np.ndarray, leaves: np.ndarray) -> np.ndarray:
+    """Which switches lie on a shortest way between two leaves, or are one, bool (n_switches,)."""
+    used = np.zeros(n_switches, bool)
+    if not len(leaves):
+        return used
+    graph = _graph(n_switches, links)
+    both = (graph + graph.T).astype(np.float32)
+    for some in np.array_split(leaves, -(-len(leaves) // _LEAVES_AT_A_TIME)):
+        steps = _steps(n_switches, links, some)
+        on_way = np.zeros(steps.shape, bool)
+        on_way[:, leaves] = np.isfinite(steps[:, leaves])
+        farthest = int(steps[on_way].max(initial=0))
+        for step in range(farthest, 0, -1):  # from the far ends back to the leaf of each row
+            here = (on_way & (steps == step)).astype(np.float32)
+            on_way |= ((both @ here.T).T > 0) & (steps == step - 1)
+        used |= on_way.any(axis=0)
+    return used
 
 
 def _steps(n_switches: int, links: np.ndarray, leaves: np.ndarray) -> np.ndarray:
     """Links between each of some switches and every switch, float64 (n_leaves, n_switches); inf if apart."""
     if not len(leaves):
         return np.zeros((0, n_switches))
+    graph = _graph(n_switches, links)
+    return dijkstra(graph, directed=False, unweighted=True, indices=leaves, limit=_FARTHEST)
+
+
+def _graph(n_switches: int, links: np.ndarray) -> csr_matrix:
     ends = np.asarray(links).reshape(-1, 2).T
-    graph = csr_matrix((np.ones(len(ends[0])), (ends[0], ends[1])), shape=(n_switches, n_switches))
-    return shortest_path(graph, directed=False, unweighted=True, indices=leaves)
+    return csr_matrix((np.ones(len(ends[0])), (ends[0], ends[1])), shape=(n_switches, n_switches))
+
+
+def _distances(n_switches: int, links: np.ndarray, leaves: np.ndarray) -> np.ndarray:
+    """Links between each switch and the nearest of some, int32."""
+    if not n_switches:
+        return np.zeros(0, np.int32)
+    graph = _graph(n_switches, links)
+    steps = dijkstra(graph, directed=False, unweighted=True, indices=leaves, min_only=True)
+    return steps.astype(np.int32)
 
 
 def _levels(n_switches: int, links: np.ndarray) -> np.ndarray:
