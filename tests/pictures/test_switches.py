@@ -75,9 +75,8 @@ def test_points_of_a_switch_know_their_node():
     switches = picture(("n1", "n2", "n3")).switches
     nodes = vtk_to_numpy(switches.GetPointData().GetArray("node_id"))
     spine = [switches.GetCell(2).GetPointId(n) for n in range(switches.GetCell(2).GetNumberOfPoints())]
-    assert len(spine) == 2 * (3 + 2), "two at each plane and at each end"
-    assert nodes[spine[2:-2]].tolist() == [0, 0, 1, 1, 2, 2]
-    assert -0.5 < nodes[spine[0]] < 0 and 2 < nodes[spine[-1]] < 2.5
+    assert {0, 1, 2} <= set(nodes[spine].tolist()), "points at each plane, so that layouts may bend it"
+    assert -0.5 < nodes[spine].min() < 0 and 2 < nodes[spine].max() < 2.5
 
 
 @pytest.mark.parametrize(("hosts", "network"), [(("n1",), NETWORK), (("n1", "n2"), None), ((), NETWORK)])
@@ -96,7 +95,7 @@ def test_messages_carry_hops_and_what_their_ranks_share():
 
 def test_layers_can_be_left_out_and_the_others_stay():
     shown = picture(("n1", "n2"), without=["switches", "links", "messages"]).layers()
-    assert list(shown) == ["planes", "machine", "ranks", "measurements", "labels"]
+    assert list(shown) == ["planes", "machine", "ranks", "measurements", "labels", "devices"]
     assert list(picture(("n1", "n2"), without=OPTIONAL_LAYERS).layers()) == ["ranks", "measurements"]
 
 
