@@ -30,8 +30,10 @@ from perfield.topology import (
     unbound,
 )
 
-from .lines import PairSums, heaviest, line_ends, radii
+from .line_choice import LineChoice
+from .lines import PairSums, line_ends, radii
 from .machine_values import LARGEST, PLACES, RankGroups, ranks_of_parts, ranks_of_switches
+from .overview import MOST_PLANES, Overview
 from .row_labels import row_labels
 from .topology_polydata import (
     attach,
@@ -64,8 +66,8 @@ class TopologyScene:
         labels, links : as there.
     part_ranks, switch_ranks : which ranks each part of the machine and each switch has. sharing : the ranks
         that have to share PUs. pair_sums : adds up messages. statistics : as for topology_scene.
-    comm_offset, periodic_BC : options of the message lines. notes : sentences on what is unknown about the
-        machine. without : the layers to leave out.
+    comm_offset, periodic_BC, lines : options of the message lines. notes : sentences on what is unknown about
+        the machine. without : the layers to leave out.
     """
 
     placement: Placement
@@ -84,6 +86,7 @@ class TopologyScene:
     statistics: Collection[str] | None
     comm_offset: float
     periodic_BC: bool
+    lines: LineChoice
     notes: tuple[str, ...]
     without: frozenset[str] = frozenset()
 
@@ -103,7 +106,8 @@ class TopologyPicture:
         topology_type and host_name are numbers; the texts `topology_type_names` and `host_name_names` in the
         field data explain them.
     ranks : cells: rank, node_id, host_name, package_id, core_id, pu_id, n_pus (how many PUs the rank may run
-        on), unbound (1: nothing ties the rank to a core).
+        on), unbound (1: nothing ties the rank to a core). node_z, node_switch and plane_sizes in the field
+        data tell layouts how the planes stand.
     measurements : cells: every value of the frame, and the arrays of `ranks`; pu_id is where the rank ran in
         this step. sharing in the field data tells which ranks have to share PUs.
     messages : lines: source, target, inside_node, sent_count, sent_bytes, empty_count, largest_bytes, and
@@ -144,18 +148,23 @@ def topology_scene(
     comm_offset: float | None = None,
     periodic_BC: bool | None = None,
     every_level: bool = False,
+    overview: bool | None = None,
+    lines: LineChoice | None = None,
     without: Iterable[str] = (),
     statistics: Collection[str] | None = (),
-) -> TopologyScene:
+) -> TopologyScene | Overview:
     """Prepares the topology pictures of a run.
 
     run : a perfield.run.Run. placement : where the ranks are; None takes it from the run's own records.
     inter_node_offset, comm_offset : lengths in units of one row's height; an inter_node_offset of 0 fits the
         number of nodes. For these and periodic_BC, None takes the run's configuration.
     every_level : also draw caches and NUMA nodes that span the same PUs as a level above.
+    overview : one cell per node and no ranks; None does so for more than MOST_PLANES nodes.
+    lines : which messages become lines; None takes all.
     without : layers to leave out, of OPTIONAL_LAYERS; another name raises ValueError.
     statistics : the fields of which parts of the machine get all statistics over their ranks; None is all.
     """
+    lines = lines or LineChoice()
     left_out = frozenset(without)
     if not left_out <= set(OPTIONAL_LAYERS):
         unknown = ", ".join(sorted(left_out - set(OPTIONAL_LAYERS)))
@@ -164,6 +173,8 @@ def topology_scene(
         )
     if placement is None:
         placement = placement_of(run)
+    if len(placement.nodes) > MOST_PLANES if overview is None else overview:
+        return Overview(placement, lines, left_out, statistics)
     if inter_node_offset is None:
         inter_node_offset = float(setting(run, "inter_node_offset"))
     if comm_offset is None:
@@ -175,10 +186,14 @@ def topology_scene(
     places = layout_switches(between, cells)
     switches, links = _switches(between, places, cells)
     ranks = attach_words(_with_hosts(shapes(cells, cells.ranks), placement, _places(placement, cells)))
+    behind = _planes(placement, cells)
+    attach_numbers(ranks, "node_z", cells.node_z)
+    attach_numbers(ranks, "node_switch", between.of_node)
+    attach_numbers(ranks, "plane_sizes", [*behind.GetBounds()[1:4:2], comm_offset])
     return TopologyScene(
         placement=placement,
         cells=cells,
-        planes=_planes(placement, cells),
+        planes=behind,
         machine=_machine(placement, cells),
         ranks=ranks,
         measurements=_measurement_cells(placement, cells, ranks),
@@ -192,17 +207,22 @@ def topology_scene(
         statistics=statistics,
         comm_offset=comm_offset,
         periodic_BC=periodic_BC,
+        lines=lines,
         notes=placement.notes,
         without=left_out,
     )
 
 
-def topology(run: Run, frame: Frame, scene: TopologyScene | None = None, **options: Any) -> TopologyPicture:
+def topology(
+    run: Run, frame: Frame, scene: TopologyScene | Overview | None = None, **options: Any
+) -> TopologyPicture:
     """The topology picture of one frame.
 
     scene : from topology_scene(run); all frames of a run can share it. None makes one with `options`.
     """
     scene = scene or topology_scene(run, **options)
+    if isinstance(scene, Overview):
+        return TopologyPicture(**scene.layers(frame), without=scene.without)
     return TopologyPicture(
         planes=scene.planes,
         machine=_with_values(scene.machine, scene.part_ranks, scene, frame),
@@ -218,7 +238,7 @@ def topology(run: Run, frame: Frame, scene: TopologyScene | None = None, **optio
 
 def topology_table(run: Run, **options: Any) -> list[tuple[str, str, float, float, float, str]]:
     """The cells of a run's topology picture: level, id, x, y, z, parent. options : as for topology_scene."""
-    scene = topology_scene(run, **options)
+    scene = topology_scene(run, overview=False, **options)
     return table(scene.placement, scene.cells)
 
 
@@ -296,7 +316,7 @@ def _measurements(scene: TopologyScene, frame: Frame) -> vtkPolyData:
 
 
 def _messages(scene: TopologyScene, frame: Frame) -> vtkPolyData:
-    drawn, words = heaviest(scene.pair_sums.of(frame))
+    drawn, words = scene.lines.heaviest(scene.lines.kept(scene.pair_sums.of(frame)))
     drawn, left_out = scene.pair_sums.in_full(frame, drawn), scene.pair_sums.left_out(frame)
     ends, nodes, inside_node = line_ends(drawn, scene.cells, scene.comm_offset, scene.periodic_BC)
     arrays = {"source": drawn.source, "target": drawn.target, "inside_node": inside_node}
