@@ -1,20 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The machine of a run: the hardware of its nodes, the places of its ranks, and the layout of the picture."""
 
+from .grid import Grid, grid
 from .layout import PLANE_WIDTH, Cells, layout
+from .lstopo import this_machine
 from .machine import LEVELS, Machine, MachineError, Part, flat_machine, parse_cpuset
+from .mapping import BIND_TO, MAP_BY, mpirun_cpusets, ranges
 from .network import Network, NetworkError, Switches, expand_hosts, network_of, read_network, used_switches
 from .of_run import placement_of
 from .placement import Node, Placement, place
+from .places import places
+from .rank_files import hostfile, rankfile, reorder_file
 from .read_hwloc_xml import read_machine, read_machines
+from .selection import SelectionError, select, with_nodes
 from .sharing import Sharing, sharing, unbound
 from .switch_layout import SwitchCells, layout_switches, nodes_below
 from .table import table
 
 __all__ = [
+    "BIND_TO",
     "LEVELS",
+    "MAP_BY",
     "PLANE_WIDTH",
     "Cells",
+    "Grid",
     "Machine",
     "MachineError",
     "Network",
@@ -22,23 +31,34 @@ __all__ = [
     "Node",
     "Part",
     "Placement",
+    "SelectionError",
     "Sharing",
     "SwitchCells",
     "Switches",
     "expand_hosts",
     "flat_machine",
+    "grid",
+    "hostfile",
     "layout",
     "layout_switches",
+    "mpirun_cpusets",
     "network_of",
     "nodes_below",
     "parse_cpuset",
     "place",
     "placement_of",
+    "places",
+    "ranges",
+    "rankfile",
     "read_machine",
     "read_machines",
     "read_network",
+    "reorder_file",
+    "select",
     "sharing",
     "table",
+    "this_machine",
     "unbound",
     "used_switches",
+    "with_nodes",
 ]

@@ -14,8 +14,8 @@ import sys
 from collections.abc import Sequence
 
 COMMANDS = (
-    *("run", "info", "steps", "fields", "render", "open", "plot", "export", "collect", "import"),
-    *("env", "config", "paths"),
+    *("run", "info", "steps", "fields", "render", "open", "plot", "placement", "export", "collect"),
+    *("import", "env", "config", "paths"),
 )
 
 DESCRIPTION = """\

@@ -7,6 +7,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
+from perfield.analysis.words import in_bytes
 from perfield.commands._newest import add_run, run_path
 
 if TYPE_CHECKING:
@@ -222,21 +223,13 @@ def _text(value: Any, column: str) -> str:
     if value is None:
         return "-"
     if column == "bytes":
-        return _bytes(value)
+        return in_bytes(value)
     if column in ("source", "target", "waits_for") and value in NO_RANKS:
         return NO_RANKS[value]
     if isinstance(value, float):
         return f"{value:.4g}"
     text = str(value)
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
-def _bytes(count: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 999.5:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} TB"
 
 
 def _plain(value: Any) -> Any:

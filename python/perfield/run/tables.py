@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.run import pairs
 from perfield.run.region_sums import COST, TIME, RegionSums
 
 if TYPE_CHECKING:
@@ -106,23 +107,9 @@ def messages(run: RunDirectory, most: int) -> tuple[list[dict], int]:
     """A row for each of the heaviest pairs of ranks, by bytes: what source sent to target (or
     target fetched), added up over all calls and the newest 1000 frames; and how many pairs there are.
     """
-    keys, sums = np.zeros(0, dtype=np.int64), np.zeros((0, 3), dtype=np.uint64)
-    for number in _newest(run):
-        table = run.frame(number).messages
-        pairs = table["source"].astype(np.int64) << 32 | table["target"].astype(np.int64) & 0xFFFFFFFF
-        columns = np.stack([table[name] for name in ("count", "bytes", "empty")], axis=1)
-        keys, pair = np.unique(np.concatenate((keys, pairs)), return_inverse=True)
-        added = np.zeros((len(keys), 3), dtype=np.uint64)
-        np.add.at(added, pair.ravel(), np.concatenate((sums, columns)))
-        sums = added
-    order = np.lexsort((keys, -sums[:, 1].astype(np.int64)))[:most]
-    rows = []
-    for at in order:
-        source, target = np.array([keys[at] >> 32, keys[at]]).astype(np.int32).tolist()  # the lower halves
-        count, size, empty = (int(number) for number in sums[at])
-        pair_of_ranks = {"source": source, "target": target}
-        rows.append({**pair_of_ranks, "count": count, "bytes": size, "empty": empty})
-    return rows, len(keys)
+    sums = pairs.messages(run, _newest(run))
+    heaviest = sums[np.argsort(-sums["bytes"].astype(np.int64), kind="stable")[:most]]
+    return [dict(zip(sums.dtype.names, row)) for row in heaviest.tolist()], len(sums)
 
 
 def waits(run: RunDirectory, most: int) -> tuple[list[dict], int, float | None]:
@@ -131,19 +118,16 @@ def waits(run: RunDirectory, most: int) -> tuple[list[dict], int, float | None]:
     there are; and the share of all waiting that the rows hold (None: not known). For whom is known where a
     wait's status tells it.
     """
-    sums: dict[tuple[int, int], list[float]] = {}
+    sums = pairs.waits(run, _newest(run))
     lengths = np.zeros(run.n_ranks)
     waiting_s = 0.0
     for number in _newest(run):
-        frame = run.frame(number)
-        lengths += np.nan_to_num(frame.values["step_time_s"])
-        waiting_s += float(np.nansum(frame.values.get("waiting_time_s", 0.0)))
-        for rank, peer, count, time in frame.waits.tolist():
-            of_pair = sums.setdefault((rank, peer), [0, 0.0])
-            of_pair[0] += count
-            of_pair[1] += time
+        values = run.frame(number).values
+        lengths += np.nan_to_num(values["step_time_s"])
+        waiting_s += float(np.nansum(values.get("waiting_time_s", 0.0)))
     rows = []
-    for (rank, peer), (count, time) in sorted(sums.items(), key=lambda pair: (-pair[1][1], pair[0]))[:most]:
+    longest = sums[np.argsort(-sums["time_s"], kind="stable")[:most]]
+    for rank, peer, count, time in longest.tolist():
         share = time / lengths[rank] if lengths[rank] > 0 else None
         rows.append({"rank": rank, "waits_for": peer, "count": count, "time_s": time, "share": share})
     covered = min(1.0, sum(row["time_s"] for row in rows) / waiting_s) if waiting_s > 0 else None

@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield placement: where the ranks sit, what hurts there, and an order that would send less."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfield.commands import CommandError
+from perfield.commands._newest import add_run, run_path
+from perfield.topology import BIND_TO, MAP_BY, Placement, place, placement_of
+
+if TYPE_CHECKING:
+    from perfield.analysis.placement_warnings import Finding, Observed
+    from perfield.analysis.rank_order import Order, Traffic
+    from perfield.run import RunDirectory
+
+HELP = "where the ranks sit, what hurts there, and an order that would send less"
+DESCRIPTION = """\
+Lists where each rank of a run sat: host, switch, package, cores, PUs and devices.
+Then come warnings about what hurts, each with its cost where the run shows one,
+and a proposal: the order of ranks that would send fewer bytes between nodes and
+switches.
+
+  perfield placement perfield-run
+  perfield placement perfield-run --rankfile order.txt
+  perfield placement --here -n 8 --bind core
+
+A proposed order takes effect in the next run, by one of these:
+
+  mpirun --rankfile order.txt -n 8 ./a.out              Open MPI, --rankfile
+  SLURM_HOSTFILE=hosts.txt srun -n 8 --distribution=arbitrary ./a.out
+                                                        Slurm, --hostfile
+  MPICH_RANK_REORDER_METHOD=3 srun -n 8 ./a.out         Cray MPICH, with
+      --reorder-file MPICH_RANK_ORDER in the working directory
+
+--here shows, without a run, where Open MPI's mpirun (version 4) would put -n
+ranks on this machine. Without --bind and --map-by it does as Open MPI does: up to
+two ranks go by core, more by package."""
+
+MOST_ROWS = 64  # ranks; beyond, the ranks of a package share a row
+MOST_PROPOSED = 10_000  # ranks; beyond, a proposal takes minutes and is made when asked for
+MOST_FRAMES = 1000  # that are read; the newest ones
+MOST_VALUES = 20_000_000  # of one field that are held at once
+NOT_PAIRS = "bytes: of calls with one peer and one-sided calls; collective calls are not in them"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the run, the files to write, and the preview."""
+    add_run(parser)
+    add = parser.add_argument
+    add("--all", action="store_true", help=f"a row for each rank, also above {MOST_ROWS} ranks")
+    add("--rankfile", metavar="FILE", help="write the proposed order for Open MPI's mpirun --rankfile")
+    add("--hostfile", metavar="FILE", help="write it for srun --distribution=arbitrary (SLURM_HOSTFILE)")
+    add("--reorder-file", metavar="FILE", help="write it for Cray MPICH (MPICH_RANK_ORDER)")
+    add(
+        "--propose",
+        action="store_true",
+        help=f"propose an order, also above {MOST_PROPOSED:,} ranks, where it takes minutes",
+    )
+    add("--json", action="store_true", help="print everything as one JSON object")
+    preview = parser.add_argument_group("without a run")
+    preview.add_argument("--here", action="store_true", help="preview ranks on this machine (needs lstopo)")
+    preview.add_argument("-n", dest="n_ranks", metavar="N", type=int, help="how many ranks (1)")
+    kinds = ", ".join(BIND_TO)
+    preview.add_argument("--bind", metavar="KIND", help=f"like mpirun --bind-to: {kinds}; socket is package")
+    preview.add_argument("--map-by", metavar="KIND", help=f"like mpirun --map-by: {', '.join(MAP_BY)}")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Prints the table, the warnings and the proposal; writes the files that the options name."""
+    from perfield.analysis.placement_warnings import placement_warnings
+
+    if arguments.here:
+        placement = _preview(arguments)
+        _print(arguments, placement, placement_warnings(placement), None, None, {}, {})
+        return 0
+    for option, value in (
+        ("-n", arguments.n_ranks),
+        ("--bind", arguments.bind),
+        ("--map-by", arguments.map_by),
+    ):
+        if value is not None:
+            raise CommandError(f"{option} chooses a preview; add --here, or leave {option} out to see a run")
+    import perfield
+
+    run = perfield.open(run_path(arguments.run))
+    placement = placement_of(run)
+    observed = _observed(run)
+    order, why_none = _proposal(arguments, placement, observed)
+    _write(arguments, placement, order, why_none)
+    told = placement_warnings(placement, observed)
+    _print(
+        arguments, placement, told, order, why_none, _ran_on(observed.pu_id), _devices(run), observed.n_steps
+    )
+    return 0
+
+
+def _preview(arguments: argparse.Namespace) -> Placement:
+    from perfield.topology import mpirun_cpusets, this_machine
+
+    for option, value in (
+        *(("RUN", arguments.run), ("--rankfile", arguments.rankfile), ("--hostfile", arguments.hostfile)),
+        *(("--reorder-file", arguments.reorder_file), ("--propose", arguments.propose or None)),
+    ):
+        if value is not None:
+            raise CommandError(f"--here looks at no run; leave {option} out")
+    n_ranks = 1 if arguments.n_ranks is None else arguments.n_ranks
+    if not 1 <= n_ranks <= 100_000:
+        raise CommandError(f"-n is {n_ranks}, expected 1 to 100,000 ranks")
+    machine = this_machine()
+    host = platform.node()
+    cpusets = mpirun_cpusets(machine, n_ranks, arguments.map_by, arguments.bind)
+    entries = [{"host": host, "boot_id": "", "cpuset": cpuset} for cpuset in cpusets]
+    return place(entries, {host: machine})
+
+
+def _observed(run: RunDirectory) -> Observed:
+    """What the run measured, of its newest frames."""
+    from perfield.analysis.placement_warnings import Observed
+    from perfield.run import pairs
+    from perfield.run.snapshot import Snapshot
+
+    n_frames = max(1, min(MOST_FRAMES, MOST_VALUES // max(run.n_ranks, 1)))
+    positions = np.arange(max(0, len(run) - n_frames), len(run))
+    known = set(run.columns.names)
+    moves = [name for name in known if name.endswith("_cpu_migrations")]
+    threads = [name for name in known if name.endswith("_thread_count")]
+    names = ["pu_id", "compute_time_s", "cpu_user_time_s", "cpu_system_time_s", "step_time_s"]
+    names += ["involuntary_switches"]
+    series = np.full((len(names), len(positions), run.n_ranks), np.nan)
+    thread_moves, n_threads = (np.full(run.n_ranks, np.nan) for _ in range(2))
+    per_region = np.zeros((len(moves), run.n_ranks))
+    wanted = [name for name in names if name in known] + moves + threads
+    at = 0
+    for chosen, values in Snapshot(run).in_chunks(positions, wanted):
+        for number, name in enumerate(wanted):
+            column = values[:, number]
+            if name in names:
+                series[names.index(name), at : at + len(chosen)] = column
+            elif name in threads:
+                n_threads = np.fmax(n_threads, np.fmax.reduce(column, axis=0))
+            else:
+                per_region[moves.index(name)] += np.nansum(column, axis=0)
+        at += len(chosen)
+    if moves:
+        thread_moves = per_region.max(axis=0)  # regions nest, so the one with most holds the others' moves
+    pu_id, compute_s, user_s, system_s, step_s, switches = series
+    n_steps = (
+        int(sum(int(run.told(int(position))["span"]) for position in positions)) if len(positions) else 0
+    )
+    never = np.isnan(switches).all(axis=0)
+    return Observed(
+        *(n_steps, pu_id, step_s, compute_s, user_s + system_s),
+        *(np.where(never, np.nan, np.nansum(switches, axis=0)), thread_moves, n_threads),
+        *(pairs.messages(run, positions), pairs.waits(run, positions)),
+    )
+
+
+def _ran_on(pu_id: np.ndarray) -> dict[int, list[int]]:
+    found = {}
+    for rank in range(pu_id.shape[1]):
+        seen = pu_id[:, rank]
+        found[rank] = np.unique(seen[seen >= 0]).astype(int).tolist()
+    return found
+
+
+def _devices(run: RunDirectory) -> dict[int, list[str]]:
+    """Names of the devices that each rank had open at its end."""
+    found = {}
+    for rank, end in run.ends.items():
+        listed = end.get("devices")
+        files = [d.get("file") for d in listed if isinstance(d, dict)] if isinstance(listed, list) else []
+        found[rank] = [str(file).rpartition("/")[2] for file in files if file]
+    return found
+
+
+def _proposal(
+    arguments: argparse.Namespace, placement: Placement, observed: Observed
+) -> tuple[Order | None, str | None]:
+    """The proposed order; None with the reason where there is none."""
+    from perfield.analysis.rank_order import Places, propose
+
+    asked = bool(arguments.propose or arguments.rankfile or arguments.hostfile or arguments.reorder_file)
+    missing = placement.node_id < 0
+    if missing.any():
+        return None, f"{missing.sum():,} ranks never checked in, so their places are not known"
+    messages = observed.messages[(observed.messages["source"] >= 0) & (observed.messages["target"] >= 0)]
+    if not messages["bytes"].any():
+        return None, "the run has no messages whose two ranks are known"
+    if placement.n_ranks > MOST_PROPOSED and not asked:
+        return None, f"it takes minutes for {placement.n_ranks:,} ranks; --propose makes one"
+    n_nodes = len(placement.nodes)
+    node = np.arange(n_nodes)
+    switches = placement.switches
+    places = Places(
+        placement.node_id.astype(np.int64),
+        np.nan_to_num(placement.package_id, nan=-1).astype(np.int64),
+        switches.of_node,
+        switches.hops(*np.meshgrid(node, node, indexing="ij")),
+    )
+    try:
+        return propose(places, messages), None
+    except ModuleNotFoundError as error:
+        if asked:
+            raise
+        return None, str(error)
+
+
+def _write(
+    arguments: argparse.Namespace, placement: Placement, order: Order | None, why_none: str | None
+) -> None:
+    from perfield.topology import hostfile, rankfile, reorder_file
+
+    for path, text in (
+        (arguments.rankfile, rankfile),
+        (arguments.hostfile, hostfile),
+        (arguments.reorder_file, reorder_file),
+    ):
+        if path is not None and order is None:
+            raise CommandError(f"cannot write {path}, since no order is proposed: {why_none}")
+        if path is not None:
+            Path(path).write_text(text(placement, order.place_of_rank), encoding="utf-8")
+
+
+def _print(
+    arguments: argparse.Namespace,
+    placement: Placement,
+    told: list[Finding],
+    order: Order | None,
+    why_none: str | None,
+    ran_on: dict[int, list[int]],
+    devices: dict[int, list[str]],
+    n_steps: int = 0,
+) -> None:
+    from perfield.commands.info import format_table
+    from perfield.topology import places
+
+    together = placement.n_ranks > MOST_ROWS and not (arguments.all or arguments.json)
+    rows = places(placement, together, ran_on, devices)
+    if arguments.json:
+        print(json.dumps(_facts(rows, told, order, why_none, placement, n_steps), indent=1, allow_nan=False))
+        return
+    print(format_table(rows))
+    if together:
+        print(f"({placement.n_ranks:,} ranks, those of a package in one row; --all gives each its own)")
+    for note in placement.notes:
+        print(f"note       {note}")
+    for finding in told:
+        print(f"warning    {finding.words}")
+        if not arguments.here:
+            print(f"           cost: {finding.cost}")
+    if not told:
+        print("warning    none: nothing that perfield looks for hurts here")
+    if arguments.here:
+        return
+    print(f"proposal   {_in_words(order, why_none)}")
+    if order is not None and order.better:
+        print(format_table(_gains(order, n_steps)))
+        print(f"(per step; {NOT_PAIRS})")
+        print("\n".join(_how(arguments, placement.n_ranks)))
+
+
+def _facts(
+    rows: list[dict],
+    told: list[Finding],
+    order: Order | None,
+    why_none: str | None,
+    placement: Placement,
+    n_steps: int,
+) -> dict[str, Any]:
+    warnings = [
+        {"kind": f.kind, "ranks": f.ranks.tolist(), "words": f.words, "cost_s": f.cost_s, "cost": f.cost}
+        for f in told
+    ]
+    facts: dict[str, Any] = {"ranks": rows, "notes": list(placement.notes), "warnings": warnings}
+    if order is None:
+        return facts | {"proposal": None, "why_no_proposal": why_none}
+    hosts = [placement.nodes[n].label for n in placement.node_id[order.place_of_rank]]
+    return facts | {
+        "proposal": {
+            "better": order.better,
+            "place_of_rank": order.place_of_rank.tolist(),
+            "host_of_rank": hosts,
+            "n_steps": n_steps,
+            "before": vars(order.before),
+            "after": vars(order.after),
+        }
+    }
+
+
+def _in_words(order: Order | None, why_none: str | None) -> str:
+    if order is None:
+        return f"none: {why_none}"
+    if not order.better:
+        return "keep the present order: no other was found that sends at least 1 % less over the network"
+    moved = int((order.place_of_rank != np.arange(len(order.place_of_rank))).sum())
+    return f"another order of the ranks, which moves {moved:,} of {len(order.place_of_rank):,}, sends"
+
+
+def _gains(order: Order, n_steps: int) -> list[dict[str, Any]]:
+    from perfield.analysis.words import in_bytes
+
+    rows = []
+    for words, name in (
+        ("between nodes", "between_nodes"),
+        ("between switches", "between_switches"),
+        ("times switches passed", "hop_bytes"),
+        ("between packages of a node", "between_packages"),
+    ):
+        before, after = _of(order.before, name), _of(order.after, name)
+        if before is None or after is None or not (before or after):
+            continue
+        change = f"{(after - before) / before:+.0%}" if before else "-"
+        now, then = (in_bytes(value / max(n_steps, 1)) for value in (before, after))
+        rows.append({"": words, "now": now, "then": then, "change": change})
+    return rows
+
+
+def _of(traffic: Traffic, name: str) -> float | None:
+    return getattr(traffic, name)
+
+
+def _how(arguments: argparse.Namespace, n_ranks: int) -> list[str]:
+    """How to start a run with the files that were written, or how to get them."""
+    lines = []
+    if arguments.rankfile:
+        lines.append(f"use it     mpirun --rankfile {arguments.rankfile} -n {n_ranks} perfield-exec ./a.out")
+    if arguments.hostfile:
+        lines.append(
+            f"use it     SLURM_HOSTFILE={arguments.hostfile} srun -n {n_ranks} --distribution=arbitrary "
+            "perfield-exec ./a.out"
+        )
+    if arguments.reorder_file:
+        lines.append(
+            f"use it     as ./MPICH_RANK_ORDER: MPICH_RANK_REORDER_METHOD=3 srun -n {n_ranks} perfield-exec "
+            "./a.out"
+        )
+    return lines or ["use it     --rankfile FILE writes it for Open MPI, --hostfile FILE for srun"]

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield placement: the table, warnings and proposal of a run, and the preview without one."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+
+import pytest
+from c_programs import mpi_program
+
+# In each of four steps, each rank exchanges 100 bytes per rank with the one half the world away.
+PARTNERS = mpi_program(
+    """
+  perfield_initialize();
+  static char out[4096], in[4096];
+  for (int step = 0; step < 4; ++step) {
+    const int peer = (rank + size / 2) % size;
+    MPI_Sendrecv(out, 100, MPI_CHAR, peer, 0, in, 100, MPI_CHAR, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    perfield_step(step, step);
+  }
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def run_path(build_c, mpirun, bin_dir, tmp_path_factory):
+    """A run of four unbound ranks on this machine."""
+    folder = tmp_path_factory.mktemp("placement")
+    result = mpirun(4, "--bind-to", "none", bin_dir / "perfield-exec", build_c(PARTNERS), cwd=folder)
+    assert result.returncode == 0, result.stderr
+    return folder / "perfield-run"
+
+
+def test_table_shows_where_ranks_may_run_and_ran(perfield_cli, run_path):
+    result = perfield_cli("placement", run_path)
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0].split()[:2] == ["ranks", "host"]
+    assert [line.split()[0] for line in lines[1:5]] == ["0", "1", "2", "3"]
+    assert os.uname().nodename.split(".")[0] in lines[1]
+    assert "proposal   keep the present order" in result.stdout
+
+
+def test_json_has_a_row_for_each_rank_warnings_and_the_proposal(perfield_cli, run_path):
+    pytest.importorskip("kahip", reason="KaHIP is not installed")
+    found = json.loads(perfield_cli("placement", run_path, "--json").stdout)
+    assert [row["ranks"] for row in found["ranks"]] == ["0", "1", "2", "3"]
+    assert found["proposal"]["better"] is False
+    assert found["proposal"]["place_of_rank"] == [0, 1, 2, 3]
+    assert found["proposal"]["before"]["total"] == 4 * 4 * 100
+    if os.cpu_count() < 4:
+        assert "shared PU" in [warning["kind"] for warning in found["warnings"]]
+
+
+def test_files_hold_the_present_order_if_none_is_better(perfield_cli, run_path, tmp_path):
+    pytest.importorskip("kahip", reason="KaHIP is not installed")
+    files = {option: tmp_path / option for option in ("--rankfile", "--hostfile", "--reorder-file")}
+    result = perfield_cli("placement", run_path, *[word for pair in files.items() for word in pair])
+    assert result.returncode == 0, result.stderr
+    rows = files["--rankfile"].read_text().splitlines()
+    assert [re.match(r"rank (\d)=\S+ slot=", row)[1] for row in rows] == ["0", "1", "2", "3"]
+    assert len(files["--hostfile"].read_text().splitlines()) == 4
+    assert files["--reorder-file"].read_text() == "0,1,2,3\n"
+
+
+def test_preview_shows_this_machine_without_a_run(perfield_cli):
+    if not shutil.which("lstopo-no-graphics") and not shutil.which("lstopo"):
+        pytest.skip("lstopo (package hwloc) is not installed")
+    found = json.loads(perfield_cli("placement", "--here", "-n", 2, "--bind", "none", "--json").stdout)
+    assert [row["ranks"] for row in found["ranks"]] == ["0", "1"]
+    assert found["proposal"] is None
+    text = perfield_cli("placement", "--here", "-n", 100, "--bind", "none").stdout
+    assert "0-99" in text and "(100 ranks, those of a package in one row" in text
+
+
+def test_preview_says_which_bindings_it_knows(perfield_cli):
+    result = perfield_cli("placement", "--here", "--bind", "board")
+    assert result.returncode == 2
+    assert "cannot bind to 'board'; expected one of none, hwthread, core" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--here", "perfield-run"), "--here looks at no run; leave RUN out"),
+        (("--here", "--rankfile", "a"), "--here looks at no run; leave --rankfile out"),
+        (("--bind", "core"), "--bind chooses a preview; add --here, or leave --bind out to see a run"),
+        (("--here", "-n", "0"), "-n is 0, expected 1 to 100,000 ranks"),
+    ],
+)
+def test_options_that_do_not_fit_are_told(perfield_cli, words, sentence):
+    result = perfield_cli("placement", *words)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert sentence in result.stderr
+
+
+def test_run_without_messages_has_no_proposal(perfield_cli, build_c, mpirun, bin_dir, tmp_path):
+    silent = mpi_program("perfield_initialize(); perfield_step(0, 0);")
+    mpirun(2, bin_dir / "perfield-exec", build_c(silent), cwd=tmp_path)
+    run = tmp_path / "perfield-run"
+    told = "the run has no messages whose two ranks are known"
+    assert f"proposal   none: {told}" in perfield_cli("placement", run).stdout
+    result = perfield_cli("placement", run, "--rankfile", tmp_path / "order")
+    assert result.returncode == 2
+    assert f"since no order is proposed: {told}" in result.stderr
+    assert not (tmp_path / "order").exists()

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files for launchers name the host and the cores of each rank's new place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from perfield.topology import MachineError, hostfile, place, rankfile, read_machine, reorder_file
+
+MACHINES = Path(__file__).resolve().parents[1] / "fixtures" / "machines"
+TWO_PACKAGES = read_machine(MACHINES / "two-packages-2-l3-2-cores-2-pus.xml")
+
+
+def placed(*cpusets):
+    entries = [{"host": host, "boot_id": "", "cpuset": cpuset} for host, cpuset in cpusets]
+    return place(entries, {"n1": TWO_PACKAGES, "n2": TWO_PACKAGES})
+
+
+FOUR = placed(("n1", "0-1"), ("n1", "10-13"), ("n2", "0-15"), ("n2", "2"))
+ORDER = np.array([2, 0, 3, 1])
+
+
+def test_rankfile_counts_cores_inside_their_package():
+    assert rankfile(FOUR, ORDER).splitlines() == [
+        "rank 0=n2 slot=0-7",
+        "rank 1=n1 slot=0:0",
+        "rank 2=n2 slot=0:1",
+        "rank 3=n1 slot=1:1-2",
+    ]
+
+
+def test_machine_without_description_counts_its_pus_as_cores():
+    unknown = place([{"host": "n", "boot_id": "", "cpuset": str(pu)} for pu in (4, 6)], {})
+    assert rankfile(unknown, np.array([1, 0])) == "rank 0=n slot=1\nrank 1=n slot=0\n"
+
+
+def test_hostfile_lists_hosts_in_rank_order():
+    assert hostfile(FOUR, ORDER) == "n2\nn1\nn2\nn1\n"
+
+
+def test_reorder_file_lists_the_ranks_of_each_node():
+    assert reorder_file(FOUR, ORDER) == "1,3\n0,2\n"
+
+
+def test_rank_without_a_place_is_told():
+    entries = [{"host": "n1", "boot_id": "", "cpuset": "0"}, None, None]
+    for text in (rankfile, hostfile, reorder_file):
+        with pytest.raises(MachineError, match="ranks 1-2 never checked in, so their hosts are not known"):
+            text(place(entries, {}), np.arange(3))
