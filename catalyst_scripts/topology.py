@@ -18,13 +18,13 @@ from typing import Any
 if "__file__" in globals():
     sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import layout_filter
 import numpy as np
 import paraview.simple as pv
 from arrows import WORDS, in_lines, show_arrows
 from colours import BEYOND, CATEGORIES, OUTLINE, TEXT, colour, font_size, plain
 from follow import follow
 from in_program import Program, is_pipeline
-import layout_filter
 from labels import Camera, Label, Labels
 from layouts import LAYOUTS, direction, has_letters
 from scene import FREE, Pictures, at_first_step, fit_points, new_view, set_title
