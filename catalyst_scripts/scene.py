@@ -126,7 +126,12 @@ def set_title(view: Any, heading: str, lines: list[str], source: Any) -> Any:
 def write_title(title: Any, heading: str, lines: list[str]) -> None:
     """Changes the words of a title that `set_title` made."""
     texts = [f"{heading}\n{line}" for line in lines]
-    title.Expression = f"{texts!r}[t_index]" if len(texts) > 1 else repr(texts[0])
+    title.Expression = f"[{', '.join(map(quoted, texts))}][t_index]" if len(texts) > 1 else quoted(texts[0])
+
+
+def quoted(text: str) -> str:
+    """A text as an expression of ParaView's, which would divide it at the word "and"."""
+    return repr(text).replace(" and ", " \\x61nd ")
 
 
 def at_first_step(views: list[Any], source: Any) -> None:

@@ -33,11 +33,12 @@ LOOKS: dict[str, tuple[Any, Any, Any]] = {
     "inlet": ((0.75, 0.55, -0.4), (0.0, 0.0, 1.0), None),
     "far": ((-0.7, -0.5, -0.6), (0.0, 1.0, 0.0), None),
     "symmetry": ((0.0, 0.0, -1.0), (0.0, 1.0, 0.0), None),
-    "near": ((0.0, 0.0, -1.0), (0.0, 1.0, 0.0), (-2.4, 2.4, -1.1, 1.1, -1.0, 0.0)),
+    "near": ((0.3, -0.25, -0.9), (0.0, 1.0, 0.0), (-3.0, 3.6, -2.1, 2.1, -1.2, 0.0)),
     "cut": ((-1.0, 0.0, 0.0), (0.0, 1.0, 0.0), None),
 }
+INNERMOST = (0, 15)  # ranks: of the wing, the two rings of pieces around the fuselage
 # Where a legend starts, and how long it is, by how many there are.
-LEGENDS = {1: ((0.2, 0.5),), 2: ((0.5, 0.3), (0.06, 0.3)), 3: ((0.62, 0.2), (0.34, 0.2), (0.06, 0.2))}
+LEGENDS = {1: ((0.2, 0.5),), 2: ((0.5, 0.3), (0.06, 0.3)), 3: ((0.69, 0.15), (0.38, 0.15), (0.07, 0.15))}
 
 
 class Cut(Pictures):
@@ -56,11 +57,9 @@ class Cut(Pictures):
             self._made = pv.Clip(Input=reader, ClipType="Plane")
             self._made.ClipType.Origin, self._made.ClipType.Normal = (0.5, 0.0, 0.0), (1.0, 0.0, 0.0)
         elif self._made is None and self._layer == "part":
-            x0, x1, y0, y1, z0, z1 = LOOKS["near"][2]
-            self._made = pv.Clip(Input=reader, ClipType="Box")
-            self._made.ClipType.Position = (x0, y0, z0)
-            self._made.ClipType.Length = (x1 - x0, y1 - y0, z1 - z0)
-            self._made.Exact = 1
+            self._made = pv.Threshold(Input=reader, ThresholdMethod="Between")
+            self._made.Scalars = [self.arrays("geometry")["rank"]["association"], "rank"]
+            self._made.LowerThreshold, self._made.UpperThreshold = INNERMOST
         elif self._made is None:
             self._made = pv.Threshold(Input=reader)
             association = self.arrays("geometry")[self._field]["association"]

@@ -3,8 +3,9 @@
 // flow - stands in for two flow solvers that are not free: same shapes of meshes, same loads, same
 // messages, no physics. The gallery shows pictures of it; what they must show is planted here.
 //
-//   flow turbine [STEPS] [empty] [gather|own]   a ring of one layer of cells, 6 ranks along x
-//   flow wing    [STEPS] [pow]                  half an aircraft in a far field, 4 ranks outwards
+//   flow turbine [STEPS] [empty] [gather|node|own]   a ring of one layer of cells, 6 ranks along x
+//   flow wing    [STEPS] [pow]   [gather|node|own]   half an aircraft in a far field, 4 ranks
+//   outwards
 //
 // turbine: ranks at the inlet have 1.6 times the edges, every other rank 1.15 times (a chess
 // board). Neighbours exchange faces. `empty`: all but the ranks at the outlet also send empty
@@ -113,36 +114,50 @@ void exchange(const std::vector<int>& peers, int messages, int numbers) {
   }
 }
 
-// Writes what all ranks have computed: rank 0 alone, or each rank its own file.
-void write(bool gathers) {
-  int rank, size;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  std::vector<double> part(kOutputNumbers, rank);
-  std::FILE* file = nullptr;
-  if (!gathers || rank == 0) {
-    file = std::fopen(("flow-" + std::to_string(rank) + ".out").c_str(), "wb");
-    std::setvbuf(file, nullptr, _IONBF, 0);
+// Who writes what all ranks have computed.
+class Output {
+ public:
+  // way: "gather", "node", "own", or "" for no output.
+  explicit Output(const std::string& way) : way_(way) {
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    file_ = "flow-" + std::to_string(rank) + ".out";
+    if (way == "node")
+      MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &ranks_);
+    else if (way == "own")
+      ranks_ = MPI_COMM_SELF;
   }
-  for (int n = 0; n < kOutputParts; ++n) {
-    if (file) std::fwrite(part.data(), sizeof(double), part.size(), file);
-    if (!gathers) continue;
-    if (rank != 0) {
-      MPI_Request request;
-      MPI_Isend(part.data(), kOutputNumbers, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD, &request);
-      MPI_Wait(&request, MPI_STATUS_IGNORE);
-    } else {
-      for (int other = 1; other < size; ++other) {
-        MPI_Recv(part.data(), kOutputNumbers, MPI_DOUBLE, other, 1, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
-        std::fwrite(part.data(), sizeof(double), part.size(), file);
+
+  void step(int number) {
+    if (way_.empty() || number % kOutputEvery != 0) return;
+    int rank, size;
+    MPI_Comm_rank(ranks_, &rank);
+    MPI_Comm_size(ranks_, &size);
+    std::vector<double> part(kOutputNumbers, rank);
+    std::FILE* file = rank == 0 ? std::fopen(file_.c_str(), "wb") : nullptr;
+    if (file) std::setvbuf(file, nullptr, _IONBF, 0);
+    for (int n = 0; n < kOutputParts; ++n) {
+      if (rank != 0) {
+        MPI_Request request;
+        MPI_Isend(part.data(), kOutputNumbers, MPI_DOUBLE, 0, 1, ranks_, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        continue;
+      }
+      for (int other = 0; other < size; ++other) {
+        if (other != 0)
+          MPI_Recv(part.data(), kOutputNumbers, MPI_DOUBLE, other, 1, ranks_, MPI_STATUS_IGNORE);
+        if (file) std::fwrite(part.data(), sizeof(double), part.size(), file);
       }
     }
+    if (file) std::fclose(file);
   }
-  if (file) std::fclose(file);
-}
 
-void turbine(int n_ranks, int steps, bool has_empty, bool writes, bool gathers) {
+ private:
+  std::string way_, file_;
+  MPI_Comm ranks_ = MPI_COMM_WORLD;  // the first of which writes
+};
+
+void turbine(int n_ranks, int steps, bool has_empty, Output output) {
   const Blocks blocks({6, n_ranks / 6, 1}, {false, true, false});
   const Three cells{10, 120 / blocks.n[1], 1};
   const double around = 2 * M_PI / (cells[1] * blocks.n[1]);
@@ -169,7 +184,7 @@ void turbine(int n_ranks, int steps, bool has_empty, bool writes, bool gathers) 
     flux(vflux, calls * 3 / 4, 150e-6);
     exchange(blocks.neighbours(), kFaceMessages, kFaceNumbers);
     exchange(strangers, kEmptyMessages, 0);
-    if (writes && step % kOutputEvery == 0) write(gathers);
+    output.step(step);
     perfield_step(step, step);
   }
 }
@@ -183,7 +198,7 @@ std::array<double, 2> outline(double span) {
   return {length, std::max(height, 0.004)};
 }
 
-void wing(int n_ranks, int steps, bool has_pow) {
+void wing(int n_ranks, int steps, bool has_pow, Output output) {
   static constexpr std::array<int, 4> outwards{14, 10, 8, 6};  // cells of a rank
   const Blocks blocks({8, 4, n_ranks / 32}, {true, false, false});
   const Three cells{8, outwards[blocks.at[1]], 24 / blocks.n[2]};
@@ -213,6 +228,7 @@ void wing(int n_ranks, int steps, bool has_pow) {
   for (int step = 1; step <= steps; ++step) {
     flux(region, calls, 150e-6 + pow_s);
     exchange(blocks.neighbours(), 2, kFaceNumbers);
+    output.step(step);
     perfield_step(step, step);
   }
 }
@@ -231,18 +247,22 @@ int main(int argc, char** argv) {
       if (word == std::string(argv[n])) return true;
     return false;
   };
+  std::string way;
+  for (const char* known : {"gather", "node", "own"})
+    if (has(known)) way = known;
   int status = 0;
   if (shape == "turbine" && size % 6 == 0 && size / 6 > 6 && 120 % (size / 6) == 0)
-    turbine(size, steps, has("empty"), has("gather") || has("own"), has("gather"));
+    turbine(size, steps, has("empty"), Output(way));
   else if (shape == "wing" && size % 32 == 0 && 24 % (size / 32) == 0)
-    wing(size, steps, has("pow"));
+    wing(size, steps, has("pow"), Output(way));
   else {
     status = 1;
     if (rank == 0)
-      std::fprintf(stderr,
-                   "flow turbine|wing [STEPS] [empty] [gather|own] [pow]: a turbine needs 48 or 60 "
-                   "ranks, a wing 32 ranks or 2, 3 or 4 times as many; here are %d.\n",
-                   size);
+      std::fprintf(
+          stderr,
+          "flow turbine|wing [STEPS] [empty] [pow] [gather|node|own]: a turbine needs 48 or 60 "
+          "ranks, a wing 32 ranks or 2, 3 or 4 times as many; here are %d.\n",
+          size);
   }
   MPI_Finalize();
   return status;

@@ -39,7 +39,7 @@ class Program:
 
     hosts : as mhrun takes them, a leaf switch between two semicolons. ranks : on each host. machine : in
     lstopo's words. words : the command; its first one is in PROGRAMS, or a program of this machine. mapping :
-    of mpirun. case : of OpenFOAM, to be prepared first. variables, files : that the program finds, by name.
+    of mpirun. case : of OpenFOAM, to be prepared first. variables : of its environment.
     """
 
     hosts: str
@@ -49,7 +49,6 @@ class Program:
     mapping: str = "core"
     case: Case | None = None
     variables: tuple[tuple[str, str], ...] = ()
-    files: tuple[tuple[str, str], ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -75,14 +74,8 @@ SOLVER = ("rhoCentralFoam", "-parallel")
 TURBINE = Program("n1;n2", 24, HASWELL, ("flow", "turbine", "10", "empty", "gather"))
 WING = Program("n1,n2;n3,n4", 24, HASWELL, ("flow", "wing", "8", "pow"))
 MULTIGRID = Program(FOUR_NODES, 16, SANDY_BRIDGE, ("multigrid_c", "4", "64"))
-MULTIPARTITION = Program(
-    FOUR_NODES,
-    16,
-    SANDY_BRIDGE,
-    ("multipartition_c", "6", "48", "3"),
-    variables=(("OMPI_MCA_io", "romio321"), ("ROMIO_HINTS", "romio-hints")),
-    files=(("romio-hints", "romio_cb_write enable\ncb_config_list *:1\n"),),  # one rank of a node writes
-)
+MULTIPARTITION = Program(FOUR_NODES, 16, SANDY_BRIDGE, ("multipartition_c", "4", "48"))
+NODE_OUTPUT = Program(FOUR_NODES, 16, SANDY_BRIDGE, ("flow", "wing", "5", "node"))
 EACH = Program("n1;n2", 8, SANDY_BRIDGE, SOLVER, case=STEP)
 GATHER = ("-fileHandler", "collated")
 
@@ -99,13 +92,14 @@ def programs() -> dict[str, Program]:
         "multigrid-dealt": replace(MULTIGRID, mapping="node"),
         "multigrid-24": replace(MULTIGRID, machine=HASWELL),
         "multipartition": MULTIPARTITION,
-        "multipartition-8": replace(MULTIPARTITION, hosts="n1,n2;n3,n4;n5,n6;n7,n8", ranks=8),
+        "output": NODE_OUTPUT,
+        "output-8": replace(NODE_OUTPUT, hosts="n1,n2;n3,n4;n5,n6;n7,n8", ranks=8),
         "heat": Program(
             "n1,n2;n3",
             9,
             HASWELL,
             ("heat3d", "--minds", "3", "3", "3", "--points", "27", "27", "27", "--steps", "10"),
-            variables=(("PERFIELD_FIELDS_EVERY", "1"),),
+            variables=(("PERFIELD_FIELDS_EVERY", "1"), ("OMPI_MCA_osc", "pt2pt")),
         ),
         "shock": replace(
             EACH, words=(*SOLVER, *GATHER), case=replace(STEP, decompose=" ".join(("decomposePar", *GATHER)))
@@ -161,8 +155,6 @@ def measure(program: Program, folder: Path, run: Path) -> str:
         except (OpenFoamMissingError, RuntimeError) as error:
             raise NotMadeError(str(error)) from error
     work.mkdir(exist_ok=True)
-    for name, text in program.files:
-        (work / name).write_text(text, encoding="utf-8")
     machines = folder / "machines"
     machines.mkdir()
     for host in program.names:
@@ -172,6 +164,7 @@ def measure(program: Program, folder: Path, run: Path) -> str:
         "MH_MACHINES": str(machines),
         "MH_FAKE_AFFINITY": str(compiled("fakeaff.c", folder)),
         "PERFIELD_RUN_DIRECTORY": str(run),
+        "PERFIELD_TOPOLOGY_FILE": str(network(program, folder)),
         **dict(program.variables),
     }
     slots = ",".join(f"{host}:{program.ranks}" for host in program.names)
@@ -183,16 +176,17 @@ def measure(program: Program, folder: Path, run: Path) -> str:
         raise NotMadeError(
             f"{' '.join(command)} ended with {result.returncode}: {(result.stderr or result.stdout)[-600:]}"
         )
-    network(program, run / "machine" / "network.txt")
     return f"`{' '.join(program.words)}`, {n_ranks} ranks on the hosts {', '.join(program.names)}"
 
 
-def network(program: Program, path: Path) -> None:
-    """Writes Slurm's description of the switches that mhrun makes."""
+def network(program: Program, folder: Path) -> Path:
+    """Writes Slurm's description of the switches that mhrun makes; returns the file."""
     leaves = program.hosts.split(";")
     lines = [f"SwitchName=sw{n} Nodes={hosts}" for n, hosts in enumerate(leaves, 1)]
     lines.append(f"SwitchName=spine Switches={','.join(f'sw{n}' for n in range(1, len(leaves) + 1))}")
+    path = folder / "topology.conf"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
 
 
 def executable(word: str) -> str:
