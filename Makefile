@@ -40,11 +40,13 @@ help: ## list the targets (this)
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
 # --- set-up ----------------------------------------------------------------------------------
-PACKAGES := base-packages test-packages openfoam-packages bench-packages docs-packages long-packages
+PACKAGES := base-packages test-packages openfoam-packages gallery-packages bench-packages docs-packages \
+  long-packages
 .PHONY: $(PACKAGES)
 base-packages: GROUPS = base
 test-packages: GROUPS = base test openfoam docs
 openfoam-packages: GROUPS = base openfoam
+gallery-packages: GROUPS = base test openfoam
 bench-packages: GROUPS = base test openfoam bench
 docs-packages: GROUPS = base docs
 long-packages: GROUPS = base test openfoam docs long
@@ -109,7 +111,7 @@ recorder: ## install only the measured side, for a cluster (MPICC=mpicc PREFIX=$
 	@.ci/build-recorder "$(MPICC)" "$(PREFIX)"
 
 # --- what one does with it -------------------------------------------------------------------
-.PHONY: demo demo-openfoam test test-long bench faults overhead docs
+.PHONY: demo demo-openfoam gallery test test-long bench faults overhead docs
 demo: build/heat3d/heat3d commands ## run the heat case on 8 ranks and make pictures of it
 	@rm -rf demo/heat3d && mkdir -p demo/heat3d
 	@# render prints how to look at the pictures, once they exist.
@@ -122,6 +124,9 @@ demo: build/heat3d/heat3d commands ## run the heat case on 8 ranks and make pict
 demo-openfoam: openfoam-packages .venv/installed ## run OpenFOAM solvers, unmodified, on 4 ranks
 	@mkdir -p demo
 	$(BIN)/python testcase/openfoam/run_demo.py demo/openfoam
+
+gallery: gallery-packages .venv/installed ## show each figure of the dissertation, from runs of its own (GALLERY_ARGS=7.1)
+	@$(BIN)/python testcase/gallery/make_gallery.py demo/gallery $(GALLERY_ARGS)
 
 test: test-packages .venv/installed ## run the tests
 	@$(BIN)/python -m pytest -q -m "not long" $(PYTEST_ARGS)

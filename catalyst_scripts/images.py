@@ -24,7 +24,7 @@ from arrows import Words
 from colours import CATEGORIES, colour
 from mesh_values import MeshValues
 from mesh_views import Chooser, MeshView
-from scene import SIZE, Pictures, new_view, set_title
+from scene import SIZE, Pictures, new_view, quoted, set_title
 
 import topology
 
@@ -98,7 +98,7 @@ class Scene:
         at = next(number for number, known in enumerate(steps) if known["frame"] == step["frame"])
         title = self._pictures.titles(image["layer"], field)[at]
         line = static_line(self._pictures, image["layer"], steps[at]) if image["static"] else title
-        self._title.Expression = repr(f"{about['title']}{self._words}\n{line}")
+        self._title.Expression = quoted(f"{about['title']}{self._words}\n{line}")
         view.ViewTime = step["shown_at"]
         if self._names is not None:
             self._names.at(step["shown_at"])

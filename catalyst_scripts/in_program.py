@@ -8,7 +8,7 @@ from typing import Any
 
 import paraview.simple as pv
 from colours import colour
-from scene import SIZE, Pictures, new_view, set_title
+from scene import SIZE, Pictures, new_view, quoted, set_title
 
 CHANNELS = ("geometry", "topology")
 PIPELINE = "perfield_pipeline_"  # prefix of the module names that perfield gives to Catalyst
@@ -24,6 +24,8 @@ class Program(Pictures):
 
     channel : "geometry" or "topology". options : Catalyst's options.
     """
+
+    layout = ""  # planes, without a filter to choose another
 
     def __init__(self, channel: str):
         from paraview import catalyst
@@ -100,4 +102,4 @@ class Image:
         about = self._program.arrays(self._layer)[self._field]
         colour(self._display, self._view, self._field, about)
         known = self._program.description
-        self._title.Expression = repr(f"{about['title']}\n{known['run']}, {known['step']}")
+        self._title.Expression = quoted(f"{about['title']}\n{known['run']}, {known['step']}")

@@ -33,6 +33,11 @@ class Pictures:
         """The pictures in the directory PERFIELD_PICTURES, by default perfield-run/pictures."""
         return cls(Path(os.environ.get("PERFIELD_PICTURES", "perfield-run/pictures")))
 
+    @property
+    def layout(self) -> str:
+        """How the nodes of the machine stand: as PERFIELD_LAYOUT says, or as the pictures were written."""
+        return os.environ.get("PERFIELD_LAYOUT") or self.description.get("layout", "planes")
+
     def read(self, name: str) -> Any:
         """The reader of a series, made once: "geometry", "messages" or "topology"."""
         if name not in self._readers:
@@ -121,7 +126,12 @@ def set_title(view: Any, heading: str, lines: list[str], source: Any) -> Any:
 def write_title(title: Any, heading: str, lines: list[str]) -> None:
     """Changes the words of a title that `set_title` made."""
     texts = [f"{heading}\n{line}" for line in lines]
-    title.Expression = f"{texts!r}[t_index]" if len(texts) > 1 else repr(texts[0])
+    title.Expression = f"[{', '.join(map(quoted, texts))}][t_index]" if len(texts) > 1 else quoted(texts[0])
+
+
+def quoted(text: str) -> str:
+    """A text as an expression of ParaView's, which would divide it at the word "and"."""
+    return repr(text).replace(" and ", " \\x61nd ")
 
 
 def at_first_step(views: list[Any], source: Any) -> None:

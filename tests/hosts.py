@@ -29,6 +29,14 @@ def why_no_hosts() -> str:
     return f"namespaces cannot be made here: {tried.stderr.strip()}" if tried.returncode else ""
 
 
+def why_no_slurm() -> str:
+    """Why this machine cannot run a Slurm of its own on hosts of namespaces; empty if it can."""
+    for tool in ("slurmctld", "slurmd", "munged", "srun", "sbatch", "lstopo"):
+        if shutil.which(tool, path=f"{os.environ['PATH']}:/usr/sbin:/sbin") is None:
+            return f"{tool} is not installed"
+    return why_no_hosts()
+
+
 def compiled(source: str, folder: Path, *flags: str) -> Path:
     """A C file of multihost/, compiled: a library if its name begins with "fake", else a program."""
     built = folder / Path(source).with_suffix(".so" if source.startswith("fake") else "")

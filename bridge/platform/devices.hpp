@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // devices.hpp - which GPUs and network cards this process has open, by its device files. It costs a
-// system call per open descriptor. What the kernel does not tell is empty.
+// few system calls per open descriptor. What the kernel does not tell is empty.
 #pragma once
 
 #include <string>
@@ -13,6 +13,9 @@ struct OpenDevice {
   std::string file;  // "/dev/nvidia0"
   std::string pci;   // its PCI address as hwloc writes it, "0000:3b:00.0"; "" if not known
 };
+
+// Whether this node has any such devices, as far as their drivers' files show.
+bool has_devices();
 
 // Each open device once, in the order of the files' names.
 std::vector<OpenDevice> open_devices();

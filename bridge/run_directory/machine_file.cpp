@@ -14,6 +14,7 @@
 #include <exception>
 
 #include "platform/child.hpp"
+#include "platform/devices.hpp"
 #include "run_directory/draft.hpp"
 #include "run_directory/run_directory.hpp"
 
@@ -29,13 +30,15 @@ const char kNoPlugins[] = "-gl,-opencl,-cuda,-nvml,-rsmi,-levelzero";
 const char* const kOtherMachines[] = {"HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_FSROOT",
                                       "HWLOC_CPUID_PATH"};
 
-// Runs lstopo with its output into the file; true if it wrote something.
+// Runs lstopo with its output into the file; true if it wrote something. Looking for GPUs and
+// network cards takes longer than all else, so it is done only on nodes that have some.
 bool lstopo_writes(const char* program, int file) {
-  const char* const command[] = {program, "--of", "xml", "-", nullptr};
-  bool of_this_machine = true;
-  for (const char* name : kOtherMachines) of_this_machine = of_this_machine && !getenv(name);
-  Child lstopo(command, file, UINT64_MAX, of_this_machine ? "HWLOC_COMPONENTS" : nullptr,
-               kNoPlugins);
+  bool is_other = false;
+  for (const char* name : kOtherMachines) is_other = is_other || getenv(name);
+  const char* const all[] = {program, "--of", "xml", "-", nullptr};
+  const char* const without_devices[] = {program, "--no-io", "--of", "xml", "-", nullptr};
+  Child lstopo(is_other || has_devices() ? all : without_devices, file, UINT64_MAX,
+               is_other ? nullptr : "HWLOC_COMPONENTS", kNoPlugins);
   struct stat facts {};
   return lstopo.end(kPatienceMs) == 0 && fstat(file, &facts) == 0 && facts.st_size > 0;
 }

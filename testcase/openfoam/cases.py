@@ -163,8 +163,8 @@ def tutorials() -> Path:
     return unpacked / PACKAGED
 
 
-def prepare(case: Case, folder: Path) -> None:
-    """Makes `folder` a fresh copy of the case, meshed and divided among the ranks.
+def prepare(case: Case, folder: Path, n_ranks: int = N_RANKS) -> None:
+    """Makes `folder` a fresh copy of the case, meshed and divided among the ranks, along x.
 
     Deletes what `folder` held before.
     Raises OpenFoamMissingError, or RuntimeError if a tool of OpenFOAM fails.
@@ -180,7 +180,7 @@ def prepare(case: Case, folder: Path) -> None:
     if not (folder / "0").is_dir():
         shutil.copytree(folder / "0.orig", folder / "0")
     for system in [folder / "system", *(path for path in (folder / "system").iterdir() if path.is_dir())]:
-        (system / "decomposeParDict").write_text(DECOMPOSITION.format(n=N_RANKS))
+        (system / "decomposeParDict").write_text(DECOMPOSITION.format(n=n_ranks))
     for command in [*case.before, case.decompose]:
         _run(command.split(), folder)
 

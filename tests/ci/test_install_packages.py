@@ -57,6 +57,11 @@ def test_packages_that_apt_cannot_install_are_named(install):
     assert "could not install all of these Debian packages: hwloc xvfb" in result.stderr
 
 
+def test_daemons_of_packages_are_not_started(install):
+    result = install(dpkg_query=TWO_MISSING, id="echo 0", apt_get="echo offline $SYSTEMD_OFFLINE >&2; exit 1")
+    assert "offline 1" in result.stderr
+
+
 def test_no_packages_setting_skips_the_check():
     result = subprocess.run(
         [SCRIPT, "base"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Mutated text files: perfield.toml, run.json, hwloc's XML, and indexes of streams with right checksums."""
+"""Mutated text files: perfield.toml, run.json, hwloc's XML, networks, and indexes with right checksums."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import unicodedata
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 from campaign import FOLDER, options, verdict
 from faults_entries import read_run
 from mutations import mutated_bytes, mutated_text, read_mutated
@@ -105,6 +106,36 @@ def read_xml(folder: Path) -> None:
     machine.position, [machine.spans(level) for level in topology.LEVELS if level != "rank"]
 
 
+# --- networks -----------------------------------------------------------------------------------------------
+
+
+@cache
+def networks() -> list[str]:
+    """A description of each kind."""
+    return [path.read_text() for path in sorted((FOLDER.parent / "fixtures" / "networks").iterdir())]
+
+
+def make_network(rng: random.Random, folder: Path) -> None:
+    """Writes a mutated description of a network into a run, and sometimes one spliced from two kinds."""
+    text = rng.choice(networks())
+    if rng.random() < 0.1:
+        text += rng.choice(networks())
+    (folder / "machine").mkdir()
+    (folder / "machine" / "network.txt").write_bytes(mutated(text, rng))
+
+
+def read_network(folder: Path) -> None:
+    """Finds the network of a run with this file, which never fails, then reads the file itself."""
+    ranks = [{"host": host, "topology_addr": "top.s1." + host} for host in ("n1", "n3", "n5.site")]
+    placed = topology.place(ranks, {}, topology.network_of(folder, ranks, {}))
+    placed.switches.hops(np.arange(3), np.arange(3)[:, None])
+    try:
+        network = topology.read_network(folder / "machine" / "network.txt")
+    except topology.NetworkError:
+        return
+    topology.used_switches(network, sorted(network.leaf_of)[:50])
+
+
 # --- indexes ------------------------------------------------------------------------------------------------
 
 INDEX_HEADER = 200  # bytes; the last eight are the checksums of the tables and of the header
@@ -134,6 +165,7 @@ KINDS = (
     ("mutated perfield.toml", make_toml, read_toml, (), 300, 40_000),
     ("mutated run.json", make_json, read_json, (RunError,), 100, 10_000),
     ("mutated hwloc XML", make_xml, read_xml, (topology.MachineError,), 300, 50_000),
+    ("mutated networks", make_network, read_network, (), 500, 50_000),
     ("mutated index files", make_index, read_index, (RunError,), 40, 2_000),
 )
 

@@ -187,3 +187,9 @@ def test_only_machine_is_drawn_without_a_mesh(description):
         del description["layers"][name]
     planned = plan_images(description, None)
     assert {image["layer"].partition("/")[0] for image in planned} == {"topology"}
+
+
+def test_statistics_of_parts_are_drawn_on_the_machine_in_each_step(description):
+    description["layers"]["topology/machine"] = layer("topology_type", "compute_time_s_rank_std")
+    drawn = files(plan_images(description, ["compute_time_s_rank_std"], [0, 9]))
+    assert drawn == [f"topology_compute_time_s_rank_std_frame_00000{n}.png" for n in (0, 9)]

@@ -28,6 +28,8 @@ REGIONS = region_titles(
         ("compute_time_s", ("compute time", "s")),
         ("sent_bytes", ("bytes sent", "B")),
         ("compute_time_s_rank_max", ("compute time, largest rank", "s")),
+        ("compute_time_s_rank_std", ("compute time, standard deviation over ranks", "s")),
+        ("compute_time_s_rank_imbalance", ("compute time, largest rank over mean", "1")),
         ("a_b_count_rank_max", ("a_b entries, largest rank", "1")),
         ("isend_bytes", ("isend bytes", "B")),
         ("put_count_to_3", ("put messages to rank 3", "1")),

@@ -164,6 +164,22 @@ def test_parts_of_the_machine_hold_mean_and_maximum_of_their_ranks(tmp_path):
     assert machine.GetCellData().GetArray("pu_id") is None, "numbers of places have no mean"
 
 
+def test_parts_of_the_machine_hold_all_statistics_of_the_fields_that_are_asked_for(tmp_path):
+    run = fake_run(tmp_path, [("n", "0"), ("n", "1"), ("n", "4"), ("n", "5")])
+    frame = fake_frame(4, solve_time_s=[1, 3, 10, np.nan], wait_time_s=[1, 1, 1, 1])
+    machine = topology(run, frame, statistics=["solve_time_s"]).machine
+
+    def of(part, what):
+        return dict(zip(parts(machine), column(machine, f"solve_time_s_rank_{what}").tolist()))[part]
+
+    assert [of(("package", 0), what) for what in ("min", "std", "max", "imbalance")] == [1, 1, 3, 1.5]
+    assert [of(("core", 1), what) for what in ("min", "std", "imbalance")] == [3, 0, 1]
+    assert of(("package", 1), "imbalance") == 1 and np.isnan(of(("core", 5), "std"))
+    assert not machine.GetCellData().HasArray("wait_time_s_rank_std")
+    assert not topology(run, frame).machine.GetCellData().HasArray("solve_time_s_rank_std")
+    assert topology(run, frame, statistics=None).machine.GetCellData().HasArray("wait_time_s_rank_std")
+
+
 def test_unbound_rank_counts_for_the_node_but_for_no_core(tmp_path):
     run = fake_run(tmp_path, [("n", "0-7"), ("n", "2")])
     machine = topology(run, fake_frame(2, solve_time_s=[6, 2])).machine

@@ -115,6 +115,19 @@ def test_short_and_whole_host_names_find_each_other(tmp_path):
     )
 
 
+def test_whole_name_of_a_host_tells_equal_short_names_apart(tmp_path):
+    two = "SwitchName=sw2 Nodes=n3.a\nSwitchName=sw3 Nodes=n3.b\n"
+    run = run_with(tmp_path, [{**entry("n3"), "host_long": "n3.b"}], two)
+    assert placement_of(run).switches.name == ("sw3",)
+
+
+def test_nodes_with_one_host_name_stand_on_one_switch(tmp_path):
+    run = run_with(tmp_path, [entry("n1"), {**entry("n1"), "boot_id": "other"}], "SwitchName=sw1 Nodes=n1\n")
+    placed = placement_of(run)
+    assert len(placed.nodes) == 2
+    assert placed.switches.of_node.tolist() == [0, 0]
+
+
 def test_names_of_cray_nodes_tell_cabinet_chassis_and_slot(tmp_path):
     ranks = [entry(f"x1000c{chassis}s{slot}b0n0") for chassis in (0, 1) for slot in (3, 4)]
     network = network_of(tmp_path, ranks, {})

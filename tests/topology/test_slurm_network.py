@@ -4,19 +4,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from perfield.topology import Network, NetworkError, read_network, used_switches
 
-TREE = """\
-# Two leaf switches, then the upper ones
-SwitchName=s1 Nodes=n[1-3] LinkSpeed=10
-switchname = s2 \\
-    Nodes="n[4-5,07]"   # continued
-SwitchName=row Switches=s[1-2]
-SwitchName=top Switches=row
-"""
+NETWORKS = Path(__file__).resolve().parents[1] / "fixtures" / "networks"
+TREE = (NETWORKS / "tree.conf").read_text()
 
 
 def read(tmp_path, text: str | bytes) -> Network:
@@ -47,35 +42,16 @@ def test_tree_has_its_switches_links_and_hosts(tmp_path):
     assert used_switches(network, ["n1", "n4"]).level.tolist() == [0, 0, 1]
 
 
-def test_output_of_scontrol_gives_the_same_network(tmp_path):
-    printed = """\
-SwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[1-3]
-SwitchName=s2 Level=0 LinkSpeed=1 Nodes=n[4-5,07]
-SwitchName=row Level=1 LinkSpeed=1 Nodes=n[07,1-5] Switches=s[1-2]
-SwitchName=top Level=2 LinkSpeed=1 Nodes=n[07,1-5] Switches=row
-"""
-    described, asked = read(tmp_path, TREE), read(tmp_path, printed)
+def test_output_of_scontrol_gives_the_same_network():
+    described, asked = (read_network(NETWORKS / name) for name in ("tree.conf", "tree-of-scontrol.txt"))
     assert (asked.names, asked.links, asked.leaf_of, asked.notes) == (
         *(described.names, described.links, described.leaf_of),
         (),
     )
 
 
-def test_blocks_are_switches_below_those_that_join_them(tmp_path):
-    described = read(
-        tmp_path,
-        "BlockName=b1 Nodes=n[1-4]\nBlockName=b2 Nodes=n[5-8]\nBlockName=b3 Nodes=n9\nBlockSizes=4,8",
-    )
-    asked = read(
-        tmp_path,
-        """\
-BlockName=b1 BlockIndex=0 Nodes=n[1-4] BlockSize=4
-BlockName=b2 BlockIndex=1 Nodes=n[5-8] BlockSize=4
-BlockName=b3 BlockIndex=2 Nodes=n9 BlockSize=4
-AggregatedBlock=b[1-2] BlockIndex=3 Nodes=n[1-8] BlockSize=8
-AggregatedBlock=b[1-3] BlockIndex=4 Nodes=n[1-9] BlockSize=16
-""",
-    )
+def test_blocks_are_switches_below_those_that_join_them():
+    described, asked = (read_network(NETWORKS / name) for name in ("blocks.conf", "blocks-of-scontrol.txt"))
     assert named_links(described) == {("b1", "b1 to b2"), ("b2", "b1 to b2")}
     assert named_links(asked) == {("b1", "b[1-2]"), ("b2", "b[1-2]"), ("b[1-2]", "b[1-3]"), ("b3", "b[1-3]")}
     for network in (described, asked):
@@ -114,6 +90,14 @@ def test_bad_line_is_told_with_a_remedy_and_the_rest_is_kept(tmp_path, line, not
     assert {"n1": "s1", "n4": "s2"}.items() <= named_leaves(network).items()
 
 
+def test_good_part_of_a_host_list_is_kept(tmp_path):
+    network = read(tmp_path, "SwitchName=s1 Nodes=n[1-2],x[9-1],n4,n[5-\n")
+    assert list(network.leaf_of) == ["n1", "n2", "n4"]
+    (note,) = network.notes
+    assert note.startswith("t.conf, line 1: the host list 'x[9-1]' has the range 9-1, which runs backwards")
+    assert note.endswith("(1 more place is like this.)")
+
+
 def test_cycle_of_switches_keeps_its_links_and_has_levels(tmp_path):
     network = read(
         tmp_path,
@@ -149,8 +133,9 @@ def test_file_without_a_network_is_refused(tmp_path, text, complaint):
 
 
 def test_network_without_hosts_says_so(tmp_path):
-    (note,) = read(tmp_path, "SwitchName=s1\n").notes
-    assert note.startswith("t.conf puts no host on a switch")
+    told, lonely = read(tmp_path, "SwitchName=s1\n").notes
+    assert told.startswith("t.conf puts no host on a switch")
+    assert lonely.startswith("t.conf, line 1: switch 's1' has neither nodes nor switches")
 
 
 def test_file_that_ends_in_a_line_keeps_all_before_it(tmp_path):

@@ -28,22 +28,32 @@ def expand_hosts(text: str, most: int = MOST_HOSTS) -> list[str]:
         hosts = [host for host in map(str.strip, text.split(",")) if host]
         _check(text, len(hosts), most)
         return hosts
-    hosts, read = [], 0
-    for item in _ITEM.finditer(text):
-        if text[read : item.start()].strip(","):
-            break
-        pieces = [
-            literal or _ranges(bracket, text) for bracket, literal in _PIECE.findall(item.group().strip())
-        ]
-        _check(text, len(hosts) + prod(map(_size, pieces)), most)
-        hosts += map("".join, product(*map(_written_out, pieces)))
-        read = item.end()
-    if text[read:].strip(","):
+    hosts: list[str] = []
+    items, rest = split_hosts(text)
+    if rest:
         raise NetworkError(
             f"the host list {short(text)} has a bracket without its counterpart; "
             "write a form such as 'n[1-4,7]'."
         )
+    for item in items:
+        pieces = [literal or _ranges(bracket, text) for bracket, literal in _PIECE.findall(item)]
+        _check(text, len(hosts) + prod(map(_size, pieces)), most)
+        hosts += map("".join, product(*map(_written_out, pieces)))
     return hosts
+
+
+def split_hosts(text: str) -> tuple[list[str], str]:
+    """The items of a host list, and what follows the last one that is whole."""
+    items, at = [], 0
+    while at < len(text):
+        item = _ITEM.match(text, at)
+        end = item.end() if item else at
+        if end < len(text) and text[end] != ",":
+            return items, text[at:]
+        if item and item.group().strip():
+            items.append(item.group().strip())
+        at = end + 1
+    return items, ""
 
 
 def short(text: str) -> str:

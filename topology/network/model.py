@@ -93,11 +93,11 @@ class Switches:
         return cls((), nothing, nothing, nothing.reshape(0, 2), np.full(n_nodes, -1, np.int32))
 
     def hops(self, from_node: np.ndarray, to_node: np.ndarray) -> np.ndarray:
-        """How many switches a message passes between nodes, float64 in the shape of the node numbers.
+        """How many switches a message passes between nodes, float64 in the common shape of both numbers.
 
         0 inside a node, 1 under the same switch; NaN where the way is not known.
         """
-        one, other = self.of_node[from_node], self.of_node[to_node]
+        one, other = np.broadcast_arrays(self.of_node[from_node], self.of_node[to_node])
         hops = np.full(np.shape(one), np.nan)
         known = (one >= 0) & (other >= 0)
         rows = self._row_of_leaf[one[known]]

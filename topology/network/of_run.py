@@ -35,7 +35,14 @@ def network_of(
     network, notes = _from_file(Path(run_path) / FILE)
     sources = [network.source] if network.leaf_of else []
     wiring = Wiring.of(network)
-    lacking = [host for host in entries if network.leaf(host) < 0]
+    lacking = []
+    for host, entry in entries.items():
+        if network.leaf(host) < 0:
+            whole = network.leaf(entry.get("host_long") or host)
+            if whole >= 0:
+                wiring.attach([host], whole, network.source)
+            else:
+                lacking.append(host)
     wrong: list[str] = []
     for host in lacking:
         address, pattern = (entries[host].get(key) or "" for key in ("topology_addr", "topology_pattern"))

@@ -97,8 +97,13 @@ def _link_switches(switches: list[tuple[str, dict[str, str]]], wiring: Wiring) -
     """Adds hosts and links. Hosts of a switch above others are theirs, if these name them."""
     described = {name for name, _ in switches}
     for name, record in switches:
+        where = record["where"]
+        if not record.keys() & {"nodes", "switches", "level"}:
+            wiring.note(
+                "lonely",
+                f"{where}: switch {short(name)} has neither nodes nor switches; add Nodes= or Switches=.",
+            )
         if not record.get("switches"):
-            where = record["where"]
             wiring.attach(wiring.hosts(record.get("nodes", ""), where), wiring.number[name], where)
     for name, record in switches:
         where = record["where"]

@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from .hostlist import MOST_HOSTS, expand_hosts, short
+from .hostlist import MOST_HOSTS, expand_hosts, short, split_hosts
 from .model import Network, NetworkError
 
+_MOST_LISTS = 1000  # wrong host lists of which the good items are kept
 _MOST_SUSPECTS = 2000  # links in cycles that are looked at one by one
 
 
@@ -29,7 +31,8 @@ class Wiring:
         self.links: dict[tuple[int, int], str] = {}  # (lower, upper) -> where this is said
         self.leaf_of: dict[str, int] = {}
         self._said_at: dict[str, str] = {}
-        self._notes: dict[str, list[str]] = {}  # by kind
+        self._notes: dict[str, str] = {}  # the first of each kind
+        self._count: Counter[str] = Counter()  # of each kind
         self._hosts_left = 2 * MOST_HOSTS  # to be named; the lines of upper switches may name them again
 
     @classmethod
@@ -41,7 +44,8 @@ class Wiring:
         wiring.links = dict.fromkeys(network.links, network.source)
         wiring.leaf_of = dict(network.leaf_of)
         wiring._said_at = dict.fromkeys(network.leaf_of, network.source)
-        wiring._notes = {sentence: [sentence] for sentence in network.notes}
+        for sentence in network.notes:
+            wiring.note(sentence, sentence)
         return wiring
 
     def at(self, line: int) -> str:
@@ -50,7 +54,8 @@ class Wiring:
 
     def note(self, kind: str, sentence: str) -> None:
         """Keeps a sentence on what is wrong; of each kind the first is told, and the rest counted."""
-        self._notes.setdefault(kind, []).append(sentence)
+        self._notes.setdefault(kind, sentence)
+        self._count[kind] += 1
 
     def switch(self, name: str) -> int:
         """The number of a switch, which is new if its name is."""
@@ -84,10 +89,13 @@ class Wiring:
             )
 
     def hosts(self, text: str, where: str) -> list[str]:
-        """The hosts of a host list; an unusable one becomes a note and names none."""
+        """The hosts of a host list; unusable items become notes and name none."""
         try:
             hosts = expand_hosts(text, min(MOST_HOSTS, self._hosts_left))
         except NetworkError as error:
+            items, rest = split_hosts(text)
+            if len(items) + bool(rest) > 1 and self._count["hosts"] < _MOST_LISTS:
+                return [host for item in filter(None, (*items, rest)) for host in self.hosts(item, where)]
             self.note("hosts", f"{where}: {error} It is left out.")
             return []
         self._hosts_left -= len(hosts)
@@ -96,15 +104,14 @@ class Wiring:
     def network(self, source: str = "") -> Network:
         """The network of all that was read. source : where it is from; "" if from one description."""
         links = _without_cycles(self) if self.tree else tuple(self.links)
-        notes = tuple(_told(sentences) for sentences in self._notes.values())
+        notes = tuple(_told(sentence, self._count[kind] - 1) for kind, sentence in self._notes.items())
         return Network(tuple(self.names), links, self.leaf_of, source or self.source, notes, self.tree)
 
 
-def _told(sentences: list[str]) -> str:
-    more = len(sentences) - 1
+def _told(sentence: str, more: int) -> str:
     if not more:
-        return sentences[0]
-    return f"{sentences[0]} ({more:,} more {'place is' if more == 1 else 'places are'} like this.)"
+        return sentence
+    return f"{sentence} ({more:,} more {'place is' if more == 1 else 'places are'} like this.)"
 
 
 def _without_cycles(wiring: Wiring) -> tuple[tuple[int, int], ...]:

@@ -93,6 +93,6 @@ def _names_on_the_machine(run: Run, step: int) -> set[str]:
     """The arrays of all layers of the machine's picture."""
     from perfield.pictures.topology_picture import topology
 
-    layers = topology(run, run.frame(step)).layers().values()
+    layers = topology(run, run.frame(step), statistics=None).layers().values()
     data = [part for layer in layers for part in (layer.GetPointData(), layer.GetCellData())]
     return {part.GetArrayName(n) for part in data for n in range(part.GetNumberOfArrays())}

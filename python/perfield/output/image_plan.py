@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from perfield.output.survey import COMPUTING, PAIRED_REGIONS, cost_field, waiting_of
+from perfield.pictures.machine_values import SUFFIXES
 
 PARTS = ("topology_type", "node_id", "host_name", "id")  # arrays of the machine, the same in all steps
 STEMS = {"geometry": "geometry", "messages": "messages", "topology/messages": "topology_messages"}
@@ -59,6 +60,8 @@ def plan_images(
             add("topology/ranks", name, shown, static=True)
         elif name in PARTS:
             add("topology/machine", name, shown, static=True)
+        elif name.endswith(tuple(SUFFIXES.values())):
+            add("topology/machine", name, shown)
         else:
             add_values([name], shown)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vtkmodules.vtkCommonDataModel import vtkDataSet
+from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkPolyData
 
 from perfield.output.arrays import Arrays
 from perfield.output.description import ages, describe, step_title, written_at
@@ -42,7 +42,7 @@ class PictureSeries:
     geometry : options of the geometry picture, with pieces; None skips that picture.
     topology : what all topology pictures share; None skips them. survey : of the whole run; None makes it.
     arrays : names of the values that the pictures carry; None takes all. The simulation's own fields are
-    always there.
+    always there. layout : how images and ParaView's pipelines arrange the nodes of the machine.
     `write` sets description (the content of pictures.json), bytes (of each series) and shown_at ("time" or
     "step": what ParaView shows as time).
     """
@@ -54,6 +54,7 @@ class PictureSeries:
     topology: TopologyScene | None
     survey: Survey | None = None
     arrays: Collection[str] | None = None
+    layout: str = "planes"
     description: dict[str, Any] = field(default_factory=dict, init=False)
     bytes: dict[str, int] = field(default_factory=dict, init=False)
     shown_at: str = field(default="", init=False)
@@ -76,7 +77,7 @@ class PictureSeries:
             if self.geometry is not None:
                 each += trial._sampled_geometry_bytes(frame)
                 messages = Series(Path(place), "messages")
-                messages.add_one(frame.index, 0.0, geometry_messages(self.run, frame, self.geometry.pieces))
+                messages.add_one(frame.index, 0.0, self._message_lines(frame))
                 each += messages.bytes
             if self.topology is not None:
                 static = Series(Path(place), "static")
@@ -112,7 +113,7 @@ class PictureSeries:
                 options = replace(self.geometry, offsets=True)
                 pieces = self._noted(number, geometry_blocks(self.run, frame, options), arrays, own)
                 made["geometry"].add(number, time, pieces)
-                lines = geometry_messages(self.run, frame, self.geometry.pieces)
+                lines = self._message_lines(frame)
                 arrays["messages"].note(number, lines)
                 made["messages"].add_one(number, time, lines)
             if self.topology is not None:
@@ -129,6 +130,7 @@ class PictureSeries:
         self.description = {
             **{"shown_at": self.shown_at, "steps": labels, "focus": list(of_mesh.focus)},
             **{"view": of_mesh.view, "explode": of_mesh.explode},
+            "layout": self.layout,
             **describe(self.run, self.survey, arrays, own),
         }
         path = self.directory / "pictures.json"
@@ -145,6 +147,9 @@ class PictureSeries:
         if self.arrays is not None:
             values = {name: values[name] for name in self.arrays if name in values}
         return replace(frame, values=values)
+
+    def _message_lines(self, frame: Frame) -> vtkPolyData:
+        return geometry_messages(self.run, frame, self.geometry.pieces, self.geometry.lines)
 
     def _ages(self, frame: Frame, number: int) -> tuple[str, str]:
         pieces = self.geometry.pieces if self.geometry is not None else None

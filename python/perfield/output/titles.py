@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from perfield.pictures.machine_values import LARGEST
+from perfield.pictures.machine_values import SUFFIXES
 
 if TYPE_CHECKING:
     from perfield.run import Region
@@ -77,6 +77,12 @@ REGION_ENDINGS = {
     "_time_s": "time",
     "_count": "entries",
 }
+OF_RANKS = {
+    "min": "smallest rank",
+    "max": "largest rank",
+    "std": "standard deviation over ranks",
+    "imbalance": "largest rank over mean",
+}
 UNITS = {
     "_s": "s",
     "_bytes": "B",
@@ -105,9 +111,10 @@ def title(array: str, regions: Mapping[str, str], own: Mapping[str, str]) -> tup
     """
     if array in own:
         return " ".join(own[array].split()), ""
-    if array.endswith(LARGEST):
-        words, unit = title(array.removesuffix(LARGEST), regions, own)
-        return f"{words}, largest rank", unit
+    for statistic, suffix in SUFFIXES.items():
+        if array.endswith(suffix):
+            words, unit = title(array.removesuffix(suffix), regions, own)
+            return f"{words}, {OF_RANKS[statistic]}", "1" if statistic == "imbalance" else unit
     with_peer = re.fullmatch(r"(.+)_(to|from)_(\d+)", array)
     if with_peer:
         base, direction, peer = with_peer.groups()

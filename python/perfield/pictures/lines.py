@@ -24,6 +24,7 @@ TIP = 0.25  # radius at the receiver, as a fraction of the sender's
 THINNEST = 0.3  # the line with FEWEST bytes, as a fraction of one with MOST bytes
 FEWEST, MOST = 1e1, 1e9
 CALLS = frozenset(CALL_NAMES.values())
+BLOCK = 1 << 15  # messages that fit into a cache
 STUB = 0.3  # a stub's length as a fraction of comm_offset, and its distance from the cell's middle in widths
 
 
@@ -58,7 +59,7 @@ def pairs_of(frame: Frame) -> Pairs:
     """The messages of a frame between ranks of its world, added up by pair; without all other messages."""
     messages = frame.messages
     known = (messages["source"] >= 0) & (messages["target"] >= 0)
-    return _added_up(messages if known.all() else messages[known], calls_of(frame))
+    return added_up(messages if known.all() else messages[known], calls_of(frame))
 
 
 def unknown_of(frame: Frame) -> Pairs:
@@ -67,7 +68,7 @@ def unknown_of(frame: Frame) -> Pairs:
     The source is the rank that sent or fetched them, the target is UNKNOWN.
     """
     unknown = (frame.messages["source"] == UNKNOWN) | (frame.messages["target"] == UNKNOWN)
-    return _added_up(_turned(frame.messages[unknown]), calls_of(frame))
+    return added_up(_turned(frame.messages[unknown]), calls_of(frame))
 
 
 class PairSums:
@@ -83,13 +84,11 @@ class PairSums:
 
     def of(self, frame: Frame) -> Pairs:
         """The pairs of a frame with sent_count and sent_bytes; pairs with an UNKNOWN target come last."""
-        messages = frame.messages
-        ends = np.empty((2, len(messages)), np.int32)
-        ends[0], ends[1] = messages["source"], messages["target"]
+        ends, counted = _columns(frame.messages)
         if self._ways is None or not np.array_equal(ends, self._ways.ends):
             self._ways = _Ways.of(ends, self._cells)
         ways = self._ways
-        values = {f"sent_{what}": ways.added_up(messages[what]) for what in ("count", "bytes")}
+        values = {f"sent_{what}": ways.added_up(column) for what, column in zip(("count", "bytes"), counted)}
         return Pairs(ways.source, ways.target, values)
 
     def left_out(self, frame: Frame) -> tuple[float, float]:
@@ -103,7 +102,7 @@ class PairSums:
         messages, unknown = frame.messages[rows], self._ways.ends[1, rows] == UNKNOWN
         unknown |= self._ways.ends[0, rows] == UNKNOWN
         calls = calls_of(frame)
-        return joined(_added_up(messages[~unknown], calls), _added_up(_turned(messages[unknown]), calls))
+        return joined(added_up(messages[~unknown], calls), added_up(_turned(messages[unknown]), calls))
 
 
 @dataclass(frozen=True)
@@ -149,7 +148,7 @@ class _Ways:
 
     def added_up(self, column: np.ndarray) -> np.ndarray:
         """Sums of a column of the messages, float64 (n_pairs,)."""
-        column = (column if self.rows is None else column[self.rows]).astype(float)
+        column = column if self.rows is None else column[self.rows]
         if self.begin is None or not len(self.begin):
             return column
         return np.add.reduceat(column, self.begin)
@@ -163,6 +162,20 @@ class _Ways:
         size = end - begin
         rows = np.repeat(end - np.cumsum(size), size) + np.arange(int(size.sum()))
         return rows if self.rows is None else self.rows[rows]
+
+
+def _columns(messages: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Source and target, int32 (2, n), and count and bytes, float64 (2, n), of messages.
+
+    Rows are long, so all columns are taken from some rows while these are in the cache.
+    """
+    ends, counted = np.empty((2, len(messages)), np.int32), np.empty((2, len(messages)))
+    for begin in range(0, len(messages), BLOCK):
+        rows = slice(begin, begin + BLOCK)
+        block = messages[rows]
+        ends[0, rows], ends[1, rows] = block["source"], block["target"]
+        counted[0, rows], counted[1, rows] = block["count"], block["bytes"]
+    return ends, counted
 
 
 def _keys(source: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -181,7 +194,8 @@ def _turned(messages: np.ndarray) -> np.ndarray:
     return messages
 
 
-def _added_up(messages: np.ndarray, calls: list[str]) -> Pairs:
+def added_up(messages: np.ndarray, calls: list[str]) -> Pairs:
+    """Messages added up by source and target. calls : the calls that get values of their own."""
     key = messages["source"].astype(np.int64) << 32 | messages["target"].astype(np.int64) & 0xFFFFFFFF
     if np.any(key[1:] < key[:-1]):
         order = np.argsort(key, kind="stable")
@@ -231,24 +245,26 @@ def heaviest(pairs: Pairs, most: int = DRAWN) -> tuple[Pairs, str]:
     if n_pairs <= most:
         return pairs, ""
     keep = np.zeros(n_pairs, bool)
-    tied = np.arange(n_pairs)
-    for order in (lambda _: weight, lambda tied: pairs.values["sent_count"][tied], _scattered):
+    sure, tied = _largest(weight, most)
+    keep[sure] = True
+    for order in (lambda tied: pairs.values["sent_count"][tied], _scattered):
         sure, still = _largest(order(tied), most - np.count_nonzero(keep))
         keep[tied[sure]] = True
         tied = tied[still]
     keep[tied] = True  # the last one; their scattered numbers all differ
-    rest, total = float(weight[~keep].sum()), float(weight.sum())
+    total = float(weight.sum())
+    rest = total - float(weight[keep].sum())
     share = f"{rest / total:.0%}".replace("%", " %") if total else "none"
     return pairs.chosen(keep), f"{most:,} of {n_pairs:,} lines drawn; the rest carry {share} of the bytes"
 
 
 def _scattered(numbers: np.ndarray) -> np.ndarray:
     """A different number for each of some numbers, without order: Knuth's multiplicative hash."""
-    return -(numbers.astype(np.uint32) * np.uint32(2654435761)).astype(float)
+    return ~(numbers.astype(np.uint32) * np.uint32(2654435761))
 
 
 def _largest(values: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of the values that surely are among the `most` largest, and of ties for the last places."""
+    """Indices of the values that are among the `most` largest, and of those that tie for the last places."""
     if most <= 0:
         return np.zeros((2, 0), np.int64)
     if most >= len(values):

@@ -7,7 +7,7 @@ of a run share (placement, planes, ranks, letters).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +30,10 @@ from perfield.topology import (
     unbound,
 )
 
-from .lines import PairSums, heaviest, line_ends, radii
-from .machine_values import LARGEST, PLACES, PartRanks
+from .line_choice import LineChoice
+from .lines import PairSums, line_ends, radii
+from .machine_values import LARGEST, PLACES, RankGroups, ranks_of_parts, ranks_of_switches
+from .overview import MOST_PLANES, Overview
 from .row_labels import row_labels
 from .topology_polydata import (
     attach,
@@ -60,11 +62,12 @@ LINE_RADIUS = 0.16  # of the thickest line, in rows
 class TopologyScene:
     """What all frames of a run share: the layout and the datasets that do not change.
 
-    machine, switches : as in TopologyPicture, without the values of a frame. planes, ranks, labels, links :
-    as there. part_ranks, switch_ranks : which ranks each part of the machine and each switch has.
-    sharing : the ranks that have to share PUs. pair_sums : adds up messages. comm_offset, periodic_BC :
-    options of the message lines. notes : sentences on what is unknown about the machine. without : the layers
-    to leave out.
+    machine, switches, measurements : as in TopologyPicture, without the values of a frame. planes, ranks,
+        labels, links : as there.
+    part_ranks, switch_ranks : which ranks each part of the machine and each switch has. sharing : the ranks
+        that have to share PUs. pair_sums : adds up messages. statistics : as for topology_scene.
+    comm_offset, periodic_BC, lines : options of the message lines. notes : sentences on what is unknown about
+        the machine. without : the layers to leave out.
     """
 
     placement: Placement
@@ -72,15 +75,18 @@ class TopologyScene:
     planes: vtkPolyData
     machine: vtkPolyData
     ranks: vtkPolyData
+    measurements: vtkPolyData
     labels: vtkPolyData
     switches: vtkPolyData
     links: vtkPolyData
-    part_ranks: PartRanks
-    switch_ranks: PartRanks
+    part_ranks: RankGroups
+    switch_ranks: RankGroups
     sharing: Sharing
     pair_sums: PairSums
+    statistics: Collection[str] | None
     comm_offset: float
     periodic_BC: bool
+    lines: LineChoice
     notes: tuple[str, ...]
     without: frozenset[str] = frozenset()
 
@@ -95,10 +101,13 @@ class TopologyPicture:
     planes : a rectangle behind each node's cells: node_id, host_name.
     machine : cells: topology_type, node_id, host_name, id (the part's own number), n_ranks (how many ranks
         have all their PUs in it). Every value of the frame: under the field's own name the mean over these
-        ranks, under the name with `_rank_max` the largest. topology_type and host_name are numbers; the
-        texts `topology_type_names` and `host_name_names` in the field data explain them.
+        ranks, under the name with `_rank_max` the largest; of fields in the scene's `statistics` also with
+        `_rank_min`, `_rank_std` (standard deviation) and `_rank_imbalance` (largest over mean).
+        topology_type and host_name are numbers; the texts `topology_type_names` and `host_name_names` in the
+        field data explain them.
     ranks : cells: rank, node_id, host_name, package_id, core_id, pu_id, n_pus (how many PUs the rank may run
-        on), unbound (1: nothing ties the rank to a core).
+        on), unbound (1: nothing ties the rank to a core). node_z, node_switch and plane_sizes in the field
+        data tell layouts how the planes stand.
     measurements : cells: every value of the frame, and the arrays of `ranks`; pu_id is where the rank ran in
         this step. sharing in the field data tells which ranks have to share PUs.
     messages : lines: source, target, inside_node, sent_count, sent_bytes, empty_count, largest_bytes, and
@@ -139,16 +148,23 @@ def topology_scene(
     comm_offset: float | None = None,
     periodic_BC: bool | None = None,
     every_level: bool = False,
+    overview: bool | None = None,
+    lines: LineChoice | None = None,
     without: Iterable[str] = (),
-) -> TopologyScene:
+    statistics: Collection[str] | None = (),
+) -> TopologyScene | Overview:
     """Prepares the topology pictures of a run.
 
     run : a perfield.run.Run. placement : where the ranks are; None takes it from the run's own records.
     inter_node_offset, comm_offset : lengths in units of one row's height; an inter_node_offset of 0 fits the
         number of nodes. For these and periodic_BC, None takes the run's configuration.
     every_level : also draw caches and NUMA nodes that span the same PUs as a level above.
+    overview : one cell per node and no ranks; None does so for more than MOST_PLANES nodes.
+    lines : which messages become lines; None takes all.
     without : layers to leave out, of OPTIONAL_LAYERS; another name raises ValueError.
+    statistics : the fields of which parts of the machine get all statistics over their ranks; None is all.
     """
+    lines = lines or LineChoice()
     left_out = frozenset(without)
     if not left_out <= set(OPTIONAL_LAYERS):
         unknown = ", ".join(sorted(left_out - set(OPTIONAL_LAYERS)))
@@ -157,6 +173,8 @@ def topology_scene(
         )
     if placement is None:
         placement = placement_of(run)
+    if len(placement.nodes) > MOST_PLANES if overview is None else overview:
+        return Overview(placement, lines, left_out, statistics)
     if inter_node_offset is None:
         inter_node_offset = float(setting(run, "inter_node_offset"))
     if comm_offset is None:
@@ -167,40 +185,52 @@ def topology_scene(
     between = placement.switches if len(placement.nodes) > 1 else Switches.unknown(len(placement.nodes))
     places = layout_switches(between, cells)
     switches, links = _switches(between, places, cells)
+    ranks = attach_words(_with_hosts(shapes(cells, cells.ranks), placement, _places(placement, cells)))
+    behind = _planes(placement, cells)
+    attach_numbers(ranks, "node_z", cells.node_z)
+    attach_numbers(ranks, "node_switch", between.of_node)
+    attach_numbers(ranks, "plane_sizes", [*behind.GetBounds()[1:4:2], comm_offset])
     return TopologyScene(
         placement=placement,
         cells=cells,
-        planes=_planes(placement, cells),
+        planes=behind,
         machine=_machine(placement, cells),
-        ranks=attach_words(_with_hosts(shapes(cells, cells.ranks), placement, _places(placement, cells))),
+        ranks=ranks,
+        measurements=_measurement_cells(placement, cells, ranks),
         labels=row_labels(cells, _movable_in_words(placement)),
         switches=switches,
         links=links,
-        part_ranks=PartRanks.of_machine(cells),
-        switch_ranks=PartRanks.of_switches(cells, places.below),
+        part_ranks=ranks_of_parts(cells),
+        switch_ranks=ranks_of_switches(cells, places.below),
         sharing=sharing(placement),
         pair_sums=PairSums(cells),
+        statistics=statistics,
         comm_offset=comm_offset,
         periodic_BC=periodic_BC,
+        lines=lines,
         notes=placement.notes,
         without=left_out,
     )
 
 
-def topology(run: Run, frame: Frame, scene: TopologyScene | None = None, **options: Any) -> TopologyPicture:
+def topology(
+    run: Run, frame: Frame, scene: TopologyScene | Overview | None = None, **options: Any
+) -> TopologyPicture:
     """The topology picture of one frame.
 
     scene : from topology_scene(run); all frames of a run can share it. None makes one with `options`.
     """
     scene = scene or topology_scene(run, **options)
+    if isinstance(scene, Overview):
+        return TopologyPicture(**scene.layers(frame), without=scene.without)
     return TopologyPicture(
         planes=scene.planes,
-        machine=_with_values(scene.machine, scene.part_ranks, scene.cells, frame),
+        machine=_with_values(scene.machine, scene.part_ranks, scene, frame),
         ranks=scene.ranks,
         measurements=_measurements(scene, frame),
         messages=vtkPolyData() if "messages" in scene.without else _messages(scene, frame),
         labels=scene.labels,
-        switches=_with_values(scene.switches, scene.switch_ranks, scene.cells, frame),
+        switches=_with_values(scene.switches, scene.switch_ranks, scene, frame),
         links=scene.links,
         without=scene.without,
     )
@@ -208,7 +238,7 @@ def topology(run: Run, frame: Frame, scene: TopologyScene | None = None, **optio
 
 def topology_table(run: Run, **options: Any) -> list[tuple[str, str, float, float, float, str]]:
     """The cells of a run's topology picture: level, id, x, y, z, parent. options : as for topology_scene."""
-    scene = topology_scene(run, **options)
+    scene = topology_scene(run, overview=False, **options)
     return table(scene.placement, scene.cells)
 
 
@@ -243,36 +273,50 @@ def _switches(switches: Switches, places: SwitchCells, cells: Cells) -> tuple[vt
     return bars, lines
 
 
-def _with_values(layer: vtkPolyData, ranks_of: PartRanks, cells: Cells, frame: Frame) -> vtkPolyData:
-    """A layer with the mean and the largest value of the ranks of each of its cells."""
+def _with_values(layer: vtkPolyData, ranks_of: RankGroups, scene: TopologyScene, frame: Frame) -> vtkPolyData:
+    """A layer with the mean, the largest value and the scene's statistics of the ranks of each cell."""
     dataset = vtkPolyData()
     dataset.ShallowCopy(layer)
     arrays = {"n_ranks": ranks_of.n_ranks}
     for name, column in frame.values.items():
         if name not in PLACES:
-            mean, largest = ranks_of.mean_and_largest(column[cells.rank])
+            of_ranks = column[scene.cells.rank]
+            mean, largest = ranks_of.mean_and_largest(of_ranks)
             arrays |= {name: mean, name + LARGEST: largest}
+            if scene.statistics is None or name in scene.statistics:
+                others = ranks_of.others(of_ranks)
+                arrays |= {name + suffix: values for suffix, values in others.items()}
     return attach(dataset, arrays)
 
 
+def _measurement_cells(placement: Placement, cells: Cells, ranks: vtkPolyData) -> vtkPolyData:
+    """The layer of measurements without values. ranks : the layer of ranks, whose hosts it shares."""
+    dataset = shapes(cells, cells.measurements)
+    hosts = ranks.GetCellData().GetAbstractArray("host")
+    if hosts is not None:
+        dataset.GetCellData().AddArray(hosts)
+    return _with_hosts(dataset, placement, {})
+
+
 def _measurements(scene: TopologyScene, frame: Frame) -> vtkPolyData:
-    rank = scene.cells.rank
-    arrays = {name: column[rank] for name, column in frame.values.items()}
-    where = _places(scene.placement, scene.cells)
-    if "pu_id" in arrays:  # where the rank ran in this step says more than where it may run
-        where["pu_id"] = np.where(np.isnan(arrays["pu_id"]), where["pu_id"], arrays["pu_id"])
-    dataset = shapes(scene.cells, scene.cells.measurements)
+    rank, places = scene.cells.rank, scene.ranks.GetCellData()
+    dataset = vtkPolyData()
+    dataset.ShallowCopy(scene.measurements)
+    own = {name: column[rank] for name, column in frame.values.items() if not places.HasArray(name)}
+    attach(dataset, own)
+    for number in range(places.GetNumberOfArrays()):
+        dataset.GetCellData().AddArray(places.GetAbstractArray(number))
+    if "pu_id" in frame.values:  # where the rank ran in this step says more than where it may run
+        ran, may = frame.values["pu_id"][rank], scene.placement.pu_id[rank]
+        attach(dataset, {"pu_id": np.where(np.isnan(ran), may, ran)})
     when = f" in step {frame.label}" if frame.kind == "step" else ""
     words = scene.sharing.with_switches(frame.values.get("involuntary_switches"), when)
     attach_names(dataset, "sharing", [words] if words else [])
-    hosts = scene.ranks.GetCellData().GetAbstractArray("host")  # the same cells; made once
-    if hosts is not None:
-        dataset.GetCellData().AddArray(hosts)
-    return _with_hosts(dataset, scene.placement, {**arrays, **where})
+    return dataset
 
 
 def _messages(scene: TopologyScene, frame: Frame) -> vtkPolyData:
-    drawn, words = heaviest(scene.pair_sums.of(frame))
+    drawn, words = scene.lines.heaviest(scene.lines.kept(scene.pair_sums.of(frame)))
     drawn, left_out = scene.pair_sums.in_full(frame, drawn), scene.pair_sums.left_out(frame)
     ends, nodes, inside_node = line_ends(drawn, scene.cells, scene.comm_offset, scene.periodic_BC)
     arrays = {"source": drawn.source, "target": drawn.target, "inside_node": inside_node}

@@ -105,3 +105,16 @@ def test_variables_that_choose_devices_are_kept_as_the_rank_sees_them(ends):
         "ROCR_VISIBLE_DEVICES": "0,2",
         "UCX_NET_DEVICES": 'mlx5_0:1,"',
     }
+
+
+def test_only_nodes_with_such_devices_are_searched_for_them(execute, privately, tmp_path):
+    if 'type="PCIDev"' not in execute("lstopo", "--of", "xml", "-").stdout:
+        pytest.skip("lstopo is not installed, or this machine has no PCI devices")
+    for name in ("without", "with"):
+        (tmp_path / name).mkdir()
+    devices = {"without": "rm -r /dev/nvidiactl /dev/dri /dev/kfd /dev/infiniband /dev/hfi1_0", "with": ""}
+    for name, change in devices.items():
+        result = privately(f"{FAKE_DEVICES}{change}\ncd {tmp_path / name}\nperfield-exec true")
+        assert result.returncode == 0, result.stderr
+        (file,) = tmp_path.glob(f"{name}/perfield-run/machine/*.xml")
+        assert ('type="PCIDev"' in file.read_text()) == (name == "with")

@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Makes the gallery: runs, their pictures, and a page for each figure of the dissertation.
+
+`python make_gallery.py FOLDER [NUMBER ...]`: all pages, or those of some figures. What an earlier call made
+is kept; remove a folder in FOLDER/runs to make a run anew. Start at FOLDER/index.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import runs
+from pages import PAGES, Page, Panel
+
+HERE = Path(__file__).resolve().parent
+MOST_LINES = 30_000
+INDEX = """# Gallery
+
+Pages in the order of the figures of R. Falcão do Couto Alves, *In Situ Visualization of Performance Data in
+Parallel CFD Applications* (dissertation, Technische Universität Dresden), whose captions say what they show.
+Both sides of a page have the same camera, and the same colours where they show the same unit.
+
+| figure | page | what to see |
+| --- | --- | --- |
+"""
+
+
+def say(text: str) -> None:
+    print(f"gallery: {text}", flush=True)
+
+
+@dataclass
+class Work:
+    """A page to make. made : its runs. jobs : its images, for `draw.py`. reason : why there is no page."""
+
+    page: Page
+    made: list[Path] = field(default_factory=list)
+    jobs: list[dict[str, Any]] = field(default_factory=list)
+    reason: str = ""
+
+
+def make_pages(pages: Sequence[Page], folder: Path) -> list[str]:
+    """Makes pages in a folder; returns the numbers of those that cannot be made here."""
+    works = [Work(page, reason=page.why_not) for page in pages]
+    for work in works:
+        with _told(work):
+            panels = work.page.panels if not work.reason else ()
+            work.made = [runs.make(panel.run, folder / "runs" / panel.run, say) for panel in panels]
+    missing = [work for work in works if work.reason]
+    works = [work for work in works if not work.reason and not is_made(work, folder)]
+    for work in works:
+        with _told(work):
+            say(f"pictures of page {work.page.number}: {work.page.title}")
+            work.jobs = jobs_of(work, folder)
+    draw([job for work in works for job in work.jobs])
+    for work in works:
+        broken = [job for job in work.jobs if not Path(job["file"]).exists()]
+        if broken and not work.reason:
+            work.reason = "; ".join(job.get("error", "ParaView did not draw it") for job in broken)
+    for work in {id(work): work for work in [*missing, *works]}.values():
+        page = work.page
+        (folder / f"{page.number}.md").write_text(text_of(page, work.reason, folder), encoding="utf-8")
+        if work.reason:
+            mark_of(page, folder).unlink(missing_ok=True)
+            say(f"page {page.number} was not made: {work.reason}")
+        else:
+            mark_of(page, folder).write_text(fingerprint(page, work.made))
+    return [work.page.number for work in [*missing, *works] if work.reason]
+
+
+@contextlib.contextmanager
+def _told(work: Work) -> Iterator[None]:
+    """Turns the errors that a page may meet into the reason why it is not made."""
+    try:
+        yield
+    except (runs.NotMadeError, LookupError, ValueError, OSError, RuntimeError) as error:
+        work.reason = str(error) or type(error).__name__
+
+
+def mark_of(page: Page, folder: Path) -> Path:
+    """The file that says what a page was made from."""
+    return folder / f".{page.number}.made"
+
+
+def is_made(work: Work, folder: Path) -> bool:
+    """Whether an earlier call made the same page from the same runs."""
+    mark = mark_of(work.page, folder)
+    return mark.exists() and mark.read_text() == fingerprint(work.page, work.made)
+
+
+def fingerprint(page: Page, made: Sequence[Path]) -> str:
+    """What a page is made from: its row of the table, and when its runs were made."""
+    stamps = [(run.parent / "made.json").stat().st_mtime_ns for run in made]
+    return hashlib.sha256(json.dumps([asdict(page), stamps]).encode()).hexdigest()
+
+
+def image_of(page: Page, number: int) -> str:
+    return f"{page.number}-{'abcdef'[number]}.png"
+
+
+def text_of(page: Page, reason: str, folder: Path) -> str:
+    """The page in Markdown."""
+    lines = [f"# {page.number} {page.title}", "", f"**What to see:** {page.see}", ""]
+    if reason:
+        lines += [f"This page was not made: {reason.strip()}", ""]
+    else:
+        lines += ["| " + " | ".join(panel.words for panel in page.panels) + " |"]
+        lines += ["| " + " | ".join("---" for _ in page.panels) + " |"]
+        images = [f"![{panel.words}]({image_of(page, n)})" for n, panel in enumerate(page.panels)]
+        lines += ["| " + " | ".join(images) + " |", ""]
+        for run in dict.fromkeys(panel.run for panel in page.panels):
+            lines.append(f"Run `{run}`: {runs.described(folder / 'runs' / run)}.")
+    if page.stands_for:
+        lines.append(f"In the dissertation: {page.stands_for}.")
+    lines += ["", "[all pages](index.md)", ""]
+    return "\n".join(lines)
+
+
+# --- pictures -----------------------------------------------------------------------------------------------
+
+
+def pictures_of(run_path: Path, periodic: bool) -> Path:
+    """Writes the pictures of a run for ParaView, with all that pages show of it; returns their folder.
+
+    periodic : with periodic_BC. An earlier call's pictures are kept.
+    """
+    folder = run_path.parent / ("pictures-periodic" if periodic else "pictures")
+    panels = [panel for page in PAGES for panel in page.panels if panel.run == run_path.parent.name]
+    fields = sorted({field.rpartition("/")[2] for panel in panels for field in panel.fields} - {""})
+    focus = tuple(sorted({panel.rank for panel in panels if panel.layer == "focus"}))
+    words = sorted({panel.step for panel in panels})
+    wanted = json.dumps([fields, focus, words])
+    mark = folder / "wanted.json"
+    if mark.exists() and mark.read_text() == wanted:
+        return folder
+    import perfield
+    from perfield.output.picture_series import PictureSeries
+    from perfield.output.survey import survey
+    from perfield.pictures.blocks import MeshMissingError
+    from perfield.pictures.geometry_picture import GeometryOptions
+    from perfield.pictures.pieces import choose_pieces
+    from perfield.pictures.topology_picture import topology_scene
+
+    run = perfield.open(run_path)
+    surveyed = survey(run, fields)
+    geometry = None
+    try:
+        pieces = choose_pieces(run, None)
+        if any(panel.layer not in ("topology", "matrix") for panel in panels):
+            geometry = GeometryOptions(pieces, focus=focus)
+    except MeshMissingError:
+        pass
+    scene = topology_scene(run, periodic_BC=periodic)
+    chosen = chosen_steps(run, surveyed)
+    steps = sorted({chosen[word] for word in words})
+    folder.mkdir(parents=True, exist_ok=True)
+    PictureSeries(run, steps, folder, geometry, scene, surveyed).write()
+    mark.write_text(wanted)
+    return folder
+
+
+def chosen_steps(run: Any, surveyed: Any) -> dict[str, int]:
+    """The frame of each word of a panel's `step`."""
+    import numpy as np
+
+    absent = np.full(run.n_ranks, np.nan)
+    written, longest = [], []
+    for frame in run.frames():
+        written.append(np.nansum(frame.values.get("io_write_bytes", absent)))
+        longest.append(np.nan_to_num(frame.values.get("compute_time_s", absent)).max())
+    words = {"typical": surveyed.kinds.typical or 0, "last": len(run) - 1}
+    return words | {"output": int(np.argmax(written)), "calm": int(np.argmin(longest))}
+
+
+def jobs_of(work: Work, folder: Path) -> list[dict[str, Any]]:
+    """A page's images as `draw.py` takes them; draws matrices at once."""
+    jobs = []
+    for number, (panel, run_path) in enumerate(zip(work.page.panels, work.made)):
+        target = folder / image_of(work.page, number)
+        target.unlink(missing_ok=True)
+        if panel.layer == "matrix":
+            draw_matrix(panel, run_path, target)
+        else:
+            jobs.append(described(panel, run_path, target))
+    share(jobs)
+    return jobs
+
+
+def draw(jobs: Sequence[dict[str, Any]]) -> None:
+    """Draws images with ParaView, in one process. A job whose image fails gets the "error"."""
+    from perfield.output.images import display
+
+    if not jobs:
+        return
+    with display() as number, tempfile.TemporaryDirectory(prefix="perfield-gallery-") as place:
+        told = Path(place, "job.json")
+        told.write_text(json.dumps({"panels": jobs}), encoding="utf-8")
+        command = [sys.executable, str(HERE / "draw.py"), str(told)]
+        environment = {**os.environ, "DISPLAY": number}
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        by_file = {job["file"]: job for job in jobs}
+        with subprocess.Popen(command, env=environment, text=True, errors="replace", **pipes) as process:
+            for line in process.stdout:
+                file, _, error = line.rstrip("\n").partition("\t")
+                if file in by_file and error:
+                    by_file[file]["error"] = error
+                elif file in by_file:
+                    say(f"drew {Path(file).name}")
+
+
+def described(panel: Panel, run_path: Path, target: Path) -> dict[str, Any]:
+    """A panel as `draw` takes it, with the colours and bounds of its own pictures."""
+    pictures = pictures_of(run_path, "periodic" in panel.options)
+    about = json.loads((pictures / "pictures.json").read_text(encoding="utf-8"))
+    number, shown = chosen_frame(panel, run_path)
+    step = next(step for step in about["steps"] if step["frame"] == number)
+    mode = "topology" if panel.layer == "topology" else "geometry"
+    boxes = [layer["bounds"] for name, layer in about["layers"].items() if name.startswith(mode)]
+    return {
+        **asdict(panel),
+        "pictures": str(pictures),
+        "time": step["shown_at"],
+        "line": f"{panel.run}, {step['title']}",
+        "boxes": [box for box in boxes if box],
+        "arrays": {
+            field: {**array_of(about, mode, field), **peak_of(shown, field)}
+            for field in panel.fields
+            if field
+        },
+        "scales": {},
+        "file": str(target),
+    }
+
+
+def chosen_frame(panel: Panel, run_path: Path) -> tuple[int, Any]:
+    """The frame that a panel shows: its number, and itself."""
+    import perfield
+    from perfield.output.survey import survey
+
+    run = perfield.open(run_path)
+    number = chosen_steps(run, survey(run))[panel.step]
+    return number, run.frame(number)
+
+
+def peak_of(frame: Any, field: str) -> dict[str, float]:
+    """The largest value of a field of ranks in a frame, as "peak"; nothing of other fields."""
+    import numpy as np
+
+    layer, _, name = field.rpartition("/")
+    values = frame.values.get(name)
+    if layer in ("", "measurements") and values is not None and np.isfinite(values).any():
+        return {"peak": float(np.nanmax(values))}
+    return {}
+
+
+def array_of(about: Mapping[str, Any], mode: str, field: str) -> dict[str, Any]:
+    """The description of an array. Raises LookupError if the pictures lack it."""
+    layer, _, name = f"{mode}/{field}".rpartition("/")
+    arrays = about["layers"].get(layer, {}).get("arrays", {})
+    if name not in arrays:
+        raise LookupError(f"the pictures have no {name} in {layer}")
+    return arrays[name]
+
+
+def share(jobs: Sequence[dict[str, Any]]) -> None:
+    """Gives panels of the same mode the same camera, and arrays of the same unit the same colours."""
+    from perfield.output.scales import round_end
+
+    for mode in (("topology",), ("geometry", "clip", "threshold", "focus")):
+        same = [job for job in jobs if job["layer"] in mode]
+        boxes = [box for job in same for box in job["boxes"]]
+        for job in same:
+            job["boxes"] = boxes
+    amounts = [
+        (job, name, about) for job in jobs for name, about in job["arrays"].items() if about.get("scale")
+    ]
+    amounts = [amount for amount in amounts if not amount[2]["scale"][0]]  # others are the program's own
+    ends: dict[str, float] = {}
+    for _, _, about in amounts:
+        ends[about["unit"]] = max(ends.get(about["unit"], 0.0), about.get("peak", about["range"][1]))
+    for job, name, about in amounts:
+        job["scales"][name] = [0.0, round_end(ends[about["unit"]], whole=about["unit"] == "1")]
+
+
+def draw_matrix(panel: Panel, run_path: Path, target: Path) -> None:
+    """Draws who sent to whom in a step."""
+    import numpy as np
+    from matplotlib import rcParams
+    from matplotlib.colors import LogNorm, Normalize
+    from matplotlib.figure import Figure
+
+    import perfield
+    from perfield.plots.style import STYLE
+
+    run = perfield.open(run_path)
+    column = panel.fields[0].removeprefix("sent_")
+    sent = np.zeros((run.n_ranks, run.n_ranks))
+    _, frame = chosen_frame(panel, run_path)
+    known = (frame.messages["source"] >= 0) & (frame.messages["target"] >= 0)
+    messages = frame.messages[known]
+    np.add.at(sent, (messages["target"], messages["source"]), messages[column])
+    rcParams.update(STYLE)
+    figure = Figure(figsize=(12.8, 7.2), dpi=100, layout="compressed")
+    axes = figure.subplots()
+    shown = np.where(sent > 0, sent, np.nan)
+    least, most = float(np.nanmin(shown)), float(np.nanmax(shown))
+    norm = LogNorm(max(1.0, least), most) if most > 20 * least else Normalize(0.0, most)
+    image = axes.imshow(shown, cmap="viridis", interpolation="nearest", norm=norm)
+    axes.set_xlabel("rank that sends")
+    axes.set_ylabel("rank that receives")
+    axes.set_title(f"{panel.words}\n{panel.run}, step {int(frame.label)}; white: none", loc="left")
+    figure.colorbar(image, ax=axes, label="bytes" if column == "bytes" else "messages")
+    figure.savefig(target)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folder", type=Path, help="where the pages go; index.md there lists them")
+    parser.add_argument("numbers", nargs="*", metavar="NUMBER", help="figures, such as 7.1 A.2 (all)")
+    arguments = parser.parse_args()
+    unknown = set(arguments.numbers) - {page.number for page in PAGES}
+    if unknown:
+        parser.error(
+            f"there is no page {', '.join(sorted(unknown))}; expected 6.1, 7.1 to 7.36, A.1 to A.4, ..."
+        )
+    folder = arguments.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    chosen = [page for page in PAGES if not arguments.numbers or page.number in arguments.numbers]
+    missing = make_pages(chosen, folder)
+    rows = []
+    for page in PAGES:
+        if (folder / f"{page.number}.md").exists():
+            see = page.see if mark_of(page, folder).exists() else "not made here; the page says why"
+            rows.append(f"| {page.number} | [{page.title}]({page.number}.md) | {see} |")
+    (folder / "index.md").write_text(INDEX + "\n".join(rows) + "\n", encoding="utf-8")
+    say(f"{len(chosen) - len(missing)} of {len(chosen)} pages are made; start at {folder / 'index.md'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

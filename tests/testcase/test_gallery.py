@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The gallery: its table of pages, and the pages of a tiny run."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
+
+import twin
+
+FOLDER = Path(__file__).resolve().parents[2] / "testcase/gallery"
+MODULES = ("pages", "runs", "synthetic", "make_gallery")
+
+
+@pytest.fixture
+def gallery(monkeypatch):
+    """The modules of testcase/gallery by name, which are forgotten afterwards."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    for name in MODULES:
+        monkeypatch.delitem(importlib.sys.modules, name, raising=False)
+    return {name: importlib.import_module(name) for name in MODULES}
+
+
+@pytest.fixture
+def tiny(gallery, monkeypatch, tmp_path):
+    """Makes pages from a run of 4 ranks on 2 hosts, whatever run they name; returns their folder."""
+
+    def make(name: str, folder: Path, say) -> Path:
+        if name == "impossible":
+            raise gallery["runs"].NotMadeError("this machine has no such hosts")
+        run = folder / "perfield-run"
+        if not run.exists():
+            twin.write_run(run, ranks=4, steps=2, hosts=("a", "b"))
+            (folder / "made.json").write_text(json.dumps({"words": "a tiny run"}))
+        return run
+
+    monkeypatch.setattr(gallery["runs"], "make", make)
+    return tmp_path
+
+
+@pytest.fixture
+def page(gallery, monkeypatch):
+    """page(panel, ...): the only page of the table."""
+
+    def make(*panels):
+        only = gallery["pages"].Page("7.2", "Two ranks", "The right one is bright.", panels)
+        monkeypatch.setattr(gallery["make_gallery"], "PAGES", (only,))
+        return only
+
+    return make
+
+
+def test_table_names_each_figure_once(gallery):
+    numbers = [page.number for page in gallery["pages"].PAGES]
+    figures = ["6.1", *(f"7.{n}" for n in range(1, 37)), *(f"A.{n}" for n in range(1, 5))]
+    assert [number for number in numbers if not number.startswith("S.")] == figures
+    assert len(set(numbers)) == len(numbers)
+
+
+def test_each_page_has_images_or_a_reason(gallery):
+    for page in gallery["pages"].PAGES:
+        assert bool(page.panels) != bool(page.why_not), page.number
+        assert page.see.endswith(".") and "\n" not in page.see, page.number
+
+
+def test_all_runs_of_the_table_are_known(gallery):
+    wanted = {panel.run for page in gallery["pages"].PAGES for panel in page.panels}
+    assert wanted == set(gallery["runs"].names())
+
+
+def test_page_of_a_tiny_run_is_made_and_kept(gallery, page, tiny, capsys):
+    if shutil.which("Xvfb") is None:
+        pytest.skip("Xvfb is not installed")
+    panel = gallery["pages"].Panel
+    wanted = page(
+        panel("tiny", "geometry", ("compute_time_s",), "on the mesh"),
+        panel("tiny", "topology", ("measurements/compute_time_s", "messages/source"), "on the machine"),
+        panel("tiny", "matrix", ("sent_bytes",), "as a matrix"),
+    )
+    assert gallery["make_gallery"].make_pages([wanted], tiny) == []
+    text = (tiny / "7.2.md").read_text()
+    assert "**What to see:** The right one is bright." in text
+    assert "Run `tiny`: a tiny run." in text
+    for letter, words in zip("abc", ("on the mesh", "on the machine", "as a matrix")):
+        assert f"![{words}](7.2-{letter}.png)" in text
+        assert (tiny / f"7.2-{letter}.png").read_bytes().startswith(b"\x89PNG")
+    capsys.readouterr()
+    assert gallery["make_gallery"].make_pages([wanted], tiny) == []
+    assert capsys.readouterr().out == "", "nothing is drawn again"
+
+
+def test_page_that_cannot_be_made_says_why(gallery, page, tiny):
+    wanted = page(gallery["pages"].Panel("impossible", "geometry", ("rank",), "its ranks"))
+    assert gallery["make_gallery"].make_pages([wanted], tiny) == ["7.2"]
+    assert "This page was not made: this machine has no such hosts" in (tiny / "7.2.md").read_text()
+
+
+def test_unknown_field_is_named_on_its_page(gallery, page, tiny):
+    wanted = page(gallery["pages"].Panel("tiny", "geometry", ("no_such_field",), "nothing"))
+    assert gallery["make_gallery"].make_pages([wanted], tiny) == ["7.2"]
+    assert "the pictures have no no_such_field" in (tiny / "7.2.md").read_text()
+
+
+def test_both_sides_share_camera_and_colours(gallery, page, tiny):
+    panel = gallery["pages"].Panel
+    fields = ("solve_time_s", "exchange_time_s")
+    wanted = page(*(panel("tiny", "geometry", (field,), field) for field in fields))
+    work = gallery["make_gallery"].Work(wanted)
+    work.made = [gallery["runs"].make("tiny", tiny / "tiny", print)] * 2
+    left, right = gallery["make_gallery"].jobs_of(work, tiny)
+    assert left["boxes"] == right["boxes"]
+    assert left["scales"]["solve_time_s"] == right["scales"]["exchange_time_s"] == [0.0, 0.004]
+
+
+def test_ranks_of_a_periodic_box_have_six_partners(gallery):
+    found = gallery["synthetic"].partners(0, (4, 4, 4))
+    assert sorted(peer for peer, _ in found) == [1, 3, 4, 12, 16, 48]
+    assert {peer for peer, _ in gallery["synthetic"].partners(0, (4, 4, 4), periodic=False)} == {1, 4, 16}
+
+
+def test_stand_in_says_what_it_takes(build_case, mpi):
+    done = mpi.run(1, build_case("gallery") / "flow")
+    assert done.returncode != 0
+    assert "flow turbine|wing" in done.stderr
