@@ -23,6 +23,7 @@ import paraview.simple as pv
 from arrows import WORDS, in_lines, show_arrows
 from colours import BEYOND, CATEGORIES, OUTLINE, TEXT, colour, font_size, plain
 from follow import follow
+from frames import Frames
 from in_program import Program, is_pipeline
 from labels import Camera, Label, Labels
 from scene import FREE, Pictures, at_first_step, fit_points, new_view, set_title
@@ -36,6 +37,7 @@ FROM_ABOVE = math.radians(8)  # of the view on several nodes
 WHITE, PLANE, SWITCH = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9), (0.8, 0.8, 0.8)
 NAMED = 3  # ranks that carry names
 KEPT_FREE = 256  # labels may cover the cells of more ranks or switches
+FAINT = 0.45  # opacity of an overview's lines, which run over the nodes
 HOSTS = 30  # more nodes are not named, and no more switches
 BOTTOM, TOP = 0.13, 0.81  # of the area for the picture; below it are words, above it names
 
@@ -91,6 +93,8 @@ class Layers:
         colours = {"ranks": WHITE, "measurements": WHITE, "messages": OUTLINE, "labels": TEXT}
         for name, rgb in (colours | {"switches": SWITCH, "links": OUTLINE}).items():
             self._plain(name, rgb)
+        if is_overview(self._pictures) and layer != "messages" and "messages" in self._displays:
+            self._displays["messages"].Opacity = FAINT
         block = self._blocks[layer]
         block.UpdatePipeline()
         self.coloured = [self._display(layer)]
@@ -146,6 +150,8 @@ def look(pictures: Pictures, view: Any) -> None:
     corners = [corner for box in boxes for corner in itertools.product(box[0:2], box[2:4], box[4:6])]
     free = (*FREE[:2], BOTTOM, TOP)
     fit_points(view, corners or [(0, 0, 0), (1, 1, 1)], _direction(pictures), UP, free)
+    if is_overview(pictures):
+        view.UseFXAA = 0  # it bends the edges of small cells
 
 
 def _direction(pictures: Pictures) -> tuple[float, float, float]:
@@ -158,6 +164,11 @@ def _direction(pictures: Pictures) -> tuple[float, float, float]:
     aside = math.atan2(1.05 * (right - left), np.diff(z).min())  # each plane ends where the next begins
     flat = math.cos(FROM_ABOVE)
     return (math.sin(aside) * flat, -math.sin(FROM_ABOVE), -math.cos(aside) * flat)
+
+
+def is_overview(pictures: Pictures) -> bool:
+    """Whether each node is one cell, and no rank is shown."""
+    return "rank" not in pictures.arrays("topology/measurements")
 
 
 def _filled(display: Any) -> Any:
@@ -178,13 +189,14 @@ class Names:
         self._pictures, self._view, self._layer, self._picture = pictures, view, layer, picture
         self._shown, self._state, self._busy = field, None, False
         self._labels = Labels(view, pictures.bounds("topology"))
+        self._frames = Frames(view)
         self._warning = self._text(0.075, 22, BEYOND)
         self._legend = self._text(0.015, 17, TEXT)
 
     @property
     def proxies(self) -> list[Any]:
         """All sources of the names, for the one who deletes the view."""
-        return [*self._labels.proxies, self._warning, self._legend]
+        return [*self._labels.proxies, *self._frames.proxies, self._warning, self._legend]
 
     def show(self, layer: str, field: str) -> None:
         """Names the dearest ranks of another field, of another layer, from now on."""
@@ -233,42 +245,50 @@ class Names:
             self._picture.UpdatePipeline(time)
         layers = dict.fromkeys(LAYERS, vtkPolyData())  # some may be left out
         layers |= dict(_leaves(self._picture.GetClientSideObject().GetOutputDataObject(0)))
-        names = [*self._ranks(layers["measurements"]), *_hosts(layers["planes"])]
-        names += _switches(layers["switches"])
         values, switches, camera = layers["measurements"], layers["switches"], Camera(self._view)
-        avoid = _boxes(values, np.flatnonzero(np.isfinite(_column(values, "core_id"))), camera)
-        avoid += _boxes(switches, np.arange(switches.GetNumberOfCells()), camera)
+        names = list(self._ranks(values, layers["machine"]))
+        if is_overview(self._pictures):
+            names, avoid = self._frames.around(names, camera)
+        else:
+            names += [*_hosts(layers["planes"]), *_switches(switches)]
+            avoid = _boxes(values, np.flatnonzero(np.isfinite(_column(values, "core_id"))), camera)
+            avoid += _boxes(switches, np.arange(switches.GetNumberOfCells()), camera)
         self._labels.show(names, avoid=avoid)
         self._warning.Text = _words(layers["measurements"], "sharing")
         self._legend.Text = in_lines(filter(None, self._explained(layers)), self._view)
 
-    def _ranks(self, measurements: Any) -> Iterator[Label]:
-        """The names of the ranks with the largest values."""
+    def _ranks(self, measurements: Any, machine: Any) -> Iterator[Label]:
+        """The names of the ranks, or in an overview of the nodes, with the largest values."""
         values = _column(measurements, self._field)
         about = self._pictures.arrays("topology/measurements").get(self._field)
         if values is None or about is None or len(set(values[np.isfinite(values)].tolist())) < 2:
             return
         order = np.argsort(np.where(np.isfinite(values), -values, np.inf), kind="stable")[:NAMED]
         rank, core, free = (_column(measurements, name) for name in ("rank", "core_id", "unbound"))
-        hosts = _host_names(measurements)
+        hosts, switches = _texts(measurements, "host_name"), _texts(measurements, "switch_name")
         scale, unit = unit_for(about["unit"], max(map(abs, about["range"])))
         for place, n in enumerate(order[values[order] != 0].tolist()):
-            name = f"rank {rank[n]}, {hosts[n]}"
-            name += f", core {core[n]:.0f}" if np.isfinite(core[n]) else ", unbound" if free[n] else ""
+            name = hosts[n] if rank is None else f"rank {rank[n]}, {hosts[n]}"
+            name += f", {switches[n]}" if switches and switches[n] else ""
+            if rank is not None:
+                name += f", core {core[n]:.0f}" if np.isfinite(core[n]) else ", unbound" if free[n] else ""
             if self._is_shown or self._layer == "messages":  # others are the same in all steps
                 what = "" if self._is_shown else f" {about['title']}"
                 name += f":{what} {values[n] * scale:.3g} {unit}".rstrip()
             box = measurements.GetCell(n).GetBounds()
-            is_bar = free[n] or not np.isfinite(core[n])  # with room for its name
+            is_bar = rank is not None and (free[n] or not np.isfinite(core[n]))  # with room for its name
             height = (box[2] + box[3]) / 2 if is_bar else box[2]
+            if rank is None:  # the middle of the node's cell and of its strip
+                height = (box[3] + machine.GetCell(n).GetBounds()[2]) / 2
             towards = (1.0, 0.0) if is_bar else (0.6, -1.0)
             yield Label(name, ((box[0] + box[1]) / 2, height, box[5]), 1000.0 - place, towards)
 
     def _explained(self, layers: dict[str, Any]) -> Iterator[str]:
         if self._layer == "measurements":
             has_switches = bool(layers["switches"].GetNumberOfCells())
-            yield f"parts of the machine{' and switches' * has_switches}: mean of their ranks"
-        if (_column(layers["measurements"], "unbound") == 1).any():
+            parts = f"parts of the machine{' and switches' * has_switches}: mean of their ranks"
+            yield _words(layers["measurements"], "explained") or parts
+        if np.any(_column(layers["measurements"], "unbound") == 1):
             yield "pointed bars: ranks that may run on all PUs above"
         if layers["messages"].GetNumberOfCells():
             yield WORDS
@@ -302,11 +322,12 @@ def _boxes(data: Any, cells: np.ndarray, camera: Camera) -> list[tuple[float, ..
 
 def _hosts(planes: Any) -> list[Label]:
     """The names of the nodes, above their planes."""
-    if not 0 < planes.GetNumberOfCells() <= HOSTS:
+    names = _texts(planes, "host_name")
+    if not 0 < len(names) <= HOSTS:
         return []
-    boxes = [planes.GetCell(n).GetBounds() for n in range(planes.GetNumberOfCells())]
+    boxes = [planes.GetCell(n).GetBounds() for n in range(len(names))]
     tops = [((box[0] + box[1]) / 2, box[3], box[5]) for box in boxes]
-    return [Label(name, top, -n, (0.0, 1.0)) for n, (name, top) in enumerate(zip(_host_names(planes), tops))]
+    return [Label(name, top, -n, (0.0, 1.0)) for n, (name, top) in enumerate(zip(names, tops))]
 
 
 def _switches(switches: Any) -> list[Label]:
@@ -328,10 +349,10 @@ def _column(data: Any, name: str) -> Any:
     return None if array is None else vtk_to_numpy(array)
 
 
-def _host_names(data: Any) -> list[str]:
-    """The host of each cell."""
-    texts, numbers = data.GetFieldData().GetAbstractArray("host_name_names"), _column(data, "host_name")
-    return [texts.GetValue(int(number)) for number in numbers]
+def _texts(data: Any, name: str) -> list[str]:
+    """What a cell array's numbers mean, for each cell; empty if there is no such array."""
+    texts, numbers = data.GetFieldData().GetAbstractArray(f"{name}_names"), _column(data, name)
+    return [] if numbers is None else [texts.GetValue(int(number)) for number in numbers]
 
 
 def _words(data: Any, name: str) -> str:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The machine of a run: the hardware of its nodes, the places of its ranks, and the layout of the picture."""
 
+from .grid import Grid, grid
 from .layout import PLANE_WIDTH, Cells, layout
 from .lstopo import this_machine
 from .machine import LEVELS, Machine, MachineError, Part, flat_machine, parse_cpuset
@@ -11,6 +12,7 @@ from .placement import Node, Placement, place
 from .places import places
 from .rank_files import hostfile, rankfile, reorder_file
 from .read_hwloc_xml import read_machine, read_machines
+from .selection import SelectionError, select, with_nodes
 from .sharing import Sharing, sharing, unbound
 from .switch_layout import SwitchCells, layout_switches, nodes_below
 from .table import table
@@ -21,6 +23,7 @@ __all__ = [
     "MAP_BY",
     "PLANE_WIDTH",
     "Cells",
+    "Grid",
     "Machine",
     "MachineError",
     "Network",
@@ -28,11 +31,13 @@ __all__ = [
     "Node",
     "Part",
     "Placement",
+    "SelectionError",
     "Sharing",
     "SwitchCells",
     "Switches",
     "expand_hosts",
     "flat_machine",
+    "grid",
     "hostfile",
     "layout",
     "layout_switches",
@@ -49,9 +54,11 @@ __all__ = [
     "read_machines",
     "read_network",
     "reorder_file",
+    "select",
     "sharing",
     "table",
     "this_machine",
     "unbound",
     "used_switches",
+    "with_nodes",
 ]

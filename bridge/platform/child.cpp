@@ -21,7 +21,9 @@ Child::Child(const char* const* command, int file, uint64_t most_bytes, const ch
     : child_(-1), start_ns_(monotonic_ns()) {
   if (ftruncate(file, 0) != 0 || lseek(file, 0, SEEK_SET) != 0) return;
   child_ = fork();
+  if (child_ > 0) setpgid(child_, child_);  // so that what it starts is killed with it
   if (child_ != 0) return;
+  setpgid(0, 0);
   const int nothing = open("/dev/null", O_RDWR);
   if (nothing < 0) _exit(127);
   dup2(nothing, STDIN_FILENO);
@@ -43,6 +45,7 @@ int Child::end(int patience_ms) {
   pid_t ended = 0;
   while ((ended = waitpid(child_, &status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
     if (int64_t(monotonic_ns()) - start_ns_ >= int64_t(patience_ms) * 1'000'000) {
+      kill(-child_, SIGKILL);
       kill(child_, SIGKILL);
       waitpid(child_, nullptr, 0);
       child_ = -1;

@@ -21,8 +21,9 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // Waits until it has run for `patience_ms` since its start, then kills it. Its exit status: 127
-  // if there is no such program, kKilled if it ran too long or died by a signal.
+  // Waits until it has run for `patience_ms` since its start, then kills it and what it started.
+  // Its exit status: 127 if there is no such program, kKilled if it ran too long or died by a
+  // signal.
   static constexpr int kKilled = -1;
   int end(int patience_ms);
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
-from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataReader
+from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataReader, vtkXMLPolyDataReader
 
 import twin
 
@@ -246,3 +246,80 @@ def test_layers_of_the_machine_can_be_left_out(perfield_cli, run_path):
     refused = perfield_cli("render", run_path, "--without", "wires")
     assert refused.returncode == 2
     assert "--without wires: no layer that can be left out; these can: planes" in refused.stderr
+
+
+def layer_of(directory, layer):
+    """A layer of the first step of the machine's picture."""
+    reader = vtkXMLMultiBlockDataReader()
+    reader.SetFileName(str(steps_of(directory / "topology.pvd")[0][1]))
+    reader.Update()
+    picture = reader.GetOutput()
+    names = [
+        picture.GetMetaData(n).Get(vtkCompositeDataSet.NAME()) for n in range(picture.GetNumberOfBlocks())
+    ]
+    return picture.GetBlock(names.index(layer))
+
+
+def cell_values(dataset, name):
+    return vtk_to_numpy(dataset.GetCellData().GetArray(name)).tolist()
+
+
+def test_zoom_shows_a_node_with_its_partners_beside_the_whole_picture(perfield_cli, tmp_path):
+    run = twin.write_run(tmp_path / "run", ranks=8, steps=1, hosts=tuple("abcdefgh"))
+    assert perfield_cli("render", run, "--topology").returncode == 0
+    result = perfield_cli("render", run, "--zoom", "c")
+    assert result.returncode == 0, result.stderr
+    assert "zoom on c: 1 node, and the 2 that exchange messages with it" in result.stdout
+    folder = run / "pictures/zoom-c"
+    assert f"-o {folder}" in result.stdout
+    assert cell_values(layer_of(folder, "measurements"), "rank") == [1, 2, 3]
+    assert cell_values(layer_of(folder, "messages"), "source") == [1, 2]
+    assert len(cell_values(layer_of(run / "pictures", "measurements"), "rank")) == 8
+    assert not (folder / "geometry.pvd").exists()
+
+
+def test_nodes_as_cells_are_an_option(perfield_cli, run_path):
+    assert perfield_cli("render", run_path, "--topology", "--steps", "0", "--nodes", "cells").returncode == 0
+    assert cell_values(layer_of(run_path / "pictures", "measurements"), "n_ranks") == [2, 2]
+
+
+@pytest.mark.parametrize(
+    "options, lines",
+    [
+        ((), [(0, 1), (1, 2), (2, 3), (3, 0)]),
+        (("--lines", "2"), [(2, 3), (3, 0)]),
+        (("--lines-from", "1,3"), [(1, 2), (3, 0)]),
+        (("--lines-to", "b"), [(1, 2), (2, 3)]),
+        (("--lines-only", "between-nodes"), [(1, 2), (3, 0)]),
+        (("--lines-only", "non-neighbours"), [(3, 0)]),
+        (("--lines-only", "between-nodes,non-neighbours", "--lines-from", "a"), []),
+    ],
+)
+def test_lines_are_chosen_on_the_machine_and_on_the_mesh(perfield_cli, run_path, options, lines):
+    result = perfield_cli("render", run_path, "--steps", "0", *options)
+    assert result.returncode == 0, result.stderr
+    drawn = layer_of(run_path / "pictures", "messages")
+    assert list(zip(cell_values(drawn, "source"), cell_values(drawn, "target"))) == lines
+    reader = vtkXMLPolyDataReader()
+    reader.SetFileName(str(steps_of(run_path / "pictures/messages.pvd")[0][1]))
+    reader.Update()
+    on_mesh = reader.GetOutput()
+    assert list(zip(cell_values(on_mesh, "source"), cell_values(on_mesh, "target"))) == lines
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (("--zoom", "q"), "'q' is no node, switch or rank of this run"),
+        (("--zoom", "0-9"), "which has ranks 0 to 3"),
+        (("--lines-from", "host7"), "'host7' is no node, switch or rank"),
+        (("--lines-only", "between-switches"), "the switches of this run are not known"),
+        (("--lines-only", "far"), "give one or more of between-nodes, between-switches, non-neighbours"),
+        (("--lines", "0"), "'0' is no number of lines; give 1 to 1000000"),
+    ],
+)
+def test_wrong_choices_are_refused_before_anything_is_written(perfield_cli, run_path, options, said):
+    result = perfield_cli("render", run_path, *options)
+    assert result.returncode == 2
+    assert said in " ".join(result.stderr.split())
+    assert not (run_path / "pictures").exists()

@@ -237,7 +237,7 @@ def _far_partners(placement: Placement, observed: Observed) -> Iterator[Finding]
     )
     waited = _time_of(observed.waits, pairs["rank"][heaviest], pairs["peer"][heaviest], n_ranks)
     if waited <= 0:
-        yield Finding("far partners", ranks, words)
+        yield Finding("far partners", ranks, words, None, "no wait of this run tells that it was for them")
         return
     share = waited / max(float(np.nansum(observed.step_s[:, ranks])), 1e-300)
     cost = (

@@ -13,7 +13,7 @@ import numpy as np
 
 from perfield.commands import CommandError
 from perfield.commands._newest import add_run, run_path
-from perfield.topology import BIND_TO, MAP_BY, Placement, place
+from perfield.topology import BIND_TO, MAP_BY, Placement, place, placement_of
 
 if TYPE_CHECKING:
     from perfield.analysis.placement_warnings import Finding, Observed
@@ -99,13 +99,6 @@ def execute(arguments: argparse.Namespace) -> int:
         arguments, placement, told, order, why_none, _ran_on(observed.pu_id), _devices(run), observed.n_steps
     )
     return 0
-
-
-def placement_of(run: RunDirectory) -> Placement:
-    """The places of a run's ranks, as its own records tell them."""
-    from perfield.topology import read_machines
-
-    return place(run.rank_entries, read_machines(run.path / "machine")[0])
 
 
 def _preview(arguments: argparse.Namespace) -> Placement:

@@ -12,6 +12,13 @@ from typing import TYPE_CHECKING
 
 from perfield.commands import CommandError
 from perfield.commands._fields import check_fields
+from perfield.commands._machine import (
+    add_machine_options,
+    choose_machine,
+    machine_scene,
+    words,
+    zoom_folder,
+)
 from perfield.commands._newest import add_run, run_path
 from perfield.commands.paths import own_command
 
@@ -19,7 +26,6 @@ if TYPE_CHECKING:  # these load VTK, which --help does not need
     from perfield.output.picture_series import PictureSeries
     from perfield.output.survey import Survey
     from perfield.pictures.geometry_picture import GeometryOptions
-    from perfield.pictures.topology_picture import TopologyScene
     from perfield.run import Run
 
 HELP = "write the pictures of a run as .pvd files for ParaView, and as images"
@@ -30,7 +36,8 @@ Writes RUN/pictures: geometry.pvd (values on the simulation's mesh), messages.pv
   perfield render perfield-run                      at most 20 steps, the most telling values
   perfield render perfield-run --steps all --images
   perfield render perfield-run --steps 0,10,20:50:5 --fields solve_time_s,sent_bytes
-  perfield render perfield-run --mesh case/         pieces in case/processor0, ..."""
+  perfield render perfield-run --mesh case/         pieces in case/processor0, ...
+  perfield render perfield-run --zoom n17 --images  one node in full, with its partners"""
 
 STEPS_HELP = """\
 "all", or frame numbers from 0 (not the program's own step numbers) and ranges: 0,10,20:50:5;
@@ -69,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--view", choices=VIEWS, default="auto", help=VIEW_HELP)
     add("--explode", metavar="FACTOR", type=_factor, help=EXPLODE_HELP)
     add("--focus", metavar="RANKS", help="show on each piece what it exchanges with these ranks: 3,7")
-    add("--without", metavar="LAYERS", help=WITHOUT_HELP)
+    add_machine_options(parser)
     add("-o", "--output", metavar="DIR", help="where to write (RUN/pictures)")
 
 
@@ -93,16 +100,23 @@ def render(run: Run, arguments: argparse.Namespace) -> Path:
     from perfield.output.steps import choose_steps
     from perfield.output.survey import survey
 
-    directory = Path(arguments.output) if arguments.output else Path(run.path, "pictures")
-    choose_steps(run, arguments.steps)  # complains before all steps are read
-    wanted = _words(arguments.fields) if arguments.fields else ()
+    directory = Path(arguments.output) if arguments.output else _place(run, arguments)
+    choose_steps(run, arguments.steps)  # complains before all steps are read, as the next line does
+    choice = choose_machine(run, arguments)
+    wanted = words(arguments.fields) if arguments.fields else ()
     with Progress("reading steps", len(run)) as progress:
         surveyed = survey(run, wanted, progress.advance)
     steps = choose_steps(run, arguments.steps, surveyed.kinds)
     directory.mkdir(parents=True, exist_ok=True)
     if run.frame(steps[0]).kind == "whole":
         print("no step was closed: the one frame shown covers the whole run, from start to end")
-    geometry, topology = _geometry(run, arguments), _topology(run, arguments)
+    geometry, topology = _geometry(run, arguments), None
+    if geometry is not None:
+        geometry.lines = choice.lines
+    if arguments.topology or arguments.zoom or not arguments.geometry:
+        topology = machine_scene(run, choice, (run.frame(step) for step in steps))
+        for note in topology.notes:
+            print(note)
     carried = _arrays(run, arguments, surveyed)
     pictures = PictureSeries(run, steps, directory, geometry, topology, surveyed, carried)
     if pictures.geometry is None and pictures.topology is None:
@@ -120,14 +134,20 @@ def render(run: Run, arguments: argparse.Namespace) -> Path:
     _tell(run, pictures, written)
     if arguments.images:
         _images(pictures, arguments)
-    options = f" -o {directory}" if arguments.output else ""
+    options = f" -o {directory}" if arguments.output or arguments.zoom else ""
     print(f"look at them: {own_command()} open {run.path}{options}")
     return directory
 
 
+def _place(run: Run, arguments: argparse.Namespace) -> Path:
+    """Where pictures go by default; those of a zoom leave the others in place."""
+    pictures = Path(run.path, "pictures")
+    return pictures / zoom_folder(arguments.zoom) if arguments.zoom else pictures
+
+
 def _geometry(run: Run, arguments: argparse.Namespace) -> GeometryOptions | None:
     """Options of the geometry picture; None if not wanted, or if impossible and not requested."""
-    if arguments.topology and not arguments.geometry:
+    if (arguments.topology or arguments.zoom) and not arguments.geometry:
         return None
     from perfield.configuration import setting
     from perfield.pictures.blocks import MeshMissingError
@@ -143,11 +163,11 @@ def _geometry(run: Run, arguments: argparse.Namespace) -> GeometryOptions | None
         return None
     fields = None
     if arguments.fields:
-        fields = _words(arguments.fields)
+        fields = words(arguments.fields)
         fields = [*fields, *(name for name in ("rank", "compute_time_s") if name not in fields)]
     focus = arguments.focus or ",".join(setting(run, "focus_ranks"))
     try:
-        ranks = tuple(int(word) for word in _words(focus))
+        ranks = tuple(int(word) for word in words(focus))
     except ValueError as error:
         raise CommandError(f"focus ranks '{focus}' are not numbers; expected ranks such as 3,7.") from error
     association = "cell" if arguments.cells else "point"
@@ -161,38 +181,12 @@ def _arrays(run: Run, arguments: argparse.Namespace, surveyed: Survey) -> list[s
     if arguments.arrays == "all":
         return None
     known = run.frame(0).values
-    wanted = _words(arguments.fields or "")
+    wanted = words(arguments.fields or "")
     # What the wanted arrays are made from: isend_bytes_to_3 comes from isend_bytes.
     stems = {name: re.sub("_(s|count|bytes)$", "", name) for name in known}
     sources = [name for name, stem in stems.items() if any(word.startswith(stem) for word in wanted)]
     sources += [re.sub("_compute_time_per_cell_s$", "_time_s", word) for word in wanted]
     return list(dict.fromkeys([*wanted, *telling_arrays(known, surveyed), *sources]))
-
-
-def _topology(run: Run, arguments: argparse.Namespace) -> TopologyScene | None:
-    """The part that all topology pictures share; None if they are not wanted."""
-    if arguments.geometry and not arguments.topology:
-        return None
-    from perfield.pictures.topology_picture import topology_scene
-
-    statistics = _with_statistics(run, arguments)
-    try:
-        scene = topology_scene(run, statistics=statistics, without=_words(arguments.without or ""))
-    except ValueError as error:
-        raise CommandError(f"--without {error}") from None
-    for note in scene.notes:
-        print(note)
-    return scene
-
-
-def _with_statistics(run: Run, arguments: argparse.Namespace) -> list[str] | None:
-    """The fields of which parts of the machine get all statistics over their ranks; None is all."""
-    if arguments.arrays == "all":
-        return None
-    from perfield.pictures.machine_values import SUFFIXES
-
-    wanted = _words(arguments.fields or "")
-    return [name for name in run.frame(0).values if any(name + end in wanted for end in SUFFIXES.values())]
 
 
 def _tell(run: Run, pictures: PictureSeries, written: list[Path]) -> None:
@@ -223,7 +217,7 @@ def _images(pictures: PictureSeries, arguments: argparse.Namespace) -> None:
     from perfield.output.images import draw_images
     from perfield.output.progress import Progress
 
-    fields = _words(arguments.fields) if arguments.fields else None
+    fields = words(arguments.fields) if arguments.fields else None
     images = plan_images(pictures.description, fields, pictures.steps if arguments.steps else None)
     unknown = unknown_fields(pictures.description, fields or [])
     if unknown:
@@ -242,7 +236,3 @@ def _factor(text: str) -> float:
     if not 0 < factor <= 100:
         raise argparse.ArgumentTypeError(f"'{text}' is no factor; give a number above 0, at most 100: 0.5")
     return factor
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vtkmodules.vtkCommonDataModel import vtkDataSet
+from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkPolyData
 
 from perfield.output.arrays import Arrays
 from perfield.output.description import ages, describe, step_title, written_at
@@ -76,7 +76,7 @@ class PictureSeries:
             if self.geometry is not None:
                 each += trial._sampled_geometry_bytes(frame)
                 messages = Series(Path(place), "messages")
-                messages.add_one(frame.index, 0.0, geometry_messages(self.run, frame, self.geometry.pieces))
+                messages.add_one(frame.index, 0.0, self._message_lines(frame))
                 each += messages.bytes
             if self.topology is not None:
                 static = Series(Path(place), "static")
@@ -112,7 +112,7 @@ class PictureSeries:
                 options = replace(self.geometry, offsets=True)
                 pieces = self._noted(number, geometry_blocks(self.run, frame, options), arrays, own)
                 made["geometry"].add(number, time, pieces)
-                lines = geometry_messages(self.run, frame, self.geometry.pieces)
+                lines = self._message_lines(frame)
                 arrays["messages"].note(number, lines)
                 made["messages"].add_one(number, time, lines)
             if self.topology is not None:
@@ -145,6 +145,9 @@ class PictureSeries:
         if self.arrays is not None:
             values = {name: values[name] for name in self.arrays if name in values}
         return replace(frame, values=values)
+
+    def _message_lines(self, frame: Frame) -> vtkPolyData:
+        return geometry_messages(self.run, frame, self.geometry.pieces, self.geometry.lines)
 
     def _ages(self, frame: Frame, number: int) -> tuple[str, str]:
         pieces = self.geometry.pieces if self.geometry is not None else None

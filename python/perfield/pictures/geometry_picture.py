@@ -18,6 +18,7 @@ from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkDataSet, vtkMu
 
 from perfield.pictures.blocks import MeshMissingError, attach, centre_and_size, owned_cells
 from perfield.pictures.exploded import attach_offset, piece_offsets
+from perfield.pictures.line_choice import LineChoice
 from perfield.pictures.mesh_messages import focus_values, message_lines
 from perfield.pictures.own_fields import name_own_fields, text_columns
 from perfield.pictures.pieces import Pieces, choose_pieces
@@ -37,6 +38,7 @@ class GeometryOptions:
     view : how images show the mesh: "auto", "plain", "exploded" or "dearest". explode : factor of an exploded
         view; None lets the drawing side choose.
     offsets : whether points carry the way that their piece takes in an exploded view (see `exploded`).
+    lines : which messages between pieces become lines; None takes all.
     """
 
     pieces: Pieces | None = None
@@ -46,6 +48,7 @@ class GeometryOptions:
     view: str = "auto"
     explode: float | None = None
     offsets: bool = False
+    lines: LineChoice | None = None
 
 
 def geometry(run: Run, frame: Frame, options: GeometryOptions | None = None) -> vtkMultiBlockDataSet:
@@ -114,9 +117,14 @@ def ranks_without_mesh(run: Run, frame: Frame, pieces: Pieces) -> list[int]:
     ]
 
 
-def geometry_messages(run: Run, frame: Frame, pieces: Pieces | None = None) -> vtkPolyData:
-    """Lines between the centres of the pieces that communicate; see `mesh_messages.message_lines`."""
-    return message_lines(frame, *centres_and_sizes(run, frame, pieces or choose_pieces(run)))
+def geometry_messages(
+    run: Run, frame: Frame, pieces: Pieces | None = None, lines: LineChoice | None = None
+) -> vtkPolyData:
+    """Lines between the centres of the pieces that communicate; see `mesh_messages.message_lines`.
+
+    lines : which messages become lines; None takes all.
+    """
+    return message_lines(frame, *centres_and_sizes(run, frame, pieces or choose_pieces(run)), lines)
 
 
 def centres_and_sizes(run: Run, frame: Frame, pieces: Pieces) -> tuple[np.ndarray, np.ndarray]:

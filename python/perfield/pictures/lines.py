@@ -59,7 +59,7 @@ def pairs_of(frame: Frame) -> Pairs:
     """The messages of a frame between ranks of its world, added up by pair; without all other messages."""
     messages = frame.messages
     known = (messages["source"] >= 0) & (messages["target"] >= 0)
-    return _added_up(messages if known.all() else messages[known], calls_of(frame))
+    return added_up(messages if known.all() else messages[known], calls_of(frame))
 
 
 def unknown_of(frame: Frame) -> Pairs:
@@ -68,7 +68,7 @@ def unknown_of(frame: Frame) -> Pairs:
     The source is the rank that sent or fetched them, the target is UNKNOWN.
     """
     unknown = (frame.messages["source"] == UNKNOWN) | (frame.messages["target"] == UNKNOWN)
-    return _added_up(_turned(frame.messages[unknown]), calls_of(frame))
+    return added_up(_turned(frame.messages[unknown]), calls_of(frame))
 
 
 class PairSums:
@@ -102,7 +102,7 @@ class PairSums:
         messages, unknown = frame.messages[rows], self._ways.ends[1, rows] == UNKNOWN
         unknown |= self._ways.ends[0, rows] == UNKNOWN
         calls = calls_of(frame)
-        return joined(_added_up(messages[~unknown], calls), _added_up(_turned(messages[unknown]), calls))
+        return joined(added_up(messages[~unknown], calls), added_up(_turned(messages[unknown]), calls))
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,8 @@ def _turned(messages: np.ndarray) -> np.ndarray:
     return messages
 
 
-def _added_up(messages: np.ndarray, calls: list[str]) -> Pairs:
+def added_up(messages: np.ndarray, calls: list[str]) -> Pairs:
+    """Messages added up by source and target. calls : the calls that get values of their own."""
     key = messages["source"].astype(np.int64) << 32 | messages["target"].astype(np.int64) & 0xFFFFFFFF
     if np.any(key[1:] < key[:-1]):
         order = np.argsort(key, kind="stable")

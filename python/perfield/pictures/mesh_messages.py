@@ -15,7 +15,8 @@ from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonCore import vtkPoints
 from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
 
-from perfield.pictures.lines import calls_of, heaviest, joined, pairs_of, radii, unknown_of
+from perfield.pictures.line_choice import LineChoice
+from perfield.pictures.lines import calls_of, joined, pairs_of, radii, unknown_of
 from perfield.pictures.topology_polydata import attach_names, attach_to_points
 from perfield.run.frame import UNKNOWN
 
@@ -28,19 +29,24 @@ LINE_RADIUS = 0.04  # of the thickest line, in diagonals of the middle-sized pie
 LOOP = 0.15  # radius of the loop of a message to oneself and length of a stub, in diagonals of the piece
 
 
-def message_lines(frame: Frame, centres: np.ndarray, sizes: np.ndarray) -> vtkPolyData:
+def message_lines(
+    frame: Frame, centres: np.ndarray, sizes: np.ndarray, choice: LineChoice | None = None
+) -> vtkPolyData:
     """One bent line from the centre of the sender's piece to the centre of the receiver's.
 
     centres : (n_ranks, 3), NaN for ranks without a mesh, whose messages are left out. sizes : (n_ranks,),
-    length of each piece's diagonal. Lines A to B and B to A bend to opposite sides; a message to oneself is
-    a loop. Messages with an unknown peer become one short straight stub per rank, with target -3.
+    length of each piece's diagonal. choice : which messages become lines; None takes all.
+
+    Lines A to B and B to A bend to opposite sides; a message to oneself is a loop. Messages with an unknown
+    peer become one short straight stub per rank, with target -3.
     Cell arrays: source, target and the values of `lines.Pairs`. Point array: radius, how thick a line is.
     Only the heaviest lines are there; in_words in the field data says what the others carry.
     """
     pairs, unknown = pairs_of(frame), unknown_of(frame)
     has_mesh = np.isfinite(centres[:, 0])
     pairs = pairs.chosen(has_mesh[pairs.source] & has_mesh[pairs.target])
-    pairs, words = heaviest(joined(pairs, unknown.chosen(has_mesh[unknown.source])))
+    choice = choice or LineChoice()
+    pairs, words = choice.heaviest(choice.kept(joined(pairs, unknown.chosen(has_mesh[unknown.source]))))
     lines = vtkPolyData()
     points = vtkPoints()
     is_stub = pairs.target == UNKNOWN

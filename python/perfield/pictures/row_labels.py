@@ -33,7 +33,7 @@ def row_labels(cells: Cells, movable: str = "unbound") -> vtkPolyData:
     wide = _stretch(cells)
     right = float((cells.x - cells.width / 2).min()) - DISTANCE if len(cells.x) else 0.0
     for name, height in _rows(cells, movable):
-        _write(letters, name, (right, height, float(cells.node_z[0])), 0, HEIGHT, wide, 1.0)
+        write(letters, name, (right, height, float(cells.node_z[0])), 0, HEIGHT, wide, 1.0)
     own = slice(cells.ranks.start, cells.ranks.stop)
     digits = len(str(int(cells.rank.max(initial=0))))
     sizes = np.minimum(NUMBER * cells.height[own], 0.9 * cells.width[own] / (wide * digits))
@@ -42,7 +42,7 @@ def row_labels(cells: Cells, movable: str = "unbound") -> vtkPolyData:
         for place, rank in enumerate(cells.rank.tolist()):
             cell = cells.ranks.start + place
             at = (float(cells.line_x[place]), float(cells.y[cell]), float(cells.z[cell]) + IN_FRONT)
-            _write(letters, str(rank), at, int(cells.node[cell]), size, wide, 0.5)
+            write(letters, str(rank), at, int(cells.node[cell]), size, wide, 0.5)
     if not letters.GetNumberOfInputConnections(0):
         return attach_nodes(vtkPolyData(), np.zeros(0))
     letters.Update()
@@ -70,7 +70,7 @@ def _stretch(cells: Cells) -> float:
     return float(np.hypot(1.0, PLANE_WIDTH / np.diff(cells.node_z).min()))
 
 
-def _write(
+def write(
     letters: vtkAppendPolyData,
     text: str,
     at: tuple[float, float, float],
@@ -81,7 +81,8 @@ def _write(
 ) -> None:
     """Adds a text of a node, whose line is centred on `at`.
 
-    aligned : 1.0 puts its right end there, 0.5 its middle.
+    height : of a capital letter. wide : how much wider than usual letters are. aligned : 1.0 puts its right
+    end there, 0.5 its middle, 0.0 its left end.
     """
     source = vtkVectorText()
     source.SetText(text)

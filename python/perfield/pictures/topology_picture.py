@@ -30,8 +30,10 @@ from perfield.topology import (
     unbound,
 )
 
-from .lines import PairSums, heaviest, line_ends, radii
+from .line_choice import LineChoice
+from .lines import PairSums, line_ends, radii
 from .machine_values import LARGEST, PLACES, RankGroups, ranks_of_parts, ranks_of_switches
+from .overview import MOST_PLANES, Overview
 from .row_labels import row_labels
 from .topology_polydata import (
     attach,
@@ -64,8 +66,8 @@ class TopologyScene:
         labels, links : as there.
     part_ranks, switch_ranks : which ranks each part of the machine and each switch has. sharing : the ranks
         that have to share PUs. pair_sums : adds up messages. statistics : as for topology_scene.
-    comm_offset, periodic_BC : options of the message lines. notes : sentences on what is unknown about the
-        machine. without : the layers to leave out.
+    comm_offset, periodic_BC, lines : options of the message lines. notes : sentences on what is unknown about
+        the machine. without : the layers to leave out.
     """
 
     placement: Placement
@@ -84,6 +86,7 @@ class TopologyScene:
     statistics: Collection[str] | None
     comm_offset: float
     periodic_BC: bool
+    lines: LineChoice
     notes: tuple[str, ...]
     without: frozenset[str] = frozenset()
 
@@ -144,18 +147,23 @@ def topology_scene(
     comm_offset: float | None = None,
     periodic_BC: bool | None = None,
     every_level: bool = False,
+    overview: bool | None = None,
+    lines: LineChoice | None = None,
     without: Iterable[str] = (),
     statistics: Collection[str] | None = (),
-) -> TopologyScene:
+) -> TopologyScene | Overview:
     """Prepares the topology pictures of a run.
 
     run : a perfield.run.Run. placement : where the ranks are; None takes it from the run's own records.
     inter_node_offset, comm_offset : lengths in units of one row's height; an inter_node_offset of 0 fits the
         number of nodes. For these and periodic_BC, None takes the run's configuration.
     every_level : also draw caches and NUMA nodes that span the same PUs as a level above.
+    overview : one cell per node and no ranks; None does so for more than MOST_PLANES nodes.
+    lines : which messages become lines; None takes all.
     without : layers to leave out, of OPTIONAL_LAYERS; another name raises ValueError.
     statistics : the fields of which parts of the machine get all statistics over their ranks; None is all.
     """
+    lines = lines or LineChoice()
     left_out = frozenset(without)
     if not left_out <= set(OPTIONAL_LAYERS):
         unknown = ", ".join(sorted(left_out - set(OPTIONAL_LAYERS)))
@@ -164,6 +172,8 @@ def topology_scene(
         )
     if placement is None:
         placement = placement_of(run)
+    if len(placement.nodes) > MOST_PLANES if overview is None else overview:
+        return Overview(placement, lines, left_out, statistics)
     if inter_node_offset is None:
         inter_node_offset = float(setting(run, "inter_node_offset"))
     if comm_offset is None:
@@ -192,17 +202,22 @@ def topology_scene(
         statistics=statistics,
         comm_offset=comm_offset,
         periodic_BC=periodic_BC,
+        lines=lines,
         notes=placement.notes,
         without=left_out,
     )
 
 
-def topology(run: Run, frame: Frame, scene: TopologyScene | None = None, **options: Any) -> TopologyPicture:
+def topology(
+    run: Run, frame: Frame, scene: TopologyScene | Overview | None = None, **options: Any
+) -> TopologyPicture:
     """The topology picture of one frame.
 
     scene : from topology_scene(run); all frames of a run can share it. None makes one with `options`.
     """
     scene = scene or topology_scene(run, **options)
+    if isinstance(scene, Overview):
+        return TopologyPicture(**scene.layers(frame), without=scene.without)
     return TopologyPicture(
         planes=scene.planes,
         machine=_with_values(scene.machine, scene.part_ranks, scene, frame),
@@ -218,7 +233,7 @@ def topology(run: Run, frame: Frame, scene: TopologyScene | None = None, **optio
 
 def topology_table(run: Run, **options: Any) -> list[tuple[str, str, float, float, float, str]]:
     """The cells of a run's topology picture: level, id, x, y, z, parent. options : as for topology_scene."""
-    scene = topology_scene(run, **options)
+    scene = topology_scene(run, overview=False, **options)
     return table(scene.placement, scene.cells)
 
 
@@ -296,7 +311,7 @@ def _measurements(scene: TopologyScene, frame: Frame) -> vtkPolyData:
 
 
 def _messages(scene: TopologyScene, frame: Frame) -> vtkPolyData:
-    drawn, words = heaviest(scene.pair_sums.of(frame))
+    drawn, words = scene.lines.heaviest(scene.lines.kept(scene.pair_sums.of(frame)))
     drawn, left_out = scene.pair_sums.in_full(frame, drawn), scene.pair_sums.left_out(frame)
     ends, nodes, inside_node = line_ends(drawn, scene.cells, scene.comm_offset, scene.periodic_BC)
     arrays = {"source": drawn.source, "target": drawn.target, "inside_node": inside_node}

@@ -94,6 +94,18 @@ def switch_bars(places: SwitchCells, cells: Cells) -> vtkPolyData:
     return attach_nodes(dataset, cells.node_at(z))
 
 
+def rectangles(boxes: np.ndarray, z: float) -> vtkPolyData:
+    """One upright rectangle per row of boxes, (n, 4): left, right, lower and upper end; without arrays."""
+    corners = np.empty((len(boxes), 4, 3), np.float32)  # counter-clockwise from the lower left
+    corners[:, (0, 3), 0], corners[:, (1, 2), 0] = boxes[:, 0, None], boxes[:, 1, None]
+    corners[:, :2, 1], corners[:, 2:, 1] = boxes[:, 2, None], boxes[:, 3, None]
+    corners[:, :, 2] = z
+    dataset = vtkPolyData()
+    dataset.SetPoints(_points(corners))
+    dataset.SetPolys(_cells(np.full(len(boxes), 4)))
+    return dataset
+
+
 def segments(ends: np.ndarray) -> vtkPolyData:
     """One line per row of ends, float32 (n, 2, 3), without arrays."""
     dataset = vtkPolyData()

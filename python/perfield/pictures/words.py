@@ -9,15 +9,15 @@ from vtkmodules.vtkCommonCore import vtkStringArray
 from vtkmodules.vtkCommonDataModel import vtkDataSet
 
 # Numbers -> their words, both cell arrays.
-WORDS = {"host_name": "host", "topology_type": "type", "name": "switch"}
+WORDS = {"host_name": "host", "topology_type": "type", "name": "switch", "switch_name": "switch"}
 
 
 def attach_words(dataset: vtkDataSet) -> vtkDataSet:
     """Adds the cell arrays `host`, `type` and `switch`, texts, and returns the dataset.
 
-    They say in words what `host_name`, `topology_type` and `name` say in numbers; the field data explain
-    these numbers. ParaView shows texts in its tables and beside the cell under the mouse, and colours by
-    numbers.
+    They say in words what `host_name`, `topology_type`, and `name` or `switch_name` say in numbers; the field
+    data explain these numbers. ParaView shows texts in its tables and beside the cell under the mouse, and
+    colours by numbers.
     """
     cells, explained = dataset.GetCellData(), dataset.GetFieldData()
     for numbers, words in WORDS.items():

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -77,13 +78,24 @@ def test_cluster_without_switches_leaves_no_file_and_says_nothing(start):
     assert start("echo 'scontrol: error: No topology information available' >&2") == ([], None)
 
 
+def runs(process: str) -> bool:
+    """Whether a process runs; one that was killed may wait for its parent as a zombie."""
+    try:
+        return (Path("/proc") / process / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def test_slurm_that_does_not_answer_is_stopped_and_told(start, here):
-    told, network = start("echo $$ >pid.txt; echo SwitchName=sw1 Nodes=n1; exec sleep 100")
+    told, network = start("echo SwitchName=sw1 Nodes=n1; sleep 100 & echo $! >pid.txt; wait")
     assert network is None
     (line,) = told
     assert "`scontrol show topology`, which tells the switches between nodes, gave no answer" in line
     assert "within 2 s and was stopped; name a file with the switches in topology_file" in line
-    assert not (Path("/proc") / (here / "pid.txt").read_text().strip()).exists()
+    deadline = time.monotonic() + 60
+    while runs((here / "pid.txt").read_text().strip()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not runs((here / "pid.txt").read_text().strip()), "what scontrol started was not stopped"
 
 
 def test_failing_scontrol_is_told_with_a_remedy(start):

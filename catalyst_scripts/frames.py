@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Draws frames around the nodes that an overview names: a node of 10,000 is a few pixels large."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import paraview.simple as pv
+from colours import TEXT, plain
+from labels import Camera, Label
+from vtkmodules.vtkCommonCore import vtkPoints
+from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
+
+HALF = 9  # half of a frame in pixels, but at least:
+HALF_IN_CELLS = 0.5
+
+
+class Frames:
+    """The frames of a view."""
+
+    def __init__(self, view: Any):
+        self._view, self._lines, self._display = view, None, None
+
+    @property
+    def proxies(self) -> list[Any]:
+        """All sources, for the one who deletes the view."""
+        return [self._lines] if self._lines is not None else []
+
+    def around(self, names: list[Label], camera: Camera) -> tuple[list[Label], list[tuple[float, ...]]]:
+        """Draws a frame around the cell of each name.
+
+        Returns the names, each at a corner of its frame from where a label has room, and the boxes of the
+        frames in pixels.
+        """
+        moved, boxes, corners = [], [], []
+        for name in names:
+            (x, y, z), unit = name.at, 1.0 / np.ptp(camera.pixels([(0, 0, 0), (1, 0, 0)])[:, 0])
+            half = max(HALF * unit, HALF_IN_CELLS)
+            across, up = camera.pixels([name.at])[0] / camera.size
+            right, above = (1 if across < 0.5 else -1), (1 if up < 0.3 else -1)
+            at = (x + right * half, y + above * half, z)
+            moved.append(Label(name.text, at, name.priority, (0.6 * right, 1.0 * above)))
+            corners.append([(x + i * half, y + j * half, z) for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
+            pixels = camera.pixels(corners[-1])
+            (left, bottom), (right, top) = pixels.min(axis=0).tolist(), pixels.max(axis=0).tolist()
+            boxes.append((left, right, bottom, top))
+        self._draw(corners)
+        return moved, boxes
+
+    def _draw(self, corners: list[list[tuple[float, float, float]]]) -> None:
+        lines, points, cells = vtkPolyData(), vtkPoints(), vtkCellArray()
+        for frame in corners:
+            numbers = [points.InsertNextPoint(corner) for corner in frame]
+            cells.InsertNextCell(len(frame) + 1, [*numbers, numbers[0]])
+        lines.SetPoints(points)
+        lines.SetLines(cells)
+        if self._lines is None:
+            self._lines = pv.PVTrivialProducer(registrationName="frames of named nodes")
+        self._lines.GetClientSideObject().SetOutput(lines)
+        self._lines.MarkModified(self._lines.SMProxy)
+        self._lines.UpdatePipeline()
+        if self._display is None:
+            self._display = pv.Show(self._lines, self._view)
+            plain(self._display, TEXT)
+            self._display.Ambient, self._display.Diffuse, self._display.LineWidth = 1.0, 0.0, 2.0
+        self._display.Visibility = int(bool(corners))

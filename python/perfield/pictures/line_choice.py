@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Chooses which messages become lines: the heaviest, between nodes, of some ranks, between non-neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .lines import DRAWN, Pairs, heaviest
+
+
+@dataclass(frozen=True)
+class LineChoice:
+    """Which messages become lines. Ranks are world ranks; a message is kept if it meets all conditions.
+
+    most : how many lines are drawn at most, the heaviest.
+    senders, receivers : bool (n_ranks,), the ranks that messages come from and go to; None: all.
+    either : bool (n_ranks,), at least one end is one of these ranks; None: all.
+    apart : for each condition the group of each rank, int (n_ranks,): both ends are in different groups, of
+        which none is negative.
+    left_out : int64, ascending, `pair_keys` of pairs of ranks that get no line; None: none.
+    words : what is chosen, in words: "only between nodes"; "" for all.
+    """
+
+    most: int = DRAWN
+    senders: np.ndarray | None = None
+    receivers: np.ndarray | None = None
+    either: np.ndarray | None = None
+    apart: tuple[np.ndarray, ...] = field(default=())
+    left_out: np.ndarray | None = None
+    words: str = ""
+
+    def keeps(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Whether messages from source to target, (n,) world ranks, are kept: bool (n,).
+
+        A negative rank is an unknown peer. It meets no condition, but `either` by the known end.
+        """
+        keep = np.ones(len(source), bool)
+        if self.senders is not None:
+            keep &= _of(self.senders, source)
+        if self.receivers is not None:
+            keep &= _of(self.receivers, target)
+        if self.either is not None:
+            keep &= _of(self.either, source) | _of(self.either, target)
+        for group in self.apart:
+            here, there = _group(group, source), _group(group, target)
+            keep &= (here != there) & (here >= 0) & (there >= 0)
+        if self.left_out is not None:
+            keep &= (source >= 0) & (target >= 0)
+            keep[keep] = ~np.isin(pair_keys(source[keep], target[keep]), self.left_out)
+        return keep
+
+    @property
+    def is_all(self) -> bool:
+        """Whether all messages are kept."""
+        conditions = (self.senders, self.receivers, self.either, self.left_out)
+        return not self.apart and all(condition is None for condition in conditions)
+
+    def kept(self, pairs: Pairs) -> Pairs:
+        """The pairs of ranks that are kept."""
+        return pairs if self.is_all else pairs.chosen(self.keeps(pairs.source, pairs.target))
+
+    def heaviest(self, pairs: Pairs) -> tuple[Pairs, str]:
+        """The heaviest of pairs that are kept, and in words what is chosen and what is left out."""
+        drawn, words = heaviest(pairs, self.most)
+        return drawn, "; ".join(filter(None, (self.words, words)))
+
+
+def pair_keys(source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """A number for each pair of known ranks, int64 in their shape; it tells source from target."""
+    return np.asarray(source).astype(np.int64) << 32 | np.asarray(target).astype(np.int64)
+
+
+def _of(chosen: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+    known = (ranks >= 0) & (ranks < len(chosen))
+    return np.where(known, chosen[np.where(known, ranks, 0)], False) if len(chosen) else known
+
+
+def _group(group: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+    known = (ranks >= 0) & (ranks < len(group))
+    return np.where(known, group[np.where(known, ranks, 0)], -1) if len(group) else np.full(len(ranks), -1)

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The topology picture of many nodes: one cell per node, and one line per pair of nodes or switches.
+
+It has the layers of the full picture, so all pipelines show it. A node's cell is coloured by the largest
+value of its ranks, so that one slow rank among a million shows; a strip below it has their mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from vtkmodules.vtkCommonDataModel import vtkPolyData
+from vtkmodules.vtkFiltersCore import vtkAppendPolyData
+
+from perfield.topology import LEVELS, Grid, Placement, grid, sharing
+
+from .line_choice import LineChoice, pair_keys
+from .lines import Pairs, added_up, calls_of, radii
+from .machine_values import LARGEST, PLACES, RankGroups
+from .row_labels import write
+from .topology_polydata import (
+    attach,
+    attach_names,
+    attach_nodes,
+    attach_numbers,
+    attach_to_points,
+    rectangles,
+    segments,
+)
+from .words import attach_words
+
+if TYPE_CHECKING:
+    from perfield.run import Frame
+
+MOST_PLANES = 64  # more nodes are shown as cells
+MARGIN = 0.06  # free space on each side of a cell
+STRIP = 0.28  # height of the strip with the mean, in cells; none where cells are too small
+BORDER = 0.15  # of a block's plane around its cells
+BEHIND, IN_FRONT = 0.1, 0.6  # of planes behind cells, and of lines before them; letters are twice as near
+LINE_RADIUS = 0.08  # of the thickest line between nodes, in cells
+SWITCH_RADIUS = 0.03  # of the thickest line between switches, in blocks
+ASIDE = 1.3  # lines run as many radii to the right of the straight way, so that A to B and B to A differ
+NAMES = 0.75  # height of a switch's name, in cells
+BAR = (0.2, 0.5)  # lower and upper end of a switch's bar above its block
+EXPLAINED = "one cell per node: the largest value of its ranks"
+
+
+class Overview:
+    """What all frames of a run share in its overview: places of nodes, and datasets that stay the same.
+
+    placement : of the ranks. notes : sentences on what is unknown about the machine. without : the layers to
+    leave out.
+    """
+
+    def __init__(
+        self,
+        placement: Placement,
+        lines: LineChoice,
+        without: frozenset[str] = frozenset(),
+        statistics: Collection[str] | None = (),
+    ):
+        """lines : which messages become lines. statistics : the fields of which nodes and switches get all
+        statistics over their ranks; None is all."""
+        self.placement, self.notes, self.without = placement, placement.notes, without
+        self._statistics = statistics
+        self._lines = lines
+        self._groups: _Groups | None = None
+        self._grid = grid(placement.switches)
+        placed = np.flatnonzero(placement.node_id >= 0)
+        self._values = RankGroups(placement.node_id[placed], placed, len(placement.nodes))
+        self._sharing = sharing(placement)
+        self._labels = _switch_names(placement, self._grid)
+        self._planes = _planes(placement, self._grid)
+        left, right = self._grid.x - 0.5 + MARGIN, self._grid.x + 0.5 - MARGIN
+        low, high = self._grid.y - 0.5 + MARGIN, self._grid.y + 0.5 - MARGIN
+        strip = low + (STRIP if self._grid.is_coarse else 0.0)
+        own = strip if self._grid.is_coarse else high
+        self._machine = self._cells(np.stack([left, right, low, own], axis=1), -BEHIND / 2)
+        self._measurements = self._cells(np.stack([left, right, strip, high], axis=1), 0.0)
+        self._switches, self._switch_values = self._bars(placed)
+        self._of_ranks = attach_nodes(rectangles(np.zeros((0, 4)), 0.0), np.zeros(0))
+
+    def layers(self, frame: Frame) -> dict[str, vtkPolyData]:
+        """The layers of a frame by name; ranks and links are empty.
+
+        machine : a cell per node, with the mean of its ranks under each field's name, the largest value under
+        the name with `_rank_max`, and other statistics as in the full picture. It is a strip, or lies behind
+        the measurements, where cells are too small for strips. measurements : a cell per node, with the
+        largest value under the field's name. Both have node_id, host_name, n_ranks and, where switches are
+        known, switch_name.
+        messages : lines between nodes, with source_node and target_node, or between switches, with
+        source_switch and target_switch; sums of the messages as in the full picture, and hops.
+        planes : a rectangle behind the nodes of each switch. switches : a bar above them, with values as in
+        machine, where there is room for it.
+        """
+        machine, measurements, switches = vtkPolyData(), vtkPolyData(), vtkPolyData()
+        machine.ShallowCopy(self._machine)
+        measurements.ShallowCopy(self._measurements)
+        switches.ShallowCopy(self._switches)
+        for name, column in frame.values.items():
+            if name not in PLACES:
+                attach(measurements, {name: self._attach_values(machine, self._values, name, column)})
+                self._attach_values(switches, self._switch_values, name, column)
+        when = f" in step {frame.label}" if frame.kind == "step" else ""
+        words = self._sharing.with_switches(frame.values.get("involuntary_switches"), when)
+        attach_names(measurements, "sharing", [words] if words else [])
+        strip = "; the strip below it: their mean" * self._grid.is_coarse
+        strip += "; bars: the mean below each switch" * bool(self._grid.header)
+        attach_names(measurements, "explained", [EXPLAINED + strip])
+        return {
+            "planes": self._planes,
+            "machine": machine,
+            "ranks": self._of_ranks,
+            "measurements": measurements,
+            "messages": vtkPolyData() if "messages" in self.without else self._messages(frame),
+            "labels": self._labels,
+            "switches": switches,
+            "links": self._of_ranks,
+        }
+
+    def _attach_values(
+        self, layer: vtkPolyData, ranks_of: RankGroups, name: str, column: np.ndarray
+    ) -> np.ndarray:
+        """Attaches a field to groups of ranks; returns the largest value of each."""
+        mean, largest = ranks_of.mean_and_largest(column)
+        attach(layer, {name: mean, name + LARGEST: largest})
+        if self._statistics is None or name in self._statistics:
+            attach(layer, {name + suffix: values for suffix, values in ranks_of.others(column).items()})
+        return largest
+
+    def _cells(self, boxes: np.ndarray, z: float) -> vtkPolyData:
+        """A cell per node, with what says which node it is."""
+        nodes, switches = self.placement.nodes, self.placement.switches
+        number = {host: n for n, host in enumerate(dict.fromkeys(node.host for node in nodes))}
+        numbers = np.arange(len(nodes), dtype=np.int32)
+        arrays = {
+            **{"topology_type": np.zeros(len(nodes), np.int32), "node_id": numbers, "id": numbers},
+            "host_name": np.array([number[node.host] for node in nodes], np.int32),
+            "n_ranks": self._values.n_ranks,
+        }
+        dataset = rectangles(boxes, z)
+        attach_names(dataset, "host_name_names", number)
+        attach_names(dataset, "topology_type_names", LEVELS)
+        if switches.name:
+            unknown = len(switches.name)
+            arrays["switch_name"] = np.where(switches.of_node < 0, unknown, switches.of_node).astype(np.int32)
+            attach_names(dataset, "switch_name_names", [*switches.name, ""])
+        attach_nodes(attach(dataset, arrays), np.repeat(numbers, 4))
+        return attach_words(dataset)
+
+    def _bars(self, placed: np.ndarray) -> tuple[vtkPolyData, RankGroups]:
+        """A bar for each switch above its block, without values, and the ranks below it."""
+        places, switches = self._grid, self.placement.switches
+        shown = np.flatnonzero(places.switch >= 0) if places.header else np.zeros(0, np.int64)
+        number = np.full(len(places.switch), len(shown))
+        number[shown] = np.arange(len(shown))
+        group = number[places.block[self.placement.node_id[placed]]]
+        below = group < len(shown)
+        left, right, _, top = places.boxes[shown].T
+        bars = rectangles(np.stack([left, right, top + BAR[0], top + BAR[1]], axis=1), 0.0)
+        switch = places.switch[shown]
+        about = {"name": switch, "id": switches.id[switch], "level": switches.level[switch]}
+        about["n_nodes"] = np.bincount(places.block, minlength=len(number))[shown].astype(np.int32)
+        attach_names(attach(bars, about), "name_names", switches.name)
+        attach_nodes(bars, np.repeat(self._middle_node[shown], 4))
+        return attach_words(bars), RankGroups(group[below], placed[below], len(shown))
+
+    def _messages(self, frame: Frame) -> vtkPolyData:
+        pairs, between, words, left_out = self._pairs(frame)
+        if between == "nodes":
+            where, radius = np.stack([self._grid.x, self._grid.y], axis=1), LINE_RADIUS
+        else:
+            boxes = self._grid.boxes
+            where = np.stack([boxes[:, :2].mean(axis=1), boxes[:, 2:].mean(axis=1)], axis=1)
+            radius = max(LINE_RADIUS, SWITCH_RADIUS * float(np.median(boxes[:, 1] - boxes[:, 0])))
+        start, end = where[pairs.source], where[pairs.target]
+        along = (end - start) / np.maximum(np.linalg.norm(end - start, axis=1, keepdims=True), 1e-9)
+        aside = ASIDE * radius * along[:, ::-1] * (1.0, -1.0)
+        ends = np.full((len(start), 2, 3), IN_FRONT, np.float32)
+        ends[:, 0, :2], ends[:, 1, :2] = start + aside, end + aside
+        arrays = self._ends(pairs, between)
+        dataset = attach(segments(ends), {**arrays, "inside_node": np.zeros(len(start), np.uint8)})
+        attach(dataset, pairs.values)
+        attach_to_points(dataset, "radius", radii(pairs, radius, 2))
+        nodes = np.stack([pairs.source, pairs.target], axis=1)
+        if between != "nodes":
+            nodes = self._middle_node[nodes]
+        attach_nodes(dataset, nodes.ravel())
+        attach_numbers(dataset, "messages_not_drawn", left_out)
+        attach_names(dataset, "in_words", [words] if words else [])
+        return dataset
+
+    @property
+    def _middle_node(self) -> np.ndarray:
+        """The mean of the numbers of each block's nodes."""
+        block = self._grid.block
+        n_blocks = len(self._grid.switch)
+        n_nodes = np.bincount(block, minlength=n_blocks)
+        return np.bincount(block, np.arange(len(block)), n_blocks) / np.maximum(n_nodes, 1)
+
+    def _ends(self, pairs: Pairs, between: str) -> dict[str, np.ndarray]:
+        """What tells both ends of lines, and the hops between them."""
+        switches = self.placement.switches
+        if between == "nodes":
+            arrays = {"source_node": pairs.source, "target_node": pairs.target}
+            if switches.name:
+                arrays["hops"] = switches.hops(pairs.source, pairs.target)
+            return arrays
+        first = np.zeros(len(self._grid.switch), np.int64)  # a node of each block
+        first[self._grid.block[::-1]] = np.arange(len(self._grid.block))[::-1]
+        arrays = {f"{end}_switch": self._grid.switch[getattr(pairs, end)] for end in ("source", "target")}
+        return {**arrays, "hops": switches.hops(first[pairs.source], first[pairs.target])}
+
+    def _pairs(self, frame: Frame) -> tuple[Pairs, str, str, list[float]]:
+        """The pairs that become lines, of nodes or of blocks; which ("nodes" or "switches"); words; what is
+        not drawn: count and bytes of messages with a rank that has no place."""
+        messages = frame.messages
+        ends = np.stack([messages["source"], messages["target"]])
+        if self._groups is None or not np.array_equal(ends, self._groups.ends):
+            self._groups = self._grouped(ends)
+        groups = self._groups
+        size = {what: messages[what].astype(float) for what in ("count", "bytes")}
+        left_out = [float(values.sum() - values[groups.placed].sum()) for values in size.values()]
+        total = float(size["bytes"][groups.kept].sum())
+        sums = {
+            f"sent_{what}": np.bincount(groups.pair, values[groups.rows], len(groups.source))
+            for what, values in size.items()
+        }
+        drawn, words = self._lines.heaviest(Pairs(groups.source, groups.target, sums))
+        inside = total - float(sums["sent_bytes"].sum())
+        sentences = [f"one line per pair of {groups.between}", words]
+        if inside > 0:
+            share = f"{inside / total:.0%}".replace("%", " %")
+            within = "a node" if groups.between == "nodes" else "a switch"
+            sentences.append(f"{share} of the bytes stay inside {within}")
+        is_drawn = np.zeros(len(groups.source), bool)
+        keys = pair_keys(groups.source, groups.target)
+        is_drawn[np.searchsorted(keys, pair_keys(drawn.source, drawn.target))] = True
+        rows = is_drawn[groups.pair]
+        chosen = messages[groups.rows[rows]]
+        chosen["source"], chosen["target"] = (
+            end[groups.pair[rows]] for end in (groups.source, groups.target)
+        )
+        pairs = added_up(chosen, calls_of(frame))
+        return pairs, groups.between, "; ".join(filter(None, sentences)), left_out
+
+    def _grouped(self, ends: np.ndarray) -> _Groups:
+        """Groups messages by pair of nodes; of switches, if these are known and the former are too many."""
+        node = [_group_of(self.placement.node_id, end) for end in ends]
+        placed = (node[0] >= 0) & (node[1] >= 0)
+        kept = placed if self._lines.is_all else placed & self._lines.keeps(*ends)
+        group, between = node, "nodes"
+        rows = np.flatnonzero(kept & (node[0] != node[1]))
+        keys, pair = np.unique(pair_keys(node[0][rows], node[1][rows]), return_inverse=True)
+        if self._grid.has_switches and len(keys) > self._lines.most:
+            group, between = [_group_of(self._grid.block, end) for end in node], "switches"
+            rows = np.flatnonzero(kept & (group[0] != group[1]))
+            keys, pair = np.unique(pair_keys(group[0][rows], group[1][rows]), return_inverse=True)
+        source, target = (keys >> 32).astype(np.int32), keys.astype(np.uint32).view(np.int32)
+        return _Groups(ends, placed, kept, rows, pair, source, target, between)
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Which messages belong to which pair of nodes or blocks; the same in all frames with the same peers.
+
+    ends : int32 (2, n_messages), source and target. placed, kept : bool (n_messages,), both ends have a
+    place; and they may become lines. rows : int64 (n,), the messages between different groups. pair : int64
+    (n,), their pair. source, target : int32 (n_pairs,). between : "nodes" or "switches".
+    """
+
+    ends: np.ndarray
+    placed: np.ndarray
+    kept: np.ndarray
+    rows: np.ndarray
+    pair: np.ndarray
+    source: np.ndarray
+    target: np.ndarray
+    between: str
+
+
+def _group_of(group: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+    """The group of each of some ranks; -1 for ranks that have none, or that are unknown."""
+    known = (ranks >= 0) & (ranks < len(group))
+    return np.where(known, np.append(group, -1)[np.where(known, ranks, -1)], -1)
+
+
+def _planes(placement: Placement, places: Grid) -> vtkPolyData:
+    """A rectangle behind each block."""
+    border = np.array([-BORDER, BORDER, -BORDER, BORDER])
+    dataset = rectangles(places.boxes + border, -BEHIND)
+    first = np.zeros(len(places.switch), np.int32)
+    first[places.block[::-1]] = np.arange(len(places.block), dtype=np.int32)[::-1]
+    attach(dataset, {"node_id": first, "n_nodes": np.bincount(places.block, minlength=len(first))})
+    return attach_nodes(dataset, np.repeat(first, 4))
+
+
+def _switch_names(placement: Placement, places: Grid) -> vtkPolyData:
+    """The name of each block's switch above it, where that is legible."""
+    if not places.header:
+        return attach_nodes(vtkPolyData(), np.zeros(0))
+    texts = vtkAppendPolyData()
+    names = [placement.switches.name[n] if n >= 0 else "unknown" for n in places.switch.tolist()]
+    sizes = [
+        min(NAMES, (right - left) / (0.7 * max(len(name), 1)))
+        for name, (left, right, _, _) in zip(names, places.boxes.tolist())
+    ]
+    first = np.full(len(names), len(places.block))
+    np.minimum.at(first, places.block, np.arange(len(places.block)))
+    for name, node, size, (left, _, _, top) in zip(names, first.tolist(), sizes, places.boxes.tolist()):
+        write(texts, name, (left, top + BAR[1] + 0.65 * NAMES, 2 * IN_FRONT), node, size, 1.0, 0.0)
+    texts.Update()
+    return texts.GetOutput()
