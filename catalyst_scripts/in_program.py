@@ -25,6 +25,8 @@ class Program(Pictures):
     channel : "geometry" or "topology". options : Catalyst's options.
     """
 
+    layout = ""  # planes, without a filter to choose another
+
     def __init__(self, channel: str):
         from paraview import catalyst
 

@@ -33,6 +33,11 @@ class Pictures:
         """The pictures in the directory PERFIELD_PICTURES, by default perfield-run/pictures."""
         return cls(Path(os.environ.get("PERFIELD_PICTURES", "perfield-run/pictures")))
 
+    @property
+    def layout(self) -> str:
+        """How the nodes of the machine stand: as PERFIELD_LAYOUT says, or as the pictures were written."""
+        return os.environ.get("PERFIELD_LAYOUT") or self.description.get("layout", "planes")
+
     def read(self, name: str) -> Any:
         """The reader of a series, made once: "geometry", "messages" or "topology"."""
         if name not in self._readers:

@@ -18,6 +18,7 @@ from typing import Any
 if "__file__" in globals():
     sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import layout_filter
 import numpy as np
 import paraview.simple as pv
 from arrows import WORDS, in_lines, show_arrows
@@ -26,6 +27,7 @@ from follow import follow
 from frames import Frames
 from in_program import Program, is_pipeline
 from labels import Camera, Label, Labels
+from layouts import LAYOUTS, direction, has_letters
 from scene import FREE, Pictures, at_first_step, fit_points, new_view, set_title
 from ticks import unit_for
 from vtkmodules.util.numpy_support import vtk_to_numpy
@@ -39,7 +41,7 @@ NAMED = 3  # ranks that carry names
 KEPT_FREE = 256  # labels may cover the cells of more ranks or switches
 FAINT = 0.45  # opacity of an overview's lines, which run over the nodes
 HOSTS = 30  # more nodes are not named, and no more switches
-BOTTOM, TOP = 0.13, 0.81  # of the area for the picture; below it are words, above it names
+AREA = (*FREE[:2], 0.13, 0.81)  # for the picture, as FREE; below it are words, above it names
 
 
 def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[Any]:
@@ -56,12 +58,14 @@ def show_layers(pictures: Pictures, view: Any, layer: str, field: str) -> list[A
 class Layers:
     """All layers of the picture in a view, of which one is coloured at a time.
 
-    What was shown once is kept, so colouring another layer is cheap. reader : the picture itself.
+    What was shown once is kept, so colouring another layer is cheap. reader : reads planes. picture : shows
+    them in a layout.
     """
 
     def __init__(self, pictures: Pictures, view: Any):
         self._pictures, self._view = pictures, view
-        self.reader = reader = pictures.read("topology")
+        self.reader = pictures.read("topology")
+        self.picture = reader = _arranged(self.reader, pictures.layout)
         written = dict(_leaves(reader.GetClientSideObject().GetOutputDataObject(0)))
         self._blocks = {
             name: pv.ExtractBlock(registrationName=name, Input=reader, Selectors=[selector(reader, name)])
@@ -75,7 +79,7 @@ class Layers:
     @property
     def proxies(self) -> list[Any]:
         """All sources, the picture itself last."""
-        return [*self._others, *self._blocks.values(), self.reader]
+        return [*self._others, *self._blocks.values(), *dict.fromkeys([self.reader, self.picture])]
 
     def colour(self, layer: str, field: str, scale: Any = None) -> None:
         """Colours a layer by a field, and no other. scale : both ends of the colours; None: the field's."""
@@ -140,18 +144,48 @@ class Layers:
         return parts
 
 
+def _arranged(reader: Any, layout: str) -> Any:
+    """The picture in a layout; "" leaves out the filter by which the user can choose another."""
+    if not layout:
+        return reader
+    picture = pv.ProgrammableFilter(registrationName="layout", Input=reader)
+    picture.Script = layout_filter.SCRIPT.format(layout=layout, known=", ".join(LAYOUTS))
+    picture.UpdatePipeline()
+    return picture
+
+
 def look(pictures: Pictures, view: Any) -> None:
     """Points the camera at the picture: at one node from the front, at several so that none hides another."""
+    around = _hull(pictures)
+    if around is not None:
+        fit_points(view, around.tolist(), direction(pictures.layout, _n_nodes(pictures)), UP, AREA)
+        return
     boxes = [
         about["bounds"]
         for name, about in pictures.description["layers"].items()
         if name.startswith("topology/") and about["bounds"]
     ]
     corners = [corner for box in boxes for corner in itertools.product(box[0:2], box[2:4], box[4:6])]
-    free = (*FREE[:2], BOTTOM, TOP)
-    fit_points(view, corners or [(0, 0, 0), (1, 1, 1)], _direction(pictures), UP, free)
+    fit_points(view, corners or [(0, 0, 0), (1, 1, 1)], _direction(pictures), UP, AREA)
     if is_overview(pictures):
         view.UseFXAA = 0  # it bends the edges of small cells
+
+
+def _hull(pictures: Pictures) -> Any:
+    """Points (n, 3) around the picture; None where it shows planes, or an overview."""
+    if pictures.layout in ("", "planes"):
+        return None
+    return layout_filter.hull(pictures.layout, _written(pictures))
+
+
+def _written(pictures: Pictures) -> dict[str, Any]:
+    """The layers as they are written, by name."""
+    return layout_filter.leaves(pictures.read("topology").GetClientSideObject().GetOutputDataObject(0))
+
+
+def _n_nodes(pictures: Pictures) -> int:
+    sizes = layout_filter.sizes_of(_written(pictures))
+    return sizes.n_nodes if sizes is not None else 0
 
 
 def _direction(pictures: Pictures) -> tuple[float, float, float]:
@@ -188,7 +222,10 @@ class Names:
         """picture : the source that `show_layers` returned last."""
         self._pictures, self._view, self._layer, self._picture = pictures, view, layer, picture
         self._shown, self._state, self._busy = field, None, False
-        self._labels = Labels(view, pictures.bounds("topology"))
+        around, bounds = _hull(pictures), pictures.bounds("topology")
+        if around is not None:
+            bounds = np.stack([around.min(axis=0), around.max(axis=0)], axis=1).ravel().tolist()
+        self._labels = Labels(view, bounds)
         self._frames = Frames(view)
         self._warning = self._text(0.075, 22, BEYOND)
         self._legend = self._text(0.015, 17, TEXT)
@@ -275,13 +312,13 @@ class Names:
             if self._is_shown or self._layer == "messages":  # others are the same in all steps
                 what = "" if self._is_shown else f" {about['title']}"
                 name += f":{what} {values[n] * scale:.3g} {unit}".rstrip()
-            box = measurements.GetCell(n).GetBounds()
+            corners = _corners(measurements, n)
             is_bar = rank is not None and (free[n] or not np.isfinite(core[n]))  # with room for its name
-            height = (box[2] + box[3]) / 2 if is_bar else box[2]
+            at = (corners if is_bar else corners[:2]).mean(axis=0)  # its middle, or that of its lower edge
             if rank is None:  # the middle of the node's cell and of its strip
-                height = (box[3] + machine.GetCell(n).GetBounds()[2]) / 2
+                at = (corners[2:4].mean(axis=0) + _corners(machine, n)[:2].mean(axis=0)) / 2
             towards = (1.0, 0.0) if is_bar else (0.6, -1.0)
-            yield Label(name, ((box[0] + box[1]) / 2, height, box[5]), 1000.0 - place, towards)
+            yield Label(name, tuple(at.tolist()), 1000.0 - place, towards)
 
     def _explained(self, layers: dict[str, Any]) -> Iterator[str]:
         if self._layer == "measurements":
@@ -292,6 +329,9 @@ class Names:
             yield "pointed bars: ranks that may run on all PUs above"
         if layers["messages"].GetNumberOfCells():
             yield WORDS
+        written = _written(self._pictures) if self._pictures.layout not in ("", "planes") else {}
+        if "machine" in written and not has_letters(self._pictures.layout, _n_nodes(self._pictures)):
+            yield f"rows of a node, from the top: {', '.join(_rows(written['machine']))}"
         yield _words(layers["messages"], "in_words")
 
     def _text(self, height: float, points: int, rgb: tuple[float, float, float]) -> Any:
@@ -313,8 +353,7 @@ def _boxes(data: Any, cells: np.ndarray, camera: Camera) -> list[tuple[float, ..
         return []
     boxes = []
     for cell in cells.tolist():
-        box = data.GetCell(cell).GetBounds()
-        pixels = camera.pixels(list(itertools.product(box[0:2], box[2:4], box[4:6])))
+        pixels = camera.pixels(_corners(data, cell))
         (left, bottom), (right, top) = pixels.min(axis=0).tolist(), pixels.max(axis=0).tolist()
         boxes.append((left, right, bottom, top))
     return boxes
@@ -325,9 +364,23 @@ def _hosts(planes: Any) -> list[Label]:
     names = _texts(planes, "host_name")
     if not 0 < len(names) <= HOSTS:
         return []
-    boxes = [planes.GetCell(n).GetBounds() for n in range(len(names))]
-    tops = [((box[0] + box[1]) / 2, box[3], box[5]) for box in boxes]
-    return [Label(name, top, -n, (0.0, 1.0)) for n, (name, top) in enumerate(zip(names, tops))]
+    tops = [_corners(planes, n)[2:4].mean(axis=0) for n in range(len(names))]
+    labels = enumerate(zip(names, tops))
+    return [Label(name, tuple(top.tolist()), -n, (0.0, 1.0)) for n, (name, top) in labels]
+
+
+def _rows(machine: Any) -> list[str]:
+    """The names of the rows of the planes, from top to bottom."""
+    texts = machine.GetFieldData().GetAbstractArray("topology_type_names")
+    kinds, cells = np.unique(_column(machine, "topology_type"), return_index=True)
+    heights = {kind: _corners(machine, cell)[0][1] for kind, cell in zip(kinds.tolist(), cells.tolist())}
+    names = [texts.GetValue(kind) for kind in sorted(heights, key=heights.get, reverse=True)]
+    return [*(name.upper() if len(name) < 3 or name == "numa" else name for name in names), "rank", "values"]
+
+
+def _corners(data: Any, cell: int) -> Any:
+    """The points of a cell, (n, 3), counter-clockwise from the lower left."""
+    return vtk_to_numpy(data.GetCell(cell).GetPoints().GetData())
 
 
 def _switches(switches: Any) -> list[Label]:
@@ -337,9 +390,9 @@ def _switches(switches: Any) -> list[Label]:
         return []
     labels = []
     for n in range(switches.GetNumberOfCells()):
-        box = switches.GetCell(n).GetBounds()
-        top = ((box[0] + box[1]) / 2, box[3], (box[4] + box[5]) / 2)
-        labels.append(Label(names.GetValue(n), top, 100.0 + levels.GetTuple1(n), (0.0, 1.0)))
+        upper = _corners(switches, n)[1::2]
+        top = (upper[(len(upper) - 1) // 2] + upper[len(upper) // 2]) / 2
+        labels.append(Label(names.GetValue(n), tuple(top.tolist()), 100.0 + levels.GetTuple1(n), (0.0, 1.0)))
     return labels
 
 

@@ -138,6 +138,7 @@ def test_periodic_ends_meet_the_other_end_of_the_ring():
     lines = moved(shown, RING.format(A=N_NODES, B=N_NODES))["messages"].reshape(-1, 2, 3)
     ends = nodes(shown.messages).reshape(-1, 2)
     wrapped = lines[ends[:, 1] == N_NODES, 1]
+    assert len(wrapped) == PER_NODE + 1
     angle = np.arctan2(wrapped[:, 2], wrapped[:, 0])
     np.testing.assert_allclose(angle, 0.0, atol=1e-6)
     onwards = (ends[:, 1] - ends[:, 0]) == 1

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from perfield.catalyst_scripts.layouts import LAYOUTS
 from perfield.commands import CommandError
 from perfield.commands._newest import add_run, run_path
 
@@ -24,8 +25,10 @@ Starts ParaView with the pictures of a run. If none exist, writes them first, as
   perfield open perfield-run --geometry    the mesh alone
 
 Choose another array in ParaView's toolbar: title, legend and the other view follow.
-With --separate the other view keeps its own array."""
+The filter "layout" arranges the nodes of the machine: its script begins with the
+layout's name. With --separate the other view keeps its own array."""
 
+LAYOUT_HELP = "how to arrange the nodes of the machine (as the pictures were rendered)"
 PICTURES = ("geometry", "topology")
 # For a user who has not set it: otherwise a window of welcome covers the pictures and stops the script. Qt
 # reads such defaults from XDG_CONFIG_DIRS; the user's own settings are read and written as always.
@@ -38,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--geometry", action="store_true", help="show the mesh alone")
     parser.add_argument("--topology", action="store_true", help="show the machine alone")
     parser.add_argument("--separate", action="store_true", help="let each view keep its own array")
+    parser.add_argument("--layout", choices=LAYOUTS, help=LAYOUT_HELP)
     parser.add_argument("-o", "--output", metavar="DIR", help="where the pictures are (RUN/pictures)")
 
 
@@ -70,6 +74,8 @@ def execute(arguments: argparse.Namespace) -> int:
     paths = [str(script.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     environment = {**os.environ, "PERFIELD_PICTURES": str(directory.resolve())}
     environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    if arguments.layout:
+        environment["PERFIELD_LAYOUT"] = arguments.layout
     if arguments.separate:
         environment["PERFIELD_SEPARATE"] = "1"
     with tempfile.TemporaryDirectory(prefix="perfield-open-") as place:

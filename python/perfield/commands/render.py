@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfield.catalyst_scripts.layouts import LAYOUTS
 from perfield.commands import CommandError
 from perfield.commands._fields import check_fields
 from perfield.commands._machine import (
@@ -54,6 +55,10 @@ VIEWS = ("auto", "plain", "exploded", "dearest")
 VIEW_HELP = """\
 how images show the mesh: plain; exploded, its pieces apart; dearest, the dearest ranks opaque
 before the others, which are translucent; auto (default): plain unless ranks would be hidden"""
+LAYOUT_HELP = """\
+how images and `perfield open` arrange the nodes of the machine: planes (default), one behind the
+other; ring; double-ring, nodes outside and messages inside; side-by-side; fat-tree, nodes below
+their switches; torus. topology.pvd always holds planes, which its filter or a Calculator moves"""
 EXPLODE_HELP = """\
 move the pieces apart, also in ParaView: 1 doubles the distances between their middles
 (default: 0.5 or 1, whichever shows all ranks)"""
@@ -75,6 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--cells", action="store_true", help="put values on cells (default: on points)")
     add("--view", choices=VIEWS, default="auto", help=VIEW_HELP)
     add("--explode", metavar="FACTOR", type=_factor, help=EXPLODE_HELP)
+    add("--layout", choices=LAYOUTS, default="planes", help=LAYOUT_HELP)
     add("--focus", metavar="RANKS", help="show on each piece what it exchanges with these ranks: 3,7")
     add_machine_options(parser)
     add("-o", "--output", metavar="DIR", help="where to write (RUN/pictures)")
@@ -118,7 +124,7 @@ def render(run: Run, arguments: argparse.Namespace) -> Path:
         for note in topology.notes:
             print(note)
     carried = _arrays(run, arguments, surveyed)
-    pictures = PictureSeries(run, steps, directory, geometry, topology, surveyed, carried)
+    pictures = PictureSeries(run, steps, directory, geometry, topology, surveyed, carried, arguments.layout)
     if pictures.geometry is None and pictures.topology is None:
         raise CommandError(f"{run.path} has neither a mesh nor a machine to show; `perfield info {run.path}`")
     expected = pictures.estimate()

@@ -14,7 +14,7 @@ from perfield.pictures.exploded import OFFSET
 
 ASSOCIATIONS = {vtkDataObject.POINT: "POINTS", vtkDataObject.CELL: "CELLS"}
 OUTLIER = 5.0
-SHAPES = (OFFSET, "radius")  # arrays that say where and how thick, and are no values
+SHAPES = (OFFSET, "radius", "anchor_x")  # arrays that say where and how thick, and are no values
 
 
 class Arrays:

@@ -42,7 +42,7 @@ class PictureSeries:
     geometry : options of the geometry picture, with pieces; None skips that picture.
     topology : what all topology pictures share; None skips them. survey : of the whole run; None makes it.
     arrays : names of the values that the pictures carry; None takes all. The simulation's own fields are
-    always there.
+    always there. layout : how images and ParaView's pipelines arrange the nodes of the machine.
     `write` sets description (the content of pictures.json), bytes (of each series) and shown_at ("time" or
     "step": what ParaView shows as time).
     """
@@ -54,6 +54,7 @@ class PictureSeries:
     topology: TopologyScene | None
     survey: Survey | None = None
     arrays: Collection[str] | None = None
+    layout: str = "planes"
     description: dict[str, Any] = field(default_factory=dict, init=False)
     bytes: dict[str, int] = field(default_factory=dict, init=False)
     shown_at: str = field(default="", init=False)
@@ -129,6 +130,7 @@ class PictureSeries:
         self.description = {
             **{"shown_at": self.shown_at, "steps": labels, "focus": list(of_mesh.focus)},
             **{"view": of_mesh.view, "explode": of_mesh.explode},
+            "layout": self.layout,
             **describe(self.run, self.survey, arrays, own),
         }
         path = self.directory / "pictures.json"

@@ -106,7 +106,8 @@ class TopologyPicture:
         topology_type and host_name are numbers; the texts `topology_type_names` and `host_name_names` in the
         field data explain them.
     ranks : cells: rank, node_id, host_name, package_id, core_id, pu_id, n_pus (how many PUs the rank may run
-        on), unbound (1: nothing ties the rank to a core).
+        on), unbound (1: nothing ties the rank to a core). node_z, node_switch and plane_sizes in the field
+        data tell layouts how the planes stand.
     measurements : cells: every value of the frame, and the arrays of `ranks`; pu_id is where the rank ran in
         this step. sharing in the field data tells which ranks have to share PUs.
     messages : lines: source, target, inside_node, sent_count, sent_bytes, empty_count, largest_bytes, and
@@ -185,10 +186,14 @@ def topology_scene(
     places = layout_switches(between, cells)
     switches, links = _switches(between, places, cells)
     ranks = attach_words(_with_hosts(shapes(cells, cells.ranks), placement, _places(placement, cells)))
+    behind = _planes(placement, cells)
+    attach_numbers(ranks, "node_z", cells.node_z)
+    attach_numbers(ranks, "node_switch", between.of_node)
+    attach_numbers(ranks, "plane_sizes", [*behind.GetBounds()[1:4:2], comm_offset])
     return TopologyScene(
         placement=placement,
         cells=cells,
-        planes=_planes(placement, cells),
+        planes=behind,
         machine=_machine(placement, cells),
         ranks=ranks,
         measurements=_measurement_cells(placement, cells, ranks),

@@ -19,6 +19,7 @@ CELL_HEIGHT = 0.86
 SIDE_GAP = 0.05  # free space on each side of a cell, as a fraction of its width, but at most:
 WIDEST_SIDE_GAP = 0.08
 BORDER = 0.15  # of a plane around its cells
+BENDS = 32  # parts of a switch that spans all planes, at least
 BEHIND = 0.05  # distance of a plane from its cells
 NODE_ID = "node_id"  # of each point, for filters that move nodes
 
@@ -75,13 +76,16 @@ def planes(cells: Cells) -> vtkPolyData:
 def switch_bars(places: SwitchCells, cells: Cells) -> vtkPolyData:
     """One upright strip in the plane x = 0 per switch.
 
-    A strip has points at both of its ends and at each plane between them, so that layouts may bend it.
+    A strip has points at both of its ends and at each plane between them, and more where planes are few, so
+    that layouts may bend it.
     Between planes, the node of a point is a fraction.
     """
     along = [
         np.concatenate([[first], cells.node_z[(first < cells.node_z) & (cells.node_z < last)], [last]])
         for first, last in zip(places.first_z, places.last_z)
     ]
+    finer = -(-BENDS // max(len(cells.node_z), 1))
+    along = [np.interp(np.arange((len(z) - 1) * finer + 1) / finer, np.arange(len(z)), z) for z in along]
     size = np.array([len(z) for z in along], np.int64)
     z = np.repeat(np.concatenate([*along, np.zeros(0)]), 2)
     up = np.tile([-0.5, 0.5], len(z) // 2)
