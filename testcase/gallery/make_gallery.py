@@ -24,6 +24,7 @@ import runs
 from pages import PAGES, Page, Panel
 
 HERE = Path(__file__).resolve().parent
+DRAWING = ("make_gallery.py", "draw.py")
 MOST_LINES = 30_000
 LINES = ("periodic", "from 0")  # options of panels that change the lines of a picture
 INDEX = """# Gallery
@@ -101,9 +102,14 @@ def is_made(work: Work, folder: Path) -> bool:
 
 
 def fingerprint(page: Page, made: Sequence[Path]) -> str:
-    """What a page is made from: its row of the table, and when its runs were made."""
+    """What a page is made from: its row of the table, its runs, and how they are drawn."""
     stamps = [(run.parent / "made.json").stat().st_mtime_ns for run in made]
-    return hashlib.sha256(json.dumps([asdict(page), stamps]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([asdict(page), stamps, how_drawn()]).encode()).hexdigest()
+
+
+def how_drawn() -> str:
+    """A number that changes with the programs that write and draw pictures here."""
+    return hashlib.sha256(b"".join((HERE / name).read_bytes() for name in DRAWING)).hexdigest()
 
 
 def image_of(page: Page, number: int) -> str:
@@ -142,7 +148,7 @@ def pictures_of(run_path: Path, panel: Panel) -> Path:
     fields = sorted({field.rpartition("/")[2] for panel in panels for field in panel.fields} - {""})
     focus = tuple(sorted({panel.rank for panel in panels if panel.layer == "focus"}))
     words = sorted({panel.step for panel in panels})
-    wanted = json.dumps([fields, focus, words])
+    wanted = json.dumps([fields, focus, words, how_drawn()])
     mark = folder / "wanted.json"
     if mark.exists() and mark.read_text() == wanted:
         return folder
