@@ -30,7 +30,7 @@ def here(tmp_path):
 def start(execute, plain_environment, here, tmp_path):
     """start(script=None, words=..., **settings): runs perfield-exec, under Slurm if `script` is given.
 
-    script : a fake scontrol. words : the command. Returns (lines on stderr, text of machine/network.txt or None).
+    script : a fake scontrol. words : the command. Returns (lines on stderr, machine/network.txt or None).
     """
 
     def run(script: str | None = None, words: Sequence[str] = ("perfield-exec", "true"), **settings: str):
