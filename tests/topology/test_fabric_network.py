@@ -30,7 +30,7 @@ def leaves(network: Network) -> dict[str, str]:
 
 def test_fabric_in_full_has_hosts_by_their_adapters(tmp_path):
     network = read(tmp_path, IN_FULL)
-    assert leaves(network) == {"n1": "leaf1", "n2": "leaf1", "n3": "leaf2", "n5": "leaf3 L01/U1"}
+    assert leaves(network) == {"n1": "leaf1", "n2": "leaf2", "n3": "leaf2", "n5": "leaf3 L01/U1"}
     assert len([name for name in network.names if name.startswith("Infiniscale-IV Mellanox Techn")]) == 2
     assert len(set(network.names)) == len(network.names) == 5
     assert network.notes == (
