@@ -99,7 +99,8 @@ def test_good_part_of_a_host_list_is_kept(tmp_path):
 
 
 def test_cycle_of_switches_keeps_its_links_and_has_levels(tmp_path):
-    circle = "SwitchName=a Nodes=n1 Switches=c\nSwitchName=b Nodes=n2 Switches=a\nSwitchName=c Nodes=n3 Switches=b\n"
+    line = "SwitchName={} Nodes={} Switches={}\n"
+    circle = line.format("a", "n1", "c") + line.format("b", "n2", "a") + line.format("c", "n3", "b")
     network = read(tmp_path, circle)
     assert named_links(network) == {("c", "a"), ("a", "b"), ("c", "b")}
     assert used_switches(network, ["n1", "n2", "n3"]).level.tolist() == [1, 2, 0]
