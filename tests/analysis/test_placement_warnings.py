@@ -74,6 +74,12 @@ def test_ranks_on_different_pus_of_a_core_have_no_known_cost():
     assert (told.ranks.tolist(), told.cost_s) == ([0, 1], None)
 
 
+def test_time_without_a_pu_is_no_cost_if_no_pu_was_taken():
+    run = observed(3, cpu_s=np.full((20, 3), 0.5))
+    told = only(placement_warnings(placed(*[("n", "0-1")] * 3), run), "shared core")
+    assert told.cost_s is None, "the ranks slept"
+
+
 def test_more_unbound_ranks_than_pus_are_told():
     placement = place([{"host": "n", "boot_id": "", "cpuset": "0-1"}] * 3, {})
     run = observed(3, pu_id=np.zeros((20, 3)), cpu_s=np.full((20, 3), 0.6), switches=np.ones(3))

@@ -69,7 +69,7 @@ def _one_package(placement: Placement) -> Iterator[Finding]:
     for node, ranks in _on_each_node(placement):
         packages = [part.number for part in node.machine.level("package")]
         held = placement.package_id[ranks]
-        if len(packages) < 2 or len(ranks) < 2 or np.isnan(held).any():
+        if len(ranks) < 2 or np.isnan(held).any():
             continue
         empty = sorted(set(packages) - set(held.astype(int).tolist()))
         if empty and len(set(held.tolist())) < len(ranks):
