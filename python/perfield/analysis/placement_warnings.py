@@ -116,23 +116,29 @@ def _on_shared_cores(placement: Placement) -> tuple[np.ndarray, str]:
 
 
 def _without_pu(observed: Observed | None, ranks: np.ndarray) -> tuple[float | None, str]:
-    """For how long ranks had no PU in their steps: what their CPU time does not cover.
+    """For how long ranks computed without a PU: at least compute time minus all CPU time of each step.
 
-    CPU time in MPI may hide time without a PU, so this is what they lacked at least.
+    Step time minus CPU time is all time without a PU. It is no cost where a rank waits in MPI and leaves its
+    PU to others, so it is only told.
     """
     if observed is None or not len(ranks):
         return None, NO_COST
     step_s, cpu_s, compute_s = (
         each[:, ranks] for each in (observed.step_s, observed.cpu_s, observed.compute_s)
     )
-    lacked = float(np.nansum(np.clip(step_s - cpu_s, 0, None)))
+    without = float(np.nansum(np.clip(step_s - cpu_s, 0, None)))
     taken = observed.switches[ranks]
-    if lacked <= 0 or not (taken > 0).any():
+    if without <= 0 or not (taken > 0).any():
         return None, NO_COST
-    words = f"they had no PU for {in_seconds(lacked)} ({lacked / np.nansum(step_s):.0%}) of their steps"
-    computing = float(np.nansum(np.clip(compute_s - cpu_s, 0, None)))
-    least = f", for at least {in_seconds(computing)} of it while they computed" if computing > 0 else ""
-    return lacked, f"{words}{least}; {_times(int(np.nansum(taken)))} a PU was taken from them"
+    share = without / float(np.nansum(step_s))
+    words = (
+        f"a PU was taken from them {_times(int(np.nansum(taken)))}, and they had none for {in_seconds(without)} "
+        f"({share:.0%}) of their steps, waiting in MPI included"
+    )
+    least = float(np.nansum(np.clip(compute_s - cpu_s, 0, None)))
+    if least <= 0:
+        return None, f"{words}; how much of this delayed computing is not known"
+    return least, f"at least {in_seconds(least)} of computing without a PU: {words}"
 
 
 def _moved(placement: Placement, observed: Observed) -> Iterator[Finding]:
