@@ -64,8 +64,8 @@ def test_two_ranks_on_a_core_are_told_with_the_time_without_a_pu():
     assert told.words == "ranks 0-2 are bound to one core, 0 of n; 6 of its cores have no rank of their own"
     assert told.cost_s == 2 * 20 * 0.25, "compute time beyond all CPU time"
     assert told.cost == (
-        "at least 10 s of computing without a PU: a PU was taken from them 12 times, and they had none for 20 s "
-        "(33%) of their steps, waiting in MPI included"
+        "at least 10 s of computing without a PU: a PU was taken from them 12 times, and they had none for "
+        "20 s (33%) of their steps, waiting in MPI included"
     )
 
 
@@ -84,9 +84,7 @@ def test_more_unbound_ranks_than_pus_are_told():
     placement = place([{"host": "n", "boot_id": "", "cpuset": "0-1"}] * 3, {})
     run = observed(3, pu_id=np.zeros((20, 3)), cpu_s=np.full((20, 3), 0.6), switches=np.ones(3))
     told = only(placement_warnings(placement, run), "shared PU")
-    assert told.words.startswith(
-        "3 ranks on 2 PUs, unbound: times contain the scheduler (3 involuntary switches)"
-    )
+    assert told.words.startswith("3 ranks on 2 PUs, unbound: times contain the scheduler")
     np.testing.assert_allclose(told.cost_s, 20 * 3 * 0.15, rtol=1e-12)
 
 

@@ -92,8 +92,7 @@ def _shared(placement: Placement, observed: Observed | None) -> Iterator[Finding
         cost = _without_pu(observed, np.intersect1d(on_cores, crowded.ranks))
         yield Finding("shared core", on_cores, words, *cost)
     if len(np.setdiff1d(crowded.ranks, on_cores)):
-        words = crowded.words if observed is None else crowded.with_switches(observed.switches)
-        yield Finding("shared PU", crowded.ranks, words, *_without_pu(observed, crowded.ranks))
+        yield Finding("shared PU", crowded.ranks, crowded.words, *_without_pu(observed, crowded.ranks))
 
 
 def _on_shared_cores(placement: Placement) -> tuple[np.ndarray, str]:
