@@ -61,7 +61,7 @@ def test_two_ranks_on_a_core_are_told_with_the_time_without_a_pu():
     placement = placed(("n", "0-1"), ("n", "0-1"), ("n", "0-1"), ("n", "8-9"))
     run = observed(4, cpu_s=np.tile([0.5, 0.5, 1.0, 1.0], (20, 1)), switches=np.array([7.0, 5.0, 0.0, 0.0]))
     told = only(placement_warnings(placement, run), "shared core")
-    assert told.words == "ranks 0-2 are bound to one core, 0 of n; 6 of its cores have no rank of their own"
+    assert told.words == "ranks 0-2 are bound to one core, 0 of n; cores there without a rank: 6"
     assert told.cost_s == 2 * 20 * 0.25, "compute time beyond all CPU time"
     assert told.cost == (
         "at least 10 s of computing without a PU: a PU was taken from them 12 times, and they had none for "

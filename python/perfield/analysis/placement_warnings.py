@@ -106,7 +106,7 @@ def _on_shared_cores(placement: Placement) -> tuple[np.ndarray, str]:
     first = int(np.flatnonzero(count > 1)[0])
     node = placement.nodes[cores[first, 0]]
     n_free = len(node.machine.level("core")) - int((cores[:, 0] == cores[first, 0]).sum())
-    free = f"; {n_free} of its cores have no rank of their own" if n_free > 0 else ""
+    free = f"; cores there without a rank: {n_free}" if n_free > 0 else ""
     words = (
         f"ranks {ranges(known[core.ravel() == first])} are bound to one core, {cores[first, 1]} of "
         f"{node.label}{_elsewhere(int((count > 1).sum()) - 1, 'core')}{free}"
@@ -131,8 +131,8 @@ def _without_pu(observed: Observed | None, ranks: np.ndarray) -> tuple[float | N
         return None, NO_COST
     share = without / float(np.nansum(step_s))
     words = (
-        f"a PU was taken from them {_times(int(np.nansum(taken)))}, and they had none for {in_seconds(without)} "
-        f"({share:.0%}) of their steps, waiting in MPI included"
+        f"a PU was taken from them {_times(int(np.nansum(taken)))}, and they had none for "
+        f"{in_seconds(without)} ({share:.0%}) of their steps, waiting in MPI included"
     )
     least = float(np.nansum(np.clip(compute_s - cpu_s, 0, None)))
     if least <= 0:
