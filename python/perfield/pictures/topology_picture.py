@@ -123,6 +123,8 @@ class TopologyPicture:
         values of the ranks below it, as in `machine`. Empty if the run has one node, or no switch is known.
     links : lines from nodes to their switches, then from switches to those above: node_id (-1 between
         switches), and name, id and level of the switch at the upper end.
+
+    `Overview.layers` tells what the layers hold if each node is one cell.
     """
 
     planes: vtkPolyData
