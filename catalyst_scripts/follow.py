@@ -179,6 +179,8 @@ def _names_up(source: Any) -> list[str]:
     while source is not None:
         names.append(_name(source))
         source = getattr(source, "Input", None)
+        if isinstance(source, pv.servermanager.InputProperty):  # of filters that take several
+            source = source[0] if len(source) else None
     return names
 
 

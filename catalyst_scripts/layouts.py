@@ -25,7 +25,7 @@ TRUNK = 1.0  # distance of the links from the nodes of a fat tree
 PART = 0.1  # of a node's number to both sides, which becomes its part of its switch
 LOW = 40.0  # above nodes that together are higher, storeys of switches are higher too, in rows
 LETTERS = 6.0  # width of the names of rows, left of the first plane
-NAMED = 5  # the rows of more nodes have no names
+NAMED = 6  # the rows of more nodes have no names
 ASIDE = np.pi / 8  # of the camera, at most
 HEIGHTS = {
     "ring": 0.6,

@@ -24,7 +24,7 @@ def paraview(tmp_path):
     program = folder / "paraview"
     program.write_text(
         '#!/bin/sh\necho "started $* PICTURES=$PERFIELD_PICTURES PYTHON=$PYTHONPATH"\n'
-        'echo "SEPARATE=$PERFIELD_SEPARATE CONFIG=$XDG_CONFIG_HOME"\n'
+        'echo "SEPARATE=$PERFIELD_SEPARATE LAYOUT=$PERFIELD_LAYOUT CONFIG=$XDG_CONFIG_HOME"\n'
         'cat "${XDG_CONFIG_DIRS%%:*}/ParaView.ini"\nexit 3\n'
     )
     program.chmod(0o755)
@@ -54,6 +54,13 @@ def test_views_keep_their_own_arrays_on_request(perfield_cli, run_path, paraview
     environment = {"DISPLAY": ":77", "PATH": paraview}
     assert "SEPARATE= " in perfield_cli("open", run_path, env=environment).stdout
     assert "SEPARATE=1 " in perfield_cli("open", run_path, "--separate", env=environment).stdout
+
+
+def test_layout_can_be_chosen_for_paraview(perfield_cli, run_path, paraview):
+    environment = {"DISPLAY": ":77", "PATH": paraview}
+    assert " LAYOUT=torus " in perfield_cli("open", run_path, "--layout", "torus", env=environment).stdout
+    wrong = perfield_cli("open", run_path, "--layout", "rnig", env=environment)
+    assert "invalid choice: 'rnig' (choose from 'planes', 'ring'," in wrong.stderr
 
 
 def test_run_without_mesh_opens_the_machine(perfield_cli, tmp_path, paraview):

@@ -76,6 +76,16 @@ def test_output_directory_leaves_the_run_unchanged(perfield_cli, run_path, tmp_p
     assert f"-o {tmp_path / 'out'}" in result.stdout
 
 
+def test_layout_is_noted_and_the_files_keep_planes(perfield_cli, run_path):
+    assert perfield_cli("render", run_path, "--topology", "--steps", "0").returncode == 0
+    described = json.loads((run_path / "pictures/pictures.json").read_text())
+    result = perfield_cli("render", run_path, "--topology", "--steps", "0", "--layout", "ring")
+    assert result.returncode == 0, result.stderr
+    ring = json.loads((run_path / "pictures/pictures.json").read_text())
+    assert (described["layout"], ring["layout"]) == ("planes", "ring")
+    assert described["layers"] == ring["layers"]
+
+
 def test_rendering_other_steps_removes_old_files(perfield_cli, run_path):
     perfield_cli("render", run_path, "--steps", "0:10")
     perfield_cli("render", run_path, "--steps", "11")

@@ -75,8 +75,10 @@ def test_points_of_a_switch_know_their_node():
     switches = picture(("n1", "n2", "n3")).switches
     nodes = vtk_to_numpy(switches.GetPointData().GetArray("node_id"))
     spine = [switches.GetCell(2).GetPointId(n) for n in range(switches.GetCell(2).GetNumberOfPoints())]
-    assert {0, 1, 2} <= set(nodes[spine].tolist()), "points at each plane, so that layouts may bend it"
-    assert -0.5 < nodes[spine].min() < 0 and 2 < nodes[spine].max() < 2.5
+    assert {0.0, 1.0, 2.0} <= set(nodes[spine].tolist()), "points at each plane"
+    assert len(spine) > 2 * 32, "enough to bend in a ring of few nodes"
+    assert (nodes[spine[::2]] == nodes[spine[1::2]]).all() and (np.diff(nodes[spine[::2]]) > 0).all()
+    assert -0.5 < nodes[spine[0]] < 0 and 2 < nodes[spine[-1]] < 2.5
 
 
 @pytest.mark.parametrize(("hosts", "network"), [(("n1",), NETWORK), (("n1", "n2"), None), ((), NETWORK)])

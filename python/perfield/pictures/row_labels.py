@@ -19,7 +19,7 @@ from .topology_polydata import attach_nodes, attach_numbers, attach_to_points
 WORDS = {"numa": "NUMA", "l3": "L3", "l2": "L2", "l1": "L1", "pu": "PU", "measurement": "values"}
 HEIGHT = 0.62  # of a capital letter, in rows
 DISTANCE = 0.5  # from the plane
-NAMED = 5  # the rows of more nodes have no names
+NAMED = 6  # the rows of more nodes have no names
 NUMBER = 0.7  # height of a rank's number, as a fraction of its cell
 SMALLEST = 0.25  # if some number had to be smaller, in rows, ranks have no numbers
 DEVICE_NAME = 0.5  # height of a device's name, in rows
