@@ -20,7 +20,8 @@ PLACE = (0.82, 0.2)  # of the legend
 PRESETS = {"viridis": "Viridis (matplotlib)", "magma": "Magma (matplotlib)"}
 CATEGORIES = {
     *("node_id", "host_name", "topology_type", "package_id", "core_id", "pu_id"),
-    *("rank", "source", "target", "name", "level", "id", "hops"),
+    *("same_node", "same_package", "same_numa", "same_switch", "hops"),
+    *("rank", "source", "target", "name", "level", "id", "device_type"),
 }
 
 

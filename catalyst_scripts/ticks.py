@@ -18,7 +18,8 @@ def unit_for(unit: str, largest: float) -> tuple[float, str]:
     units = UNITS.get(unit, ((1.0, ""),))
     if largest == 0:
         return 1.0, dict(units)[1.0]
-    return next(((factor, name) for factor, name in units if largest * factor >= 1), units[-1])
+    # Texts have three digits, which round 999.7 ms to a second.
+    return next(((factor, name) for factor, name in units if largest * factor >= 0.9995), units[-1])
 
 
 def ticks(low: float, high: float, factor: float = 1.0, whole: bool = False) -> dict[float, str]:

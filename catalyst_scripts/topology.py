@@ -27,18 +27,22 @@ from follow import follow
 from frames import Frames
 from in_program import Program, is_pipeline
 from labels import Camera, Label, Labels
-from layouts import LAYOUTS, ROUND, direction, has_letters
+from layouts import LAYOUTS, direction, has_letters
 from scene import FREE, Pictures, at_first_step, fit_points, new_view, set_title
 from ticks import unit_for
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkPolyData
 
-LAYERS = ("planes", "machine", "ranks", "measurements", "messages", "labels", "switches", "links")
+LAYERS = (
+    *("planes", "machine", "ranks", "measurements", "messages", "labels"),
+    *("switches", "links", "devices"),
+)
 UP = (0.0, 1.0, 0.0)
 FROM_ABOVE = math.radians(8)  # of the view on several nodes
 WHITE, PLANE, SWITCH = (1.0, 1.0, 1.0), (0.9, 0.9, 0.9), (0.8, 0.8, 0.8)
 NAMED = 3  # ranks that carry names
-KEPT_FREE = 256  # labels may cover the cells of more ranks or switches
+KEPT_FREE = 256  # labels may cover the cells of more ranks
+PIECES = 16  # in which names avoid a switch
 FAINT = 0.45  # opacity of an overview's lines, which run over the nodes
 HOSTS = 30  # more nodes are not named, and no more switches
 AREA = (*FREE[:2], 0.13, 0.81)  # for the picture, as FREE; below it are words, above it names
@@ -95,17 +99,20 @@ class Layers:
             elif name in self._displays:
                 self._displays[name].Visibility = 0
         colours = {"ranks": WHITE, "measurements": WHITE, "messages": OUTLINE, "labels": TEXT}
-        for name, rgb in (colours | {"switches": SWITCH, "links": OUTLINE}).items():
+        for name, rgb in (colours | {"switches": SWITCH, "links": OUTLINE, "devices": SWITCH}).items():
             self._plain(name, rgb)
         if is_overview(self._pictures) and layer != "messages" and "messages" in self._displays:
             self._displays["messages"].Opacity = FAINT
         block = self._blocks[layer]
         block.UpdatePipeline()
         self.coloured = [self._display(layer)]
+        if layer == "switches" and field in self._pictures.arrays("topology/links"):
+            pv.ColorBy(self._display("links"), ("CELLS", field))
         if in_parts:  # before the layer, as this fits the colours to the data
             pv.ColorBy(self._display("parts"), ("CELLS", field))
-            if field in self._pictures.arrays("topology/switches"):
-                pv.ColorBy(self._display("switches"), ("CELLS", field))
+            for name in ("switches", "devices"):
+                if field in self._pictures.arrays(f"topology/{name}"):
+                    pv.ColorBy(self._display(name), ("CELLS", field))
         colour(self._display(layer), self._view, field, about, names_of(block, field))
 
     def also(self, layer: str, field: str) -> Any:
@@ -289,8 +296,7 @@ class Names:
         else:
             names += [*_hosts(layers["planes"]), *_switches(switches)]
             avoid = _boxes(values, np.flatnonzero(np.isfinite(_column(values, "core_id"))), camera)
-            if self._pictures.layout not in ROUND:  # boxes around arcs would cover all
-                avoid += _boxes(switches, np.arange(switches.GetNumberOfCells()), camera)
+            avoid += _bars(switches, camera)
         self._labels.show(names, avoid=avoid)
         self._warning.Text = _words(layers["measurements"], "sharing")
         self._legend.Text = in_lines(filter(None, self._explained(layers)), self._view)
@@ -323,8 +329,8 @@ class Names:
 
     def _explained(self, layers: dict[str, Any]) -> Iterator[str]:
         if self._layer == "measurements":
-            has_switches = bool(layers["switches"].GetNumberOfCells())
-            parts = f"parts of the machine{' and switches' * has_switches}: mean of their ranks"
+            shown = [name for name in ("switches", "devices") if layers[name].GetNumberOfCells()]
+            parts = " and ".join(["parts of the machine", *shown]) + ": mean of their ranks"
             yield _words(layers["measurements"], "explained") or parts
         if np.any(_column(layers["measurements"], "unbound") == 1):
             yield "pointed bars: ranks that may run on all PUs above"
@@ -359,6 +365,18 @@ def _boxes(data: Any, cells: np.ndarray, camera: Camera) -> list[tuple[float, ..
         pixels = camera.pixels(_corners(data, cell))
         (left, bottom), (right, top) = pixels.min(axis=0).tolist(), pixels.max(axis=0).tolist()
         boxes.append((left, right, bottom, top))
+    return boxes
+
+
+def _bars(switches: Any, camera: Camera) -> list[tuple[float, ...]]:
+    """Boxes in pixels that cover the switches, several for each, as they may be long, oblique and bent."""
+    boxes = []
+    for cell in range(switches.GetNumberOfCells() if switches.GetNumberOfCells() <= HOSTS else 0):
+        along = _corners(switches, cell).reshape(-1, 2, 3)
+        for piece in np.array_split(np.arange(len(along) - 1), min(PIECES, len(along) - 1)):
+            pixels = camera.pixels(along[piece[0] : piece[-1] + 2])
+            (left, low), (right, high) = pixels.min(axis=0).tolist(), pixels.max(axis=0).tolist()
+            boxes.append((left, right, low, high))
     return boxes
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The machine of a run: the hardware of its nodes, the places of its ranks, and the layout of the picture."""
 
+from .devices import DeviceCells, UsedDevices, layout_devices, used_devices
 from .grid import Grid, grid
 from .layout import PLANE_WIDTH, Cells, layout
 from .lstopo import this_machine
-from .machine import LEVELS, Machine, MachineError, Part, flat_machine, parse_cpuset
+from .machine import DEVICE_KINDS, LEVELS, Device, Machine, MachineError, Part, flat_machine, parse_cpuset
 from .mapping import BIND_TO, MAP_BY, mpirun_cpusets, ranges
 from .network import Network, NetworkError, Switches, expand_hosts, network_of, read_network, used_switches
 from .of_run import placement_of
@@ -19,10 +20,13 @@ from .table import table
 
 __all__ = [
     "BIND_TO",
+    "DEVICE_KINDS",
     "LEVELS",
     "MAP_BY",
     "PLANE_WIDTH",
     "Cells",
+    "Device",
+    "DeviceCells",
     "Grid",
     "Machine",
     "MachineError",
@@ -35,11 +39,13 @@ __all__ = [
     "Sharing",
     "SwitchCells",
     "Switches",
+    "UsedDevices",
     "expand_hosts",
     "flat_machine",
     "grid",
     "hostfile",
     "layout",
+    "layout_devices",
     "layout_switches",
     "mpirun_cpusets",
     "network_of",
@@ -59,6 +65,7 @@ __all__ = [
     "table",
     "this_machine",
     "unbound",
+    "used_devices",
     "used_switches",
     "with_nodes",
 ]

@@ -27,6 +27,7 @@ DISTANCES = (2.5, 24.0)
 SWITCH_GAP = 0.5  # extra distance where the leaf switch changes, as a fraction of the distance
 PAIR = 2.0  # height of a rank's cell with its measurement's
 STACK = 3.0  # more rows of ranks than this become lower, so that together they stay as high
+DEVICE_ROW = 1.7  # height of the row of devices, with their names above them
 ABOVE_RANKS = 1.0  # distance of the middle of the lowest part from the ranks
 _OPTIONAL = ("numa", "l3", "l2", "l1")
 
@@ -49,6 +50,7 @@ class Cells:
         different rows.
     node_z : float64 (n_nodes,), z of each plane.
     n_ranks : number of the run's ranks, placed or not.
+    unit : width of one PU.
     """
 
     level: np.ndarray
@@ -68,6 +70,7 @@ class Cells:
     line_x: np.ndarray
     node_z: np.ndarray
     n_ranks: int
+    unit: float
 
     def node_at(self, z: np.ndarray) -> np.ndarray:
         """The number of the node at each z, float64; a fraction between planes and beyond the outer ones."""
@@ -82,6 +85,7 @@ def layout(
     placement: Placement,
     inter_node_offset: float,
     every_level: bool = False,
+    device_row: bool = False,
 ) -> Cells:
     """Lays a run out in space.
 
@@ -89,6 +93,7 @@ def layout(
     inter_node_offset : distance between the planes of neighbouring nodes; 0 takes one at which a view from
         the side shows all planes without overlap and as large as possible.
     every_level : also draw NUMA nodes and caches that span the same PUs as a level above or below.
+    device_row : leave a row free below the nodes, for `layout_devices`.
     """
     machines = [node.machine for node in placement.nodes]
     n_nodes = len(machines)
@@ -119,7 +124,9 @@ def layout(
     size = min(1.0, STACK / max(columns.n_rows, 1))
     bottom = size * PAIR * (columns.n_rows - 1 - columns.row)
     lowest_part = size * PAIR * max(columns.n_rows, 1) + ABOVE_RANKS
-    heights = _row_heights(levels, lowest_part)[parts["level"]]
+    row_heights = _row_heights(levels, lowest_part)
+    row_heights[LEVELS.index("node")] += DEVICE_ROW * device_row
+    heights = row_heights[parts["level"]]
     movable = placement.movable[rank]
     return Cells(
         level=level,
@@ -139,6 +146,7 @@ def layout(
         line_x=columns.line * unit,
         node_z=node_z,
         n_ranks=placement.n_ranks,
+        unit=unit,
     )
 
 

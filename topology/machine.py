@@ -14,6 +14,7 @@ LEVELS = ("node", "package", "numa", "l3", "l2", "l1", "core", "pu", "rank", "me
 """Levels of the picture; the index in this tuple is a level's number (`topology_type`) in the datasets."""
 
 HARDWARE_LEVELS = LEVELS[1:8]
+DEVICE_KINDS = ("GPU", "network card")
 
 
 class MachineError(ValueError):
@@ -34,17 +35,34 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Device:
+    """A GPU or network card, near the PUs first, first + 1, ..., last - 1 (positions, left to right).
+
+    kind : one of DEVICE_KINDS. pci : its PCI address, "0000:3b:00.0". names : what the operating system
+    calls it, such as renderD128 or mlx5_0.
+    """
+
+    kind: str
+    pci: str
+    names: tuple[str, ...]
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
 class Machine:
     """The parts of one computer.
 
     pus : the operating system's numbers of the PUs, from left to right; neighbours share the most hardware.
     parts : all parts, level by level from package to pu, from left to right inside a level.
     described : False if only the PUs that ranks were bound to are known.
+    devices : its GPUs and network cards, by the PUs that they are near, then by PCI address.
     """
 
     pus: tuple[int, ...]
     parts: tuple[Part, ...]
     described: bool = True
+    devices: tuple[Device, ...] = ()
 
     @cached_property
     def position(self) -> dict[int, int]:

@@ -1,63 +1,91 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The places of ranks as rows of text: one for each rank, or one for all ranks of a package."""
+"""The places of ranks as rows of text: of each rank, of each package, or of nodes that are filled alike."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
 from .mapping import ranges
 from .placement import Placement
 
+COLUMNS = ("ranks", "host", "switch", "package", "core", "pu", "ran_on", "devices")
+
 
 def places(
     placement: Placement,
-    together: bool = False,
-    ran_on: Mapping[int, Sequence[int]] | None = None,
+    by: str = "rank",
+    ran_on: np.ndarray | None = None,
     devices: Mapping[int, Sequence[str]] | None = None,
 ) -> list[dict[str, str]]:
-    """A row for each rank, or for all ranks in the same package (those without one: of the same node).
+    """Rows that tell where ranks are.
 
-    ran_on : the PUs (the operating system's numbers) on which a rank was seen. devices : names of those that
-    it used. Columns: ranks, host, switch, package, core, pu (PUs that it may run on), ran_on, devices; "" is
+    by : "rank", a row for each; "package", one for all ranks in the same package of a node (those that are
+    in no single one: of the same node); "alike", one for the same package of all nodes whose machine and
+    bindings are equal. ran_on : float (n_times, n_ranks), the PU (the operating system's number) on which
+    each rank was seen, NaN where unknown. devices : names of those that a rank used.
+
+    Columns: ranks, host, switch, package, core, pu (PUs that a rank may run on), ran_on, devices; "" is
     unknown, and "-" means several packages or cores. Columns that are empty in all rows are left out.
     """
-    groups: dict[tuple, list[int]] = {}
-    for rank, node in enumerate(placement.node_id.tolist()):
-        key = (node, float(np.nan_to_num(placement.package_id[rank], nan=-1)))
-        groups.setdefault(key if together else (node, rank), []).append(rank)
-    rows = [_row(placement, group, ran_on or {}, devices or {}) for group in groups.values()]
-    used = [
-        name for name in (rows[0] if rows else {}) if name in ("ranks", "host") or any(r[name] for r in rows)
-    ]
+    node_of, packages = placement.node_id.tolist(), np.nan_to_num(placement.package_id, nan=-1).tolist()
+    kind_of_node = _kinds(placement) if by == "alike" else list(range(len(placement.nodes)))
+    groups: dict[Hashable, list[int]] = {}
+    for rank, node in enumerate(node_of):
+        place = rank if by == "rank" else packages[rank]
+        groups.setdefault((kind_of_node[node] if node >= 0 else -1, place), []).append(rank)
+    rows = [_row(placement, np.array(group), ran_on, devices or {}) for group in groups.values()]
+    used = [name for name in COLUMNS if name in ("ranks", "host") or any(row[name] for row in rows)]
     return [{name: row[name] for name in used} for row in rows]
+
+
+def _kinds(placement: Placement) -> list[int]:
+    """The kind of each node; nodes of one kind have equal machines, bound to in the same way."""
+    bindings: list[list[int]] = [[] for _ in placement.nodes]
+    for node, binding in zip(placement.node_id.tolist(), placement.binding.tolist()):
+        if node >= 0:
+            bindings[node].append(binding)
+    known: dict[Hashable, int] = {}
+    return [
+        known.setdefault((id(node.machine), *sorted(held)), len(known))
+        for node, held in zip(placement.nodes, bindings)
+    ]
 
 
 def _row(
     placement: Placement,
-    group: Sequence[int],
-    ran_on: Mapping[int, Sequence[int]],
+    group: np.ndarray,
+    ran_on: np.ndarray | None,
     devices: Mapping[int, Sequence[str]],
 ) -> dict[str, str]:
-    node_id = int(placement.node_id[group[0]])
-    row = dict.fromkeys(("ranks", "host", "switch", "package", "core", "pu", "ran_on", "devices"), "")
-    row["ranks"] = ranges(group)
-    if node_id < 0:
+    nodes = np.unique(placement.node_id[group])
+    row = dict.fromkeys(COLUMNS, "") | {"ranks": ranges(group)}
+    if nodes[0] < 0:
         return row | {"host": "never checked in"}
-    node = placement.nodes[node_id]
-    switch = int(placement.switches.of_node[node_id])
-    bindings = np.unique(placement.binding[group])
-    positions = np.unique(np.concatenate([placement.bindings[binding] for binding in bindings]))
+    machine = placement.nodes[nodes[0]].machine
+    switches = placement.switches.of_node[nodes]
+    names = [placement.switches.name[switch] for switch in np.unique(switches[switches >= 0])]
+    positions = np.concatenate(
+        [placement.bindings[binding] for binding in np.unique(placement.binding[group])]
+    )
+    seen = np.zeros(0) if ran_on is None else np.unique(ran_on[:, group])
     return row | {
-        "host": node.label,
-        "switch": placement.switches.name[switch] if switch >= 0 else "",
-        "package": _numbers(placement.package_id[group], bool(node.machine.level("package"))),
-        "core": _numbers(placement.core_id[group], bool(node.machine.level("core"))),
-        "pu": ranges([node.machine.pus[at] for at in positions]) if placement.n_pus[group].any() else "",
-        "ran_on": ranges([pu for rank in group for pu in ran_on.get(rank, ())]),
-        "devices": " ".join(dict.fromkeys(name for rank in group for name in devices.get(rank, ()))),
+        "host": _few([placement.nodes[node].label for node in nodes], "nodes"),
+        "switch": _few(names, "switches"),
+        "package": _numbers(placement.package_id[group], bool(machine.level("package"))),
+        "core": _numbers(placement.core_id[group], bool(machine.level("core"))),
+        "pu": ranges([machine.pus[at] for at in np.unique(positions)])
+        if placement.n_pus[group].any()
+        else "",
+        "ran_on": ranges(seen[seen >= 0]),
+        "devices": " ".join(dict.fromkeys(name for rank in group.tolist() for name in devices.get(rank, ()))),
     }
+
+
+def _few(names: list[str], what: str) -> str:
+    """Names, or the first and the last of many."""
+    return " ".join(names) if len(names) <= 2 else f"{names[0]} ... {names[-1]} ({len(names):,} {what})"
 
 
 def _numbers(numbers: np.ndarray, known: bool) -> str:

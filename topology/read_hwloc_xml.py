@@ -7,10 +7,11 @@ version 1, beside the PUs that they serve since version 2.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
-from .machine import HARDWARE_LEVELS, Machine, MachineError, Part
+from .machine import DEVICE_KINDS, HARDWARE_LEVELS, Device, Machine, MachineError, Part
 
 _LEVEL_OF_TYPE = {
     "Package": "package",
@@ -24,6 +25,7 @@ _LEVEL_OF_TYPE = {
 }
 _WITHOUT_PUS = {"Bridge", "PCIDev", "OSDev"}
 _INSTRUCTION_CACHE = "2"
+_KIND_OF_PCI_CLASS = {"03": "GPU", "12": "GPU", "02": "network card"}  # the class' first two digits
 
 
 def read_machine(xml_path: str | Path) -> Machine:
@@ -52,7 +54,7 @@ def read_machine(xml_path: str | Path) -> Machine:
             f"{path} nests its objects deeper than any machine; expected what `lstopo --of xml` writes. "
             "Export the machine again."
         ) from None
-    return found.machine()
+    return replace(found.machine(), devices=found.devices())
 
 
 def read_machines(directory: str | Path) -> tuple[dict[str, Machine], list[str]]:
@@ -82,11 +84,18 @@ class _Parts:
         self.path = path
         self.pus: list[int] = []
         self.spans: dict[str, dict[tuple[int, int], int | None]] = {level: {} for level in HARDWARE_LEVELS}
+        self._without_place: list[ElementTree.Element] = []  # bridges and cards below no object with PUs yet
+        self._devices: list[Device] = []
+
+    def devices(self) -> tuple[Device, ...]:
+        """GPUs and network cards, by the PUs that they are near, then by PCI address."""
+        return tuple(sorted(self._devices, key=lambda device: (device.first, -device.last, device.pci)))
 
     def visit(self, element: ElementTree.Element) -> None:
-        """Adds an object and its children; memory without own PUs takes its parent's PUs."""
+        """Adds an object and its children; what has no PUs of its own takes its parent's."""
         kind = element.get("type", "")
         if kind in _WITHOUT_PUS:
+            self._without_place.append(element)
             return
         first = len(self.pus)
         if kind == "PU":
@@ -96,6 +105,9 @@ class _Parts:
         if len(self.pus) == first:
             return
         span = (first, len(self.pus))
+        for inside in self._without_place:
+            self._devices += _devices_in(inside, span)
+        self._without_place = []
         for memory in _memory_below(element):
             self._add("numa", span, memory)
         self._add(_level(element), span, element)
@@ -135,6 +147,22 @@ class _Parts:
             )
         ]
         return Machine(tuple(self.pus), tuple(parts))
+
+
+def _devices_in(element: ElementTree.Element, span: tuple[int, int]) -> list[Device]:
+    """The GPUs and network cards among a bridge, or a card, and all below it. span : the PUs that are near.
+
+    hwloc 3 numbers the types of its OSDev objects otherwise than hwloc 1 and 2 do. The PCI class is the same.
+    """
+    found = []
+    for card in element.iter("object"):
+        kind = _KIND_OF_PCI_CLASS.get(card.get("pci_type", "")[:2])
+        if card.get("type") == "PCIDev" and kind in DEVICE_KINDS:
+            names = (
+                inside.get("name", "") for inside in card.iter("object") if inside.get("type") == "OSDev"
+            )
+            found.append(Device(kind, card.get("pci_busid", "").lower(), tuple(filter(None, names)), *span))
+    return found
 
 
 def _number(text: str) -> int | None:

@@ -59,6 +59,8 @@ def unbound(placement: Placement) -> np.ndarray:
     It may move between all PUs of its node, or between PUs that other ranks may use as well.
     """
     free = placement.movable.copy()
+    if not free.any():
+        return free
     rank = np.flatnonzero(free)
     whole = np.array([len(node.machine.pus) for node in placement.nodes] or [0])
     everywhere = placement.n_pus[rank] == whole[placement.node_id[rank]]
@@ -74,7 +76,9 @@ def sharing(placement: Placement) -> Sharing:
     """Finds the ranks that have to share PUs."""
     known = np.flatnonzero(placement.n_pus > 0)
     tied = known[~placement.movable[known]]
-    crowded = np.union1d(_crowded(placement, known), _crowded(placement, tied))
+    crowded = _crowded(placement, known)
+    if len(tied) < len(known):
+        crowded = np.union1d(crowded, _crowded(placement, tied))
     return Sharing(crowded, _words(placement, crowded))
 
 

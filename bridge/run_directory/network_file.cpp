@@ -116,7 +116,8 @@ std::string NetworkFile::take_answer(int status) {
   if (fstat(draft_->file(), &facts) == 0 && uint64_t(facts.st_size) > kMostBytes)
     return asked + "printed more than " + std::to_string(kMostBytes) + " bytes" + kRemedy;
   char beginning[4096] = "";
-  if (pread(draft_->file(), beginning, sizeof beginning - 1, 0) < 0) return draft_->refusal();
+  if (pread(draft_->file(), beginning, sizeof beginning - 1, 0) < 0)
+    return asked + "cannot be read back (" + std::strerror(errno) + ")";
   if (!std::strstr(beginning, "Name=")) return "";  // "No topology information available"
   return draft_->publish() ? "" : draft_->refusal();
 }

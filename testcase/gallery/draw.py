@@ -20,6 +20,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "catalyst_scripts"))
 
 import geometry
+import layout_filter
 import paraview.simple as pv
 from colours import plain
 from mesh_views import MeshView
@@ -82,7 +83,9 @@ def draw_mesh(panel: dict[str, Any], view: Any) -> Any:
     else:
         way = MeshView("exploded", 0.5) if "exploded" in panel["options"] else geometry.PLAIN
         made = geometry.show_field(pictures, view, field, way)
-        pv.GetDisplayProperties(made[-1], view).Representation = "Surface"  # no edges of cells before colours
+        for display in view.Representations:  # without the edges of cells, which veil the colours
+            if getattr(display, "Representation", "") == "Surface With Edges":
+                display.Representation = "Surface"
     if panel["look"]:
         point_camera(panel, view)
     return made[-1]
@@ -131,6 +134,13 @@ def draw_machine(panel: dict[str, Any], view: Any) -> Any:
     for legend, (bottom, length) in zip(legends, LEGENDS[len(legends)]):
         legend.Position, legend.ScalarBarLength = [0.82, bottom], length
     topology.look(pictures, view)
+    if "front" in panel["options"]:
+        written = layout_filter.leaves(layers.reader.GetClientSideObject().GetOutputDataObject(0))
+        around = layout_filter.hull(pictures.layout, written).tolist()
+        fit_points(view, around, (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), topology.AREA)  # from below
+    if "ends" in panel["options"]:
+        for display in layers.coloured:
+            display.Representation, display.PointSize = "Points", 4.0
     view.ViewTime = panel["time"]
     if main[0] != "measurements":  # or the names of the ranks that compute longest lie before it
         pictures.arrays("topology/measurements").pop("compute_time_s", None)

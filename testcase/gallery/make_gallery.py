@@ -24,7 +24,9 @@ import runs
 from pages import PAGES, Page, Panel
 
 HERE = Path(__file__).resolve().parent
+DRAWING = ("make_gallery.py", "draw.py")
 MOST_LINES = 30_000
+LINES = ("periodic", "from 0")  # options of panels that change the lines of a picture
 INDEX = """# Gallery
 
 Pages in the order of the figures of R. Falcão do Couto Alves, *In Situ Visualization of Performance Data in
@@ -100,9 +102,14 @@ def is_made(work: Work, folder: Path) -> bool:
 
 
 def fingerprint(page: Page, made: Sequence[Path]) -> str:
-    """What a page is made from: its row of the table, and when its runs were made."""
+    """What a page is made from: its row of the table, its runs, and how they are drawn."""
     stamps = [(run.parent / "made.json").stat().st_mtime_ns for run in made]
-    return hashlib.sha256(json.dumps([asdict(page), stamps]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([asdict(page), stamps, how_drawn()]).encode()).hexdigest()
+
+
+def how_drawn() -> str:
+    """A number that changes with the programs that write and draw pictures here."""
+    return hashlib.sha256(b"".join((HERE / name).read_bytes() for name in DRAWING)).hexdigest()
 
 
 def image_of(page: Page, number: int) -> str:
@@ -130,38 +137,39 @@ def text_of(page: Page, reason: str, folder: Path) -> str:
 # --- pictures -----------------------------------------------------------------------------------------------
 
 
-def pictures_of(run_path: Path, periodic: bool) -> Path:
+def pictures_of(run_path: Path, panel: Panel) -> Path:
     """Writes the pictures of a run for ParaView, with all that pages show of it; returns their folder.
 
-    periodic : with periodic_BC. An earlier call's pictures are kept.
+    The panel's options choose the lines. Pictures of an earlier call are kept.
     """
-    folder = run_path.parent / ("pictures-periodic" if periodic else "pictures")
+    lines = [option for option in panel.options if option in LINES]
+    folder = run_path.parent / "-".join(["pictures", *lines]).replace(" ", "-")
     panels = [panel for page in PAGES for panel in page.panels if panel.run == run_path.parent.name]
     fields = sorted({field.rpartition("/")[2] for panel in panels for field in panel.fields} - {""})
     focus = tuple(sorted({panel.rank for panel in panels if panel.layer == "focus"}))
     words = sorted({panel.step for panel in panels})
-    wanted = json.dumps([fields, focus, words])
+    wanted = json.dumps([fields, focus, words, how_drawn()])
     mark = folder / "wanted.json"
     if mark.exists() and mark.read_text() == wanted:
         return folder
+    import numpy as np
+
     import perfield
     from perfield.output.picture_series import PictureSeries
     from perfield.output.survey import survey
-    from perfield.pictures.blocks import MeshMissingError
     from perfield.pictures.geometry_picture import GeometryOptions
+    from perfield.pictures.line_choice import LineChoice
     from perfield.pictures.pieces import choose_pieces
     from perfield.pictures.topology_picture import topology_scene
 
     run = perfield.open(run_path)
     surveyed = survey(run, fields)
     geometry = None
-    try:
-        pieces = choose_pieces(run, None)
-        if any(panel.layer not in ("topology", "matrix") for panel in panels):
-            geometry = GeometryOptions(pieces, focus=focus)
-    except MeshMissingError:
-        pass
-    scene = topology_scene(run, periodic_BC=periodic)
+    if any(panel.layer not in ("topology", "matrix") for panel in panels):
+        geometry = GeometryOptions(choose_pieces(run, None), focus=focus)
+    senders = np.arange(run.n_ranks) == 0 if "from 0" in lines else None
+    choice = LineChoice(MOST_LINES, senders=senders, words="lines from rank 0" if "from 0" in lines else "")
+    scene = topology_scene(run, periodic_BC="periodic" in lines, overview=False, lines=choice)
     chosen = chosen_steps(run, surveyed)
     steps = sorted({chosen[word] for word in words})
     folder.mkdir(parents=True, exist_ok=True)
@@ -221,7 +229,7 @@ def draw(jobs: Sequence[dict[str, Any]]) -> None:
 
 def described(panel: Panel, run_path: Path, target: Path) -> dict[str, Any]:
     """A panel as `draw` takes it, with the colours and bounds of its own pictures."""
-    pictures = pictures_of(run_path, "periodic" in panel.options)
+    pictures = pictures_of(run_path, panel)
     about = json.loads((pictures / "pictures.json").read_text(encoding="utf-8"))
     number, shown = chosen_frame(panel, run_path)
     step = next(step for step in about["steps"] if step["frame"] == number)

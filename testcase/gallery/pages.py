@@ -368,8 +368,16 @@ PAGES = (
         "1,536 ranks on 64 nodes",
         "The times of the ranks, in the lowest row, have no pattern: no node or core is slow.",
         (
-            Panel("large", "topology", ("measurements/face_flux_time_s",), "time in the face flux"),
-            Panel("large", "topology", ("messages/sent_bytes",), "bytes between ranks"),
+            Panel(
+                "large",
+                "topology",
+                ("measurements/face_flux_time_s",),
+                "time in the face flux",
+                layout="side-by-side",
+            ),
+            Panel(
+                "large", "topology", ("messages/sent_bytes",), "bytes between ranks", layout="side-by-side"
+            ),
         ),
         stands_for=CODA_LARGE,
     ),
@@ -378,8 +386,22 @@ PAGES = (
         "Of many lines, those of one rank",
         "Left all lines, right only those that begin at rank 0.",
         (
-            Panel("large", "topology", ("messages/sent_bytes",), "where lines end", options=("ends",)),
-            Panel("large", "topology", ("messages/sent_bytes",), "lines from rank 0", options=("from 0",)),
+            Panel(
+                "large",
+                "topology",
+                ("messages/sent_bytes",),
+                "where lines end",
+                layout="side-by-side",
+                options=("ends",),
+            ),
+            Panel(
+                "large",
+                "topology",
+                ("messages/sent_bytes",),
+                "lines from rank 0",
+                layout="side-by-side",
+                options=("from 0",),
+            ),
         ),
         stands_for=CODA_LARGE,
     ),
@@ -535,8 +557,8 @@ PAGES = (
         "The heat case: its grid, and a range of temperatures",
         "Left the grid and its temperature; right only the points between 150 and 250 K.",
         (
-            Panel("heat", "geometry", ("temperature",), "temperature on the grid"),
-            Panel("heat", "threshold", ("temperature",), "between 150 and 250 K"),
+            Panel("heat", "geometry", ("temperature",), "temperature on the grid", step="last"),
+            Panel("heat", "threshold", ("temperature",), "between 150 and 250 K", step="last"),
         ),
     ),
     Page(

@@ -142,3 +142,15 @@ def test_every_level_gives_groups_that_hold_all_ranks(tmp_path):
     assert {level: int(steps.perfield.by(level).n_ranks.sum()) for level in LEVELS} == dict.fromkeys(
         LEVELS, 3
     )
+
+
+def test_switches_come_from_the_network_of_the_run(tmp_path):
+    path = twin.write_run(tmp_path / "run", ranks=4, hosts=("n1", "n2"))
+    (path / "machine").mkdir(exist_ok=True)
+    conf = "SwitchName=leaf1 Nodes=n1\nSwitchName=leaf2 Nodes=n2\nSwitchName=top Switches=leaf[1-2]\n"
+    (path / "machine" / "network.txt").write_text(conf)
+    run = perfield.open(path)
+    found = run.steps.perfield.by("switch").step_time_s
+    assert found["switch"].values.tolist() == ["leaf1", "leaf2"]
+    assert found.n_ranks.values.tolist() == [2, 2]
+    assert run.ranks["switch"].tolist() == ["leaf1", "leaf1", "leaf2", "leaf2"]

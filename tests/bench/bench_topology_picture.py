@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cost of the topology picture of one frame: placing, laying out and building its datasets.
+"""Cost of the topology picture from arrays in memory: the first one, with its layout, and the next frame.
 
-All nodes are equal, with one rank per core and messages to the six neighbours of a torus. A separate process
-builds the largest picture, to measure its memory.
+CPU seconds of 4,096 and of 1,000,000 ranks, one per core, with six partners each, in one thread. The picture
+is the full one, with a cell per rank, and the overview that more than 64 nodes get by default. A process of
+its own builds each, to measure memory; this holds the run's arrays too. bench_reader times reading.
 """
 
 from __future__ import annotations
@@ -13,92 +14,60 @@ import resource
 import subprocess
 import sys
 import time
-from pathlib import Path
-from types import SimpleNamespace
 
-import numpy as np
 import report
+from large_runs import LargeRun
 
-from perfield.topology import Machine, Part, place
-
-MESSAGE = np.dtype(
-    [
-        ("source", "i4"),
-        ("target", "i4"),
-        ("call", "U16"),
-        ("count", "i8"),
-        ("bytes", "i8"),
-        ("empty", "i8"),
-        ("largest", "i8"),
-    ]
-)
+SIZES = {
+    "4,096 ranks": ((16, 16, 16), 10, {"first": 0.1, "next": 0.01, "memory": 4}),
+    "1,000,000 ranks": ((100, 100, 100), 2, {"first": 5, "next": 0.5, "memory": 4}),
+}
 
 
-def machine(n_cores: int) -> Machine:
-    """A machine of two packages with an L3 cache for every eight cores."""
-    parts = [Part("package", i, i * n_cores // 2, (i + 1) * n_cores // 2) for i in range(2)]
-    parts += [Part("l3", i // 8, i, min(i + 8, n_cores)) for i in range(0, n_cores, 8)]
-    parts += [Part(level, i, i, i + 1) for level in ("core", "pu") for i in range(n_cores)]
-    return Machine(tuple(range(n_cores)), tuple(parts))
+def measure(size: str, overview: bool, with_switches: bool) -> None:
+    """Prints the figures of one picture."""
+    from perfield.pictures import topology, topology_scene
 
-
-def torus_messages(n_ranks: int) -> np.ndarray:
-    """Six isend messages per rank, to near and far ranks."""
-    far = max(2, round(n_ranks ** (1 / 3)))
-    steps = np.array([1, -1, far, -far, far * far, -far * far])
-    messages = np.zeros(6 * n_ranks, MESSAGE)
-    messages["source"] = np.repeat(np.arange(n_ranks), 6)
-    messages["target"] = (messages["source"] + np.tile(steps, n_ranks)) % n_ranks
-    messages["call"], messages["count"], messages["bytes"], messages["largest"] = "isend", 1, 8000, 8000
-    return messages
-
-
-def build(n_nodes: int, per_node: int, repeats: int) -> tuple[list[float], list[float]]:
-    """CPU seconds of placing, and of layout and datasets, for each repetition, all in one thread."""
-    from perfield.pictures import topology
-
-    n_ranks = n_nodes * per_node
-    node = machine(per_node)
-    machines = {f"n{i}": node for i in range(n_nodes)}
-    hosts, cpusets = list(machines), [str(core) for core in range(per_node)]
-    ranks = [
-        {"host": hosts[rank // per_node], "boot_id": "b", "cpuset": cpusets[rank % per_node]}
-        for rank in range(n_ranks)
-    ]
-    fields = {f"region{i}_time_s": np.random.default_rng(i).random(n_ranks) for i in range(4)}
-    fields |= {"isend_count": np.full(n_ranks, 6.0), "isend_bytes": np.full(n_ranks, 48000.0)}
-    frame = SimpleNamespace(kind="step", label=1, values=fields, messages=torus_messages(n_ranks))
-    run = SimpleNamespace(path=Path(), info={}, ranks=ranks)
-    placing, building = [], []
+    shape, repeats, targets = SIZES[size]
+    run = LargeRun(shape)
+    placing, first, following = [], [], []
     for _ in range(repeats):
         gc.collect()
+        frame = run.frame(0)
         begin = time.process_time()
-        placement = place(ranks, machines)
-        middle = time.process_time()
-        topology(run, frame, placement=placement)
-        placing.append(middle - begin)
-        building.append(time.process_time() - middle)
-    return placing, building
+        placement = run.placement(with_switches)
+        placed = time.process_time()
+        scene = topology_scene(run, placement, overview=overview)
+        topology(run, frame, scene)
+        built = time.process_time()
+        placing.append(placed - begin)
+        first.append(built - placed)
+        frame = run.frame(1)
+        begin = time.process_time()
+        topology(run, frame, scene)
+        following.append(time.process_time() - begin)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    of = f"{'overview' if overview else 'full picture'}, {size}, {'' if with_switches else 'no '}switches"
+    if not overview:
+        report.figure(f"{of}: placing", placing, "s", target=None)
+    report.figure(f"{of}: first frame", first, "s", target=targets["first"])
+    report.figure(f"{of}: next frame", following, "s", target=targets["next"])
+    report.figure(f"{of}: memory of the process", [peak / 1e9], "GB", target=targets["memory"])
 
 
 def main() -> None:
-    """Prints the figures; with --largest only those for a million ranks."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--largest", action="store_true")
-    if parser.parse_args().largest:
-        placing, building = build(10_000, 100, repeats=2)
-        report.figure("topology picture, 1,000,000 ranks: placing", placing, "s", target=None)
-        report.figure("topology picture, 1,000,000 ranks: layout and datasets", building, "s", target=5)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        report.figure(
-            "topology picture, 1,000,000 ranks: memory of the process", [peak / 1e9], "GB", target=4
-        )
+    """Prints all figures; with --size those of one picture."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--size", choices=SIZES)
+    parser.add_argument("--overview", action="store_true")
+    parser.add_argument("--switches", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.size:
+        measure(arguments.size, arguments.overview, arguments.switches)
         return
-    placing, building = build(256, 16, repeats=20)
-    report.figure("topology picture, 4,096 ranks: placing", placing, "s", target=None)
-    report.figure("topology picture, 4,096 ranks: layout and datasets", building, "s", target=0.1)
-    sys.stdout.flush()
-    subprocess.run([sys.executable, __file__, "--largest"], check=True)
+    for size in SIZES:
+        for options in ([], ["--switches"], ["--overview"], ["--overview", "--switches"]):
+            subprocess.run([sys.executable, __file__, "--size", size, *options], check=True)
 
 
 if __name__ == "__main__":

@@ -54,7 +54,15 @@ def test_single_value_gives_one_tick():
     ("unit", "largest", "name"),
     [
         *(("s", 2.0, "s"), ("s", 0.02, "ms"), ("s", 2e-5, "\N{MICRO SIGN}s"), ("s", 1e-12, "ns")),
-        *(("s", 0.0, "s"), ("B", 999.0, "bytes"), ("B", 4e6, "MB"), ("B", 0.0, "bytes"), ("", 7.0, "")),
+        *(
+            ("s", 0.99971, "s"),
+            ("s", 0.9994, "ms"),
+            ("s", 0.0, "s"),
+            ("B", 999.0, "bytes"),
+            ("B", 4e6, "MB"),
+            ("B", 0.0, "bytes"),
+            ("", 7.0, ""),
+        ),
     ],
 )
 def test_unit_suits_the_largest_value(unit, largest, name):

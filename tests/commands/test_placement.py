@@ -74,6 +74,9 @@ def test_preview_shows_this_machine_without_a_run(perfield_cli):
     assert found["proposal"] is None
     text = perfield_cli("placement", "--here", "-n", 100, "--bind", "none").stdout
     assert "0-99" in text and "(100 ranks, those of a package in one row" in text
+    assert "cost:" not in text, "a preview has measured nothing"
+    every = perfield_cli("placement", "--here", "-n", 100, "--bind", "none", "--all").stdout
+    assert "99" in [line.split()[0] for line in every.splitlines()]
 
 
 def test_preview_says_which_bindings_it_knows(perfield_cli):

@@ -12,13 +12,14 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hosts import compiled, run_on_hosts, why_no_hosts
+from hosts import compiled, run_on_hosts, why_no_hosts, why_no_slurm
 
 import perfield
 from perfield.topology import placement_of
 
 HERE = Path(__file__).resolve().parent
 MACHINES = HERE.parent / "fixtures" / "machines"
+NAMES = ("between_nodes", "between_switches", "hop_bytes")
 HOSTS = ("n1", "n2", "n3", "n4")
 SWITCHES = "SwitchName=s1 Nodes=n[1-2]\nSwitchName=s2 Nodes=n[3-4]\nSwitchName=top Switches=s[1-2]\n"
 
@@ -81,8 +82,7 @@ def bytes_between(run):
 
 def test_run_in_the_proposed_order_sends_what_was_predicted(present, moved):
     run, proposal = moved
-    names = ("between_nodes", "between_switches", "hop_bytes")
-    before, after = (tuple(proposal[when][name] for name in names) for when in ("before", "after"))
+    before, after = (tuple(proposal[when][name] for name in NAMES) for when in ("before", "after"))
     assert proposal["better"]
     assert bytes_between(present) == before
     assert [entry["host"] for entry in run.rank_entries] == proposal["host_of_rank"]
@@ -125,3 +125,23 @@ def test_missing_kahip_is_told_and_the_table_still_shown(present, perfield_cli, 
     result = perfield_cli("placement", present.path, "--rankfile", tmp_path / "order", env=without)
     assert result.returncode == 2
     assert told in result.stderr
+
+
+def test_srun_places_ranks_by_the_hostfile(build_c, bin_dir, tmp_path):
+    pytest.importorskip("kahip", reason="KaHIP is not installed")
+    if reason := why_no_slurm():
+        pytest.skip(reason)
+    measured = f"{bin_dir}/perfield-exec {build_c(HERE / 'scattered.c')}"
+    script = f"""
+      PERFIELD_RUN_DIRECTORY=present srun --mpi=pmix -N 4 --ntasks-per-node=3 {measured}
+      {bin_dir}/perfield placement present --hostfile hosts.txt --json >told.json
+      export SLURM_HOSTFILE=hosts.txt
+      PERFIELD_RUN_DIRECTORY=moved srun --mpi=pmix -n 12 --distribution=arbitrary {measured}
+    """
+    result = run_on_hosts("n1,n2;n3,n4", [HERE / "mhslurm", "sh", "-ec", script], tmp_path, {})
+    assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
+    proposal = json.loads((tmp_path / "told.json").read_text())["proposal"]
+    moved = perfield.open(tmp_path / "moved")
+    assert proposal["better"]
+    assert [entry["host"] for entry in moved.rank_entries] == proposal["host_of_rank"]
+    assert bytes_between(moved) == tuple(proposal["after"][name] for name in NAMES)

@@ -24,10 +24,13 @@ pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.pictures import topology
-from perfield.topology import placement_of
+from perfield.topology import hostfile, placement_of
 
 HASWELL = "pack:2 [numa(memory=64GB)] l3:1(size=30MB) l2:12(size=256kB) l1d:1(size=32kB) core:1 pu:1"
 EPYC = "pack:2 group:4 [numa(memory=64GB)] l3:2(size=32MB) l2:8(size=512kB) l1d:1 core:1 pu:2"
+
+
+ARBITRARY = r"n4\nn1\nn3\nn2\nn2\nn3\nn1\nn4\n"  # the hosts of eight ranks, for SLURM_HOSTFILE
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +73,7 @@ def ring(build_c):
 
 @pytest.fixture(scope="module")
 def on_haswell(in_slurm, bin_dir, ring):
-    """Folder of two runs of 8 ranks on 4 nodes with 2 x 12 cores, under two leaf switches and a spine."""
+    """Folder of three runs of 8 ranks on 4 nodes with 2 x 12 cores, under two leaf switches and a spine."""
     exec_ring = f"-x PERFIELD_RUN_DIRECTORY {bin_dir}/perfield-exec {ring}"
     srun = "srun --mpi=pmix -N 4 --ntasks-per-node=2 --cpu-bind=cores"
     mpirun = "mpirun -n 8 --map-by ppr:2:node --bind-to core"
@@ -79,6 +82,10 @@ def on_haswell(in_slurm, bin_dir, ring):
         HASWELL,
         f"""
           {bin_dir}/perfield run --run-directory under-srun --launcher "{srun}" {ring}
+          printf '{ARBITRARY}' >hosts.txt
+          export SLURM_HOSTFILE=$PWD/hosts.txt PERFIELD_RUN_DIRECTORY=by-hostfile
+          srun --mpi=pmix -n 8 --distribution=arbitrary {bin_dir}/perfield-exec {ring}
+          unset SLURM_HOSTFILE PERFIELD_RUN_DIRECTORY
           echo '#!/bin/sh\nPERFIELD_RUN_DIRECTORY=under-sbatch {mpirun} {exec_ring}' >job
           sbatch --wait -N 4 --ntasks-per-node=2 -o job.txt job || {{ cat job.txt; exit 1; }}
         """,
@@ -114,7 +121,7 @@ def test_switches_of_slurm_stand_above_their_nodes(run):
 
 
 def test_one_node_asks_slurm_once_per_run(on_haswell):
-    assert len((on_haswell / "asked.txt").read_text().split()) == 2, "there are two runs"
+    assert len((on_haswell / "asked.txt").read_text().split()) == 3, "there are three runs"
 
 
 def test_addresses_of_ranks_serve_where_scontrol_is_missing(run, tmp_path):
@@ -161,6 +168,13 @@ def test_each_rank_is_placed_on_a_core_of_its_own(run):
 def test_srun_spreads_the_ranks_of_a_node_over_its_packages(on_haswell):
     run = perfield.open(on_haswell / "under-srun")
     assert [entry["cpuset"] for entry in run.rank_entries] == ["0", "12"] * 4
+
+
+def test_slurm_follows_a_written_hostfile(on_haswell):
+    run = perfield.open(on_haswell / "by-hostfile")
+    wanted = ARBITRARY.replace(r"\n", "\n")
+    assert [entry["host"] for entry in run.rank_entries] == wanted.split()
+    assert hostfile(placement_of(run), range(8)) == wanted
 
 
 @pytest.fixture(scope="module")

@@ -137,6 +137,15 @@ def test_nodes_are_drawn_if_there_are_several(description):
     assert "topology_node_id.png" in files(plan_images(description, None))
 
 
+def test_switches_are_drawn_by_name_if_the_picture_has_some(description):
+    assert not any("switch" in name for name in files(plan_images(description, None)))
+    description["layers"]["topology/switches"] = layer("name", "level")
+    assert "topology_switch_name.png" in files(plan_images(description, None))
+    assert "topology_switch_level.png" in files(plan_images(description, ["level"]))
+    description["own_fields"]["level"] = "level"  # of the simulation, such as one of refinement
+    assert "topology_switch_level.png" not in files(plan_images(description, ["level"]))
+
+
 def test_message_ends_are_drawn_once_and_bytes_each_step(description):
     drawn = files(plan_images(description, None, [0, 9]))
     messages = [name for name in drawn if name.startswith("messages_")]

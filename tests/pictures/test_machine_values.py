@@ -16,6 +16,24 @@ def test_values_of_groups_equal_those_of_each_group_alone(seed, absent):
     values = random.random(40)
     values[random.random(40) < absent] = np.nan
     group, place = random.integers(0, 25, 60), random.integers(0, 40, 60)
+    check(group, place, values)
+
+
+@pytest.mark.parametrize("absent", [0.0, 0.3])
+def test_nested_groups_of_neighbours_have_the_values_of_their_own_ranks(absent):
+    random = np.random.default_rng(3)
+    values = random.random(40)
+    values[random.random(40) < absent] = np.nan
+    ranges = [(0, 20), (0, 10), (10, 20), (3, 4), (20, 39), (20, 21), (30, 39), (31, 33)]
+    group = np.repeat(np.arange(len(ranges)), [end - begin for begin, end in ranges])
+    place = np.concatenate([np.arange(*ends) for ends in ranges])
+    check(group, place, values)
+    check(group, place + 1, values)  # up to the last value
+    check(group[::-1], place[::-1], values)
+
+
+def check(group: np.ndarray, place: np.ndarray, values: np.ndarray) -> None:
+    """Compares all statistics of 27 groups with those of each group's values."""
     groups = RankGroups(group, place, 27)
     mean, largest = groups.mean_and_largest(values)
     others = groups.others(values)

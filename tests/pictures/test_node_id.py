@@ -17,7 +17,7 @@ from vtkmodules.vtkCommonDataModel import vtkDataObject
 from vtkmodules.vtkFiltersCore import vtkArrayCalculator
 
 from perfield.pictures import topology
-from perfield.topology import Machine, Network, Part, place
+from perfield.topology import Device, Machine, Network, Part, place
 
 N_NODES, PER_NODE, COMM_OFFSET = 6, 4, 5.0
 MESSAGE = np.dtype(
@@ -38,7 +38,8 @@ def picture(comm_offset: float = COMM_OFFSET):
     """A ring of ranks on six nodes; each also sends to the same rank of the next node."""
     parts = [Part("package", 0, 0, PER_NODE)]
     parts += [Part(level, i, i, i + 1) for level in ("core", "pu") for i in range(PER_NODE)]
-    node = Machine(tuple(range(PER_NODE)), tuple(parts))
+    gpu = Device("GPU", "0000:01:00.0", ("cuda0",), 0, PER_NODE)
+    node = Machine(tuple(range(PER_NODE)), tuple(parts), devices=(gpu,))
     n_ranks = N_NODES * PER_NODE
     ranks = [
         {"host": f"n{rank // PER_NODE}", "boot_id": "b", "cpuset": str(rank % PER_NODE)}
@@ -49,7 +50,8 @@ def picture(comm_offset: float = COMM_OFFSET):
     messages["target"] = (messages["source"] + np.tile([1, PER_NODE], n_ranks)) % n_ranks
     messages["call"], messages["count"], messages["bytes"] = "isend", 1, 100
     frame = SimpleNamespace(kind="step", label=0, values={"isend_bytes": np.ones(n_ranks)}, messages=messages)
-    run = SimpleNamespace(path=Path(), info={"configuration": {}}, rank_entries=[])
+    ends = {0: {"devices": [{"file": "/dev/nvidia0", "pci": gpu.pci}]}}
+    run = SimpleNamespace(path=Path(), info={"configuration": {}}, rank_entries=[], ends=ends)
     hosts = [f"n{i}" for i in range(N_NODES)]
     network = Network(("left", "right", "spine"), ((0, 2), (1, 2)), {host: host > "n2" for host in hosts})
     placement = place(ranks, dict.fromkeys(hosts, node), network)

@@ -3,9 +3,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+from vtkmodules.vtkCommonDataModel import vtkPolyData
+
 import perfield
 import twin
 from perfield.pictures import topology
+from perfield.pictures.topology_polydata import attach, attach_names
+from perfield.pictures.words import attach_words
 
 
 def texts(dataset, name):
@@ -22,3 +28,23 @@ def test_cells_of_the_machine_name_host_and_type(tmp_path):
     numbers = picture.machine.GetCellData().GetArray("topology_type")
     explained = picture.machine.GetFieldData().GetAbstractArray("topology_type_names")
     assert types == [explained.GetValue(int(numbers.GetTuple1(n))) for n in range(len(types))]
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        [0],
+        [2, 2],
+        [0, 1, 1, 2] * 5,
+        [0, 0, 1] * 3 + [0],
+        [0, 1, 0, 2] * 4,
+        [1, 0, 0, 1, 0],
+        [0] * 9 + [1],
+        [],
+    ],
+    ids=str,
+)
+def test_every_cell_gets_the_word_of_its_number(numbers):
+    dataset = attach(vtkPolyData(), {"host_name": np.array(numbers, np.int32)})
+    attach_names(dataset, "host_name_names", "abc")
+    assert texts(attach_words(dataset), "host") == ["abc"[number] for number in numbers]

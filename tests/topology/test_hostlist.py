@@ -34,6 +34,7 @@ def test_host_list_names_hosts_in_its_order(text, hosts):
         ("a[1-9999]b[1-9999]c[1-9999]", r"names 999,700,029,999 hosts, expected at most"),
         (f"n[1-{'9' * 5000}]", r"in a bracket, expected a number or a range"),
         ("n[a-b]", r"has 'a-b' in a bracket, expected a number or a range"),
+        ("n[1-2]" * 9999, r"has a name of 19,998 pieces, expected at most 64"),
         ("n[]", r"has '' in a bracket"),
         ("n[²]", r"has '²' in a bracket"),
         ("n[1-2", r"has a bracket without its counterpart"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from perfield.topology import Network, place, places, read_machine
 
 MACHINES = Path(__file__).resolve().parents[1] / "fixtures" / "machines"
@@ -17,7 +19,11 @@ def placed(*cpusets, network=None):
 
 
 def test_each_rank_has_a_row_with_its_place():
-    rows = places(placed(("n1", "0-1"), ("n1", "8-9")), ran_on={0: [1]}, devices={1: ["nvidia0", "nvidia0"]})
+    rows = places(
+        placed(("n1", "0-1"), ("n1", "8-9")),
+        ran_on=np.array([[1, np.nan]] * 3),
+        devices={1: ["nvidia0", "nvidia0"]},
+    )
     assert rows == [
         {"ranks": "0", "host": "n1", "package": "0", "core": "0", "pu": "0-1", "ran_on": "1", "devices": ""},
         {
@@ -34,10 +40,23 @@ def test_each_rank_has_a_row_with_its_place():
 
 def test_ranks_of_a_package_share_a_row_on_demand():
     cpusets = [("n1", f"{2 * core}-{2 * core + 1}") for core in range(8)]
-    rows = places(placed(*cpusets), together=True)
+    rows = places(placed(*cpusets), by="package")
     assert [(row["ranks"], row["package"], row["core"], row["pu"]) for row in rows] == [
         ("0-3", "0", "0-3", "0-7"),
         ("4-7", "1", "4-7", "8-15"),
+    ]
+
+
+def test_nodes_that_are_filled_alike_share_a_row_for_each_package():
+    cpusets = [(host, pu) for host in ("n1", "n2", "n3", "n4") for pu in ("0-1", "8-9")] + [("n5", "2")]
+    entries = [{"host": host, "boot_id": "", "cpuset": cpuset} for host, cpuset in cpusets]
+    network = Network(("a", "b"), (), {"n1": 0, "n2": 0, "n3": 1, "n4": 1, "n5": 1}, "test")
+    hosts = {f"n{number}": TWO_PACKAGES for number in range(1, 6)}
+    rows = [tuple(row.values()) for row in places(place(entries, hosts, network), by="alike")]
+    assert rows == [
+        ("0,2,4,6", "n1 ... n4 (4 nodes)", "a b", "0", "0", "0-1"),
+        ("1,3,5,7", "n1 ... n4 (4 nodes)", "a b", "1", "4", "8-9"),
+        ("8", "n5", "b", "0", "1", "2"),
     ]
 
 

@@ -115,6 +115,12 @@ def test_equal_faults_are_told_once_and_counted(tmp_path):
     assert note.endswith("(29 more places are like this.)")
 
 
+@pytest.mark.parametrize("line", ["x\n", "x \\\n", "[", "n[2-1],", "n[1-2]", "SwitchName=", "# ", '"'])
+def test_long_garbage_does_not_hide_what_is_good(tmp_path, line):
+    network = read(tmp_path, "SwitchName=s1 Nodes=n1\nSwitchName=s2 Nodes=" + line * 20_000)
+    assert named_leaves(network)["n1"] == "s1"
+
+
 def test_bytes_that_are_not_utf8_are_told_and_shown(tmp_path):
     network = read(tmp_path, b"SwitchName=s1 Nodes=n1\nSwitchName=s\xff Nodes=n2\n")
     assert named_leaves(network) == {"n1": "s1", "n2": "s\\xff"}

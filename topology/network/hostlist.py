@@ -12,6 +12,7 @@ from .model import NetworkError
 MOST_HOSTS = 1 << 20
 """How many hosts a network may name: more than six times those of the largest machine."""
 
+_MOST_PIECES = 64  # brackets of a name, and what stands between them
 _ITEM = re.compile(r"(?:[^][,]|\[[^][]*\])+")
 _PIECE = re.compile(r"\[([^]]*)\]|([^[]+)")
 _RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
@@ -36,7 +37,13 @@ def expand_hosts(text: str, most: int = MOST_HOSTS) -> list[str]:
             "write a form such as 'n[1-4,7]'."
         )
     for item in items:
-        pieces = [literal or _ranges(bracket, text) for bracket, literal in _PIECE.findall(item)]
+        found = _PIECE.findall(item)
+        if len(found) > _MOST_PIECES:
+            raise NetworkError(
+                f"the host list {short(text)} has a name of {len(found):,} pieces, expected at most "
+                f"{_MOST_PIECES}; write a form such as 'n[1-4,7]'."
+            )
+        pieces = [literal or _ranges(bracket, text) for bracket, literal in found]
         _check(text, len(hosts) + prod(map(_size, pieces)), most)
         hosts += map("".join, product(*map(_written_out, pieces)))
     return hosts

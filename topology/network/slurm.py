@@ -68,17 +68,18 @@ def read_slurm(text: str, source: str) -> Network:
 
 def _records(text: str, wiring: Wiring) -> Iterator[tuple[int, dict[str, str]]]:
     """The number and the fields, by names in small letters, of each line that begins with a known one."""
-    ours = True
-    joined, first = "", 0
+    in_banner = _BANNER in text
+    joined: list[str] = []
+    first = 0
     for number, line in enumerate(text.split("\n"), 1):
         line = line.rstrip("\r")
         content = line.partition("#")[0].rstrip()
         first = first or number
         if content.endswith("\\") and content == line.rstrip():
-            joined += content[:-1] + " "
+            joined.append(content[:-1])
             continue
-        content, at = (joined + content).strip(), first
-        joined, first = "", 0
+        content, at = " ".join([*joined, content]).strip(), first
+        joined, first = [], 0
         if not content:
             continue
         fields = {name.lower(): value.strip('"') for name, value in reversed(_FIELD.findall(content))}
@@ -88,8 +89,8 @@ def _records(text: str, wiring: Wiring) -> Iterator[tuple[int, dict[str, str]]]:
             yield at, {"include": content[len(key) :].strip()}
         elif key in _KNOWN and found:
             yield at, {key: fields.pop(key), **fields}
-            ours = False
-        elif _BANNER not in text or not ours:
+            in_banner = False
+        elif not in_banner:
             wiring.note("lines", f"{wiring.at(at)}: {short(content)} is no switch or block; it is left out.")
 
 

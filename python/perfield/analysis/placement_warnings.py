@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from perfield.analysis.words import in_bytes, in_seconds
-from perfield.topology import Placement, ranges, sharing
+from perfield.topology import Node, Placement, ranges, sharing
 
 CHANCE = 0.01  # a slowdown that chance gives more often is no cost
 NO_COST = "this run does not show its cost"
@@ -66,8 +66,7 @@ def placement_warnings(placement: Placement, observed: Observed | None = None) -
 
 def _one_package(placement: Placement) -> Iterator[Finding]:
     on_nodes = []
-    for node_id, node in enumerate(placement.nodes):
-        ranks = np.flatnonzero(placement.node_id == node_id)
+    for node, ranks in _on_each_node(placement):
         packages = [part.number for part in node.machine.level("package")]
         held = placement.package_id[ranks]
         if len(packages) < 2 or len(ranks) < 2 or np.isnan(held).any():
@@ -272,16 +271,28 @@ def _time_of(waits: np.ndarray, rank: np.ndarray, peer: np.ndarray, n_ranks: int
 def _part_of(placement: Placement, pu_id: np.ndarray, level: str) -> np.ndarray:
     """The part of a level that holds each PU, float64 in its shape; NaN where unknown."""
     found = np.full(pu_id.shape, np.nan)
-    for node_id, node in enumerate(placement.nodes):
-        here = np.flatnonzero(placement.node_id == node_id)
-        size = max([*node.machine.pus, 0]) + 1
+    machines = {id(node.machine): node.machine for node in placement.nodes}
+    number = {key: at for at, key in enumerate(machines)}
+    kind_of_node = np.array([*(number[id(node.machine)] for node in placement.nodes), -1])
+    kind = kind_of_node[placement.node_id]
+    for at, machine in enumerate(machines.values()):
+        here = np.flatnonzero(kind == at)
+        size = max([*machine.pus, 0]) + 1
         of_pu = np.full(size + 1, np.nan)
-        for part in node.machine.level(level):
-            of_pu[list(node.machine.pus[part.first : part.last])] = part.number
-        number = pu_id[:, here]
-        valid = (number >= 0) & (number < size)
-        found[:, here] = of_pu[np.where(valid, number, size).astype(int)]
+        for part in machine.level(level):
+            of_pu[list(machine.pus[part.first : part.last])] = part.number
+        pus = pu_id[:, here]
+        valid = (pus >= 0) & (pus < size)
+        found[:, here] = of_pu[np.where(valid, pus, size).astype(int)]
     return found
+
+
+def _on_each_node(placement: Placement) -> Iterator[tuple[Node, np.ndarray]]:
+    """Each node and its ranks."""
+    by_node = np.argsort(placement.node_id, kind="stable")
+    first = np.searchsorted(placement.node_id[by_node], np.arange(len(placement.nodes) + 1))
+    for number, node in enumerate(placement.nodes):
+        yield node, by_node[first[number] : first[number + 1]]
 
 
 def _changes(part: np.ndarray) -> np.ndarray:

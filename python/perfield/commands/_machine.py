@@ -31,7 +31,8 @@ LINES_HELP = "draw only the N heaviest lines of messages (200)"
 FROM_HELP = "draw only messages that these ranks send: ranks, nodes or switches, as in --zoom"
 TO_HELP = "draw only messages that these ranks receive"
 WITHOUT_HELP = """\
-layers of the machine to leave out: planes, machine, messages, labels, switches, links"""
+layers of the machine to leave out: planes, machine, messages, labels, switches, links,
+devices"""
 APART = ("between-nodes", "between-switches", "non-neighbours")
 ONLY_HELP = """\
 draw only messages between-nodes, between-switches, or between non-neighbours: ranks whose pieces

@@ -43,7 +43,8 @@ A proposed order takes effect in the next run, by one of these:
 ranks on this machine. Without --bind and --map-by it does as Open MPI does: up to
 two ranks go by core, more by package."""
 
-MOST_ROWS = 64  # ranks; beyond, the ranks of a package share a row
+MOST_ROWS = 64  # beyond, ranks share a row
+WIDEST = 40  # characters of a cell of the table
 MOST_PROPOSED = 10_000  # ranks; beyond, a proposal takes minutes and is made when asked for
 MOST_FRAMES = 1000  # that are read; the newest ones
 MOST_VALUES = 20_000_000  # of one field that are held at once
@@ -54,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run, the files to write, and the preview."""
     add_run(parser)
     add = parser.add_argument
-    add("--all", action="store_true", help=f"a row for each rank, also above {MOST_ROWS} ranks")
+    add("--all", action="store_true", help=f"a row for each rank, also above {MOST_ROWS}")
     add("--rankfile", metavar="FILE", help="write the proposed order for Open MPI's mpirun --rankfile")
     add("--hostfile", metavar="FILE", help="write it for srun --distribution=arbitrary (SLURM_HOSTFILE)")
     add("--reorder-file", metavar="FILE", help="write it for Cray MPICH (MPICH_RANK_ORDER)")
@@ -78,7 +79,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
     if arguments.here:
         placement = _preview(arguments)
-        _print(arguments, placement, placement_warnings(placement), None, None, {}, {})
+        _print(arguments, placement, placement_warnings(placement), None, None)
         return 0
     for option, value in (
         ("-n", arguments.n_ranks),
@@ -95,9 +96,7 @@ def execute(arguments: argparse.Namespace) -> int:
     order, why_none = _proposal(arguments, placement, observed)
     _write(arguments, placement, order, why_none)
     told = placement_warnings(placement, observed)
-    _print(
-        arguments, placement, told, order, why_none, _ran_on(observed.pu_id), _devices(run), observed.n_steps
-    )
+    _print(arguments, placement, told, order, why_none, observed.pu_id, _devices(run), observed.n_steps)
     return 0
 
 
@@ -160,14 +159,6 @@ def _observed(run: RunDirectory) -> Observed:
         *(np.where(never, np.nan, np.nansum(switches, axis=0)), thread_moves, n_threads),
         *(pairs.messages(run, positions), pairs.waits(run, positions)),
     )
-
-
-def _ran_on(pu_id: np.ndarray) -> dict[int, list[int]]:
-    found = {}
-    for rank in range(pu_id.shape[1]):
-        seen = pu_id[:, rank]
-        found[rank] = np.unique(seen[seen >= 0]).astype(int).tolist()
-    return found
 
 
 def _devices(run: RunDirectory) -> dict[int, list[str]]:
@@ -234,21 +225,26 @@ def _print(
     told: list[Finding],
     order: Order | None,
     why_none: str | None,
-    ran_on: dict[int, list[int]],
-    devices: dict[int, list[str]],
+    ran_on: np.ndarray | None = None,
+    devices: dict[int, list[str]] | None = None,
     n_steps: int = 0,
 ) -> None:
     from perfield.commands.info import format_table
     from perfield.topology import places
 
-    together = placement.n_ranks > MOST_ROWS and not (arguments.all or arguments.json)
-    rows = places(placement, together, ran_on, devices)
+    fitting = (by for by in ("rank", "package") if _n_rows(placement, by) <= MOST_ROWS)
+    by = "rank" if arguments.all or arguments.json else next(fitting, "alike")
+    rows = places(placement, by, ran_on, devices)
     if arguments.json:
         print(json.dumps(_facts(rows, told, order, why_none, placement, n_steps), indent=1, allow_nan=False))
         return
-    print(format_table(rows))
-    if together:
-        print(f"({placement.n_ranks:,} ranks, those of a package in one row; --all gives each its own)")
+    numbers = ("ranks", "core", "pu", "ran_on")
+    print(format_table([row | {name: _short(row[name]) for name in numbers if name in row} for row in rows]))
+    if by != "rank":
+        alike = " of nodes that are filled alike" if by == "alike" else ""
+        print(
+            f"({placement.n_ranks:,} ranks, those of a package{alike} in one row; --all gives each its own)"
+        )
     for note in placement.notes:
         print(f"note       {note}")
     for finding in told:
@@ -264,6 +260,16 @@ def _print(
         print(format_table(_gains(order, n_steps)))
         print(f"(per step; {NOT_PAIRS})")
         print("\n".join(_how(arguments, placement.n_ranks)))
+
+
+def _short(text: str) -> str:
+    """A list of numbers as `ranges` writes it, cut behind a comma."""
+    return text if len(text) <= WIDEST else f"{text[: WIDEST - 4].rpartition(',')[0]},..."
+
+
+def _n_rows(placement: Placement, by: str) -> int:
+    packages = np.stack([placement.node_id, np.nan_to_num(placement.package_id, nan=-1)], axis=1)
+    return placement.n_ranks if by == "rank" else len(np.unique(packages, axis=0))
 
 
 def _facts(

@@ -10,7 +10,9 @@ from perfield.output.survey import COMPUTING, PAIRED_REGIONS, cost_field, waitin
 from perfield.pictures.machine_values import SUFFIXES
 
 PARTS = ("topology_type", "node_id", "host_name", "id")  # arrays of the machine, the same in all steps
+SWITCHES = ("name", "level")  # arrays of the switches, the same in all steps
 STEMS = {"geometry": "geometry", "messages": "messages", "topology/messages": "topology_messages"}
+STEMS |= {"topology/switches": "topology_switch"}
 ENDS = ("source", "target")  # ends of messages, nearly the same in all steps
 KINDS = ("mean", "p95", "maximum", "imbalance")  # of values over all steps
 
@@ -60,6 +62,8 @@ def plan_images(
             add("topology/ranks", name, shown, static=True)
         elif name in PARTS:
             add("topology/machine", name, shown, static=True)
+        elif name in SWITCHES and name not in description["own_fields"]:
+            add("topology/switches", name, shown, static=True)
         elif name.endswith(tuple(SUFFIXES.values())):
             add("topology/machine", name, shown)
         else:
@@ -109,7 +113,7 @@ def default_values(description: dict[str, Any]) -> list[str]:
     """The arrays drawn by default.
 
     Computing and waiting, compute times of the two regions with most to save, rank, one field of the
-    simulation, the parts of the machine, and its nodes if there are several.
+    simulation, the parts of the machine, and its nodes if there are several, and the switches between them.
     """
     known = _known(description)
     regions = [cost_field(known, stem) for stem in description["regions"]]
@@ -119,6 +123,7 @@ def default_values(description: dict[str, Any]) -> list[str]:
     nodes = description["layers"].get("topology/machine", {}).get("arrays", {}).get("node_id")
     several = nodes is not None and nodes["range"][0] < nodes["range"][1]
     parts = ["topology_type", "node_id"] if several else ["topology_type"]
+    parts += ["name"] * ("name" in description["layers"].get("topology/switches", {}).get("arrays", {}))
     return [*pair_of(description), *regions[:PAIRED_REGIONS], "rank", *own[:1], *parts]
 
 

@@ -15,7 +15,7 @@ INTERVALS = (5, 4, 6)
 # Arrays that name or place things; all others of perfield are amounts.
 NAMES = {
     *("rank", "source", "target", "inside_node", "id", "topology_type", "host_name"),
-    *("node_id", "package_id", "core_id", "pu_id", "name", "level"),
+    *("node_id", "package_id", "core_id", "pu_id", "name", "level", "device_type"),
     *("same_node", "same_package", "same_numa", "same_switch"),
 }
 

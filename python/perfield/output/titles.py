@@ -53,11 +53,12 @@ WORDS = {
     "name": "switch",
     "level": "level of the switch",
     "n_nodes": "nodes below the switch",
-    "hops": "switches on the way",
-    "same_node": "inside a node",
-    "same_package": "inside a package",
-    "same_numa": "inside a NUMA node",
-    "same_switch": "under the same leaf switch",
+    "device_type": "devices",
+    "hops": "switches that messages pass",
+    "same_node": "messages inside a node",
+    "same_package": "messages inside a package",
+    "same_numa": "messages inside a NUMA node",
+    "same_switch": "messages under one leaf switch",
     "n_ranks": "ranks of the part",
     "n_pus": "PUs that the rank may run on",
     "unbound": "ranks that nothing ties to a core",
@@ -91,6 +92,7 @@ UNITS = {
     "_faults": "1",
     "cells": "1",
     "points": "1",
+    "hops": "1",
 }
 
 

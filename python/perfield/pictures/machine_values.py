@@ -35,28 +35,47 @@ class RankGroups:
         self._several = np.flatnonzero(self.n_ranks > 1)
         size = self.n_ranks[self._several]
         self._begin = np.cumsum(size) - size
+        self._edges = self._ranges(size)
+
+    def _ranges(self, size: np.ndarray) -> np.ndarray | None:
+        """Begin and end of each group of several ranks, in turn, if its ranks are neighbours in the table."""
+        follows = np.ones(len(self._place), bool)
+        np.equal(self._place[1:], self._place[:-1] + 1, out=follows[1:])
+        follows[self._begin] = True
+        first = self._place[self._begin]
+        return np.stack([first, first + size], axis=1).ravel() if follows.all() else None
+
+    def _over(self, operation: np.ufunc, values: np.ndarray) -> np.ndarray:
+        """Reduces the values of each group of several ranks."""
+        if self._edges is None:
+            return operation.reduceat(values[self._place], self._begin)
+        # An edge may be the end of the table, and every second range lies between groups.
+        return operation.reduceat(np.append(values, values[:1]), self._edges)[::2]
 
     def mean_and_largest(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The mean and the largest finite value of each group, float32 (n_groups,); NaN without any.
 
         values : (n places,).
         """
-        mean, largest = np.full((2, len(self.n_ranks)), np.nan, np.float32)
+        mean = np.full(len(self.n_ranks), np.nan, np.float32)
+        if not len(mean):
+            return mean, mean.copy()
         values = np.asarray(values, float)
         finite = np.isfinite(values)
         every = bool(finite.all())  # the usual case, and much quicker
-        alone = (values if every else np.where(finite, values, np.nan))[self._alone_place]
-        mean[self._alone] = largest[self._alone] = alone
+        mean[self._alone] = (values if every else np.where(finite, values, np.nan))[self._alone_place]
+        largest = mean.copy()
         if not len(self._several):
             return mean, largest
         if every:
-            of_place = values[self._place]
-            mean[self._several] = np.add.reduceat(of_place, self._begin) / self.n_ranks[self._several]
-            largest[self._several] = np.maximum.reduceat(of_place, self._begin)
+            mean[self._several] = self._over(np.add, values) / self.n_ranks[self._several]
+            largest[self._several] = self._over(np.maximum, values)
             return mean, largest
-        total = np.add.reduceat(np.where(finite, values, 0.0)[self._place], self._begin)
-        count = np.add.reduceat(finite[self._place].astype(np.int64), self._begin)
-        most = np.maximum.reduceat(np.where(finite, values, -np.inf)[self._place], self._begin)
+        total, count = (
+            self._over(np.add, np.where(finite, values, 0.0)),
+            self._over(np.add, finite.astype(float)),
+        )
+        most = self._over(np.maximum, np.where(finite, values, -np.inf))
         mean[self._several] = np.where(count, total / np.maximum(count, 1), np.nan)
         largest[self._several] = np.where(count, most, np.nan)
         return mean, largest

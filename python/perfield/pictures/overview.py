@@ -84,7 +84,7 @@ class Overview:
         self._of_ranks = attach_nodes(rectangles(np.zeros((0, 4)), 0.0), np.zeros(0))
 
     def layers(self, frame: Frame) -> dict[str, vtkPolyData]:
-        """The layers of a frame by name; ranks and links are empty.
+        """The layers of a frame by name; ranks, links and devices are empty.
 
         machine : a cell per node, with the mean of its ranks under each field's name, the largest value under
         the name with `_rank_max`, and other statistics as in the full picture. It is a strip, or lies behind
@@ -119,6 +119,7 @@ class Overview:
             "labels": self._labels,
             "switches": switches,
             "links": self._of_ranks,
+            "devices": self._of_ranks,
         }
 
     def _attach_values(

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the names of the rows of the topology picture at the left of the first plane, and ranks' numbers."""
+"""Writes the names of rows at the left of the first plane, the ranks' numbers, and the devices' names."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkPolyData
@@ -10,7 +12,7 @@ from vtkmodules.vtkFiltersCore import vtkAppendPolyData
 from vtkmodules.vtkFiltersGeneral import vtkTransformPolyDataFilter
 from vtkmodules.vtkRenderingFreeType import vtkVectorText
 
-from perfield.topology import LEVELS, PLANE_WIDTH, Cells
+from perfield.topology import LEVELS, PLANE_WIDTH, Cells, DeviceCells
 
 from .topology_polydata import attach_nodes, attach_numbers, attach_to_points
 
@@ -19,20 +21,37 @@ HEIGHT = 0.62  # of a capital letter, in rows
 DISTANCE = 0.5  # from the plane
 NUMBER = 0.7  # height of a rank's number, as a fraction of its cell
 SMALLEST = 0.25  # if some number had to be smaller, in rows, ranks have no numbers
+DEVICE_NAME = 0.5  # height of a device's name, in rows
+SMALLEST_NAME = 0.36  # smaller ones are left out
+WIDTH = 0.85  # of a letter, at most, as a fraction of its height
 IN_FRONT = 0.05  # distance of letters from their plane
 
 
-def row_labels(cells: Cells, movable: str = "unbound") -> vtkPolyData:
+def row_labels(
+    cells: Cells,
+    movable: str = "unbound",
+    devices: DeviceCells | None = None,
+    device_names: Sequence[str] = (),
+) -> vtkPolyData:
     """The name of each row, right-aligned at the left end of the first node's plane, and the ranks' numbers.
 
-    movable : a name for the rows of ranks that may run on several cores.
+    movable : a name for the rows of ranks that may run on several cores. devices, device_names : of each
+    device; names that do not fit above their devices are left out.
     Points carry the node that their text belongs to. With several planes, which are seen from the side,
     letters are wider, so they look right from there.
     """
     letters = vtkAppendPolyData()
     wide = _stretch(cells)
     right = float((cells.x - cells.width / 2).min()) - DISTANCE if len(cells.x) else 0.0
-    for name, height in _rows(cells, movable):
+    rows = _rows(cells, movable)
+    if devices is not None and device_names:
+        rows.append(("devices", float(devices.y[0])))
+        longest = max(map(len, device_names))
+        size = min(DEVICE_NAME, float(devices.width.min()) / (WIDTH * wide * longest))
+        for n, name in enumerate(device_names if size >= SMALLEST_NAME else ()):
+            at = (float(devices.x[n]), float(devices.y[n]) + 0.9, float(devices.z[n]) + IN_FRONT)
+            write(letters, name, at, int(cells.node_at(devices.z[n])), size, wide, 0.5)
+    for name, height in rows:
         write(letters, name, (right, height, float(cells.node_z[0])), 0, HEIGHT, wide, 1.0)
     own = slice(cells.ranks.start, cells.ranks.stop)
     digits = len(str(int(cells.rank.max(initial=0))))

@@ -16,18 +16,23 @@ from vtkmodules.vtkCommonDataModel import vtkPolyData
 
 from perfield.configuration import setting
 from perfield.topology import (
+    DEVICE_KINDS,
     LEVELS,
     Cells,
+    DeviceCells,
     Placement,
     Sharing,
     SwitchCells,
     Switches,
+    UsedDevices,
     layout,
+    layout_devices,
     layout_switches,
     placement_of,
     sharing,
     table,
     unbound,
+    used_devices,
 )
 
 from .line_choice import LineChoice
@@ -40,21 +45,34 @@ from .topology_polydata import (
     attach_names,
     attach_nodes,
     attach_numbers,
+    attach_texts,
     attach_to_points,
+    device_shapes,
     planes,
     segments,
     shapes,
     switch_bars,
 )
-from .ways import ways_of
+from .ways import ANSWERS, COMMON, ways_of
 from .words import attach_words
 
 if TYPE_CHECKING:
     from perfield.run import Frame, Run
 
-LAYERS = ("planes", "machine", "ranks", "measurements", "messages", "labels", "switches", "links")
+LAYERS = (
+    *("planes", "machine", "ranks", "measurements", "messages", "labels"),
+    *("switches", "links", "devices"),
+)
 STATIC_LAYERS = ("planes", "ranks", "labels", "links")  # the same in all frames
-OPTIONAL_LAYERS = ("planes", "machine", "messages", "labels", "switches", "links")  # may be left out
+OPTIONAL_LAYERS = (
+    "planes",
+    "machine",
+    "messages",
+    "labels",
+    "switches",
+    "links",
+    "devices",
+)  # may be left out
 LINE_RADIUS = 0.16  # of the thickest line, in rows
 
 
@@ -62,10 +80,10 @@ LINE_RADIUS = 0.16  # of the thickest line, in rows
 class TopologyScene:
     """What all frames of a run share: the layout and the datasets that do not change.
 
-    machine, switches, measurements : as in TopologyPicture, without the values of a frame. planes, ranks,
-        labels, links : as there.
-    part_ranks, switch_ranks : which ranks each part of the machine and each switch has. sharing : the ranks
-        that have to share PUs. pair_sums : adds up messages. statistics : as for topology_scene.
+    machine, switches, devices, measurements : as in TopologyPicture, without the values of a frame. planes,
+        ranks, labels, links : as there.
+    part_ranks, switch_ranks, device_ranks : which ranks each of their cells has. sharing : the ranks that
+        have to share PUs. pair_sums : adds up messages. statistics : as for topology_scene.
     comm_offset, periodic_BC, lines : options of the message lines. notes : sentences on what is unknown about
         the machine. without : the layers to leave out.
     """
@@ -79,8 +97,10 @@ class TopologyScene:
     labels: vtkPolyData
     switches: vtkPolyData
     links: vtkPolyData
+    devices: vtkPolyData
     part_ranks: RankGroups
     switch_ranks: RankGroups
+    device_ranks: RankGroups
     sharing: Sharing
     pair_sums: PairSums
     statistics: Collection[str] | None
@@ -123,6 +143,9 @@ class TopologyPicture:
         values of the ranks below it, as in `machine`. Empty if the run has one node, or no switch is known.
     links : lines from nodes to their switches, then from switches to those above: node_id (-1 between
         switches), and name, id and level of the switch at the upper end.
+    devices : a cell per GPU and network card that a rank had open at its end: device_type (a number,
+        explained in the field data), device and pci (texts), node_id, host_name, n_ranks (how many ranks use
+        it), ranks (text), and the values of these ranks, as in `machine`.
     """
 
     planes: vtkPolyData
@@ -133,6 +156,7 @@ class TopologyPicture:
     labels: vtkPolyData
     switches: vtkPolyData
     links: vtkPolyData
+    devices: vtkPolyData
     without: frozenset[str] = frozenset()
 
     def layers(self) -> dict[str, vtkPolyData]:
@@ -181,7 +205,9 @@ def topology_scene(
         comm_offset = float(setting(run, "comm_offset"))
     if periodic_BC is None:
         periodic_BC = bool(setting(run, "periodic_BC"))
-    cells = layout(placement, inter_node_offset, every_level=every_level)
+    used = used_devices(placement, {} if "devices" in left_out else getattr(run, "ends", {}))
+    cells = layout(placement, inter_node_offset, every_level=every_level, device_row=bool(used.device))
+    beside = layout_devices(used, cells)
     between = placement.switches if len(placement.nodes) > 1 else Switches.unknown(len(placement.nodes))
     places = layout_switches(between, cells)
     switches, links = _switches(between, places, cells)
@@ -197,11 +223,13 @@ def topology_scene(
         machine=_machine(placement, cells),
         ranks=ranks,
         measurements=_measurement_cells(placement, cells, ranks),
-        labels=row_labels(cells, _movable_in_words(placement)),
+        labels=row_labels(cells, _movable_in_words(placement), beside, used.name),
         switches=switches,
         links=links,
+        devices=_devices(used, beside, placement),
         part_ranks=ranks_of_parts(cells),
         switch_ranks=ranks_of_switches(cells, places.below),
+        device_ranks=RankGroups(used.user, np.searchsorted(cells.rank, used.rank), len(used.device)),
         sharing=sharing(placement),
         pair_sums=PairSums(cells),
         statistics=statistics,
@@ -232,6 +260,7 @@ def topology(
         labels=scene.labels,
         switches=_with_values(scene.switches, scene.switch_ranks, scene, frame),
         links=scene.links,
+        devices=_with_values(scene.devices, scene.device_ranks, scene, frame),
         without=scene.without,
     )
 
@@ -271,6 +300,21 @@ def _switches(switches: Switches, places: SwitchCells, cells: Cells) -> tuple[vt
         attach_names(dataset, "name_names", names)
         attach_words(dataset)
     return bars, lines
+
+
+def _devices(used: UsedDevices, places: DeviceCells, placement: Placement) -> vtkPolyData:
+    """The layer of devices, without values."""
+    kind = np.array([DEVICE_KINDS.index(device.kind) for device in used.device], np.int32)
+    arrays = {"device_type": kind, "node_id": used.node, "host_name": _host_of(placement)[used.node]}
+    dataset = _with_hosts(device_shapes(places, used.node), placement, arrays)
+    ranks: list[list[str]] = [[] for _ in used.device]
+    for user, rank in zip(used.user.tolist(), used.rank.tolist()):
+        ranks[user].append(str(rank))
+    attach_texts(dataset, "device", used.name)
+    attach_texts(dataset, "pci", (device.pci for device in used.device))
+    attach_texts(dataset, "ranks", map(", ".join, ranks))
+    attach_names(dataset, "device_type_names", DEVICE_KINDS)
+    return attach_words(dataset)
 
 
 def _with_values(layer: vtkPolyData, ranks_of: RankGroups, scene: TopologyScene, frame: Frame) -> vtkPolyData:
@@ -325,6 +369,8 @@ def _messages(scene: TopologyScene, frame: Frame) -> vtkPolyData:
     attach_nodes(dataset, nodes)
     attach_numbers(dataset, "messages_not_drawn", left_out)
     attach_names(dataset, "in_words", [words] if words else [])
+    for what in COMMON:
+        attach_names(dataset, f"{what}_names", ANSWERS)
     return dataset
 
 

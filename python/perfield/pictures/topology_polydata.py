@@ -13,7 +13,7 @@ from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonCore import vtkAbstractArray, vtkDoubleArray, vtkPoints, vtkStringArray
 from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
 
-from perfield.topology import LEVELS, Cells, SwitchCells
+from perfield.topology import LEVELS, Cells, DeviceCells, SwitchCells
 
 CELL_HEIGHT = 0.86
 SIDE_GAP = 0.05  # free space on each side of a cell, as a fraction of its width, but at most:
@@ -29,10 +29,27 @@ def shapes(cells: Cells, which: slice) -> vtkPolyData:
 
     Cells are rectangles. Those of ranks that may run on several cores are bars with pointed ends.
     """
-    x, y, z, width, height = (
-        column[which] for column in (cells.x, cells.y, cells.z, cells.width, cells.height)
-    )
-    pointed = cells.movable[which]
+    columns = (cells.x, cells.y, cells.z, cells.width, cells.height, cells.movable, cells.node)
+    return _shapes(*(column[which] for column in columns))
+
+
+def device_shapes(places: DeviceCells, node: np.ndarray) -> vtkPolyData:
+    """One upright rectangle per device. node : the node of each; its points carry it."""
+    n_devices = len(node)
+    height, pointed = np.ones(n_devices), np.zeros(n_devices, bool)
+    return _shapes(places.x, places.y, places.z, places.width, height, pointed, node)
+
+
+def _shapes(
+    x: np.ndarray,
+    y: np.ndarray,
+    z: np.ndarray,
+    width: np.ndarray,
+    height: np.ndarray,
+    pointed: np.ndarray,
+    node: np.ndarray,
+) -> vtkPolyData:
+    """Rectangles, and bars with pointed ends, by their centres and full sizes; points carry their node."""
     half = width / 2 - np.minimum(SIDE_GAP * width, WIDEST_SIDE_GAP)
     rise = height * (CELL_HEIGHT / 2)
     straight = half - np.where(pointed, np.minimum(rise, half / 4), 0.0)
@@ -51,7 +68,7 @@ def shapes(cells: Cells, which: slice) -> vtkPolyData:
     dataset = vtkPolyData()
     dataset.SetPoints(_points(corners))
     dataset.SetPolys(_cells(sizes))
-    return attach_nodes(dataset, np.repeat(cells.node[which], sizes))
+    return attach_nodes(dataset, np.repeat(node, sizes))
 
 
 def planes(cells: Cells) -> vtkPolyData:
@@ -138,6 +155,15 @@ def attach_nodes(dataset: vtkPolyData, nodes: np.ndarray) -> vtkPolyData:
     """Adds the number of each point's node, `node_id`, and returns the dataset."""
     attach_to_points(dataset, NODE_ID, np.asarray(nodes, np.float32))
     return dataset
+
+
+def attach_texts(dataset: vtkPolyData, name: str, texts: Iterable[str]) -> None:
+    """Adds a cell array of texts, one per cell."""
+    array = vtkStringArray()
+    array.SetName(name)
+    for text in texts:
+        array.InsertNextValue(text)
+    dataset.GetCellData().AddArray(array)
 
 
 def attach_names(dataset: vtkPolyData, name: str, texts: Iterable[str]) -> None:

@@ -33,12 +33,27 @@ def attach_words(dataset: vtkDataSet) -> vtkDataSet:
 
 
 def _fill(array: vtkStringArray, texts: vtkStringArray, numbers: np.ndarray) -> None:
-    """Sets array[n] to texts[numbers[n]]; equal neighbours are copied, each time twice as many."""
-    begins = np.flatnonzero(np.diff(numbers, prepend=-1))
-    for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(numbers)]):
+    """Sets array[n] to texts[numbers[n]]; what repeats is copied, each time twice as much."""
+    n_values = len(numbers)
+    size = _period(numbers)
+    begins = np.flatnonzero(np.diff(numbers[:size], prepend=-1))
+    for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), size]):
         array.SetValue(begin, texts.GetValue(int(numbers[begin])))
-        done = 1
-        while done < end - begin:
-            more = min(done, end - begin - done)
-            array.InsertTuples(begin + done, more, begin, array)
-            done += more
+        _repeat(array, begin, begin + 1, end)
+    _repeat(array, 0, size, n_values)
+
+
+def _repeat(array: vtkStringArray, begin: int, known: int, end: int) -> None:
+    """Repeats the values from begin to known - 1 up to end - 1."""
+    while known < end:
+        more = min(known - begin, end - known)
+        array.InsertTuples(known, more, begin, array)
+        known += more
+
+
+def _period(numbers: np.ndarray) -> int:
+    """After how many values the numbers repeat, as those of equal nodes do; all of them if they do not."""
+    other = np.flatnonzero(numbers != numbers[0]) if len(numbers) else numbers
+    again = np.flatnonzero(numbers[other[0] :] == numbers[0]) if len(other) else other
+    size = int(other[0] + again[0]) if len(again) else len(numbers)
+    return size if np.array_equal(numbers[size:], numbers[: len(numbers) - size]) else len(numbers)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""GPUs and network cards that ranks hold open stand beside their packages in the picture.
+
+Hosts, machines and device files are faked; what opens, records and reads them is real.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from c_programs import mpi_program
+from hosts import compiled, run_on_hosts, why_no_hosts
+
+import perfield
+
+MACHINE = Path(__file__).resolve().parents[1] / "fixtures/machines/two-packages-4-cores.xml"
+# PCI class and kernel's name of the devices of each package.
+DEVICES = {
+    0: (("0000:3b:00.0", "0302", ""), ("0000:3c:00.0", "0207", "mlx5_0")),
+    1: (("0000:af:00.0", "0302", ""),),
+}
+# Rank n of a host opens GPU n; rank 0 also the network card.
+PROGRAM = mpi_program(
+    """
+  char gpu[40];
+  snprintf(gpu, sizeof gpu, "/dev/nvidia%d", rank % 2);
+  if (open(gpu, O_RDONLY) < 0) MPI_Abort(MPI_COMM_WORLD, 9);
+  if (rank % 2 == 0 && open("/dev/infiniband/uverbs0", O_RDONLY) < 0) MPI_Abort(MPI_COMM_WORLD, 8);
+  perfield_initialize();
+  perfield_step(0, 0);
+""",
+    before="#include <fcntl.h>",
+)
+# A /dev of its own. The files have the numbers of null and zero, which no driver of a GPU watches.
+FAKE_DEVICES = """
+  mkdir /run/dev
+  mount -t tmpfs none /run/dev
+  cp -a /dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty /dev/ptmx /run/dev
+  mkdir /run/dev/shm /run/dev/pts /run/dev/infiniband
+  mount --rbind /dev/pts /run/dev/pts
+  mknod /run/dev/nvidiactl c 1 3
+  mknod /run/dev/nvidia0 c 1 3
+  mknod /run/dev/nvidia1 c 1 3
+  mknod /run/dev/infiniband/uverbs0 c 1 5
+  mount --rbind /run/dev /dev
+  mount -t tmpfs none /sys/dev/char
+  mkdir /sys/dev/char/1:5
+  ln -s ../../../0000:3c:00.0 /sys/dev/char/1:5/device
+  mount --bind driver /proc/driver
+"""
+
+
+def with_devices(machine: Path) -> str:
+    """The text of a machine's file with DEVICES in it."""
+    tree = ElementTree.parse(machine)
+    packages = [part for part in tree.iter("object") if part.get("type") == "Package"]
+    for number, package in enumerate(packages):
+        for at, (address, kind, name) in enumerate(DEVICES[number]):
+            index = 1000 + 100 * number + 10 * at
+            bus = address[5:7]
+            about = {"bridge_type": "0-1", "depth": "0", "bridge_pci": f"0000:[{bus}-{bus}]"}
+            bridge = ElementTree.SubElement(package, "object", type="Bridge", gp_index=str(index), **about)
+            about = {
+                "pci_busid": address,
+                "pci_type": f"{kind} [15b3:101b] [15b3:0007] 00",
+                "pci_link_speed": "0",
+            }
+            card = ElementTree.SubElement(bridge, "object", type="PCIDev", gp_index=str(index + 1), **about)
+            if name:
+                about = {"gp_index": str(index + 2), "name": name, "osdev_type": "3"}
+                ElementTree.SubElement(card, "object", type="OSDev", **about)
+    return ElementTree.tostring(tree.getroot(), encoding="unicode")
+
+
+@pytest.fixture(scope="module")
+def run(bin_dir, build_c, tmp_path_factory):
+    """A run of 4 ranks on 2 hosts; each rank holds a GPU, and the first of each host a network card."""
+    reason = why_no_hosts()
+    if reason:
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("devices")
+    for host in ("n1", "n2"):
+        (folder / f"{host}.xml").write_text(with_devices(MACHINE))
+    for number, address in enumerate(("0000:3b:00.0", "0000:af:00.0")):
+        card = folder / "driver/nvidia/gpus" / address
+        card.mkdir(parents=True)
+        (card / "information").write_text(f"Device Minor: \t {number}\n")
+    environment = {"MH_MACHINES": str(folder), "MH_FAKE_AFFINITY": str(compiled("fakeaff.c", folder))}
+    mpirun = "mpirun --bind-to core --map-by socket --host n1:2,n2:2 -n 4"
+    script = f"{FAKE_DEVICES}\n{mpirun} {bin_dir}/perfield-exec {build_c(PROGRAM)}"
+    result = run_on_hosts("n1,n2", ["sh", "-ec", script], folder, environment)
+    assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
+    return perfield.open(folder / "perfield-run")
+
+
+def test_ranks_record_the_devices_that_they_hold(run):
+    card = {"file": "/dev/infiniband/uverbs0", "pci": "0000:3c:00.0"}
+    first, second = (
+        {"file": f"/dev/nvidia{n}", "pci": pci} for n, pci in enumerate(("0000:3b:00.0", "0000:af:00.0"))
+    )
+    assert [run.ends[rank]["devices"] for rank in range(4)] == [[card, first], [second]] * 2
+
+
+def test_description_of_the_machine_holds_them(run):
+    for file in (run.path / "machine").glob("*.xml"):
+        text = file.read_text()
+        assert all(
+            f'pci_busid="{address}"' in text for address in ("0000:3b:00.0", "0000:3c:00.0", "0000:af:00.0")
+        )
