@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from perfield.commands import CommandError
 from perfield.commands._newest import add_run, run_path
-from perfield.topology import BIND_TO, MAP_BY, Placement, place, placement_of
+from perfield.topology import BIND_TO, MAP_BY, Placement, UsedDevices, place, placement_of, used_devices
 
 if TYPE_CHECKING:
     from perfield.analysis.placement_warnings import Finding, Observed
@@ -95,8 +96,10 @@ def execute(arguments: argparse.Namespace) -> int:
     observed = _observed(run)
     order, why_none = _proposal(arguments, placement, observed)
     _write(arguments, placement, order, why_none)
-    told = placement_warnings(placement, observed)
-    _print(arguments, placement, told, order, why_none, observed.pu_id, _devices(run), observed.n_steps)
+    devices = used_devices(placement, run.ends)
+    told = placement_warnings(placement, observed, devices)
+    names = _names(devices, run.ends)
+    _print(arguments, placement, told, order, why_none, observed.pu_id, names, observed.n_steps)
     return 0
 
 
@@ -161,15 +164,18 @@ def _observed(run: RunDirectory) -> Observed:
     )
 
 
-def _devices(run: RunDirectory) -> dict[int, list[str]]:
-    """The devices that each rank had open at its end; if there are none, the variables that choose them."""
-    found = {}
-    for rank, end in run.ends.items():
+def _names(used: UsedDevices, ends: Mapping[int, dict]) -> dict[int, list[str]]:
+    """The devices of each rank; where its machine knows none, the files that it had open at its end, or the
+    variables that choose devices."""
+    found: dict[int, list[str]] = {}
+    for device, rank in zip(used.user.tolist(), used.rank.tolist()):
+        found.setdefault(rank, []).append(used.name[device])
+    for rank, end in ends.items():
         listed, choice = end.get("devices"), end.get("device_choice")
         devices = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-        found[rank] = [str(each["file"]).rpartition("/")[2] for each in devices if each.get("file")]
-        if not found[rank] and isinstance(choice, dict):
-            found[rank] = [f"{name}={value}" for name, value in choice.items()]
+        files = [str(each["file"]).rpartition("/")[2] for each in devices if each.get("file")]
+        chosen = [f"{name}={value}" for name, value in choice.items()] if isinstance(choice, dict) else []
+        found.setdefault(rank, files or chosen)
     return found
 
 
