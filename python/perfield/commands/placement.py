@@ -7,6 +7,7 @@ import argparse
 import json
 import platform
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,16 @@ import numpy as np
 
 from perfield.commands import CommandError
 from perfield.commands._newest import add_run, run_path
-from perfield.topology import BIND_TO, MAP_BY, Placement, UsedDevices, place, placement_of, used_devices
+from perfield.topology import (
+    BIND_TO,
+    MAP_BY,
+    Placement,
+    UsedDevices,
+    place,
+    placement_of,
+    sharing,
+    used_devices,
+)
 
 if TYPE_CHECKING:
     from perfield.analysis.placement_warnings import Finding, Observed
@@ -119,7 +129,11 @@ def _preview(arguments: argparse.Namespace) -> Placement:
     host = platform.node()
     cpusets = mpirun_cpusets(machine, n_ranks, arguments.map_by, arguments.bind)
     entries = [{"host": host, "boot_id": "", "cpuset": cpuset} for cpuset in cpusets]
-    return place(entries, {host: machine})
+    placement = place(entries, {host: machine})
+    if sharing(placement).ranks.size and not placement.movable.all():
+        note = "mpirun refuses to bind more ranks than PUs, unless --bind-to ends with :overload-allowed"
+        placement = replace(placement, notes=(*placement.notes, note))
+    return placement
 
 
 def _observed(run: RunDirectory) -> Observed:
