@@ -47,6 +47,7 @@ A proposed order takes effect in the next run, by one of these:
   mpirun --rankfile order.txt -n 8 ./a.out              Open MPI, --rankfile
   SLURM_HOSTFILE=hosts.txt srun -n 8 --distribution=arbitrary ./a.out
                                                         Slurm, --hostfile
+  mpirun -f hosts.txt -n 8 ./a.out                      MPICH, --hostfile
   MPICH_RANK_REORDER_METHOD=3 srun -n 8 ./a.out         Cray MPICH, with
       --reorder-file MPICH_RANK_ORDER in the working directory
 
@@ -68,7 +69,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--all", action="store_true", help=f"a row for each rank, also above {MOST_ROWS}")
     add("--rankfile", metavar="FILE", help="write the proposed order for Open MPI's mpirun --rankfile")
-    add("--hostfile", metavar="FILE", help="write it for srun --distribution=arbitrary (SLURM_HOSTFILE)")
+    add(
+        "--hostfile",
+        metavar="FILE",
+        help="write the host of each rank, for srun (SLURM_HOSTFILE) and MPICH's mpirun -f",
+    )
     add("--reorder-file", metavar="FILE", help="write it for Cray MPICH (MPICH_RANK_ORDER)")
     add(
         "--propose",
@@ -369,4 +374,4 @@ def _how(arguments: argparse.Namespace, n_ranks: int) -> list[str]:
             f"use it     as ./MPICH_RANK_ORDER: MPICH_RANK_REORDER_METHOD=3 srun -n {n_ranks} perfield-exec "
             "./a.out"
         )
-    return lines or ["use it     --rankfile FILE writes it for Open MPI, --hostfile FILE for srun"]
+    return lines or ["use it     --rankfile FILE writes it for Open MPI, --hostfile FILE for srun and MPICH"]
