@@ -57,7 +57,7 @@ two ranks go by core, more by package."""
 
 MOST_ROWS = 64  # beyond, ranks share a row
 WIDEST = 40  # characters of a cell of the table
-MOST_PROPOSED = 10_000  # ranks; beyond, a proposal takes minutes and is made when asked for
+MOST_PROPOSED = 20_000  # ranks, which take 20 s; for more a proposal is made when asked for
 MOST_FRAMES = 1000  # that are read; the newest ones
 MOST_VALUES = 20_000_000  # of one field that are held at once
 NOT_PAIRS = "bytes: of calls with one peer and one-sided calls; collective calls are not in them"
@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--propose",
         action="store_true",
-        help=f"propose an order, also above {MOST_PROPOSED:,} ranks, where it takes minutes",
+        help=f"propose an order, also above {MOST_PROPOSED:,} ranks, where it takes long",
     )
     add("--json", action="store_true", help="print everything as one JSON object")
     preview = parser.add_argument_group("without a run")
@@ -212,7 +212,7 @@ def _proposal(
     if not messages["bytes"].any():
         return None, "the run has no messages whose two ranks are known"
     if placement.n_ranks > MOST_PROPOSED and not asked:
-        return None, f"it takes minutes for {placement.n_ranks:,} ranks; --propose makes one"
+        return None, f"it takes long for {placement.n_ranks:,} ranks; --propose makes one"
     n_nodes = len(placement.nodes)
     node = np.arange(n_nodes)
     switches = placement.switches
