@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 NODES = {"cells": True, "planes": False}
 NODES_HELP = """\
 show the machine's nodes as cells, side by side, each with the largest value of its ranks, or as
-planes with all their parts and ranks (default: planes for at most 64 nodes)"""
+planes with all their parts and ranks (default: planes for at most 64 nodes, or with --layout)"""
 ZOOM_HELP = """\
 show these nodes, the nodes below these switches or of these ranks in full, with the nodes that
 they exchange most bytes with; written to RUN/pictures/zoom-NAMES"""
@@ -85,6 +85,12 @@ def choose_machine(run: Run, arguments: argparse.Namespace) -> MachineChoice:
     if zoom and not (chosen & (placement.node_id >= 0)).any():
         raise CommandError(f"--zoom {','.join(zoom)}: it is not known where these ranks ran.")
     overview = NODES[arguments.nodes] if arguments.nodes else None
+    if arguments.layout != "planes":
+        if overview:
+            raise CommandError(
+                f"--layout {arguments.layout} arranges planes, but --nodes cells shows none; leave one out."
+            )
+        overview = False
     lines = _lines(run, arguments, placement)
     without = tuple(words(arguments.without or ""))
     return MachineChoice(placement, overview, zoom, chosen, lines, without, _with_statistics(run, arguments))
