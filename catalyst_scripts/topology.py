@@ -27,7 +27,7 @@ from follow import follow
 from frames import Frames
 from in_program import Program, is_pipeline
 from labels import Camera, Label, Labels
-from layouts import LAYOUTS, ROUND, direction, has_letters
+from layouts import LAYOUTS, direction, has_letters
 from scene import FREE, Pictures, at_first_step, fit_points, new_view, set_title
 from ticks import unit_for
 from vtkmodules.util.numpy_support import vtk_to_numpy
@@ -296,8 +296,7 @@ class Names:
         else:
             names += [*_hosts(layers["planes"]), *_switches(switches)]
             avoid = _boxes(values, np.flatnonzero(np.isfinite(_column(values, "core_id"))), camera)
-            if self._pictures.layout not in ROUND:  # boxes around arcs would cover all
-                avoid += _bars(switches, camera)
+            avoid += _bars(switches, camera)
         self._labels.show(names, avoid=avoid)
         self._warning.Text = _words(layers["measurements"], "sharing")
         self._legend.Text = in_lines(filter(None, self._explained(layers)), self._view)
@@ -371,13 +370,12 @@ def _boxes(data: Any, cells: np.ndarray, camera: Camera) -> list[tuple[float, ..
 
 
 def _bars(switches: Any, camera: Camera) -> list[tuple[float, ...]]:
-    """Boxes in pixels that cover the switches, several for each, as they may be long and oblique."""
+    """Boxes in pixels that cover the switches, several for each, as they may be long, oblique and bent."""
     boxes = []
     for cell in range(switches.GetNumberOfCells() if switches.GetNumberOfCells() <= HOSTS else 0):
-        x, _, bottom, top, first, last = switches.GetCell(cell).GetBounds()
-        along = np.linspace(first, last, PIECES + 1).tolist()
-        for ends in zip(along, along[1:]):
-            pixels = camera.pixels(list(itertools.product((x,), (bottom, top), ends)))
+        along = _corners(switches, cell).reshape(-1, 2, 3)
+        for piece in np.array_split(np.arange(len(along) - 1), min(PIECES, len(along) - 1)):
+            pixels = camera.pixels(along[piece[0] : piece[-1] + 2])
             (left, low), (right, high) = pixels.min(axis=0).tolist(), pixels.max(axis=0).tolist()
             boxes.append((left, right, low, high))
     return boxes

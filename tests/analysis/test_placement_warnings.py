@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from perfield.analysis.placement_warnings import Observed, placement_warnings
-from perfield.topology import Network, place, read_machine
+from perfield.topology import Device, Network, place, read_machine, used_devices
 
 MACHINES = Path(__file__).resolve().parents[1] / "fixtures" / "machines"
 TWO_PACKAGES = read_machine(MACHINES / "two-packages-2-l3-2-cores-2-pus.xml")
@@ -96,6 +97,25 @@ def test_ranks_that_gave_their_pu_away_in_mpi_have_no_claimed_cost():
         "a PU was taken from them 3 times, and they had none for 12 s (20%) of their steps, waiting in MPI "
         "included; how much of this delayed computing is not known"
     )
+
+
+def test_device_near_other_pus_is_told():
+    gpu, card = (
+        Device("GPU", "0000:3b:00.0", ("renderD128",), 8, 16),
+        Device("NIC", "0000:01:00.0", ("mlx5_0",), 0, 16),
+    )
+    machine = replace(TWO_PACKAGES, devices=(gpu, card))
+    placement = place(
+        [{"host": "n", "boot_id": "", "cpuset": cpuset} for cpuset in ("0-1", "8-9")], {"n": machine}
+    )
+    opened = [
+        {"file": "/dev/dri/renderD128", "pci": gpu.pci},
+        {"file": "/dev/infiniband/uverbs0", "pci": card.pci},
+    ]
+    used = used_devices(placement, {rank: {"devices": opened} for rank in (0, 1)})
+    told = only(placement_warnings(placement, observed(2), used), "far device")
+    assert told.ranks.tolist() == [0], "the card is near all PUs"
+    assert told.words == "rank 0 used a device that is nearer to other PUs: rank 0 used renderD128 of n"
 
 
 def moving(slower):

@@ -78,6 +78,11 @@ def test_preview_shows_this_machine_without_a_run(perfield_cli):
     text = perfield_cli("placement", "--here", "-n", 100, "--bind", "none").stdout
     assert "0-99" in text and "(100 ranks, those of a package in one row" in text
     assert "cost:" not in text, "a preview has measured nothing"
+    assert "mpirun refuses" not in text
+    assert (
+        "mpirun refuses to bind more"
+        in perfield_cli("placement", "--here", "-n", 999, "--bind", "core").stdout
+    )
     every = perfield_cli("placement", "--here", "-n", 100, "--bind", "none", "--all").stdout
     assert "99" in [line.split()[0] for line in every.splitlines()]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from perfield.analysis.words import in_bytes, in_seconds
-from perfield.topology import Node, Placement, ranges, sharing
+from perfield.topology import Node, Placement, UsedDevices, ranges, sharing
 
 CHANCE = 0.01  # a slowdown that chance gives more often is no cost
 NO_COST = "this run does not show its cost"
@@ -19,10 +19,11 @@ _NO_WAITS = np.zeros(0, [("rank", "i4"), ("peer", "i4"), ("time_s", "f8")])
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that hurts. kind : "one package", "shared core", "shared PU", "moved", "threads moved",
-    "threads", "far partners". ranks : int64, those it is about. words : a sentence without its full stop.
-    cost_s : seconds, added up over these ranks; None if the run shows no cost. cost : the cost in words, or
-    why none is known.
+    """Something that hurts.
+
+    kind : "one package", "shared core", "shared PU", "far device", "moved", "threads moved", "threads", "far
+    partners". ranks : int64, those it is about. words : a sentence without its full stop. cost_s : seconds,
+    added up over these ranks; None if the run shows no cost. cost : the cost in words, or why none is known.
     """
 
     kind: str
@@ -55,9 +56,17 @@ class Observed:
     waits: np.ndarray = field(default_factory=lambda: _NO_WAITS)
 
 
-def placement_warnings(placement: Placement, observed: Observed | None = None) -> list[Finding]:
-    """What hurts, the dearest first; without a run (None), what can be told from the places alone."""
+def placement_warnings(
+    placement: Placement, observed: Observed | None = None, devices: UsedDevices | None = None
+) -> list[Finding]:
+    """What hurts, the dearest first.
+
+    observed : None without a run; then what can be told from the places alone. devices : those that the ranks
+    used, None if unknown.
+    """
     found = [*_one_package(placement), *_shared(placement, observed)]
+    if devices is not None:
+        found += _far_devices(placement, devices)
     if observed is not None:
         found += [*_moved(placement, observed), *_threads(placement, observed)]
         found += _far_partners(placement, observed)
@@ -138,6 +147,23 @@ def _without_pu(observed: Observed | None, ranks: np.ndarray) -> tuple[float | N
     if least <= 0:
         return None, f"{words}; how much of this delayed computing is not known"
     return least, f"at least {in_seconds(least)} of computing without a PU: {words}"
+
+
+def _far_devices(placement: Placement, used: UsedDevices) -> Iterator[Finding]:
+    """Ranks whose PUs have nothing in common with those near a device that they use."""
+    near = np.array([(device.first, device.last) for device in used.device], np.int64).reshape(-1, 2)[
+        used.user
+    ]
+    far = (placement.last[used.rank] <= near[:, 0]) | (near[:, 1] <= placement.first[used.rank])
+    if far.any():
+        ranks = np.unique(used.rank[far])
+        first = int(np.flatnonzero(far)[0])
+        device, rank = int(used.user[first]), int(used.rank[first])
+        words = (
+            f"{_ranges(ranks)} used a device that is nearer to other PUs: rank {rank} used "
+            f"{used.name[device]} of {placement.nodes[used.node[device]].label}"
+        )
+        yield Finding("far device", ranks, words)
 
 
 def _moved(placement: Placement, observed: Observed) -> Iterator[Finding]:
