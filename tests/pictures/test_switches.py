@@ -13,6 +13,8 @@ pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed
 
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
+import perfield
+import twin
 from perfield.pictures import topology, topology_scene
 from perfield.pictures.topology_picture import OPTIONAL_LAYERS
 from perfield.topology import Network, place
@@ -104,3 +106,15 @@ def test_layers_can_be_left_out_and_the_others_stay():
 def test_layer_that_must_stay_cannot_be_left_out():
     with pytest.raises(ValueError, match="ranks, wires: no layer that can be left out; these can: planes"):
         picture(("n1",), without=["wires", "ranks", "links"])
+
+
+@pytest.mark.parametrize(("wanted", "names"), [(True, ["left", "right", "spine"]), (False, [])])
+def test_network_of_the_run_directory_is_drawn_if_wanted(tmp_path, wanted, names):
+    path = twin.write_run(tmp_path / "run", ranks=4, steps=1, hosts=("n1", "n2"))
+    tree = "SwitchName=left Nodes=n1\nSwitchName=right Nodes=n2\nSwitchName=spine Switches=left,right\n"
+    (path / "machine" / "network.txt").write_text(tree)
+    run = perfield.open(path)
+    run.info["configuration"]["network_topology"] = wanted
+    shown = topology(run, run.frame(0))
+    assert words(shown.switches, "switch") == names
+    assert shown.links.GetNumberOfCells() == (4 if wanted else 0)
