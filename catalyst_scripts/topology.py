@@ -472,7 +472,7 @@ def _leaves(data: Any) -> list[tuple[str, Any]]:
 
 
 def open_in(view: Any, pictures: Pictures) -> Any:
-    """Fills a view of the GUI; returns the picture's source."""
+    """Fills a view of the GUI; returns the picture's reader."""
     field = pictures.first_field()
     layer = "ranks" if field == "rank" else "measurements"
     made = show_layers(pictures, view, layer, field)
@@ -482,7 +482,7 @@ def open_in(view: Any, pictures: Pictures) -> Any:
     names = Names(pictures, view, layer, field, picture)
     names.at()
     names.follow(_block(made, "measurements"))
-    return picture
+    return pictures.read("topology")
 
 
 def _block(made: list[Any], layer: str) -> Any:
