@@ -341,7 +341,7 @@ class Names:
             if layout not in ("", "planes"):
                 yield f"cells have no layout: perfield render --layout {layout} writes planes"
         elif "machine" in written and not has_letters(layout, _n_nodes(self._pictures)):
-            yield f"rows of a node, from the top: {', '.join(_rows(written['machine']))}"
+            yield f"rows of a node, from the top: {', '.join(_rows(written))}"
         yield _words(layers["messages"], "in_words")
 
     def _text(self, height: float, points: int, rgb: tuple[float, float, float]) -> Any:
@@ -391,12 +391,16 @@ def _hosts(planes: Any) -> list[Label]:
     return [Label(name, tuple(top.tolist()), -n, (0.0, 1.0)) for n, (name, top) in labels]
 
 
-def _rows(machine: Any) -> list[str]:
+def _rows(layers: dict[str, Any]) -> list[str]:
     """The names of the rows of the planes, from top to bottom."""
+    machine, devices = layers["machine"], layers.get("devices")
     texts = machine.GetFieldData().GetAbstractArray("topology_type_names")
     kinds, cells = np.unique(_column(machine, "topology_type"), return_index=True)
-    heights = {kind: _corners(machine, cell)[0][1] for kind, cell in zip(kinds.tolist(), cells.tolist())}
-    names = [texts.GetValue(kind) for kind in sorted(heights, key=heights.get, reverse=True)]
+    found = zip(kinds.tolist(), cells.tolist())
+    heights = {texts.GetValue(kind): _corners(machine, cell)[0][1] for kind, cell in found}
+    if devices is not None and devices.GetNumberOfCells():
+        heights["devices"] = _corners(devices, 0)[0][1]
+    names = sorted(heights, key=heights.get, reverse=True)
     return [*(name.upper() if len(name) < 3 or name == "numa" else name for name in names), "rank", "values"]
 
 
@@ -476,7 +480,7 @@ def _leaves(data: Any) -> list[tuple[str, Any]]:
 
 
 def open_in(view: Any, pictures: Pictures) -> Any:
-    """Fills a view of the GUI; returns the picture's source."""
+    """Fills a view of the GUI; returns the picture's reader."""
     field = pictures.first_field()
     layer = "ranks" if field == "rank" else "measurements"
     made = show_layers(pictures, view, layer, field)
@@ -486,7 +490,7 @@ def open_in(view: Any, pictures: Pictures) -> Any:
     names = Names(pictures, view, layer, field, picture)
     names.at()
     names.follow(_block(made, "measurements"))
-    return picture
+    return pictures.read("topology")
 
 
 def _block(made: list[Any], layer: str) -> Any:
