@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from in_paraview import in_paraview
-from large_runs import SLOW_S, USUAL_S, large_run, placed
+from many_nodes import SLOW_S, USUAL_S, large_run, placed
 
 from perfield.output.picture_series import PictureSeries
 from perfield.pictures.line_choice import LineChoice
