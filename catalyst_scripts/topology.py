@@ -27,7 +27,7 @@ from follow import follow
 from frames import Frames
 from in_program import Program, is_pipeline
 from labels import Camera, Label, Labels
-from layouts import LAYOUTS, direction, has_letters
+from layouts import LAYOUTS, ROUND, direction, has_letters
 from scene import FREE, Pictures, at_first_step, fit_points, new_view, set_title
 from ticks import unit_for
 from vtkmodules.util.numpy_support import vtk_to_numpy
@@ -296,7 +296,8 @@ class Names:
         else:
             names += [*_hosts(layers["planes"]), *_switches(switches)]
             avoid = _boxes(values, np.flatnonzero(np.isfinite(_column(values, "core_id"))), camera)
-            avoid += _bars(switches, camera)
+            if self._pictures.layout not in ROUND:  # boxes around arcs would cover all
+                avoid += _bars(switches, camera)
         self._labels.show(names, avoid=avoid)
         self._warning.Text = _words(layers["measurements"], "sharing")
         self._legend.Text = in_lines(filter(None, self._explained(layers)), self._view)
@@ -336,8 +337,11 @@ class Names:
             yield "pointed bars: ranks that may run on all PUs above"
         if layers["messages"].GetNumberOfCells():
             yield WORDS
-        written = _written(self._pictures) if self._pictures.layout not in ("", "planes") else {}
-        if "machine" in written and not has_letters(self._pictures.layout, _n_nodes(self._pictures)):
+        written, layout = _written(self._pictures), self._pictures.layout
+        if is_overview(self._pictures):
+            if layout not in ("", "planes"):
+                yield f"cells have no layout: perfield render --layout {layout} writes planes"
+        elif "machine" in written and not has_letters(layout, _n_nodes(self._pictures)):
             yield f"rows of a node, from the top: {', '.join(_rows(written['machine']))}"
         yield _words(layers["messages"], "in_words")
 
@@ -404,15 +408,22 @@ def _corners(data: Any, cell: int) -> Any:
 
 
 def _switches(switches: Any) -> list[Label]:
-    """The names of the switches, above them; those of the highest level come first."""
+    """The names of the switches: above them, or at their right ends if they stand one above the other."""
     names, levels = (switches.GetCellData().GetAbstractArray(name) for name in ("switch", "level"))
     if not 0 < switches.GetNumberOfCells() <= HOSTS:
         return []
+    boxes = np.array([switches.GetCell(n).GetBounds() for n in range(switches.GetNumberOfCells())])
+    level = vtk_to_numpy(levels)
     labels = []
-    for n in range(switches.GetNumberOfCells()):
-        upper = _corners(switches, n)[1::2]
-        top = (upper[(len(upper) - 1) // 2] + upper[len(upper) // 2]) / 2
-        labels.append(Label(names.GetValue(n), tuple(top.tolist()), 100.0 + levels.GetTuple1(n), (0.0, 1.0)))
+    for n, box in enumerate(boxes):
+        beside = (level == level[n]) & (boxes[:, 4] <= box[5]) & (box[4] <= boxes[:, 5])
+        corners = _corners(switches, n)
+        if beside.sum() > 1:
+            at, towards = corners[-2:].mean(axis=0), (1.0, 0.0)
+        else:
+            upper = corners[1::2]
+            at, towards = (upper[(len(upper) - 1) // 2] + upper[len(upper) // 2]) / 2, (0.0, 1.0)
+        labels.append(Label(names.GetValue(n), tuple(at.tolist()), 100.0 + float(level[n]), towards))
     return labels
 
 

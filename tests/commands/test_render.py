@@ -86,6 +86,21 @@ def test_layout_is_noted_and_the_files_keep_planes(perfield_cli, run_path):
     assert described["layers"] == ring["layers"]
 
 
+def test_layout_of_cells_is_refused(perfield_cli, run_path):
+    result = perfield_cli("render", run_path, "--topology", "--nodes", "cells", "--layout", "torus")
+    assert result.returncode != 0
+    assert "--layout torus arranges planes, but --nodes cells shows none" in result.stderr
+
+
+def test_layout_shows_many_nodes_in_full(perfield_cli, tmp_path):
+    hosts = tuple(f"n{number}" for number in range(66))
+    path = twin.write_run(tmp_path / "many", ranks=66, steps=1, hosts=hosts, mesh=False)
+    for options, in_full in ((), False), (("--layout", "ring"), True):
+        assert perfield_cli("render", path, "--steps", "0", *options).returncode == 0
+        described = json.loads((path / "pictures/pictures.json").read_text())
+        assert ("rank" in described["layers"]["topology/measurements"]["arrays"]) == in_full
+
+
 def test_rendering_other_steps_removes_old_files(perfield_cli, run_path):
     perfield_cli("render", run_path, "--steps", "0:10")
     perfield_cli("render", run_path, "--steps", "11")

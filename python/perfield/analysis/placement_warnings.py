@@ -69,7 +69,7 @@ def _one_package(placement: Placement) -> Iterator[Finding]:
     for node, ranks in _on_each_node(placement):
         packages = [part.number for part in node.machine.level("package")]
         held = placement.package_id[ranks]
-        if len(packages) < 2 or len(ranks) < 2 or np.isnan(held).any():
+        if len(ranks) < 2 or np.isnan(held).any():
             continue
         empty = sorted(set(packages) - set(held.astype(int).tolist()))
         if empty and len(set(held.tolist())) < len(ranks):
@@ -92,8 +92,7 @@ def _shared(placement: Placement, observed: Observed | None) -> Iterator[Finding
         cost = _without_pu(observed, np.intersect1d(on_cores, crowded.ranks))
         yield Finding("shared core", on_cores, words, *cost)
     if len(np.setdiff1d(crowded.ranks, on_cores)):
-        words = crowded.words if observed is None else crowded.with_switches(observed.switches)
-        yield Finding("shared PU", crowded.ranks, words, *_without_pu(observed, crowded.ranks))
+        yield Finding("shared PU", crowded.ranks, crowded.words, *_without_pu(observed, crowded.ranks))
 
 
 def _on_shared_cores(placement: Placement) -> tuple[np.ndarray, str]:
@@ -107,7 +106,7 @@ def _on_shared_cores(placement: Placement) -> tuple[np.ndarray, str]:
     first = int(np.flatnonzero(count > 1)[0])
     node = placement.nodes[cores[first, 0]]
     n_free = len(node.machine.level("core")) - int((cores[:, 0] == cores[first, 0]).sum())
-    free = f"; {n_free} of its cores have no rank of their own" if n_free > 0 else ""
+    free = f"; cores there without a rank: {n_free}" if n_free > 0 else ""
     words = (
         f"ranks {ranges(known[core.ravel() == first])} are bound to one core, {cores[first, 1]} of "
         f"{node.label}{_elsewhere(int((count > 1).sum()) - 1, 'core')}{free}"
@@ -116,23 +115,29 @@ def _on_shared_cores(placement: Placement) -> tuple[np.ndarray, str]:
 
 
 def _without_pu(observed: Observed | None, ranks: np.ndarray) -> tuple[float | None, str]:
-    """For how long ranks had no PU in their steps: what their CPU time does not cover.
+    """For how long ranks computed without a PU: at least compute time minus all CPU time of each step.
 
-    CPU time in MPI may hide time without a PU, so this is what they lacked at least.
+    Step time minus CPU time is all time without a PU. It is no cost where a rank waits in MPI and leaves its
+    PU to others, so it is only told.
     """
     if observed is None or not len(ranks):
         return None, NO_COST
     step_s, cpu_s, compute_s = (
         each[:, ranks] for each in (observed.step_s, observed.cpu_s, observed.compute_s)
     )
-    lacked = float(np.nansum(np.clip(step_s - cpu_s, 0, None)))
+    without = float(np.nansum(np.clip(step_s - cpu_s, 0, None)))
     taken = observed.switches[ranks]
-    if lacked <= 0 or not (taken > 0).any():
+    if without <= 0 or not (taken > 0).any():
         return None, NO_COST
-    words = f"they had no PU for {in_seconds(lacked)} ({lacked / np.nansum(step_s):.0%}) of their steps"
-    computing = float(np.nansum(np.clip(compute_s - cpu_s, 0, None)))
-    least = f", for at least {in_seconds(computing)} of it while they computed" if computing > 0 else ""
-    return lacked, f"{words}{least}; {_times(int(np.nansum(taken)))} a PU was taken from them"
+    share = without / float(np.nansum(step_s))
+    words = (
+        f"a PU was taken from them {_times(int(np.nansum(taken)))}, and they had none for "
+        f"{in_seconds(without)} ({share:.0%}) of their steps, waiting in MPI included"
+    )
+    least = float(np.nansum(np.clip(compute_s - cpu_s, 0, None)))
+    if least <= 0:
+        return None, f"{words}; how much of this delayed computing is not known"
+    return least, f"at least {in_seconds(least)} of computing without a PU: {words}"
 
 
 def _moved(placement: Placement, observed: Observed) -> Iterator[Finding]:

@@ -88,7 +88,7 @@ def choose_machine(run: Run, arguments: argparse.Namespace) -> MachineChoice:
     if arguments.layout != "planes":
         if overview:
             raise CommandError(
-                f"--layout {arguments.layout} arranges planes, and --nodes cells shows none; leave one out."
+                f"--layout {arguments.layout} arranges planes, but --nodes cells shows none; leave one out."
             )
         overview = False
     lines = _lines(run, arguments, placement)

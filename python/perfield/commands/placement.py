@@ -162,12 +162,14 @@ def _observed(run: RunDirectory) -> Observed:
 
 
 def _devices(run: RunDirectory) -> dict[int, list[str]]:
-    """Names of the devices that each rank had open at its end."""
+    """The devices that each rank had open at its end; if there are none, the variables that choose them."""
     found = {}
     for rank, end in run.ends.items():
-        listed = end.get("devices")
-        files = [d.get("file") for d in listed if isinstance(d, dict)] if isinstance(listed, list) else []
-        found[rank] = [str(file).rpartition("/")[2] for file in files if file]
+        listed, choice = end.get("devices"), end.get("device_choice")
+        devices = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+        found[rank] = [str(each["file"]).rpartition("/")[2] for each in devices if each.get("file")]
+        if not found[rank] and isinstance(choice, dict):
+            found[rank] = [f"{name}={value}" for name, value in choice.items()]
     return found
 
 
