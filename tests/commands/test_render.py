@@ -304,7 +304,9 @@ def test_zoom_shows_a_node_with_its_partners_beside_the_whole_picture(perfield_c
 
 
 def test_nodes_as_cells_are_an_option(perfield_cli, run_path):
-    assert perfield_cli("render", run_path, "--topology", "--steps", "0", "--nodes", "cells").returncode == 0
+    result = perfield_cli("render", run_path, "--topology", "--steps", "0", "--nodes", "cells")
+    assert result.returncode == 0, result.stderr
+    assert "2 nodes: one cell each; --zoom NAME shows some in full" in result.stdout
     assert cell_values(layer_of(run_path / "pictures", "measurements"), "n_ranks") == [2, 2]
 
 
@@ -348,9 +350,3 @@ def test_wrong_choices_are_refused_before_anything_is_written(perfield_cli, run_
     assert result.returncode == 2
     assert said in " ".join(result.stderr.split())
     assert not (run_path / "pictures").exists()
-
-
-def test_a_layout_arranges_planes_and_not_cells(perfield_cli, run_path):
-    refused = perfield_cli("render", run_path, "--nodes", "cells", "--layout", "ring")
-    assert refused.returncode == 2
-    assert "--layout ring arranges planes, and --nodes cells shows none" in refused.stderr

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from in_paraview import in_paraview
-from large_runs import SLOW_S, USUAL_S, large_run, placed
+from many_nodes import SLOW_S, USUAL_S, large_run, placed
 
+from perfield.output.image_plan import plan_images
 from perfield.output.picture_series import PictureSeries
 from perfield.pictures.line_choice import LineChoice
 from perfield.pictures.topology_picture import topology_scene
@@ -165,4 +166,7 @@ def test_one_slow_rank_of_a_hundred_thousand_is_seen_in_the_first_image(tmp_path
 
 def test_no_layout_arranges_the_cells_of_an_overview(tmp_path):
     write(tmp_path / "overview", large_run(tmp_path, 70, 1), None)
-    assert json.loads((tmp_path / "overview/pictures.json").read_text())["layout"] == ""
+    about = json.loads((tmp_path / "overview/pictures.json").read_text())
+    assert about["layout"] == ""
+    layers = {image["layer"] for image in plan_images(about, None)}
+    assert layers == {"topology/measurements", "topology/messages"}, "no images of parts of nodes"

@@ -98,6 +98,7 @@ def choose_machine(run: Run, arguments: argparse.Namespace) -> MachineChoice:
 
 def machine_scene(run: Run, choice: MachineChoice, frames: Iterable[Frame]) -> TopologyScene | Overview:
     """What all pictures of the machine share. frames : those to be shown. Prints what a zoom shows."""
+    from perfield.pictures.overview import Overview
     from perfield.pictures.topology_picture import topology_scene
     from perfield.pictures.zoom import zoom
 
@@ -110,9 +111,13 @@ def machine_scene(run: Run, choice: MachineChoice, frames: Iterable[Frame]) -> T
         lines = replace(lines, either=choice.chosen, words=said)
     options = {"overview": choice.overview, "lines": lines, "statistics": choice.statistics}
     try:
-        return topology_scene(run, placement, **options, without=choice.without)
+        scene = topology_scene(run, placement, **options, without=choice.without)
     except ValueError as error:
         raise CommandError(f"--without {error}") from None
+    if isinstance(scene, Overview):
+        count = len(placement.nodes)
+        print(f"{count:,} {'node' if count == 1 else 'nodes'}: one cell each; --zoom NAME shows some in full")
+    return scene
 
 
 def _lines(run: Run, arguments: argparse.Namespace, placement: Placement) -> LineChoice:

@@ -114,6 +114,7 @@ def default_values(description: dict[str, Any]) -> list[str]:
 
     Computing and waiting, compute times of the two regions with most to save, rank, one field of the
     simulation, the parts of the machine, and its nodes if there are several, and the switches between them.
+    An overview has no images of parts.
     """
     known = _known(description)
     regions = [cost_field(known, stem) for stem in description["regions"]]
@@ -124,6 +125,7 @@ def default_values(description: dict[str, Any]) -> list[str]:
     several = nodes is not None and nodes["range"][0] < nodes["range"][1]
     parts = ["topology_type", "node_id"] if several else ["topology_type"]
     parts += ["name"] * ("name" in description["layers"].get("topology/switches", {}).get("arrays", {}))
+    parts = [] if description.get("layout") == "" else parts  # an overview, whose parts are nodes alone
     return [*pair_of(description), *regions[:PAIRED_REGIONS], "rank", *own[:1], *parts]
 
 
