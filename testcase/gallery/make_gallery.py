@@ -27,7 +27,7 @@ from pages import PAGES, Page, Panel
 HERE = Path(__file__).resolve().parent
 DRAWING = ("make_gallery.py", "draw.py")
 MOST_LINES = 30_000
-LINES = ("periodic", "from 0")  # options of panels that change the lines of a picture
+LINES = ("periodic", "from 0", "heaviest")  # options of panels that change the lines of a picture
 INDEX = """# Gallery
 
 Pages in the order of the figures of R. Falcão do Couto Alves, *In Situ Visualization of Performance Data in
@@ -170,7 +170,8 @@ def pictures_of(run_path: Path, panel: Panel) -> Path:
     if any(panel.layer not in ("topology", "matrix") for panel in panels):
         geometry = GeometryOptions(choose_pieces(run, None), focus=focus)
     senders = np.arange(run.n_ranks) == 0 if "from 0" in lines else None
-    choice = LineChoice(MOST_LINES, senders=senders, words="lines from rank 0" if "from 0" in lines else "")
+    most = 2 * run.n_ranks if "heaviest" in lines else MOST_LINES
+    choice = LineChoice(most, senders=senders, words="lines from rank 0" if "from 0" in lines else "")
     _, chosen = opened(run_path)
     steps = sorted({chosen[word] for word in words})
     placement = None

@@ -21,7 +21,8 @@ class Panel:
     writes most), "calm" (the one whose slowest rank is quickest, which the machine disturbed least) or
     "last". look : a camera in `draw.LOOKS`. rank : of a focus. layout : of a topology.
     options : of a mesh, "exploded" or "cells" (with their edges). Of a machine, "periodic", "from 0" (only
-    the lines of rank 0, and the nodes that they reach), "ends" (not the lines, but where they end) or "front"
+    the lines of rank 0, and the nodes that they reach), "heaviest"
+    (two lines for each rank), "ends" (not the lines, but where they end) or "front"
     (the camera looks along the axis).
     """
 
@@ -451,16 +452,16 @@ PAGES = (
     Page(
         "7.30",
         "A ring of 256 nodes",
-        "Lines repeat every 16 nodes and none crosses the ring: a periodic box of 16 x 16 x 16 ranks.",
+        "No line crosses the ring; the heaviest stay among 16 nodes: a periodic box of 16 x 16 x 16 ranks.",
         (
             Panel("ring", "topology", ("messages/sent_bytes",), "from the side", layout="ring"),
             Panel(
                 "ring",
                 "topology",
                 ("messages/sent_bytes",),
-                "along the axis",
+                "along the axis, the heaviest third of the lines",
                 layout="ring",
-                options=("front",),
+                options=("front", "heaviest"),
             ),
         ),
         stands_for=MG_LARGE,
@@ -500,7 +501,7 @@ PAGES = (
     Page(
         "7.33",
         "Writes, by one rank and by all",
-        "Left one rank writes for all (collated files), right each for itself.",
+        "Left rank 0 writes for all (collated files); right each writes for itself, and rank 0 the log.",
         twice(
             ("shock", "shock-each"),
             "topology",
