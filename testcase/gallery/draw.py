@@ -38,6 +38,7 @@ LOOKS: dict[str, tuple[Any, Any, Any]] = {
     "cut": ((-1.0, 0.0, 0.0), (0.0, 1.0, 0.0), None),
 }
 INNERMOST = (0, 15)  # ranks: of the wing, the two rings of pieces around the fuselage
+EDGED = "Surface With Edges"
 # Where a legend starts, and how long it is, by how many there are.
 LEGENDS = {1: ((0.2, 0.5),), 2: ((0.5, 0.3), (0.06, 0.3)), 3: ((0.69, 0.15), (0.38, 0.15), (0.07, 0.15))}
 
@@ -84,7 +85,7 @@ def draw_mesh(panel: dict[str, Any], view: Any) -> Any:
         way = MeshView("exploded", 0.5) if "exploded" in panel["options"] else geometry.PLAIN
         made = geometry.show_field(pictures, view, field, way)
         for display in view.Representations:  # without the edges of cells, which veil the colours
-            if getattr(display, "Representation", "") == "Surface With Edges":
+            if "cells" not in panel["options"] and getattr(display, "Representation", "") == EDGED:
                 display.Representation = "Surface"
     if panel["look"]:
         point_camera(panel, view)
@@ -100,7 +101,7 @@ def show_grid(pictures: Pictures, view: Any) -> list[Any]:
     """Shows the cells of the mesh without a value."""
     mesh = pictures.read("geometry")
     display = pv.Show(mesh, view)
-    display.Representation = "Surface With Edges"
+    display.Representation = EDGED
     plain(display, (0.85, 0.88, 0.92))
     display.EdgeColor, display.LineWidth = (0.45, 0.45, 0.45), 0.4
     display.Ambient, display.Diffuse = 0.6, 0.4

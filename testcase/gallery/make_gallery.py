@@ -27,7 +27,7 @@ from pages import PAGES, Page, Panel
 HERE = Path(__file__).resolve().parent
 DRAWING = ("make_gallery.py", "draw.py")
 MOST_LINES = 30_000
-LINES = ("periodic", "from 0")  # options of panels that change the lines of a picture
+LINES = ("periodic", "from 0", "heaviest")  # options of panels that change the lines of a picture
 INDEX = """# Gallery
 
 Pages in the order of the figures of R. Falcão do Couto Alves, *In Situ Visualization of Performance Data in
@@ -162,6 +162,7 @@ def pictures_of(run_path: Path, panel: Panel) -> Path:
     from perfield.pictures.line_choice import LineChoice
     from perfield.pictures.pieces import choose_pieces
     from perfield.pictures.topology_picture import topology_scene
+    from perfield.pictures.zoom import zoom
 
     run = perfield.open(run_path)
     surveyed = survey(run, fields)
@@ -169,10 +170,15 @@ def pictures_of(run_path: Path, panel: Panel) -> Path:
     if any(panel.layer not in ("topology", "matrix") for panel in panels):
         geometry = GeometryOptions(choose_pieces(run, None), focus=focus)
     senders = np.arange(run.n_ranks) == 0 if "from 0" in lines else None
-    choice = LineChoice(MOST_LINES, senders=senders, words="lines from rank 0" if "from 0" in lines else "")
-    scene = topology_scene(run, periodic_BC="periodic" in lines, overview=False, lines=choice)
+    most = 2 * run.n_ranks if "heaviest" in lines else MOST_LINES
+    choice = LineChoice(most, senders=senders, words="lines from rank 0" if "from 0" in lines else "")
     _, chosen = opened(run_path)
     steps = sorted({chosen[word] for word in words})
+    placement = None
+    if senders is not None:
+        everywhere = topology_scene(run, overview=False).placement
+        placement = zoom(everywhere, senders, map(run.frame, steps)).placement
+    scene = topology_scene(run, placement, periodic_BC="periodic" in lines, overview=False, lines=choice)
     folder.mkdir(parents=True, exist_ok=True)
     PictureSeries(run, steps, folder, geometry, scene, surveyed).write()
     mark.write_text(wanted)
@@ -269,12 +275,15 @@ def opened(run_path: Path) -> tuple[Any, dict[str, int]]:
 
 
 def peak_of(frame: Any, field: str) -> dict[str, float]:
-    """The largest value of a field of ranks in a frame, as "peak"; nothing of other fields."""
+    """The largest value of a field of ranks or of messages in a frame, as "peak"; nothing of other fields."""
     import numpy as np
 
+    from perfield.pictures.lines import pairs_of
+
     layer, _, name = field.rpartition("/")
-    values = frame.values.get(name)
-    if layer in ("", "measurements") and values is not None and np.isfinite(values).any():
+    known = pairs_of(frame).values if layer == "messages" else frame.values
+    values = known.get(name)
+    if layer in ("", "measurements", "messages") and values is not None and np.isfinite(values).any():
         return {"peak": float(np.nanmax(values))}
     return {}
 
@@ -292,8 +301,11 @@ def share(jobs: Sequence[dict[str, Any]]) -> None:
     """Gives panels of the same mode the same camera, and arrays of the same unit the same colours."""
     from perfield.output.scales import round_end
 
-    for mode in (("topology",), ("geometry", "clip", "threshold", "focus")):
-        same = [job for job in jobs if job["layer"] in mode]
+    def camera(job: dict[str, Any]) -> tuple[Any, ...]:
+        return job["layer"] == "topology", job["layout"], "from 0" in job["options"]
+
+    for key in set(map(camera, jobs)):
+        same = [job for job in jobs if camera(job) == key]
         boxes = [box for job in same for box in job["boxes"]]
         for job in same:
             job["boxes"] = boxes

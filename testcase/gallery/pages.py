@@ -15,14 +15,15 @@ from dataclasses import dataclass
 class Panel:
     """One image of a page.
 
-    run : its name in `runs.RUNS`. layer : "geometry", "clip" (the mesh cut open), "part"
-    (a part of it), "threshold", "focus",
-    "topology" or "matrix". fields : what is coloured; in the topology pairs "layer/field", the first the main
-    one. words : above the image. step : "typical", "output" (the step that writes most), "calm"
-    (the one whose slowest rank is quickest, which the machine disturbed least) or "last".
-    look : a camera in `draw.LOOKS`. rank : of a focus. layout : of a topology. options : of its lines,
-    "periodic", "from 0" (only the lines of rank 0), "ends" (not the lines, but where they end), "front" (the
-    camera looks along the axis).
+    run : its name in `runs.names()`. layer : "geometry", "clip" (the mesh cut open), "part" (a part of it),
+    "threshold", "focus", "topology" or "matrix". fields : what is coloured; in the topology pairs
+    "layer/field", the first the main one. words : above the image. step : "typical", "output" (the step that
+    writes most), "calm" (the one whose slowest rank is quickest, which the machine disturbed least) or
+    "last". look : a camera in `draw.LOOKS`. rank : of a focus. layout : of a topology.
+    options : of a mesh, "exploded" or "cells" (with their edges). Of a machine, "periodic", "from 0" (only
+    the lines of rank 0, and the nodes that they reach), "heaviest"
+    (two lines for each rank), "ends" (not the lines, but where they end) or "front"
+    (the camera looks along the axis).
     """
 
     run: str
@@ -384,7 +385,7 @@ PAGES = (
     Page(
         "7.26",
         "Of many lines, those of one rank",
-        "Left all lines, right only those that begin at rank 0.",
+        "Left where all lines end; right only those that begin at rank 0, and the nodes that they reach.",
         (
             Panel(
                 "large",
@@ -398,8 +399,7 @@ PAGES = (
                 "large",
                 "topology",
                 ("messages/sent_bytes",),
-                "lines from rank 0",
-                layout="side-by-side",
+                "lines from rank 0, and the nodes that they reach",
                 options=("from 0",),
             ),
         ),
@@ -452,16 +452,16 @@ PAGES = (
     Page(
         "7.30",
         "A ring of 256 nodes",
-        "Lines repeat every 16 nodes and none crosses the ring: a periodic box of 16 x 16 x 16 ranks.",
+        "No line crosses the ring; the heaviest stay among 16 nodes: a periodic box of 16 x 16 x 16 ranks.",
         (
             Panel("ring", "topology", ("messages/sent_bytes",), "from the side", layout="ring"),
             Panel(
                 "ring",
                 "topology",
                 ("messages/sent_bytes",),
-                "along the axis",
+                "along the axis, the heaviest third of the lines",
                 layout="ring",
-                options=("front",),
+                options=("front", "heaviest"),
             ),
         ),
         stands_for=MG_LARGE,
@@ -501,7 +501,7 @@ PAGES = (
     Page(
         "7.33",
         "Writes, by one rank and by all",
-        "Left one rank writes for all (collated files), right each for itself.",
+        "Left rank 0 writes for all (collated files); right each writes for itself, and rank 0 the log.",
         twice(
             ("shock", "shock-each"),
             "topology",
@@ -557,7 +557,14 @@ PAGES = (
         "The heat case: its grid, and a range of temperatures",
         "Left the grid and its temperature; right only the points between 150 and 250 K.",
         (
-            Panel("heat", "geometry", ("temperature",), "temperature on the grid", step="last"),
+            Panel(
+                "heat",
+                "geometry",
+                ("temperature",),
+                "temperature on the grid",
+                step="last",
+                options=("cells",),
+            ),
             Panel("heat", "threshold", ("temperature",), "between 150 and 250 K", step="last"),
         ),
     ),
