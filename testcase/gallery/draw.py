@@ -120,7 +120,8 @@ def point_camera(panel: dict[str, Any], view: Any) -> None:
 def draw_machine(panel: dict[str, Any], view: Any) -> Any:
     """Shows a panel of the machine; returns a source for its title."""
     pictures = Pictures(Path(panel["pictures"]))
-    if panel["boxes"]:  # all panels that share the camera, so that it sees them all
+    own = [layer["bounds"] for layer in pictures.description["layers"].values()]
+    if any(box not in own for box in panel["boxes"]):  # another panel shares the camera, which sees both
         ends = list(zip(*panel["boxes"]))
         around = [(min, max)[n % 2](end) for n, end in enumerate(ends)]
         pictures.description["layers"]["topology/messages"]["bounds"] = around
