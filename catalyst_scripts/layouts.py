@@ -25,7 +25,7 @@ TRUNK = 1.0  # distance of the links from the nodes of a fat tree
 PART = 0.1  # of a node's number to both sides, which becomes its part of its switch
 LOW = 40.0  # above nodes that together are higher, storeys of switches are higher too, in rows
 LETTERS = 6.0  # width of the names of rows, left of the first plane
-NAMED = 6  # nodes side by side; the rows of more have no names
+NAMED = 6  # the rows of more nodes have no names
 FIRST = np.pi / 8  # angle of the first node of a torus' groups, so that few nodes are not seen edge-on
 ASIDE = np.pi / 8  # of the camera, at most
 HEIGHTS = {
@@ -220,7 +220,7 @@ _WAYS: dict[str, Callable[..., np.ndarray]] = {
 
 def has_letters(layout: str, n_nodes: int) -> bool:
     """Whether the names of the rows stand at the first plane; else they would not be legible."""
-    return layout == "planes" or (layout not in ROUND and n_nodes <= NAMED)
+    return layout not in ROUND and n_nodes <= NAMED
 
 
 def direction(layout: str, n_nodes: int) -> tuple[float, float, float]:

@@ -35,8 +35,12 @@ class Pictures:
 
     @property
     def layout(self) -> str:
-        """How the nodes of the machine stand: as PERFIELD_LAYOUT says, or as the pictures were written."""
-        return os.environ.get("PERFIELD_LAYOUT") or self.description.get("layout", "planes")
+        """How the nodes of the machine stand: as PERFIELD_LAYOUT says, or as the pictures were written.
+
+        "" in an overview, which has no planes to arrange.
+        """
+        written = self.description.get("layout", "planes")
+        return written and (os.environ.get("PERFIELD_LAYOUT") or written)
 
     def read(self, name: str) -> Any:
         """The reader of a series, made once: "geometry", "messages" or "topology"."""

@@ -336,10 +336,11 @@ class Names:
             yield "pointed bars: ranks that may run on all PUs above"
         if layers["messages"].GetNumberOfCells():
             yield WORDS
-        written = _written(self._pictures) if self._pictures.layout not in ("", "planes") else {}
-        if written and is_overview(self._pictures):
-            yield f"cells have no layout: perfield render --layout {self._pictures.layout} writes planes"
-        elif "machine" in written and not has_letters(self._pictures.layout, _n_nodes(self._pictures)):
+        written, layout = _written(self._pictures), self._pictures.layout
+        if is_overview(self._pictures):
+            if layout not in ("", "planes"):
+                yield f"cells have no layout: perfield render --layout {layout} writes planes"
+        elif "machine" in written and not has_letters(layout, _n_nodes(self._pictures)):
             yield f"rows of a node, from the top: {', '.join(_rows(written))}"
         yield _words(layers["messages"], "in_words")
 
@@ -409,15 +410,22 @@ def _corners(data: Any, cell: int) -> Any:
 
 
 def _switches(switches: Any) -> list[Label]:
-    """The names of the switches, above them; those of the highest level come first."""
+    """The names of the switches: above them, or at their right ends if they stand one above the other."""
     names, levels = (switches.GetCellData().GetAbstractArray(name) for name in ("switch", "level"))
     if not 0 < switches.GetNumberOfCells() <= HOSTS:
         return []
+    boxes = np.array([switches.GetCell(n).GetBounds() for n in range(switches.GetNumberOfCells())])
+    level = vtk_to_numpy(levels)
     labels = []
-    for n in range(switches.GetNumberOfCells()):
-        upper = _corners(switches, n)[1::2]
-        top = (upper[(len(upper) - 1) // 2] + upper[len(upper) // 2]) / 2
-        labels.append(Label(names.GetValue(n), tuple(top.tolist()), 100.0 + levels.GetTuple1(n), (0.0, 1.0)))
+    for n, box in enumerate(boxes):
+        beside = (level == level[n]) & (boxes[:, 4] <= box[5]) & (box[4] <= boxes[:, 5])
+        corners = _corners(switches, n)
+        if beside.sum() > 1:
+            at, towards = corners[-2:].mean(axis=0), (1.0, 0.0)
+        else:
+            upper = corners[1::2]
+            at, towards = (upper[(len(upper) - 1) // 2] + upper[len(upper) // 2]) / 2, (0.0, 1.0)
+        labels.append(Label(names.GetValue(n), tuple(at.tolist()), 100.0 + float(level[n]), towards))
     return labels
 
 

@@ -17,6 +17,12 @@ def rankfile(placement: Placement, place_of_rank: np.ndarray) -> str:
     Raises MachineError if a place is not known.
     """
     _check(placement)
+    unknown = np.flatnonzero(placement.n_pus == 0)
+    if len(unknown):
+        host = placement.nodes[placement.node_id[unknown[0]]].host
+        raise MachineError(
+            f"the PUs of host {host} are not known, so a rankfile cannot name its cores; write a hostfile."
+        )
     lines = []
     for rank, place in enumerate(place_of_rank.tolist()):
         node = placement.nodes[placement.node_id[place]]

@@ -119,6 +119,10 @@ def point_camera(panel: dict[str, Any], view: Any) -> None:
 def draw_machine(panel: dict[str, Any], view: Any) -> Any:
     """Shows a panel of the machine; returns a source for its title."""
     pictures = Pictures(Path(panel["pictures"]))
+    if panel["boxes"]:  # all panels that share the camera, so that it sees them all
+        ends = list(zip(*panel["boxes"]))
+        around = [(min, max)[n % 2](end) for n, end in enumerate(ends)]
+        pictures.description["layers"]["topology/messages"]["bounds"] = around
     layers = topology.Layers(pictures, view)
     legends = []
     for number, name in enumerate(panel["fields"]):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -170,7 +171,7 @@ def pictures_of(run_path: Path, panel: Panel) -> Path:
     senders = np.arange(run.n_ranks) == 0 if "from 0" in lines else None
     choice = LineChoice(MOST_LINES, senders=senders, words="lines from rank 0" if "from 0" in lines else "")
     scene = topology_scene(run, periodic_BC="periodic" in lines, overview=False, lines=choice)
-    chosen = chosen_steps(run, surveyed)
+    _, chosen = opened(run_path)
     steps = sorted({chosen[word] for word in words})
     folder.mkdir(parents=True, exist_ok=True)
     PictureSeries(run, steps, folder, geometry, scene, surveyed).write()
@@ -253,12 +254,18 @@ def described(panel: Panel, run_path: Path, target: Path) -> dict[str, Any]:
 
 def chosen_frame(panel: Panel, run_path: Path) -> tuple[int, Any]:
     """The frame that a panel shows: its number, and itself."""
+    run, chosen = opened(run_path)
+    return chosen[panel.step], run.frame(chosen[panel.step])
+
+
+@functools.cache
+def opened(run_path: Path) -> tuple[Any, dict[str, int]]:
+    """A run, and its frame of each word of a panel's `step`; read once."""
     import perfield
     from perfield.output.survey import survey
 
     run = perfield.open(run_path)
-    number = chosen_steps(run, survey(run))[panel.step]
-    return number, run.frame(number)
+    return run, chosen_steps(run, survey(run))
 
 
 def peak_of(frame: Any, field: str) -> dict[str, float]:
@@ -308,10 +315,9 @@ def draw_matrix(panel: Panel, run_path: Path, target: Path) -> None:
     from matplotlib.colors import LogNorm, Normalize
     from matplotlib.figure import Figure
 
-    import perfield
     from perfield.plots.style import STYLE
 
-    run = perfield.open(run_path)
+    run, _ = opened(run_path)
     column = panel.fields[0].removeprefix("sent_")
     sent = np.zeros((run.n_ranks, run.n_ranks))
     _, frame = chosen_frame(panel, run_path)

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from perfield.analysis.placement_warnings import Observed, placement_warnings
-from perfield.topology import Network, place, read_machine
+from perfield.topology import Device, Network, place, read_machine, used_devices
 
 MACHINES = Path(__file__).resolve().parents[1] / "fixtures" / "machines"
 TWO_PACKAGES = read_machine(MACHINES / "two-packages-2-l3-2-cores-2-pus.xml")
@@ -61,11 +62,11 @@ def test_two_ranks_on_a_core_are_told_with_the_time_without_a_pu():
     placement = placed(("n", "0-1"), ("n", "0-1"), ("n", "0-1"), ("n", "8-9"))
     run = observed(4, cpu_s=np.tile([0.5, 0.5, 1.0, 1.0], (20, 1)), switches=np.array([7.0, 5.0, 0.0, 0.0]))
     told = only(placement_warnings(placement, run), "shared core")
-    assert told.words == "ranks 0-2 are bound to one core, 0 of n; 6 of its cores have no rank of their own"
-    assert told.cost_s == 20.0
+    assert told.words == "ranks 0-2 are bound to one core, 0 of n; cores there without a rank: 6"
+    assert told.cost_s == 2 * 20 * 0.25, "compute time beyond all CPU time"
     assert told.cost == (
-        "they had no PU for 20 s (33%) of their steps, for at least 10 s of it while they computed; 12 times "
-        "a PU was taken from them"
+        "at least 10 s of computing without a PU: a PU was taken from them 12 times, and they had none for "
+        "20 s (33%) of their steps, waiting in MPI included"
     )
 
 
@@ -74,14 +75,47 @@ def test_ranks_on_different_pus_of_a_core_have_no_known_cost():
     assert (told.ranks.tolist(), told.cost_s) == ([0, 1], None)
 
 
+def test_time_without_a_pu_is_no_cost_if_no_pu_was_taken():
+    run = observed(3, cpu_s=np.full((20, 3), 0.5))
+    told = only(placement_warnings(placed(*[("n", "0-1")] * 3), run), "shared core")
+    assert told.cost_s is None, "the ranks slept"
+
+
 def test_more_unbound_ranks_than_pus_are_told():
     placement = place([{"host": "n", "boot_id": "", "cpuset": "0-1"}] * 3, {})
     run = observed(3, pu_id=np.zeros((20, 3)), cpu_s=np.full((20, 3), 0.6), switches=np.ones(3))
     told = only(placement_warnings(placement, run), "shared PU")
-    assert told.words.startswith(
-        "3 ranks on 2 PUs, unbound: times contain the scheduler (3 involuntary switches)"
+    assert told.words.startswith("3 ranks on 2 PUs, unbound: times contain the scheduler")
+    np.testing.assert_allclose(told.cost_s, 20 * 3 * 0.15, rtol=1e-12)
+
+
+def test_ranks_that_gave_their_pu_away_in_mpi_have_no_claimed_cost():
+    run = observed(3, cpu_s=np.full((20, 3), 0.8), switches=np.ones(3))
+    told = only(placement_warnings(placed(*[("n", "0-1")] * 3), run), "shared core")
+    assert told.cost_s is None
+    assert told.cost == (
+        "a PU was taken from them 3 times, and they had none for 12 s (20%) of their steps, waiting in MPI "
+        "included; how much of this delayed computing is not known"
     )
-    np.testing.assert_allclose(told.cost_s, 20 * 3 * 0.4, rtol=1e-12)
+
+
+def test_device_near_other_pus_is_told():
+    gpu, card = (
+        Device("GPU", "0000:3b:00.0", ("renderD128",), 8, 16),
+        Device("NIC", "0000:01:00.0", ("mlx5_0",), 0, 16),
+    )
+    machine = replace(TWO_PACKAGES, devices=(gpu, card))
+    placement = place(
+        [{"host": "n", "boot_id": "", "cpuset": cpuset} for cpuset in ("0-1", "8-9")], {"n": machine}
+    )
+    opened = [
+        {"file": "/dev/dri/renderD128", "pci": gpu.pci},
+        {"file": "/dev/infiniband/uverbs0", "pci": card.pci},
+    ]
+    used = used_devices(placement, {rank: {"devices": opened} for rank in (0, 1)})
+    told = only(placement_warnings(placement, observed(2), used), "far device")
+    assert told.ranks.tolist() == [0], "the card is near all PUs"
+    assert told.words == "rank 0 used a device that is nearer to other PUs: rank 0 used renderD128 of n"
 
 
 def moving(slower):
@@ -157,6 +191,6 @@ def test_dearest_warning_comes_first():
     placement = placed(*[("n1", "0-1")] * 3, ("n2", "0"))
     sent = np.array([(0, 3, 100)], PAIRS)
     waits = np.array([(0, 3, 50.0)], WAITS)
-    run = observed(4, cpu_s=np.full((20, 4), 0.9), switches=np.ones(4), messages=sent, waits=waits)
+    run = observed(4, cpu_s=np.full((20, 4), 0.7), switches=np.ones(4), messages=sent, waits=waits)
     found = placement_warnings(placement, run)
     assert [each.kind for each in found] == ["far partners", "shared core", "one package"]

@@ -143,3 +143,33 @@ def test_missing_kahip_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "kahip", None)
     with pytest.raises(ModuleNotFoundError, match=r"needs KaHIP .* pip install 'perfield\[placement\]'"):
         propose(places([0, 0, 1, 1]), messages((0, 2, 1)))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_any_proposal_is_a_permutation_that_sends_no_more(seed):
+    pytest.importorskip("kahip", reason="KaHIP is not installed")
+    random = np.random.default_rng(seed)
+    n_ranks = int(random.integers(1, 60))
+    n_nodes = int(random.integers(1, n_ranks + 1))
+    node = np.concatenate([np.arange(n_nodes), random.integers(0, n_nodes, n_ranks - n_nodes)])
+    sent = np.zeros(int(random.integers(0, 200)), PAIRS)
+    for end in ("source", "target"):
+        sent[end] = random.integers(0, n_ranks, len(sent))
+    sent["bytes"] = 10.0 ** random.uniform(0, 15, len(sent))
+    switch = random.integers(0, 3, n_nodes) if seed % 2 else None
+    order = propose(places(random.permutation(node), switch, random.integers(-1, 3, n_ranks)), sent)
+    assert is_permutation(order, n_ranks)
+    assert order.after.total == order.before.total
+    if switch is None and n_nodes > 1:
+        assert order.after.between_nodes <= order.before.between_nodes
+    else:
+        assert (order.after.hop_bytes or 0) <= (order.before.hop_bytes or 0)
+
+
+def test_gain_below_one_percent_is_no_reason_to_change():
+    pytest.importorskip("kahip", reason="KaHIP is not installed")
+    everyone = [(a, b, 1000) for a in range(4) for b in range(a)]
+    order = propose(places([0, 0, 1, 1]), messages(*everyone, (0, 2, 1)))
+    assert (order.better, order.before.between_nodes) == (False, 4001)
+    order = propose(places([0, 0, 1, 1]), messages(*everyone, (0, 2, 100)))
+    assert (order.better, order.after.between_nodes) == (True, 4000)

@@ -57,7 +57,7 @@ def drawn(what: str, pictures: PictureSeries, most: int | None, target: float) -
 
 def main() -> None:
     """Prints CPU and wall seconds per image."""
-    from large_runs import LargeRun
+    from grid_runs import GridRun
 
     import perfield
     import twin
@@ -83,7 +83,7 @@ def main() -> None:
         for size, (shape, target) in sizes.items():
             if full and target > 1:
                 continue
-            large = LargeRun(shape)
+            large = GridRun(shape)
             scene = topology_scene(large, large.placement(with_switches=True), overview=not full)
             arrays = ["compute_time_s", "mpi_time_s", "isend_bytes"]
             pictures = PictureSeries(large, [0], place / size, None, scene, arrays=arrays)

@@ -16,7 +16,7 @@ import sys
 import time
 
 import report
-from large_runs import LargeRun
+from grid_runs import GridRun
 
 SIZES = {
     "4,096 ranks": ((16, 16, 16), 10, {"first": 0.1, "next": 0.01, "memory": 4}),
@@ -29,7 +29,7 @@ def measure(size: str, overview: bool, with_switches: bool) -> None:
     from perfield.pictures import topology, topology_scene
 
     shape, repeats, targets = SIZES[size]
-    run = LargeRun(shape)
+    run = GridRun(shape)
     placing, first, following = [], [], []
     for _ in range(repeats):
         gc.collect()

@@ -69,7 +69,8 @@ def test_by_node_shows_statistics_with_the_largest_mean_first(run, printed):
         "node  ranks       min      mean     std       max  imbalance",
         "b         2  0.003002  0.003502  0.0005  0.004002      1.143",
         "a         2  0.001002  0.001502  0.0005  0.002002      1.333",
-        "(min, mean, std, max: over the group's ranks, as the mean over 5 frames; imbalance: max over mean)",
+        "(solve_time_s: min, mean, std, max over the group's ranks, as the mean over 5 frames; "
+        "imbalance: max over mean)",
     ]
 
 

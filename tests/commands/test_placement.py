@@ -11,6 +11,9 @@ import shutil
 import pytest
 from c_programs import mpi_program
 
+import perfield
+from perfield.commands import main
+
 # In each of four steps, each rank exchanges 100 bytes per rank with the one half the world away.
 PARTNERS = mpi_program(
     """
@@ -75,6 +78,11 @@ def test_preview_shows_this_machine_without_a_run(perfield_cli):
     text = perfield_cli("placement", "--here", "-n", 100, "--bind", "none").stdout
     assert "0-99" in text and "(100 ranks, those of a package in one row" in text
     assert "cost:" not in text, "a preview has measured nothing"
+    assert "mpirun refuses" not in text
+    assert (
+        "mpirun refuses to bind more"
+        in perfield_cli("placement", "--here", "-n", 999, "--bind", "core").stdout
+    )
     every = perfield_cli("placement", "--here", "-n", 100, "--bind", "none", "--all").stdout
     assert "99" in [line.split()[0] for line in every.splitlines()]
 
@@ -110,3 +118,14 @@ def test_run_without_messages_has_no_proposal(perfield_cli, build_c, mpirun, bin
     assert result.returncode == 2
     assert f"since no order is proposed: {told}" in result.stderr
     assert not (tmp_path / "order").exists()
+
+
+def test_devices_of_a_rank_stand_in_its_row(run_path, monkeypatch, capsys):
+    run = perfield.open(run_path)
+    run.ends[1]["devices"] = [{"file": "/dev/nvidia0", "pci": "0000:3b:00.0"}, {"file": "/dev/cxi1"}]
+    run.ends[2] |= {"devices": "damaged", "device_choice": {"CUDA_VISIBLE_DEVICES": "0,1"}}
+    run.ends[3]["devices"] = [{"pci": "0000:3b:00.0"}, 7]
+    monkeypatch.setattr(perfield, "open", lambda path: run)
+    assert main(["placement", str(run_path), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["ranks"]
+    assert [row["devices"] for row in rows] == ["", "nvidia0 cxi1", "CUDA_VISIBLE_DEVICES=0,1", ""]

@@ -348,3 +348,9 @@ def test_wrong_choices_are_refused_before_anything_is_written(perfield_cli, run_
     assert result.returncode == 2
     assert said in " ".join(result.stderr.split())
     assert not (run_path / "pictures").exists()
+
+
+def test_a_layout_arranges_planes_and_not_cells(perfield_cli, run_path):
+    refused = perfield_cli("render", run_path, "--nodes", "cells", "--layout", "ring")
+    assert refused.returncode == 2
+    assert "--layout ring arranges planes, and --nodes cells shows none" in refused.stderr

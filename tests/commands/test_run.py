@@ -115,6 +115,10 @@ def test_launcher_option_names_another_launcher(line, tmp_path):
     [
         ("-n 2", "found no program in '-n 2'"),
         ("-n 2 ./nowhere", "took ./nowhere for the program, but it cannot be started"),
+        (
+            "-- srun -n 8 ./solver",
+            "srun starts ranks itself; write perfield run --launcher 'srun OPTIONS' -- ",
+        ),
         ("--set grop=x true", "--set grop=x: there is no key 'grop'; did you mean group?"),
         ("--set group true", "--set group has no '='; write --set KEY=VALUE"),
         (

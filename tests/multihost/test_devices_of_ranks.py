@@ -15,6 +15,10 @@ from hosts import compiled, run_on_hosts, why_no_hosts
 
 import perfield
 
+pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
+
+from perfield.pictures import topology
+
 MACHINE = Path(__file__).resolve().parents[1] / "fixtures/machines/two-packages-4-cores.xml"
 # PCI class and kernel's name of the devices of each package.
 DEVICES = {
@@ -109,3 +113,11 @@ def test_description_of_the_machine_holds_them(run):
         assert all(
             f'pci_busid="{address}"' in text for address in ("0000:3b:00.0", "0000:3c:00.0", "0000:af:00.0")
         )
+
+
+def test_picture_shows_each_device_with_the_ranks_that_hold_it(run):
+    layer = topology(run, run.frame(0)).devices.GetCellData()
+    names = layer.GetAbstractArray("device"), layer.GetAbstractArray("ranks"), layer.GetAbstractArray("pci")
+    shown = [tuple(array.GetValue(n) for array in names) for n in range(names[0].GetNumberOfValues())]
+    of_host = [("nvidia0", 0, "0000:3b:00.0"), ("mlx5_0", 0, "0000:3c:00.0"), ("nvidia1", 1, "0000:af:00.0")]
+    assert shown == [(name, str(first + rank), pci) for first in (0, 2) for name, rank, pci in of_host]

@@ -127,6 +127,19 @@ def test_missing_kahip_is_told_and_the_table_still_shown(present, perfield_cli, 
     assert told in result.stderr
 
 
+def test_mpich_places_ranks_by_the_hostfile(present, perfield_cli, tmp_path):
+    pytest.importorskip("kahip", reason="KaHIP is not installed")
+    if shutil.which("mpirun.mpich") is None:
+        pytest.skip("MPICH is not installed")
+    hostfile = tmp_path / "hosts.txt"
+    perfield_cli("placement", present.path, "--hostfile", hostfile)
+    launcher = ["mpirun.mpich", "-launcher", "rsh", "-launcher-exec", HERE / "mhsh", "-f", hostfile, "-n", 12]
+    result = run_on_hosts("n1,n2;n3,n4", [*launcher, "sh", "-c", "echo $PMI_RANK $(hostname)"], tmp_path, {})
+    assert result.returncode == 0, result.stderr
+    host_of = dict(line.split() for line in result.stdout.splitlines())
+    assert [host_of[str(rank)] for rank in range(12)] == hostfile.read_text().split()
+
+
 def test_srun_places_ranks_by_the_hostfile(build_c, bin_dir, tmp_path):
     pytest.importorskip("kahip", reason="KaHIP is not installed")
     if reason := why_no_slurm():

@@ -161,3 +161,8 @@ def test_one_slow_rank_of_a_hundred_thousand_is_seen_in_the_first_image(tmp_path
     assert max(spread(overview.slow)) <= 8, "one place only"
     assert pictures["many", "zoom"].labels == ["rank 66666, n6666, core 6: 200 ms"]
     assert USUAL_S < SLOW_S
+
+
+def test_no_layout_arranges_the_cells_of_an_overview(tmp_path):
+    write(tmp_path / "overview", large_run(tmp_path, 70, 1), None)
+    assert json.loads((tmp_path / "overview/pictures.json").read_text())["layout"] == ""

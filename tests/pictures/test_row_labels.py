@@ -44,6 +44,19 @@ def test_each_row_has_a_name_left_of_the_first_plane():
     assert all(min(abs(y - height) for height in rows.values()) < 0.6 for y in points[:, 1])
 
 
+def test_rows_of_many_nodes_have_no_names():
+    assert len(left_of_planes(cells_of("0", hosts=6), row_labels(cells_of("0", hosts=6))))
+    many = cells_of("0", hosts=7)
+    assert not len(left_of_planes(many, row_labels(many)))
+
+
+def test_labels_without_letters_keep_their_arrays():
+    none = row_labels(cells_of(*["0-7"] * 20, hosts=7))
+    assert none.GetNumberOfPoints() == 0 and none.GetPoints() is not None
+    assert none.GetPointData().HasArray("node_id") and none.GetPointData().HasArray("anchor_x")
+    assert none.GetFieldData().HasArray("stretch")
+
+
 def test_unbound_ranks_have_one_name_for_all_their_rows():
     cells = cells_of("0-7", "0-7", "0-7", "0-7")
     points = left_of_planes(cells, row_labels(cells, "unbound"))

@@ -30,7 +30,7 @@ def leaves(network: Network) -> dict[str, str]:
 
 def test_fabric_in_full_has_hosts_by_their_adapters(tmp_path):
     network = read(tmp_path, IN_FULL)
-    assert leaves(network) == {"n1": "leaf1", "n2": "leaf1", "n3": "leaf2", "n5": "leaf3 L01/U1"}
+    assert leaves(network) == {"n1": "leaf1", "n2": "leaf2", "n3": "leaf2", "n5": "leaf3 L01/U1"}
     assert len([name for name in network.names if name.startswith("Infiniscale-IV Mellanox Techn")]) == 2
     assert len(set(network.names)) == len(network.names) == 5
     assert network.notes == (
@@ -50,7 +50,11 @@ def test_levels_of_a_fabric_are_distances_from_the_nodes_of_the_run(tmp_path):
     assert (used.level[used.links[:, 0]] <= used.level[used.links[:, 1]]).all()
 
 
-@pytest.mark.parametrize("text", [PORTS, LINKS, XML], ids=["ibnetdiscover -p", "opareport", "opareport -x"])
+@pytest.mark.parametrize(
+    "text",
+    [PORTS, LINKS, XML, (NETWORKS / "opareport-snapshot.xml").read_text()],
+    ids=["ibnetdiscover -p", "opareport", "opareport -x", "opareport -o snapshot"],
+)
 def test_two_linked_switches_are_found_in_every_form(tmp_path, text):
     network = read(tmp_path, text)
     used = used_switches(network, ["n1", "n3"])

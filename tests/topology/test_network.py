@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from perfield.topology import Network, place, used_switches
 
@@ -51,3 +52,30 @@ def test_switches_that_are_apart_have_no_way():
     used = used_switches(Network(("a", "b"), (), {"n1": 0, "n2": 1}), ["n1", "n2"])
     assert used.name == ("a", "b")
     assert np.isnan(used.hops(np.array([0]), np.array([1]))).all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_used_switches_are_those_on_a_shortest_way_in_any_network(seed):
+    random = np.random.default_rng(seed)
+    n = int(random.integers(2, 14))
+    links = [tuple(sorted(random.choice(n, 2, replace=False).tolist())) for _ in range(2 * n)]
+    hosts = [f"n{leaf}" for leaf in random.choice(n, min(n, 4), replace=False)]
+    network = Network(tuple(map(str, range(n))), tuple(links), {host: int(host[1:]) for host in hosts})
+    steps = np.where(np.eye(n, dtype=bool), 0.0, np.inf)
+    for low, high in links:
+        steps[low, high] = steps[high, low] = 1
+    for middle in range(n):  # Floyd and Warshall
+        steps = np.minimum(steps, steps[:, [middle]] + steps[[middle]])
+    leaves = [int(host[1:]) for host in hosts]
+    on_a_way = {
+        switch
+        for one in leaves
+        for other in leaves
+        for switch in range(n)
+        if np.isfinite(steps[one, other]) and steps[one, switch] + steps[switch, other] == steps[one, other]
+    }
+    used = used_switches(network, hosts)
+    assert set(used.id.tolist()) == on_a_way
+    hops = used.hops(np.arange(len(hosts))[:, None], np.arange(len(hosts)))
+    expected = np.where(np.eye(len(hosts), dtype=bool), 0, steps[np.ix_(leaves, leaves)] + 1)
+    np.testing.assert_array_equal(hops, np.where(np.isinf(expected), np.nan, expected))

@@ -45,6 +45,13 @@ def test_reorder_file_lists_the_ranks_of_each_node():
     assert reorder_file(FOUR, ORDER) == "1,3\n0,2\n"
 
 
+def test_host_with_unknown_pus_has_no_rankfile_but_a_hostfile():
+    unknown = place([{"host": "n", "boot_id": "", "cpuset": ""}] * 2, {})
+    with pytest.raises(MachineError, match=r"the PUs of host n are not known, .* write a hostfile"):
+        rankfile(unknown, np.arange(2))
+    assert hostfile(unknown, np.arange(2)) == "n\nn\n"
+
+
 def test_rank_without_a_place_is_told():
     entries = [{"host": "n1", "boot_id": "", "cpuset": "0"}, None, None]
     for text in (rankfile, hostfile, reorder_file):

@@ -99,14 +99,13 @@ def test_good_part_of_a_host_list_is_kept(tmp_path):
 
 
 def test_cycle_of_switches_keeps_its_links_and_has_levels(tmp_path):
-    network = read(
-        tmp_path,
-        "SwitchName=a Nodes=n1 Switches=c\nSwitchName=b Switches=a Nodes=n2\nSwitchName=c Switches=b",
-    )
-    used = used_switches(network, ["n1", "n2"])
-    assert sorted(used.level.tolist()) == [0, 1]
-    assert len(network.links) == 3
-    assert len([sentence for sentence in network.notes if "but also above it" in sentence]) == 1
+    line = "SwitchName={} Nodes={} Switches={}\n"
+    circle = line.format("a", "n1", "c") + line.format("b", "n2", "a") + line.format("c", "n3", "b")
+    network = read(tmp_path, circle)
+    assert named_links(network) == {("c", "a"), ("a", "b"), ("c", "b")}
+    assert used_switches(network, ["n1", "n2", "n3"]).level.tolist() == [1, 2, 0]
+    (note,) = network.notes
+    assert note.startswith("t.conf, line 3: switch 'b' is below 'c', but also above it")
 
 
 def test_equal_faults_are_told_once_and_counted(tmp_path):

@@ -88,25 +88,22 @@ def groups(dataset: xr.Dataset, level: str) -> tuple[np.ndarray, list[str]]:
         return _by_name(column, first, NOWHERE.get(level, f"no {level}"))
     node = dataset["node"].values.astype(np.int64)
     label = dataset["node_name"].values
-    if level == "node":
-        key = np.stack([np.where(node < 0, np.iinfo(np.int64).max, node)])
-    else:
-        part = np.asarray(column, float)
-        key = np.stack(
-            [np.where(node < 0, np.inf, node), np.where(np.isnan(part) | (node < 0), np.inf, part)]
-        )
-    different, first, number = np.unique(key, axis=1, return_index=True, return_inverse=True)
+    part = np.zeros(n_ranks) if level == "node" else np.asarray(column, float)
+    width = int(np.nanmax(part, initial=0)) + 2  # the last number of each node stands for no single part
+    number = np.where(np.isnan(part), width - 1, np.nan_to_num(part)).astype(np.int64)
+    key = np.where(node < 0, np.iinfo(np.int64).max, node * width + number)
+    different, first, number = np.unique(key, return_index=True, return_inverse=True)
     names = []
-    for group, rank in zip(different.T.tolist(), first.tolist()):
+    for group, rank in zip(different.tolist(), first.tolist()):
         if node[rank] < 0:
             names.append(NOWHERE["node"])
         elif level == "node":
             names.append(str(label[rank]))
-        elif np.isinf(group[1]):
+        elif group % width == width - 1:
             names.append(f"{label[rank]}, no single {PARTS[level]}")
         else:
-            names.append(f"{label[rank]} {level} {group[1]:.0f}")
-    return number.reshape(-1), names
+            names.append(f"{label[rank]} {level} {group % width}")
+    return number, names
 
 
 def _by_name(column: np.ndarray, node: np.ndarray, nothing: str) -> tuple[np.ndarray, list[str]]:

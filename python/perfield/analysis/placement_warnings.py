@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from perfield.analysis.words import in_bytes, in_seconds
-from perfield.topology import Node, Placement, ranges, sharing
+from perfield.topology import Node, Placement, UsedDevices, ranges, sharing
 
 CHANCE = 0.01  # a slowdown that chance gives more often is no cost
 NO_COST = "this run does not show its cost"
@@ -19,10 +19,11 @@ _NO_WAITS = np.zeros(0, [("rank", "i4"), ("peer", "i4"), ("time_s", "f8")])
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that hurts. kind : "one package", "shared core", "shared PU", "moved", "threads moved",
-    "threads", "far partners". ranks : int64, those it is about. words : a sentence without its full stop.
-    cost_s : seconds, added up over these ranks; None if the run shows no cost. cost : the cost in words, or
-    why none is known.
+    """Something that hurts.
+
+    kind : "one package", "shared core", "shared PU", "far device", "moved", "threads moved", "threads", "far
+    partners". ranks : int64, those it is about. words : a sentence without its full stop. cost_s : seconds,
+    added up over these ranks; None if the run shows no cost. cost : the cost in words, or why none is known.
     """
 
     kind: str
@@ -55,9 +56,17 @@ class Observed:
     waits: np.ndarray = field(default_factory=lambda: _NO_WAITS)
 
 
-def placement_warnings(placement: Placement, observed: Observed | None = None) -> list[Finding]:
-    """What hurts, the dearest first; without a run (None), what can be told from the places alone."""
+def placement_warnings(
+    placement: Placement, observed: Observed | None = None, devices: UsedDevices | None = None
+) -> list[Finding]:
+    """What hurts, the dearest first.
+
+    observed : None without a run; then what can be told from the places alone. devices : those that the ranks
+    used, None if unknown.
+    """
     found = [*_one_package(placement), *_shared(placement, observed)]
+    if devices is not None:
+        found += _far_devices(placement, devices)
     if observed is not None:
         found += [*_moved(placement, observed), *_threads(placement, observed)]
         found += _far_partners(placement, observed)
@@ -69,7 +78,7 @@ def _one_package(placement: Placement) -> Iterator[Finding]:
     for node, ranks in _on_each_node(placement):
         packages = [part.number for part in node.machine.level("package")]
         held = placement.package_id[ranks]
-        if len(packages) < 2 or len(ranks) < 2 or np.isnan(held).any():
+        if len(ranks) < 2 or np.isnan(held).any():
             continue
         empty = sorted(set(packages) - set(held.astype(int).tolist()))
         if empty and len(set(held.tolist())) < len(ranks):
@@ -92,8 +101,7 @@ def _shared(placement: Placement, observed: Observed | None) -> Iterator[Finding
         cost = _without_pu(observed, np.intersect1d(on_cores, crowded.ranks))
         yield Finding("shared core", on_cores, words, *cost)
     if len(np.setdiff1d(crowded.ranks, on_cores)):
-        words = crowded.words if observed is None else crowded.with_switches(observed.switches)
-        yield Finding("shared PU", crowded.ranks, words, *_without_pu(observed, crowded.ranks))
+        yield Finding("shared PU", crowded.ranks, crowded.words, *_without_pu(observed, crowded.ranks))
 
 
 def _on_shared_cores(placement: Placement) -> tuple[np.ndarray, str]:
@@ -107,7 +115,7 @@ def _on_shared_cores(placement: Placement) -> tuple[np.ndarray, str]:
     first = int(np.flatnonzero(count > 1)[0])
     node = placement.nodes[cores[first, 0]]
     n_free = len(node.machine.level("core")) - int((cores[:, 0] == cores[first, 0]).sum())
-    free = f"; {n_free} of its cores have no rank of their own" if n_free > 0 else ""
+    free = f"; cores there without a rank: {n_free}" if n_free > 0 else ""
     words = (
         f"ranks {ranges(known[core.ravel() == first])} are bound to one core, {cores[first, 1]} of "
         f"{node.label}{_elsewhere(int((count > 1).sum()) - 1, 'core')}{free}"
@@ -116,23 +124,46 @@ def _on_shared_cores(placement: Placement) -> tuple[np.ndarray, str]:
 
 
 def _without_pu(observed: Observed | None, ranks: np.ndarray) -> tuple[float | None, str]:
-    """For how long ranks had no PU in their steps: what their CPU time does not cover.
+    """For how long ranks computed without a PU: at least compute time minus all CPU time of each step.
 
-    CPU time in MPI may hide time without a PU, so this is what they lacked at least.
+    Step time minus CPU time is all time without a PU. It is no cost where a rank waits in MPI and leaves its
+    PU to others, so it is only told.
     """
     if observed is None or not len(ranks):
         return None, NO_COST
     step_s, cpu_s, compute_s = (
         each[:, ranks] for each in (observed.step_s, observed.cpu_s, observed.compute_s)
     )
-    lacked = float(np.nansum(np.clip(step_s - cpu_s, 0, None)))
+    without = float(np.nansum(np.clip(step_s - cpu_s, 0, None)))
     taken = observed.switches[ranks]
-    if lacked <= 0 or not (taken > 0).any():
+    if without <= 0 or not (taken > 0).any():
         return None, NO_COST
-    words = f"they had no PU for {in_seconds(lacked)} ({lacked / np.nansum(step_s):.0%}) of their steps"
-    computing = float(np.nansum(np.clip(compute_s - cpu_s, 0, None)))
-    least = f", for at least {in_seconds(computing)} of it while they computed" if computing > 0 else ""
-    return lacked, f"{words}{least}; {_times(int(np.nansum(taken)))} a PU was taken from them"
+    share = without / float(np.nansum(step_s))
+    words = (
+        f"a PU was taken from them {_times(int(np.nansum(taken)))}, and they had none for "
+        f"{in_seconds(without)} ({share:.0%}) of their steps, waiting in MPI included"
+    )
+    least = float(np.nansum(np.clip(compute_s - cpu_s, 0, None)))
+    if least <= 0:
+        return None, f"{words}; how much of this delayed computing is not known"
+    return least, f"at least {in_seconds(least)} of computing without a PU: {words}"
+
+
+def _far_devices(placement: Placement, used: UsedDevices) -> Iterator[Finding]:
+    """Ranks whose PUs have nothing in common with those near a device that they use."""
+    near = np.array([(device.first, device.last) for device in used.device], np.int64).reshape(-1, 2)[
+        used.user
+    ]
+    far = (placement.last[used.rank] <= near[:, 0]) | (near[:, 1] <= placement.first[used.rank])
+    if far.any():
+        ranks = np.unique(used.rank[far])
+        first = int(np.flatnonzero(far)[0])
+        device, rank = int(used.user[first]), int(used.rank[first])
+        words = (
+            f"{_ranges(ranks)} used a device that is nearer to other PUs: rank {rank} used "
+            f"{used.name[device]} of {placement.nodes[used.node[device]].label}"
+        )
+        yield Finding("far device", ranks, words)
 
 
 def _moved(placement: Placement, observed: Observed) -> Iterator[Finding]:

@@ -28,6 +28,22 @@ FLAGS = frozenset(FLAG_NAMES.split())
 # Options that take two values.
 PAIRS = frozenset(["--mca", "--gmca", "--pmixmca", "--prtemca", "--genv", "--env"])
 OVERSUBSCRIBE = "OMPI_MCA_rmaps_base_oversubscribe"  # the variable for Open MPI's --oversubscribe
+# Commands that start ranks.
+LAUNCHERS = frozenset(
+    [
+        "mpirun",
+        "mpiexec",
+        "mpiexec.hydra",
+        "orterun",
+        "prterun",
+        "prun",
+        "srun",
+        "aprun",
+        "jsrun",
+        "lrun",
+        "ibrun",
+    ]
+)
 # srun and others accept the value in the same word, as in -n8.
 SHORT_WITH_NUMBER = re.compile(r"-[a-zA-Z]\d+$")
 
@@ -67,13 +83,18 @@ def separate(words: list[str], own: dict[str, int]) -> tuple[list[str], list[str
 
 
 def find_program(words: list[str], program: list[str]) -> None:
-    """Checks that the program exists, if no "--" marks it.
+    """Checks that the program exists, if no "--" marks it, and starts no ranks itself.
 
-    Raises CommandError if it does not: then an option was misread.
+    Raises CommandError if it does not exist: then an option was misread. And if it is a launcher.
     """
     if not program:
         raise CommandError(
             f"found no program in '{' '.join(words)}'; write perfield run -n 8 -- PROGRAM ARGS"
+        )
+    if (name := Path(program[0]).name) in LAUNCHERS:
+        raise CommandError(
+            f"took {program[0]} for the program, but {name} starts ranks itself; write "
+            f"perfield run --launcher '{name} OPTIONS' -- PROGRAM ARGS"
         )
     if "--" not in words and shutil.which(program[0]) is None:
         raise CommandError(

@@ -187,7 +187,7 @@ def _by(
             if arguments.by == "step"
             else f"over the group's ranks, as the mean over {frames}"
         )
-        notes[table] = f"min, mean, std, max: {about}; imbalance: max over mean"
+        notes[table] = f"{name}: min, mean, std, max {about}; imbalance: max over mean"
         if uneven:
             notes[table] += (
                 f";\nuneven steps, in which ranks may have done different things, are left out: {uneven}"

@@ -6,6 +6,8 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,16 @@ import numpy as np
 
 from perfield.commands import CommandError
 from perfield.commands._newest import add_run, run_path
-from perfield.topology import BIND_TO, MAP_BY, Placement, place, placement_of
+from perfield.topology import (
+    BIND_TO,
+    MAP_BY,
+    Placement,
+    UsedDevices,
+    place,
+    placement_of,
+    sharing,
+    used_devices,
+)
 
 if TYPE_CHECKING:
     from perfield.analysis.placement_warnings import Finding, Observed
@@ -36,6 +47,7 @@ A proposed order takes effect in the next run, by one of these:
   mpirun --rankfile order.txt -n 8 ./a.out              Open MPI, --rankfile
   SLURM_HOSTFILE=hosts.txt srun -n 8 --distribution=arbitrary ./a.out
                                                         Slurm, --hostfile
+  mpirun -f hosts.txt -n 8 ./a.out                      MPICH, --hostfile
   MPICH_RANK_REORDER_METHOD=3 srun -n 8 ./a.out         Cray MPICH, with
       --reorder-file MPICH_RANK_ORDER in the working directory
 
@@ -57,7 +69,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--all", action="store_true", help=f"a row for each rank, also above {MOST_ROWS}")
     add("--rankfile", metavar="FILE", help="write the proposed order for Open MPI's mpirun --rankfile")
-    add("--hostfile", metavar="FILE", help="write it for srun --distribution=arbitrary (SLURM_HOSTFILE)")
+    add(
+        "--hostfile",
+        metavar="FILE",
+        help="write the host of each rank, for srun (SLURM_HOSTFILE) and MPICH's mpirun -f",
+    )
     add("--reorder-file", metavar="FILE", help="write it for Cray MPICH (MPICH_RANK_ORDER)")
     add(
         "--propose",
@@ -95,8 +111,10 @@ def execute(arguments: argparse.Namespace) -> int:
     observed = _observed(run)
     order, why_none = _proposal(arguments, placement, observed)
     _write(arguments, placement, order, why_none)
-    told = placement_warnings(placement, observed)
-    _print(arguments, placement, told, order, why_none, observed.pu_id, _devices(run), observed.n_steps)
+    devices = used_devices(placement, run.ends)
+    told = placement_warnings(placement, observed, devices)
+    names = _names(devices, run.ends)
+    _print(arguments, placement, told, order, why_none, observed.pu_id, names, observed.n_steps)
     return 0
 
 
@@ -116,7 +134,11 @@ def _preview(arguments: argparse.Namespace) -> Placement:
     host = platform.node()
     cpusets = mpirun_cpusets(machine, n_ranks, arguments.map_by, arguments.bind)
     entries = [{"host": host, "boot_id": "", "cpuset": cpuset} for cpuset in cpusets]
-    return place(entries, {host: machine})
+    placement = place(entries, {host: machine})
+    if sharing(placement).ranks.size and not placement.movable.all():
+        note = "mpirun refuses to bind more ranks than PUs, unless --bind-to ends with :overload-allowed"
+        placement = replace(placement, notes=(*placement.notes, note))
+    return placement
 
 
 def _observed(run: RunDirectory) -> Observed:
@@ -161,13 +183,18 @@ def _observed(run: RunDirectory) -> Observed:
     )
 
 
-def _devices(run: RunDirectory) -> dict[int, list[str]]:
-    """Names of the devices that each rank had open at its end."""
-    found = {}
-    for rank, end in run.ends.items():
-        listed = end.get("devices")
-        files = [d.get("file") for d in listed if isinstance(d, dict)] if isinstance(listed, list) else []
-        found[rank] = [str(file).rpartition("/")[2] for file in files if file]
+def _names(used: UsedDevices, ends: Mapping[int, dict]) -> dict[int, list[str]]:
+    """The devices of each rank; where its machine knows none, the files that it had open at its end, or the
+    variables that choose devices."""
+    found: dict[int, list[str]] = {}
+    for device, rank in zip(used.user.tolist(), used.rank.tolist()):
+        found.setdefault(rank, []).append(used.name[device])
+    for rank, end in ends.items():
+        listed, choice = end.get("devices"), end.get("device_choice")
+        devices = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+        files = [str(each["file"]).rpartition("/")[2] for each in devices if each.get("file")]
+        chosen = [f"{name}={value}" for name, value in choice.items()] if isinstance(choice, dict) else []
+        found.setdefault(rank, files or chosen)
     return found
 
 
@@ -347,4 +374,4 @@ def _how(arguments: argparse.Namespace, n_ranks: int) -> list[str]:
             f"use it     as ./MPICH_RANK_ORDER: MPICH_RANK_REORDER_METHOD=3 srun -n {n_ranks} perfield-exec "
             "./a.out"
         )
-    return lines or ["use it     --rankfile FILE writes it for Open MPI, --hostfile FILE for srun"]
+    return lines or ["use it     --rankfile FILE writes it for Open MPI, --hostfile FILE for srun and MPICH"]

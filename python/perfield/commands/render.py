@@ -62,9 +62,6 @@ their switches; torus. topology.pvd always holds planes, which its filter or a C
 EXPLODE_HELP = """\
 move the pieces apart, also in ParaView: 1 doubles the distances between their middles
 (default: 0.5 or 1, whichever shows all ranks)"""
-WITHOUT_HELP = """\
-layers of the machine to leave out: planes, machine, messages, labels, switches, links,
-devices"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

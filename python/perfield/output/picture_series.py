@@ -24,6 +24,7 @@ from perfield.output.series import Series
 from perfield.output.steps import frame_times
 from perfield.output.survey import Meshes, Survey, survey
 from perfield.pictures.geometry_picture import GeometryOptions, geometry_blocks, geometry_messages
+from perfield.pictures.overview import Overview
 from perfield.pictures.own_fields import own_fields
 from perfield.pictures.pieces import SomePieces
 from perfield.pictures.topology_picture import STATIC_LAYERS, TopologyScene, topology
@@ -130,7 +131,7 @@ class PictureSeries:
         self.description = {
             **{"shown_at": self.shown_at, "steps": labels, "focus": list(of_mesh.focus)},
             **{"view": of_mesh.view, "explode": of_mesh.explode},
-            "layout": self.layout,
+            "layout": "" if isinstance(self.topology, Overview) else self.layout,  # which arranges planes
             **describe(self.run, self.survey, arrays, own),
         }
         path = self.directory / "pictures.json"

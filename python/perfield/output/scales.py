@@ -16,7 +16,7 @@ INTERVALS = (5, 4, 6)
 NAMES = {
     *("rank", "source", "target", "inside_node", "id", "topology_type", "host_name"),
     *("node_id", "package_id", "core_id", "pu_id", "name", "level", "device_type"),
-    *("same_node", "same_package", "same_numa", "same_switch"),
+    *("same_node", "same_package", "same_numa", "same_switch", "hops"),
 }
 
 

@@ -19,6 +19,7 @@ from .topology_polydata import attach_nodes, attach_numbers, attach_to_points
 WORDS = {"numa": "NUMA", "l3": "L3", "l2": "L2", "l1": "L1", "pu": "PU", "measurement": "values"}
 HEIGHT = 0.62  # of a capital letter, in rows
 DISTANCE = 0.5  # from the plane
+NAMED = 6  # the rows of more nodes have no names
 NUMBER = 0.7  # height of a rank's number, as a fraction of its cell
 SMALLEST = 0.25  # if some number had to be smaller, in rows, ranks have no numbers
 DEVICE_NAME = 0.5  # height of a device's name, in rows
@@ -36,7 +37,8 @@ def row_labels(
     """The name of each row, right-aligned at the left end of the first node's plane, and the ranks' numbers.
 
     movable : a name for the rows of ranks that may run on several cores. devices, device_names : of each
-    device; names that do not fit above their devices are left out.
+    device; names that do not fit above their devices are left out, and those of rows with more than
+    NAMED nodes, where they would be too oblique to read.
     Points carry the node that their text belongs to. With several planes, which are seen from the side,
     letters are wider, so they look right from there.
     """
@@ -51,7 +53,7 @@ def row_labels(
         for n, name in enumerate(device_names if size >= SMALLEST_NAME else ()):
             at = (float(devices.x[n]), float(devices.y[n]) + 0.9, float(devices.z[n]) + IN_FRONT)
             write(letters, name, at, int(cells.node_at(devices.z[n])), size, wide, 0.5)
-    for name, height in rows:
+    for name, height in rows if len(cells.node_z) <= NAMED else ():
         write(letters, name, (right, height, float(cells.node_z[0])), 0, HEIGHT, wide, 1.0)
     own = slice(cells.ranks.start, cells.ranks.stop)
     digits = len(str(int(cells.rank.max(initial=0))))
@@ -63,7 +65,7 @@ def row_labels(
             at = (float(cells.line_x[place]), float(cells.y[cell]), float(cells.z[cell]) + IN_FRONT)
             write(letters, str(rank), at, int(cells.node[cell]), size, wide, 0.5)
     if not letters.GetNumberOfInputConnections(0):
-        return attach_nodes(vtkPolyData(), np.zeros(0))
+        write(letters, "", (0.0, 0.0, 0.0), 0, HEIGHT, wide, 1.0)
     letters.Update()
     attach_numbers(letters.GetOutput(), "stretch", [wide])
     return letters.GetOutput()

@@ -146,6 +146,8 @@ class TopologyPicture:
     devices : a cell per GPU and network card that a rank had open at its end: device_type (a number,
         explained in the field data), device and pci (texts), node_id, host_name, n_ranks (how many ranks use
         it), ranks (text), and the values of these ranks, as in `machine`.
+
+    `Overview.layers` tells what the layers hold if each node is one cell.
     """
 
     planes: vtkPolyData

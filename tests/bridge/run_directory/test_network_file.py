@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -26,12 +28,12 @@ def here(tmp_path):
 
 @pytest.fixture
 def start(execute, plain_environment, here, tmp_path):
-    """start(script=None, **settings): runs perfield-exec, as in a job of Slurm if `script` is given.
+    """start(script=None, words=..., **settings): runs perfield-exec, under Slurm if `script` is given.
 
-    script : a fake scontrol. Returns (lines on stderr, text of machine/network.txt or None).
+    script : a fake scontrol. words : the command. Returns (lines on stderr, machine/network.txt or None).
     """
 
-    def run(script: str | None = None, program: object = "true", **settings: str):
+    def run(script: str | None = None, words: Sequence[str] = ("perfield-exec", "true"), **settings: str):
         env = {f"PERFIELD_{key.upper()}": value for key, value in settings.items()}
         if script is not None:
             tools = tmp_path / "tools"
@@ -40,7 +42,7 @@ def start(execute, plain_environment, here, tmp_path):
             scontrol.write_text(f"#!/bin/sh\n{script}\n")
             scontrol.chmod(0o755)
             env |= {"SLURM_JOB_ID": "7", "PATH": f"{tools}{os.pathsep}{plain_environment['PATH']}"}
-        result = execute("perfield-exec", program, env=env, cwd=here)
+        result = execute(*words, env=env, cwd=here)
         assert result.returncode == 0, result.stderr
         (machine,) = here.glob("perfield-run/machine")
         assert not list(machine.glob(".*")), "a draft was left"
@@ -53,6 +55,12 @@ def start(execute, plain_environment, here, tmp_path):
 
 def test_answer_of_slurm_is_kept_as_it_is(start):
     assert start(f"""[ "$*" = "show topology" ] && printf '{SWITCHES}'""") == ([], SWITCHES.encode())
+
+
+def test_answer_is_kept_where_a_launcher_ignores_the_end_of_children(start):
+    ignoring = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); "
+    words = [sys.executable, "-c", f"{ignoring}os.execvp('perfield-exec', ['perfield-exec', 'true'])"]
+    assert start(f"printf '{SWITCHES}'", words) == ([], SWITCHES.encode())
 
 
 def test_outside_a_job_slurm_is_not_asked(start, execute, plain_environment, here):

@@ -19,11 +19,11 @@ FIELDS = ("compute_time_s", "step_time_s", "mpi_time_s", "solve_time_s")
 NODES_PER_LEAF, LEAVES_PER_SPINE = 32, 8
 
 
-class LargeRun:
+class GridRun:
     """A perfield.run.Run with ranks (x, y, z) of a periodic grid; those with equal y and z share a node."""
 
     def __init__(self, shape: tuple[int, int, int], n_frames: int = 2):
-        self.path, self.info, self.state = Path("large"), {}, "finished"
+        self.path, self.info, self.state = Path("grid"), {}, "finished"
         self.known_regions: list = []
         self.shape, self._n_frames = shape, n_frames
         self.n_ranks = shape[0] * shape[1] * shape[2]
