@@ -52,7 +52,7 @@ def test_ranks_packed_on_one_package_are_told_without_an_invented_cost():
     placement = placed(("n1", "0-1"), ("n1", "2-3"), ("n2", "8-9"), ("n2", "10-11"), ("n3", "0"))
     told = only(placement_warnings(placement, observed(5)), "one package")
     assert told.words.startswith(
-        "ranks 0-1 are packed on package 0 of n1 while package 1 is empty (so on 1 more node)"
+        "ranks 0-1 are packed on package 0 of n1 while package 1 is empty (the same on 1 more node)"
     )
     assert told.ranks.tolist() == [0, 1, 2, 3]
     assert (told.cost_s, told.cost) == (None, "this run does not show its cost")
@@ -62,7 +62,7 @@ def test_two_ranks_on_a_core_are_told_with_the_time_without_a_pu():
     placement = placed(("n", "0-1"), ("n", "0-1"), ("n", "0-1"), ("n", "8-9"))
     run = observed(4, cpu_s=np.tile([0.5, 0.5, 1.0, 1.0], (20, 1)), switches=np.array([7.0, 5.0, 0.0, 0.0]))
     told = only(placement_warnings(placement, run), "shared core")
-    assert told.words == "ranks 0-2 are bound to one core, 0 of n; cores there without a rank: 6"
+    assert told.words == "ranks 0-2 share one core, 0 of n; cores there without a rank: 6"
     assert told.cost_s == 2 * 20 * 0.25, "compute time beyond all CPU time"
     assert told.cost == (
         "at least 10 s of computing without a PU: a PU was taken from them 12 times, and they had none for "

@@ -78,7 +78,7 @@ result = [shown, names[pv.GetActiveSource()], pv.GetAnimationScene().AnimationTi
     expected = {"geometry": ["POINTS", "compute_time_s"], "topology": ["CELLS", "compute_time_s"]}
     for picture in expected if name == "both" else [name]:
         assert expected[picture] in shown
-    assert active == ("layout" if name == "topology" else "geometry")
+    assert active == ("topology" if name == "topology" else "geometry")
     assert time == 0.5  # the first step's time
     assert views == (2 if name == "both" else 1)
 

@@ -117,7 +117,7 @@ def _on_shared_cores(placement: Placement) -> tuple[np.ndarray, str]:
     n_free = len(node.machine.level("core")) - int((cores[:, 0] == cores[first, 0]).sum())
     free = f"; cores there without a rank: {n_free}" if n_free > 0 else ""
     words = (
-        f"ranks {ranges(known[core.ravel() == first])} are bound to one core, {cores[first, 1]} of "
+        f"ranks {ranges(known[core.ravel() == first])} share one core, {cores[first, 1]} of "
         f"{node.label}{_elsewhere(int((count > 1).sum()) - 1, 'core')}{free}"
     )
     return shared, words
@@ -332,7 +332,7 @@ def _changes(part: np.ndarray) -> np.ndarray:
 
 
 def _elsewhere(more: int, what: str) -> str:
-    return f" (so on {more:,} more {what}{'s' if more > 1 else ''})" if more else ""
+    return f" (the same on {more:,} more {what}{'s' if more > 1 else ''})" if more else ""
 
 
 def _ranges(ranks: np.ndarray) -> str:
