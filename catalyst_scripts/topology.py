@@ -309,6 +309,8 @@ class Names:
             return
         order = np.argsort(np.where(np.isfinite(values), -values, np.inf), kind="stable")[:NAMED]
         rank, core, free = (_column(measurements, name) for name in ("rank", "core_id", "unbound"))
+        if rank is None:  # a frame says that a node stands out
+            order = order[values[order] >= (np.nanmedian(values) + values[order[0]]) / 2]
         hosts, switches = _texts(measurements, "host_name"), _texts(measurements, "switch_name")
         scale, unit = unit_for(about["unit"], max(map(abs, about["range"])))
         for place, n in enumerate(order[values[order] != 0].tolist()):

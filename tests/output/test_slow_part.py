@@ -44,14 +44,14 @@ for path in sorted(Path().glob("*/*/pictures.json")):
     names = topology.Names(pictures, view, "measurements", "compute_time_s", made[-1])
     names.at(pictures.description["steps"][0]["shown_at"])
     pv.SaveScreenshot(str(path.parent / "shown.png"), view, ImageResolution=(1280, 720))
-    texts = [one for one in names.proxies if "200 ms" in getattr(one, "Text", "")]
+    texts = [one for one in names.proxies if getattr(one, "Text", "").endswith(" ms")]
     result[str(path.parent)] = [one.Text for one in texts if pv.GetDisplayProperties(one, view).Visibility]
 """
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a picture shows: the labels of slow things, and where its pixels are as slow as they are."""
+    """What a picture shows: labels with values, and where its pixels are as slow as what is slow."""
 
     labels: list[str]
     slow: np.ndarray
@@ -112,7 +112,7 @@ def spread(slow: np.ndarray) -> tuple[int, int]:
 def test_the_overview_shows_and_names_what_is_slow(pictures, what):
     _, name = SLOW[what]
     overview = pictures(what, "overview")
-    assert overview.labels, "the slow nodes are named"
+    assert overview.labels, "the slow nodes are named, and no others"
     assert all(name in label for label in overview.labels)
     assert all(label.endswith(f", leaf{LEAF}: 200 ms") for label in overview.labels)
     assert len(overview.labels) == (3 if what == "switch" else 1)
@@ -135,7 +135,7 @@ def test_a_slow_node_differs_from_a_node_with_one_slow_rank(pictures):
 @pytest.mark.parametrize("what", CASES)
 def test_the_zoom_names_the_slow_ranks_with_host_and_core(pictures, what):
     ranks, _ = SLOW[what]
-    labels = pictures(what, "zoom").labels
+    labels = [label for label in pictures(what, "zoom").labels if label.endswith(": 200 ms")]
     assert len(labels) == min(3, len(ranks))
     for label in labels:
         rank = int(label.split()[1].rstrip(","))
@@ -160,7 +160,7 @@ def test_one_slow_rank_of_a_hundred_thousand_is_seen_in_the_first_image(tmp_path
     assert overview.labels == ["n6666, leaf370: 200 ms"]
     assert overview.slow.sum() >= 16, "four by four pixels"
     assert max(spread(overview.slow)) <= 8, "one place only"
-    assert pictures["many", "zoom"].labels == ["rank 66666, n6666, core 6: 200 ms"]
+    assert "rank 66666, n6666, core 6: 200 ms" in pictures["many", "zoom"].labels
     assert USUAL_S < SLOW_S
 
 
