@@ -83,7 +83,7 @@ def _ranks(placement: Placement, name: str) -> tuple[int, int]:
     if match is None:
         known = [*(node.label for node in placement.nodes), *placement.switches.name]
         near = difflib.get_close_matches(name, known, 1)
-        advice = f"did you mean {near[0]}?" if near else f"it has {_some(known)}."
+        advice = f"did you mean {near[0]}?" if near else f"names are {_some(known)}."
         raise SelectionError(
             f"'{name}' is no node, switch or rank of this run; {advice} Ranks are given as 12 or 4-7."
         )
@@ -97,7 +97,7 @@ def _ranks(placement: Placement, name: str) -> tuple[int, int]:
 
 
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+    return ", ".join(names[:4]) + (f" and {len(names) - 4:,} more" if len(names) > 4 else "")
 
 
 def _between(switches: Switches, nodes: Sequence[int]) -> Switches:

@@ -135,7 +135,7 @@ def test_rank_that_moved_is_told_with_what_its_moves_cost():
         "domains; memory that they touched before stays in the other domain"
     )
     np.testing.assert_allclose(told.cost_s, 9 * 0.5, rtol=0.01)
-    assert told.cost == "steps with a move computed 4.5 s longer than the median of the others"
+    assert told.cost == "the 9 steps with a move together computed 4.5 s longer than median steps without"
 
 
 def test_moves_without_longer_steps_have_no_cost():

@@ -59,7 +59,7 @@ def test_a_node_or_switch_called_like_a_rank_is_meant_first(placement):
     "name, said",
     [
         ("leaf9", "'leaf9' is no node, switch or rank of this run; did you mean leaf"),
-        ("zzz", "it has 5, n0, n1, n2.example.org, ..."),
+        ("zzz", "names are 5, n0, n1, n2.example.org and "),
         ("4-2", "which has ranks 0 to 8; give 12 or 4-7"),
         ("9", "which has ranks 0 to 8"),
         ("0-9999999999", "is no node, switch or rank"),

@@ -211,7 +211,9 @@ def _cost_of_moves(compute_s: np.ndarray, moves: np.ndarray) -> tuple[float | No
     extra = float(np.nansum(beyond[has_moved[:, usable]]))
     if extra <= 0:
         return None, "steps with a move were not longer than others"
-    return extra, f"steps with a move computed {in_seconds(extra)} longer than the median of the others"
+    n_moves = int((has_moved & np.isfinite(compute_s))[:, usable].sum())
+    steps = "the step with a move" if n_moves == 1 else f"the {n_moves:,} steps with a move together"
+    return extra, f"{steps} computed {in_seconds(extra)} longer than median steps without"
 
 
 def _threads(placement: Placement, observed: Observed) -> Iterator[Finding]:

@@ -151,7 +151,9 @@ def _tables(
         )
     if arguments.steps is not None:
         found["steps"] = tables.steps(run, arguments.steps)
-        notes["steps"] = frame_and_step
+        notes["steps"] = (
+            frame_and_step + ";\nlongest, mean: of the step; imbalance, slowest_rank: of compute time"
+        )
     if arguments.messages is not None:
         found["messages"], n_pairs = tables.messages(run, arguments.messages)
         shown = len(found["messages"])

@@ -59,6 +59,8 @@ def _words(n_own: int, n_near: int, n_partners: int) -> str:
     those = "it" if n_own == 1 else "them"
     if not n_partners:
         return f"{own}, exchanging messages with no other node"
+    if n_partners == 1:
+        return f"{own}, and the only one that exchanges messages with {those}"
     if n_near == n_partners:
         return f"{own}, and the {n_partners} that exchange messages with {those}"
     return f"{own}, and the {n_near} that exchange most bytes with {those}, of {n_partners:,}"
