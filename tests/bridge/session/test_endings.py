@@ -47,9 +47,8 @@ def test_killed_rank_leaves_all_earlier_frames(measured):
 
 
 def test_mpi_abort_keeps_steps_and_exit_code(measured):
-    run, result = measured(
-        STEPS + "if (rank == 0) MPI_Abort(MPI_COMM_WORLD, 7); sleep(30);", n=2, check=False, mpi=True
-    )
+    abort = "MPI_Barrier(MPI_COMM_WORLD); if (rank == 0) MPI_Abort(MPI_COMM_WORLD, 7); sleep(30);"
+    run, result = measured(STEPS + abort, n=2, check=False, mpi=True)
     assert result.returncode == 7
     assert len(run) == 10
     assert run.frame(9).present.all()
@@ -270,7 +269,8 @@ def test_info_and_render_show_frames_before_the_disk_filled(build_c, bin_dir, pr
     assert "steps" in result.stdout
     run = perfield.open(tmp_path / "kept")
     assert 10 < len(run) < 3000
-    for i in range(len(run) - 20):
+    batch = 200  # steps that a rank gathers at most where writing is slow, and loses together
+    for i in range(max(len(run) - batch, 10)):
         assert run.frame(i).present.all()
         assert (run.frame(i).values["work_count"] == 1).all()
     assert (tmp_path / "pictures/topology.pvd").is_file()
