@@ -113,7 +113,8 @@ def test_table_and_words_name_hosts_switches_and_gains(present, perfield_cli):
     assert re.search(r"cost: they waited \S+ m?s for these partners", text), "MPI_Wait tells for whom"
     assert "proposal   another order of the ranks" in text
     assert "between switches" in text
-    assert f"SLURM_HOSTFILE={hostfile} srun -n 12 --distribution=arbitrary" in text
+    start = f"SLURM_HOSTFILE={hostfile} srun --distribution=arbitrary -n 12 perfield-exec "
+    assert f"{start}{' '.join(map(str, present.info['command']))}\n" in text
     assert sorted(hostfile.read_text().split()) == sorted(HOSTS * 3)
 
 

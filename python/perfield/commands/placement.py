@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -114,7 +115,8 @@ def execute(arguments: argparse.Namespace) -> int:
     devices = used_devices(placement, run.ends)
     told = placement_warnings(placement, observed, devices)
     names = _names(devices, run.ends)
-    _print(arguments, placement, told, order, why_none, observed.pu_id, names, observed.n_steps)
+    program = shlex.join(map(str, run.info.get("command") or ["./a.out"]))
+    _print(arguments, placement, told, order, why_none, observed.pu_id, names, observed.n_steps, program)
     return 0
 
 
@@ -255,6 +257,7 @@ def _print(
     ran_on: np.ndarray | None = None,
     devices: dict[int, list[str]] | None = None,
     n_steps: int = 0,
+    program: str = "",
 ) -> None:
     from perfield.commands.info import format_table
     from perfield.topology import places
@@ -286,7 +289,7 @@ def _print(
     if order is not None and order.better:
         print(format_table(_gains(order, n_steps)))
         print(f"(per step; {NOT_PAIRS})")
-        print("\n".join(_how(arguments, placement.n_ranks)))
+        print("\n".join(_how(arguments, placement.n_ranks, program)))
 
 
 def _short(text: str) -> str:
@@ -359,19 +362,14 @@ def _of(traffic: Traffic, name: str) -> float | None:
     return getattr(traffic, name)
 
 
-def _how(arguments: argparse.Namespace, n_ranks: int) -> list[str]:
-    """How to start a run with the files that were written, or how to get them."""
-    lines = []
+def _how(arguments: argparse.Namespace, n_ranks: int, program: str) -> list[str]:
+    """How to start a run with the files that were written, or how to get them. program : with its words."""
+    start, lines = f"-n {n_ranks} perfield-exec {program}", []
     if arguments.rankfile:
-        lines.append(f"use it     mpirun --rankfile {arguments.rankfile} -n {n_ranks} perfield-exec ./a.out")
+        lines.append(f"use it     mpirun --rankfile {arguments.rankfile} {start}")
     if arguments.hostfile:
-        lines.append(
-            f"use it     SLURM_HOSTFILE={arguments.hostfile} srun -n {n_ranks} --distribution=arbitrary "
-            "perfield-exec ./a.out"
-        )
+        srun = f"srun --distribution=arbitrary {start}"
+        lines.append(f"use it     SLURM_HOSTFILE={arguments.hostfile} {srun}")
     if arguments.reorder_file:
-        lines.append(
-            f"use it     as ./MPICH_RANK_ORDER: MPICH_RANK_REORDER_METHOD=3 srun -n {n_ranks} perfield-exec "
-            "./a.out"
-        )
+        lines.append(f"use it     as ./MPICH_RANK_ORDER: MPICH_RANK_REORDER_METHOD=3 srun {start}")
     return lines or ["use it     --rankfile FILE writes it for Open MPI, --hostfile FILE for srun and MPICH"]
