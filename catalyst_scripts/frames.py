@@ -42,9 +42,7 @@ class Frames:
             at = (x + right * half, y + above * half, z)
             moved.append(Label(name.text, at, name.priority, (0.6 * right, 1.0 * above)))
             corners.append([(x + i * half, y + j * half, z) for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
-            pixels = camera.pixels(corners[-1])
-            (left, bottom), (right, top) = pixels.min(axis=0).tolist(), pixels.max(axis=0).tolist()
-            boxes.append((left, right, bottom, top))
+            boxes.append(camera.box(corners[-1]))
         self._draw(corners)
         return moved, boxes
 

@@ -88,6 +88,12 @@ class Camera:
         on_screen = np.stack([way @ self._right, way @ self._up], axis=1)
         return on_screen / self._unit(way @ self._forward)[:, None] + self.size / 2
 
+    def box(self, points: Any) -> tuple[float, ...]:
+        """The box in pixels around points (n, 3): left, right, bottom, top."""
+        pixels = self.pixels(points)
+        (left, bottom), (right, top) = pixels.min(axis=0).tolist(), pixels.max(axis=0).tolist()
+        return left, right, bottom, top
+
     def points(self, pixels: Any, depth: float) -> np.ndarray:
         """The points (n, 3) at pixels (n, 2) at a distance from the camera's plane."""
         across = (np.asarray(pixels, float).reshape(-1, 2) - self.size / 2) * self._unit(np.array([depth]))

@@ -41,7 +41,7 @@ def hull(layout: str, layers: Mapping[str, Any]) -> np.ndarray | None:
     sizes = sizes_of(layers)
     if sizes is None:
         return None
-    letters = layout not in ROUND and has_letters(layout, sizes.n_nodes)
+    letters = has_letters(layout, sizes.n_nodes)
     x, y = np.meshgrid([-LETTERS * letters, sizes.width], [-sizes.comm_offset, sizes.top])
     nodes = np.repeat(np.arange(sizes.n_nodes), 4)
     each = np.stack([np.tile(x.ravel(), sizes.n_nodes), np.tile(y.ravel(), sizes.n_nodes), sizes.z[nodes]], 1)
@@ -64,7 +64,6 @@ def arranged(pictures: Any, result: Any, layout: str) -> None:
     An overview stays as it is. Raises ValueError for an unknown layout.
     """
     result.CopyStructure(pictures)
-    layers = {}
     iterator = pictures.NewIterator()
     iterator.InitTraversal()
     while not iterator.IsDoneWithTraversal():
@@ -72,8 +71,8 @@ def arranged(pictures: Any, result: Any, layout: str) -> None:
         own = data.NewInstance()
         own.ShallowCopy(data)
         result.SetDataSet(iterator, own)
-        layers[iterator.GetCurrentMetaData().Get(vtkCompositeDataSet.NAME())] = own
         iterator.GoToNextItem()
+    layers = leaves(result)
     sizes = sizes_of(layers)
     if layout == "planes" or sizes is None:
         return

@@ -70,7 +70,7 @@ class Layers:
         self._pictures, self._view = pictures, view
         self.reader = pictures.read("topology")
         self.picture = reader = _arranged(self.reader, pictures.layout)
-        written = dict(_leaves(reader.GetClientSideObject().GetOutputDataObject(0)))
+        written = _layers(reader)
         self._blocks = {
             name: pv.ExtractBlock(registrationName=name, Input=reader, Selectors=[selector(reader, name)])
             for name in LAYERS
@@ -165,7 +165,8 @@ def look(pictures: Pictures, view: Any) -> None:
     """Points the camera at the picture: at one node from the front, at several so that none hides another."""
     around = _hull(pictures)
     if around is not None:
-        fit_points(view, around.tolist(), direction(pictures.layout, _n_nodes(pictures)), UP, AREA)
+        n_nodes = layout_filter.sizes_of(_written(pictures)).n_nodes
+        fit_points(view, around.tolist(), direction(pictures.layout, n_nodes), UP, AREA)
         return
     boxes = [
         about["bounds"]
@@ -187,16 +188,11 @@ def _hull(pictures: Pictures) -> Any:
 
 def _written(pictures: Pictures) -> dict[str, Any]:
     """The layers as they are written, by name."""
-    return layout_filter.leaves(pictures.read("topology").GetClientSideObject().GetOutputDataObject(0))
-
-
-def _n_nodes(pictures: Pictures) -> int:
-    sizes = layout_filter.sizes_of(_written(pictures))
-    return sizes.n_nodes if sizes is not None else 0
+    return _layers(pictures.read("topology"))
 
 
 def _direction(pictures: Pictures) -> tuple[float, float, float]:
-    layers = dict(_leaves(pictures.read("topology").GetClientSideObject().GetOutputDataObject(0)))
+    layers = _written(pictures)
     nodes = layers.get("planes") or layers["ranks"]
     z = np.unique(vtk_to_numpy(nodes.GetPoints().GetData())[:, 2]) if nodes.GetNumberOfPoints() else []
     if len(z) < 2:
@@ -229,6 +225,7 @@ class Names:
         """picture : the source that `show_layers` returned last."""
         self._pictures, self._view, self._layer, self._picture = pictures, view, layer, picture
         self._shown, self._state, self._busy = field, None, False
+        self._rows = _rows_in_words(pictures)  # the same at all times
         around, bounds = _hull(pictures), pictures.bounds("topology")
         if around is not None:
             bounds = np.stack([around.min(axis=0), around.max(axis=0)], axis=1).ravel().tolist()
@@ -288,7 +285,7 @@ class Names:
         else:
             self._picture.UpdatePipeline(time)
         layers = dict.fromkeys(LAYERS, vtkPolyData())  # some may be left out
-        layers |= dict(_leaves(self._picture.GetClientSideObject().GetOutputDataObject(0)))
+        layers |= _layers(self._picture)
         values, switches, camera = layers["measurements"], layers["switches"], Camera(self._view)
         names = list(self._ranks(values, layers["machine"]))
         if is_overview(self._pictures):
@@ -338,12 +335,7 @@ class Names:
             yield "pointed bars: ranks that may run on all PUs above"
         if layers["messages"].GetNumberOfCells():
             yield WORDS
-        written, layout = _written(self._pictures), self._pictures.layout
-        if is_overview(self._pictures):
-            if layout not in ("", "planes"):
-                yield f"cells have no layout: perfield render --layout {layout} writes planes"
-        elif "machine" in written and not has_letters(layout, _n_nodes(self._pictures)):
-            yield f"rows of a node, from the top: {', '.join(_rows(written))}"
+        yield self._rows
         yield _words(layers["messages"], "in_words")
 
     def _text(self, height: float, points: int, rgb: tuple[float, float, float]) -> Any:
@@ -363,12 +355,7 @@ def _boxes(data: Any, cells: np.ndarray, camera: Camera) -> list[tuple[float, ..
     """Boxes in pixels around some cells, (left, right, bottom, top); none if the data have many cells."""
     if data.GetNumberOfCells() > KEPT_FREE:
         return []
-    boxes = []
-    for cell in cells.tolist():
-        pixels = camera.pixels(_corners(data, cell))
-        (left, bottom), (right, top) = pixels.min(axis=0).tolist(), pixels.max(axis=0).tolist()
-        boxes.append((left, right, bottom, top))
-    return boxes
+    return [camera.box(_corners(data, cell)) for cell in cells.tolist()]
 
 
 def _bars(switches: Any, camera: Camera) -> list[tuple[float, ...]]:
@@ -377,9 +364,7 @@ def _bars(switches: Any, camera: Camera) -> list[tuple[float, ...]]:
     for cell in range(switches.GetNumberOfCells() if switches.GetNumberOfCells() <= HOSTS else 0):
         along = _corners(switches, cell).reshape(-1, 2, 3)
         for piece in np.array_split(np.arange(len(along) - 1), min(PIECES, len(along) - 1)):
-            pixels = camera.pixels(along[piece[0] : piece[-1] + 2])
-            (left, low), (right, high) = pixels.min(axis=0).tolist(), pixels.max(axis=0).tolist()
-            boxes.append((left, right, low, high))
+            boxes.append(camera.box(along[piece[0] : piece[-1] + 2]))
     return boxes
 
 
@@ -391,6 +376,15 @@ def _hosts(planes: Any) -> list[Label]:
     tops = [_corners(planes, n)[2:4].mean(axis=0) for n in range(len(names))]
     labels = enumerate(zip(names, tops))
     return [Label(name, tuple(top.tolist()), -n, (0.0, 1.0)) for n, (name, top) in labels]
+
+
+def _rows_in_words(pictures: Pictures) -> str:
+    """The names of the rows of the planes; "" where letters beside the first plane tell them."""
+    layers = _written(pictures)
+    sizes = layout_filter.sizes_of(layers)
+    if sizes is None or "machine" not in layers or has_letters(pictures.layout, sizes.n_nodes):
+        return ""
+    return f"rows of a node, from the top: {', '.join(_rows(layers))}"
 
 
 def _rows(layers: dict[str, Any]) -> list[str]:
@@ -459,8 +453,8 @@ def selector(reader: Any, layer: str) -> str:
 def names_of(block: Any, field: str) -> dict[int, str] | None:
     """The meaning of a category's numbers from the picture's field data; None if it has none."""
     data = block.GetClientSideObject().GetOutputDataObject(0)
-    leaves = [data] if not isinstance(data, vtkCompositeDataSet) else [leaf for _, leaf in _leaves(data)]
-    for leaf in leaves:
+    is_composite = isinstance(data, vtkCompositeDataSet)
+    for leaf in layout_filter.leaves(data).values() if is_composite else [data]:
         texts = leaf.GetFieldData().GetAbstractArray(f"{field}_names")
         values = leaf.GetCellData().GetArray(field)
         if texts is not None and values is not None:
@@ -469,16 +463,9 @@ def names_of(block: Any, field: str) -> dict[int, str] | None:
     return None
 
 
-def _leaves(data: Any) -> list[tuple[str, Any]]:
-    """Name and dataset of each block."""
-    iterator = data.NewIterator()
-    iterator.InitTraversal()
-    leaves = []
-    while not iterator.IsDoneWithTraversal():
-        name = iterator.GetCurrentMetaData().Get(vtkCompositeDataSet.NAME())
-        leaves.append((name, iterator.GetCurrentDataObject()))
-        iterator.GoToNextItem()
-    return leaves
+def _layers(proxy: Any) -> dict[str, Any]:
+    """The layers that a source shows, by name."""
+    return layout_filter.leaves(proxy.GetClientSideObject().GetOutputDataObject(0))
 
 
 def open_in(view: Any, pictures: Pictures) -> Any:

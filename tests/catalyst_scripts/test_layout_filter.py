@@ -136,7 +136,7 @@ for layout in layouts.LAYOUTS[1:]:
     made = topology.show_layers(pictures, view, "measurements", "solve_time_s")
     names = topology.Names(pictures, view, "measurements", "solve_time_s", made[-1])
     names.at()
-    layers = dict(topology._leaves(made[-1].GetClientSideObject().GetOutputDataObject(0)))
+    layers = topology.layout_filter.leaves(made[-1].GetClientSideObject().GetOutputDataObject(0))
     shown = [topology.vtk_to_numpy(layers[name].GetPoints().GetData())
              for name in ("planes", "messages", "switches") if layers[name].GetNumberOfPoints()]
     pixels = Camera(view).pixels(np.concatenate(shown))
@@ -144,7 +144,7 @@ for layout in layouts.LAYOUTS[1:]:
     result[layout] = [pixels.min(axis=0).tolist(), pixels.max(axis=0).tolist(), texts]
 made[-1].Script = made[-1].Script.replace('"torus"', '"planes"')
 made[-1].UpdatePipeline()
-layers = dict(topology._leaves(made[-1].GetClientSideObject().GetOutputDataObject(0)))
+layers = topology.layout_filter.leaves(made[-1].GetClientSideObject().GetOutputDataObject(0))
 result["chosen"] = [layers["planes"].GetNumberOfPolys(), layers["planes"].GetBounds()]
 """
     result = in_paraview(script, tmp_path)

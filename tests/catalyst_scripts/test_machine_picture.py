@@ -122,7 +122,7 @@ def test_picture_fills_the_image_and_no_plane_hides_another(tmp_path, hosts, net
 import itertools
 from labels import Camera
 camera = Camera(view)
-planes = dict(topology._leaves(made[-1].GetClientSideObject().GetOutputDataObject(0)))["planes"]
+planes = topology.layout_filter.leaves(made[-1].GetClientSideObject().GetOutputDataObject(0))["planes"]
 spans = []
 for n in range(planes.GetNumberOfCells()):
     box = planes.GetCell(n).GetBounds()
@@ -184,7 +184,7 @@ made = topology.show_layers(pictures, view, "measurements", "compute_time_s")
 names = topology.Names(pictures, view, "measurements", "compute_time_s", made[-1])
 names.at(pictures.description["steps"][0]["shown_at"])
 texts = [text.Text for text in names.proxies if getattr(text, "Text", "")]
-bars = dict(topology._leaves(made[-1].GetClientSideObject().GetOutputDataObject(0)))["measurements"]
+bars = topology.layout_filter.leaves(made[-1].GetClientSideObject().GetOutputDataObject(0))["measurements"]
 result = [texts, [bars.GetCell(n).GetBounds()[:2] for n in range(4)]]
 """
     texts, spans = in_paraview(script, tmp_path)
