@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from .lines import DRAWN, Pairs, heaviest
+from .lines import DRAWN, Pairs, heaviest, pair_keys
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class LineChoice:
     senders: np.ndarray | None = None
     receivers: np.ndarray | None = None
     either: np.ndarray | None = None
-    apart: tuple[np.ndarray, ...] = field(default=())
+    apart: tuple[np.ndarray, ...] = ()
     left_out: np.ndarray | None = None
     words: str = ""
 
@@ -38,13 +38,13 @@ class LineChoice:
         """
         keep = np.ones(len(source), bool)
         if self.senders is not None:
-            keep &= _of(self.senders, source)
+            keep &= group_of(self.senders, source) == 1
         if self.receivers is not None:
-            keep &= _of(self.receivers, target)
+            keep &= group_of(self.receivers, target) == 1
         if self.either is not None:
-            keep &= _of(self.either, source) | _of(self.either, target)
+            keep &= (group_of(self.either, source) == 1) | (group_of(self.either, target) == 1)
         for group in self.apart:
-            here, there = _group(group, source), _group(group, target)
+            here, there = group_of(group, source), group_of(group, target)
             keep &= (here != there) & (here >= 0) & (there >= 0)
         if self.left_out is not None:
             keep &= (source >= 0) & (target >= 0)
@@ -67,16 +67,7 @@ class LineChoice:
         return drawn, "; ".join(filter(None, (self.words, words)))
 
 
-def pair_keys(source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """A number for each pair of known ranks, int64 in their shape; it tells source from target."""
-    return np.asarray(source).astype(np.int64) << 32 | np.asarray(target).astype(np.int64)
-
-
-def _of(chosen: np.ndarray, ranks: np.ndarray) -> np.ndarray:
-    known = (ranks >= 0) & (ranks < len(chosen))
-    return np.where(known, chosen[np.where(known, ranks, 0)], False) if len(chosen) else known
-
-
-def _group(group: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+def group_of(group: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+    """The group of each of some ranks; -1 for ranks that have none, or that are unknown."""
     known = (ranks >= 0) & (ranks < len(group))
-    return np.where(known, group[np.where(known, ranks, 0)], -1) if len(group) else np.full(len(ranks), -1)
+    return np.where(known, np.append(group, -1)[np.where(known, ranks, -1)], -1)

@@ -194,9 +194,21 @@ def _turned(messages: np.ndarray) -> np.ndarray:
     return messages
 
 
+def pair_keys(source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """A number for each pair of ranks, int64 in their shape; it sorts by source, then by target."""
+    return np.asarray(source).astype(np.int64) << 32 | np.asarray(target).astype(np.int64) & 0xFFFFFFFF
+
+
+def ends_of(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Source and target of `pair_keys`, int32."""
+    return (keys >> 32).astype(np.int32), keys.astype(np.uint32).view(
+        np.int32
+    )  # the view keeps negative ones
+
+
 def added_up(messages: np.ndarray, calls: list[str]) -> Pairs:
     """Messages added up by source and target. calls : the calls that get values of their own."""
-    key = messages["source"].astype(np.int64) << 32 | messages["target"].astype(np.int64) & 0xFFFFFFFF
+    key = pair_keys(messages["source"], messages["target"])
     if np.any(key[1:] < key[:-1]):
         order = np.argsort(key, kind="stable")
         key, messages = key[order], messages[order]
@@ -219,9 +231,7 @@ def added_up(messages: np.ndarray, calls: list[str]) -> Pairs:
         for quantity in ("count", "bytes"):
             total = np.bincount(pair[rows], messages[quantity][rows], len(begin))
             values[f"{call}_{quantity}"] = np.where(seen, total, np.nan)
-    ends = key[begin]
-    # The view keeps negative numbers in the lower halves.
-    return Pairs((ends >> 32).astype(np.int32), ends.astype(np.uint32).view(np.int32), values)
+    return Pairs(*ends_of(key[begin]), values)
 
 
 def joined(first: Pairs, second: Pairs) -> Pairs:

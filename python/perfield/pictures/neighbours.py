@@ -16,7 +16,7 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkImageData, vtkRectilinearGrid
 from vtkmodules.vtkFiltersGeneral import vtkImageDataToPointSet, vtkRectilinearGridToPointSet
 
-from perfield.pictures.line_choice import pair_keys
+from perfield.pictures.lines import pair_keys
 from perfield.pictures.pieces import Pieces
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from vtkmodules.vtkFiltersCore import vtkAppendPolyData
 
 from perfield.topology import LEVELS, Grid, Placement, grid, sharing
 
-from .line_choice import LineChoice, pair_keys
-from .lines import Pairs, added_up, calls_of, radii
+from .line_choice import LineChoice, group_of
+from .lines import Pairs, added_up, calls_of, ends_of, pair_keys, radii
 from .machine_values import LARGEST, PLACES, RankGroups
 from .row_labels import write
 from .topology_polydata import (
@@ -250,18 +250,17 @@ class Overview:
 
     def _grouped(self, ends: np.ndarray) -> _Groups:
         """Groups messages by pair of nodes; of switches, if these are known and the former are too many."""
-        node = [_group_of(self.placement.node_id, end) for end in ends]
+        node = [group_of(self.placement.node_id, end) for end in ends]
         placed = (node[0] >= 0) & (node[1] >= 0)
         kept = placed if self._lines.is_all else placed & self._lines.keeps(*ends)
         group, between = node, "nodes"
         rows = np.flatnonzero(kept & (node[0] != node[1]))
         keys, pair = np.unique(pair_keys(node[0][rows], node[1][rows]), return_inverse=True)
         if self._grid.has_switches and len(keys) > self._lines.most:
-            group, between = [_group_of(self._grid.block, end) for end in node], "switches"
+            group, between = [group_of(self._grid.block, end) for end in node], "switches"
             rows = np.flatnonzero(kept & (group[0] != group[1]))
             keys, pair = np.unique(pair_keys(group[0][rows], group[1][rows]), return_inverse=True)
-        source, target = (keys >> 32).astype(np.int32), keys.astype(np.uint32).view(np.int32)
-        return _Groups(ends, placed, kept, rows, pair, source, target, between)
+        return _Groups(ends, placed, kept, rows, pair, *ends_of(keys), between)
 
 
 @dataclass(frozen=True)
@@ -281,12 +280,6 @@ class _Groups:
     source: np.ndarray
     target: np.ndarray
     between: str
-
-
-def _group_of(group: np.ndarray, ranks: np.ndarray) -> np.ndarray:
-    """The group of each of some ranks; -1 for ranks that have none, or that are unknown."""
-    known = (ranks >= 0) & (ranks < len(group))
-    return np.where(known, np.append(group, -1)[np.where(known, ranks, -1)], -1)
 
 
 def _planes(placement: Placement, places: Grid) -> vtkPolyData:
