@@ -9,7 +9,7 @@ from .machine import DEVICE_KINDS, LEVELS, Device, Machine, MachineError, Part, 
 from .mapping import BIND_TO, MAP_BY, mpirun_cpusets, ranges
 from .network import Network, NetworkError, Switches, expand_hosts, network_of, read_network, used_switches
 from .of_run import placement_of
-from .placement import Node, Placement, place
+from .placement import Node, Placement, machines_of, place
 from .places import places
 from .rank_files import hostfile, rankfile, reorder_file
 from .read_hwloc_xml import read_machine, read_machines
@@ -47,6 +47,7 @@ __all__ = [
     "layout",
     "layout_devices",
     "layout_switches",
+    "machines_of",
     "mpirun_cpusets",
     "network_of",
     "nodes_below",

@@ -18,7 +18,7 @@ import numpy as np
 
 from .machine import LEVELS, Machine
 from .parts import used_parts
-from .placement import Placement
+from .placement import Placement, machines_of
 from .sharing import chains
 
 PLANE_WIDTH = 24.0
@@ -104,7 +104,7 @@ def layout(
     steps[:1] = 0
     node_z = np.cumsum(inter_node_offset * steps)
     unit = PLANE_WIDTH / max((len(machine.pus) for machine in machines), default=1)
-    levels = _levels(list({id(machine): machine for machine in machines}.values()), every_level)
+    levels = _levels(machines_of(placement.nodes)[0], every_level)
 
     rank = np.flatnonzero(placement.node_id >= 0)
     columns = _columns_of_ranks(placement, rank)

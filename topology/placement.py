@@ -66,6 +66,18 @@ class Placement:
         """Number of the run's ranks, including those that never checked in."""
         return len(self.node_id)
 
+    @property
+    def switch_id(self) -> np.ndarray:
+        """int32 (n_ranks,), the switch of each rank's node, index in switches.name; -1 if unknown."""
+        return np.append(self.switches.of_node, np.int32(-1))[self.node_id]  # -1 finds the appended one
+
+
+def machines_of(nodes: Sequence[Node]) -> tuple[list[Machine], np.ndarray]:
+    """The different machines of some nodes, and the index of each node's, int64 (n_nodes,)."""
+    machines = {id(node.machine): node.machine for node in nodes}
+    number = {key: at for at, key in enumerate(machines)}
+    return list(machines.values()), np.array([number[id(node.machine)] for node in nodes], np.int64)
+
 
 def place(
     ranks: Sequence[Mapping | None], machines: Mapping[str, Machine], network: Network | None = None
@@ -140,9 +152,7 @@ def _nodes(keys, machines, node, cpuset, pu_sets, notes) -> tuple[tuple[Node, ..
 
 def _bind(nodes, node, cpuset, pu_sets, notes, switches) -> Placement:
     """Finds PUs and parts once for each distinct (machine, CPU set), and assigns them to the ranks."""
-    kinds = list({id(n.machine): n.machine for n in nodes}.values())
-    kind_number = {id(machine): i for i, machine in enumerate(kinds)}
-    kind_of_node = np.array([kind_number[id(n.machine)] for n in nodes], np.int64)
+    kinds, kind_of_node = machines_of(nodes)
     present = np.flatnonzero(node >= 0)
     keys = (
         kind_of_node[node[present]] * max(len(pu_sets), 1) + cpuset[present]

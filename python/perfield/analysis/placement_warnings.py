@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from perfield.analysis.words import in_bytes, in_seconds
-from perfield.topology import Node, Placement, UsedDevices, ranges, sharing
+from perfield.topology import Node, Placement, UsedDevices, machines_of, ranges, sharing
 
 CHANCE = 0.01  # a slowdown that chance gives more often is no cost
 NO_COST = "this run does not show its cost"
@@ -304,11 +304,9 @@ def _time_of(waits: np.ndarray, rank: np.ndarray, peer: np.ndarray, n_ranks: int
 def _part_of(placement: Placement, pu_id: np.ndarray, level: str) -> np.ndarray:
     """The part of a level that holds each PU, float64 in its shape; NaN where unknown."""
     found = np.full(pu_id.shape, np.nan)
-    machines = {id(node.machine): node.machine for node in placement.nodes}
-    number = {key: at for at, key in enumerate(machines)}
-    kind_of_node = np.array([*(number[id(node.machine)] for node in placement.nodes), -1])
-    kind = kind_of_node[placement.node_id]
-    for at, machine in enumerate(machines.values()):
+    machines, kind_of_node = machines_of(placement.nodes)
+    kind = np.append(kind_of_node, -1)[placement.node_id]
+    for at, machine in enumerate(machines):
         here = np.flatnonzero(kind == at)
         size = max([*machine.pus, 0]) + 1
         of_pu = np.full(size + 1, np.nan)

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfield.catalyst_scripts.layouts import LAYOUTS
-from perfield.commands import CommandError
+from perfield.commands import CommandError, words
 from perfield.commands._fields import check_fields
 from perfield.commands._machine import (
     add_machine_options,
     choose_machine,
     machine_scene,
-    words,
     zoom_folder,
 )
 from perfield.commands._newest import add_run, run_path
@@ -122,7 +121,8 @@ def render(run: Run, arguments: argparse.Namespace) -> Path:
         for note in topology.notes:
             print(note)
     carried = _arrays(run, arguments, surveyed)
-    pictures = PictureSeries(run, steps, directory, geometry, topology, surveyed, carried, arguments.layout)
+    said = (surveyed, carried, arguments.layout, choice.placement)
+    pictures = PictureSeries(run, steps, directory, geometry, topology, *said)
     if pictures.geometry is None and pictures.topology is None:
         raise CommandError(f"{run.path} has neither a mesh nor a machine to show; `perfield info {run.path}`")
     expected = pictures.estimate()

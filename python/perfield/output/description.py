@@ -13,7 +13,7 @@ from perfield.output.arrays import Arrays
 from perfield.output.scales import reach, round_end, scale_of
 from perfield.output.survey import COMPUTING, waiting_of
 from perfield.output.titles import region_titles, title
-from perfield.topology import placement_of, unbound
+from perfield.topology import Placement, unbound
 
 if TYPE_CHECKING:
     from perfield.analysis.steps import StepKinds
@@ -24,11 +24,15 @@ FAMILIAR = ("temperature", "t", "p", "pressure", "alpha")  # fields whose names 
 
 
 def describe(
-    run: Run, survey: Survey, arrays: Mapping[str, Arrays], own: Mapping[str, str]
+    run: Run,
+    survey: Survey,
+    placement: Placement,
+    arrays: Mapping[str, Arrays],
+    own: Mapping[str, str],
 ) -> dict[str, Any]:
     """The part of pictures.json that describes the whole run.
 
-    survey : of the run. arrays : the written arrays by layer: "geometry", "messages", "topology/machine", ...
+    survey, placement : of the run. arrays : the written arrays by layer: "geometry", "messages", ... .
     own : array -> the simulation's name of its own field.
     """
     titles = region_titles(run.known_regions)
@@ -42,7 +46,7 @@ def describe(
     return {
         "run": Path(run.path).resolve().name,
         "n_ranks": run.n_ranks,
-        "places": places(run),
+        "places": places(run, placement),
         "regions": survey.regions,
         "over_steps": {name: [over.base, over.kind] for name, over in survey.over_steps.items()},
         "typical": survey.kinds.typical,
@@ -52,17 +56,16 @@ def describe(
     }
 
 
-def places(run: Run) -> dict[str, list[str]]:
+def places(run: Run, placement: Placement) -> dict[str, list[str]]:
     """Where each rank ran, in words; "" where that is not known.
 
     host : of the rank. core : "core 3", or "unbound" if nothing ties the rank to a core.
     """
-    placed = placement_of(run)
     hosts = [str((entry or {}).get("host") or "") for entry in run.rank_entries]
-    free = unbound(placed)
+    free = unbound(placement)
     cores = [
         f"core {core:.0f}" if np.isfinite(core) else "unbound" if free[rank] else ""
-        for rank, core in enumerate(placed.core_id)
+        for rank, core in enumerate(placement.core_id)
     ]
     return {"host": hosts, "core": cores}
 

@@ -28,6 +28,7 @@ from perfield.pictures.overview import Overview
 from perfield.pictures.own_fields import own_fields
 from perfield.pictures.pieces import SomePieces
 from perfield.pictures.topology_picture import STATIC_LAYERS, TopologyScene, topology
+from perfield.topology import Placement, placement_of
 
 if TYPE_CHECKING:
     from perfield.run import Frame, Run
@@ -44,6 +45,7 @@ class PictureSeries:
     topology : what all topology pictures share; None skips them. survey : of the whole run; None makes it.
     arrays : names of the values that the pictures carry; None takes all. The simulation's own fields are
     always there. layout : how images and ParaView's pipelines arrange the nodes of the machine.
+    placement : of all ranks, also where `topology` shows a part; None reads it.
     `write` sets description (the content of pictures.json), bytes (of each series) and shown_at ("time" or
     "step": what ParaView shows as time).
     """
@@ -56,6 +58,7 @@ class PictureSeries:
     survey: Survey | None = None
     arrays: Collection[str] | None = None
     layout: str = "planes"
+    placement: Placement | None = None
     description: dict[str, Any] = field(default_factory=dict, init=False)
     bytes: dict[str, int] = field(default_factory=dict, init=False)
     shown_at: str = field(default="", init=False)
@@ -132,7 +135,7 @@ class PictureSeries:
             **{"shown_at": self.shown_at, "steps": labels, "focus": list(of_mesh.focus)},
             **{"view": of_mesh.view, "explode": of_mesh.explode},
             "layout": "" if isinstance(self.topology, Overview) else self.layout,  # which arranges planes
-            **describe(self.run, self.survey, arrays, own),
+            **describe(self.run, self.survey, self.placement or placement_of(self.run), arrays, own),
         }
         path = self.directory / "pictures.json"
         temporary = path.with_name(f".{path.name}.{os.getpid()}")

@@ -26,17 +26,15 @@ def placement(run: RunDirectory) -> pd.DataFrame:
     machine is not known. Two nodes with one host name have different names."""
     placed = placement_of(run)
     node, switches = placed.node_id.astype(np.int64), placed.switches
-    # The last row of each column is for ranks without a place; -1 finds it.
-    switch = np.append(switches.of_node, -1)[node]
 
-    def named(names: Iterable[str]) -> np.ndarray:
+    def named(names: Iterable[str]) -> np.ndarray:  # -1, of ranks without a place, finds the last one
         return np.array([*names, ""], dtype=object)
 
     columns = {
         "host": named(n.host for n in placed.nodes)[node],
         "node": node,
         "node_name": named(n.label for n in placed.nodes)[node],
-        "switch": named(switches.name)[switch],
+        "switch": named(switches.name)[placed.switch_id],
         "package": placed.package_id,
         "numa": placed.numa_id,
         "core": placed.core_id,
