@@ -8,7 +8,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from perfield.commands import CommandError
+from perfield.commands import CommandError, words
 
 if TYPE_CHECKING:
     from perfield.pictures.geometry_picture import GeometryOptions
@@ -22,7 +22,7 @@ def check_fields(run: Run, arguments: argparse.Namespace) -> None:
     """
     from perfield.output.steps import choose_steps
 
-    names = [word.strip() for word in (arguments.fields or "").split(",") if word.strip()]
+    names = words(arguments.fields or "")
     if not names:
         return
     steps = choose_steps(run, arguments.steps)

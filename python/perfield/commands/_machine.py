@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from perfield.commands import CommandError
+from perfield.commands import CommandError, words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -122,17 +122,16 @@ def machine_scene(run: Run, choice: MachineChoice, frames: Iterable[Frame]) -> T
 
 def _lines(run: Run, arguments: argparse.Namespace, placement: Placement) -> LineChoice:
     """Which messages become lines, without the choice of a zoom."""
-    import numpy as np
-
     from perfield.pictures.line_choice import LineChoice
     from perfield.pictures.lines import DRAWN
     from perfield.topology import select
 
-    said, ends, apart, left_out = [], [None, None], [], None
-    for n, (option, word) in enumerate((("lines_from", "from"), ("lines_to", "to"))):
-        names = getattr(arguments, option)
+    said, apart, left_out = [], [], None
+    senders, receivers = (
+        select(placement, names) if names else None for names in (arguments.lines_from, arguments.lines_to)
+    )
+    for word, names in (("from", arguments.lines_from), ("to", arguments.lines_to)):
         if names:
-            ends[n] = select(placement, names)
             said.append(f"{word} {', '.join(names)}")
     kinds = arguments.lines_only or []
     if "between-nodes" in kinds:
@@ -141,27 +140,22 @@ def _lines(run: Run, arguments: argparse.Namespace, placement: Placement) -> Lin
     if "between-switches" in kinds:
         if not placement.switches.name:
             raise CommandError(
-                "--lines-only between-switches: the switches of this run are not known; name the cluster's "
-                "topology.conf in topology_file, or choose between-nodes."
+                "--lines-only between-switches: the switches of this run are not known; write the cluster's "
+                f"topology.conf to {run.path}/machine/network.txt, or choose between-nodes."
             )
-        apart.append(np.append(placement.switches.of_node, -1)[placement.node_id])
+        apart.append(placement.switch_id)
         said.append("between switches")
     if "non-neighbours" in kinds:
         left_out = _neighbours(run, arguments)
         said.append("between ranks that are no neighbours on the mesh")
     return LineChoice(
         most=arguments.lines or DRAWN,
-        senders=ends[0],
-        receivers=ends[1],
+        senders=senders,
+        receivers=receivers,
         apart=tuple(apart),
         left_out=left_out,
         words=f"only messages {' and '.join(said)}" if said else "",
     )
-
-
-def words(text: str) -> list[str]:
-    """The words of a list that is separated by commas."""
-    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def _with_statistics(run: Run, arguments: argparse.Namespace) -> list[str] | None:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from perfield.commands import words
+
 if TYPE_CHECKING:
     from perfield.traces import Imported
 
@@ -55,9 +57,7 @@ def execute(arguments: argparse.Namespace) -> int:
             arguments.trace,
             arguments.run_directory,
             step_region=arguments.step_region,
-            regions=None
-            if regions is None
-            else [name.strip() for name in regions.split(",") if name.strip()],
+            regions=None if regions is None else words(regions),
             progress=progress,
         )
     _tell(imported)

@@ -8,6 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from perfield.analysis.words import in_bytes
+from perfield.commands import words
 from perfield.commands._newest import add_run, run_path
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ running.
 
 LEVELS = ("node", "switch", "package", "numa", "core", "step")
 BY_HELP = """\
-statistics over the ranks of each part of the machine, or of each step: min, mean, std, max,
-imbalance; the largest mean first"""
+statistics over the ranks of each part of the machine, the largest mean first, or of each step,
+in their order: min, mean, std, max, imbalance"""
 MOST_GROUPS = 20  # that are printed; --json has all
 
 # Words for the numbers that stand in place of a rank, as a target of messages or waits.
@@ -179,9 +180,8 @@ def _by(
     """A table of statistics per field, and the note below each. frames : of the tables, in words."""
     from perfield.run import statistics_tables
 
-    names = [name.strip() for name in arguments.fields.split(",") if name.strip()]
     found = {}
-    for name in names:
+    for name in words(arguments.fields):
         table = f"{name} by {arguments.by}"
         rows, uneven = statistics_tables.by(run, name, arguments.by)
         about = (

@@ -29,7 +29,7 @@ from perfield.topology import (
 
 if TYPE_CHECKING:
     from perfield.analysis.placement_warnings import Finding, Observed
-    from perfield.analysis.rank_order import Order, Traffic
+    from perfield.analysis.rank_order import Order
     from perfield.run import RunDirectory
 
 HELP = "where the ranks sit, what hurts there, and an order that would send less"
@@ -45,11 +45,13 @@ switches.
 
 A proposed order takes effect in the next run, by one of these:
 
-  mpirun --rankfile order.txt -n 8 ./a.out              Open MPI, --rankfile
-  SLURM_HOSTFILE=hosts.txt srun -n 8 --distribution=arbitrary ./a.out
+  mpirun --rankfile order.txt -n 8 perfield-exec ./a.out
+                                                        Open MPI, --rankfile
+  SLURM_HOSTFILE=hosts.txt srun --distribution=arbitrary -n 8 perfield-exec ./a.out
                                                         Slurm, --hostfile
-  mpirun -f hosts.txt -n 8 ./a.out                      MPICH, --hostfile
-  MPICH_RANK_REORDER_METHOD=3 srun -n 8 ./a.out         Cray MPICH, with
+  mpirun -f hosts.txt -n 8 perfield-exec ./a.out        MPICH, --hostfile
+  MPICH_RANK_REORDER_METHOD=3 srun -n 8 perfield-exec ./a.out
+                                                        Cray MPICH, with
       --reorder-file MPICH_RANK_ORDER in the working directory
 
 --here shows, without a run, where Open MPI's mpirun (version 4) would put -n
@@ -75,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the host of each rank, for srun (SLURM_HOSTFILE) and MPICH's mpirun -f",
     )
-    add("--reorder-file", metavar="FILE", help="write it for Cray MPICH (MPICH_RANK_ORDER)")
+    add("--reorder-file", metavar="FILE", help="write the proposed order for Cray MPICH (MPICH_RANK_ORDER)")
     add(
         "--propose",
         action="store_true",
@@ -174,9 +176,7 @@ def _observed(run: RunDirectory) -> Observed:
     if moves:
         thread_moves = per_region.max(axis=0)  # regions nest, so the one with most holds the others' moves
     pu_id, compute_s, user_s, system_s, step_s, switches = series
-    n_steps = (
-        int(sum(int(run.told(int(position))["span"]) for position in positions)) if len(positions) else 0
-    )
+    n_steps = sum(int(run.told(int(position))["span"]) for position in positions)
     never = np.isnan(switches).all(axis=0)
     return Observed(
         *(n_steps, pu_id, step_s, compute_s, user_s + system_s),
@@ -349,17 +349,13 @@ def _gains(order: Order, n_steps: int) -> list[dict[str, Any]]:
         ("times switches passed", "hop_bytes"),
         ("between packages of a node", "between_packages"),
     ):
-        before, after = _of(order.before, name), _of(order.after, name)
+        before, after = getattr(order.before, name), getattr(order.after, name)
         if before is None or after is None or not (before or after):
             continue
         change = f"{(after - before) / before:+.0%}" if before else "-"
         now, then = (in_bytes(value / max(n_steps, 1)) for value in (before, after))
         rows.append({"": words, "now": now, "then": then, "change": change})
     return rows
-
-
-def _of(traffic: Traffic, name: str) -> float | None:
-    return getattr(traffic, name)
 
 
 def _how(arguments: argparse.Namespace, n_ranks: int, program: str) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfield.commands import CommandError
+from perfield.commands import CommandError, words
 from perfield.commands._newest import add_run, run_path
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def execute(arguments: argparse.Namespace) -> int:
 def _names(only: str | None) -> list[str]:
     if only is None:
         return list(PLOTS)
-    names = [word.strip().replace("-", "_") for word in only.split(",") if word.strip()]
+    names = [word.replace("-", "_") for word in words(only)]
     for name in names:
         if name not in PLOTS:
             raise CommandError(f"--only {name} is no plot; expected some of {','.join(PLOTS)}.")
