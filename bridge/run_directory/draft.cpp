@@ -35,8 +35,7 @@ Draft::Draft(const std::string& wanted)
 
 Draft::~Draft() {
   if (file_ >= 0) close(file_);
-  const size_t folder = size_t(parent_.name() - wanted_.c_str());
-  if (made_) unlinkat(parent_.descriptor(), draft_.c_str() + folder, 0);
+  if (made_) unlinkat(parent_.descriptor(), draft_name(), 0);
 }
 
 bool Draft::is_there() const {
@@ -45,11 +44,10 @@ bool Draft::is_there() const {
 }
 
 bool Draft::publish() {
-  const size_t folder = size_t(parent_.name() - wanted_.c_str());
   const bool closed = close(file_) == 0;  // network file systems report a full disk here
   file_ = -1;
-  if (!closed || renameat(parent_.descriptor(), draft_.c_str() + folder, parent_.descriptor(),
-                          parent_.name()) != 0) {
+  if (!closed ||
+      renameat(parent_.descriptor(), draft_name(), parent_.descriptor(), parent_.name()) != 0) {
     trouble_ = errno;
     return false;
   }

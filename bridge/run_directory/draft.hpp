@@ -25,6 +25,9 @@ class Draft {
   std::string refusal() const;              // "cannot write PATH: REASON"
 
  private:
+  // Of the draft, in the open folder.
+  const char* draft_name() const { return draft_.c_str() + (parent_.name() - wanted_.c_str()); }
+
   const std::string wanted_, draft_;
   const GuardedParent parent_;
   int file_ = -1, trouble_ = 0;

@@ -13,7 +13,6 @@
 #include "platform/devices.hpp"
 #include "platform/preload_list.hpp"
 #include "recorder/kernel_readings.hpp"
-#include "run_directory/launchers.hpp"
 #include "run_directory/run_directory.hpp"
 
 namespace perfield {
@@ -106,9 +105,9 @@ void add_devices(JsonObject* entry) {
   JsonObject choice;
   bool chosen = false;
   for (const char* name : kDeviceVariables) {
-    const std::string value = variable(name);
-    if (value.empty() && !getenv(name)) continue;  // an empty list hides all devices
-    choice.text(name, value);
+    const char* value = getenv(name);
+    if (!value) continue;
+    choice.text(name, value);  // an empty list hides all devices
     chosen = true;
   }
   if (chosen) entry->raw("device_choice", choice.str());
