@@ -45,6 +45,15 @@ def compiled(source: str, folder: Path, *flags: str) -> Path:
     return built
 
 
+def faked_machines(folder: Path, built: Path | None = None) -> dict[str, str]:
+    """The variables by which each host has the machine of `folder`/HOST.xml, and ranks are bound to its PUs.
+
+    built : where the library goes that fakes this; None: into `folder`.
+    """
+    library = compiled("fakeaff.c", built or folder)
+    return {"MH_MACHINES": str(folder), "MH_FAKE_AFFINITY": str(library)}
+
+
 def run_on_hosts(
     hosts: str, command: list[object], folder: Path, env: Mapping[str, str], timeout: float = 120
 ) -> subprocess.CompletedProcess:

@@ -16,6 +16,7 @@
 // Ranks sleep where a solver would compute, so the planted seconds hold on any number of cores.
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>

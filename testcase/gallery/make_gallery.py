@@ -71,7 +71,7 @@ def make_pages(pages: Sequence[Page], folder: Path) -> list[str]:
         broken = [job for job in work.jobs if not Path(job["file"]).exists()]
         if broken and not work.reason:
             work.reason = "; ".join(job.get("error", "ParaView did not draw it") for job in broken)
-    for work in {id(work): work for work in [*missing, *works]}.values():
+    for work in [*missing, *works]:
         page = work.page
         (folder / f"{page.number}.md").write_text(text_of(page, work.reason, folder), encoding="utf-8")
         if work.reason:

@@ -19,7 +19,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(REPOSITORY / "tests"), str(REPOSITORY / "testcase/openfoam")]
 
 from cases import Case, OpenFoamMissingError, environment, prepare  # noqa: E402
-from hosts import compiled, run_on_hosts, why_no_hosts  # noqa: E402
+from hosts import faked_machines, run_on_hosts, why_no_hosts  # noqa: E402
 
 # Two sockets of 8 and of 12 cores: the nodes of the dissertation's cluster.
 SANDY_BRIDGE = "pack:2 [numa(memory=16GB)] l3:1(size=20MB) l2:8(size=256kB) l1d:1(size=32kB) core:1 pu:1"
@@ -177,8 +177,7 @@ def measure(program: Program, folder: Path, run: Path) -> str:
         describe = ["lstopo", "-i", program.machine, "--of", "xml", "-f", str(machines / f"{host}.xml")]
         subprocess.run(describe, check=True)
     settings = {
-        "MH_MACHINES": str(machines),
-        "MH_FAKE_AFFINITY": str(compiled("fakeaff.c", folder)),
+        **faked_machines(machines, folder),
         "PERFIELD_RUN_DIRECTORY": str(run),
         "PERFIELD_TOPOLOGY_FILE": str(network(program, folder)),
         **dict(program.variables),

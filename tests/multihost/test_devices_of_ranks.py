@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from c_programs import mpi_program
-from hosts import compiled, run_on_hosts, why_no_hosts
+from hosts import faked_machines, run_on_hosts, why_no_hosts
 
 import perfield
 
@@ -91,7 +91,7 @@ def run(bin_dir, build_c, tmp_path_factory):
         card = folder / "driver/nvidia/gpus" / address
         card.mkdir(parents=True)
         (card / "information").write_text(f"Device Minor: \t {number}\n")
-    environment = {"MH_MACHINES": str(folder), "MH_FAKE_AFFINITY": str(compiled("fakeaff.c", folder))}
+    environment = faked_machines(folder)
     mpirun = "mpirun --bind-to core --map-by socket --host n1:2,n2:2 -n 4"
     script = f"{FAKE_DEVICES}\n{mpirun} {bin_dir}/perfield-exec {build_c(PROGRAM)}"
     result = run_on_hosts("n1,n2", ["sh", "-ec", script], folder, environment)

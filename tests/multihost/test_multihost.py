@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from c_programs import c_program
 from conftest import installed_mpi
-from hosts import compiled, run_on_hosts, why_no_hosts
+from hosts import faked_machines, run_on_hosts, why_no_hosts
 
 import perfield
 
@@ -43,7 +43,7 @@ def run(bin_dir, build_c, tmp_path_factory):
     folder = tmp_path_factory.mktemp("hosts")
     for host, machine in MACHINE_OF.items():
         shutil.copy(MACHINES / f"{machine}.xml", folder / f"{host}.xml")
-    environment = {"MH_MACHINES": str(folder), "MH_FAKE_AFFINITY": str(compiled("fakeaff.c", folder))}
+    environment = faked_machines(folder)
     hosts = ",".join(f"{host}:2" for host in MACHINE_OF)
     mpirun = ["mpirun", "--bind-to", "core", "--map-by", "core", "--host", hosts, "-n", "8"]
     command = [*mpirun, bin_dir / "perfield-exec", build_c(HERE / "ring.c")]

@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hosts import compiled, run_on_hosts, why_no_hosts, why_no_slurm
+from hosts import faked_machines, run_on_hosts, why_no_hosts, why_no_slurm
 
 import perfield
 from perfield.topology import placement_of
@@ -34,11 +34,7 @@ def measured(bin_dir, build_c, tmp_path_factory):
         shutil.copy(MACHINES / "two-packages-4-cores.xml", folder / f"{host}.xml")
     (folder / "topology.conf").write_text(SWITCHES)
     program = build_c(HERE / "scattered.c")
-    environment = {
-        "MH_MACHINES": str(folder),
-        "MH_FAKE_AFFINITY": str(compiled("fakeaff.c", folder)),
-        "PERFIELD_TOPOLOGY_FILE": str(folder / "topology.conf"),
-    }
+    environment = faked_machines(folder) | {"PERFIELD_TOPOLOGY_FILE": str(folder / "topology.conf")}
 
     def run(name, *options):
         hosts = ",".join(f"{host}:3" for host in HOSTS)

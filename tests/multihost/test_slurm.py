@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hosts import HERE as MULTIHOST
-from hosts import compiled, run_on_hosts, why_no_slurm
+from hosts import faked_machines, run_on_hosts, why_no_slurm
 
 import perfield
 
@@ -53,11 +53,7 @@ def in_slurm(tmp_path_factory):
             f'#!/bin/sh\nhostname >>{folder}/asked.txt\nexec {shutil.which("scontrol")} "$@"\n'
         )
         scontrol.chmod(0o755)
-        environment |= {
-            "PATH": f"{scontrol.parent}:{os.environ['PATH']}",
-            "MH_MACHINES": str(folder),
-            "MH_FAKE_AFFINITY": str(compiled("fakeaff.c", folder)),
-        }
+        environment |= {"PATH": f"{scontrol.parent}:{os.environ['PATH']}"} | faked_machines(folder)
         command = [MULTIHOST / "mhslurm", "sh", "-ec", script]
         result = run_on_hosts(hosts, command, folder, environment)
         assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hosts import compiled, run_on_hosts, why_no_hosts
+from hosts import faked_machines, run_on_hosts, why_no_hosts
 
 from perfield.topology import MachineError, mpirun_cpusets, parse_cpuset, ranges, read_machine
 
@@ -57,7 +57,7 @@ def test_preview_equals_what_open_mpi_does(build_c, tmp_path):
         '  for (int i = 0; i < 64; ++i) if (CPU_ISSET(i, &set)) printf(" %d", i);\n  puts(""); }\n'
     )
     program = build_c(source, mpi=False)
-    environment = {"MH_MACHINES": str(tmp_path), "MH_FAKE_AFFINITY": str(compiled("fakeaff.c", tmp_path))}
+    environment = faked_machines(tmp_path)
     lines = ["unset OMPI_MCA_hwloc_base_binding_policy"]
     for n_ranks, map_by, bind_to in ASKED:
         options = f"{map_by and '--map-by ' + map_by} {bind_to and '--bind-to ' + bind_to}"
