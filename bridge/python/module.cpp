@@ -13,6 +13,7 @@ namespace py = pybind11;
 void bind_reading(py::module_& module);
 void bind_columns(py::module_& module);
 void bind_config(py::module_& module);
+void bind_chance(py::module_& module);
 void bind_constant(py::module_& module);
 void bind_traces(py::module_& module);
 
@@ -38,6 +39,7 @@ PYBIND11_MODULE(_bridge, module) {
   bind_config(module);
   bind_constant(module);
   bind_traces(module);
+  bind_chance(module);
   module.def("calls", &all_calls,
              "Every kind of MPI call as (number, name, class of time, message).\n\n"
              "message is 'sends', 'fetches' or 'none'.");

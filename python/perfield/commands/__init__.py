@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 
 COMMANDS = (
-    *("run", "info", "steps", "fields", "render", "open", "plot", "placement", "export", "collect"),
+    *("run", "info", "steps", "fields", "render", "open", "plot", "report", "placement", "export", "collect"),
     *("import", "env", "config", "paths"),
 )
 
@@ -33,6 +33,11 @@ Under a launcher of your own: mpirun -n 8 perfield-exec ./a.out input.txt"""
 
 class CommandError(Exception):
     """A subcommand cannot go on; the text tells the user why and what to do."""
+
+
+def words(text: str) -> list[str]:
+    """The words of a list that is separated by commas."""
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests against chance: those of the closing lines, computed by the same code (`bridge/summary/chance.cpp`).
+
+They use no random numbers, so the same run always gives the same answer. docs/closing-lines.md explains
+them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from perfield._bridge import chance_of_hits, chance_of_mean, chance_of_t
+from perfield._bridge import differences as _differences
+
+__all__ = ["Differences", "chance_of_hits", "chance_of_mean", "chance_of_t", "differences"]
+
+
+@dataclass(frozen=True)
+class Differences:
+    """How ranks differ in a table over steps and ranks.
+
+    pattern : "fixed": the same ranks have most, step after step; "moving": the rank with most changes, but
+    not by chance; "chance": it changes as by chance, or the ranks hardly differ. ratio : the largest rank of
+    each step to the mean, over all steps. saved : the sum over steps of the largest minus the mean, in the
+    table's unit. most : columns of the ranks that have most and cannot be told apart, if "fixed".
+    n_in_turn : how many ranks had most in some step. stay : for how many steps in a row one had most, on
+    average. is_significant : some rank or order is beyond chance, even if it is too small to tell.
+    """
+
+    pattern: str
+    ratio: float
+    saved: float
+    most: tuple[int, ...]
+    n_in_turn: int
+    stay: float
+    is_significant: bool
+
+
+def differences(values: np.ndarray) -> Differences:
+    """How ranks differ. values : (n_steps, n_ranks), steps in their order; NaN counts as 0.
+
+    Raises ValueError for other shapes.
+    """
+    found = _differences(np.asarray(values, dtype=np.float64))
+    return Differences(**{**found, "most": tuple(found["most"])})

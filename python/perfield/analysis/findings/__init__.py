@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What costs time in a run, and why: one module per kind of finding.
+
+Each module has QUESTION, what it asks; NEEDS, names of fields without which it cannot answer ("<region>_..."
+for any region); and find(), which yields findings. To add one, write a module and add it to QUESTIONS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import ModuleType
+
+from perfield.analysis.findings import memory_growth
+from perfield.analysis.findings.finding import Finding, Picture
+from perfield.analysis.observed import Observed
+
+__all__ = ["QUESTIONS", "Answer", "Finding", "Picture", "answers", "needs", "ranked"]
+
+QUESTIONS: tuple[ModuleType, ...] = (memory_growth,)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to one question. missing : fields that the run lacks, so nobody looked; else empty."""
+
+    question: str
+    findings: tuple[Finding, ...]
+    missing: tuple[str, ...] = ()
+
+
+def needs(questions: Iterable[ModuleType] = QUESTIONS) -> list[str]:
+    """Names of all fields that the questions may use, those that they need and those they like to have."""
+    names = (name for module in questions for name in (*module.NEEDS, *getattr(module, "LIKES", ())))
+    return list(dict.fromkeys(names))
+
+
+def answers(observed: Observed, questions: Iterable[ModuleType] = QUESTIONS) -> list[Answer]:
+    """Asks each question. A run that lacks what a question needs gets no findings for it."""
+    found = []
+    for module in questions:
+        missing = tuple(name for name in module.NEEDS if not observed.has(name))
+        told = () if missing else tuple(module.find(observed))
+        found.append(Answer(module.QUESTION, told, missing))
+    return found
+
+
+def ranked(answered: Iterable[Answer]) -> list[Finding]:
+    """All findings, the dearest first; those without a known cost come last, in the order of questions."""
+    told = [finding for answer in answered for finding in answer.findings]
+    return sorted(told, key=lambda finding: -(finding.saved_s or 0.0))

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a finding is: a sentence with numbers that holds against chance, its cost, picture and remedy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+WORTH_TELLING = 0.01  # of the run's time; what costs less is not told
+_NO_RANKS = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The picture that shows a finding.
+
+    kind : "mesh", "machine", or the name of a function of perfield.plots ("heat_map"). field : that it shows;
+    "" where the plot has none. step : index of the step to look at; None for all, or a typical one.
+    """
+
+    kind: str
+    field: str = ""
+    step: int | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that costs time, or may.
+
+    kind : a few words in lower case that always name the same problem, "imbalance by cells".
+    words : one or two sentences with numbers: what, where, how much.
+    saved_s : how much shorter the run's steps would be without it, at most, in s (of time that passes, not
+    added up over ranks); None where the run does not show that.
+    remedy : one sentence on what is usually tried.
+    picture : that shows it.
+    ranks : int64, of the world, those it is about; empty if it is about all. steps : int64, indexes of the
+    steps that it is about; empty for all. regions, hosts : names. pairs : int64 (n, 2), sender and receiver.
+    chance : the probability that chance alone gives as much; None where nothing random plays a part.
+    """
+
+    kind: str
+    words: str
+    saved_s: float | None
+    remedy: str
+    picture: Picture
+    ranks: np.ndarray = field(default_factory=lambda: _NO_RANKS)
+    steps: np.ndarray = field(default_factory=lambda: _NO_RANKS)
+    regions: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    pairs: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    chance: float | None = None

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a run measured, as arrays in memory: all that findings ask. `perfield.run.observe` reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from perfield.topology import Placement
+
+PAIRS = np.dtype([("source", "i4"), ("target", "i4"), ("count", "u8"), ("bytes", "u8"), ("empty", "u8")])
+WAITS = np.dtype([("rank", "i4"), ("peer", "i4"), ("count", "u8"), ("time_s", "f8")])
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a run measured in the steps that all ranks of its largest group closed.
+
+    n_ranks : of the world. ranks : int64 (n_columns,), those of the tables, ascending.
+    index, label : int64 (n_steps,), the steps' indexes and the program's own numbers, in their order.
+    row : int64 (n_steps,), the row of the tables that holds a step. Rows are single steps, or several
+    consecutive ones where a run is too large.
+    tables : by name of a field, float32 (n_rows, n_columns), NaN where absent. Values of several steps are
+    joined as the field says (sum, max, last).
+    totals, largest : by name of a field, float64 (n_steps,): sum and maximum over the ranks, of each single
+    step; 0 where all are absent. Not of regions' fields.
+    regions : by stem, the region's name in the program.
+    messages : structured (PAIRS), sums over all steps by pair of ranks; source or target is negative where
+    unknown. waits : structured (WAITS), likewise: rank waited for peer.
+    empty : float64 (n_steps,), messages without bytes.
+    placement : where the ranks sat; None if unknown.
+    neighbours : int64 (n, 2), pairs of ranks whose pieces of the mesh touch, both directions; None without
+    a mesh.
+    """
+
+    n_ranks: int
+    ranks: np.ndarray
+    index: np.ndarray
+    label: np.ndarray
+    row: np.ndarray
+    tables: Mapping[str, np.ndarray]
+    totals: Mapping[str, np.ndarray] = field(default_factory=dict)
+    largest: Mapping[str, np.ndarray] = field(default_factory=dict)
+    regions: Mapping[str, str] = field(default_factory=dict)
+    messages: np.ndarray = field(default_factory=lambda: np.zeros(0, PAIRS))
+    waits: np.ndarray = field(default_factory=lambda: np.zeros(0, WAITS))
+    empty: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    placement: Placement | None = None
+    neighbours: np.ndarray | None = None
+
+    @property
+    def n_steps(self) -> int:
+        """Number of steps."""
+        return len(self.index)
+
+    @property
+    def elapsed_s(self) -> float:
+        """How long the steps took: s of the rank that measured longest."""
+        return float(np.nansum(self.tables["step_time_s"], axis=0, dtype=float).max(initial=0.0))
+
+    def has(self, name: str) -> bool:
+        """Whether any rank has a value of a field; `<region>_...`: of this field of any region."""
+        return (
+            bool(np.isfinite(self.of(name)).any()) if "<region>" not in name else bool(self.of_regions(name))
+        )
+
+    def of(self, name: str) -> np.ndarray:
+        """A field's table, float32 (n_rows, n_columns); NaN where the run has no such field."""
+        table = self.tables.get(name)
+        shape = (int(self.row[-1]) + 1 if len(self.row) else 0, len(self.ranks))
+        return np.full(shape, np.nan, np.float32) if table is None else table
+
+    def of_regions(self, kind: str) -> dict[str, np.ndarray]:
+        """Tables of a kind of field such as `<region>_time_s`, by stem; only regions that have values."""
+        tables = {stem: self.tables.get(kind.replace("<region>", stem)) for stem in self.regions}
+        return {stem: t for stem, t in tables.items() if t is not None and np.isfinite(t).any()}
+
+    def steps_of_row(self, row: int) -> np.ndarray:
+        """Indexes of the steps that a row of the tables holds."""
+        return self.index[self.row == row]
