@@ -72,8 +72,8 @@ def whole_case_costs(case: Path, costs: CellCosts, step_time: float) -> dict[str
         if changed:
             raise BalanceError(
                 f"the mesh of {case} has changed since it was divided: rank {changed[0]} began with "
-                f"{len(where[changed[0]]):,} cells and has {counts[changed[0]]:,}. The cells of the undivided "
-                "case have no cost of their own. Write the field into the ranks' directories with "
+                f"{len(where[changed[0]]):,} cells and has {counts[changed[0]]:,}. The cells of the "
+                "undivided case have no cost of their own. Write the field into the ranks' directories with "
                 "--redistribute, for redistributePar."
             )
         if (np.sort(places) != np.arange(len(places))).any():
