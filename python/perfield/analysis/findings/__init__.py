@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from types import ModuleType
 
-from perfield.analysis.findings import memory_growth
+from perfield.analysis.findings import imbalance, memory_growth, waited_for
 from perfield.analysis.findings.finding import Finding, Picture
 from perfield.analysis.observed import Observed
 
 __all__ = ["QUESTIONS", "Answer", "Finding", "Picture", "answers", "needs", "ranked"]
 
-QUESTIONS: tuple[ModuleType, ...] = (memory_growth,)
+QUESTIONS: tuple[ModuleType, ...] = (imbalance, waited_for, memory_growth)
 
 
 @dataclass(frozen=True)
