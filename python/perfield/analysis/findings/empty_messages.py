@@ -33,7 +33,8 @@ def find(observed: Observed) -> Iterator[Finding]:
     n_steps = len(steps)
     some = n_steps < observed.n_steps
     where = f"in each of {in_number(n_steps)} steps" if some else "per step"
-    words = f"{in_number(n_empty / n_steps)} messages {where} carry no bytes, {in_percent(n_empty / n_all)} of all."
+    share = in_percent(n_empty / n_all)
+    words = f"{in_number(n_empty / n_steps)} messages {where} carry no bytes, {share} of all."
     worst = known[np.lexsort((known["bytes"], -known["empty"].astype(float)))[:MOST_PAIRS]]
     if len(worst):
         first = worst[0]
