@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from perfield.analysis.findings import (
+    bursts,
     empty_messages,
     io_by_one_rank_per_node,
     io_through_few_ranks,
     memory_growth,
+    messages_to_no_neighbours,
     output_steps,
+    tiny_messages,
 )
 from perfield.analysis.findings.finding import Finding, Picture
 from perfield.analysis.observed import Observed
@@ -25,6 +28,9 @@ __all__ = ["QUESTIONS", "Answer", "Finding", "Picture", "answers", "needs", "ran
 
 QUESTIONS: tuple[ModuleType, ...] = (
     empty_messages,
+    messages_to_no_neighbours,
+    bursts,
+    tiny_messages,
     io_by_one_rank_per_node,
     io_through_few_ranks,
     output_steps,

@@ -30,8 +30,8 @@ def find(observed: Observed) -> Iterator[Finding]:
         return
     known = told[(told["source"] >= 0) & (told["target"] >= 0) & (told["empty"] > 0)]
     steps = observed.index[observed.empty > 0]
-    n_steps = len(steps)
-    some = n_steps < observed.n_steps
+    some = len(steps) < observed.n_steps
+    n_steps = len(steps) if some else observed.n_program_steps
     where = f"in each of {in_number(n_steps)} steps" if some else "per step"
     share = in_percent(n_empty / n_all)
     words = f"{in_number(n_empty / n_steps)} messages {where} carry no bytes, {share} of all."

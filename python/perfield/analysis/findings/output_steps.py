@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfield.analysis.findings import io_by_one_rank_per_node, io_through_few_ranks
+from perfield.analysis.findings import bursts, io_by_one_rank_per_node, io_through_few_ranks
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.findings.step_costs import extra, which
+from perfield.analysis.findings.step_costs import extra, lengths_s, which
 from perfield.analysis.observed import Observed
 from perfield.analysis.steps import output_steps
 from perfield.analysis.words import in_bytes, in_percent, in_seconds
@@ -17,22 +17,26 @@ from perfield.analysis.words import in_bytes, in_percent, in_seconds
 QUESTION = "What do steps cost that write output?"
 NEEDS = ("io_write_bytes",)
 LIKES = ("io_time_s",)
-REASONS = (io_by_one_rank_per_node, io_through_few_ranks)
+REASONS = (io_by_one_rank_per_node, io_through_few_ranks, bursts)
 
 
 def find(observed: Observed) -> Iterator[Finding]:
     """Yields a finding if steps that write are longer than chance makes them, and cost 1 % of the time.
 
-    What a finding about files saves is not counted again: that is told first, as the reason.
+    What a finding about files or a burst in these steps saves is not counted again: that is the reason.
     """
     chosen = output_steps(observed.totals["io_write_bytes"][:, None])
     cost = extra(observed, chosen)
     if cost is None or cost.share < WORTH_TELLING:
         return
-    reasons = (module.find(observed) for module in REASONS if observed.has("io_time_s"))
-    explained_s = sum(finding.saved_s or 0.0 for found in reasons for finding in found)
+    reasons = [
+        found for module in REASONS if all(map(observed.has, module.NEEDS)) for found in module.find(observed)
+    ]
+    explained_s = sum(
+        reason.saved_s or 0.0 for reason in reasons if set(reason.steps) <= set(observed.index[chosen])
+    )
     written = float(np.median(observed.totals["io_write_bytes"][chosen]))
-    lengths = observed.largest["step_time_s"]
+    lengths = lengths_s(observed)
     typical = observed.index[chosen][np.argsort(lengths[chosen])[int(chosen.sum() - 1) // 2]]
     yield Finding(
         kind="output steps",

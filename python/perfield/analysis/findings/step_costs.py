@@ -29,12 +29,17 @@ class Extra:
     chance: float
 
 
+def lengths_s(observed: Observed) -> np.ndarray:
+    """How long each step is: s of its longest rank, of one step of the program; float64 (n_steps,)."""
+    return observed.largest["step_time_s"] / (observed.span if len(observed.span) else 1)
+
+
 def extra(observed: Observed, chosen: np.ndarray) -> Extra | None:
     """What the chosen steps cost; None if they are not longer than chance makes them.
 
-    chosen : (n_steps,) bool. A step is as long as its longest rank's.
+    chosen : (n_steps,) bool.
     """
-    lengths = observed.largest["step_time_s"]
+    lengths = lengths_s(observed)
     usual = np.sort(lengths[~chosen])
     base = float(np.median(usual)) if len(usual) else 0.0
     if not chosen.any() or base <= 0:
