@@ -11,13 +11,35 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from types import ModuleType
 
-from perfield.analysis.findings import imbalance, memory_growth, waited_for
+from perfield.analysis.findings import (
+    bursts,
+    empty_messages,
+    imbalance,
+    io_by_one_rank_per_node,
+    io_through_few_ranks,
+    memory_growth,
+    messages_to_no_neighbours,
+    output_steps,
+    tiny_messages,
+    waited_for,
+)
 from perfield.analysis.findings.finding import Finding, Picture
 from perfield.analysis.observed import Observed
 
 __all__ = ["QUESTIONS", "Answer", "Finding", "Picture", "answers", "needs", "ranked"]
 
-QUESTIONS: tuple[ModuleType, ...] = (imbalance, waited_for, memory_growth)
+QUESTIONS: tuple[ModuleType, ...] = (
+    imbalance,
+    waited_for,
+    empty_messages,
+    messages_to_no_neighbours,
+    bursts,
+    tiny_messages,
+    io_by_one_rank_per_node,
+    io_through_few_ranks,
+    output_steps,
+    memory_growth,
+)
 
 
 @dataclass(frozen=True)
