@@ -44,10 +44,12 @@ def execute(arguments: argparse.Namespace) -> int:
         return 0
     from perfield.report.charts import plots
     from perfield.report.page import page, write
+    from perfield.report.pictures import LEFT_OUT, pictures
 
-    images, notes = plots(made)
+    images, missing = plots(made)
+    drawn, notes = ([], [LEFT_OUT]) if arguments.no_pictures else pictures(made)
     file = Path(arguments.output) if arguments.output else Path(path, "analysis", "report.html")
-    write(file, page(made, images, notes))
+    write(file, page(made, [*images, *drawn], [*missing, *notes]))
     print(f"report     {file}")
     print(findings_as_text(made, MOST_FINDINGS))
     return 0
