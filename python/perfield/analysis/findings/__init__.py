@@ -12,13 +12,25 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from types import ModuleType
 
-from perfield.analysis.findings import memory_growth
+from perfield.analysis.findings import (
+    empty_messages,
+    io_by_one_rank_per_node,
+    io_through_few_ranks,
+    memory_growth,
+    output_steps,
+)
 from perfield.analysis.findings.finding import Finding, Picture
 from perfield.analysis.observed import Observed
 
 __all__ = ["QUESTIONS", "Answer", "Finding", "Picture", "answers", "needs", "ranked"]
 
-QUESTIONS: tuple[ModuleType, ...] = (memory_growth,)
+QUESTIONS: tuple[ModuleType, ...] = (
+    empty_messages,
+    io_by_one_rank_per_node,
+    io_through_few_ranks,
+    output_steps,
+    memory_growth,
+)
 
 
 @dataclass(frozen=True)
