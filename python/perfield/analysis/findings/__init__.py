@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What costs time in a run, and why: one module per kind of finding.
 
-Each module has QUESTION, what it asks; NEEDS, names of fields without which it cannot answer ("<region>_..."
-for any region); and find(), which yields findings. To add one, write a module and add it to QUESTIONS.
+Each module has QUESTION, what it asks; KINDS, those of the findings that it may yield; NEEDS, names of
+fields without which it cannot answer ("<region>_..." for any region); and find(), which yields findings. To
+add one, write a module and add it to QUESTIONS.
 """
 
 from __future__ import annotations
