@@ -83,6 +83,17 @@ class Scaling:
     n_output: np.ndarray
     notes: tuple[str, ...] = ()
 
+    @property
+    def lost_s(self) -> dict[str, float]:
+        """By region: seconds of a step on the most ranks beyond what perfect scaling from the fewest would
+        leave; only regions with times on both."""
+        ends = self.steps.n_ranks[[0, -1]]
+        return {
+            name: float(of.time_s[-1] * (1.0 - min(of.efficiency[-1], 1.0)))
+            for name, of in self.regions.items()
+            if (of.n_ranks[[0, -1]] == ends).all()
+        }
+
 
 def kind_of(runs: Sequence[Measured]) -> tuple[str, str]:
     """Whether runs are of strong or weak scaling, and what tells so, in words.
@@ -114,8 +125,8 @@ def kind_of(runs: Sequence[Measured]) -> tuple[str, str]:
         if entries.min() > n_ranks.max() and entries.max() / entries.min() <= SAME_CELLS:
             return STRONG, f"all ranks together enter '{name}' {_amount(entries)} times a step in each run"
     raise ScalingError(
-        "these runs do not tell how large their problem was, as the program describes no mesh; say --strong "
-        "if it was the same in all runs, or --weak if it grew with the number of ranks."
+        "these runs do not tell how large their problem was, as they have no cells, points or instructions; "
+        "say --strong if it was the same in all runs, or --weak if it grew with the number of ranks."
     )
 
 

@@ -16,3 +16,8 @@ def in_bytes(count: float) -> str:
 def in_seconds(time_s: float) -> str:
     """A time: "2.5 s", "31 ms"."""
     return f"{time_s:.3g} s" if time_s >= 0.1 else f"{1000 * time_s:.3g} ms"
+
+
+def percent(share: float) -> str:
+    """A share: 0.1137 is "11.4 %"."""
+    return f"{100 * share:.3g} %"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.analysis.words import in_bytes, in_seconds
+from perfield.analysis.words import in_bytes, in_seconds, percent
 from perfield.commands import CommandError
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def sentences(found: Scaling) -> Iterator[str]:
         f"On {many} a step takes {in_seconds(steps.time_s[-1])}, on {few} {in_seconds(steps.time_s[0])}: the "
         f"speed-up is {steps.speedup[-1]:.3g} of {steps.ideal[-1]:.3g}"
         f"{_interval(steps.speedup_low[-1], steps.speedup_high[-1])}, the efficiency "
-        f"{_percent(steps.efficiency[-1])}."
+        f"{percent(steps.efficiency[-1])}."
     )
     yield _law(found)
     factors = [found.load_balance[-1], found.communication_efficiency[-1], found.computation_scaling[-1]]
@@ -97,7 +97,7 @@ def sentences(found: Scaling) -> Iterator[str]:
             f"On {many}, load balance is {balance:.2f} and communication efficiency {communication:.2f}; "
             f"computing scales to {computing:.2f}."
         )
-    lost = lost_s(found)
+    lost = found.lost_s
     worst = max(lost, key=lost.get, default=None)
     if worst is not None and lost[worst] > WORTH_TELLING * steps.time_s[-1]:
         yield (
@@ -119,34 +119,23 @@ def sentences(found: Scaling) -> Iterator[str]:
     yield from found.notes
 
 
-def lost_s(found: Scaling) -> dict[str, float]:
-    """Seconds of a step that each region takes on the most ranks beyond perfect scaling, by name; only
-    regions with times on the fewest and the most ranks."""
-    ends = found.steps.n_ranks[[0, -1]]
-    return {
-        name: float(of.time_s[-1] * (1.0 - min(of.efficiency[-1], 1.0)))
-        for name, of in found.regions.items()
-        if (of.n_ranks[[0, -1]] == ends).all()
-    }
-
-
 def _law(found: Scaling) -> str:
     from perfield.analysis.scaling_laws import LAWS, MOST_MISFIT, STRONG
 
     fitted, law = found.steps.fit, LAWS[found.kind]
     if fitted is None:
         return f"No serial share: {found.steps.no_fit}"
-    interval = f"{_percent(fitted.low)} to {_percent(fitted.high)}"
+    interval = f"{percent(fitted.low)} to {percent(fitted.high)}"
     if fitted.misfit > MOST_MISFIT:
         return (
             f"{law} does not describe these times: even the best serial share misses them by "
-            f"{_percent(fitted.misfit)}."
+            f"{percent(fitted.misfit)}."
         )
     if not fitted.holds:
         return f"These times leave the serial share open: by {law}, it may be {interval}."
     text = (
-        f"{law} fits to within {_percent(fitted.misfit)} with a serial share of "
-        f"{_percent(fitted.serial_share)} (95 % confidence: {interval})"
+        f"{law} fits to within {percent(fitted.misfit)} with a serial share of "
+        f"{percent(fitted.serial_share)} (95 % confidence: {interval})"
     )
     if found.kind != STRONG or not fitted.low > 0:
         return f"{text}."
@@ -189,7 +178,7 @@ def _rows(found: Scaling) -> list[dict[str, Any]]:
 
 def _region_rows(found: Scaling) -> list[dict[str, Any]]:
     """A row for each region, the one that loses most first."""
-    lost = lost_s(found)
+    lost = found.lost_s
     order = sorted(found.regions, key=lambda name: -lost.get(name, 0.0))
     rows = []
     for name in order:
@@ -229,8 +218,3 @@ def _interval(low: float, high: float) -> str:
 
 def _ranks(count: int) -> str:
     return f"{count:,} rank{'s' if count != 1 else ''}"
-
-
-def _percent(share: float) -> str:
-    """A share with about two digits: 0.114 -> "11 %", 0.034 -> "3.4 %"."""
-    return f"{100 * share:.0f} %" if share >= 0.0995 or share == 0 else f"{100 * share:.2g} %"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.catalyst_scripts.palette import ABSENT, PALETTE, TEXT
-from perfield.plots.style import Steps, about_run, frames_of, head, new_axes, scaled, seconds
+from perfield.plots.style import Steps, about_run, frames_of, head, new_axes, scaled, seconds, short
 from perfield.run.region_sums import COST, TIME, RegionSums
 from perfield.run.snapshot import Snapshot
 
@@ -44,7 +44,7 @@ def region_bars(run: RunDirectory, steps: Steps = None, axes: Axes | None = None
     sums = RegionSums(run, positions)
     order = np.argsort(-sums.saved_s, kind="stable")[:MOST_REGIONS]
     names = {region.field: region.name for region in run.known_regions}
-    labels = ["whole step", *(_short(names[sums.stems[row]]) for row in order)]
+    labels = ["whole step", *(short(names[sums.stems[row]]) for row in order)]
     whole, note = _whole_step(run, positions)
     parts = [whole, *({kind: float(of[row].sum()) for kind, of in sums.seconds.items()} for row in order)]
     notes = [note, *(_note(sums.longest_s[row], sums.mean_s[row]) for row in order)]
@@ -98,8 +98,3 @@ def _note(longest_s: float, mean_s: float) -> str:
     if not mean_s > 0:
         return ""
     return f"imbalance {longest_s / mean_s:.2f}, balancing saves {seconds(longest_s - mean_s)}"
-
-
-def _short(name: str) -> str:
-    words = " ".join(name.split())
-    return words if len(words) <= 34 else f"{words[:20]}...{words[-11:]}"
