@@ -15,7 +15,7 @@ from perfield.analysis.findings.file_costs import (
 )
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_bytes, in_percent, in_seconds, in_ranks
+from perfield.analysis.words import in_bytes, in_percent, in_ranks, in_seconds
 
 QUESTION = "Does one rank of each node read and write for the others?"
 NEEDS = FILE_FIELDS
