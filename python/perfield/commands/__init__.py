@@ -23,12 +23,11 @@ COMMANDS = (
         "open",
         "plot",
         "report",
+        "scaling",
         "placement",
         "balance",
-        "export",
-        "collect",
     ),
-    *("import", "env", "config", "paths"),
+    *("export", "collect", "import", "env", "config", "paths"),
 )
 
 DESCRIPTION = """\
