@@ -70,7 +70,7 @@ def filled(cost_s: np.ndarray, n_cells: np.ndarray) -> np.ndarray:
 
 
 def unit_of(cost_s: np.ndarray, n_cells: np.ndarray) -> float:
-    """The seconds that one unit of a whole weight stands for, 0 if nothing costs time; see `whole_weights`."""
+    """The seconds that one unit of a whole weight stands for, 0 if nothing costs time (`whole_weights`)."""
     total = float((cost_s * n_cells).sum())
     return max(total / float(n_cells.sum()) / MEAN_WEIGHT, total / LARGEST_SUM) if total > 0 else 0.0
 

@@ -267,8 +267,8 @@ def _text(name: str, time: str, values_s: np.ndarray, boundary: bytes) -> str:
     return "\n".join(
         [
             f"FoamFile {{ {header} }}",
-            "// Compute time per cell and step, s, as perfield measured it. One cell has a tiny value, so that",
-            "// scotch, metis and kahip, which count in whole multiples of the smallest, count finely.",
+            "// Compute time per cell and step, s, as perfield measured it. One cell has a tiny value, so",
+            "// that scotch, metis and kahip, which count in whole multiples of the smallest, count finely.",
             f"dimensions {SECONDS};",
             f"internalField nonuniform List<scalar> {len(values_s)}",
             f"({numbers}\n);",
