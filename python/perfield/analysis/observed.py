@@ -73,7 +73,12 @@ class Observed:
         return float(np.nansum(self.tables["step_time_s"], axis=0, dtype=float).max(initial=0.0))
 
     def has(self, name: str) -> bool:
-        """Whether any rank has a value of a field; `<region>_...`: of this field of any region."""
+        """Whether any rank has a value of a field; `<region>_...`: of this field of any region.
+
+        "neighbours": whether it is known which pieces of the mesh touch.
+        """
+        if name == "neighbours":
+            return self.neighbours is not None
         return (
             bool(np.isfinite(self.of(name)).any()) if "<region>" not in name else bool(self.of_regions(name))
         )

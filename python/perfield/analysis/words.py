@@ -22,9 +22,17 @@ def in_seconds(time_s: float) -> str:
     return f"{time_s:.3g} s" if time_s >= 0.1 else f"{1000 * time_s:.3g} ms"
 
 
-def in_percent(share: float) -> str:
-    """A share: "41 %", "0.5 %"."""
-    return f"{100 * share:.2g} %" if share < 0.0995 else f"{100 * share:.0f} %"
+def in_number(number: float) -> str:
+    """A number with three digits, and commas between thousands: "0.25", "1,500", "12,300,000"."""
+    if abs(number) < 999.5:
+        return f"{number:.3g}"
+    return f"{float(f'{number:.3g}'):,.0f}"
+
+
+def in_percent(share: float, digits: int = 2) -> str:
+    """A share: "41 %", "0.5 %", "110 %"; with three digits "11.4 %"."""
+    percent = 100 * share
+    return f"{percent:.{digits if abs(percent) < 99.5 else 0}{'g' if abs(percent) < 99.5 else 'f'}} %"
 
 
 def in_ranks(ranks: np.ndarray, most: int = 3) -> str:
