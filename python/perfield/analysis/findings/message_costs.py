@@ -30,3 +30,8 @@ def cost_s(observed: Observed, source: np.ndarray, target: np.ndarray, count: np
     call_s[observed.ranks[calling]] = np.nanpercentile(each[:, calling], UNDISTURBED, axis=0)
     of_rank = sum(np.bincount(end[end >= 0], count[end >= 0], observed.n_ranks) for end in (source, target))
     return float((of_rank * call_s).max(initial=0.0))
+
+
+def pair_keys(source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """A number for each pair of known ranks, int64; it sorts by source, then by target."""
+    return source.astype(np.int64) << 32 | target.astype(np.int64)
