@@ -10,6 +10,7 @@ from perfield.plots.messages import message_matrix
 from perfield.plots.over_steps import compute_and_waiting, imbalance
 from perfield.plots.rank_by_step import heat_map
 from perfield.plots.regions import region_bars
+from perfield.plots.source import Source
 from perfield.plots.style import STYLE, WAITING, Steps
 
 if TYPE_CHECKING:
@@ -31,33 +32,45 @@ def new_figure(size: tuple[float, float] = SIZE) -> Figure:
     return figure
 
 
-def imbalance_figure(run: RunDirectory, steps: Steps, figure: Figure, field: str = "") -> None:
+def imbalance_figure(
+    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+) -> None:
     """Imbalance of compute time, and below it the seconds behind it, by step."""
     above, below = figure.subplots(2, 1, sharex=True)
-    imbalance(run, steps, above).set_xlabel("")
-    compute_and_waiting(run, steps, below)
+    imbalance(run, steps, above, source).set_xlabel("")
+    compute_and_waiting(run, steps, below, source)
 
 
-def heat_map_figure(run: RunDirectory, steps: Steps, figure: Figure, field: str = "compute_time_s") -> None:
+def heat_map_figure(
+    run: RunDirectory,
+    steps: Steps,
+    figure: Figure,
+    field: str = "compute_time_s",
+    source: Source | None = None,
+) -> None:
     """A field by rank and step, and beside it how long each rank waits."""
     fields = list(dict.fromkeys((field, WAITING)))
     drawn = figure.subplots(1, len(fields), sharey=True, squeeze=False)[0]
-    images = [heat_map(run, name, steps, axes).images[0] for axes, name in zip(drawn, fields)]
+    images = [heat_map(run, name, steps, axes, source).images[0] for axes, name in zip(drawn, fields)]
     units = {image.colorbar.ax.get_title() for image in images}
     if len(units) == 1 and not any(image.colorbar.extend == "max" for image in images):
         for image in images:  # little waiting looks like little
             image.set_clim(0.0, max(other.get_clim()[1] for other in images))
 
 
-def messages_figure(run: RunDirectory, steps: Steps, figure: Figure, field: str = "") -> None:
+def messages_figure(
+    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+) -> None:
     """The bytes between all pairs of ranks."""
     figure.set_layout_engine("compressed")  # keeps the legend beside the square
-    message_matrix(run, steps, figure.subplots())
+    message_matrix(run, steps, figure.subplots(), source)
 
 
-def regions_figure(run: RunDirectory, steps: Steps, figure: Figure, field: str = "") -> None:
+def regions_figure(
+    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+) -> None:
     """Where the time of a step goes, region by region."""
-    region_bars(run, steps, figure.subplots())
+    region_bars(run, steps, figure.subplots(), source)
 
 
 FIGURES: dict[str, Callable[..., None]] = {

@@ -21,12 +21,12 @@ from perfield.report.of_observed import Efficiency, FileUse, HeavyPair, SlowStep
 from perfield.run import RunDirectory, tables
 from perfield.run.observe import observe
 from perfield.run.region_sums import RegionSums
-from perfield.topology import Placement, placement_of, places
+from perfield.topology import Placement, placement_of
 
 FIELDS = ("compute_time_s", "waiting_time_s", "mpi_time_s", "io_time_s", "perfield_time_s")
+MPI_FIELDS = tuple(f"mpi_{kind}_time_s" for kind in ("p2p", "wait", "collective", "onesided", "io", "other"))
 FILE_FIELDS = ("io_read_bytes", "io_write_bytes", "io_read_count", "io_write_count")
 MOST_FRAMES = 1000  # of which the table of regions is made; the newest
-MOST_PLACES = 64  # rows of the table of places
 
 
 @dataclass(frozen=True)
@@ -174,13 +174,8 @@ class Report:
 
     @cached_property
     def places(self) -> tuple[dict[str, str], ...]:
-        """Rows that tell where ranks sat (`perfield.topology.places`); at most 64 if they can be joined."""
-        for by in ("rank", "package", "alike"):
-            if by != "rank" or self.placement.n_ranks <= MOST_PLACES:
-                rows = places(self.placement, by)
-                if len(rows) <= MOST_PLACES:
-                    break
-        return tuple(rows)
+        """Rows that tell where ranks sat (`perfield.topology.places`); ranks that sit alike share one."""
+        return tuple(of_observed.joined_places(self.placement))
 
     @property
     def settings(self) -> tuple[Setting, ...]:
@@ -197,10 +192,11 @@ class Report:
 
 def report(run: RunDirectory) -> Report:
     """Reads the run and asks all questions."""
+    run = run.snapshot()  # the same for all sections, also while the program writes on
     neighbours, without_neighbours = mesh_neighbours(run)
-    observed = observe(run, [*needs(), *FIELDS, *FILE_FIELDS], neighbours)
+    observed = observe(run, [*needs(), *FIELDS, *MPI_FIELDS, *FILE_FIELDS], neighbours)
     answered = tuple(answers(observed))
-    newest = np.arange(max(0, len(run) - MOST_FRAMES), len(run))
+    newest = np.searchsorted(run.step_indexes, observed.index)[-MOST_FRAMES:]
     lines = [line.partition(" ") for line in _bridge.closing_lines(str(run.path))]
     return Report(
         run,

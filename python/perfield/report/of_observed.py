@@ -12,9 +12,10 @@ import numpy as np
 from perfield.analysis.observed import Observed
 from perfield.analysis.steps import output_steps
 from perfield.run import RunDirectory
-from perfield.topology import Machine, Placement
+from perfield.topology import Machine, Placement, places, ranges
 
 MOST_ROWS = 10  # of slowest steps and heaviest pairs
+MOST_PLACES, MOST_PLACED = 64, 4096  # rows of the table of places; ranks of which each is looked at
 
 
 @dataclass(frozen=True)
@@ -224,6 +225,21 @@ def notes(run: RunDirectory, n_left_out: int, lines: Mapping[str, str]) -> Itera
     yield from run.damage[:MOST_ROWS]
     if len(run.damage) > MOST_ROWS:
         yield f"{len(run.damage) - MOST_ROWS} more damages; `perfield info --json` lists all."
+
+
+def joined_places(placement: Placement) -> list[dict[str, str]]:
+    """Rows of `perfield.topology.places`, in which ranks that sit alike share one; if these are more than 64,
+    the ranks of one package do, or those of one package of nodes that are filled alike."""
+    known: dict[tuple[str, ...], list[int]] = {}
+    if placement.n_ranks <= MOST_PLACED:
+        for rank, row in enumerate(places(placement, "rank")):
+            known.setdefault(tuple(row.items())[1:], []).append(rank)
+    rows = [{"ranks": ranges(ranks), **dict(row)} for row, ranks in known.items()]
+    for by in ("package", "alike") if not 0 < len(rows) <= MOST_PLACES else ():
+        rows = places(placement, by)
+        if len(rows) <= MOST_PLACES:
+            break
+    return rows
 
 
 def machine_in_words(machine: Machine) -> str:

@@ -295,9 +295,7 @@ def _placement(report: Report) -> Section:
         for row in rows
     )
     words = tuple(f"{note[:1].upper()}{note[1:]}." for note in report.placement.notes)
-    several = any("," in row["ranks"] or "-" in row["ranks"] for row in rows)
-    note = "PU: the operating system's number of a hardware thread that the rank may run on"
-    note += "; ranks of one package share a row" if several else ""
+    note = "PU: the operating system's number of a hardware thread that a rank may run on"
     headings = tuple("PU" if name == "pu" else name.replace("_", " ") for name in names)
     folded = "Where each rank sat" if len(cells) > 12 else ""
     return Section("placement", "Placement", words, tables=(Table(headings, cells, note, folded),))
