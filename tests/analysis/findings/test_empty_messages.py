@@ -55,6 +55,11 @@ def test_calls_that_wait_do_not_make_messages_dear():
     assert found([*HALO, (3, 7, 60, 0, 60)], mpi_p2p_time_s=waiting) == []
 
 
+def test_ranks_that_wait_for_a_late_one_do_not_make_messages_dear():
+    waiting = np.where(np.arange(8) == 3, 0.0, 0.05)  # all wait for rank 3
+    assert found([*HALO, (3, 7, 60, 0, 60)], mpi_p2p_time_s=1e-6, mpi_wait_time_s=waiting) == []
+
+
 def test_empty_messages_of_some_steps_name_these_steps():
     empty = np.zeros(60)
     empty[::20] = 1000

@@ -14,7 +14,8 @@ from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_bytes, in_number, in_percent, in_seconds
 
 QUESTION = "Which ranks send many tiny messages?"
-NEEDS = COST_FIELDS
+NEEDS = ("sent_count", "mpi_p2p_time_s")
+LIKES = COST_FIELDS
 TINY = 512.0  # bytes of a message on average, at most; such a message costs its call, not its bytes
 MANY = 20  # per step from a rank to another, at least
 MOST_PAIRS = 1000  # that the finding names
@@ -45,8 +46,8 @@ def find(observed: Observed) -> Iterator[Finding]:
         kind="tiny messages",
         words=f"{pairs} many tiny messages: {in_number(count.sum() / n_steps)} per step, of "
         f"{in_bytes(told['bytes'].sum() / count.sum())} on average; most go from rank {first['source']} to "
-        f"rank {first['target']}: {in_number(most / n_steps)} per step. Their calls alone take "
-        f"{in_seconds(saved_s)} of a rank's time, {in_percent(saved_s / observed.elapsed_s)}.",
+        f"rank {first['target']}: {in_number(most / n_steps)} per step. Even if nobody "
+        f"is late, they cost a rank {in_seconds(saved_s)}, {in_percent(saved_s / observed.elapsed_s)} of the time.",
         saved_s=saved_s,
         remedy="Join what goes to the same rank into one message (a buffer, MPI_Pack or a derived datatype); "
         "where each must wait for the one before, give fewer ranks larger pieces.",
