@@ -29,9 +29,10 @@ def in_number(number: float) -> str:
     return f"{float(f'{number:.3g}'):,.0f}"
 
 
-def in_percent(share: float) -> str:
-    """A share: "41 %", "0.5 %"."""
-    return f"{100 * share:.2g} %" if share < 0.0995 else f"{100 * share:.0f} %"
+def in_percent(share: float, digits: int = 2) -> str:
+    """A share: "41 %", "0.5 %", "110 %"; with three digits "11.4 %"."""
+    percent = 100 * share
+    return f"{percent:.{digits if abs(percent) < 99.5 else 0}{'g' if abs(percent) < 99.5 else 'f'}} %"
 
 
 def in_ranks(ranks: np.ndarray, most: int = 3) -> str:
