@@ -87,3 +87,10 @@ def test_pairs_that_do_not_touch_on_the_mesh_are_counted():
     (finding,) = found([(0, 1, 60, 0, 60), (3, 7, 60, 0, 60)], neighbours=row)
     assert "2 of them without any other message, 1 of them between ranks that do not touch" in finding.words
     assert finding.words.endswith("Each pair has 1 per step.")
+
+
+def test_a_run_that_closed_no_step_tells_no_messages_per_step():
+    messages = [(3, 7, 1800, 0, 1800), (2, 5, 600, 600, 540)]
+    (finding,) = empty_messages.find(observed_run(8, 1, messages=messages, empty=2340, sent_count=300))
+    assert finding.words.startswith("2,340 messages carry no bytes, 98 % of all.")
+    assert finding.words.endswith(" Most go from rank 3 to rank 7: 1,800.")

@@ -109,6 +109,14 @@ def test_tiny_messages_whose_calls_cost_little_are_no_finding():
     assert tiny(MANY_TINY, p2p_s=1e-4) == []
 
 
+def test_few_steps_do_not_tell_what_messages_cost():
+    sent = 125 / 2 * np.isin(np.arange(N), (4, 5))
+    few = observed_run(
+        N, 9, messages=MANY_TINY, sent_count=sent, received_count=sent, mpi_p2p_time_s=0.02, neighbours=ROW
+    )
+    assert list(tiny_messages.find(few)) == []
+
+
 def test_large_few_or_empty_messages_are_not_tiny():
     large = [(4, 5, 60 * 100, 60 * 100 * 1000, 0)]
     few = [(4, 5, 60 * 19, 60 * 19 * 8, 0)]

@@ -32,12 +32,13 @@ def find(observed: Observed) -> Iterator[Finding]:
     steps = observed.index[observed.empty > 0]
     some = len(steps) < observed.n_steps
     n_steps = len(steps) if some else observed.n_program_steps
-    where = f"in each of {in_number(n_steps)} steps" if some else "per step"
+    per = " per step" if observed.n_program_steps > 1 else ""
+    where = f" in each of {in_number(n_steps)} steps" if some else per
     share = in_percent(n_empty / n_all)
-    words = f"{in_number(n_empty / n_steps)} messages {where} carry no bytes, {share} of all."
+    words = f"{in_number(n_empty / n_steps)} messages{where} carry no bytes, {share} of all."
     worst = known[np.lexsort((known["bytes"], -known["empty"].astype(float)))[:MOST_PAIRS]]
     if len(worst):
-        words += f" They go {_in_words(observed, known)}.{_how_many(worst[0], known, n_steps)}"
+        words += f" They go {_in_words(observed, known)}.{_how_many(known, n_steps, per)}"
     yield Finding(
         kind="empty messages",
         words=words,
@@ -67,10 +68,12 @@ def _in_words(observed: Observed, known: np.ndarray) -> str:
     return words
 
 
-def _how_many(worst: np.ndarray, known: np.ndarray, n_steps: int) -> str:
+def _how_many(known: np.ndarray, n_steps: int, per: str) -> str:
+    """How many messages the pairs send, if there are several."""
     if len(known) == 1:
         return ""
-    each = f"{in_number(worst['empty'] / n_steps)} per step"
+    worst = known[known["empty"].argmax()]
+    each = f"{in_number(worst['empty'] / n_steps)}{per}"
     if known["empty"].min() == worst["empty"]:
         return f" Each pair has {each}."
     return f" Most go from rank {worst['source']} to rank {worst['target']}: {each}."

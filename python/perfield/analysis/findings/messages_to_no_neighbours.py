@@ -13,7 +13,7 @@ import numpy as np
 
 from perfield.analysis.findings.bursts import messages_in_bursts
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s, pair_keys
+from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s, pair_keys, per_step
 from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_bytes, in_number, in_percent, in_ranks, start
 
@@ -59,7 +59,7 @@ def find(observed: Observed) -> Iterator[Finding]:
         kind="messages to no neighbours",
         words=f"{start(in_ranks(talkative))} exchange{'s' if len(talkative) == 1 else ''} messages "
         f"with {in_number(n_far.max())} ranks whose pieces of the mesh do not touch: "
-        f"{in_number(count.sum() / n_steps)} per step with {in_bytes(told['bytes'].sum() / n_steps)}, "
+        f"{per_step(observed, count.sum())} with {in_bytes(told['bytes'].sum() / n_steps)}, "
         f"{in_percent(count.sum() / n_all)} of all messages. No piece touches more than "
         f"{in_number(n_neighbours.max())} others, so periodic boundaries do not explain that.",
         saved_s=saved_s,

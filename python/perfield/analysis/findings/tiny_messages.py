@@ -9,7 +9,7 @@ import numpy as np
 
 from perfield.analysis.findings.bursts import messages_in_bursts
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s
+from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s, per_step
 from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_bytes, in_number, in_percent, in_seconds
 
@@ -44,9 +44,9 @@ def find(observed: Observed) -> Iterator[Finding]:
     )
     yield Finding(
         kind="tiny messages",
-        words=f"{pairs} many tiny messages: {in_number(count.sum() / n_steps)} per step, of "
+        words=f"{pairs} many tiny messages: {per_step(observed, count.sum())}, of "
         f"{in_bytes(told['bytes'].sum() / count.sum())} on average; most go from rank {first['source']} to "
-        f"rank {first['target']}: {in_number(most / n_steps)} per step. Even if nobody is late, "
+        f"rank {first['target']}: {per_step(observed, most)}. Even if nobody is late, "
         f"they cost a rank {in_seconds(saved_s)}, {in_percent(saved_s / observed.elapsed_s)} of the time.",
         saved_s=saved_s,
         remedy="Join what goes to the same rank into one message (a buffer, MPI_Pack or a derived datatype); "
