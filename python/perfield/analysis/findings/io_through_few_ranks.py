@@ -12,6 +12,7 @@ from perfield.analysis.findings.file_costs import (
     MORE_FILE_FIELDS,
     file_use,
     saved_by_spreading_s,
+    when,
 )
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.findings.io_by_one_rank_per_node import one_per_node
@@ -48,11 +49,12 @@ def find(observed: Observed) -> Iterator[Finding]:
     yield Finding(
         kind="I/O through few ranks",
         words=f"{start(in_ranks(ranks))} {use.verb if n_users == 1 else do} {part} "
-        f"{in_bytes(use.amount.sum())} that the {len(order)} ranks {do} in files; the others wait up to "
-        f"{in_seconds(saved_s)} for that.",
+        f"{in_bytes(use.amount.sum())} that the {len(order)} ranks {do} in files"
+        f"{when(observed, use)}; the others wait up to {in_seconds(saved_s)} for that.",
         saved_s=saved_s,
         remedy="Let all ranks use files in parallel: one file by MPI_File_write_at_all or parallel HDF5, or "
         "a file per rank (OpenFOAM: -fileHandler uncollated, or collated with ioRanks).",
         picture=Picture("heat_map", use.field),
         ranks=ranks,
+        steps=observed.index[use.in_files],
     )
