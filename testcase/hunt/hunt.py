@@ -64,7 +64,16 @@ def measured(plant: Plant, programs: Path, folder: Path) -> Path:
     folder.mkdir(parents=True)
     is_python = plant.program == "plate"
     program = [sys.executable, HERE / "plate.py"] if is_python else [programs / plant.program]
-    words = [commands() / "perfield", "run", "--oversubscribe", "-n", plant.n_ranks, "--", *program, *plant.words]
+    words = [
+        commands() / "perfield",
+        "run",
+        "--oversubscribe",
+        "-n",
+        plant.n_ranks,
+        "--",
+        *program,
+        *plant.words,
+    ]
     # A run inside another, in a test, must not take its settings.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PERFIELD_")}
     environment |= {"LD_PRELOAD": str(programs / "libslow_disk.so"), "OMP_NUM_THREADS": "1"}

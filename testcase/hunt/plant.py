@@ -47,7 +47,9 @@ PROBLEMS = {
         (1.2, 3.0),
     ),
     "empty": Problem(
-        "rank {rank} sends {every} empty messages to each neighbour in each step", "empty messages", every=(4, 40)
+        "rank {rank} sends {every} empty messages to each neighbour in each step",
+        "empty messages",
+        every=(4, 40),
     ),
     "writer": Problem(
         "rank {rank} writes for all, every {every} steps, which takes {more:.2f} of their time",
@@ -56,10 +58,15 @@ PROBLEMS = {
         (1, 5),
     ),
     "output": Problem(
-        "all ranks write files every {every} steps, which takes {strength:.1f} steps", "output steps", (2.0, 8.0), (8, 20)
+        "all ranks write files every {every} steps, which takes {strength:.1f} steps",
+        "output steps",
+        (2.0, 8.0),
+        (8, 20),
     ),
     "slower": Problem(
-        "steps take ever longer, at the end {strength:.2f} times as long, in {region}", "steps get slower", (1.3, 3.0)
+        "steps take ever longer, at the end {strength:.2f} times as long, in {region}",
+        "steps get slower",
+        (1.3, 3.0),
     ),
 }
 NONE = Problem("nothing", "")

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// slow_disk - a library to preload: writing to files named *.out takes as long as on a disk of 10 MB/s,
-// whatever this machine's disk is. So the time that the hunt plants in output holds everywhere.
+// slow_disk - a library to preload: writing to files named *.out takes as long as on a disk of 10
+// MB/s, whatever this machine's disk is. So the time that the hunt plants in output holds
+// everywhere.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // stencil - a solver on a 3-D grid of ranks, which the hunt plants problems in (plant.py names the
-// arguments). A step assembles, exchanges halos with up to six neighbours, and solves, which ends with
-// an allreduce. Ranks sleep where a simulation would compute, so the planted seconds hold on any
-// number of cores.
+// arguments). A step assembles, exchanges halos with up to six neighbours, and solves, which ends
+// with an allreduce. Ranks sleep where a simulation would compute, so the planted seconds hold on
+// any number of cores.
 #include <fcntl.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kEdgeCells = 16;
 constexpr int kHaloNumbers = 500;
-constexpr double kShares[2] = {0.4, 0.6};  // of a step's work: assemble, solve
+constexpr double kShares[2] = {0.4, 0.6};    // of a step's work: assemble, solve
 constexpr double kDiskBytesPerSecond = 1e7;  // slow_disk.c
 
 struct Plant {
@@ -125,7 +125,8 @@ class Stencil {
     sleep_for(share * plant_.step_seconds);
   }
 
-  // One message to each neighbour; with the plant, one rank sends many more without anything in them.
+  // One message to each neighbour; with the plant, one rank sends many more without anything in
+  // them.
   void exchange() {
     std::vector<double> out(kHaloNumbers), in(grid_.neighbours.size() * kHaloNumbers);
     std::vector<MPI_Request> requests;
@@ -142,9 +143,7 @@ class Stencil {
     MPI_Waitall(int(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   }
 
-  int n_empty(int sender) const {
-    return is("empty") && sender == plant_.rank ? plant_.every : 0;
-  }
+  int n_empty(int sender) const { return is("empty") && sender == plant_.rank ? plant_.every : 0; }
 
   void write_through_one() {
     const double seconds = (plant_.strength - 1) * plant_.step_seconds * plant_.every;
@@ -187,9 +186,9 @@ int main(int argc, char** argv) {
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   {
-    const Plant plant{std::atoi(argv[1]), std::atoi(argv[2]), std::atof(argv[3]),
-                      std::atof(argv[4]), argv[5],            std::atoi(argv[6]),
-                      std::atof(argv[7]), std::atoi(argv[8]), std::atoi(argv[9])};
+    const Plant plant{
+        std::atoi(argv[1]), std::atoi(argv[2]), std::atof(argv[3]), std::atof(argv[4]), argv[5],
+        std::atoi(argv[6]), std::atof(argv[7]), std::atoi(argv[8]), std::atoi(argv[9])};
     const Grid grid;
     Stencil stencil(plant, grid);
     perfield_initialize();

@@ -70,7 +70,7 @@ class Observed:
     @property
     def elapsed_s(self) -> float:
         """How long the steps took: s of the rank that measured longest."""
-        return float(np.nansum(self.tables["step_time_s"], axis=0, dtype=float).max(initial=0.0))
+        return float(np.nansum(self.of("step_time_s"), axis=0, dtype=float).max(initial=0.0))
 
     def has(self, name: str) -> bool:
         """Whether any rank has a value of a field; `<region>_...`: of this field of any region."""

@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from types import ModuleType
 
-from perfield.analysis.findings import memory_growth
+from perfield.analysis.findings import memory_growth, steps_get_slower
 from perfield.analysis.findings.finding import Finding, Picture
 from perfield.analysis.observed import Observed
 
 __all__ = ["QUESTIONS", "Answer", "Finding", "Picture", "answers", "needs", "ranked"]
 
-QUESTIONS: tuple[ModuleType, ...] = (memory_growth,)
+QUESTIONS: tuple[ModuleType, ...] = (steps_get_slower, memory_growth)
 
 
 @dataclass(frozen=True)
