@@ -13,6 +13,7 @@ from perfield.analysis.words import in_bytes
 from perfield.topology import ranges
 
 QUESTION = "Does a rank need more and more memory?"
+KINDS = ("growing memory",)
 NEEDS = ("resident_bytes",)
 CHANCE = 1e-3
 SETTLED = 0.2  # of the run, in which programs still allocate

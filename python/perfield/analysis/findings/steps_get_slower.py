@@ -8,12 +8,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.step_costs import lengths_s
 from perfield.analysis.observed import Observed
 from perfield.analysis.trends import trend
 from perfield.analysis.words import in_seconds
 from perfield.topology import ranges
 
 QUESTION = "Do steps take longer and longer?"
+KINDS = ("steps get slower",)
 NEEDS = ("step_time_s",)
 LIKES = ("compute_time_s", "io_time_s", "waiting_time_s", "<region>_compute_time_s", "<region>_time_s")
 CHANCE = 1e-3
@@ -27,12 +29,12 @@ def find(observed: Observed) -> Iterator[Finding]:
 
     Output steps do no harm, since the trend is a median of slopes. One slow end, or one jump, is no trend.
     """
-    found = trend(observed.largest["step_time_s"]) if observed.n_steps else None
+    found = trend(lengths_s(observed)) if observed.n_steps else None
     if found is None or found.chance > CHANCE or not found.is_steady:
         return
     if found.growth < LEAST * max(found.start, 0.0):
         return
-    saved_s = found.growth / 2 * observed.n_steps
+    saved_s = found.growth / 2 * observed.n_program_steps
     if saved_s < WORTH_TELLING * observed.elapsed_s:
         return
     region = _region_that_grows(observed, found.growth)
@@ -77,7 +79,7 @@ def _least(table: np.ndarray) -> np.ndarray:
 
 def _growth(observed: Observed, of_ranks: np.ndarray) -> float:
     """How much a value of each row grows, per step."""
-    found = trend(of_ranks / np.bincount(observed.row))
+    found = trend(of_ranks / observed.steps_in_row)
     return found.growth if found and found.chance < CHANCE else 0.0
 
 
