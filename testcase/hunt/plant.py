@@ -76,10 +76,10 @@ NONE = Problem("nothing", "")
 class Plant:
     """What one seed plants.
 
-    noise : of each region's work, the standard deviation of its logarithm. step_s : work of a rank in a step,
-    in s. rank : where, if the problem is in one. strength : a factor on the work of a step. region : where the
-    problem is, if it is in a region that computes. every : steps between outputs, steps that one rank is the
-    slow one, or messages.
+    noise : of each region's work, the standard deviation of its logarithm. step_s : work of a rank in a
+    step, in s. rank : where, if the problem is in one. strength : a factor on the work of a step. region :
+    where the problem is, if it is in a region that computes. every : steps between outputs, steps that one
+    rank is the slow one, or messages.
     """
 
     seed: int

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 
 def in_bytes(count: float) -> str:
     """A number of bytes: "1.5 kB"."""
@@ -29,14 +31,27 @@ def in_number(number: float) -> str:
     return f"{float(f'{number:.3g}'):,.0f}"
 
 
-def in_percent(share: float) -> str:
-    """A share: "37.5 %"."""
-    return f"{100 * share:.3g} %"
+def in_percent(share: float, digits: int = 2) -> str:
+    """A share: "41 %", "0.5 %", "110 %"; with three digits "11.4 %"."""
+    percent = 100 * share
+    return f"{percent:.{digits if abs(percent) < 99.5 else 0}{'g' if abs(percent) < 99.5 else 'f'}} %"
 
 
-def of_ranks(ranks: Sequence[int], most: int = 4) -> str:
-    """Ranks: "rank 3", "ranks 0 and 4", "ranks 0, 4, 8 and 12", "ranks 0, 4, 8, 12 and 60 more"."""
-    named = [str(rank) for rank in ranks[:most]]
-    if len(ranks) > most:
-        named.append(f"{len(ranks) - most} more")
-    return f"rank {named[0]}" if len(ranks) == 1 else f"ranks {', '.join(named[:-1])} and {named[-1]}"
+def in_ranks(ranks: np.ndarray, most: int = 3) -> str:
+    """Ranks: "rank 2", "ranks 2 and 5", "ranks 0, 1, 2 and 4 more"."""
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    return f"ranks {in_list([str(rank) for rank in ranks], most)}"
+
+
+def in_list(names: Sequence[str], most: int = 3) -> str:
+    """Names: "a", "a and b", "a, b, c and 4 more"."""
+    shown = list(names[:most])
+    if len(names) > most:
+        shown.append(f"{len(names) - most} more")
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def start(sentence: str) -> str:
+    """The sentence with a capital letter."""
+    return sentence[:1].upper() + sentence[1:]

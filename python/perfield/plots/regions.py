@@ -9,7 +9,7 @@ import numpy as np
 
 from perfield.catalyst_scripts.palette import ABSENT, PALETTE, TEXT
 from perfield.plots.source import Source
-from perfield.plots.style import Steps, about_run, frames_of, head, new_axes, scaled, seconds
+from perfield.plots.style import Steps, about_run, frames_of, head, new_axes, scaled, seconds, short
 from perfield.run.region_sums import COST, TIME
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def region_bars(
     sums = source.region_sums(positions)
     order = np.argsort(-sums.saved_s, kind="stable")[:MOST_REGIONS]
     names = {region.field: region.name for region in run.known_regions}
-    labels = ["whole step", *(_short(names[sums.stems[row]]) for row in order)]
+    labels = ["whole step", *(short(names[sums.stems[row]]) for row in order)]
     whole, note = _whole_step(source, positions)
     parts = [whole, *({kind: float(of[row].sum()) for kind, of in sums.seconds.items()} for row in order)]
     notes = [note, *(_note(sums.longest_s[row], sums.mean_s[row]) for row in order)]
@@ -96,8 +96,3 @@ def _note(longest_s: float, mean_s: float) -> str:
     if not mean_s > 0:
         return ""
     return f"imbalance {longest_s / mean_s:.2f}, balancing saves {seconds(longest_s - mean_s)}"
-
-
-def _short(name: str) -> str:
-    words = " ".join(name.split())
-    return words if len(words) <= 34 else f"{words[:20]}...{words[-11:]}"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from perfield.analysis.findings import Finding
-from perfield.analysis.words import in_bytes, in_seconds
+from perfield.analysis.words import in_bytes, in_percent, in_seconds
 from perfield.report.contents import Report, Setting
 from perfield.topology import ranges
 
@@ -74,9 +74,7 @@ def short(text: str) -> str:
 
 def percent(share: float) -> str:
     """ "12 %", "0.4 %"; "-" if unknown."""
-    if not math.isfinite(share):
-        return UNKNOWN
-    return f"{100 * share:.0f} %" if share >= 0.0995 or share == 0 else f"{100 * share:.2g} %"
+    return in_percent(share) if math.isfinite(share) else UNKNOWN
 
 
 def cost(finding: Finding, report: Report) -> str:

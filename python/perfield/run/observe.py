@@ -47,6 +47,7 @@ def observe(run: RunDirectory, names: Sequence[str], neighbours: np.ndarray | No
         devices=used_devices(placement, run.ends),
         neighbours=neighbours,
         regions={region.field: region.name for region in run.known_regions},
+        n_uneven=collected.n_uneven,
         n_left_out=len(run) - collected.n_uneven - collected.n_steps,
         **collected.result(run.step_indexes[positions]),
     )

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What costs time in a run, and why: one module per kind of finding.
 
-Each module has QUESTION, what it asks; NEEDS, names of fields without which it cannot answer ("<region>_..."
-for any region); and find(), which yields findings. To add one, write a module and add it to QUESTIONS.
+Each module has QUESTION, what it asks; KINDS, those of the findings that it may yield; NEEDS, names of
+fields without which it cannot answer ("<region>_..." for any region); and find(), which yields findings. To
+add one, write a module and add it to QUESTIONS.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from types import ModuleType
 from perfield.analysis.findings import (
     bursts,
     empty_messages,
+    imbalance,
     io_by_one_rank_per_node,
     io_through_few_ranks,
     memory_growth,
     messages_to_no_neighbours,
     output_steps,
     tiny_messages,
+    waited_for,
 )
 from perfield.analysis.findings.finding import Finding, Picture
 from perfield.analysis.observed import Observed
@@ -27,6 +30,8 @@ from perfield.analysis.observed import Observed
 __all__ = ["QUESTIONS", "Answer", "Finding", "Picture", "answers", "needs", "ranked"]
 
 QUESTIONS: tuple[ModuleType, ...] = (
+    imbalance,
+    waited_for,
     empty_messages,
     messages_to_no_neighbours,
     bursts,

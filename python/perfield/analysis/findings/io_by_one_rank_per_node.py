@@ -15,7 +15,7 @@ from perfield.analysis.findings.file_costs import (
 )
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_bytes, in_percent, in_seconds, of_ranks
+from perfield.analysis.words import in_bytes, in_percent, in_seconds, in_ranks
 
 QUESTION = "Does one rank of each node read and write for the others?"
 NEEDS = FILE_FIELDS
@@ -40,7 +40,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     share = use.amount[users].sum() / use.amount.sum()
     yield Finding(
         kind="I/O by one rank per node",
-        words=f"On each of {len(ranks)} nodes {place} {use.verb} far more than the others: {of_ranks(ranks)} "
+        words=f"On each of {len(ranks)} nodes {place} {use.verb} far more than the others: {in_ranks(ranks)} "
         f"account for {in_percent(share)} of {in_bytes(use.amount.sum())}, while the others wait up to "
         f"{in_seconds(saved_s)}.",
         saved_s=saved_s,

@@ -16,7 +16,7 @@ from perfield.analysis.findings.file_costs import (
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.findings.io_by_one_rank_per_node import one_per_node
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_bytes, in_percent, in_seconds, of_ranks
+from perfield.analysis.words import in_bytes, in_percent, in_seconds, in_ranks
 
 QUESTION = "Do few ranks read and write for all?"
 NEEDS = FILE_FIELDS
@@ -49,7 +49,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     do = use.verb.replace("s", "")
     yield Finding(
         kind="I/O through few ranks",
-        words=f"{of_ranks(ranks).capitalize()} {use.verb if n_users == 1 else do} {part} "
+        words=f"{in_ranks(ranks).capitalize()} {use.verb if n_users == 1 else do} {part} "
         f"{in_bytes(use.amount.sum())} that the {len(order)} ranks {do} in files; the others wait up to "
         f"{in_seconds(saved_s)} for that.",
         saved_s=saved_s,

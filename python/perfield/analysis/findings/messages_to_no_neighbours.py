@@ -14,7 +14,7 @@ import numpy as np
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_bytes, in_number, in_percent, of_ranks
+from perfield.analysis.words import in_bytes, in_number, in_percent, in_ranks
 
 QUESTION = "Which ranks exchange messages with ranks that they do not touch on the mesh?"
 NEEDS = ("sent_count", "neighbours")
@@ -56,7 +56,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     n_far = (n_partners - n_neighbours)[talkative]
     yield Finding(
         kind="messages to no neighbours",
-        words=f"{of_ranks(talkative).capitalize()} exchange{'s' if len(talkative) == 1 else ''} messages "
+        words=f"{in_ranks(talkative).capitalize()} exchange{'s' if len(talkative) == 1 else ''} messages "
         f"with {in_number(n_far.max())} ranks whose pieces of the mesh do not touch: "
         f"{in_number(count.sum() / n_steps)} per step with {in_bytes(told['bytes'].sum() / n_steps)}, "
         f"{in_percent(count.sum() / n_all)} of all messages. No piece touches more than "
