@@ -16,9 +16,10 @@ from perfield.analysis.findings.file_costs import (
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.findings.io_by_one_rank_per_node import one_per_node
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_bytes, in_percent, in_seconds, in_ranks
+from perfield.analysis.words import in_bytes, in_percent, in_ranks, in_seconds
 
 QUESTION = "Do few ranks read and write for all?"
+KINDS = ("I/O through few ranks",)
 NEEDS = FILE_FIELDS
 LIKES = MORE_FILE_FIELDS
 NEARLY_ALL = 0.9  # of the bytes
