@@ -115,7 +115,7 @@ def test_table_tells_plant_finding_and_verdict(hunt):
     from rich.console import Console
 
     plant = hunt["plant"].drawn(CELLS_IN_STENCIL)
-    wrong = hunt["hunt"].Hunted(plant, hunt["judge"].judged(plant, []))
+    wrong = hunt["hunt"].Hunted(plant, hunt["judge"].judged(plant, []), 0.1)
     console = Console(width=160, record=True, file=io.StringIO())
     console.print(hunt["hunt"].table([wrong]))
     told = " ".join(console.export_text().replace("│", " ").split())
