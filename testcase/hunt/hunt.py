@@ -115,7 +115,8 @@ def table(all_hunted: Iterable[Hunted]) -> Table:
         shown.add_column(name, overflow="fold")
     for one in all_hunted:
         plant, verdict = one.plant, one.verdict
-        where = f"{plant.program}, {plant.n_ranks} ranks, {plant.steps} steps, noise {plant.noise:.0%}, late {one.late:.0%}"
+        where = f"{plant.program}, {plant.n_ranks} ranks, {plant.steps} steps, noise {plant.noise:.0%}"
+        where += f", late {one.late:.0%}"
         right = "right" if verdict.is_right else f"wrong: {verdict.why}"
         shown.add_row(str(plant.seed), where, plant.text, verdict.first or "nothing", right)
     return shown
