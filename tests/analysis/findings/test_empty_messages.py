@@ -21,7 +21,7 @@ def test_pairs_that_never_carry_a_byte_are_told():
     (finding,) = found([*HALO, (3, 7, 1800, 0, 1800), (2, 5, 600, 600, 540)])
     assert finding.kind == "empty messages"
     assert finding.words == (
-        "39 messages per step carry no bytes, 72.2 % of all. They go between 2 pairs of ranks; no byte ever "
+        "39 messages per step carry no bytes, 72 % of all. They go between 2 pairs of ranks; no byte ever "
         "flows in 1. Most go from rank 3 to rank 7: 30 per step."
     )
     assert finding.pairs.tolist() == [[3, 7], [2, 5]]
