@@ -21,6 +21,7 @@ from perfield.analysis.findings import (
     memory_growth,
     messages_to_no_neighbours,
     output_steps,
+    steps_get_slower,
     tiny_messages,
     waited_for,
 )
@@ -39,6 +40,7 @@ QUESTIONS: tuple[ModuleType, ...] = (
     io_by_one_rank_per_node,
     io_through_few_ranks,
     output_steps,
+    steps_get_slower,
     memory_growth,
 )
 
