@@ -14,7 +14,20 @@ import sys
 from collections.abc import Sequence
 
 COMMANDS = (
-    *("run", "info", "steps", "fields", "render", "open", "plot", "report", "placement", "export", "collect"),
+    *(
+        "run",
+        "info",
+        "steps",
+        "fields",
+        "render",
+        "open",
+        "plot",
+        "report",
+        "compare",
+        "placement",
+        "export",
+        "collect",
+    ),
     *("import", "env", "config", "paths"),
 )
 
