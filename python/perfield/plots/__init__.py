@@ -4,9 +4,11 @@
 >>> run = perfield.open("perfield-run")
 >>> perfield.plots.heat_map(run, "compute_time_s")
 
-Each function takes an open run, reads the steps that it needs chunk by chunk, and draws into the Axes that
-it is given (by default new ones of pyplot, which notebooks show); it returns them. `steps` is a step index, a
-list of them, or a slice that includes both ends, as for `run.messages`; None takes all.
+`scaling` takes several open runs and makes a Figure. Each other function takes an open run, reads the steps
+that it needs chunk by chunk, and draws into the Axes that it is given (by default new ones of pyplot, which
+notebooks show); it returns them. `steps` is a step index, a list of them, or a slice that includes both ends,
+as for `run.messages`; None takes all. `source` gives the numbers where they were read before; by default they
+are read from the run.
 """
 
 from importlib.util import find_spec
@@ -15,6 +17,7 @@ from perfield.plots.messages import message_matrix
 from perfield.plots.over_steps import imbalance
 from perfield.plots.rank_by_step import heat_map
 from perfield.plots.regions import region_bars
+from perfield.plots.speedup import scaling
 
 if find_spec("matplotlib") is None:
     raise ImportError(
@@ -22,4 +25,4 @@ if find_spec("matplotlib") is None:
         "python3-matplotlib, or call pip install 'perfield[plot]'."
     )
 
-__all__ = ["heat_map", "imbalance", "message_matrix", "region_bars"]
+__all__ = ["heat_map", "imbalance", "message_matrix", "region_bars", "scaling"]

@@ -98,6 +98,12 @@ def seconds(value: float) -> str:
     return f"{value * factor:.3g} {unit}"
 
 
+def short(name: str) -> str:
+    """A region's name with at most 34 characters."""
+    words = " ".join(name.split())
+    return words if len(words) <= 34 else f"{words[:20]}...{words[-11:]}"
+
+
 def whole_numbers(axis: object) -> None:
     """Lets an axis have ticks at whole numbers only: ranks, steps."""
     from matplotlib.ticker import MaxNLocator

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield scaling: compares runs of one program on different numbers of ranks."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfield.analysis.words import in_bytes, in_percent, in_seconds
+from perfield.commands import CommandError
+
+if TYPE_CHECKING:
+    from perfield.analysis.scaling import Scaling
+
+HELP = "compare runs of different numbers of ranks: speed-up, efficiency, serial share, memory"
+DESCRIPTION = """\
+Compares runs of one program on different numbers of ranks, by the median step
+that writes no output. Setup counts only where whole runs are named.
+
+  perfield scaling run-1 run-2 run-4 run-8
+  perfield scaling run-* --by region
+  perfield scaling run-* --output scaling.png
+
+Strong scaling (the same problem for all) gets Amdahl's law, weak scaling (a
+problem that grows with the ranks) Gustafson's. Several runs with the same number
+of ranks show the scatter. The plot needs matplotlib: pip install 'perfield[plot]'."""
+
+FORMATS = (".png", ".svg")
+WORTH_TELLING = 0.01  # of a step
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the runs, the kind of scaling and what to print."""
+    add = parser.add_argument
+    add("runs", metavar="RUN", nargs="+", help="run directories of one program")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--strong", action="store_true", help="the problem is the same in all runs")
+    kind.add_argument("--weak", action="store_true", help="the problem grows with the number of ranks")
+    add("--by", choices=("region",), help="a second table: how each region scales")
+    add("--json", action="store_true", help="print everything as one JSON object")
+    add("-o", "--output", metavar="FILE", help="draw it: a .png or .svg file")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Prints sentences and tables, or JSON, and draws the plot."""
+    import perfield
+    from perfield.analysis.scaling_laws import STRONG, WEAK
+    from perfield.run.scaling import scaling_of
+
+    if arguments.output and Path(arguments.output).suffix.lower() not in FORMATS:
+        raise CommandError(
+            f"--output {arguments.output} is no picture; expected a name that ends in .png or .svg."
+        )
+    kind = STRONG if arguments.strong else WEAK if arguments.weak else None
+    found = scaling_of([perfield.open(path) for path in arguments.runs], kind)
+    if arguments.json:
+        print(json.dumps({"runs": arguments.runs, **as_json(found)}, indent=1, allow_nan=False))
+    else:
+        _print(found, arguments.by == "region")
+    if arguments.output:
+        from perfield.plots.speedup import draw
+
+        draw(found).savefig(arguments.output)
+        if not arguments.json:
+            print(f"\n  {arguments.output}")
+    return 0
+
+
+def as_json(found: Scaling) -> dict[str, Any]:
+    """A Scaling as JSON objects; docs/scaling.md lists its names. Unknown numbers are null."""
+    made = {one.name: _plain(getattr(found, one.name)) for one in fields(found)}
+    return made | {"n_ranks": made["steps"]["n_ranks"]}
+
+
+def sentences(found: Scaling) -> Iterator[str]:
+    """What the runs say, the most important first."""
+    steps = found.steps
+    few, many = _ranks(steps.n_ranks[0]), _ranks(steps.n_ranks[-1])
+    yield f"{found.kind.capitalize()} scaling: {found.because}."
+    yield (
+        f"On {many} a step takes {in_seconds(steps.time_s[-1])}, on {few} {in_seconds(steps.time_s[0])}: the "
+        f"speed-up is {steps.speedup[-1]:.3g} of {steps.ideal[-1]:.3g}"
+        f"{_interval(steps.speedup_low[-1], steps.speedup_high[-1])}, the efficiency "
+        f"{in_percent(steps.efficiency[-1], 3)}."
+    )
+    yield _law(found)
+    factors = [found.load_balance[-1], found.communication_efficiency[-1], found.computation_scaling[-1]]
+    if np.isfinite(factors).all():
+        balance, communication, computing = factors
+        yield (
+            f"On {many}, load balance is {balance:.2f} and communication efficiency {communication:.2f}; "
+            f"computing scales to {computing:.2f}."
+        )
+    lost = found.lost_s
+    worst = max(lost, key=lost.get, default=None)
+    if worst is not None and lost[worst] > WORTH_TELLING * steps.time_s[-1]:
+        yield (
+            f"Region '{worst}' loses most: of its {in_seconds(found.regions[worst].time_s[-1])} in a step "
+            f"on {many}, {in_seconds(lost[worst])} are more than perfect scaling would leave."
+        )
+    whole = found.whole
+    if whole is not None:
+        yield (
+            f"The whole run, with its setup, takes {in_seconds(whole.time_s[-1])} instead of "
+            f"{in_seconds(whole.time_s[0])}: its speed-up is {whole.speedup[-1]:.3g}."
+        )
+    mean = found.memory_mean_bytes
+    if np.isfinite(mean[[0, -1]]).all():
+        yield (
+            f"A rank takes {in_bytes(mean[0])} of memory on {few} and {in_bytes(mean[-1])} on {many}, as the "
+            f"mean over ranks; the largest takes {in_bytes(np.nanmax(found.memory_largest_bytes))}."
+        )
+    yield from found.notes
+
+
+def _law(found: Scaling) -> str:
+    from perfield.analysis.scaling_laws import LAWS, MOST_MISFIT, STRONG
+
+    fitted, law = found.steps.fit, LAWS[found.kind]
+    if fitted is None:
+        return f"No serial share: {found.steps.no_fit}"
+    interval = f"{in_percent(fitted.low, 3)} to {in_percent(fitted.high, 3)}"
+    if fitted.misfit > MOST_MISFIT:
+        return (
+            f"{law} does not describe these times: even the best serial share misses them by "
+            f"{in_percent(fitted.misfit, 3)}."
+        )
+    if not fitted.holds:
+        return f"These times leave the serial share open: by {law}, it may be {interval}."
+    text = (
+        f"{law} fits to within {in_percent(fitted.misfit, 3)} with a serial share of "
+        f"{in_percent(fitted.serial_share, 3)} (95 % confidence: {interval})"
+    )
+    if found.kind != STRONG or not fitted.low > 0:
+        return f"{text}."
+    least_s = fitted.serial_share * fitted.one_rank_s
+    return f"{text}; on any number of ranks, a step then takes at least {in_seconds(least_s)}."
+
+
+def _print(found: Scaling, by_region: bool) -> None:
+    from perfield.commands.info import format_table
+
+    print("\n".join(sentences(found)))
+    print(f"\n{format_table(_rows(found))}")
+    if by_region:
+        print(f"\n{format_table(_region_rows(found)) if found.regions else 'The runs have no regions.'}")
+
+
+def _rows(found: Scaling) -> list[dict[str, Any]]:
+    """A row for each number of ranks; columns that no run has are left out."""
+    steps = found.steps
+    columns = {
+        "ranks": steps.n_ranks,
+        "runs": steps.n_runs,
+        "steps": found.n_steps,
+        "step_time_s": steps.time_s,
+        "speedup": steps.speedup,
+        "low": steps.speedup_low,
+        "high": steps.speedup_high,
+        "ideal": steps.ideal,
+        "efficiency": steps.efficiency,
+        "load_balance": found.load_balance,
+        "communication": found.communication_efficiency,
+        "computing": found.computation_scaling,
+        "run_time_s": found.whole.time_s if found.whole is not None else np.full(len(steps.n_ranks), np.nan),
+        "MB_per_rank": found.memory_mean_bytes / 1e6,
+        "MB_largest": found.memory_largest_bytes / 1e6,
+    }
+    kept = {name: values for name, values in columns.items() if np.isfinite(values).any()}
+    return [dict(zip(kept, map(_plain, row))) for row in zip(*kept.values())]
+
+
+def _region_rows(found: Scaling) -> list[dict[str, Any]]:
+    """A row for each region, the one that loses most first."""
+    lost = found.lost_s
+    order = sorted(found.regions, key=lambda name: -lost.get(name, 0.0))
+    rows = []
+    for name in order:
+        of = found.regions[name]
+        time_s = dict(zip(of.n_ranks.tolist(), of.time_s.tolist()))
+        rows.append(
+            {
+                "region": name,
+                **{f"s_on_{n}": time_s.get(n) for n in found.steps.n_ranks.tolist()},
+                "speedup": float(of.speedup[-1]),
+                "efficiency": float(of.efficiency[-1]),
+                "lost_s": lost.get(name),
+                "serial_share": of.fit.serial_share if of.fit and of.fit.holds else None,
+                "low": of.fit.low if of.fit and of.fit.holds else None,
+                "high": of.fit.high if of.fit and of.fit.holds else None,
+            }
+        )
+    return rows
+
+
+def _plain(value: Any) -> Any:
+    """What JSON knows: arrays as lists, NaN as None, dataclasses as objects."""
+    if hasattr(value, "__dataclass_fields__"):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, (tuple, list, np.ndarray)):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _interval(low: float, high: float) -> str:
+    return f" (95 % confidence: {low:.3g} to {high:.3g})" if np.isfinite(low) and high > low else ""
+
+
+def _ranks(count: int) -> str:
+    return f"{count:,} rank{'s' if count != 1 else ''}"
