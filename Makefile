@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 # NumPy, xarray, pandas, dask, rich and matplotlib are Debian's, all built for one another; elsewhere they
 # are pip's. pip's NumPy 2 needs a newer matplotlib than Debian's, which pip may find.
-RUN_REQUIREMENTS := $(if $(PERFIELD_NO_PACKAGES),run cluster plot)
+RUN_REQUIREMENTS := $(if $(PERFIELD_NO_PACKAGES),run cluster plot report)
 NUMPY_2_REQUIREMENTS := $(if $(PERFIELD_NO_PACKAGES),"matplotlib>=3.9")
 
 # The caller's Python settings must not divert pip or the tests.

@@ -71,7 +71,14 @@ class Machine:
 
     def level(self, name: str) -> tuple[Part, ...]:
         """The parts of one level, from left to right; empty if this machine has no such level."""
-        return tuple(part for part in self.parts if part.level == name)
+        return self._levels.get(name, ())
+
+    @cached_property
+    def _levels(self) -> dict[str, tuple[Part, ...]]:
+        levels: dict[str, list[Part]] = {}
+        for part in self.parts:
+            levels.setdefault(part.level, []).append(part)
+        return {name: tuple(parts) for name, parts in levels.items()}
 
     def spans(self, name: str) -> tuple[tuple[int, int], ...]:
         """(first, last) of each part of one level; levels with equal spans look alike."""

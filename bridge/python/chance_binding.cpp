@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// chance_binding.cpp - the closing lines' tests against chance, for findings in Python. Each call
-// copies its numbers, so it may let other threads of Python run.
+// chance_binding.cpp - the closing lines' tests against chance, and what explains an imbalance, for
+// findings in Python. Each call copies its numbers, so it may let other threads of Python run.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <cmath>
+#include <optional>
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "summary/chance.hpp"
+#include "summary/explanation.hpp"
 
 namespace py = pybind11;
 
@@ -50,7 +55,87 @@ py::dict differences(const Numbers& values) {
   using namespace py::literals;
   return py::dict("pattern"_a = word_of(found.pattern), "ratio"_a = found.ratio,
                   "saved"_a = found.saved, "most"_a = found.most, "n_in_turn"_a = found.n_in_turn,
-                  "stay"_a = found.stay, "is_significant"_a = found.is_significant);
+                  "stay"_a = found.stay, "chance"_a = found.chance,
+                  "is_significant"_a = found.is_significant);
+}
+
+// What differences() told Python, back again: as much of it as explanations ask for.
+perfield::Differences found_of(const std::string& pattern, std::vector<size_t> most, double stay,
+                               const perfield::Table& table) {
+  perfield::Differences found;
+  for (const perfield::Pattern known : {perfield::Pattern::fixed, perfield::Pattern::moving})
+    if (pattern == word_of(known)) found.pattern = known;
+  for (const size_t rank : most)
+    if (rank >= table.n_ranks)
+      throw std::invalid_argument("most names column " + std::to_string(rank) + "; the table has " +
+                                  std::to_string(table.n_ranks));
+  if (found.pattern == perfield::Pattern::fixed && most.empty())
+    throw std::invalid_argument("most is empty; expected columns, as the pattern is fixed");
+  found.most = std::move(most);
+  found.stay = stay;
+  return found;
+}
+
+void check_shape(const perfield::Table& table, const perfield::Table& compute) {
+  if (table.n_ranks != compute.n_ranks || table.n_steps != compute.n_steps)
+    throw std::invalid_argument("a cause has the shape (" + std::to_string(table.n_steps) + ", " +
+                                std::to_string(table.n_ranks) + "); expected (" +
+                                std::to_string(compute.n_steps) + ", " +
+                                std::to_string(compute.n_ranks) + "), that of the compute time");
+}
+
+py::object column(size_t number) {
+  return number == perfield::kNone ? py::object(py::none()) : py::int_(number);
+}
+
+py::tuple explanation(const Numbers& compute, const std::vector<std::optional<Numbers>>& causes,
+                      const std::string& pattern, std::vector<size_t> most, double stay) {
+  const perfield::Table time = table_of(compute);
+  std::vector<perfield::Table> tables;
+  for (const auto& cause : causes) {
+    tables.push_back(cause ? table_of(*cause) : perfield::Table());
+    if (cause) check_shape(tables.back(), time);
+  }
+  const perfield::Differences found = found_of(pattern, std::move(most), stay, time);
+  perfield::Explanation explained;
+  {
+    py::gil_scoped_release released;  // the tables are copies
+    explained = perfield::explanation_of(time, found, tables);
+  }
+  return py::make_tuple(column(explained.cause), explained.imbalance);
+}
+
+py::object cost_of_cells(const Numbers& compute, const Numbers& cells, std::vector<size_t> most) {
+  const perfield::Table time = table_of(compute), counts = table_of(cells);
+  check_shape(counts, time);
+  const perfield::Differences found = found_of("fixed", std::move(most), 1, time);
+  perfield::CostOfCells cost;
+  {
+    py::gil_scoped_release released;  // the tables are copies
+    cost = perfield::cost_of_cells(time, found, counts);
+  }
+  using namespace py::literals;
+  if (!cost.is_known) return py::none();
+  return py::dict("are_alike"_a = cost.are_alike, "may_explain"_a = cost.may_explain,
+                  "alone"_a = cost.alone, "dearer"_a = cost.dearer, "is_dearer"_a = cost.is_dearer);
+}
+
+std::vector<size_t> regions_to_tell(const std::vector<double>& saved,
+                                    const std::vector<double>& share, double elapsed) {
+  if (saved.size() != share.size())
+    throw std::invalid_argument("saved has " + std::to_string(saved.size()) +
+                                " regions and share has " + std::to_string(share.size()));
+  return perfield::regions_to_tell(saved, share, elapsed);
+}
+
+py::object rank_waited_for(const Numbers& waited, double named, double waiting) {
+  const perfield::Table table = table_of(waited);
+  size_t rank = perfield::kNone;
+  {
+    py::gil_scoped_release released;  // the table is a copy
+    rank = perfield::rank_waited_for(table, named, waiting);
+  }
+  return column(rank);
 }
 
 }  // namespace
@@ -68,4 +153,22 @@ void bind_chance(py::module_& module) {
   module.def("chance_of_hits", &perfield::chance_of_hits, py::arg("hits"), py::arg("n"),
              py::arg("probability"),
              "The chance of at least this many hits in n independent tries.");
+  module.def(
+      "explanation", &explanation, py::arg("compute"), py::arg("causes"), py::arg("pattern"),
+      py::arg("most"), py::arg("stay"),
+      "The number of the first cause that explains an imbalance, or None, and the imbalance that "
+      "it "
+      "makes.\n\ncompute : (n_steps, n_ranks). causes : tables of that shape; None: not known. "
+      "pattern, most, stay : what differences(compute) found. Raises ValueError for other shapes.");
+  module.def(
+      "cost_of_cells", &cost_of_cells, py::arg("compute"), py::arg("cells"), py::arg("most"),
+      "What the cells of the dearest ranks cost, or None; explanation.hpp says what each entry "
+      "is.\n\ncompute, cells : (n_steps, n_ranks). most : their columns.");
+  module.def("regions_to_tell", &regions_to_tell, py::arg("saved"), py::arg("share"),
+             py::arg("elapsed"),
+             "Numbers of the regions that are worth telling, the dearest first.");
+  module.def("rank_waited_for", &rank_waited_for, py::arg("waited"), py::arg("named"),
+             py::arg("waiting"),
+             "The column of the one rank that others wait for beyond chance, or None.\n\n"
+             "waited : (n_steps, n_ranks). named : waiting that names a rank. waiting : all.");
 }

@@ -82,8 +82,9 @@ std::vector<std::vector<double>> excesses(const Table& table) {
   return above;
 }
 
-// The ranks that have most in all and cannot be told apart; none if that may be chance.
-std::vector<size_t> ranks_with_most(const Table& table, bool* is_significant) {
+// The ranks that have most in all and cannot be told apart; none if that may be chance. Sets
+// tested's chance and is_significant.
+std::vector<size_t> ranks_with_most(const Table& table, Differences* tested) {
   const double mean = table.sum() / double(table.n_ranks);
   const double limit = kChance / double(table.n_ranks);
   const auto above = excesses(table);
@@ -94,11 +95,15 @@ std::vector<size_t> ranks_with_most(const Table& table, bool* is_significant) {
   std::vector<size_t> found;
   size_t most = table.n_ranks;
   for (size_t rank = 0; rank < table.n_ranks; ++rank) {
-    if (table.of_rank(rank) <= mean || chance_of_mean(above[rank], scatter) > limit) continue;
-    *is_significant = true;
+    if (table.of_rank(rank) <= mean) continue;
+    const double chance = chance_of_mean(above[rank], scatter);
+    if (chance > limit) continue;
+    tested->is_significant = true;
     if (table.of_rank(rank) < (1 + kWorthTelling) * mean) continue;
     found.push_back(rank);
-    if (most == table.n_ranks || table.of_rank(rank) > table.of_rank(most)) most = rank;
+    if (most != table.n_ranks && table.of_rank(rank) <= table.of_rank(most)) continue;
+    most = rank;
+    tested->chance = chance * double(table.n_ranks);
   }
   if (found.empty()) return found;
   std::vector<size_t> alike;
@@ -114,8 +119,8 @@ std::vector<size_t> ranks_with_most(const Table& table, bool* is_significant) {
 
 // Whether the rank with most in a step tells the one in a later step: the same rank comes back
 // after a fixed number of steps (1: it stays) more often than by chance, given how often each had
-// most.
-bool is_predictable(const std::vector<size_t>& order, size_t n_ranks, bool* is_significant) {
+// most. Sets found's chance and is_significant.
+bool is_predictable(const std::vector<size_t>& order, size_t n_ranks, Differences* found) {
   const size_t n = order.size();
   std::vector<double> times(n_ranks);
   for (const size_t rank : order) ++times[rank];
@@ -130,8 +135,10 @@ bool is_predictable(const std::vector<size_t>& order, size_t n_ranks, bool* is_s
     size_t hits = 0;
     for (size_t at = lag; at < n; ++at) hits += order[at] == order[at - lag];
     const double share = double(hits) / double(n - lag);
-    if (alike >= 1 || chance_of_hits(hits, n - lag, alike) > kChance / double(longest)) continue;
-    *is_significant = true;
+    const double chance = alike < 1 ? chance_of_hits(hits, n - lag, alike) : 1;
+    if (chance > kChance / double(longest)) continue;
+    found->is_significant = true;
+    found->chance = chance * double(longest);
     if (share - alike >= kPredictable * (1 - alike)) return true;
   }
   return false;
@@ -229,7 +236,7 @@ Differences differences(const Table& table) {
   found.saved = largest - mean;
   found.stay = double(order.size()) / double(changes + 1);
 
-  found.most = ranks_with_most(table, &found.is_significant);
+  found.most = ranks_with_most(table, &found);
   if (!found.most.empty()) {
     double lasting = 0;
     for (const size_t rank : found.most)
@@ -240,8 +247,7 @@ Differences differences(const Table& table) {
     }
     found.most.clear();
   }
-  if (is_predictable(order, table.n_ranks, &found.is_significant) &&
-      found.ratio >= 1 + kWorthTelling)
+  if (is_predictable(order, table.n_ranks, &found) && found.ratio >= 1 + kWorthTelling)
     found.pattern = Pattern::moving;
   return found;
 }

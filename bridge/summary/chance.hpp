@@ -39,6 +39,7 @@ struct Differences {
   std::vector<size_t> most;     // fixed: the ranks that have most and cannot be told apart
   size_t n_in_turn = 0;         // different ranks that had most in some step
   double stay = 0;              // for how many steps in a row one had most, on average
+  double chance = 1;            // that nothing but chance makes this pattern
   bool is_significant = false;  // some rank or order is beyond chance, even if too small to tell
 };
 

@@ -4,23 +4,18 @@
 #include "summary/imbalance.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <map>
 
+#include "summary/explanation.hpp"
 #include "summary/text.hpp"
 
 namespace perfield {
 namespace {
 
 constexpr double kWorthTelling = 0.01;  // of the run's time
-constexpr double kEnough = 0.6;         // of the imbalance, for an explanation
-constexpr double kChance = 0.05;        // of an explanation, over all that are tried
-constexpr double kCellsAlike = 0.01;
-constexpr double kDearer = 1.1;        // than another rank's cell
-constexpr double kWholeStep = 0.95;    // such a region says nothing about the place
-constexpr double kMuchOutside = 0.25;  // of compute time in no region
+constexpr double kMuchOutside = 0.25;   // of compute time in no region
 constexpr size_t kMostNames = 3;
 constexpr size_t kFewSteps = 10;  // in which little is beyond chance
 
@@ -57,122 +52,26 @@ double elapsed_ns(const Tables& tables) {
   return most;
 }
 
-// --- what explains an imbalance ------------------------------------------------------------------
-
-// What the dear ranks have of a table, relative to the mean: in each step the fixed ones, or the
-// one that was slowest. Steps weigh as much as their compute time.
-double ratio_of_dear(const Table& table, const Table& compute, const Differences& found) {
-  double all = 0, weighted = 0;
-  for (size_t step = 0; step < compute.n_steps; ++step) {
-    const double time = compute.mean(step), mean = table.mean(step);
-    if (!(time > 0) || !(mean > 0)) continue;
-    double dear = 0;
-    for (const size_t rank : found.most) dear += table.at(step, rank) / double(found.most.size());
-    if (found.most.empty()) dear = table.at(step, compute.largest(step));
-    all += time;
-    weighted += time * dear / mean;
-  }
-  return all > 0 ? weighted / all : 1;
-}
-
-// How much of the differences in a cause becomes differences in compute time: the slope of a line
-// through all ranks and steps, 1 where time is proportional to the cause. Less where a part of the
-// time is the same for all; never more.
-double slope(const Table& compute, const Table& cause) {
-  double xx = 0, xy = 0;
-  for (size_t step = 0; step < compute.n_steps; ++step) {
-    const double time = compute.mean(step), mean = cause.mean(step);
-    if (!(time > 0) || !(mean > 0)) continue;
-    for (size_t rank = 0; rank < compute.n_ranks; ++rank) {
-      const double x = cause.at(step, rank) / mean - 1;
-      xx += time * x * x;
-      xy += time * x * (compute.at(step, rank) / time - 1);
-    }
-  }
-  return xx > 0 ? std::clamp(xy / xx, 0.0, 1.0) : 0;
-}
-
-// The imbalance that the cause makes of itself.
-double explained(const Table& compute, const Table& cause, const Differences& found) {
-  return 1 + slope(compute, cause) * (ratio_of_dear(cause, compute, found) - 1);
-}
-
-// Whether that is most of the imbalance.
-bool is_enough(const Table& compute, const Table& cause, const Differences& found) {
-  return explained(compute, cause, found) - 1 >=
-         kEnough * (ratio_of_dear(compute, compute, found) - 1);
-}
-
-// The chance that ranks with much of the cause have so much compute time.
-double chance_of_correlation(const Table& compute, const Table& cause) {
-  const size_t n = compute.n_ranks;
-  if (n < 3) return 1;
-  const double x_mean = cause.sum() / double(n), y_mean = compute.sum() / double(n);
-  double xx = 0, yy = 0, xy = 0;
-  for (size_t rank = 0; rank < n; ++rank) {
-    const double x = cause.of_rank(rank) - x_mean, y = compute.of_rank(rank) - y_mean;
-    xx += x * x;
-    yy += y * y;
-    xy += x * y;
-  }
-  if (xx <= 0 || yy <= 0) return 1;
-  const double r = std::min(xy / std::sqrt(xx * yy), 1 - 1e-12);
-  return chance_of_t(r * std::sqrt(double(n - 2) / (1 - r * r)), double(n - 2));
-}
-
-// The chance that the slowest rank is so often the one with most of the cause. Steps in which the
-// same rank stays slowest count once.
-double chance_of_agreement(const Table& compute, const Table& cause, double stay) {
-  size_t alike = 0;
-  for (size_t step = 0; step < compute.n_steps; ++step)
-    alike += compute.largest(step) == cause.largest(step);
-  const auto tries = size_t(double(compute.n_steps) / std::max(1.0, stay));
-  const auto hits = size_t(double(tries) * double(alike) / double(compute.n_steps));
-  return chance_of_hits(hits, tries, 1 / double(compute.n_ranks));
-}
-
-bool explains(const Table& compute, const Table& cause, const Differences& found, size_t n_tried) {
-  if (!is_enough(compute, cause, found)) return false;
-  const double chance = found.pattern == Pattern::fixed
-                            ? chance_of_correlation(compute, cause)
-                            : chance_of_agreement(compute, cause, found.stay);
-  return chance <= kChance / double(n_tried);
-}
-
-// What the cells of the dearest ranks cost, where their number is no explanation.
-std::string cost_of_cells(const Table& compute, const Table& cells, const Differences& found) {
-  const double dear_cells = of_ranks(cells, found.most), dear = of_ranks(compute, found.most);
-  const double other_cells = cells.sum() - dear_cells, other = compute.sum() - dear;
-  if (!(dear_cells > 0) || !(other_cells > 0) || !(other > 0)) return "";
-  double most = 0, mean = cells.sum() / double(cells.n_ranks);
-  for (size_t rank = 0; rank < cells.n_ranks; ++rank)
-    most = std::max(most, std::fabs(cells.of_rank(rank) / mean - 1));
-  const double alone = ratio_of_dear(cells, compute, found);
-  if (compute.n_ranks < 3 && is_enough(compute, cells, found))
-    return ": cell counts alone give " + number(alone) + " (2 ranks are too few to test that)";
-  const double dearer = dear / dear_cells * other_cells / other;
-  const std::string counts = most < kCellsAlike ? ": as many cells as others"
-                                                : ": cell counts alone give " + number(alone);
-  return counts + (dearer < kDearer ? "" : ", each " + number(dearer, 1) + " times as dear");
+// What the cells of the dearest ranks cost, in words.
+std::string text_of(const CostOfCells& cost) {
+  if (!cost.is_known) return "";
+  if (cost.may_explain)
+    return ": cell counts alone give " + number(cost.alone) + " (2 ranks are too few to test that)";
+  const std::string counts = cost.are_alike ? ": as many cells as others"
+                                            : ": cell counts alone give " + number(cost.alone);
+  return counts + (cost.is_dearer ? ", each " + number(cost.dearer, 1) + " times as dear" : "");
 }
 
 std::string explanation(const Tables& tables, const Table& compute, const Differences& found) {
-  struct Cause {
-    const char* words;
-    float RankStep::*number;
-  };
-  constexpr Cause causes[] = {{"cell counts explain ", &RankStep::cells},
-                              {"points explain ", &RankStep::points},
-                              {"ghost cells explain ", &RankStep::ghost_cells},
-                              {"bytes sent explain ", &RankStep::sent_bytes}};
-  for (const Cause& cause : causes) {
-    const Table table = tables.of(cause.number);
-    if (table.n_ranks && explains(compute, table, found, std::size(causes)))
-      return std::string(", ") + cause.words + number(explained(compute, table, found));
-  }
-  const Table cells = tables.of(&RankStep::cells);
-  if (!cells.n_ranks || found.pattern != Pattern::fixed) return "";
-  return cost_of_cells(compute, cells, found);
+  constexpr const char* words[] = {"cell counts explain ", "points explain ",
+                                   "ghost cells explain ", "bytes sent explain "};
+  const std::vector<Table> causes = {tables.of(&RankStep::cells), tables.of(&RankStep::points),
+                                     tables.of(&RankStep::ghost_cells),
+                                     tables.of(&RankStep::sent_bytes)};
+  const Explanation explained = explanation_of(compute, found, causes);
+  if (explained.cause != kNone)
+    return std::string(", ") + words[explained.cause] + number(explained.imbalance);
+  return found.pattern == Pattern::fixed ? text_of(cost_of_cells(compute, found, causes[0])) : "";
 }
 
 // --- ranks that share PUs ------------------------------------------------------------------------
@@ -326,28 +225,21 @@ std::string regions_line(const RunTotals& run, const Totals& totals, const Table
     const auto name = run.region_names.find(key);
     time[name != run.region_names.end() ? name->second : "other regions"] += double(own.time_ns);
   }
-  struct Told {
-    double saved;
-    bool is_whole;
-    std::string name;
-  };
-  std::vector<Told> told;
+  std::vector<std::string> names;
+  std::vector<double> saved, share;
   const double all_time = totals.of_all_ranks().measured_ns, elapsed = elapsed_ns(tables);
   if (tables.ranks().size() > 1)
     for (const auto& [name, of_region] : rows) {
       const Differences found = differences(tables.of_region(of_region));
-      if (found.pattern != Pattern::chance && found.saved >= kWorthTelling * elapsed)
-        told.push_back({found.saved, time[name] >= kWholeStep * all_time, name});
+      names.push_back(name);
+      saved.push_back(found.pattern == Pattern::chance ? 0 : found.saved);
+      share.push_back(time[name] / all_time);
     }
-  const auto is_whole = [](const Told& region) { return region.is_whole; };
-  if (!std::all_of(told.begin(), told.end(), is_whole))
-    told.erase(std::remove_if(told.begin(), told.end(), is_whole), told.end());
-  std::sort(told.begin(), told.end(),
-            [](const Told& a, const Told& b) { return a.saved > b.saved; });
+  const std::vector<size_t> told = regions_to_tell(saved, share, elapsed);
   std::string text;
   for (size_t n = 0; n < std::min(told.size(), kMostNames); ++n)
-    text += (n == 0 ? "ranks differ most in " : ", ") + text_of_name(told[n].name) +
-            (n == 0 ? " (balancing it would save " : " (") + text_of_time(told[n].saved) + ")";
+    text += (n == 0 ? "ranks differ most in " : ", ") + text_of_name(names[told[n]]) +
+            (n == 0 ? " (balancing it would save " : " (") + text_of_time(saved[told[n]]) + ")";
   const OutsideRegions& outside = totals.outside_regions;
   const double all = outside.compute_ns;
   if (outside.any_region && all > 0 && outside.least_ns >= kMuchOutside * all) {

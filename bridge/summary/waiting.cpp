@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "summary/explanation.hpp"
 #include "summary/imbalance.hpp"
 #include "summary/text.hpp"
 
@@ -16,10 +17,6 @@ constexpr double kWorthTelling = 0.01;  // as a share of the time
 constexpr double kNearlyAll = 0.9;
 constexpr double kWholeStep =
     0.95;  // as a share of the time: such a region says nothing about the place
-constexpr double kStandsOut = 1.5;  // times an even share of all ranks
-// Below this share, most waiting names nobody: a rank that waits for a late receiver is then itself
-// the one for whom others wait, and would be accused.
-constexpr double kCoverage = 0.2;  // of all waiting
 
 }  // namespace
 
@@ -60,16 +57,12 @@ std::string waited_for_line(const Totals& totals, const Tables& tables) {
   }
   const RankSums all = totals.of_all_ranks();
   const double all_ns = std::max(known, all.waiting_ns());
-  if (known <= 0 || known < kCoverage * all_ns || totals.ranks.size() < 2) return "";
-  const auto& [rank, most] = *std::max_element(
-      by_peer.begin(), by_peer.end(), [](auto& a, auto& b) { return a.second.ns < b.second.ns; });
-  const Differences found = differences(tables.waited_for());
-  if (found.pattern != Pattern::fixed || found.most.size() > 1 ||
-      tables.ranks()[found.most[0]] != rank)
-    return "";
-  const double n_ranks = double(totals.ranks.size());
-  const double of_those = all.measured_ns / n_ranks * double(most.ranks);
-  if (most.ns < kWorthTelling * of_those || most.ns / known < kStandsOut / n_ranks) return "";
+  const size_t column = rank_waited_for(tables.waited_for(), known, all_ns);
+  if (column == kNone) return "";
+  const int32_t rank = tables.ranks()[column];
+  const WaitedFor& most = by_peer[rank];
+  const double of_those = all.measured_ns / double(totals.ranks.size()) * double(most.ranks);
+  if (most.ns < kWorthTelling * of_those) return "";
   return line("waits", plural(most.ranks, "rank") + (most.ranks == 1 ? " waits " : " wait ") +
                            text_of_time(most.ns) + (most.ranks == 1 ? "" : " in all") +
                            " for rank " + std::to_string(rank) + ": " +

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -45,19 +46,21 @@ print(opened - begin, computed - opened, peak_kb * 1.024e-3, float(imbalance.ise
 """
 
 
-def write_run(path: Path, ranks: int, steps: int) -> None:
+def write_run(path: Path, ranks: int, steps: int, hosts: int = 1) -> None:
     """A run in which region r takes rank q (r + 1) * (1 ms + q us) in each step."""
     names = tuple(f"region {number}" for number in range(REGIONS))
-    twin.write_run(path, ranks, 0, regions=names, mesh=False, ended=False)
-    stream = next((path / "stream").glob("*.pf"))
+    named = tuple(f"n{number:03d}" for number in range(hosts))
+    twin.write_run(path, ranks, 0, hosts=named, regions=names, mesh=False, ended=False)
+    streams = sorted((path / "stream").glob("*.pf"))
     bodies = [_body_without_time(rank, ranks) for rank in range(ranks)]
     written = 1 + REGIONS + len(twin.QUANTITIES) + 1  # entries of a rank before its steps
-    with stream.open("ab") as file:
+    with ExitStack() as opened:
+        files = [opened.enter_context(stream.open("ab")) for stream in streams]
         for step in range(steps):
             time_of_step = struct.pack("<qd", step, 0.1 * step)
             for rank, rest in enumerate(bodies):
                 body = time_of_step + rest
-                file.write(_header(rank, written + step, step, body) + body)
+                files[rank * hosts // ranks].write(_header(rank, written + step, step, body) + body)
 
 
 def _body_without_time(rank: int, ranks: int) -> bytes:

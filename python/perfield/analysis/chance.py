@@ -26,7 +26,9 @@ class Differences:
     each step to the mean, over all steps. saved : the sum over steps of the largest minus the mean, in the
     table's unit. most : columns of the ranks that have most and cannot be told apart, if "fixed".
     n_in_turn : how many ranks had most in some step. stay : for how many steps in a row one had most, on
-    average. is_significant : some rank or order is beyond chance, even if it is too small to tell.
+    average. chance : the probability that nothing but chance makes this pattern, over all ranks and distances
+    that were tried; meaningless for "chance". is_significant : some rank or order is beyond chance, even if
+    it is too small to tell.
     """
 
     pattern: str
@@ -35,6 +37,7 @@ class Differences:
     most: tuple[int, ...]
     n_in_turn: int
     stay: float
+    chance: float
     is_significant: bool
 
 

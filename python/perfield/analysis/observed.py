@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from perfield.topology import Placement
+from perfield.topology import Placement, UsedDevices
 
 PAIRS = np.dtype([("source", "i4"), ("target", "i4"), ("count", "u8"), ("bytes", "u8"), ("empty", "u8")])
 WAITS = np.dtype([("rank", "i4"), ("peer", "i4"), ("count", "u8"), ("time_s", "f8")])
@@ -30,9 +30,12 @@ class Observed:
     messages : structured (PAIRS), sums over all steps by pair of ranks; source or target is negative where
     unknown. waits : structured (WAITS), likewise: rank waited for peer.
     empty : float64 (n_steps,), messages without bytes.
-    placement : where the ranks sat; None if unknown.
+    placement : where the ranks sat; None if unknown. devices : those that the ranks used; None if unknown.
     neighbours : int64 (n, 2), pairs of ranks whose pieces of the mesh touch, both directions; None without
     a mesh.
+    span : int64 (n_steps,), how many steps of the program each of these steps adds up; empty if one each.
+    n_uneven : frames left out since ranks of a group may have done different steps in them. n_left_out :
+    frames left out since some of these ranks have no readable entry of them.
     """
 
     n_ranks: int
@@ -48,7 +51,11 @@ class Observed:
     waits: np.ndarray = field(default_factory=lambda: np.zeros(0, WAITS))
     empty: np.ndarray = field(default_factory=lambda: np.zeros(0))
     placement: Placement | None = None
+    devices: UsedDevices | None = None
     neighbours: np.ndarray | None = None
+    span: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    n_uneven: int = 0
+    n_left_out: int = 0
 
     @property
     def n_steps(self) -> int:
@@ -56,12 +63,22 @@ class Observed:
         return len(self.index)
 
     @property
+    def n_program_steps(self) -> int:
+        """Number of the program's own steps, where a step here may add up several."""
+        return int(self.span.sum()) if len(self.span) else self.n_steps
+
+    @property
     def elapsed_s(self) -> float:
         """How long the steps took: s of the rank that measured longest."""
         return float(np.nansum(self.tables["step_time_s"], axis=0, dtype=float).max(initial=0.0))
 
     def has(self, name: str) -> bool:
-        """Whether any rank has a value of a field; `<region>_...`: of this field of any region."""
+        """Whether any rank has a value of a field; `<region>_...`: of this field of any region.
+
+        "neighbours": whether it is known which pieces of the mesh touch.
+        """
+        if name == "neighbours":
+            return self.neighbours is not None
         return (
             bool(np.isfinite(self.of(name)).any()) if "<region>" not in name else bool(self.of_regions(name))
         )

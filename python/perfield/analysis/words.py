@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 
 def in_bytes(count: float) -> str:
     """A number of bytes: "1.5 kB"."""
@@ -18,6 +22,34 @@ def in_seconds(time_s: float) -> str:
     return f"{time_s:.3g} s" if time_s >= 0.1 else f"{1000 * time_s:.3g} ms"
 
 
-def percent(share: float) -> str:
-    """A share: 0.1137 is "11.4 %"."""
-    return f"{100 * share:.3g} %"
+def in_number(number: float) -> str:
+    """A number with three digits, and commas between thousands: "0.25", "1,500", "12,300,000"."""
+    if abs(number) < 999.5:
+        return f"{number:.3g}"
+    return f"{float(f'{number:.3g}'):,.0f}"
+
+
+def in_percent(share: float, digits: int = 2) -> str:
+    """A share: "41 %", "0.5 %", "110 %"; with three digits "11.4 %"."""
+    percent = 100 * share
+    return f"{percent:.{digits if abs(percent) < 99.5 else 0}{'g' if abs(percent) < 99.5 else 'f'}} %"
+
+
+def in_ranks(ranks: np.ndarray, most: int = 3) -> str:
+    """Ranks: "rank 2", "ranks 2 and 5", "ranks 0, 1, 2 and 4 more"."""
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    return f"ranks {in_list([str(rank) for rank in ranks], most)}"
+
+
+def in_list(names: Sequence[str], most: int = 3) -> str:
+    """Names: "a", "a and b", "a, b, c and 4 more"."""
+    shown = list(names[:most])
+    if len(names) > most:
+        shown.append(f"{len(names) - most} more")
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def start(sentence: str) -> str:
+    """The sentence with a capital letter."""
+    return sentence[:1].upper() + sentence[1:]

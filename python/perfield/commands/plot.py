@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +11,6 @@ from perfield.commands import CommandError, words
 from perfield.commands._newest import add_run, run_path
 
 if TYPE_CHECKING:
-    import numpy as np
-    from matplotlib.figure import Figure
-
     from perfield.run import RunDirectory
 
 HELP = "draw plots of a whole run, without ParaView"
@@ -34,7 +30,7 @@ In a notebook: perfield.plots.heat_map(perfield.open("perfield-run"), "compute_t
 Needs the package matplotlib: pip install 'perfield[plot]'."""
 
 FORMATS = ("png", "svg")
-SIZE = (12.8, 7.2)  # inches, of 100 pixels each
+PLOTS = ("imbalance", "heat_map", "messages", "regions")  # of perfield.plots.figures, which loads matplotlib
 STEPS_HELP = '"all" (default), or frame numbers from 0 and ranges, as for render: 0,10,20:50:5'
 
 
@@ -53,6 +49,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Draws the plots and prints their files; a plot without data is left out in a sentence."""
     import perfield
     from perfield.output.steps import choose_steps
+    from perfield.plots.figures import FIGURES, new_figure
     from perfield.plots.style import PlotError, known_field
 
     names = _names(arguments.only)
@@ -62,8 +59,8 @@ def execute(arguments: argparse.Namespace) -> int:
     files = _files(arguments, run, names)
     for name, file in files.items():
         try:
-            figure = _figure()
-            PLOTS[name](run, steps, figure, arguments.field)
+            figure = new_figure()
+            FIGURES[name](run, steps, figure, arguments.field)
         except PlotError as error:
             if len(files) == 1:
                 raise
@@ -102,57 +99,3 @@ def _files(arguments: argparse.Namespace, run: RunDirectory, names: list[str]) -
         return {names[0]: target}
     stems = {name: f"{name}_{arguments.field}" if name == "heat_map" else name for name in names}
     return {name: target / f"{stem}.{arguments.format or 'png'}" for name, stem in stems.items()}
-
-
-def _figure() -> Figure:
-    from matplotlib import rcParams
-    from matplotlib.figure import Figure
-
-    from perfield.plots.style import STYLE
-
-    rcParams.update(STYLE)
-    figure = Figure(figsize=SIZE, dpi=100, layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)
-    return figure
-
-
-def _imbalance(run: RunDirectory, steps: np.ndarray, figure: Figure, field: str) -> None:
-    from perfield.plots.over_steps import compute_and_waiting, imbalance
-
-    above, below = figure.subplots(2, 1, sharex=True)
-    imbalance(run, steps, above).set_xlabel("")
-    compute_and_waiting(run, steps, below)
-
-
-def _heat_map(run: RunDirectory, steps: np.ndarray, figure: Figure, field: str) -> None:
-    from perfield.plots import heat_map
-    from perfield.plots.style import WAITING
-
-    fields = list(dict.fromkeys((field, WAITING)))
-    drawn = figure.subplots(1, len(fields), sharey=True, squeeze=False)[0]
-    images = [heat_map(run, name, steps, axes).images[0] for axes, name in zip(drawn, fields)]
-    units = {image.colorbar.ax.get_title() for image in images}
-    if len(units) == 1 and not any(image.colorbar.extend == "max" for image in images):
-        for image in images:  # little waiting looks like little
-            image.set_clim(0.0, max(other.get_clim()[1] for other in images))
-
-
-def _messages(run: RunDirectory, steps: np.ndarray, figure: Figure, field: str) -> None:
-    from perfield.plots import message_matrix
-
-    figure.set_layout_engine("compressed")  # keeps the legend beside the square
-    message_matrix(run, steps, figure.subplots())
-
-
-def _regions(run: RunDirectory, steps: np.ndarray, figure: Figure, field: str) -> None:
-    from perfield.plots import region_bars
-
-    region_bars(run, steps, figure.subplots())
-
-
-PLOTS: dict[str, Callable[..., None]] = {
-    "imbalance": _imbalance,
-    "heat_map": _heat_map,
-    "messages": _messages,
-    "regions": _regions,
-}

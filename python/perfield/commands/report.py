@@ -1,30 +1,89 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield report: what a run says, in sentences."""
+"""perfield report: what a run says, in sentences, as a page, as text and as JSON."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perfield.commands._newest import add_run, run_path
 
+if TYPE_CHECKING:
+    from perfield.report import Report
+
 HELP = "say what costs time, where and why, with pictures and remedies"
 
-DESCRIPTION = "Writes one page about a run: what costs time, where, why, and what is usually done about it."
+DESCRIPTION = """\
+Writes one page about a run, RUN/analysis/report.html: what costs time, where, why,
+and what is usually done about it; then the tables and plots that show it. The page
+is one file, needs no network, and can be mailed.
+
+  perfield report perfield-run
+  perfield report perfield-run --text
+  perfield report perfield-run -o heat.html --no-pictures
+  perfield report perfield-run --json > report.json
+  perfield report perfield-run --fail-if 'imbalance > 1.3' --fail-if 'step_time_s > 15ms'
+
+Exit code with --fail-if: 1 if a condition holds, 2 if one cannot be checked."""
+
+MOST_FINDINGS = 3  # that are printed beside the page's path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the run."""
+    """Adds the run, the page's file and what to print instead."""
     add_run(parser)
+    add = parser.add_argument
+    add("-o", "--output", metavar="FILE", help="the page (RUN/analysis/report.html)")
+    add("--text", action="store_true", help="print the report as text and write no page")
+    add("--json", action="store_true", help="print the report as JSON (docs/report.md) and write no page")
+    add(
+        "--fail-if",
+        metavar="CONDITION",
+        action="append",
+        default=[],
+        help="exit with 1 if a number of the report is so: 'imbalance > 1.3'; any number of times",
+    )
+    add("--no-pictures", action="store_true", help="leave out the mesh and the machine, which need ParaView")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Prints the findings."""
+    """Writes or prints the report; tells which conditions hold."""
     import perfield
     from perfield.report import report
+    from perfield.report.conditions import failed, parsed
+    from perfield.report.facts import numbers
 
-    made = report(perfield.open(run_path(arguments.run)))
-    for number, finding in enumerate(made.findings, 1):
-        print(f"{number}. {finding.words}\n   {finding.remedy}")
-    if not made.findings:
-        print("Nothing that perfield looks for costs this run time.")
-    return 0
+    conditions = [parsed(text) for text in arguments.fail_if]
+    path = run_path(arguments.run)
+    made = report(perfield.open(path))
+    reasons = failed(conditions, numbers(made)) if conditions else []
+    _tell(made, path, arguments)
+    sys.stdout.flush()
+    for reason in reasons:
+        print(f"perfield report: fails: {reason}", file=sys.stderr)
+    return 1 if reasons else 0
+
+
+def _tell(made: Report, path: str, arguments: argparse.Namespace) -> None:
+    if arguments.json:
+        from perfield.report.facts import as_json
+
+        print(as_json(made), end="")
+        return
+    from perfield.report.text import as_text, findings_as_text
+
+    if arguments.text:
+        print(as_text(made))
+        return
+    from perfield.report.charts import plots
+    from perfield.report.page import page, write
+    from perfield.report.pictures import LEFT_OUT, pictures
+
+    images, missing = plots(made)
+    drawn, notes = ([], [LEFT_OUT]) if arguments.no_pictures else pictures(made)
+    file = Path(arguments.output) if arguments.output else Path(path, "analysis", "report.html")
+    write(file, page(made, [*images, *drawn], [*missing, *notes]))
+    print(f"report     {file}")
+    print(findings_as_text(made, MOST_FINDINGS))

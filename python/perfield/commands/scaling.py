@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.analysis.words import in_bytes, in_seconds, percent
+from perfield.analysis.words import in_bytes, in_percent, in_seconds
 from perfield.commands import CommandError
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def sentences(found: Scaling) -> Iterator[str]:
         f"On {many} a step takes {in_seconds(steps.time_s[-1])}, on {few} {in_seconds(steps.time_s[0])}: the "
         f"speed-up is {steps.speedup[-1]:.3g} of {steps.ideal[-1]:.3g}"
         f"{_interval(steps.speedup_low[-1], steps.speedup_high[-1])}, the efficiency "
-        f"{percent(steps.efficiency[-1])}."
+        f"{in_percent(steps.efficiency[-1], 3)}."
     )
     yield _law(found)
     factors = [found.load_balance[-1], found.communication_efficiency[-1], found.computation_scaling[-1]]
@@ -125,17 +125,17 @@ def _law(found: Scaling) -> str:
     fitted, law = found.steps.fit, LAWS[found.kind]
     if fitted is None:
         return f"No serial share: {found.steps.no_fit}"
-    interval = f"{percent(fitted.low)} to {percent(fitted.high)}"
+    interval = f"{in_percent(fitted.low, 3)} to {in_percent(fitted.high, 3)}"
     if fitted.misfit > MOST_MISFIT:
         return (
             f"{law} does not describe these times: even the best serial share misses them by "
-            f"{percent(fitted.misfit)}."
+            f"{in_percent(fitted.misfit, 3)}."
         )
     if not fitted.holds:
         return f"These times leave the serial share open: by {law}, it may be {interval}."
     text = (
-        f"{law} fits to within {percent(fitted.misfit)} with a serial share of "
-        f"{percent(fitted.serial_share)} (95 % confidence: {interval})"
+        f"{law} fits to within {in_percent(fitted.misfit, 3)} with a serial share of "
+        f"{in_percent(fitted.serial_share, 3)} (95 % confidence: {interval})"
     )
     if found.kind != STRONG or not fitted.low > 0:
         return f"{text}."

@@ -16,14 +16,17 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkImageData, vtkRectilinearGrid
 from vtkmodules.vtkFiltersGeneral import vtkImageDataToPointSet, vtkRectilinearGridToPointSet
 
-from perfield.pictures.lines import pair_keys
-from perfield.pictures.pieces import Pieces
+from perfield.pictures.blocks import MeshError, MeshMissingError
+from perfield.pictures.lines import ends_of, pair_keys
+from perfield.pictures.pieces import Pieces, choose_pieces
 
 if TYPE_CHECKING:
-    from perfield.run import Frame
+    from perfield.run import Frame, Run
 
 REACH = 1.01  # cells between points of neighbours, with room for rounding
 SAMPLE = 200  # cells of a piece that tell how large its cells are
+MOST_POINTS = 20_000_000  # of all pieces, and
+MOST_PIECES = 4096  # pieces whose neighbours `touching` finds
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,32 @@ class _Piece:
     cell: np.ndarray
     low: np.ndarray
     high: np.ndarray
+
+
+def touching(run: Run) -> tuple[np.ndarray | None, str]:
+    """Pairs of ranks whose pieces touch in a run's last frame, int64 (n, 2) in both directions, and "".
+
+    None without a mesh, with ""; None and the reason in a sentence if the mesh is too large to look at in a
+    minute, or damaged.
+    """
+    if not len(run):
+        return None, ""
+    frame = run.frame(len(run) - 1)
+    n_points = float(np.nansum(frame.values["points"])) if "points" in frame.values else 0.0
+    if n_points > MOST_POINTS or run.n_ranks > MOST_PIECES:
+        return None, (
+            f"Nobody looked which pieces of the mesh touch: {run.n_ranks:,} ranks have {n_points:,.0f} "
+            f"points, and perfield looks at up to {MOST_PIECES:,} pieces and {MOST_POINTS:,} points."
+        )
+    try:
+        keys = neighbours(choose_pieces(run), run.n_ranks, frame)
+    except MeshMissingError:
+        return None, ""
+    except MeshError as error:
+        return None, f"Nobody can tell which pieces of the mesh touch: {error}"
+    source, target = ends_of(keys)
+    apart = source != target
+    return np.stack([source[apart], target[apart]], axis=1).astype(np.int64), ""
 
 
 def neighbours(pieces: Pieces, n_ranks: int, frame: Frame) -> np.ndarray:

@@ -7,7 +7,8 @@
 `scaling` takes several open runs and makes a Figure. Each other function takes an open run, reads the steps
 that it needs chunk by chunk, and draws into the Axes that it is given (by default new ones of pyplot, which
 notebooks show); it returns them. `steps` is a step index, a list of them, or a slice that includes both ends,
-as for `run.messages`; None takes all.
+as for `run.messages`; None takes all. `source` gives the numbers where they were read before; by default they
+are read from the run.
 """
 
 from importlib.util import find_spec

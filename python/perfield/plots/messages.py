@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.plots.source import Source
 from perfield.plots.style import (
     PlotError,
     Steps,
@@ -18,7 +19,6 @@ from perfield.plots.style import (
     scaled,
     whole_numbers,
 )
-from perfield.run.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,21 +26,22 @@ if TYPE_CHECKING:
     from perfield.run import RunDirectory
 
 MOST_RANKS = 1024  # rows and columns; more ranks are joined
-ENTRIES = 16_384  # step entries to read at once
 
 
-def message_matrix(run: RunDirectory, steps: Steps = None, axes: Axes | None = None) -> Axes:
+def message_matrix(
+    run: RunDirectory, steps: Steps = None, axes: Axes | None = None, source: Source | None = None
+) -> Axes:
     """Draws the bytes that each rank (row) sent to each other (column), on a logarithmic scale.
 
-    run : an open run. steps, axes : as `perfield.plots` says. Pairs without messages are white. More than
-    1,024 ranks are joined: a cell adds up the messages of some ranks to some others. Messages with unknown
-    peers are no cell; the line below the title tells their bytes.
+    run : an open run. steps, axes, source : as `perfield.plots` says. Pairs without messages are white. More
+    than 1,024 ranks are joined: a cell adds up the messages of some ranks to some others. Messages with
+    unknown peers are no cell; the line below the title tells their bytes.
     Raises PlotError if no rank sent a byte to a known rank.
     """
     from matplotlib.colors import LogNorm, Normalize
 
     positions = frames_of(run, steps)
-    sent, elsewhere, each = sent_bytes(run, positions)
+    sent, elsewhere, each = sent_bytes(source or Source(run), positions)
     if not sent.any():
         raise PlotError(f"no rank of {run.path} sent a byte to another rank in these steps")
     axes = new_axes(axes)
@@ -74,18 +75,17 @@ def message_matrix(run: RunDirectory, steps: Steps = None, axes: Axes | None = N
     return axes
 
 
-def sent_bytes(run: RunDirectory, positions: np.ndarray) -> tuple[np.ndarray, int, int]:
+def sent_bytes(source: Source, positions: np.ndarray) -> tuple[np.ndarray, int, int]:
     """Bytes by sending and receiving rank, (n, n) with n at most 1,024; bytes with peers that are no known
     rank; and how many ranks a row stands for."""
-    each = max(1, -(-run.n_ranks // MOST_RANKS))
-    size = -(-run.n_ranks // each)
+    n_ranks = source.run.n_ranks
+    each = max(1, -(-n_ranks // MOST_RANKS))
+    size = -(-n_ranks // each)
     sent, elsewhere = np.zeros(size * size), 0
-    snapshot, at_once = Snapshot(run), max(1, ENTRIES // max(run.n_ranks, 1))
-    for begin in range(0, len(positions), at_once):
-        rows = snapshot.rows(positions[begin : begin + at_once], "messages")
+    for rows in source.messages(positions):
         known = (rows["source"] >= 0) & (rows["target"] >= 0)
-        known &= (rows["source"] < run.n_ranks) & (rows["target"] < run.n_ranks)
+        known &= (rows["source"] < n_ranks) & (rows["target"] < n_ranks)
         elsewhere += int(rows["bytes"][~known].sum())
-        source, target = (rows[end][known].astype(np.int64) // each for end in ("source", "target"))
-        sent += np.bincount(source * size + target, rows["bytes"][known].astype(float), size * size)
+        row, column = (rows[end][known].astype(np.int64) // each for end in ("source", "target"))
+        sent += np.bincount(row * size + column, rows["bytes"][known].astype(float), size * size)
     return sent.reshape(size, size), elsewhere, each

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.catalyst_scripts.palette import BEYOND, PALETTE
+from perfield.plots.source import Source
 from perfield.plots.style import (
-    COMPUTING,
-    WAITING,
     Steps,
     about_run,
     frames_of,
@@ -21,7 +20,6 @@ from perfield.plots.style import (
     step_numbers,
     whole_numbers,
 )
-from perfield.run.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,14 +29,16 @@ if TYPE_CHECKING:
 MOST_POINTS = 2000  # of a line; more steps are joined
 
 
-def imbalance(run: RunDirectory, steps: Steps = None, axes: Axes | None = None) -> Axes:
+def imbalance(
+    run: RunDirectory, steps: Steps = None, axes: Axes | None = None, source: Source | None = None
+) -> Axes:
     """Draws the imbalance of compute time (slowest rank over mean) of each step. 1 is perfect balance.
 
-    run : an open run. steps, axes and errors : as `perfield.plots` says. More than 2000 steps are joined:
-    a point is the largest imbalance of the steps that it stands for.
+    run : an open run. steps, axes, source and errors : as `perfield.plots` says. More than 2000 steps are
+    joined: a point is the largest imbalance of the steps that it stands for.
     """
     positions = frames_of(run, steps)
-    largest, mean, _, step_s = _of_steps(run, positions)
+    largest, mean, _, step_s = (source or Source(run)).of_steps(positions)
     ratio = np.divide(largest, mean, np.full_like(mean, np.nan), where=mean > 0)
     axes = new_axes(axes)
     numbers, counted = step_numbers(run, positions)
@@ -63,11 +63,13 @@ def imbalance(run: RunDirectory, steps: Steps = None, axes: Axes | None = None) 
     return axes
 
 
-def compute_and_waiting(run: RunDirectory, steps: Steps = None, axes: Axes | None = None) -> Axes:
+def compute_and_waiting(
+    run: RunDirectory, steps: Steps = None, axes: Axes | None = None, source: Source | None = None
+) -> Axes:
     """Draws the seconds behind the imbalance: compute time of the slowest rank and of the mean, and the
     mean waiting time, for each step. Arguments as for `imbalance`."""
     positions = frames_of(run, steps)
-    lines = _of_steps(run, positions)
+    lines = (source or Source(run)).of_steps(positions)
     axes = new_axes(axes)
     numbers, counted = step_numbers(run, positions)
     factor, unit = scaled("s", float(np.nanmax(np.append(lines[0], 0.0))))
@@ -81,23 +83,6 @@ def compute_and_waiting(run: RunDirectory, steps: Steps = None, axes: Axes | Non
     axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     whole_numbers(axes.xaxis)
     return axes
-
-
-def _of_steps(run: RunDirectory, positions: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Largest and mean compute time, mean waiting time and longest step time of each frame, in seconds; NaN
-    where no rank has one."""
-    found = np.full((4, len(positions)), np.nan)
-    begin = 0
-    for here, values in Snapshot(run).in_chunks(positions, [COMPUTING, WAITING, "step_time_s"]):
-        part = slice(begin, begin := begin + len(here))
-        present = np.isfinite(values)
-        some = present.any(axis=2)
-        sums = np.where(present, values, 0.0).sum(axis=2)
-        mean = np.divide(sums, present.sum(axis=2), np.full_like(sums, np.nan), where=some)
-        largest = np.where(present, values, -np.inf).max(axis=2)
-        largest = np.where(some, largest, np.nan)
-        found[:, part] = largest[:, 0], mean[:, 0], mean[:, 1], largest[:, 2]
-    return tuple(found)
 
 
 def _joined(numbers: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:

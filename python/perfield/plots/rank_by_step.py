@@ -9,6 +9,7 @@ import numpy as np
 
 from perfield.catalyst_scripts.palette import BEYOND
 from perfield.output.scales import round_end
+from perfield.plots.source import Source
 from perfield.plots.style import (
     Steps,
     about_run,
@@ -22,7 +23,6 @@ from perfield.plots.style import (
     whole_numbers,
     words_of,
 )
-from perfield.run.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,17 +34,21 @@ OUTLIER = 5.0  # a step is unusual if its largest value is that many times the m
 
 
 def heat_map(
-    run: RunDirectory, field: str = "compute_time_s", steps: Steps = None, axes: Axes | None = None
+    run: RunDirectory,
+    field: str = "compute_time_s",
+    steps: Steps = None,
+    axes: Axes | None = None,
+    source: Source | None = None,
 ) -> Axes:
     """Draws a field: a row for each rank, a column for each step. Absent values are grey.
 
-    run : an open run. field : as in `Frame.values`. steps, axes : as `perfield.plots` says. More than 512
-    ranks or 1024 steps are joined: a cell shows the largest value that it stands for. The colours begin at
-    zero; values of single steps far beyond the others are orange, and the legend says so.
+    run : an open run. field : as in `Frame.values`. steps, axes, source : as `perfield.plots` says. More
+    than 512 ranks or 1024 steps are joined: a cell shows the largest value that it stands for. The colours
+    begin at zero; values of single steps far beyond the others are orange, and the legend says so.
     Raises PlotError if the run has no such field.
     """
     positions = frames_of(run, steps)
-    cells, (ranks, columns) = largest_values(run, known_field(run, field), positions)
+    cells, (ranks, columns) = largest_values(source or Source(run), known_field(run, field), positions)
     axes = new_axes(axes)
     words, unit = words_of(run, field)
     low, end, most = _scale(cells)
@@ -83,18 +87,17 @@ def heat_map(
     return axes
 
 
-def largest_values(
-    run: RunDirectory, field: str, positions: np.ndarray
-) -> tuple[np.ndarray, tuple[int, int]]:
+def largest_values(source: Source, field: str, positions: np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
     """The largest value of each few ranks and steps, (at most 512, at most 1024), NaN where all are absent;
     and how many ranks and steps one stands for."""
-    ranks, columns = -(-run.n_ranks // MOST_RANKS), -(-len(positions) // MOST_STEPS)
-    cells = np.full((-(-run.n_ranks // ranks), -(-len(positions) // columns)), np.nan)
+    n_ranks = source.run.n_ranks
+    ranks, columns = -(-n_ranks // MOST_RANKS), -(-len(positions) // MOST_STEPS)
+    cells = np.full((-(-n_ranks // ranks), -(-len(positions) // columns)), np.nan)
     begin = 0
-    first = np.arange(0, run.n_ranks, ranks)
-    for here, values in Snapshot(run).in_chunks(positions, [field]):
+    first = np.arange(0, n_ranks, ranks)
+    for values in source.values(positions, [field]):
         rows = np.fmax.reduceat(values[:, 0], first, axis=1)
-        at = np.arange(begin, begin := begin + len(here)) // columns
+        at = np.arange(begin, begin := begin + len(values)) // columns
         opens = np.flatnonzero(np.diff(at, prepend=-1))
         rows = np.fmax.reduceat(rows, opens, axis=0)
         cells[:, at[opens]] = np.fmax(cells[:, at[opens]], rows.T)  # a chunk may end amid a column

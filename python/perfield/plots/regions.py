@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.catalyst_scripts.palette import ABSENT, PALETTE, TEXT
+from perfield.plots.source import Source
 from perfield.plots.style import Steps, about_run, frames_of, head, new_axes, scaled, seconds, short
-from perfield.run.region_sums import COST, TIME, RegionSums
-from perfield.run.snapshot import Snapshot
+from perfield.run.region_sums import COST, TIME
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,20 +32,23 @@ PARTS = {  # kind of field -> its words and colour
 }
 
 
-def region_bars(run: RunDirectory, steps: Steps = None, axes: Axes | None = None) -> Axes:
+def region_bars(
+    run: RunDirectory, steps: Steps = None, axes: Axes | None = None, source: Source | None = None
+) -> Axes:
     """Draws a bar for each region: its mean time per step and rank, divided into computing, MPI by class,
     and files. The region whose balancing would save most comes first; the first bar is the whole step.
 
-    run : an open run. steps, axes : as `perfield.plots` says. At most 14 regions are shown. Times include
-    the regions inside a region, so bars may overlap in time. Behind each bar stand the imbalance of its
-    compute time and what balancing it would save over all shown steps.
+    run : an open run. steps, axes, source : as `perfield.plots` says. At most 14 regions are shown. Times
+    include the regions inside a region, so bars may overlap in time. Behind each bar stand the imbalance of
+    its compute time and what balancing it would save over all shown steps.
     """
     positions = frames_of(run, steps)
-    sums = RegionSums(run, positions)
+    source = source or Source(run)
+    sums = source.region_sums(positions)
     order = np.argsort(-sums.saved_s, kind="stable")[:MOST_REGIONS]
     names = {region.field: region.name for region in run.known_regions}
     labels = ["whole step", *(short(names[sums.stems[row]]) for row in order)]
-    whole, note = _whole_step(run, positions)
+    whole, note = _whole_step(source, positions)
     parts = [whole, *({kind: float(of[row].sum()) for kind, of in sums.seconds.items()} for row in order)]
     notes = [note, *(_note(sums.longest_s[row], sums.mean_s[row]) for row in order)]
     axes = new_axes(axes)
@@ -76,20 +79,15 @@ def region_bars(run: RunDirectory, steps: Steps = None, axes: Axes | None = None
     return axes
 
 
-def _whole_step(run: RunDirectory, positions: np.ndarray) -> tuple[dict[str, float], str]:
+def _whole_step(source: Source, positions: np.ndarray) -> tuple[dict[str, float], str]:
     """Seconds of all ranks and steps by kind of field, and the note on their balance."""
-    kinds = {kind: kind for kind in (COST, *PARTS, "io_time_s") if kind in run.columns.names}
+    kinds = {kind: kind for kind in (COST, *PARTS, "io_time_s") if kind in source.run.columns.names}
     kinds |= {TIME: "step_time_s"}
-    sums, longest, mean = dict.fromkeys(kinds, 0.0), 0.0, 0.0
-    names = list(kinds.values())
-    cost = names.index(COST)
-    for _, values in Snapshot(run).in_chunks(positions, names):
+    sums = dict.fromkeys(kinds, 0.0)
+    for values in source.values(positions, list(kinds.values())):
         for number, kind in enumerate(kinds):
             sums[kind] += float(np.nansum(values[:, number]))
-        of_ranks = values[:, cost]
-        seen = np.isfinite(of_ranks)
-        longest += float(np.where(seen, of_ranks, 0.0).max(axis=1).sum())
-        mean += float((np.where(seen, of_ranks, 0.0).sum(axis=1) / np.maximum(seen.sum(axis=1), 1)).sum())
+    longest, mean = np.nansum(source.of_steps(positions)[:2], axis=1)
     sums["file_time_s"] = sums.pop("io_time_s", 0.0) - sums.get("mpi_io_time_s", 0.0)  # io holds MPI-IO
     return sums, _note(longest, mean)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.scaling_laws import LAWS, STRONG, TIMES
-from perfield.analysis.words import percent
+from perfield.analysis.words import in_percent
 from perfield.catalyst_scripts.palette import BEYOND, PALETTE, TEXT
 from perfield.plots.style import STYLE, head, scaled, short
 from perfield.run.scaling import scaling_of
@@ -64,8 +64,8 @@ def _speedup(axes: Axes, found: Scaling) -> None:
         time_s = fitted.one_rank_s * TIMES[found.kind](at, fitted.serial_share)
         work = 1.0 if found.kind == STRONG else at / ranks[0]
         axes.plot(at, work * steps.time_s[0] / time_s, color=PALETTE[4], linewidth=2, label=law)
-        line, interval = "none", f"{percent(fitted.low)} to {percent(fitted.high)}"
-        more = f"{law}: serial share {percent(fitted.serial_share)} (95 % confidence: {interval})"
+        line, interval = "none", f"{in_percent(fitted.low, 3)} to {in_percent(fitted.high, 3)}"
+        more = f"{law}: serial share {in_percent(fitted.serial_share, 3)} (95 % confidence: {interval})"
     elif fitted is not None:
         more = f"{law} does not describe these times"
     _measured(axes, ranks, steps.speedup, steps.speedup_low, steps.speedup_high, "measured", line)
@@ -102,7 +102,7 @@ def _efficiency(axes: Axes, found: Scaling) -> None:
     axes.set_ylabel("share of the ideal")
     head(
         axes,
-        f"Efficiency {percent(steps.efficiency[-1])} on {_ranks(steps.n_ranks[-1])}",
+        f"Efficiency {in_percent(steps.efficiency[-1], 3)} on {_ranks(steps.n_ranks[-1])}",
         "and what it is made of",
     )
 

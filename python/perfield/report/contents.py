@@ -1,14 +1,51 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a report says, before it becomes a page, text or JSON."""
+"""What a report says, as numbers, before it becomes a page, text or JSON."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timezone
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from perfield import _bridge
 from perfield.analysis.findings import Answer, Finding, answers, needs, ranked
 from perfield.analysis.observed import Observed
-from perfield.run import RunDirectory
+from perfield.report import of_observed
+from perfield.report.of_observed import Efficiency, FileUse, HeavyPair, SlowStep, Traffic
+from perfield.run import RunDirectory, tables
 from perfield.run.observe import observe
+from perfield.run.region_sums import RegionSums
+from perfield.topology import Placement, placement_of
+
+FIELDS = ("compute_time_s", "waiting_time_s", "mpi_time_s", "io_time_s", "perfield_time_s")
+MPI_FIELDS = tuple(f"mpi_{kind}_time_s" for kind in ("p2p", "wait", "collective", "onesided", "io", "other"))
+FILE_FIELDS = ("io_read_bytes", "io_write_bytes", "io_read_count", "io_write_count")
+MOST_FRAMES = 1000  # of which the table of regions is made; the newest
+
+
+@dataclass(frozen=True)
+class HostUse:
+    """A host of the run. machine : in words, "" if unknown. switch : that it is attached to, "" if unknown.
+    ranks : int64, those that ran there."""
+
+    host: str
+    machine: str
+    switch: str
+    ranks: np.ndarray
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting in force. value, default : as text; default is "" where this perfield does not know it."""
+
+    key: str
+    value: str
+    default: str
 
 
 @dataclass(frozen=True)
@@ -16,17 +53,152 @@ class Report:
     """A run's report.
 
     run : it is about. observed : what was read of it. answers : to each question. findings : the dearest
-    first.
+    first. placement : of the ranks. region_sums : of the regions, over the newest frames. lines : the closing
+    lines, what each is called and its text.
     """
 
     run: RunDirectory
     observed: Observed
     answers: tuple[Answer, ...]
     findings: tuple[Finding, ...]
+    placement: Placement
+    region_sums: RegionSums
+    lines: tuple[tuple[str, str], ...]
+
+    @property
+    def program(self) -> str:
+        """Name of the program, without its folder; "a program" if the run does not say."""
+        command = self.command
+        return Path(command[0]).name if command and command[0] else "a program"
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The program and its words."""
+        words = self.run.info.get("command")
+        return tuple(str(word) for word in words) if isinstance(words, list) else ()
+
+    @property
+    def state(self) -> str:
+        """ "finished", "running" or another state of `RunDirectory`."""
+        return self.run.state
+
+    @property
+    def start(self) -> datetime | None:
+        """When the run began, UTC; None if unknown."""
+        try:
+            return datetime.fromtimestamp(int(self.run.info["start_ns"]) / 1e9, timezone.utc)
+        except (KeyError, TypeError, ValueError, OverflowError, OSError):
+            return None
+
+    @property
+    def elapsed_s(self) -> float:
+        """How long the steps took, in s."""
+        return self.observed.elapsed_s
+
+    @property
+    def n_left_out(self) -> int:
+        """How many frames were left out, as ranks did different steps in them or some are absent."""
+        return len(self.run) - self.observed.n_steps
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences that limit what the report says: damage, a run that goes on, uneven steps."""
+        return tuple(of_observed.notes(self.run, self.n_left_out, dict(self.lines)))
+
+    @property
+    def questions_without_findings(self) -> tuple[str, ...]:
+        """Questions that were asked, and whose answer is no."""
+        return tuple(a.question for a in self.answers if not a.findings and not a.missing)
+
+    @property
+    def questions_not_asked(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Questions that could not be asked, each with the fields that the run lacks."""
+        return tuple((a.question, a.missing) for a in self.answers if a.missing)
+
+    @property
+    def hosts(self) -> tuple[HostUse, ...]:
+        """The hosts of the run and their ranks."""
+        of_node = self.placement.node_id
+        names = self.placement.switches.name
+        switch = np.append(self.placement.switches.of_node, -1)
+        found = []
+        for number, node in enumerate(self.placement.nodes):
+            attached = names[switch[number]] if switch[number] >= 0 else ""
+            ranks = np.flatnonzero(of_node == number)
+            found.append(HostUse(node.label, of_observed.machine_in_words(node.machine), attached, ranks))
+        return tuple(found)
+
+    @cached_property
+    def efficiency(self) -> Efficiency:
+        """Parallel efficiency and its factors."""
+        return of_observed.efficiency(self.observed)
+
+    @property
+    def imbalance(self) -> float:
+        """Compute time of the slowest rank over the mean, the sums over steps of both; NaN if unknown."""
+        return of_observed.imbalance(self.observed)
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Shares of the time of all ranks in steps: "computing", "waiting", "other MPI", "files", "other"."""
+        return of_observed.shares(self.observed)
+
+    @cached_property
+    def regions(self) -> tuple[dict[str, Any], ...]:
+        """Rows of `perfield.run.tables.regions`, the region whose balancing would save most first."""
+        return tuple(tables.regions(self.run, self.region_sums))
+
+    @cached_property
+    def slowest_steps(self) -> tuple[SlowStep, ...]:
+        """At most ten steps, the slowest first."""
+        return of_observed.slowest_steps(self.observed)
+
+    @cached_property
+    def traffic(self) -> Traffic:
+        """Messages and bytes, inside nodes and between them."""
+        return of_observed.traffic(self.observed, self.placement)
+
+    @cached_property
+    def heaviest_pairs(self) -> tuple[HeavyPair, ...]:
+        """At most ten pairs of ranks, that with most bytes first."""
+        return of_observed.heaviest_pairs(self.observed, self.placement)
+
+    @cached_property
+    def files(self) -> tuple[FileUse, ...]:
+        """Each rank that used files, that with most bytes first."""
+        return of_observed.files(self.observed)
+
+    @cached_property
+    def places(self) -> tuple[dict[str, str], ...]:
+        """Rows that tell where ranks sat (`perfield.topology.places`); ranks that sit alike share one."""
+        return tuple(of_observed.joined_places(self.placement))
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """All settings in force while the run was measured."""
+        defaults = {row["key"]: row["default"] for row in _bridge.load_config()[0]}
+        values = self.run.info.get("configuration")
+        if not isinstance(values, Mapping):
+            return ()
+        return tuple(
+            Setting(str(key), of_observed.setting_text(value), defaults.get(key, ""))
+            for key, value in values.items()
+        )
 
 
 def report(run: RunDirectory) -> Report:
     """Reads the run and asks all questions."""
-    observed = observe(run, needs())
+    run = run.snapshot()  # the same for all sections, also while the program writes on
+    observed = observe(run, [*needs(), *FIELDS, *MPI_FIELDS, *FILE_FIELDS])
     answered = tuple(answers(observed))
-    return Report(run, observed, answered, tuple(ranked(answered)))
+    newest = np.searchsorted(run.step_indexes, observed.index)[-MOST_FRAMES:]
+    lines = [line.partition(" ") for line in _bridge.closing_lines(str(run.path))]
+    return Report(
+        run,
+        observed,
+        answered,
+        tuple(ranked(answered)),
+        placement_of(run) if observed.placement is None else observed.placement,
+        RegionSums(run, newest),
+        tuple((name, text.strip()) for name, _, text in lines if name != "look"),
+    )

@@ -3,56 +3,250 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from perfield.analysis.observed import Observed
-from perfield.run import pairs
+from perfield.analysis.observed import PAIRS, WAITS, Observed
+from perfield.run.pairs import added_up
 from perfield.run.run import RunDirectory
-from perfield.run.snapshot import Snapshot
-from perfield.topology import placement_of
+from perfield.run.snapshot import ENTRIES_PER_CHUNK, NUMBERS_PER_CHUNK, Snapshot
+from perfield.topology import placement_of, used_devices
+
+MOST_NUMBERS = 3 * 2**26  # of all tables together: 800 MB; beyond, rows hold several steps
+CHUNKS_AT_ONCE = 32  # that dask's workers compute before they are joined
+_MANY_MORE = 2  # times as many entries that leaving out ranks must bring
+_RATIOS = frozenset({"<region>_thread_imbalance", "<region>_instructions_per_cycle", "peer_count"})
 
 
 def observe(run: RunDirectory, names: Sequence[str], neighbours: np.ndarray | None = None) -> Observed:
-    """Reads fields of all frames.
+    """Reads fields of all frames, each entry once.
 
     names : of fields; `<region>_...` stands for all regions. Those that the run lacks are left out.
     neighbours : as in `Observed`.
+    dask reads chunks of steps, with threads, or with the workers of the `distributed.Client` that the caller
+    has made. Joined values of a field that is no sum ("again" in its table) are the mean of those of the
+    steps.
     """
-    known = set(run.columns.names)
-    wanted = [name for name in dict.fromkeys(("step_time_s", *names)) if name in known]
-    of_regions = [
-        name
-        for kind in names
-        if "<region>" in kind and kind in run.columns.kinds
-        for name in run.columns.of_regions(kind)
-    ]
-    positions = np.flatnonzero(~run.uneven(np.arange(len(run)))) if len(run) else np.zeros(0, np.int64)
-    values = [read for _, read in Snapshot(run).in_chunks(positions, wanted + of_regions)]
-    read = np.concatenate(values) if values else np.zeros((0, len(wanted) + len(of_regions), run.n_ranks))
-    present = np.isfinite(read[:, 0])
-    n_present = present.sum(axis=1)
-    complete = n_present == n_present.max(initial=0)
-    columns = np.flatnonzero(present[complete].any(axis=0))
-    read = read[complete][:, :, columns].astype(np.float32)
-    positions = positions[complete]
-    tables = {name: read[:, number] for number, name in enumerate(wanted + of_regions)}
-    of_ranks = {name: np.nan_to_num(tables[name]).astype(float) for name in wanted}
-    rows = Snapshot(run).rows(positions, "messages")
+    snapshot = Snapshot(run)
+    run = snapshot.run
+    of_ranks, of_regions = _fields(run, names)
+    columns, positions = _largest_group(run.presence)
+    n_fields = max(len(of_ranks) + len(of_regions), 1)
+    per_row = -(-n_fields * len(columns) * len(positions) // MOST_NUMBERS) or 1
+    plan = _Plan(of_ranks + of_regions, _joined(run, of_ranks + of_regions), len(of_ranks), columns, per_row)
+    collected = _Collected(plan, -(-len(positions) // per_row))
+    for part in _parts(snapshot, positions, plan):
+        collected.add(part)
+    placement = placement_of(run)
     return Observed(
         n_ranks=run.n_ranks,
-        ranks=columns.astype(np.int64),
-        index=run.step_indexes[positions],
-        label=np.array([run.told(position)["label"] for position in positions.tolist()], np.int64),
-        row=np.arange(len(positions)),
-        tables=tables,
-        totals={name: table.sum(axis=1) for name, table in of_ranks.items()},
-        largest={name: table.max(axis=1, initial=0.0) for name, table in of_ranks.items()},
-        regions={region.field: region.name for region in run.known_regions},
-        messages=pairs.messages(run, positions),
-        waits=pairs.waits(run, positions),
-        empty=np.bincount(rows["step"], rows["empty"], minlength=len(positions)),
-        placement=placement_of(run),
+        ranks=columns,
+        placement=placement,
+        devices=used_devices(placement, run.ends),
         neighbours=neighbours,
+        regions={region.field: region.name for region in run.known_regions},
+        n_uneven=collected.n_uneven,
+        n_left_out=len(run) - collected.n_uneven - collected.n_steps,
+        **collected.result(run.step_indexes[positions]),
     )
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What to read: names of fields, how their steps are joined, how many of them are of ranks (the first);
+    columns to keep; steps per row."""
+
+    names: list[str]
+    joined: list[str]
+    n_of_ranks: int
+    columns: np.ndarray
+    per_row: int
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What one chunk of steps holds; arrays over its positions, of which `kept` ones count."""
+
+    kept: np.ndarray
+    n_uneven: int
+    label: np.ndarray
+    span: np.ndarray
+    empty: np.ndarray
+    totals: np.ndarray  # (n_positions, n_of_ranks)
+    largest: np.ndarray
+    row: np.ndarray  # of each kept position
+    tables: np.ndarray  # float32 (n_names, n_rows, n_columns)
+    messages: np.ndarray
+    waits: np.ndarray
+
+
+def _fields(run: RunDirectory, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The fields of ranks and of regions that the run has."""
+    kinds = run.columns.kinds
+    of_ranks = [n for n in dict.fromkeys(("step_time_s", *names)) if n in kinds and "<region>" not in n]
+    regions = (run.columns.of_regions(n) for n in dict.fromkeys(names) if n in kinds and "<region>" in n)
+    return of_ranks, [name for of_kind in regions for name in of_kind]
+
+
+def _joined(run: RunDirectory, names: list[str]) -> list[str]:
+    """How values of several steps make one: "sum", "max", "last" or "mean"."""
+    kind_of = {
+        name: kind
+        for kind in run.columns.kinds
+        for name in (run.columns.of_regions(kind) if "<region>" in kind else [kind])
+    }
+    found = []
+    for name in names:
+        way = run.columns.kinds[kind_of[name]].over_steps
+        if way == "again":
+            way = "mean" if kind_of[name] in _RATIOS else "sum"
+        found.append("last" if way == "none" else way)
+    return found
+
+
+def _largest_group(presence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The ranks and the positions of frames of the largest group: all these ranks are in all these frames.
+
+    Ranks that are in few frames are left out only if that brings many more entries.
+    """
+    count = presence.sum(axis=1)
+    best, entries = 0, 0
+    for n_present in np.unique(count[count > 0])[::-1].tolist():
+        found = n_present * int((count >= n_present).sum())
+        if found > (_MANY_MORE if best else 1) * entries:
+            best, entries = n_present, found
+    if not best:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    columns = np.flatnonzero(presence[count >= best].all(axis=0))
+    if not len(columns):  # groups that take turns: those of the first such frame
+        columns = np.flatnonzero(presence[count >= best][0])
+    return columns, np.flatnonzero(presence[:, columns].all(axis=1))
+
+
+def _parts(snapshot: Snapshot, positions: np.ndarray, plan: _Plan) -> Iterator[_Part]:
+    """Chunks of whole rows, in the order of their steps."""
+    import dask
+
+    n_ranks = max(snapshot.run.n_ranks, 1)
+    size = min(ENTRIES_PER_CHUNK // n_ranks, NUMBERS_PER_CHUNK // (n_ranks * len(plan.names)))
+    size = max(size // plan.per_row, 1) * plan.per_row
+    read = dask.delayed(_read, pure=False)
+    chunks = [positions[begin : begin + size] for begin in range(0, len(positions), size)]
+    for begin in range(0, len(chunks), CHUNKS_AT_ONCE):
+        here = chunks[begin : begin + CHUNKS_AT_ONCE]
+        yield from dask.compute(*(read(snapshot, chunk, plan) for chunk in here))
+
+
+def _read(snapshot: Snapshot, positions: np.ndarray, plan: _Plan) -> _Part:
+    """Reads and reduces a chunk."""
+    read = snapshot.read(positions, plan.names)
+    n = len(positions)
+    entries = np.zeros((n, snapshot.run.n_ranks), bool)
+    entries[read["step"], read["rank"]] = True
+    complete = entries[:, plan.columns].all(axis=1)
+    kept = complete & ~read["uneven"]
+    row = (np.arange(n) // plan.per_row)[kept]
+    values = read["values"][kept][:, :, plan.columns]
+    of_ranks = np.nan_to_num(read["values"][:, : plan.n_of_ranks, plan.columns])
+    lowest = np.lexsort((read["rank"], read["step"]))
+    seen, first = np.unique(read["step"][lowest], return_index=True)
+    told = read["fixed"][lowest[first]]
+    label, span = np.zeros(n, np.int64), np.ones(n, np.int64)
+    label[seen], span[seen] = told["label"], told["span"]
+    messages, waits = (rows[kept[rows["step"]]] for rows in (read["messages"], read["waits"]))
+    return _Part(
+        kept=kept,
+        n_uneven=int((complete & read["uneven"]).sum()),
+        label=label,
+        span=span,
+        empty=np.bincount(messages["step"], messages["empty"], minlength=n),
+        totals=of_ranks.sum(axis=2),
+        largest=of_ranks.max(axis=2, initial=0.0),
+        row=row,
+        tables=_join(values, row, plan.joined),
+        messages=added_up([messages], PAIRS),
+        waits=added_up([waits], WAITS),
+    )
+
+
+def _join(values: np.ndarray, row: np.ndarray, joined: list[str]) -> np.ndarray:
+    """Rows of several steps. values : (n_steps, n_names, n_columns). Returns float32, names first."""
+    values = values.swapaxes(0, 1)
+    first = np.flatnonzero(np.diff(row, prepend=-1))
+    if len(first) == len(row):
+        return values.astype(np.float32)
+    last = np.append(first[1:], len(row)) - 1
+    rows = np.empty((len(values), len(first), values.shape[2]), np.float32)
+    for number, (table, way) in enumerate(zip(values, joined)):
+        if way == "last":
+            rows[number] = table[last]
+        elif way == "max":
+            rows[number] = np.fmax.reduceat(table, first, axis=0)
+        else:
+            count = np.add.reduceat(np.isfinite(table), first, axis=0, dtype=np.int64)
+            total = np.add.reduceat(np.nan_to_num(table), first, axis=0)
+            total = total / np.maximum(count, 1) if way == "mean" else total
+            rows[number] = np.where(count > 0, total, np.nan)
+    return rows
+
+
+class _Collected:
+    """Parts of a run, put together. A table without a value takes no memory."""
+
+    def __init__(self, plan: _Plan, most_rows: int):
+        self.plan, self.n_uneven, self.n_steps = plan, 0, 0
+        self._shape = most_rows, len(plan.columns)
+        self._tables: dict[str, np.ndarray] = {}
+        self._n_rows = 0
+        self._row: list[np.ndarray] = []
+        self._of_step: dict[str, list[np.ndarray]] = {
+            name: [] for name in ("kept", "label", "span", "empty", "totals", "largest")
+        }
+        self._messages, self._waits = np.zeros(0, PAIRS), np.zeros(0, WAITS)
+
+    def add(self, part: _Part) -> None:
+        """Adds the chunk that follows."""
+        self.n_uneven += part.n_uneven
+        self.n_steps += len(part.row)
+        for name, values in self._of_step.items():
+            values.append(getattr(part, name))
+        _, row = np.unique(part.row, return_inverse=True)
+        n_rows = part.tables.shape[1]
+        self._row.append(self._n_rows + row.ravel())
+        here = slice(self._n_rows, self._n_rows + n_rows)
+        self._n_rows += n_rows
+        for name, table in zip(self.plan.names, part.tables):
+            if name not in self._tables:
+                if not np.isfinite(table).any() and name != "step_time_s":
+                    continue
+                self._tables[name] = np.empty(self._shape, np.float32)
+                self._tables[name][: here.start] = np.nan
+            self._tables[name][here] = table
+        self._messages = added_up([self._messages, part.messages], PAIRS)
+        self._waits = added_up([self._waits, part.waits], WAITS)
+
+    def result(self, indexes: np.ndarray) -> dict:
+        """By names of `Observed`. indexes : of the steps, of all positions that were read."""
+        names = self.plan.names[: self.plan.n_of_ranks]
+        empty = {"totals": np.zeros((0, len(names))), "largest": np.zeros((0, len(names)))}
+        kept, label, span, n_empty, totals, largest = (
+            np.concatenate(parts) if parts else empty.get(name, np.zeros(0, np.int64))
+            for name, parts in self._of_step.items()
+        )
+        kept = kept.astype(bool)
+        tables = {name: table[: self._n_rows] for name, table in self._tables.items()}
+        tables.setdefault("step_time_s", np.zeros((0, self._shape[1]), np.float32))
+        return {
+            "index": indexes[kept],
+            "label": label[kept],
+            "span": span[kept],
+            "row": np.concatenate([np.zeros(0, np.int64), *self._row]),
+            "empty": n_empty[kept].astype(float),
+            "totals": {name: totals[kept, number] for number, name in enumerate(names)},
+            "largest": {name: largest[kept, number] for number, name in enumerate(names)},
+            "tables": tables,
+            "messages": self._messages,
+            "waits": self._waits,
+        }

@@ -7,42 +7,43 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from perfield.analysis.observed import PAIRS, WAITS
 from perfield.run.run import RunDirectory
 from perfield.run.snapshot import Snapshot
-
-MESSAGE_SUMS = np.dtype(
-    [("source", "i4"), ("target", "i4"), ("count", "u8"), ("bytes", "u8"), ("empty", "u8")]
-)
-WAIT_SUMS = np.dtype([("rank", "i4"), ("peer", "i4"), ("count", "u8"), ("time_s", "f8")])
 
 
 def messages(run: RunDirectory, positions: Sequence[int]) -> np.ndarray:
     """What source sent to target (or target fetched) over all calls in the frames at some positions.
 
-    Returns a structured array (MESSAGE_SUMS), a row per pair, by source and target.
+    Returns a structured array (PAIRS), a row per pair, by source and target.
     """
-    return _sums(run, positions, "messages", MESSAGE_SUMS)
+    return _sums(run, positions, "messages", PAIRS)
 
 
 def waits(run: RunDirectory, positions: Sequence[int]) -> np.ndarray:
-    """How long a rank waited for each peer: a structured array (WAIT_SUMS), a row per pair, by rank."""
-    return _sums(run, positions, "waits", WAIT_SUMS)
+    """How long a rank waited for each peer: a structured array (WAITS), a row per pair, by rank."""
+    return _sums(run, positions, "waits", WAITS)
+
+
+def added_up(parts: Sequence[np.ndarray], columns: np.dtype) -> np.ndarray:
+    """Rows of several tables that have these columns and maybe others, added up by pair of ranks."""
+    one, other, *amounts = columns.names
+    rows = {name: np.concatenate([part[name] for part in parts]) for name in columns.names}
+    keys = rows[one].astype(np.int64) << 32 | rows[other].astype(np.int64) & 0xFFFFFFFF
+    order = np.argsort(keys, kind="stable")
+    first = np.flatnonzero(np.diff(keys[order], prepend=-1 - keys[order[:1]]))
+    total = np.zeros(len(first), columns)
+    total[one], total[other] = rows[one][order][first], rows[other][order][first]
+    for name in amounts if len(first) else ():
+        total[name] = np.add.reduceat(rows[name][order].astype(columns[name]), first)
+    return total
 
 
 def _sums(run: RunDirectory, positions: Sequence[int], table: str, columns: np.dtype) -> np.ndarray:
     snapshot = Snapshot(run)
-    one, other, *amounts = columns.names
     total = np.zeros(0, columns)
     places = np.asarray(positions, dtype=np.int64)
     for begin in range(0, len(places), snapshot.steps_per_chunk):
         rows = snapshot.rows(places[begin : begin + snapshot.steps_per_chunk], table)
-        new = np.zeros(len(total) + len(rows), columns)
-        for name in columns.names:
-            new[name] = np.concatenate([total[name], rows[name]])
-        keys = new[one].astype(np.int64) << 32 | new[other].astype(np.int64) & 0xFFFFFFFF
-        _, first, pair = np.unique(keys, return_index=True, return_inverse=True)
-        total = new[first]
-        for name in amounts:
-            total[name] = 0
-            np.add.at(total[name], pair.ravel(), new[name])
+        total = added_up([total, rows], columns)
     return total

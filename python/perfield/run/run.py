@@ -259,6 +259,15 @@ class RunDirectory:
         return np.zeros(len(self), dtype=np.int64) if self._is_whole else self._frame_index
 
     @property
+    def presence(self) -> np.ndarray:
+        """(len(self), n_ranks) bool, whether a rank has an entry of each frame, damaged or not."""
+        present = np.zeros((len(self), self.n_ranks), dtype=bool)
+        ranks = self._streams.places["rank"]
+        for position in range(len(self)):
+            present[position, ranks[self._rows(position)]] = True
+        return present
+
+    @property
     def partial(self) -> np.ndarray:
         """(len(self),) bool, whether some rank may still deliver its entry of the frame."""
         ranks = self._streams.places["rank"]
@@ -278,24 +287,33 @@ class RunDirectory:
         self, positions: Sequence[int], names: Sequence[str]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Values of fields in frames, (n_positions, len(names), n_ranks), and `uneven` of the same frames."""
-        (step, ranks, entries), values = self._entries(positions, names)
-        found = np.zeros(len(positions), dtype=bool)
+        read = self.read(positions, names, with_tables=False)
+        return read["values"], read["uneven"]
+
+    def read(
+        self, positions: Sequence[int], names: Sequence[str], with_tables: bool = True
+    ) -> dict[str, np.ndarray]:
+        """All that findings and tables ask of frames; reads each entry once.
+
+        Returns, by name: `values` of fields, (n_positions, len(names), n_ranks), NaN where absent; `uneven`,
+        (n_positions,), as in `Frame.uneven`; of each undamaged entry `step` (index into positions), `rank`
+        and `fixed` (label, time, span, ...); and, if wanted, rows of `messages`, `received` and `waits`.
+        """
+        places = self.places(positions)
+        read = self._columns.read_tables(places, names, with_tables)
+        undamaged = read["whole"].astype(bool)
+        step, rank = places.step[undamaged], places.rank[undamaged].astype(np.int64)
+        fixed = read["entries"][undamaged]
+        uneven = np.zeros(len(positions), dtype=bool)
         for number in range(0 if self._is_whole else len(positions)):
             here = step == number
-            told = entries[here]
-            found[number] = self._alike.are_uneven(ranks[here], told["label"], told["time"])
-        return values, found
+            uneven[number] = self._alike.are_uneven(rank[here], fixed["label"][here], fixed["time"][here])
+        return {**read, "uneven": uneven, "step": step, "rank": rank, "fixed": fixed}
 
     def entries(self, positions: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The fixed parts of all undamaged entries of frames: (index into positions, rank, fixed part)."""
-        return self._entries(positions, [])[0]
-
-    def _entries(self, positions: Sequence[int], names: Sequence[str]) -> tuple[tuple, np.ndarray]:
-        places = self.places(positions)
-        read = self._columns.read_tables(places, names, with_tables=False)
-        whole_ones = read["whole"].astype(bool)
-        ranks = places.rank[whole_ones].astype(np.int64)
-        return (places.step[whole_ones], ranks, read["entries"][whole_ones]), read["values"]
+        read = self.read(positions, [], with_tables=False)
+        return read["step"], read["rank"], read["fixed"]
 
     def told(self, position: int) -> np.void:
         """The fixed part (label, time, span, ...) of the lowest rank's undamaged entry of a frame."""

@@ -42,6 +42,11 @@ class Snapshot:
         """Values of fields at positions of frames: (n_positions, len(names), n_ranks), NaN where absent."""
         return self.run.columns.read(self._places(positions), names)
 
+    def read(self, positions: np.ndarray, names: list[str]) -> dict[str, np.ndarray]:
+        """Values of fields, messages, waits and more of frames, as `RunDirectory.read` gives them."""
+        self._places(positions)
+        return self.run.read(positions, names)
+
     def in_chunks(self, positions: np.ndarray, names: list[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """The same values chunk by chunk: positions of frames, and (n_positions, len(names), n_ranks)."""
         n_ranks = max(self.run.n_ranks, 1)

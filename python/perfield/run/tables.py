@@ -34,8 +34,10 @@ def ranks(run: RunDirectory) -> list[dict]:
     return rows
 
 
-def regions(run: RunDirectory) -> list[dict]:
+def regions(run: RunDirectory, sums: RegionSums | None = None) -> list[dict]:
     """A row per region, over the newest 1000 frames; the region whose balancing would save most comes first.
+
+    sums : of the regions, if they are known already.
 
     Columns: field, compute_time_s and mean_time_s (mean seconds per frame and rank that entered it),
     mpi_share (of its time), step_share (of the time of all steps of all ranks), imbalance (largest over mean
@@ -44,7 +46,7 @@ def regions(run: RunDirectory) -> list[dict]:
     Where no calls were seen inside regions, compute time is the whole time.
     """
     own_name = {region.field: region.name for region in run.known_regions}
-    sums = RegionSums(run, np.array(_newest(run), dtype=np.int64))
+    sums = RegionSums(run, np.array(_newest(run), dtype=np.int64)) if sums is None else sums
     total = sums.step_s.sum()
     rows = []
     for row in np.argsort(-sums.saved_s, kind="stable").tolist():

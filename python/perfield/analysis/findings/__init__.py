@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What costs time in a run, and why: one module per kind of finding.
 
-Each module has QUESTION, what it asks; NEEDS, names of fields without which it cannot answer ("<region>_..."
-for any region); and find(), which yields findings. To add one, write a module and add it to QUESTIONS.
+Each module has QUESTION, what it asks; KINDS, those of the findings that it may yield; NEEDS, names of
+fields without which it cannot answer ("<region>_..." for any region); and find(), which yields findings. To
+add one, write a module and add it to QUESTIONS.
 """
 
 from __future__ import annotations
@@ -11,13 +12,35 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from types import ModuleType
 
-from perfield.analysis.findings import memory_growth
+from perfield.analysis.findings import (
+    bursts,
+    empty_messages,
+    imbalance,
+    io_by_one_rank_per_node,
+    io_through_few_ranks,
+    memory_growth,
+    messages_to_no_neighbours,
+    output_steps,
+    tiny_messages,
+    waited_for,
+)
 from perfield.analysis.findings.finding import Finding, Picture
 from perfield.analysis.observed import Observed
 
 __all__ = ["QUESTIONS", "Answer", "Finding", "Picture", "answers", "needs", "ranked"]
 
-QUESTIONS: tuple[ModuleType, ...] = (memory_growth,)
+QUESTIONS: tuple[ModuleType, ...] = (
+    imbalance,
+    waited_for,
+    empty_messages,
+    messages_to_no_neighbours,
+    bursts,
+    tiny_messages,
+    io_by_one_rank_per_node,
+    io_through_few_ranks,
+    output_steps,
+    memory_growth,
+)
 
 
 @dataclass(frozen=True)

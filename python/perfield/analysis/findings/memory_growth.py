@@ -12,6 +12,7 @@ from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_bytes
 
 QUESTION = "Does a rank need more and more memory?"
+KINDS = ("growing memory",)
 NEEDS = ("resident_bytes",)
 ALWAYS = 0.8  # of the tenths of a run in which memory must grow
 SETTLED = 0.2  # of the run, in which programs still allocate

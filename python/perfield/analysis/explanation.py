@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What explains an imbalance: the rules of the closing lines, by the same code.
+
+docs/closing-lines.md explains them; `bridge/summary/explanation.cpp` computes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from perfield import _bridge
+from perfield.analysis.chance import Differences
+
+__all__ = ["CostOfCells", "Explanation", "cost_of_cells", "explanation", "rank_waited_for", "regions_to_tell"]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What explains that ranks differ in compute time.
+
+    cause : its name; None where none of those that were tried explains most of it beyond chance.
+    imbalance : what the cause makes of itself, slowest over mean; 1 without a cause.
+    """
+
+    cause: str | None
+    imbalance: float
+
+
+@dataclass(frozen=True)
+class CostOfCells:
+    """What the cells of the dearest ranks cost, where the number of cells explains nothing.
+
+    are_alike : all ranks have as many, to 1 %. may_explain : there are two ranks, too few to test what their
+    cells would explain. alone : the imbalance of the numbers of cells. dearer : compute time per cell,
+    relative to the other ranks. is_dearer : by enough to be told.
+    """
+
+    are_alike: bool
+    may_explain: bool
+    alone: float
+    dearer: float
+    is_dearer: bool
+
+
+def explanation(
+    compute: np.ndarray, found: Differences, causes: Mapping[str, np.ndarray | None]
+) -> Explanation:
+    """The first cause that makes most of an imbalance.
+
+    compute : compute time (n_steps, n_ranks). found : its differences. causes : by name, what each rank has
+    in each step, in the same shape; a table with a NaN is not known. All are counted as tried.
+    Raises ValueError for other shapes.
+    """
+    tables = [table if table is None or np.isfinite(table).all() else None for table in causes.values()]
+    cause, imbalance = _bridge.explanation(
+        compute, [_known(table) for table in tables], found.pattern, found.most, found.stay
+    )
+    return Explanation(None if cause is None else list(causes)[cause], imbalance)
+
+
+def cost_of_cells(compute: np.ndarray, found: Differences, cells: np.ndarray) -> CostOfCells | None:
+    """What cells cost on the ranks that are dearest step after step; None where nobody knows.
+
+    compute, cells : (n_steps, n_ranks). Raises ValueError for other shapes, and if no ranks are dearest.
+    """
+    if not np.isfinite(cells).all():
+        return None
+    cost = _bridge.cost_of_cells(_known(compute), _known(cells), found.most)
+    return None if cost is None else CostOfCells(**cost)
+
+
+def regions_to_tell(saved: Sequence[float], share: Sequence[float], elapsed: float) -> list[int]:
+    """Numbers of the regions that are worth telling, the dearest first.
+
+    saved : what balancing each would save; 0 where its ranks differ by chance. share : of all ranks' time,
+    what is in it. elapsed : in the unit of saved.
+    """
+    return _bridge.regions_to_tell(saved, share, elapsed)
+
+
+def rank_waited_for(waited: np.ndarray, named: float, waiting: float) -> int | None:
+    """The column of the one rank that others wait for beyond chance.
+
+    waited : how long each was waited for, (n_steps, n_ranks). named : all waiting that names a rank;
+    waiting : all there is. None where nobody stands out, or most waiting names nobody.
+    """
+    return _bridge.rank_waited_for(_known(waited), named, waiting)
+
+
+def _known(table: np.ndarray | None) -> np.ndarray | None:
+    return None if table is None else np.asarray(table, dtype=np.float64)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Steps with far more messages than the others (thesis, Figure 7.24)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.step_costs import extra, extra_of, which
+from perfield.analysis.observed import Observed
+from perfield.analysis.steps import output_steps
+from perfield.analysis.words import in_number, in_percent, in_seconds
+
+QUESTION = "Do some steps send far more messages than others?"
+NEEDS = ("sent_count",)
+LIKES = ("io_write_bytes", "io_time_s", "compute_time_s", "mpi_time_s")
+FAR_MORE = 3.0  # times the messages of the median step
+RARE = 0.25  # of the steps, at most
+
+
+def find(observed: Observed) -> Iterator[Finding]:
+    """Yields a finding if steps with many messages are longer than chance makes them.
+
+    Their time in files, and in computing beyond the other steps, is no cost of messages; the rest must be
+    1 % of the run.
+    """
+    sent = observed.totals["sent_count"]
+    median = float(np.median(sent)) if len(sent) else 0.0
+    chosen = sent > max(FAR_MORE * median, median + len(observed.ranks))
+    cost = extra(observed, chosen) if 0 < chosen.sum() <= RARE * len(sent) else None
+    if cost is None:
+        return
+    others_s = extra_of(observed, chosen, "io_time_s") + extra_of(observed, chosen, "compute_time_s")
+    saved_s = min(cost.time_s - others_s, extra_of(observed, chosen, "mpi_time_s"))
+    if saved_s < WORTH_TELLING * observed.elapsed_s:
+        return
+    in_burst = float(np.median(sent[chosen]))
+    written = observed.totals.get("io_write_bytes")
+    writing = np.zeros(len(sent), bool) if written is None else output_steps(written[:, None])
+    meanwhile = " They are the steps that write output." if (writing == chosen).all() else ""
+    yield Finding(
+        kind="burst of messages",
+        words=f"Messages come in bursts {which(observed, chosen)}: {in_number(in_burst)} per step, against "
+        f"{in_number(median)} in the others. These steps take {cost.ratio:.3g} times as long, and messages "
+        f"make up to {in_seconds(saved_s)} of that, {in_percent(saved_s / observed.elapsed_s)} of the time."
+        + meanwhile,
+        saved_s=saved_s,
+        remedy="Replace the many messages by a collective call (MPI_Gatherv, MPI_Alltoallv, MPI-IO), which "
+        "moves the same data in few steps.",
+        picture=Picture("machine", "sent_count", int(observed.index[sent.argmax()])),
+        steps=observed.index[chosen],
+        chance=cost.chance,
+    )

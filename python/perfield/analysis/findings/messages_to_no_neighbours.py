@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Few ranks that exchange messages with far more ranks than their pieces touch (thesis, Figure 7.5).
+
+Periodic boundaries, which the mesh does not show, give a rank at a boundary no more partners than one inside
+the mesh has. Transforms, multigrid and butterflies give most ranks far partners. Neither is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s
+from perfield.analysis.observed import Observed
+from perfield.analysis.words import in_bytes, in_number, in_percent, in_ranks
+
+QUESTION = "Which ranks exchange messages with ranks that they do not touch on the mesh?"
+NEEDS = ("sent_count", "neighbours")
+LIKES = COST_FIELDS
+FAR_MORE = 1.5  # times as many partners as the rank with most neighbours on the mesh has neighbours
+FEW = 0.25  # of the ranks with a mesh
+MANY = 0.1  # of the messages, at least, if their calls cost little
+MOST_PAIRS = 1000  # that the finding names
+
+
+def find(observed: Observed) -> Iterator[Finding]:
+    """Yields a finding if few such ranks have a tenth of all messages with ranks that they do not touch.
+
+    Messages without bytes are another finding. Ranks that touch no other piece are left out.
+    """
+    touching = observed.neighbours[observed.neighbours[:, 0] != observed.neighbours[:, 1]]
+    n_neighbours = np.bincount(touching[:, 0], minlength=observed.n_ranks)
+    n_steps = observed.n_program_steps
+    told = observed.messages
+    told = told[(told["source"] >= 0) & (told["target"] >= 0) & (told["source"] != told["target"])]
+    told = told[(n_neighbours[told["source"]] > 0) & (n_neighbours[told["target"]] > 0)]
+    count = told["count"].astype(float) - told["empty"]
+    far = ~np.isin(_keys(told["source"], told["target"]), _keys(touching[:, 0], touching[:, 1]))
+    told, count = told[far & (count > 0)], count[far & (count > 0)]
+    both = np.unique(np.concatenate([_keys(*ends) for ends in _both_ways(told)]))
+    n_partners = n_neighbours + np.bincount(both >> 32, minlength=observed.n_ranks)
+    talkative = np.flatnonzero(n_partners > FAR_MORE * n_neighbours.max(initial=0))
+    if not 0 < len(talkative) <= FEW * (n_neighbours > 0).sum():
+        return
+    theirs = np.isin(told["source"], talkative) | np.isin(told["target"], talkative)
+    told, count = told[theirs], count[theirs]
+    n_all = float(observed.totals["sent_count"].sum())
+    saved_s = cost_s(observed, told["source"], told["target"], count)
+    if count.sum() < MANY * n_all and (saved_s or 0.0) < WORTH_TELLING * observed.elapsed_s:
+        return
+    if count.sum() < n_steps:
+        return
+    order = np.argsort(-count, kind="stable")[:MOST_PAIRS]
+    n_far = (n_partners - n_neighbours)[talkative]
+    yield Finding(
+        kind="messages to no neighbours",
+        words=f"{in_ranks(talkative).capitalize()} exchange{'s' if len(talkative) == 1 else ''} messages "
+        f"with {in_number(n_far.max())} ranks whose pieces of the mesh do not touch: "
+        f"{in_number(count.sum() / n_steps)} per step with {in_bytes(told['bytes'].sum() / n_steps)}, "
+        f"{in_percent(count.sum() / n_all)} of all messages. No piece touches more than "
+        f"{in_number(n_neighbours.max())} others, so periodic boundaries do not explain that.",
+        saved_s=saved_s,
+        remedy="If these messages collect or spread data, call a collective (MPI_Gatherv, MPI_Bcast, "
+        "MPI_Allreduce); if they should follow the mesh, correct the lists of neighbours.",
+        picture=Picture("machine", "sent_count"),
+        ranks=talkative.astype(np.int64),
+        pairs=np.stack([told["source"][order], told["target"][order]], axis=1).astype(np.int64),
+    )
+
+
+def _both_ways(told: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+    return (told["source"], told["target"]), (told["target"], told["source"])
+
+
+def _keys(source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """A number for each pair of ranks, int64."""
+    return source.astype(np.int64) << 32 | target.astype(np.int64)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Steps that write output and take longer, by the rule of the closing lines (thesis, Figure 7.24)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from perfield.analysis.findings import bursts, io_by_one_rank_per_node, io_through_few_ranks
+from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.step_costs import extra, lengths_s, which
+from perfield.analysis.observed import Observed
+from perfield.analysis.steps import output_steps
+from perfield.analysis.words import in_bytes, in_percent, in_seconds
+
+QUESTION = "What do steps cost that write output?"
+NEEDS = ("io_write_bytes",)
+LIKES = ("io_time_s",)
+REASONS = (io_by_one_rank_per_node, io_through_few_ranks, bursts)
+
+
+def find(observed: Observed) -> Iterator[Finding]:
+    """Yields a finding if steps that write are longer than chance makes them, and cost 1 % of the time.
+
+    What a finding about files or a burst in these steps saves is not counted again: that is the reason.
+    """
+    chosen = output_steps(observed.totals["io_write_bytes"][:, None])
+    cost = extra(observed, chosen)
+    if cost is None or cost.share < WORTH_TELLING:
+        return
+    reasons = [
+        found for module in REASONS if all(map(observed.has, module.NEEDS)) for found in module.find(observed)
+    ]
+    explained_s = sum(
+        reason.saved_s or 0.0 for reason in reasons if set(reason.steps) <= set(observed.index[chosen])
+    )
+    written = float(np.median(observed.totals["io_write_bytes"][chosen]))
+    lengths = lengths_s(observed)
+    typical = observed.index[chosen][np.argsort(lengths[chosen])[int(chosen.sum() - 1) // 2]]
+    yield Finding(
+        kind="output steps",
+        words=f"The program writes {which(observed, chosen)}, {in_bytes(written)} each time. These steps "
+        f"take {cost.ratio:.3g} times as long as the others and cost {in_seconds(cost.time_s)}, "
+        f"{in_percent(cost.share)} of the time.",
+        saved_s=max(0.0, cost.time_s - explained_s),
+        remedy="Write less often, or less; write while the program computes on (MPI_File_iwrite_all, ADIOS2, "
+        "an I/O thread); format in binary.",
+        picture=Picture("machine", "io_write_bytes", int(typical)),
+        steps=observed.index[chosen],
+        chance=cost.chance,
+    )

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Many messages of few bytes, which cost more together than one with all their bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s
+from perfield.analysis.observed import Observed
+from perfield.analysis.words import in_bytes, in_number, in_percent, in_seconds
+
+QUESTION = "Which ranks send many tiny messages?"
+NEEDS = COST_FIELDS
+TINY = 512.0  # bytes of a message on average, at most; such a message costs its call, not its bytes
+MANY = 20  # per step from a rank to another, at least
+MOST_PAIRS = 1000  # that the finding names
+
+
+def find(observed: Observed) -> Iterator[Finding]:
+    """Yields a finding if all but one such message of a pair and step cost 1 % of the time.
+
+    Empty messages are another finding.
+    """
+    told = observed.messages
+    told = told[(told["source"] >= 0) & (told["target"] >= 0) & (told["source"] != told["target"])]
+    count = told["count"].astype(float) - told["empty"]
+    n_steps = observed.n_program_steps
+    many = (count >= MANY * n_steps) & (told["bytes"] <= TINY * count) & (count > 0)
+    told, count = told[many], count[many]
+    if not len(told):
+        return
+    saved_s = cost_s(observed, told["source"], told["target"], count - n_steps)
+    if saved_s is None or saved_s < WORTH_TELLING * observed.elapsed_s:
+        return
+    order = np.argsort(-count, kind="stable")[:MOST_PAIRS]
+    first, most = told[order[0]], count[order[0]]
+    pairs = (
+        "A pair of ranks exchanges" if len(told) == 1 else f"{in_number(len(told))} pairs of ranks exchange"
+    )
+    yield Finding(
+        kind="tiny messages",
+        words=f"{pairs} many tiny messages: {in_number(count.sum() / n_steps)} per step, of "
+        f"{in_bytes(told['bytes'].sum() / count.sum())} on average; most go from rank {first['source']} to "
+        f"rank {first['target']}: {in_number(most / n_steps)} per step. Their calls take up to "
+        f"{in_seconds(saved_s)} of a rank's time, {in_percent(saved_s / observed.elapsed_s)}.",
+        saved_s=saved_s,
+        remedy="Join what goes to the same rank into one message (a buffer, MPI_Pack or a derived datatype); "
+        "where each must wait for the one before, give fewer ranks larger pieces.",
+        picture=Picture("machine", "sent_count"),
+        ranks=np.unique(told["source"][order]).astype(np.int64),
+        pairs=np.stack([told["source"][order], told["target"][order]], axis=1).astype(np.int64),
+    )

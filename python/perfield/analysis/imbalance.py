@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How ranks differ in compute time, why, and in which regions: what findings about imbalance share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from perfield.analysis.chance import Differences, differences
+from perfield.analysis.explanation import (
+    CostOfCells,
+    Explanation,
+    cost_of_cells,
+    explanation,
+    regions_to_tell,
+)
+from perfield.analysis.observed import Observed
+
+CAUSES = ("cells", "points", "ghost_cells", "sent_bytes")  # in the order of the closing lines
+FIELDS = ("compute_time_s", *CAUSES)
+OF_REGIONS = ("<region>_compute_time_s", "<region>_time_s")
+
+
+@dataclass(frozen=True)
+class DearRegion:
+    """A region in which ranks differ. saved_s : what balancing it would save. name : in the program."""
+
+    stem: str
+    name: str
+    saved_s: float
+
+
+@dataclass(frozen=True)
+class Imbalance:
+    """How ranks differ in compute time.
+
+    compute : float64 (n_rows, n_columns), s. found : whether and how they differ. explained : by what.
+    cost : of cells, where their number explains nothing and the same ranks are dearest; None.
+    """
+
+    compute: np.ndarray
+    found: Differences
+    explained: Explanation
+    cost: CostOfCells | None
+
+    @property
+    def columns(self) -> np.ndarray:
+        """int64, columns of the ranks that are dearest step after step; empty without such."""
+        return np.array(self.found.most, np.int64)
+
+    @property
+    def times_mean(self) -> float:
+        """Compute time of the dearest ranks, over the mean of all."""
+        of_rank = self.compute.sum(axis=0)
+        return float(of_rank[self.columns].mean() / of_rank.mean())
+
+
+def imbalance_of(observed: Observed) -> Imbalance:
+    """How ranks differ in compute time, and why."""
+    compute = np.nan_to_num(observed.of("compute_time_s").astype(float))
+    found = differences(compute)
+    causes = {name: observed.tables.get(name) for name in CAUSES}
+    nothing = Explanation(None, 1.0)
+    explained = nothing if found.pattern == "chance" else explanation(compute, found, causes)
+    cells = causes["cells"]
+    if found.pattern != "fixed" or explained.cause or cells is None:
+        return Imbalance(compute, found, explained, None)
+    return Imbalance(compute, found, explained, cost_of_cells(compute, found, cells))
+
+
+def compute_time_in(observed: Observed, stem: str) -> np.ndarray:
+    """A region's time without MPI and files, float64 (n_rows, n_columns), s; 0 where it was not entered."""
+    table = observed.tables.get(f"{stem}_compute_time_s")
+    if table is None:  # no region of the run holds calls
+        table = observed.of(f"{stem}_time_s")
+    return np.nan_to_num(table.astype(float))
+
+
+def dear_regions(observed: Observed) -> list[DearRegion]:
+    """The regions in which ranks differ by more than chance, those with most to save first."""
+    stems = list(observed.of_regions("<region>_time_s"))
+    saved = []
+    for stem in stems:
+        found = differences(compute_time_in(observed, stem))
+        saved.append(0.0 if found.pattern == "chance" else found.saved)
+    elapsed = observed.elapsed_s
+    all_time = np.nansum(observed.of("step_time_s"), dtype=float)
+    share = [float(np.nansum(observed.of(f"{stem}_time_s"), dtype=float) / all_time) for stem in stems]
+    told = regions_to_tell(saved, share, elapsed)
+    return [DearRegion(stems[at], observed.regions[stems[at]], saved[at]) for at in told]

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The figures of `perfield plot` and of the report: the plots of this room, arranged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from perfield.plots.messages import message_matrix
+from perfield.plots.over_steps import compute_and_waiting, imbalance
+from perfield.plots.rank_by_step import heat_map
+from perfield.plots.regions import region_bars
+from perfield.plots.source import Source
+from perfield.plots.style import STYLE, WAITING, Steps
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from perfield.run import RunDirectory
+
+SIZE = (12.8, 7.2)  # inches, of 100 pixels each
+
+
+def new_figure(size: tuple[float, float] = SIZE) -> Figure:
+    """An empty figure without a window. size : in inches, of 100 pixels each."""
+    from matplotlib import rcParams
+    from matplotlib.figure import Figure
+
+    rcParams.update(STYLE)
+    figure = Figure(figsize=size, dpi=100, layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)
+    return figure
+
+
+def imbalance_figure(
+    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+) -> None:
+    """Imbalance of compute time, and below it the seconds behind it, by step."""
+    above, below = figure.subplots(2, 1, sharex=True)
+    imbalance(run, steps, above, source).set_xlabel("")
+    compute_and_waiting(run, steps, below, source)
+
+
+def heat_map_figure(
+    run: RunDirectory,
+    steps: Steps,
+    figure: Figure,
+    field: str = "compute_time_s",
+    source: Source | None = None,
+) -> None:
+    """A field by rank and step, and beside it how long each rank waits."""
+    fields = list(dict.fromkeys((field, WAITING)))
+    drawn = figure.subplots(1, len(fields), sharey=True, squeeze=False)[0]
+    images = [heat_map(run, name, steps, axes, source).images[0] for axes, name in zip(drawn, fields)]
+    units = {image.colorbar.ax.get_title() for image in images}
+    if len(units) == 1 and not any(image.colorbar.extend == "max" for image in images):
+        for image in images:  # little waiting looks like little
+            image.set_clim(0.0, max(other.get_clim()[1] for other in images))
+
+
+def messages_figure(
+    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+) -> None:
+    """The bytes between all pairs of ranks."""
+    figure.set_layout_engine("compressed")  # keeps the legend beside the square
+    message_matrix(run, steps, figure.subplots(), source)
+
+
+def regions_figure(
+    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+) -> None:
+    """Where the time of a step goes, region by region."""
+    region_bars(run, steps, figure.subplots(), source)
+
+
+FIGURES: dict[str, Callable[..., None]] = {
+    "imbalance": imbalance_figure,
+    "heat_map": heat_map_figure,
+    "messages": messages_figure,
+    "regions": regions_figure,
+}

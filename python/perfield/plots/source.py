@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where plots get their numbers: from the files of a run, unless somebody has read them already."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfield.plots.style import COMPUTING, WAITING
+from perfield.run.region_sums import RegionSums
+from perfield.run.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from perfield.run import RunDirectory
+
+ENTRIES = 16_384  # step entries to read at once
+
+
+class Source:
+    """Reads what plots draw, chunk by chunk. A class that has the numbers in memory may stand in for it.
+
+    All methods take positions of frames.
+    """
+
+    def __init__(self, run: RunDirectory) -> None:
+        self.run = run
+
+    def values(self, positions: np.ndarray, names: list[str]) -> Iterator[np.ndarray]:
+        """Yields (n_some, len(names), n_ranks), the values of these steps in turn, NaN where absent."""
+        for _, values in Snapshot(self.run).in_chunks(positions, names):
+            yield values
+
+    def of_steps(self, positions: np.ndarray) -> np.ndarray:
+        """(4, n_positions) s: largest and mean compute time, mean waiting time and longest step time of each
+        frame; NaN where no rank has one."""
+        found = np.full((4, len(positions)), np.nan)
+        begin = 0
+        for values in self.values(positions, [COMPUTING, WAITING, "step_time_s"]):
+            part = slice(begin, begin := begin + len(values))
+            present = np.isfinite(values)
+            some = present.any(axis=2)
+            sums = np.where(present, values, 0.0).sum(axis=2)
+            mean = np.divide(sums, present.sum(axis=2), np.full_like(sums, np.nan), where=some)
+            largest = np.where(present, values, -np.inf).max(axis=2)
+            largest = np.where(some, largest, np.nan)
+            found[:, part] = largest[:, 0], mean[:, 0], mean[:, 1], largest[:, 2]
+        return found
+
+    def messages(self, positions: np.ndarray) -> Iterator[np.ndarray]:
+        """Yields structured arrays with `source`, `target` and `bytes`, of all messages or of pairs."""
+        snapshot, at_once = Snapshot(self.run), max(1, ENTRIES // max(self.run.n_ranks, 1))
+        for begin in range(0, len(positions), at_once):
+            yield snapshot.rows(positions[begin : begin + at_once], "messages")
+
+    def region_sums(self, positions: np.ndarray) -> RegionSums:
+        """The times of all regions."""
+        return RegionSums(self.run, positions)

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The plots of a report, as SVG or PNG in memory, whichever is smaller."""
+
+from __future__ import annotations
+
+import base64
+import importlib.util
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfield.report.contents import Report
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from perfield.plots.source import Source
+    from perfield.run.region_sums import RegionSums
+
+SHARPNESS = 1.6  # pixels of a raster image per pixel of the page
+WIDTH = 10.4  # inches, of 100 pixels of the page each
+PAIR = ("compute_time_s", "waiting_time_s")
+AT_ONCE = 64  # steps that are handed to a plot
+RANKS_AND_STEPS = (
+    "A bright row is a rank that takes longer in all steps; a bright column is a step in which all do. Ranks "
+    "that compute little while others compute much wait for these."
+)
+ONE_FIELD = "A bright row is a rank with more than others; a bright column is a step with more than others."
+NO_PLOTS = (
+    "The plots are missing: they need matplotlib 3.6 or newer; install the Debian package "
+    "python3-matplotlib, or call pip install 'perfield[report]'."
+)
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image of the page.
+
+    name : of its place on the page, "heat_map-compute_time_s". shows : pictures that a finding may name, as
+    (kind, field). alt : what is seen, for those who do not see it. caption : what to look for. kind : of the
+    data, "svg+xml" or "png". width, height : in pixels of the page.
+    """
+
+    name: str
+    shows: tuple[tuple[str, str], ...]
+    alt: str
+    caption: str
+    kind: str
+    data: bytes
+    width: int
+    height: int
+
+    @property
+    def address(self) -> str:
+        """The image as a data: address."""
+        return f"data:image/{self.kind};base64,{base64.b64encode(self.data).decode()}"
+
+
+def plots(report: Report) -> tuple[list[Image], list[str]]:
+    """The plots of a report, in the order of its sections; and why others are missing, in sentences."""
+    if importlib.util.find_spec("matplotlib") is None:
+        return [], [NO_PLOTS]
+    from perfield.plots.style import PlotError
+
+    images, missing = [], []
+    for drawn in _planned(report):
+        try:
+            images.append(drawn())
+        except PlotError as error:
+            missing.append(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+    return images, list(dict.fromkeys(missing))
+
+
+def _planned(report: Report) -> Iterator[Callable[[], Image]]:
+    from perfield.plots.figures import heat_map_figure, imbalance_figure, messages_figure, regions_figure
+
+    run, steps, source = report.run, report.observed.index, read_source(report)
+    known = report.observed.has
+
+    def region_bars() -> Image:
+        figure = _figure(4.9)
+        newest = steps[-report.region_sums.n_frames :]
+        regions_figure(run, newest, figure, source=source)
+        return _image(
+            figure,
+            "region_bars",
+            (("region_bars", ""),),
+            "Bars: where the time of a step goes in each region, divided into computing, MPI and files.",
+            "Green is computing. Each other colour is a kind of MPI call, or files. Behind a bar stands what "
+            "balancing the region would save at most. Times include regions inside.",
+        )
+
+    def imbalance() -> Image:
+        figure = _figure(5.2)
+        imbalance_figure(run, steps, figure, source=source)
+        return _image(
+            figure,
+            "imbalance",
+            (("imbalance", ""),),
+            "Lines over steps: imbalance of compute time, and below it the seconds of the slowest rank and "
+            "of the mean.",
+            "Above: how many times the mean the slowest rank computes; 1 is balanced. Below: the gap between "
+            "the two lines of compute time is what balancing would save.",
+        )
+
+    def heat_map(field: str) -> Image:
+        from perfield.plots import heat_map as plot
+
+        figure = _figure(5.2)
+        if field == PAIR[0]:
+            heat_map_figure(run, steps, figure, field, source)
+        else:
+            plot(run, field, steps, figure.subplots(), source)
+        beside = " and, beside it, of waiting" if field == PAIR[0] else ""
+        means = f" Each value is the mean of {source.joined} steps." if source.joined > 1 else ""
+        return _image(
+            figure,
+            f"heat_map-{field}",
+            (("heat_map", field), *([("heat_map", PAIR[1])] if field == PAIR[0] else [])),
+            f"Heat map of {field}{beside}: a row for each rank, a column for each step.",
+            (RANKS_AND_STEPS if field == PAIR[0] else ONE_FIELD) + means,
+        )
+
+    def matrix() -> Image:
+        figure = _figure(5.6)
+        messages_figure(run, steps, figure, source=source)
+        return _image(
+            figure,
+            "message_matrix",
+            (("message_matrix", ""),),
+            "Matrix of bytes: a row for each sending rank, a column for each receiving rank.",
+            "Cells near the diagonal are messages between neighbouring ranks. A full row or column is a rank "
+            "that talks with all others.",
+        )
+
+    if not len(steps):
+        return
+    yield region_bars
+    if known(PAIR[0]):
+        yield imbalance
+    told = dict.fromkeys(f.picture.field for f in report.findings if f.picture.kind == "heat_map")
+    first = PAIR[0] if known(PAIR[0]) else "step_time_s"
+    for field in [first, *(field for field in told if field not in (first, *PAIR, ""))]:
+        if known(field):
+            yield lambda field=field: heat_map(field)
+    if len(report.observed.messages):
+        yield matrix
+
+
+def read_source(report: Report) -> Source:
+    """What plots draw, from the tables that the report has read: a `perfield.plots.source.Source`.
+
+    Where rows of the tables hold several steps (`joined`), each of these has the mean of the row.
+    """
+    from perfield.plots.source import Source
+
+    observed = report.observed
+    place = {int(index): number for number, index in enumerate(observed.index.tolist())}
+    each = np.bincount(observed.row)
+
+    def rows_of(positions: np.ndarray) -> np.ndarray:
+        return np.array([place[int(index)] for index in report.run.step_indexes[positions]], np.int64)
+
+    class Read(Source):
+        joined = int(each.max(initial=1))
+
+        def values(self, positions: np.ndarray, names: list[str]) -> Iterator[np.ndarray]:
+            rows = observed.row[rows_of(positions)]
+            for begin in range(0, len(rows), AT_ONCE):
+                here = rows[begin : begin + AT_ONCE]
+                values = np.full((len(here), len(names), observed.n_ranks), np.nan)
+                for number, name in enumerate(names):
+                    share = each[here, None] if name.endswith("_time_s") else 1
+                    values[:, number, observed.ranks] = observed.of(name)[here] / share
+                yield values
+
+        def of_steps(self, positions: np.ndarray) -> np.ndarray:
+            steps = rows_of(positions)
+            found = np.full((4, len(steps)), np.nan)
+            for number, (sums, name) in enumerate(
+                ((observed.largest, PAIR[0]), *((observed.totals, name) for name in PAIR))
+            ):
+                if observed.has(name):
+                    seen = np.isfinite(observed.of(name)).sum(axis=1)[observed.row[steps]]
+                    found[number] = sums[name][steps] / (1 if sums is observed.largest else seen.clip(1))
+                    found[number, seen == 0] = np.nan
+            found[3] = observed.largest["step_time_s"][steps]
+            return found
+
+        def messages(self, positions: np.ndarray) -> Iterator[np.ndarray]:
+            yield observed.messages
+
+        def region_sums(self, positions: np.ndarray) -> RegionSums:
+            return report.region_sums
+
+    return Read(report.run)
+
+
+def _figure(height: float) -> Figure:
+    from perfield.plots.figures import new_figure
+
+    return new_figure((WIDTH, height))
+
+
+def _image(figure: Figure, name: str, shows: tuple, alt: str, caption: str) -> Image:
+    """Saves a figure in both kinds and keeps the smaller one."""
+    from matplotlib import rc_context
+
+    width, height = (round(100 * inches) for inches in figure.get_size_inches())
+    made = {}
+    with rc_context({"svg.fonttype": "path", "svg.hashsalt": "perfield"}):
+        for kind, ending in (("svg+xml", "svg"), ("png", "png")):
+            file = io.BytesIO()
+            metadata = {"Date": None} if ending == "svg" else {}
+            figure.savefig(file, format=ending, dpi=100 * SHARPNESS, metadata=metadata)
+            made[kind] = file.getvalue()
+    made["png"] = few_colours(made["png"])
+    kind = min(made, key=lambda kind: len(made[kind]))
+    return Image(name, shows, alt, caption, kind, made[kind], width, height)
+
+
+def few_colours(png: bytes) -> bytes:
+    """The same image with at most 256 colours, if that is smaller. png : file of the image."""
+    from PIL import Image as Pixels
+
+    file = io.BytesIO()
+    image = Pixels.open(io.BytesIO(png)).convert("RGB")
+    image.quantize(256, dither=Pixels.Dither.NONE).save(file, "PNG", optimize=True)
+    return min(png, file.getvalue(), key=len)

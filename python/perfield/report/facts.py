@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A report as JSON, and its numbers by name, on which conditions are put. facts.schema.json describes it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from perfield import _bridge
+from perfield.analysis.findings import QUESTIONS
+from perfield.report.contents import Report
+
+VERSION = 1  # of the layout; larger where a name vanishes or changes its meaning
+SCHEMA = Path(__file__).with_name("facts.schema.json")
+REGION_NUMBERS = {  # of tables.regions -> name after the region's
+    "imbalance": "imbalance",
+    "mean_time_s": "time_s",
+    "compute_time_s": "compute_time_s",
+    "largest_time_s": "largest_time_s",
+    "balancing_saves_s": "balancing_saves_s",
+    "mpi_share": "mpi_share",
+    "step_share": "step_share",
+}
+SHARES = {  # of Report.shares -> name
+    "computing": "computing_share",
+    "waiting": "waiting_share",
+    "other MPI": "other_mpi_share",
+    "files": "files_share",
+}
+
+
+def facts(report: Report) -> dict[str, Any]:
+    """All that the report says, as values of JSON: numbers as numbers, None for what is unknown."""
+    run = report.run
+    return _plain(
+        {
+            "version": VERSION,
+            "perfield": _bridge.version,
+            "run": {
+                "path": str(run.path),
+                "program": report.program,
+                "command": report.command,
+                "state": report.state,
+                "start": report.start,
+                "ranks": run.n_ranks,
+                "steps": report.observed.n_steps,
+                "steps_left_out": report.n_left_out,
+                "hosts": report.hosts,
+            },
+            "notes": report.notes,
+            "numbers": numbers(report),
+            "findings": report.findings,
+            "questions": [
+                {
+                    "question": a.question,
+                    "asked": not a.missing,
+                    "missing": a.missing,
+                    "findings": len(a.findings),
+                }
+                for a in report.answers
+            ],
+            "lines": [{"name": name, "text": text} for name, text in report.lines],
+            "regions": report.regions,
+            "slowest_steps": report.slowest_steps,
+            "traffic": report.traffic,
+            "heaviest_pairs": report.heaviest_pairs,
+            "files": report.files,
+            "places": report.places,
+            "settings": report.run.info.get("configuration") or {},
+        }
+    )
+
+
+def as_json(report: Report) -> str:
+    """The report as a JSON text: a line for each item of a list, and for each other value."""
+    return "{\n" + ",\n".join(f"{json.dumps(k)}: {_lines(v)}" for k, v in facts(report).items()) + "\n}\n"
+
+
+def numbers(report: Report) -> dict[str, float]:
+    """The report's numbers by name; NaN for what is unknown. docs/report.md explains them.
+
+    A finding of a kind that was looked for in vain has the number 0; it is NaN if nobody could look.
+    """
+    told = {**_of_run(report), **{name: report.shares.get(key, math.nan) for key, name in SHARES.items()}}
+    for row in report.regions:
+        for column, name in REGION_NUMBERS.items():
+            value = math.nan if row[column] is None else float(row[column])
+            for region in dict.fromkeys((row["field"], row["name"])):
+                told[f"{region}.{name}"] = value
+    told.update(_of_findings(report))
+    return told
+
+
+def _of_run(report: Report) -> dict[str, float]:
+    observed, efficiency, traffic = report.observed, report.efficiency, report.traffic
+    longest = observed.largest.get("step_time_s", np.zeros(0))
+    step_s = float(observed.totals["step_time_s"].sum()) if observed.n_steps else 0.0
+    saved = [finding.saved_s for finding in report.findings if finding.saved_s is not None]
+
+    def total(name: str) -> float:
+        return float(observed.totals[name].sum()) if observed.has(name) else math.nan
+
+    return {
+        "ranks": observed.n_ranks,
+        "steps": observed.n_steps,
+        "elapsed_s": report.elapsed_s,
+        "step_time_s": float(np.median(longest)) if len(longest) else math.nan,
+        "longest_step_s": float(longest.max()) if len(longest) else math.nan,
+        "imbalance": report.imbalance,
+        "parallel_efficiency": efficiency.parallel,
+        "load_balance": efficiency.load_balance,
+        "communication_efficiency": efficiency.communication,
+        "findings": len(report.findings),
+        "savings_s": max(saved, default=0.0),
+        "messages": traffic.n_messages,
+        "empty_messages": traffic.n_empty,
+        "message_bytes": traffic.inside_bytes + traffic.between_bytes + traffic.unknown_bytes,
+        "between_nodes_bytes": traffic.between_bytes,
+        "read_bytes": total("io_read_bytes"),
+        "written_bytes": total("io_write_bytes"),
+        "resident_bytes": float(observed.largest["resident_bytes"].max())
+        if observed.has("resident_bytes")
+        else math.nan,
+        "perfield_share": total("perfield_time_s") / step_s if step_s > 0 else math.nan,
+    }
+
+
+def _of_findings(report: Report) -> Iterator[tuple[str, float]]:
+    for module, answer in zip(QUESTIONS, report.answers):
+        for kind in dict.fromkeys(
+            (*getattr(module, "KINDS", ()), *(found.kind for found in answer.findings))
+        ):
+            found = [finding for finding in answer.findings if finding.kind == kind]
+            saved = [0.0 if finding.saved_s is None else finding.saved_s for finding in found]
+            unknown = bool(answer.missing)
+            yield f"finding:'{kind}'.count", math.nan if unknown else float(len(found))
+            yield f"finding:'{kind}'.saved_s", math.nan if unknown else max(saved, default=0.0)
+
+
+def _lines(value: Any) -> str:
+    if isinstance(value, list) and value:
+        return "[\n  " + ",\n  ".join(json.dumps(each, allow_nan=False) for each in value) + "\n]"
+    if isinstance(value, dict) and value:
+        each = (f"{json.dumps(k)}: {json.dumps(v, allow_nan=False)}" for k, v in value.items())
+        return "{\n  " + ",\n  ".join(each) + "\n}"
+    return json.dumps(value, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    """A value of dataclasses, arrays and numbers as JSON has them; NaN and infinity become None."""
+    if dataclasses.is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A report as one page of HTML, which needs no other file, no network and no JavaScript."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from perfield.analysis.words import in_seconds
+from perfield.report import sections as said
+from perfield.report.charts import Image
+from perfield.report.contents import Report
+from perfield.report.sections import KINDS_OF_TIME, chance, cost, percent, printable, sections
+
+TEMPLATE = Path(__file__).with_name("page.html")
+NEEDS_JINJA = (
+    "the page needs jinja2 3.1 or newer, which this Python does not have; install the Debian package "
+    "python3-jinja2, or call pip install 'perfield[report]'. --text prints the report without it."
+)
+
+
+class PageError(OSError):
+    """The page cannot be made; the text says what is missing."""
+
+
+def page(report: Report, images: Sequence[Image] = (), notes: Sequence[str] = ()) -> str:
+    """The page as HTML.
+
+    images : plots and pictures. notes : sentences about those that are missing.
+    Raises PageError if jinja2 is not installed.
+    """
+    if importlib.util.find_spec("jinja2") is None:
+        raise PageError(NEEDS_JINJA)
+    from jinja2 import Environment
+
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_printable)
+    environment.globals.update(percent=percent, in_seconds=in_seconds, kinds_of_time=KINDS_OF_TIME)
+    template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
+    made = sections(report, notes)
+    shown = {what: image for image in reversed(images) for what in image.shows}
+    findings = [
+        {
+            **{"finding": finding, "cost": cost(finding, report), "chance": chance(finding)},
+            "image": shown.get((finding.picture.kind, finding.picture.field))
+            or shown.get((finding.picture.kind, "")),
+        }
+        for finding in report.findings
+    ]
+    return template.render(
+        report=report,
+        title=title(report),
+        when=when(report),
+        command=" ".join(report.command),
+        findings=findings,
+        sections=made,
+        images={section.name: _of(section, images) for section in made},
+        said=said,
+    )
+
+
+def title(report: Report) -> str:
+    """A run in a line: "heat3d: 8 ranks on 1 host, 40 steps"."""
+    n_hosts = len(report.placement.nodes)
+    hosts = f"{n_hosts:,} host{'s' if n_hosts != 1 else ''}"
+    steps = f"{len(report.run):,} step{'s' if len(report.run) != 1 else ''}"
+    ranks = f"{report.run.n_ranks:,} rank{'s' if report.run.n_ranks != 1 else ''}"
+    return f"{printable(report.program)}: {ranks} on {hosts}, {steps}"
+
+
+def when(report: Report) -> str:
+    """When the run began: "22 November 2026, 13:52 UTC"; "" if unknown."""
+    start = report.start
+    return "" if start is None else f"{start.day} {start:%B %Y, %H:%M} UTC"
+
+
+def write(path: Path, text: str) -> None:
+    """Writes a page under a temporary name and renames it, so that nobody sees a part of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_bytes(text.encode("utf-8", errors="replace"))
+        temporary.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _of(section: said.Section, images: Sequence[Image]) -> list[Image]:
+    return [image for begin in section.images for image in images if image.name.startswith(begin)]
+
+
+def _printable(value: Any) -> Any:
+    return printable(value) if type(value) is str else value

@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The sections of a report below its findings, in words and tables; the page and the text print them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from perfield.analysis.findings import Finding
+from perfield.analysis.words import in_bytes, in_percent, in_seconds
+from perfield.report.contents import Report, Setting
+from perfield.topology import ranges
+
+MOST_HOSTS, MOST_REGIONS, MOST_FILES = 16, 14, 10  # rows of tables
+WIDEST = 60  # characters of a name in a table
+UNKNOWN = "-"
+KINDS_OF_TIME = {  # of Report.shares -> words
+    "computing": "computing",
+    "waiting": "MPI calls that may wait for other ranks",
+    "other MPI": "other MPI",
+    "files": "files",
+    "other": "not divided",
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table. headings : of the columns; those that begin with ">" hold numbers, flush right. rows : cells
+    as text. note : a line below. folded : a reader opens it if wanted; it then needs a title."""
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+    folded: str = ""
+
+    @property
+    def columns(self) -> tuple[tuple[str, bool], ...]:
+        """Name of each column, and whether it holds numbers."""
+        return tuple((heading.lstrip(">"), heading.startswith(">")) for heading in self.headings)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section. name : for links. words : paragraphs before the images and tables. images : beginnings of
+    the names of images that stand here."""
+
+    name: str
+    title: str
+    words: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+
+
+def sections(report: Report, pictures: Sequence[str] = ()) -> list[Section]:
+    """The sections in their order. pictures : what is said about the pictures of mesh and machine."""
+    return [section for make in ORDER for section in [make(report)] if section is not None] + [
+        *([Section("pictures", "On the mesh and on the machine", tuple(pictures), ("mesh", "machine"))]),
+        _settings(report),
+        _how(report),
+    ]
+
+
+def printable(text: str) -> str:
+    """Text without control characters and broken bytes, which names of regions and hosts may hold."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def short(text: str) -> str:
+    """Printable text, in the middle of which something is left out if it is long."""
+    text = printable(text)
+    return text if len(text) <= WIDEST else f"{text[: WIDEST - 18]}...{text[-15:]}"
+
+
+def percent(share: float) -> str:
+    """ "12 %", "0.4 %"; "-" if unknown."""
+    return in_percent(share) if math.isfinite(share) else UNKNOWN
+
+
+def cost(finding: Finding, report: Report) -> str:
+    """What a finding costs, in words; "" if the run does not show it."""
+    if finding.saved_s is None:
+        return ""
+    share = finding.saved_s / report.elapsed_s if report.elapsed_s > 0 else math.nan
+    of = f", {percent(share)} of the steps' time" if math.isfinite(share) else ""
+    return f"up to {in_seconds(finding.saved_s)}{of}"
+
+
+def chance(finding: Finding) -> str:
+    """How likely chance alone gives a finding, as a sentence; "" where nothing random plays a part."""
+    if finding.chance is None:
+        return ""
+    if finding.chance < 1e-6:
+        return "Chance alone gives this less than once in a million runs."
+    return f"Chance alone gives this about once in {f'{1 / finding.chance:,.0f}'} runs."
+
+
+def list_of_ranks(ranks: Sequence[int]) -> str:
+    """ "0-3,8", cut where it is long."""
+    text = ranges(ranks)
+    return text if len(text) <= 40 else f"{text[:36].rpartition(',')[0]},..."
+
+
+def _number(value: float, text: Callable[[float], str] = "{:.3g}".format) -> str:
+    return text(value) if value is not None and math.isfinite(value) else UNKNOWN
+
+
+def _count(value: float) -> str:
+    return f"{value:,.0f}" if math.isfinite(value) else UNKNOWN
+
+
+def _where(report: Report) -> Section:
+    hosts = report.hosts
+    switched = any(host.switch for host in hosts)
+    rows = tuple(
+        (
+            short(host.host),
+            *([short(host.switch) or UNKNOWN] if switched else []),
+            host.machine or "not described",
+            f"{len(host.ranks):,}",
+            list_of_ranks(host.ranks),
+        )
+        for host in hosts
+    )
+    headings = ("host", *(["switch"] if switched else []), "machine", ">ranks", "which")
+    counts = sorted({len(host.ranks) for host in hosts})
+    per_node = (
+        f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}" if counts else "no"
+    )
+    words = [f"{_plural(len(hosts), 'host')} with {per_node} ranks each." if len(hosts) > 1 else ""]
+    groups = report.run.groups
+    if len(groups) > 1:
+        each = (f"{printable(name)}: ranks {list_of_ranks(ranks)}" for name, ranks in groups.items())
+        words.append(f"Groups of ranks that step together: {'; '.join(each)}.")
+    note = f"{len(rows) - MOST_HOSTS:,} more hosts are not shown" if len(rows) > MOST_HOSTS else ""
+    said = tuple(filter(None, words))
+    return Section("where", "What ran where", said, tables=(Table(headings, rows[:MOST_HOSTS], note),))
+
+
+def _efficiency(report: Report) -> Section:
+    found = report.efficiency
+    if not math.isfinite(found.parallel):
+        shown = "one rank has nobody to wait for" if report.run.n_ranks < 2 else "MPI was not measured"
+        return Section("efficiency", "Efficiency", (f"Parallel efficiency is not known: {shown}.",))
+    rows = (
+        ("parallel efficiency", percent(found.parallel), "of the time, ranks work outside MPI, on average"),
+        ("load balance", percent(found.load_balance), "mean work of the ranks, divided by the largest"),
+        ("communication", percent(found.communication), "largest work of a rank, divided by elapsed time"),
+    )
+    note = "parallel efficiency = load balance x communication, as the POP project defines them"
+    if math.isfinite(report.imbalance) and report.imbalance > 1.1 and found.load_balance > 0.9:
+        note += ". Sums over all steps: an imbalance that moves from rank to rank counts as communication"
+    return Section("efficiency", "Efficiency", tables=(Table(("", ">share", "meaning"), rows, note),))
+
+
+def _regions(report: Report) -> Section:
+    rows = tuple(
+        (
+            short(row["name"]),
+            _number(row["compute_time_s"], in_seconds) if row["compute_time_s"] is not None else UNKNOWN,
+            *(
+                percent(row[name]) if row[name] is not None else UNKNOWN
+                for name in ("step_share", "mpi_share")
+            ),
+            *(f"{row['imbalance']:.2f}" if row["imbalance"] is not None else UNKNOWN,),
+            in_seconds(row["balancing_saves_s"]) if row["balancing_saves_s"] is not None else UNKNOWN,
+            f"{row['ranks']:,}",
+        )
+        for row in report.regions
+    )
+    headings = (
+        "region",
+        ">computing",
+        ">of all time",
+        ">of it MPI",
+        ">imbalance",
+        ">balancing saves",
+        ">ranks",
+    )
+    frames = report.region_sums.n_frames
+    newest = f"the newest {frames:,} steps" if frames < len(report.run) else _plural(frames, "step")
+    note = (
+        "computing: mean per step and rank that entered it; imbalance: slowest rank over mean; saves: at "
+        f"most, in {newest}"
+    )
+    if len(rows) > MOST_REGIONS:
+        note += f"; {len(rows) - MOST_REGIONS:,} more regions are not shown"
+    words = () if rows else ("The program names no regions, and none were asked for.",)
+    table = (Table(headings, rows[:MOST_REGIONS], note),) if rows else ()
+    return Section("regions", "Imbalance of each region", words, ("region_bars", "imbalance"), table)
+
+
+def _heat_maps(report: Report) -> Section:
+    return Section("ranks", "Each rank in each step", images=("heat_map",))
+
+
+def _slowest(report: Report) -> Section | None:
+    steps = report.slowest_steps
+    if not steps:
+        return None
+    first = int(report.observed.index[0])
+    rows = tuple(
+        (
+            f"{step.label:,}" if report.run.frame(0).kind == "step" else "whole run",
+            in_seconds(step.longest_s),
+            in_seconds(step.mean_s),
+            f"{step.imbalance:.2f}" if math.isfinite(step.imbalance) else UNKNOWN,
+            str(step.rank) if step.rank >= 0 else UNKNOWN,
+            ", ".join(
+                [f"writes {in_bytes(step.written_bytes)}"] * step.is_output
+                + ["the first step"] * (step.index == first)
+            ),
+        )
+        for step in steps
+    )
+    headings = (">step", ">slowest rank", ">mean", ">imbalance", ">computes longest", "what else")
+    median = float(sorted(report.observed.largest["step_time_s"])[report.observed.n_steps // 2])
+    words = (f"A typical step takes {in_seconds(median)}.",) if len(rows) > 1 else ()
+    note = "step: the program's own number; imbalance: of compute time, largest over mean"
+    return Section("steps", "Slowest steps", words, tables=(Table(headings, rows, note),))
+
+
+def _messages(report: Report) -> Section:
+    sums = report.traffic
+    if not sums.n_messages:
+        return Section("messages", "Messages", ("No rank sent a message to another in these steps.",))
+    n_steps = max(report.observed.n_steps, 1)
+    words = [
+        f"{sums.n_messages:,} messages between {sums.n_pairs:,} pairs of ranks; "
+        f"{_count(sums.n_messages / n_steps)} per step."
+    ]
+    parts = [
+        f"{in_bytes(count)} {what}"
+        for count, what in (
+            (sums.inside_bytes, "inside a node"),
+            (sums.between_bytes, "between nodes"),
+            (sums.unknown_bytes, "with ranks that are not known"),
+        )
+        if count
+    ]
+    words += [f"They carried {', '.join(parts)}."] if parts else ["None of them carried a byte."]
+    words += [f"{sums.n_empty:,} of them were empty."] if sums.n_empty else []
+    rows = tuple(
+        (
+            *(str(pair.source), str(pair.target), in_bytes(pair.bytes), f"{pair.count:,}"),
+            in_bytes(pair.bytes / pair.count) if pair.count else UNKNOWN,
+            short(pair.where) or UNKNOWN,
+        )
+        for pair in report.heaviest_pairs
+    )
+    headings = (">from rank", ">to rank", ">bytes", ">messages", ">mean size", "where")
+    note = f"the heaviest of {sums.n_pairs:,} pairs" if sums.n_pairs > len(rows) else ""
+    tables = (Table(headings, rows, note),) if rows else ()
+    return Section("messages", "Messages", (" ".join(words),), ("message_matrix",), tables)
+
+
+def _files(report: Report) -> Section:
+    used = report.files
+    if not used:
+        seen = report.observed.has("io_write_bytes") or report.observed.has("io_time_s")
+        said = (
+            "No rank read or wrote a file in these steps." if seen else "Files were not watched in this run."
+        )
+        return Section("files", "Files", (said,))
+    total = (
+        sum(f.read_bytes for f in used if f.read_bytes > 0),
+        sum(f.write_bytes for f in used if f.write_bytes > 0),
+    )
+    words = (
+        f"{_plural(len(used), 'rank')} of {report.run.n_ranks:,} used files: {in_bytes(total[0])} read, "
+        f"{in_bytes(total[1])} written."
+    )
+    rows = tuple(
+        (
+            str(use.rank),
+            *(_number(count, in_bytes) for count in (use.read_bytes, use.write_bytes)),
+            _count(use.n_calls),
+            _number(use.time_s, in_seconds),
+        )
+        for use in used[:MOST_FILES]
+    )
+    note = f"{len(used) - len(rows):,} more ranks used files" if len(used) > len(rows) else ""
+    headings = (">rank", ">read", ">written", ">calls", ">time")
+    return Section("files", "Files", (words,), tables=(Table(headings, rows, note),))
+
+
+def _placement(report: Report) -> Section:
+    rows = report.places
+    names = list(rows[0]) if rows else []
+    numbers = ("ranks", "core", "pu", "ran_on")
+    cells = tuple(
+        tuple((_cut(row[name]) if name in numbers else short(row[name])) or UNKNOWN for name in names)
+        for row in rows
+    )
+    words = tuple(f"{note[:1].upper()}{note[1:]}." for note in report.placement.notes)
+    note = "PU: the operating system's number of a hardware thread that a rank may run on"
+    headings = tuple("PU" if name == "pu" else name.replace("_", " ") for name in names)
+    folded = "Where each rank sat" if len(cells) > 12 else ""
+    return Section("placement", "Placement", words, tables=(Table(headings, cells, note, folded),))
+
+
+def _settings(report: Report) -> Section:
+    def row(setting: Setting) -> tuple[str, ...]:
+        return printable(setting.key), short(setting.value), short(setting.default)
+
+    changed = tuple(row(s) for s in report.settings if s.value != s.default)
+    same = tuple(row(s)[:2] for s in report.settings if s.value == s.default)
+    lines = dict(report.lines)
+    words = [f"perfield itself: {lines['perfield']}." if "perfield" in lines else ""]
+    words += [f"Files: {lines['written']}." if "written" in lines else ""]
+    words += ["" if changed else "All settings have their defaults."]
+    tables = [Table(("setting", "value", "default"), changed)] if changed else []
+    tables += [Table(("setting", "value"), same, folded="Settings that have their defaults")] if same else []
+    name = "Settings, and what measuring cost"
+    return Section("settings", name, tuple(filter(None, words)), tables=tuple(tables))
+
+
+def _how(report: Report) -> Section:
+    words = (
+        "Findings hold against chance: the tests are those of the closing lines, and a run of which nothing "
+        "is told may still have problems that perfield does not look for. Findings are ordered by the time "
+        "that could be saved at most; what two findings save does not always add up.",
+        "Computing is all time of a step outside MPI and files. Waiting is the time in MPI calls that may "
+        "wait for other ranks, with what these calls transfer. What balancing saves is the largest compute "
+        "time of a rank minus the mean, added up over the steps.",
+        f"{_plural(report.observed.n_steps, 'step')} of {len(report.run):,} were compared. "
+        "Setup before the first step and teardown after the last are in no number.",
+    )
+    lines = tuple((printable(name), printable(text)) for name, text in report.lines)
+    table = Table(
+        ("line", "text"), lines, folded="The closing lines of the run, as `perfield info` prints them"
+    )
+    return Section("how", "How this was computed", words, tables=(table,) if lines else ())
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count:,} {word}{'s' if count != 1 else ''}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:36].rpartition(',')[0]},..."
+
+
+ORDER: tuple[Callable[[Report], Section | None], ...] = (
+    *(_where, _efficiency, _regions, _heat_maps, _slowest, _messages, _files, _placement),
+)

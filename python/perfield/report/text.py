@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A report as text for the terminal: findings first, then the same sections and tables as the page."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from perfield.report.contents import Report
+from perfield.report.page import title, when
+from perfield.report.sections import Section, Table, chance, cost, printable, sections
+
+WIDTH = 100  # characters of a line of words
+
+
+def findings_as_text(report: Report, most: int | None = None) -> str:
+    """The findings, numbered, the dearest first; and what perfield looked for in vain.
+
+    most : how many are told; None: all.
+    """
+    lines = []
+    for number, finding in enumerate(report.findings[:most], 1):
+        lines += _wrapped(f"{number}. ", printable(finding.words))
+        costs = cost(finding, report)
+        more = [f"It costs {costs}." if costs else "", finding.remedy, chance(finding)]
+        lines += [line for text in more if text for line in _wrapped("   ", printable(text))]
+    if not report.findings:
+        lines += _wrapped("", "Nothing that perfield looks for costs this run time.")
+    left = len(report.findings) - len(report.findings[:most])
+    if left:
+        lines.append(f"   and {left} more")
+    return "\n".join(lines)
+
+
+def as_text(report: Report) -> str:
+    """The whole report."""
+    lines = [title(report), "=" * len(title(report))]
+    lines += [f"{report.run.path}: {report.state}" + (f", {when(report)}" if when(report) else "")]
+    for note in report.notes:
+        lines += _wrapped("note: ", printable(note))
+    lines += ["", "Findings", "--------", findings_as_text(report)]
+    if report.questions_without_findings:
+        nothing = " ".join(report.questions_without_findings)
+        lines += ["", *_wrapped("", f"perfield asked this, too, and the answer is no: {nothing}")]
+    for question, missing in report.questions_not_asked:
+        lines += _wrapped("", f"Could not look: {question} The run lacks {', '.join(missing)}.")
+    for section in sections(report):
+        if section.words or section.tables:
+            lines += ["", *_section(section)]
+    return "\n".join(lines)
+
+
+def _section(section: Section) -> Iterator[str]:
+    yield section.title
+    yield "-" * len(section.title)
+    for words in section.words:
+        yield from _wrapped("", printable(words))
+    for number, table in enumerate(section.tables):
+        if number or section.words:
+            yield ""
+        if table.folded:
+            yield f"{table.folded}:"
+        yield from _table(table)
+
+
+def _table(table: Table) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip((name for name, _ in table.columns), *table.rows)]
+
+    def line(cells: tuple[str, ...]) -> str:
+        placed = zip(cells, widths, table.columns)
+        return "  ".join(c.rjust(w) if right else c.ljust(w) for c, w, (_, right) in placed).rstrip()
+
+    yield line(tuple(name for name, _ in table.columns))
+    for row in table.rows:
+        yield line(row)
+    if table.note:
+        yield from _wrapped("", f"({table.note})")
+
+
+def _wrapped(begin: str, text: str) -> list[str]:
+    indent = " " * len(begin)
+    return textwrap.wrap(text, WIDTH, initial_indent=begin, subsequent_indent=indent) or [begin.rstrip()]

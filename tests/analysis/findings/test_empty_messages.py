@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Messages without bytes: how many, between whom, and when they are worth telling."""
+
+import numpy as np
+import pytest
+from observed_runs import observed_run
+
+from perfield.analysis.findings import empty_messages
+
+# of 8 ranks in a row, per pair and 60 steps
+HALO = [(a, b, 60, 60_000, 0) for a in range(8) for b in (a - 1, a + 1) if 0 <= b < 8]
+
+
+def found(messages, **fields):
+    sent = sum(row[2] for row in messages) / 60 / 8
+    given = {"empty": sum(row[4] for row in messages) / 60, "sent_count": sent, "received_count": sent}
+    return list(empty_messages.find(observed_run(messages=messages, **{**given, **fields})))
+
+
+def test_pairs_that_never_carry_a_byte_are_told():
+    (finding,) = found([*HALO, (3, 7, 1800, 0, 1800), (2, 5, 600, 600, 540)])
+    assert finding.kind == "empty messages"
+    assert finding.words == (
+        "39 messages per step carry no bytes, 72.2 % of all. They go between 2 pairs of ranks; no byte ever "
+        "flows in 1. Most go from rank 3 to rank 7: 30 per step."
+    )
+    assert finding.pairs.tolist() == [[3, 7], [2, 5]]
+    assert finding.ranks.tolist() == [2, 3]
+    assert finding.saved_s is None
+    assert not len(finding.steps)
+
+
+def test_full_messages_are_no_finding():
+    assert found(HALO) == []
+
+
+def test_few_empty_messages_are_no_finding():
+    assert found([*HALO, (3, 7, 60, 0, 60)]) == []
+
+
+def test_fewer_than_one_per_step_are_no_finding():
+    assert found([(3, 7, 59, 0, 59)]) == []
+
+
+def test_few_empty_messages_are_told_if_their_calls_cost_time():
+    calls = {"mpi_p2p_time_s": 0.01}  # of steps of 0.1 s
+    (finding,) = found([*HALO, (3, 7, 60, 0, 60)], **calls)
+    # Ranks 3 and 7 send or receive one of 15 / 8 messages in each of the 60 steps, twice counted as calls.
+    assert finding.saved_s == pytest.approx(60 * 0.01 / (2 * 15 / 8), rel=1e-6)
+
+
+def test_calls_that_wait_do_not_make_messages_dear():
+    waiting = np.full((60, 1), 0.01)
+    waiting[::6] = 1e-6  # in a sixth of the steps nobody is late
+    assert found([*HALO, (3, 7, 60, 0, 60)], mpi_p2p_time_s=waiting) == []
+
+
+def test_empty_messages_of_some_steps_name_these_steps():
+    empty = np.zeros(60)
+    empty[::20] = 1000
+    (finding,) = found([(3, 7, 3000, 0, 3000)], empty=empty)
+    assert finding.words.startswith("1,000 messages in each of 3 steps carry no bytes, 100 % of all.")
+    assert finding.steps.tolist() == [0, 20, 40]
+    assert finding.picture.step in (0, 20, 40)
+
+
+def test_empty_messages_to_unknown_ranks_are_counted_without_pairs():
+    (finding,) = found([(3, -1, 6000, 0, 6000)])
+    assert finding.words == "100 messages per step carry no bytes, 100 % of all."
+    assert finding.pairs.shape == (0, 2)

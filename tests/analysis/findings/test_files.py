@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Output steps, and ranks that use files for others."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from observed_runs import observed_run, plain_placement
+
+from perfield.analysis.findings import io_by_one_rank_per_node, io_through_few_ranks, output_steps
+from perfield.analysis.findings.finding import Finding
+
+EVERY_20TH = (np.arange(60) % 20 == 19)[:, None]
+WRITE_S = 0.5
+
+
+def run_of_writers(writers, waits=True, seed=0, **more):
+    """Writers take 0.5 s for 100 MB in every 20th step; the others wait for them unless told otherwise."""
+    here = EVERY_20TH * np.isin(np.arange(8), writers)
+    compute = 0.1 * (1 + 0.02 * np.random.default_rng(seed).standard_normal((60, 8)))
+    step = compute.max(axis=1, keepdims=True) + EVERY_20TH * WRITE_S + 0.001
+    fields = {
+        "compute_time_s": compute,
+        "step_time_s": np.broadcast_to(step, (60, 8)),
+        "waiting_time_s": step - compute - WRITE_S * here - 0.001 if waits else np.zeros((60, 8)),
+        "io_time_s": WRITE_S * here,
+        "io_write_bytes": 1e8 * here,
+    }
+    return observed_run(**{**fields, **more})
+
+
+def only(module, observed) -> Finding:
+    (finding,) = module.find(observed)
+    return finding
+
+
+def test_output_steps_are_told_as_the_closing_lines_do():
+    finding = only(output_steps, run_of_writers(range(8)))
+    assert finding.kind == "output steps"
+    assert finding.words.startswith("The program writes every 20 steps (3 of 60), 800 MB each time. ")
+    assert "take 5.8" in finding.words
+    assert finding.steps.tolist() == [19, 39, 59]
+    assert finding.saved_s == pytest.approx(1.5, rel=0.05)
+    assert finding.chance == pytest.approx(0.001)
+
+
+def test_irregular_output_steps_are_counted():
+    observed = run_of_writers(range(8))
+    moved = np.r_[np.delete(np.arange(60), 19)[:10], 19, np.delete(np.arange(60), 19)[10:]]
+    shuffled = replace(
+        observed,
+        totals={name: values[moved] for name, values in observed.totals.items()},
+        largest={name: values[moved] for name, values in observed.largest.items()},
+    )
+    assert "writes in 3 of 60 steps," in only(output_steps, shuffled).words
+
+
+def test_steps_that_write_but_take_no_longer_are_no_finding():
+    quick = observed_run(io_write_bytes=1e8 * EVERY_20TH, io_time_s=0.0)
+    assert list(output_steps.find(quick)) == []
+
+
+def test_a_single_output_step_is_no_finding():
+    once = np.arange(60)[:, None] == 30
+    observed = observed_run(io_write_bytes=1e8 * once, step_time_s=0.1 + once, compute_time_s=0.1)
+    assert list(output_steps.find(observed)) == []
+
+
+def test_one_rank_that_writes_for_all_is_told_before_its_output_steps():
+    observed = run_of_writers([3])
+    finding = only(io_through_few_ranks, observed)
+    assert finding.kind == "I/O through few ranks"
+    assert finding.words == (
+        "Rank 3 writes all 300 MB that the 8 ranks write in files; the others wait up to 1.31 s for that."
+    )
+    assert finding.ranks.tolist() == [3]
+    assert finding.saved_s == pytest.approx(1.5 * 7 / 8, rel=0.01)
+    assert only(output_steps, observed).saved_s < finding.saved_s
+
+
+def test_a_quarter_of_the_ranks_is_few():
+    assert only(io_through_few_ranks, run_of_writers([3, 5])).words.startswith(
+        "Ranks 3 and 5 write all 600 MB that"
+    )
+
+
+def test_ranks_that_all_write_are_no_finding():
+    assert list(io_through_few_ranks.find(run_of_writers(range(8)))) == []
+
+
+def test_three_of_eight_writers_are_not_few():
+    assert list(io_through_few_ranks.find(run_of_writers([1, 3, 5]))) == []
+
+
+def test_a_writer_that_nobody_waits_for_is_no_finding():
+    assert list(io_through_few_ranks.find(run_of_writers([7], waits=False))) == []
+
+
+def test_a_slow_log_is_no_finding():
+    log = EVERY_20TH * (np.arange(8) == 0)
+    assert list(io_through_few_ranks.find(run_of_writers([0], io_write_bytes=200.0 * log))) == []
+
+
+def test_ranks_that_read_for_others_are_told_so():
+    observed = run_of_writers([0])
+    read = observed.tables["io_write_bytes"]
+    nothing = np.zeros(60)
+    observed = replace(
+        observed,
+        tables={**observed.tables, "io_read_bytes": read, "io_write_bytes": 0 * read},
+        totals={**observed.totals, "io_read_bytes": read.sum(axis=1), "io_write_bytes": nothing},
+    )
+    assert only(io_through_few_ranks, observed).words.startswith("Rank 0 reads all 300 MB")
+    assert only(io_through_few_ranks, observed).picture.field == "io_read_bytes"
+
+
+def test_the_first_rank_of_each_node_that_writes_is_told_by_its_node():
+    observed = run_of_writers([0, 4], placement=plain_placement(8))
+    finding = only(io_by_one_rank_per_node, observed)
+    assert finding.kind == "I/O by one rank per node"
+    assert finding.words == (
+        "On each of 2 nodes the first rank writes far more than the others: ranks 0 and 4 account for 100 % "
+        "of 600 MB, while the others wait up to 1.12 s."
+    )
+    assert finding.ranks.tolist() == [0, 4]
+    assert finding.hosts == ("n1", "n2")
+    assert list(io_through_few_ranks.find(observed)) == []
+
+
+def test_another_rank_of_each_node_is_not_called_the_first():
+    observed = run_of_writers([1, 6], placement=plain_placement(8))
+    assert "nodes one rank writes far more" in only(io_by_one_rank_per_node, observed).words
+
+
+def test_a_rank_that_writes_more_than_the_others_of_its_node_is_told():
+    observed = run_of_writers([0, 4], placement=plain_placement(8))
+    all_write = observed.tables["io_write_bytes"] + 2e7 * EVERY_20TH
+    observed = replace(observed, tables={**observed.tables, "io_write_bytes": all_write.astype(np.float32)})
+    assert only(io_by_one_rank_per_node, observed).ranks.tolist() == [0, 4]
+
+
+@pytest.mark.parametrize("writers", [[0], [0, 1], range(8), [0, 4, 5]])
+def test_other_writers_are_not_one_per_node(writers):
+    observed = run_of_writers(writers, placement=plain_placement(8))
+    assert list(io_by_one_rank_per_node.find(observed)) == []
+
+
+def test_writers_on_an_only_node_are_not_one_per_node():
+    observed = run_of_writers([0], placement=plain_placement(8, per_node=8))
+    assert list(io_by_one_rank_per_node.find(observed)) == []
+    assert len(list(io_through_few_ranks.find(observed))) == 1

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Findings about imbalance name what was planted, with its reason, and nobody where only chance differs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from observed_runs import observed_run
+
+from perfield.analysis.findings import imbalance, waited_for
+
+CELLS = np.full(8, 512.0)
+
+
+def computing(costs, *, n_steps=60, noise=0.02, seed=0) -> np.ndarray:
+    """Compute time by step and rank: the costs in s, with noise."""
+    random = np.random.default_rng(seed)
+    return np.array(costs, float) * np.exp(noise * random.standard_normal((n_steps, np.shape(costs)[-1])))
+
+
+def only(found):
+    """The one finding."""
+    (one,) = found
+    return one
+
+
+def test_cells_explain_a_rank_with_twice_the_cells():
+    cells = CELLS * [1, 2, 1, 1, 1, 1, 1, 1]
+    found = only(imbalance.find(observed_run(compute_time_s=computing(cells / 5e3), cells=cells)))
+    assert found.kind == "imbalance by cells" and found.ranks.tolist() == [1]
+    assert found.words.startswith(
+        "Rank 1 computes 1.78 times as long as the mean of all ranks: cell counts explain 1.7"
+    )
+    assert "(it has 1,024, the mean is 576)" in found.words
+    assert found.saved_s == pytest.approx(60 * 448 / 5e3, rel=0.1)
+    assert found.chance < 1e-3 and found.picture.kind == "mesh" and "partition" in found.remedy
+
+
+def test_dear_cells_are_told_with_their_cost():
+    run = observed_run(compute_time_s=computing([0.1] * 5 + [0.3] * 2 + [0.1]), cells=CELLS)
+    found = only(imbalance.find(run))
+    assert found.kind == "imbalance by cost per cell" and found.ranks.tolist() == [5, 6]
+    assert ": each has as many cells as others, and each costs 2.9" in found.words
+
+
+def test_two_ranks_are_too_few_to_blame_cells():
+    run = observed_run(2, compute_time_s=computing([0.1, 0.2]), cells=[[512, 1024]])
+    found = only(imbalance.find(run))
+    assert found.kind == "imbalance" and "two ranks are too few" in found.words
+
+
+def test_imbalance_without_a_mesh_is_told_without_a_reason():
+    found = only(imbalance.find(observed_run(compute_time_s=computing([0.1] * 7 + [0.2]))))
+    assert found.kind == "imbalance" and found.ranks.tolist() == [7]
+    assert found.picture.kind == "heat_map"
+
+
+def test_imbalance_that_moves_names_no_rank():
+    costs = np.full((64, 8), 0.1)
+    costs[np.arange(64), np.arange(64) // 4 % 8] = 0.3
+    found = only(imbalance.find(observed_run(n_steps=64, compute_time_s=computing(costs, n_steps=64))))
+    assert found.kind == "imbalance that moves" and not len(found.ranks)
+    assert "8 of 8 ranks are slowest in turn, for 4 steps each, and compute 2." in found.words
+
+
+def test_the_regions_in_which_ranks_differ_most_are_named():
+    solve, assemble = computing([0.1] * 3 + [0.4] + [0.1] * 4), computing([0.05] * 8, seed=1)
+    run = observed_run(
+        compute_time_s=solve + assemble,
+        regions={"solve": "Foam::solve", "assemble": "assemble"},
+        solve_time_s=solve,
+        assemble_time_s=assemble,
+    )
+    found = only(imbalance.find(run))
+    assert found.regions == ("Foam::solve",) and "most of it in Foam::solve (1" in found.words
+
+
+def test_work_of_one_rank_alone_is_told_as_what_all_wait_for():
+    control = computing([0, 0, 0.05, 0, 0, 0, 0, 0])
+    run = observed_run(
+        compute_time_s=control + computing([0.1] * 8),
+        cells=CELLS,
+        regions=["control"],
+        control_time_s=control,
+    )
+    found = only(imbalance.find(run))
+    assert found.kind == "rank that all wait for" and found.ranks.tolist() == [2]
+    assert found.regions == ("control",) and ": it alone computes in control (2.9" in found.words
+    assert "The others wait for 3" in found.words
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("n_ranks, n_steps", [(2, 20), (8, 60), (64, 100)])
+def test_noise_finds_no_imbalance(n_ranks, n_steps, seed):
+    run = observed_run(
+        n_ranks, n_steps, compute_time_s=computing([0.1] * n_ranks, n_steps=n_steps, noise=0.3, seed=seed)
+    )
+    assert not list(imbalance.find(run))
+
+
+def test_imbalance_of_less_than_a_hundredth_of_the_time_is_not_told():
+    compute = computing([0.1] * 7 + [0.12])
+    assert not list(imbalance.find(observed_run(compute_time_s=compute, step_time_s=10.0)))
+
+
+WAITS = [(rank, 2, 60, 0.9) for rank in range(8) if rank != 2]
+
+
+def waiting_for_two(**fields):
+    """Others wait 15 ms in each step for rank 2."""
+    waited = computing([0, 0, 0.105, 0, 0, 0, 0, 0])
+    return observed_run(
+        waits=WAITS, waited_for_time_s=waited, waiting_time_s=[0.02] * 2 + [0.005] + [0.02] * 5, **fields
+    )
+
+
+def test_a_rank_that_others_wait_for_is_named():
+    found = only(waited_for.find(waiting_for_two()))
+    assert found.kind == "rank that all wait for" and found.ranks.tolist() == [2]
+    assert found.words.startswith("7 ranks wait 6.3 s in all for rank 2, 7")
+    assert found.saved_s == pytest.approx(0.9)
+
+
+def test_a_rank_that_computes_longer_is_told_once():
+    run = waiting_for_two(compute_time_s=computing([0.1, 0.1, 0.12] + [0.1] * 5))
+    assert not list(waited_for.find(run)) and only(imbalance.find(run)).ranks.tolist() == [2]
+
+
+def test_a_rank_that_works_on_files_is_left_to_what_is_said_of_files():
+    assert not list(waited_for.find(waiting_for_two(io_time_s=[0, 0, 0.014, 0, 0, 0, 0, 0])))
+
+
+def test_waiting_that_mostly_names_nobody_accuses_nobody():
+    run = waiting_for_two()
+    run.tables["waiting_time_s"][:] = 0.2
+    assert not list(waited_for.find(run))

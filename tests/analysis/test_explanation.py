@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What explains an imbalance: the closing lines' rules, as Python sees them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perfield.analysis.chance import differences
+from perfield.analysis.explanation import cost_of_cells, explanation, rank_waited_for, regions_to_tell
+
+RANDOM = np.random.default_rng(3)
+CELLS = np.broadcast_to([512.0, 1024, 512, 512], (40, 4))
+
+
+def noisy(costs) -> np.ndarray:
+    """Times by step and rank, with noise of 2 %."""
+    return np.array(costs, float) * np.exp(0.02 * RANDOM.standard_normal((40, len(costs))))
+
+
+def test_the_cause_that_makes_the_imbalance_is_named_with_what_it_makes():
+    compute = noisy([1, 2, 1, 1])
+    ghosts = np.broadcast_to([10.0, 11, 10, 12], (40, 4))
+    found = explanation(compute, differences(compute), {"ghosts": ghosts, "points": None, "cells": CELLS})
+    assert found.cause == "cells" and found.imbalance == pytest.approx(1.6, abs=0.02)
+
+
+def test_a_cause_that_is_not_known_everywhere_explains_nothing():
+    compute = noisy([1, 2, 1, 1])
+    cells = np.where(np.arange(40)[:, None] == 7, np.nan, CELLS)
+    assert explanation(compute, differences(compute), {"cells": cells}).cause is None
+    assert cost_of_cells(compute, differences(compute), cells) is None
+
+
+def test_cells_on_dear_ranks_cost_more_where_their_number_is_equal():
+    compute = noisy([1, 1, 3, 1])
+    cost = cost_of_cells(compute, differences(compute), np.full((40, 4), 64.0))
+    assert cost.are_alike and cost.is_dearer and not cost.may_explain
+    assert cost.dearer == pytest.approx(3, abs=0.05) and cost.alone == 1
+
+
+def test_two_ranks_are_too_few_to_test_what_cells_explain():
+    compute = noisy([1, 2])
+    found = differences(compute)
+    assert explanation(compute, found, {"cells": CELLS[:, :2]}).cause is None
+    assert cost_of_cells(compute, found, CELLS[:, :2]).may_explain
+
+
+def test_tables_of_another_shape_are_refused():
+    compute = noisy([1, 2, 1, 1])
+    with pytest.raises(ValueError, match=r"a cause has the shape \(40, 3\); expected \(40, 4\)"):
+        explanation(compute, differences(compute), {"cells": CELLS[:, :3]})
+
+
+def test_cells_without_dear_ranks_are_refused():
+    compute = noisy([1, 1, 1, 1])
+    with pytest.raises(ValueError, match="most is empty"):
+        cost_of_cells(compute, differences(compute), CELLS)
+
+
+def test_regions_worth_telling_come_dearest_first_without_those_that_hold_all():
+    assert regions_to_tell([0.5, 3.0, 2.0, 4.0, 0.0], [0.1, 0.2, 0.3, 0.99, 0.1], 100.0) == [1, 2]
+    assert regions_to_tell([4.0], [0.99], 100.0) == [0]
+
+
+def test_only_a_rank_that_stands_out_is_waited_for():
+    waited = noisy([0.1, 0.1, 2, 0.1])
+    assert rank_waited_for(waited, waited.sum(), waited.sum()) == 2
+    assert rank_waited_for(noisy([1, 1, 1, 1]), 160.0, 160.0) is None
+
+
+def test_little_waiting_that_names_a_rank_accuses_nobody():
+    waited = noisy([0.1, 0.1, 2, 0.1])
+    assert rank_waited_for(waited, waited.sum(), 6 * waited.sum()) is None
+
+
+def test_chance_of_a_pattern_is_below_its_limit():
+    assert 0 <= differences(noisy([1, 2, 1, 1])).chance < 1e-3
+    assert differences(noisy([1, 1, 1, 1])).chance == 1

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield report --json and --fail-if, as a continuous integration uses them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import twin
+from perfield.commands import main
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """A run of 4 ranks, which differ."""
+    return str(twin.write_run(tmp_path_factory.mktemp("report") / "run", ranks=4, steps=5))
+
+
+def test_json_is_printed_and_no_page_is_written(path, capsys):
+    assert main(["report", path, "--json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["run"]["ranks"] == 4
+    assert printed.err == ""
+    assert not (twin.Path(path) / "analysis" / "report.html").exists()
+
+
+def test_condition_that_holds_exits_with_1_and_says_the_value(path, capsys):
+    words = ["--json", "--fail-if", "ranks == 4", "--fail-if", "ranks > 4", "--fail-if", "steps < 10"]
+    assert main(["report", path, *words]) == 1
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["numbers"]["ranks"] == 4
+    assert printed.err.splitlines() == [
+        "perfield report: fails: ranks is 4, so 'ranks == 4' holds",
+        "perfield report: fails: steps is 5, so 'steps < 10' holds",
+    ]
+
+
+def test_conditions_that_do_not_hold_exit_with_0(path, capsys):
+    words = ["--fail-if", "imbalance > 100", "--fail-if", "solve.time_s > 1min"]
+    assert main(["report", path, "--text", *words]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("condition", "reason"),
+    [
+        ("imbalanc > 1.3", "no number 'imbalanc' of 'imbalanc > 1.3'; the nearest name"),
+        ("imbalance", "'imbalance' is no condition"),
+        ("imbalance > a lot", "'a lot' in 'imbalance > a lot' is no number"),
+        ("between_nodes_bytes > 3 s", "has another unit"),
+    ],
+)
+def test_condition_that_cannot_be_checked_exits_with_2_and_prints_no_report(path, condition, reason, capsys):
+    assert main(["report", path, "--json", "--fail-if", condition]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert reason in printed.err

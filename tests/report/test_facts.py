@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A report as JSON: it is what its schema says, it has the report's numbers, and unknown ones are null."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import perfield
+import twin
+from perfield.analysis.findings import Answer, Finding, Picture
+from perfield.report import report
+from perfield.report.facts import SCHEMA, VERSION, as_json, facts, numbers
+
+jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
+
+FOUND = Finding(
+    kind="growing memory",
+    words="The memory of rank 3 grows.",
+    saved_s=0.25,
+    remedy="Look for what is allocated and kept.",
+    picture=Picture("heat_map", "resident_bytes", 7),
+    ranks=np.array([3]),
+    steps=np.arange(2),
+    regions=("solve",),
+    hosts=("n1",),
+    pairs=np.array([[0, 3]]),
+    chance=1e-9,
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The report of a run of 4 ranks on 2 hosts."""
+    run = twin.write_run(tmp_path_factory.mktemp("facts") / "run", ranks=4, steps=5, hosts=("n1", "n2"))
+    return report(perfield.open(run))
+
+
+@pytest.fixture(scope="module")
+def schema():
+    """The schema that the package holds."""
+    return json.loads(SCHEMA.read_text())
+
+
+def parsed(text: str):
+    """A JSON text that holds nothing but JSON: no NaN."""
+    return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+
+
+def with_finding(made):
+    return replace(made, findings=(FOUND,), answers=(replace(made.answers[0], findings=(FOUND,)),))
+
+
+def test_schema_is_one(schema):
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_json_is_what_the_schema_says(made, schema):
+    for one in (made, with_finding(made)):
+        jsonschema.validate(parsed(as_json(one)), schema)
+
+
+def test_schema_refuses_what_it_does_not_know(made, schema):
+    for change in ({"extra": 1}, {"version": VERSION + 1}, {"findings": [{"kind": "burst of messages"}]}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({**facts(made), **change}, schema)
+
+
+def test_what_the_run_does_not_know_is_null(tmp_path, schema):
+    changes = {"change_rank": twin.without_mpi, "change_step": twin.without_calls}
+    without_mpi = report(perfield.open(twin.write_run(tmp_path / "run", ranks=2, steps=3, **changes)))
+    told = parsed(as_json(without_mpi))
+    jsonschema.validate(told, schema)
+    assert told["numbers"]["parallel_efficiency"] is None
+    assert told["numbers"]["steps"] == 3
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+def test_run_without_steps_or_with_one_is_what_the_schema_says(steps, tmp_path, schema):
+    short = report(perfield.open(twin.write_run(tmp_path / "run", ranks=2, steps=steps, mesh=False)))
+    jsonschema.validate(parsed(as_json(short)), schema)
+
+
+def test_finding_is_told_with_kind_cost_and_place(made):
+    (told,) = parsed(as_json(with_finding(made)))["findings"]
+    assert told == {
+        "kind": "growing memory",
+        "words": "The memory of rank 3 grows.",
+        "saved_s": 0.25,
+        "remedy": "Look for what is allocated and kept.",
+        "picture": {"kind": "heat_map", "field": "resident_bytes", "step": 7},
+        "ranks": [3],
+        "steps": [0, 1],
+        "regions": ["solve"],
+        "hosts": ["n1"],
+        "pairs": [[0, 3]],
+        "chance": 1e-9,
+    }
+
+
+def test_numbers_are_those_of_the_report(made):
+    told = parsed(as_json(made))["numbers"]
+    solve = next(row for row in made.regions if row["name"] == "solve")
+    assert told["ranks"] == 4
+    assert told["steps"] == 5
+    assert told["imbalance"] == pytest.approx(made.imbalance)
+    assert told["parallel_efficiency"] == pytest.approx(made.efficiency.parallel)
+    assert told["solve.imbalance"] == pytest.approx(solve["imbalance"])
+    assert told["solve.time_s"] == pytest.approx(solve["mean_time_s"])
+    assert told["messages"] == made.traffic.n_messages
+
+
+def test_savings_are_those_of_the_dearest_finding(made):
+    assert numbers(made)["savings_s"] == 0
+    told = numbers(with_finding(made))
+    assert (told["savings_s"], told["findings"]) == (0.25, 1)
+    assert told["finding:'growing memory'.saved_s"] == 0.25
+    assert told["finding:'growing memory'.count"] == 1
+
+
+def test_number_of_a_question_that_could_not_be_asked_is_unknown(made):
+    question = made.answers[0].question
+    unasked = replace(made, answers=(Answer(question, (), ("resident_bytes",)), *made.answers[1:]))
+    assert math.isnan(numbers(unasked)["finding:'growing memory'.count"])
+    assert numbers(made)["finding:'growing memory'.count"] == 0

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page of a report: what it says, and that it needs nothing but itself."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import perfield
+import twin
+from perfield.analysis.findings import Finding, Picture
+from perfield.report import report
+from perfield.report.page import page, write
+
+pytest.importorskip("jinja2", reason="jinja2 is not installed")
+
+SECTIONS = [
+    "findings",
+    "where",
+    "efficiency",
+    "regions",
+    "ranks",
+    "steps",
+    "messages",
+    "files",
+    "placement",
+    "pictures",
+    "settings",
+    "how",
+]
+
+
+class Elements(HTMLParser):
+    """Ids of sections, addresses that the page names, and its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.sections: list[str] = []
+        self.addresses: list[str] = []
+        self.tags: set[str] = set()
+        self.words = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        self.tags.add(tag)
+        named = dict(attrs)
+        self.sections += [named["id"]] if tag == "section" else []
+        self.addresses += [named[name] for name in ("src", "href", "action", "srcset") if name in named]
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+def a_finding(**changes) -> Finding:
+    """A finding as a question yields it."""
+    known = {
+        "kind": "imbalance",
+        "words": "Rank 3 computes twice as long as the mean in solve.",
+        "saved_s": 0.01,
+        "remedy": "Balance by measured cost.",
+        "picture": Picture("heat_map", "compute_time_s"),
+        "ranks": np.array([3]),
+        "chance": 1e-9,
+    }
+    return Finding(**{**known, **changes})
+
+
+def test_page_has_all_sections_in_order_and_findings_first(tmp_path):
+    made = report(perfield.open(twin.write_run(tmp_path / "run", ranks=4, steps=5)))
+    seen = Elements(page(replace(made, findings=(a_finding(),))))
+    assert seen.sections == SECTIONS
+    words = " ".join(seen.words.split())
+    assert "heat: 4 ranks on 1 host, 5 steps" in words
+    assert "14 November 2023, 22:13 UTC" in words
+    for part in (
+        "Rank 3 computes twice",
+        "costs up to 10 ms",
+        "Balance by measured cost",
+        "once in a million",
+    ):
+        assert part in words
+
+
+def test_page_names_no_other_file_and_runs_no_script(tmp_path):
+    made = report(perfield.open(twin.write_run(tmp_path / "run", ranks=4, steps=5)))
+    text = page(made)
+    seen = Elements(text)
+    assert all(address.startswith(("#", "data:image/")) for address in seen.addresses)
+    assert "script" not in seen.tags
+    assert not re.search(r"url\(|@import|https?://", text)
+
+
+def test_page_is_replaced_as_a_whole(tmp_path):
+    file = tmp_path / "analysis" / "report.html"
+    write(file, "first")
+    write(file, "second \udcff")
+    assert file.read_text() == "second ?"
+    assert [path.name for path in Path(file.parent).iterdir()] == ["report.html"]
