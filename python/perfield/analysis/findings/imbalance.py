@@ -58,7 +58,10 @@ MOVING = (
     "Move cells between ranks while the program runs (dynamic load balancing), or divide the mesh so that "
     "every rank has a part of where the work goes."
 )
-ALONE = "Spread this work over all ranks, do it less often, or let the others compute meanwhile."
+ALONE = (
+    "Spread this work over all ranks (perfield balance writes weights, if cells cause it), do it less often, "
+    "or let the others compute meanwhile."
+)
 
 
 class Why(NamedTuple):
