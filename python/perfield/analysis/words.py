@@ -18,8 +18,10 @@ def in_bytes(count: float) -> str:
 
 
 def in_seconds(time_s: float) -> str:
-    """A time: "2.5 s", "31 ms"."""
-    return f"{time_s:.3g} s" if time_s >= 0.1 else f"{1000 * time_s:.3g} ms"
+    """A time: "2.5 s", "31 ms", "4.1 µs"."""
+    if time_s >= 0.1:
+        return f"{time_s:.3g} s"
+    return f"{1e3 * time_s:.3g} ms" if time_s >= 1e-4 or time_s == 0 else f"{1e6 * time_s:.3g} µs"
 
 
 def in_number(number: float) -> str:

@@ -21,6 +21,8 @@ from perfield.analysis.findings import (
     memory_growth,
     messages_to_no_neighbours,
     output_steps,
+    slow_nodes,
+    time_per_call,
     tiny_messages,
     waited_for,
 )
@@ -31,7 +33,9 @@ __all__ = ["QUESTIONS", "Answer", "Finding", "Picture", "answers", "needs", "ran
 
 QUESTIONS: tuple[ModuleType, ...] = (
     imbalance,
+    slow_nodes,
     waited_for,
+    time_per_call,
     empty_messages,
     messages_to_no_neighbours,
     bursts,
