@@ -113,8 +113,8 @@ def _unequal(observed: Observed, counts: dict[str, np.ndarray], free: np.ndarray
     ranks = observed.ranks[steady]
     return Finding(
         kind="idle threads",
-        words=f"Threads wait for the longest of them in {observed.regions[stem]}, on {rank_ranges(ranks)}: on "
-        f"rank {observed.ranks[worst]} the longest of {n_threads} threads takes "
+        words=f"Threads wait for the longest of them in {observed.regions[stem]}, on {rank_ranges(ranks)}: "
+        f"on rank {observed.ranks[worst]} the longest of {n_threads} threads takes "
         f"{float(np.nanmedian(ratio[:, worst])):.3g} times as long as their mean. Equal shares would save at "
         f"most {in_seconds(saved_s)}, {in_percent(saved_s / observed.elapsed_s)} of the time.",
         saved_s=saved_s,
