@@ -14,6 +14,7 @@ from perfield.analysis.steps import output_steps
 from perfield.analysis.words import in_number, in_percent, in_seconds
 
 QUESTION = "Do some steps send far more messages than others?"
+KINDS = ("burst of messages",)
 NEEDS = ("sent_count",)
 LIKES = ("io_write_bytes", "io_time_s", "compute_time_s", "mpi_time_s")
 FAR_MORE = 3.0  # times the messages of the median step

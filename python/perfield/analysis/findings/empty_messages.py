@@ -13,6 +13,7 @@ from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_number, in_percent
 
 QUESTION = "Which messages carry no bytes?"
+KINDS = ("empty messages",)
 NEEDS = ("sent_count",)
 LIKES = COST_FIELDS
 MANY = 0.1  # of the messages are empty, at least, if their calls cost little

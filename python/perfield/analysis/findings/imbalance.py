@@ -22,6 +22,13 @@ from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_list, in_percent, in_ranks, in_seconds, start
 
 QUESTION = "Do some ranks compute longer than others?"
+KINDS = (
+    "imbalance by cells",
+    "imbalance by cost per cell",
+    "imbalance",
+    "imbalance that moves",
+    "rank that all wait for",
+)
 NEEDS = ("compute_time_s",)
 LIKES = (*CAUSES, "waiting_time_s", *OF_REGIONS)
 

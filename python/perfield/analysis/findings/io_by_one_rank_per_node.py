@@ -19,6 +19,7 @@ from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_bytes, in_percent, in_ranks, in_seconds
 
 QUESTION = "Does one rank of each node read and write for the others?"
+KINDS = ("I/O by one rank per node",)
 NEEDS = FILE_FIELDS
 LIKES = MORE_FILE_FIELDS
 FAR_MORE = 2.0  # times the bytes of the next rank of its node

@@ -20,6 +20,7 @@ from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_bytes, in_percent, in_ranks, in_seconds, start
 
 QUESTION = "Do few ranks read and write for all?"
+KINDS = ("I/O through few ranks",)
 NEEDS = FILE_FIELDS
 LIKES = MORE_FILE_FIELDS
 NEARLY_ALL = 0.9  # of the bytes

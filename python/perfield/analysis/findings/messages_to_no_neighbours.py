@@ -18,6 +18,7 @@ from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_bytes, in_number, in_percent, in_ranks, start
 
 QUESTION = "Which ranks exchange messages with ranks that they do not touch on the mesh?"
+KINDS = ("messages to no neighbours",)
 NEEDS = ("sent_count", "neighbours")
 LIKES = COST_FIELDS
 FAR_MORE = 1.5  # times as many partners as the rank with most neighbours on the mesh has neighbours

@@ -14,6 +14,7 @@ from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_bytes, in_number, in_percent, in_seconds
 
 QUESTION = "Which ranks send many tiny messages?"
+KINDS = ("tiny messages",)
 NEEDS = ("sent_count", "mpi_p2p_time_s")
 LIKES = COST_FIELDS
 TINY = 512.0  # bytes of a message on average, at most; such a message costs its call, not its bytes
