@@ -149,12 +149,12 @@ def _unused(observed: Observed, n_threads: np.ndarray, free: np.ndarray) -> Find
     return Finding(
         kind="idle threads",
         words=f"Threads of {rank_ranges(ranks)} have no work: the {int(n_threads[worst])} threads of rank "
-        f"{observed.ranks[worst]} keep {busy[worst]:.2g} PUs busy while it computes. If all of this work could "
-        f"be shared among them, that would save at most {in_seconds(saved_s)}, "
+        f"{observed.ranks[worst]} keep {busy[worst]:.2g} PUs busy while it computes. If all of this work "
+        f"could be shared among them, that would save at most {in_seconds(saved_s)}, "
         f"{in_percent(saved_s / observed.elapsed_s)} of the time.",
         saved_s=saved_s,
-        remedy="Share more of the loops among the threads, the longest first; or start fewer threads and more "
-        "ranks.",
+        remedy="Share more of the loops among the threads, the longest first; or start fewer threads and "
+        "more ranks.",
         picture=Picture("heat_map", "cpu_user_time_s"),
         ranks=ranks,
     )
