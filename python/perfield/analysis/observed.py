@@ -109,3 +109,17 @@ class Observed:
     def steps_of_row(self, row: int) -> np.ndarray:
         """Indexes of the steps that a row of the tables holds."""
         return self.index[self.row == row]
+
+
+def unmeasured(placement: Placement) -> Observed:
+    """Ranks that sit somewhere, of which nothing was measured."""
+    none = np.zeros(0, np.int64)
+    return Observed(
+        n_ranks=placement.n_ranks,
+        ranks=np.arange(placement.n_ranks),
+        index=none,
+        label=none,
+        row=none,
+        tables={},
+        placement=placement,
+    )
