@@ -18,8 +18,7 @@ from perfield.analysis.imbalance import (
     DearRegion,
     Imbalance,
     compute_time_in,
-    dear_regions,
-    imbalance_of,
+    imbalance_to_tell,
 )
 from perfield.analysis.observed import Observed
 from perfield.analysis.places import (
@@ -48,7 +47,6 @@ LIKES = (*CAUSES, "waiting_time_s", *OF_REGIONS)
 
 NEARLY_NOTHING = 0.1  # of the dear rank's time in a region: what others compute there, if it works alone
 MOSTLY = 0.6  # of its excess must lie in such regions
-IN_A_REGION = 0.03  # of the run's time, for a difference in one region that does not show in all compute time
 LIKE = 0.3  # Moran's I of neighbours, below which the mesh explains little
 OF_THE_MESH = ("cells", "points", "ghost_cells")
 CAUSE_IN_WORDS = {
@@ -95,30 +93,25 @@ class Why(NamedTuple):
 
 def find(observed: Observed) -> Iterator[Finding]:
     """Yields the imbalance of compute time, if it is beyond chance."""
-    imbalance = imbalance_of(observed)
-    regions = dear_regions(observed)
-    inside, least = "", WORTH_TELLING
-    if imbalance.found.pattern == "chance" and regions:
-        imbalance = imbalance_of(observed, regions[0].stem)
-        inside, regions, least = f" in {regions[0].name}", regions[:1], IN_A_REGION
-    found = imbalance.found
-    if found.pattern == "chance" or found.saved < least * observed.elapsed_s:
+    told = imbalance_to_tell(observed, WORTH_TELLING)
+    if told is None:
         return
-    if found.pattern == "moving":
-        yield _moving(observed, imbalance, regions, inside)
+    imbalance, regions = told
+    if imbalance.found.pattern == "moving":
+        yield _moving(observed, imbalance, regions)
         return
-    slow = slow_nodes(observed, imbalance.compute)
+    slow = slow_nodes(observed, np.nan_to_num(observed.of("compute_time_s").astype(float)))
     explained = imbalance.explained.cause is not None
     if not explained and slow is not None and np.isin(imbalance.columns, slow.columns).all():
         return
     alone = _worked_alone(observed, imbalance, regions)
     alike = None if alone or explained else _like_neighbours(observed, imbalance)
-    yield _fixed(observed, imbalance, alone or regions, inside, bool(alone))
+    yield _fixed(observed, imbalance, alone or regions, bool(alone))
     if alike is not None:
         yield _follows_the_mesh(observed, imbalance, alike)
 
 
-def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion], inside: str) -> Finding:
+def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion]) -> Finding:
     found = imbalance.found
     each = f", for {found.stay:.0f} steps each" if found.stay >= 1.5 else ""
     cause = imbalance.explained.cause
@@ -128,7 +121,7 @@ def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegi
         kind="imbalance that moves",
         words=f"The slowest rank changes, but not by chance: {found.n_in_turn} of {len(observed.ranks)} "
         f"ranks are slowest in turn{each}, and compute {found.ratio:.3g} times as long as the mean"
-        f"{inside}{_explained(imbalance) if cause else ''}.{near}{_where(regions, bool(inside))}",
+        f"{_inside(imbalance)}{_explained(imbalance) if cause else ''}.{near}{_where(imbalance, regions)}",
         saved_s=found.saved,
         remedy=MOVING,
         picture=Picture("heat_map", "compute_time_s"),
@@ -138,7 +131,7 @@ def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegi
 
 
 def _fixed(
-    observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion], inside: str, is_alone: bool
+    observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion], is_alone: bool
 ) -> Finding:
     ranks = observed.ranks[imbalance.columns]
     if is_alone:
@@ -153,8 +146,8 @@ def _fixed(
     return Finding(
         kind=why.kind,
         words=f"{start(in_ranks(ranks))}{where} {'computes' if len(ranks) == 1 else 'compute'} "
-        f"{imbalance.times_mean:.3g} times as long as the mean of all ranks{inside}{why.words}."
-        f"{_others_wait(observed, imbalance)}{_where(regions, bool(inside))}",
+        f"{imbalance.times_mean:.3g} times as long as the mean of all ranks{_inside(imbalance)}{why.words}."
+        f"{_others_wait(observed, imbalance)}{_where(imbalance, regions)}",
         saved_s=imbalance.found.saved,
         remedy=why.remedy,
         picture=Picture(shown, "compute_time_s"),
@@ -224,9 +217,13 @@ def _explained(imbalance: Imbalance) -> str:
     return f": {words} explain {imbalance.explained.imbalance:.3g}"
 
 
-def _where(regions: Sequence[DearRegion], is_told: bool) -> str:
+def _inside(imbalance: Imbalance) -> str:
+    return f" in {imbalance.inside}" if imbalance.inside else ""
+
+
+def _where(imbalance: Imbalance, regions: Sequence[DearRegion]) -> str:
     """The regions in which balancing would save most."""
-    if not regions or is_told:
+    if not regions or imbalance.inside:
         return ""
     saved = [in_seconds(region.saved_s) for region in regions]
     told = [f"{region.name} ({time})" for region, time in zip(regions, saved)]
