@@ -36,7 +36,8 @@ def cost_s(observed: Observed, source: np.ndarray, target: np.ndarray, count: np
     if not usual.any():
         return None
     of_rank = sum(np.bincount(end[end >= 0], count[end >= 0], observed.n_ranks) for end in (source, target))
-    return float(of_rank.max(initial=0.0) * np.nanpercentile(each[:, usual], UNDISTURBED, axis=0).min())
+    each_s = np.nanpercentile(each[:, usual], UNDISTURBED, axis=0).min()
+    return min(float(of_rank.max(initial=0.0) * each_s), observed.elapsed_s)
 
 
 def per_step(observed: Observed, number: float) -> str:
