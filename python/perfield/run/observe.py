@@ -17,7 +17,14 @@ from perfield.topology import placement_of, used_devices
 MOST_NUMBERS = 3 * 2**26  # of all tables together: 800 MB; beyond, rows hold several steps
 CHUNKS_AT_ONCE = 32  # that dask's workers compute before they are joined
 _MANY_MORE = 2  # times as many entries that leaving out ranks must bring
-_RATIOS = frozenset({"<region>_thread_imbalance", "<region>_instructions_per_cycle", "peer_count"})
+_RATIOS = frozenset(
+    {
+        "<region>_time_per_call_s",
+        "<region>_thread_imbalance",
+        "<region>_instructions_per_cycle",
+        "peer_count",
+    }
+)
 
 
 def observe(
