@@ -32,6 +32,13 @@ def test_region_that_takes_longer_and_longer_is_named():
     np.testing.assert_allclose(told.saved_s, 60 * 0.05 / 2, rtol=0.1)
 
 
+def test_region_that_grows_most_is_named_where_all_grow_a_little():
+    solve, push = 0.05 * noisy(1) + 0.03 * RAMP, 0.05 * noisy(2) + 0.015 * RAMP
+    regions = {"solve_time_s": solve, "push_time_s": push}
+    run = observed_run(regions=["solve", "push"], compute_time_s=solve + push, **regions)
+    assert [told.regions for told in find(run)] == [("solve",)]
+
+
 def test_rank_that_takes_longer_and_longer_is_named():
     compute = 0.1 * noisy(3)
     compute[:, 5] += 0.1 * RAMP[:, 0]

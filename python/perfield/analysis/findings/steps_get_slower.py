@@ -20,7 +20,8 @@ NEEDS = ("step_time_s",)
 LIKES = ("compute_time_s", "io_time_s", "waiting_time_s", "<region>_compute_time_s", "<region>_time_s")
 CHANCE = 1e-3
 LEAST = 0.1  # growth of a step from the run's begin to its end
-MOST_OF_IT = 0.75  # of the growth, in a region that is named
+MUCH_OF_IT = 0.4  # of the growth, in a region that is named, or in computing
+INSIDE = 0.75  # of the growth of a region, in a region inside that is named in its place
 FEW = 0.5  # of the ranks; where more grow, it is all
 PARTS = 8  # of the run, to see which ranks grow
 WHERE = {
@@ -48,7 +49,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     if saved_s < WORTH_TELLING * observed.elapsed_s:
         return
     region = other = ""
-    if compute and _counts(compute) and compute.growth >= MOST_OF_IT * found.growth / 2:
+    if compute and _counts(compute) and compute.growth >= MUCH_OF_IT * found.growth:
         region = _region_that_grows(observed, columns, compute.growth)
         where = f" in {observed.regions[region]}" if region else " in computing"
     else:
@@ -109,9 +110,9 @@ def _computing_that_grows(observed: Observed) -> tuple[np.ndarray, Trend | None]
 
 
 def _region_that_grows(observed: Observed, columns: np.ndarray, growth: float) -> str:
-    """The stem of the innermost region that holds most of the growth, "" without one.
+    """The stem of the region that grows most, "" if that is little of the growth.
 
-    Of regions inside each other, the innermost is that with least time.
+    Of regions inside each other, it is the innermost, which has least time.
     """
     found = []
     for stem in observed.regions:
@@ -119,9 +120,12 @@ def _region_that_grows(observed: Observed, columns: np.ndarray, growth: float) -
         table = table if np.isfinite(table).any() else observed.of(f"{stem}_time_s")
         if np.isfinite(table).any():
             here = _median(observed, table, columns)
-            if here and here.chance < CHANCE and here.growth >= MOST_OF_IT * growth:
-                found.append((float(np.nansum(table)), stem))
-    return min(found)[1] if found else ""
+            if here and here.chance < CHANCE and here.growth >= MUCH_OF_IT * growth:
+                found.append((float(np.nansum(table)), here.growth, stem))
+    most = max((grown for _, grown, _ in found), default=0.0)
+    return min(((time_s, stem) for time_s, grown, stem in found if grown >= INSIDE * most), default=(0, ""))[
+        1
+    ]
 
 
 def _what_else_grows(observed: Observed) -> str:
