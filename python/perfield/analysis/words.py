@@ -24,6 +24,11 @@ def in_seconds(time_s: float) -> str:
     return f"{1e3 * time_s:.3g} ms" if time_s >= 0.9995e-3 or not time_s > 0 else f"{1e6 * time_s:.3g} µs"
 
 
+def printable(text: str) -> str:
+    """Text without control characters and broken bytes, which names may hold: these become "\\x1b"."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def in_number(number: float) -> str:
     """A number with three digits, and commas between thousands: "0.25", "1,500", "12,300,000"."""
     if abs(number) < 999.5:
