@@ -148,6 +148,14 @@ void bind_chance(py::module_& module) {
   module.def("chance_of_mean", &perfield::chance_of_mean, py::arg("numbers"),
              py::arg("least_variance") = 0.0,
              "The chance that the mean of numbers, one per step, is this far above 0.");
+  module.def(
+      "mean_error",
+      [](const std::vector<double>& numbers, double least_variance) {
+        const perfield::MeanError found = perfield::mean_error(numbers, least_variance);
+        return py::make_tuple(found.mean, found.error, found.degrees_of_freedom);
+      },
+      py::arg("numbers"), py::arg("least_variance") = 0.0,
+      "The mean of numbers, one per step, its standard error, and the degrees of freedom of that.");
   module.def("chance_of_t", &perfield::chance_of_t, py::arg("t"), py::arg("degrees_of_freedom"),
              "The chance of a Student's t this large, or larger.");
   module.def("chance_of_hits", &perfield::chance_of_hits, py::arg("hits"), py::arg("n"),

@@ -192,25 +192,32 @@ double chance_of_hits(size_t hits, size_t n, double probability) {
   return incomplete_beta(double(hits), double(n - hits) + 1, probability);
 }
 
-double chance_of_mean(const std::vector<double>& numbers, double least_variance) {
+MeanError mean_error(const std::vector<double>& numbers, double least_variance) {
   const std::vector<double> blocks = block_means(numbers);
   const size_t n = blocks.size();
-  if (n < 2) return 1;
-  double mean = 0, square = 0, neighbours = 0;
-  for (const double block : blocks) mean += block / double(n);
+  MeanError found;
+  double square = 0, neighbours = 0;
+  for (const double block : blocks) found.mean += block / double(n);
+  if (n < 2) return found;
   for (size_t at = 0; at < n; ++at) {
-    square += (blocks[at] - mean) * (blocks[at] - mean);
-    if (at) neighbours += (blocks[at] - mean) * (blocks[at - 1] - mean);
+    square += (blocks[at] - found.mean) * (blocks[at] - found.mean);
+    if (at) neighbours += (blocks[at] - found.mean) * (blocks[at - 1] - found.mean);
   }
   square = std::max(square, least_variance * double(n - 1));
-  if (mean <= 0) return 1;
-  if (square <= 0) return 0;  // always the same
-  const double alike = std::clamp(neighbours / square, 0.0, 0.95);
+  const double alike = square > 0 ? std::clamp(neighbours / square, 0.0, 0.95) : 0;
   const double count = std::max(2.0, double(n) * (1 - alike) / (1 + alike));
+  found.error = std::sqrt(square / double(n - 1) / count);
   // The correlation widens the mean's error; the scatter itself is known from all blocks, of which
   // at least every second one counts.
-  return chance_of_t(mean / std::sqrt(square / double(n - 1) / count),
-                     std::max(count - 1, double(n - 1) / 2));
+  found.degrees_of_freedom = std::max(count - 1, double(n - 1) / 2);
+  return found;
+}
+
+double chance_of_mean(const std::vector<double>& numbers, double least_variance) {
+  const MeanError found = mean_error(numbers, least_variance);
+  if (found.degrees_of_freedom <= 0 || found.mean <= 0) return 1;
+  if (found.error <= 0) return 0;  // always the same
+  return chance_of_t(found.mean / found.error, found.degrees_of_freedom);
 }
 
 Differences differences(const Table& table) {

@@ -49,6 +49,13 @@ Differences differences(const Table& table);
 // The middle of some numbers; 0 if there are none.
 double median_of(std::vector<double> numbers);
 
+// The mean of numbers, one per step, that are not independent of one another, and its standard
+// error. degrees_of_freedom: of that error; 0 where fewer than two numbers say nothing about it.
+struct MeanError {
+  double mean = 0, error = 0, degrees_of_freedom = 0;
+};
+MeanError mean_error(const std::vector<double>& numbers, double least_variance = 0);
+
 // A run of numbers, one per step, not independent of one another: the probability that their mean
 // is this far above 0 by chance. least_variance: of the means of blocks of steps, where more is
 // known than from these numbers alone.

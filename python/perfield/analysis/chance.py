@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perfield._bridge import chance_of_hits, chance_of_mean, chance_of_t
+from perfield._bridge import chance_of_hits, chance_of_mean, chance_of_t, mean_error
 from perfield._bridge import differences as _differences
 
-__all__ = ["Differences", "chance_of_hits", "chance_of_mean", "chance_of_t", "differences"]
+__all__ = ["Differences", "chance_of_hits", "chance_of_mean", "chance_of_t", "differences", "mean_error"]
 
 
 @dataclass(frozen=True)

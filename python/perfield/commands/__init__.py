@@ -14,8 +14,8 @@ import sys
 from collections.abc import Sequence
 
 COMMANDS = (
-    *("run", "info", "steps", "fields", "render", "open", "plot", "report", "scaling", "placement", "export"),
-    *("collect", "import", "env", "config", "paths"),
+    *("run", "info", "steps", "fields", "render", "open", "plot", "report", "compare", "scaling"),
+    *("placement", "balance", "export", "collect", "import", "env", "config", "paths"),
 )
 
 DESCRIPTION = """\

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a comparison says first: how the time of a step changed, whether by chance, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfield.analysis.comparing.change import Change
+from perfield.analysis.comparing.measured import Measured
+from perfield.analysis.comparing.table import REGIONS, STEP, Row
+
+WORTH_TELLING = 0.01  # of the time of a step
+MOST = 0.5  # of the change, which the sentence then calls most of it
+PARTS = {"compute_time_s": "computing", "waiting_time_s": "waiting in MPI", "io_time_s": "files"}
+
+
+def verdict(before: Measured, after: Measured, rows: Sequence[Row]) -> str:
+    """One or two sentences on the time of a step. rows : of `rows_of`."""
+    step = next((row for row in rows if row.key == "step_time_s"), None)
+    if step is None:
+        return f"Nothing of {after.name} and {before.name} can be compared."
+    change = step.change
+    if change.chance is None:
+        doubt = "too few steps to tell whether that is chance"
+        return f"{_longer(before, after, change)}; {doubt}{_where(before, after, change)}."
+    if not step.beyond_chance:
+        return _no_change(before, after, change) + _other_changes(rows)
+    if abs(change.share or 0.0) < WORTH_TELLING and change.before:
+        return f"{_longer(before, after, change)}: hardly a change.{_other_changes(rows)}"
+    return f"{_longer(before, after, change)}{_where(before, after, change)}."
+
+
+def _no_change(before: Measured, after: Measured, change: Change) -> str:
+    each = "" if before.is_single and after.is_single else " per step"
+    same = f"{after.name} takes as long{each} as {before.name}, as far as their scatter shows"
+    if change.share_low is None or change.share_high is None:
+        return f"{same}."
+    within = f"{_percent(change.share_low)} to {_percent(change.share_high)}"
+    return f"{same}: the change is {_percent(change.share or 0.0)} ({within}), which may be chance."
+
+
+def _longer(before: Measured, after: Measured, change: Change) -> str:
+    """How much longer a step takes: "B takes 12 % less time per step than A (8 to 15 %)"."""
+    share, name, other = change.share, after.name, before.name
+    each = "" if before.is_single and after.is_single else " per step"
+    if share is None:
+        return f"{name} takes time per step, and {other} takes none"
+    known = change.share_low is not None and change.share_high is not None
+    if abs(share) >= 1:
+        ends = f" ({_times(change.share_low)} to {_times(change.share_high)})" if known else ""
+        return f"{name} takes {_times(share)} times as long{each} as {other}{ends}"
+    word, sign = ("more", 1) if share > 0 else ("less", -1)
+    ends = sorted([sign * change.share_low, sign * change.share_high]) if known else []
+    between = f" ({_bare(ends[0])} to {_bare(ends[1])} %)" if known else ""
+    return f"{name} takes {_bare(abs(share))} % {word} time{each} than {other}{between}"
+
+
+def _where(before: Measured, after: Measured, change: Change) -> str:
+    """Which region and which kind of time hold most of the change."""
+    whole = change.difference
+    regions = {
+        name: _difference(before, after, f"{stem}_self_time_s")
+        for stem, name in {**before.regions, **after.regions}.items()
+    }
+    parts = {words: _difference(before, after, key) for key, words in PARTS.items()}
+    place, kind = (_most(found, whole) for found in (regions, parts))
+    because = _because(before, after, whole) if kind == PARTS["waiting_time_s"] else ""
+    if place and kind:
+        return f"; most of it in {place}, and most of it {kind}{because}"
+    if place or kind:
+        return f"; most of it {f'in {place}' if place else kind}{because}"
+    return ""
+
+
+def _because(before: Measured, after: Measured, whole: float) -> str:
+    """Why waiting changed: the region in which ranks differ more, or less, than before; "" if none does."""
+    grown = {}
+    for stem in {**before.unbalanced, **after.unbalanced}:
+        means = [
+            float(side.unbalanced[stem][side.compared].mean()) if stem in side.unbalanced else 0.0
+            for side in (before, after)
+        ]
+        grown[after.regions.get(stem, before.regions.get(stem, stem))] = means[1] - means[0]
+    place = _most(grown, whole)
+    if not place:
+        return ""
+    return f", as ranks differ {'more' if grown[place] > 0 else 'less'} in what they compute in {place}"
+
+
+def _difference(before: Measured, after: Measured, key: str) -> float:
+    means = [
+        float(side.means[key][side.compared].mean()) if key in side.means else 0.0 for side in (before, after)
+    ]
+    return means[1] - means[0]
+
+
+def _most(differences: dict[str, float], whole: float) -> str:
+    """The name of what holds most of a change; "" if nothing does."""
+    shares = {name: difference / whole for name, difference in differences.items()} if whole else {}
+    name = max(shares, key=shares.get, default="")
+    return name if name and shares[name] >= MOST else ""
+
+
+def _other_changes(rows: Sequence[Row]) -> str:
+    """The largest change of time in a region or part that is beyond chance, where the step hardly changed."""
+    times = [row for row in rows if row.group in (STEP, REGIONS) and row.unit == "s" and row.beyond_chance]
+    if not times:
+        return ""
+    most = max(times, key=lambda row: abs(row.change.difference))
+    share = most.change.share
+    said = f"by {_percent(share)}" if share is not None and abs(share) < 1 else "much"
+    return f" Beyond chance, {most.words} changed {said}."
+
+
+def _times(share: float) -> str:
+    return f"{1 + share:.3g}"
+
+
+def _bare(share: float) -> str:
+    """A share as a number of percent with two digits: 0.1234 -> "12"."""
+    percent = 100 * share
+    return f"{percent:.0f}" if abs(percent) >= 10 else f"{percent:.1f}"
+
+
+def _percent(share: float) -> str:
+    return f"{'+' if share > 0 else ''}{_bare(share)} %"

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield compare: what changed between two runs, or between two steps of one, and whether by chance."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perfield.catalyst_scripts.ticks import unit_for
+from perfield.commands import CommandError
+
+if TYPE_CHECKING:
+    from perfield.analysis.comparing import Comparison, Measured, Row
+    from perfield.run import RunDirectory
+
+HELP = "what changed between two runs, or two steps of one, and whether by chance"
+DESCRIPTION = """\
+Compares two runs, before and after a change, or an ordinary step with an output
+step of one run. Prints what changed, and how sure that is.
+
+  perfield compare before after
+  perfield compare before after --steps 10:200       these steps of both
+  perfield compare perfield-run --steps 120 121      two steps of one run
+  perfield compare perfield-run --steps 0:50 50:100  its first and second half
+
+Steps that write output are left out and compared apart."""
+
+YES = "yes: all such lines together are chance with a probability of at most 1 %"
+STEPS_HELP = """\
+of two runs, the steps to compare; of one run, the steps before and the steps after: frame numbers
+from 0 and ranges, as for render (120, 10:200, 0:100:5)"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the runs and the steps."""
+    add = parser.add_argument
+    add("runs", metavar="RUN", nargs="+", help="two run directories, or one and --steps")
+    add("--steps", metavar="STEPS", nargs="+", help=STEPS_HELP)
+    add("--anyway", action="store_true", help="compare runs of different programs or regions, too")
+    add("--json", action="store_true", help="print everything as one JSON object")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Prints the comparison."""
+    from perfield.analysis.comparing import compare
+
+    before, after, notes = _sides(arguments)
+    comparison = compare(before, after)
+    notes += [*before.left_out, *(note for note in after.left_out if note not in before.left_out)]
+    if arguments.json:
+        print(json.dumps(as_json(comparison, notes), indent=1, allow_nan=False))
+    else:
+        print("\n".join(in_words(comparison, notes)))
+    return 0
+
+
+def _sides(arguments: argparse.Namespace) -> tuple[Measured, Measured, list[str]]:
+    """What is compared with what, and what else differs. Raises CommandError, RunError or StepsError."""
+    import perfield
+    from perfield.run.comparing import measured
+    from perfield.run.matching import check, differences
+
+    steps = arguments.steps or []
+    if len(arguments.runs) > 2:
+        raise CommandError(f"expected one run or two, but found {len(arguments.runs)}.")
+    runs = [perfield.open(path) for path in arguments.runs]
+    if len(runs) == 1:
+        if len(steps) != 2:
+            raise CommandError(
+                f"{runs[0].path} alone can be compared only with itself; name a second run, or two steps of "
+                f"this one: perfield compare {runs[0].path} --steps 120 121"
+            )
+        before, after = _steps_of(runs[0], steps)
+        return before, after, list(differences_of_steps(before, after))
+    if len(steps) > 1:
+        raise CommandError(
+            f"--steps {' '.join(steps)}: two runs are compared over the same steps; give one expression: "
+            f"--steps {steps[0]}"
+        )
+    names = _names(arguments.runs)
+    check(*runs, names, arguments.anyway)
+    sides = [measured(run, name) for run, name in zip(runs, names)]
+    if steps:
+        sides = [_only(side, _positions(run, steps[0]), side.name) for run, side in zip(runs, sides)]
+    return *sides, list(differences(*runs, names))
+
+
+def _steps_of(run: RunDirectory, steps: list[str]) -> tuple[Measured, Measured]:
+    from perfield.run.comparing import measured
+
+    chosen = [_positions(run, text) for text in steps]
+    if chosen[0] == chosen[1]:
+        raise CommandError(f"--steps {' '.join(steps)} names the same steps twice; choose others.")
+    whole = measured(run, "")
+    return tuple(_only(whole, some, _step_name(run, some)) for some in chosen)
+
+
+def differences_of_steps(before: Measured, after: Measured) -> Iterable[str]:
+    """Sentences on two sides of one run: which single step writes output."""
+    for side in (before, after):
+        if side.is_single and side.is_output[side.chosen].any():
+            yield f"{side.name} writes output"
+    if (before.chosen & after.chosen).any():
+        yield f"{int((before.chosen & after.chosen).sum())} steps are on both sides"
+
+
+def _positions(run: RunDirectory, text: str) -> list[int]:
+    from perfield.output.steps import choose_steps
+
+    return choose_steps(run, text)
+
+
+def _only(side: Measured, positions: list[int], name: str) -> Measured:
+    found = side.of(name or side.name, positions)
+    if not found.chosen.any():
+        some = ", ".join(map(str, positions[:5])) + (", ..." if len(positions) > 5 else "")
+        raise CommandError(
+            f"not all ranks did the same in frames {some}; choose others, or see `perfield info --steps`."
+        )
+    return found
+
+
+def _step_name(run: RunDirectory, positions: list[int]) -> str:
+    """A step, or several, in words: the program's own numbers, and the frames where these differ."""
+    labels = [int(run.told(end)["label"]) for end in (positions[0], positions[-1])]
+    one = len(positions) == 1
+    frames = f"{positions[0]}" if one else f"{positions[0]} to {positions[-1]}"
+    numbers = f"{labels[0]}" if one else f"{labels[0]} to {labels[1]}"
+    apart = f" (frame{'' if one else 's'} {frames})" if labels != [positions[0], positions[-1]] else ""
+    return f"step{'' if one else 's'} {numbers}{apart}"
+
+
+def _names(paths: list[str]) -> list[str]:
+    """Short names of two runs that differ."""
+    resolved = [Path(path).resolve() for path in paths]
+    names = [path.name for path in resolved]
+    return names if names[0] != names[1] else [str(Path(path)) for path in paths]
+
+
+def in_words(comparison: Comparison, notes: list[str]) -> list[str]:
+    """The comparison as lines of text: the sentence first, then tables, then what else differs."""
+    before, after = comparison.before, comparison.after
+    lines = [comparison.verdict, "", f"before: {_about(before)}", f"after:  {_about(after)}"]
+    rows = [("", "before", "after", "change", "95 % interval", "beyond chance")]
+    group = ""
+    for row in comparison.rows:
+        if row.group != group:
+            group = row.group
+            rows.append((f"{group}:", *[""] * 5))
+        rows.append(_cells(row))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines.append("")
+    for row in rows:
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]
+        lines.append("  ".join(cells).rstrip())
+    lines.append("")
+    lines += ["times: of one step, mean over ranks; x: times as much;", YES]
+    lines += [f"note: {note}" for note in notes]
+    return lines
+
+
+def _about(side: Measured) -> str:
+    n_steps = int(side.compared.sum())
+    left_out = int((side.chosen & ~side.compared).sum())
+    apart = f"; {left_out} that write output are left out" if left_out else ""
+    ranks = f"{side.n_ranks:,} rank{'s' if side.n_ranks != 1 else ''}"
+    return f"{side.name}, {ranks}, {n_steps:,} step{'s' if n_steps != 1 else ''}{apart}"
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    change = row.change
+    tested = "" if change.chance is None else "yes" if row.beyond_chance else "no"
+    difference, interval = _difference(row)
+    return (
+        f"  {row.words}",
+        _amount(row, change.before),
+        _amount(row, change.after),
+        difference,
+        interval,
+        tested,
+    )
+
+
+def _difference(row: Row) -> tuple[str, str]:
+    """The change and its interval in words: in percent, as a factor where it at least doubles, or in the
+    row's unit where it was 0 before."""
+    change = row.change
+    if row.unit == "%":
+        low, high = (None if end is None else _signed(100 * end, "") for end in (change.low, change.high))
+        return _signed(100 * change.difference, " points"), _between(low, high, " points")
+    if change.share is None:
+        low, high = (None if end is None else _more(row, end) for end in (change.low, change.high))
+        return _more(row, change.difference), _between(low, high) if low != high else ""
+    ends = change.share_low, change.share_high
+    if change.share >= 1:
+        low, high = (None if end is None else f"{1 + end:.3g}" for end in ends)
+        return f"x {1 + change.share:.3g}", _between(low and f"x {low}", high)
+    low, high = (None if end is None else _signed(100 * end, "") for end in ends)
+    return _signed(100 * change.share, " %"), _between(low, high, " %") if low != high else ""
+
+
+def _between(low: str | None, high: str | None, unit: str = "") -> str:
+    return "" if low is None or high is None else f"{low} to {high}{unit}"
+
+
+def _signed(value: float, unit: str) -> str:
+    text = f"{value:+.0f}" if abs(value) >= 10 else f"{value:+.1f}"
+    return f"{'0' if float(text) == 0 else text}{unit}"
+
+
+def _more(row: Row, value: float) -> str:
+    return f"{'+' if value > 0 else '-' if value < 0 else ''}{_amount(row, abs(value))}"
+
+
+def _amount(row: Row, value: float) -> str:
+    if row.unit == "%":
+        return f"{100 * value:.3g} %"
+    factor, unit = unit_for(row.unit, value)
+    return (
+        f"{value * factor:.4g} {unit}".rstrip() if unit in ("", "bytes") else f"{value * factor:.3g} {unit}"
+    )
+
+
+def as_json(comparison: Comparison, notes: list[str]) -> dict[str, Any]:
+    """The comparison as plain values; docs/comparing.md explains them."""
+    return {
+        "verdict": comparison.verdict,
+        "before": _side_as_json(comparison.before),
+        "after": _side_as_json(comparison.after),
+        "rows": [_row_as_json(row) for row in comparison.rows],
+        "notes": notes,
+    }
+
+
+def _side_as_json(side: Measured) -> dict[str, Any]:
+    return {
+        "name": side.name,
+        "n_ranks": side.n_ranks,
+        "n_steps": int(side.compared.sum()),
+        "output_steps_left_out": int((side.chosen & ~side.compared).sum()),
+    }
+
+
+def _row_as_json(row: Row) -> dict[str, Any]:
+    change = row.change
+    numbers = {
+        "before": change.before,
+        "after": change.after,
+        "difference": change.difference,
+        "interval": _pair(change.low, change.high),
+        "share": change.share,
+        "share_interval": _pair(change.share_low, change.share_high),
+        "chance": change.chance,
+    }
+    finite = {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in numbers.items()
+    }
+    unit = "1" if row.unit == "%" else row.unit
+    told = {"group": row.group, "key": row.key, "words": row.words, "unit": unit, "better": row.better}
+    return told | finite | {"beyond_chance": row.beyond_chance}
+
+
+def _pair(low: float | None, high: float | None) -> list[float] | None:
+    return None if low is None or high is None else [low, high]

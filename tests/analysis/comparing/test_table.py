@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Comparisons of made-up measurements whose answer is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perfield.analysis.comparing import Measured, compare
+
+
+def measured(
+    name: str, solve_ms: float = 3.0, hot_ms: float = 0.0, n_steps: int = 60, written: bool = False, seed=0
+) -> Measured:
+    """Four ranks that solve and then wait for the slowest of them. hot_ms : what rank 2 solves longer.
+    written : every 20th step writes 1 MB for 10 ms."""
+    random = np.random.default_rng(seed)
+    solve = 1e-3 * (solve_ms * random.normal(1, 0.02, (n_steps, 4)))
+    solve[:, 2] += 1e-3 * hot_ms
+    writes = np.arange(n_steps) % 20 == 10 if written else np.zeros(n_steps, bool)
+    files = np.where(writes, 10e-3, 0.0)
+    step = solve.max(axis=1) + 1e-4 + files
+    waiting = step[:, None] - solve - files[:, None]
+    return Measured(
+        name=name,
+        n_ranks=4,
+        positions=np.arange(n_steps),
+        chosen=np.ones(n_steps, bool),
+        tables={
+            "step_time_s": np.repeat(step[:, None], 4, axis=1).astype(np.float32),
+            "compute_time_s": solve.astype(np.float32),
+            "mpi_time_s": waiting.astype(np.float32),
+        },
+        means={
+            "step_time_s": step,
+            "compute_time_s": solve.mean(axis=1),
+            "waiting_time_s": waiting.mean(axis=1),
+            "io_time_s": files,
+            "solve_time_s": solve.mean(axis=1),
+            "solve_self_time_s": solve.mean(axis=1),
+            "write_time_s": files,
+            "write_self_time_s": files,
+        },
+        sums={"sent_bytes": np.full(n_steps, 4096.0), "io_write_bytes": np.where(writes, 1e6, 0.0)},
+        unbalanced={"solve": solve.max(axis=1) - solve.mean(axis=1)},
+        regions={"solve": "solve", "write": "write"},
+    )
+
+
+def rows(comparison) -> dict:
+    return {row.key: row for row in comparison.rows}
+
+
+def test_a_region_that_computes_longer_is_named_with_its_share():
+    found = compare(measured("A"), measured("B", solve_ms=4.5, seed=1))
+    assert found.verdict.startswith("B takes 48 % more time per step than A (")
+    assert found.verdict.endswith("; most of it in solve, and most of it computing.")
+    solve = rows(found)["solve_time_s"]
+    assert solve.beyond_chance and solve.change.share == pytest.approx(0.5, abs=0.02)
+    assert solve.change.share_low < 0.5 < solve.change.share_high
+
+
+def test_a_faster_run_takes_less_time():
+    found = compare(measured("A", solve_ms=4.5), measured("B", seed=1))
+    assert found.verdict.startswith("B takes 33 % less time per step than A (")
+
+
+def test_waiting_for_one_rank_is_told_with_the_region_that_it_computes_in():
+    found = compare(measured("A"), measured("B", hot_ms=9.0, seed=1))
+    assert "times as long per step as A" in found.verdict
+    assert "most of it waiting in MPI, as ranks differ more in what they compute in solve" in found.verdict
+    imbalance = rows(found)["imbalance"]
+    assert imbalance.beyond_chance and imbalance.change.after == pytest.approx(12 / 5.25, rel=0.02)
+
+
+def test_runs_that_differ_by_chance_alone_are_not_told_apart():
+    found = compare(measured("A"), measured("B", seed=1))
+    assert "may be chance" in found.verdict
+    assert not any(row.beyond_chance for row in found.rows)
+
+
+def test_false_alarms_are_rare_in_whole_tables():
+    tables = [compare(measured("A", seed=2 * n), measured("B", seed=2 * n + 1)) for n in range(60)]
+    assert sum(any(row.beyond_chance for row in one.rows) for one in tables) <= 3
+
+
+def test_output_steps_are_left_out_and_compared_apart():
+    found = compare(measured("A", written=True), measured("B", written=True, seed=1))
+    known = rows(found)
+    assert known["step_time_s"].change.before < 4e-3
+    assert known["output_steps"].change.before == known["output_steps"].change.after == 3
+    assert known["output_step_time_s"].change.before > 12e-3
+    assert "io_write_bytes" not in known  # 0 in all other steps
+
+
+def test_an_output_step_differs_from_an_ordinary_one_by_what_it_writes():
+    run = measured("", written=True)
+    found = compare(run.of("step 9", np.array([9])), run.of("step 10", np.array([10])))
+    assert found.verdict.startswith("step 10 takes ") and " per step" not in found.verdict
+    assert "most of it in write, and most of it files" in found.verdict
+    known = rows(found)
+    assert known["io_write_bytes"].beyond_chance and known["write_time_s"].beyond_chance
+    assert not known["solve_time_s"].beyond_chance
+
+
+def test_two_ordinary_steps_do_not_differ():
+    run = measured("", written=True)
+    found = compare(run.of("step 8", np.array([8])), run.of("step 9", np.array([9])))
+    assert not any(row.beyond_chance for row in found.rows)
+    assert "may be chance" in found.verdict or "scatter" in found.verdict
+
+
+def test_runs_of_one_step_have_no_test():
+    found = compare(measured("A", n_steps=1), measured("B", solve_ms=6.0, n_steps=1))
+    assert "too few steps to tell whether that is chance" in found.verdict
+    assert all(row.change.chance is None for row in found.rows)
+
+
+def test_other_numbers_of_ranks_are_compared_by_their_sums_too():
+    half = measured("B")
+    half = Measured(
+        **{
+            **vars(half),
+            "n_ranks": 2,
+            "tables": {name: table[:, :2] for name, table in half.tables.items()},
+        }
+    )
+    known = rows(compare(measured("A"), half))
+    assert known["all_ranks_compute_time_s"].change.share == pytest.approx(-0.5, abs=0.02)
+
+
+def test_efficiencies_multiply():
+    known = rows(compare(measured("A"), measured("B", hot_ms=9.0)))
+    balance, communication, parallel = (
+        known[name].change.after
+        for name in ("load_balance", "communication_efficiency", "parallel_efficiency")
+    )
+    assert balance * communication == pytest.approx(parallel)
+    assert balance == pytest.approx(5.25 / 12, rel=0.02)

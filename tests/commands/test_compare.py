@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`perfield compare`: its sentence, tables and JSON, and its answers to mistakes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import twin
+from perfield import commands
+
+
+def slower(rank: int, step: int, values: dict) -> None:
+    """For `change_step`: rank 2 solves for 61 ms, the others wait."""
+    twin.one_hot_rank(2)(rank, step, values)
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Two runs of four ranks and ten steps; in the second one rank is slow."""
+    twin.write_run(tmp_path / "before", steps=10)
+    twin.write_run(tmp_path / "after", steps=10, change_step=slower, run_id=7)
+    return tmp_path / "before", tmp_path / "after"
+
+
+def compare(*words: object) -> int:
+    return commands.main(["compare", *map(str, words)])
+
+
+def test_the_first_line_says_what_changed_and_where(runs, capsys):
+    assert compare(*runs) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("after takes ") and "times as long per step as before" in out.splitlines()[0]
+    assert "before: before, 4 ranks, 10 steps" in out
+    for words in ("whole step:", "efficiency:", "regions:", "  imbalance of compute", "  solve "):
+        assert words in out
+
+
+def test_json_holds_all_rows_with_interval_and_chance(runs, capsys):
+    assert compare(*runs, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["verdict"].startswith("after takes ")
+    assert found["after"] == {"name": "after", "n_ranks": 4, "n_steps": 10, "output_steps_left_out": 0}
+    step = next(row for row in found["rows"] if row["key"] == "step_time_s")
+    assert step["after"] == pytest.approx(0.062) and step["beyond_chance"] is True
+    assert step["interval"][0] <= step["difference"] <= step["interval"][1]
+    assert {row["unit"] for row in found["rows"]} == {"s", "1", "B"}
+
+
+def test_steps_choose_the_same_steps_of_both_runs(runs, capsys):
+    assert compare(*runs, "--steps", "2:6", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["before"]["n_steps"] == found["after"]["n_steps"] == 4
+
+
+def test_two_steps_of_one_run_are_compared(runs, capsys):
+    assert compare(runs[0], "--steps", "3", "4") == 0
+    assert "before: step " in capsys.readouterr().out
+    assert compare(runs[0], "--steps", "0:5", "5:10", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["after"]["n_steps"] == 5
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["A"], "alone can be compared only with itself; name a second run, or two steps"),
+        (["A", "--steps", "3"], "alone can be compared only with itself"),
+        (["A", "A"], "are the same run"),
+        (["A", "B", "A"], "expected one run or two, but found 3"),
+        (["A", "--steps", "3", "3"], "names the same steps twice"),
+        (["A", "--steps", "3", "99"], "frame 99 is not in this run, which has frames 0 to 9"),
+        (["A", "B", "--steps", "1", "2"], "two runs are compared over the same steps; give one expression"),
+    ],
+)
+def test_mistakes_are_answered_with_what_to_do(runs, capsys, words, sentence):
+    paths = {"A": runs[0], "B": runs[1]}
+    assert compare(*(paths.get(word, word) for word in words)) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("perfield compare: ") and sentence in error
+
+
+def test_runs_of_one_name_are_told_apart_by_their_paths(tmp_path, capsys):
+    twin.write_run(tmp_path / "one" / "run")
+    twin.write_run(tmp_path / "two" / "run", run_id=7)
+    assert compare(tmp_path / "one" / "run", tmp_path / "two" / "run") == 0
+    assert f"before: {tmp_path / 'one' / 'run'}," in capsys.readouterr().out

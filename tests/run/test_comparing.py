@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a comparison reads of a run, against the run's own Dataset."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import perfield
+import twin
+from perfield.run import RunError
+from perfield.run.comparing import measured
+
+
+def test_numbers_per_step_are_those_of_the_dataset(tmp_path):
+    run = perfield.open(twin.write_run(tmp_path / "run", ranks=4, steps=6))
+    found, steps = measured(run, "run"), run.steps.compute()
+    assert (found.n_ranks, found.regions) == (4, {"solve": "solve", "exchange": "exchange"})
+    np.testing.assert_allclose(found.means["step_time_s"], steps.step_time_s.mean("rank"))
+    solve = steps.region_time_s.sel(region="solve")
+    np.testing.assert_allclose(found.means["solve_time_s"], solve.fillna(0).mean("rank"))
+    np.testing.assert_allclose(found.sums["sent_bytes"], steps.sent_bytes.sum("rank"))
+    np.testing.assert_allclose(found.largest["resident_bytes"], steps.resident_bytes.max("rank"))
+    cost = steps.region_compute_time_s.sel(region="solve").fillna(0)
+    np.testing.assert_allclose(found.unbalanced["solve"], cost.max("rank") - cost.mean("rank"))
+    np.testing.assert_allclose(found.tables["compute_time_s"], steps.compute_time_s, rtol=1e-6)
+
+
+def test_ranks_that_did_not_enter_a_region_count_as_zero(tmp_path):
+    def only_rank_0(rank, step, values):
+        if rank:
+            values["regions"] = [row for row in values["regions"] if row["id"] != 1]
+
+    run = perfield.open(twin.write_run(tmp_path / "run", ranks=4, steps=3, change_step=only_rank_0))
+    of_rank_0 = run.steps.region_time_s.sel(region="solve", rank=0).compute()
+    np.testing.assert_allclose(measured(run, "run").means["solve_time_s"], of_rank_0 / 4)
+
+
+def test_frames_of_several_steps_give_the_values_of_one(tmp_path):
+    def ten_steps(rank, step, values):
+        values["span"] = 10
+
+    one = measured(perfield.open(twin.write_run(tmp_path / "one")), "one")
+    ten = measured(perfield.open(twin.write_run(tmp_path / "ten", change_step=ten_steps)), "ten")
+    np.testing.assert_allclose(ten.means["step_time_s"], one.means["step_time_s"] / 10)
+    np.testing.assert_allclose(ten.tables["mpi_time_s"], one.tables["mpi_time_s"] / 10)
+    np.testing.assert_allclose(ten.largest["resident_bytes"], one.largest["resident_bytes"])
+
+
+def test_steps_that_not_all_ranks_closed_are_left_out_and_told(tmp_path):
+    def rank_3_stops(rank, step, values):
+        return not (rank == 3 and step == 4)
+
+    path = twin.write_run(tmp_path / "run", steps=5, ended=False, change_step=rank_3_stops)
+    found = measured(perfield.open(path), "run")
+    assert found.positions.tolist() == [0, 1, 2, 3]
+    assert found.left_out == ("1 of 5 steps of run are left out, as not all ranks closed them",)
+
+
+def test_uneven_steps_are_left_out_and_told(tmp_path):
+    def other_label(rank, step, values):
+        values["label"] = step + (rank == 2 and step == 1)
+
+    run = perfield.open(twin.write_run(tmp_path / "run", steps=5, change_step=other_label))
+    found = measured(run, "run")
+    assert found.positions.tolist() == [0, 2, 3, 4]
+    assert "ranks may have done different things" in found.left_out[0]
+
+
+def test_run_without_even_steps_is_refused(tmp_path):
+    def all_uneven(rank, step, values):
+        values["label"] = rank
+
+    run = perfield.open(twin.write_run(tmp_path / "run", steps=2, change_step=all_uneven))
+    with pytest.raises(RunError, match="no step in which all ranks did the same"):
+        measured(run, "run")
