@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from foam_cases import collate, write_case, write_foam, write_mesh
@@ -60,8 +62,27 @@ def test_cells_of_the_undivided_case_get_the_costs_of_their_ranks(case, costs):
 def test_field_is_written_where_decompose_par_reads_it(case, costs):
     (field,) = whole_case_fields(case, costs, 1.0)
     assert field.file == case / "0/cellCost"
-    assert "internalField nonuniform List<scalar> 5\n(2.000000e-03\n1.000000e-03\n" in field.text
+    assert (
+        "internalField nonuniform List<scalar> 5\n(2.000000e-03\n1.600000e-06\n2.000000e-03\n1.0"
+        in field.text
+    )
     assert "walls { type calculated; value uniform 0; }" in field.text
+
+
+def test_whole_multiples_of_the_smallest_value_keep_the_ratios(case):
+    costs = replace(costs_of([2, 3]), cost_s=np.array([1e-3, 1.9e-3]))
+    (field,) = whole_case_fields(case, costs, 1.0)
+    numbers = field.text.partition("List<scalar> 5\n(")[2].partition("\n)")[0]
+    values = np.array(numbers.split(), float)
+    cut = (values / values.min()).astype(int)  # as scotch does
+    assert cut[0] / cut[3] == pytest.approx(1.9, rel=0.01)
+
+
+def test_free_cells_get_a_value_above_zero(case):
+    for cost_s in ([0.0, 1e-3], [0.0, 0.0]):
+        (field,) = whole_case_fields(case, replace(costs_of([2, 3]), cost_s=np.array(cost_s)), 1.0)
+        numbers = field.text.partition("List<scalar> 5\n(")[2].partition("\n)")[0]
+        assert min(map(float, numbers.split())) > 0
 
 
 def test_patches_that_a_field_must_follow_keep_their_type(case, costs):
@@ -84,6 +105,8 @@ def test_fields_of_ranks_are_read_back_by_vtk(case, costs):
 
     ((_, dataset),) = OpenFoamPieces(case, 2).blocks(1, Last())
     assert vtk_to_numpy(dataset.GetCellData().GetArray("cellCost")) == pytest.approx([2e-3] * 3)
+    ((_, dataset),) = OpenFoamPieces(case, 2).blocks(0, Last())
+    assert vtk_to_numpy(dataset.GetCellData().GetArray("cellCost")) == pytest.approx([1.6e-6, 1e-3])
 
 
 def test_collated_pieces_tell_the_same(case, costs):

@@ -69,16 +69,21 @@ def filled(cost_s: np.ndarray, n_cells: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(cost_s), cost_s, mean)
 
 
+def unit_of(cost_s: np.ndarray, n_cells: np.ndarray) -> float:
+    """The seconds that one unit of a whole weight stands for, 0 if nothing costs time (`whole_weights`)."""
+    total = float((cost_s * n_cells).sum())
+    return max(total / float(n_cells.sum()) / MEAN_WEIGHT, total / LARGEST_SUM) if total > 0 else 0.0
+
+
 def whole_weights(cost_s: np.ndarray, n_cells: np.ndarray) -> tuple[np.ndarray, float]:
     """Costs as whole numbers of at least 1, as METIS and ParMETIS take them.
 
     cost_s, n_cells : (n_parts,). Returns int64 (n_parts,) and the seconds that one unit stands for: the mean
     cell weighs MEAN_WEIGHT, or less where the sum would pass LARGEST_SUM. All weigh 1 if nothing costs time.
     """
-    total = float((cost_s * n_cells).sum())
-    if total <= 0:
+    unit_s = unit_of(cost_s, n_cells)
+    if not unit_s:
         return np.ones(len(cost_s), np.int64), 0.0
-    unit_s = max(total / n_cells.sum() / MEAN_WEIGHT, total / LARGEST_SUM)
     return np.maximum(np.rint(cost_s / unit_s), 1).astype(np.int64), unit_s
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from perfield.analysis.cell_costs import CellCosts
+from perfield.analysis.cell_costs import CellCosts, unit_of
 from perfield.balance.measured import BalanceError
 from perfield.pictures.blocks import MeshMissingError
 from perfield.pictures.openfoam_pieces import sources, written_times
@@ -47,11 +47,16 @@ def whole_case_fields(
             f"{case} has no directory {time}, but decomposePar reads weightField from the time that it "
             "divides. Make it (often: cp -r 0.orig 0), or name another one with --time."
         )
+    unit_s = unit_of(costs.cost_s, costs.n_cells)
     fields = []
     for region, values in costs_of_regions.items():
         boundary = (case / "constant" / region / "polyMesh/boundary").read_bytes()
         fields.append(
-            CostField(case / time / region / name, _text(name, time, values, boundary), len(values))
+            CostField(
+                case / time / region / name,
+                _text(name, time, _with_unit(values, unit_s, True), boundary),
+                len(values),
+            )
         )
     return fields
 
@@ -89,6 +94,18 @@ def whole_case_costs(case: Path, costs: CellCosts, step_time: float) -> dict[str
     return found
 
 
+def _with_unit(values_s: np.ndarray, unit_s: float, mark: bool) -> np.ndarray:
+    """Costs of at least one unit; with `mark` the first of the cheapest cells has exactly that.
+
+    OpenFOAM's scotch, metis and kahip take each weight as a whole multiple of the smallest and cut off the
+    rest, so that 1.9 counts as 1, and do not expect 0. One cell of one unit makes the multiples fine.
+    """
+    values_s = np.maximum(values_s, unit_s) if unit_s else np.ones(len(values_s))
+    if mark and len(values_s):
+        values_s[values_s.argmin()] = unit_s or 1.0
+    return values_s
+
+
 def _check_whole(mesh: Path, n_cells: int) -> None:
     """Raises BalanceError if the undivided mesh is not there or has other cells than its pieces."""
     if not (mesh / "owner").is_file():
@@ -110,6 +127,10 @@ def divided_case_fields(case: Path, costs: CellCosts, step_time: float, name: st
     Arguments and errors : as for `whole_case_costs`. Raises BalanceError for collated pieces, too.
     """
     pieces = _Pieces(case, costs, step_time)
+    unit_s = unit_of(costs.cost_s, costs.n_cells)
+    cheapest = int(
+        np.argmin(np.where(costs.cells_of_rank > 0, [pieces.cost_s(r) for r in range(costs.n_ranks)], np.inf))
+    )
     fields = []
     for rank in range(costs.n_ranks):
         directory = pieces.sources[rank].directory
@@ -121,7 +142,8 @@ def divided_case_fields(case: Path, costs: CellCosts, step_time: float, name: st
         for region in pieces.regions:
             n_cells = pieces.n_cells(rank, region)
             boundary = pieces.mesh_file(rank, region, "boundary")
-            text = _text(name, pieces.time, np.full(n_cells, pieces.cost_s(rank)), boundary)
+            values = _with_unit(np.full(n_cells, pieces.cost_s(rank)), unit_s, rank == cheapest)
+            text = _text(name, pieces.time, values, boundary)
             fields.append(CostField(directory / pieces.time / region / name, text, n_cells))
     return fields
 
@@ -245,7 +267,8 @@ def _text(name: str, time: str, values_s: np.ndarray, boundary: bytes) -> str:
     return "\n".join(
         [
             f"FoamFile {{ {header} }}",
-            "// Compute time per cell and step, s, as perfield measured it.",
+            "// Compute time per cell and step, s, as perfield measured it. One cell has a tiny value, so",
+            "// that scotch, metis and kahip, which count in whole multiples of the smallest, count finely.",
             f"dimensions {SECONDS};",
             f"internalField nonuniform List<scalar> {len(values_s)}",
             f"({numbers}\n);",

@@ -147,8 +147,8 @@ def test_rank_that_moved_is_told_with_what_its_moves_cost():
     told = only(in_report(moving(slower=0.5)), "moved ranks")
     assert told.words == (
         "Rank 0 moved between cores, 9 times in 40 steps, 9 of them between packages, 9 of them between NUMA "
-        "domains; memory that they touched before stays in the other domain. The 9 steps with a move together "
-        "computed 4.5 s longer than median steps without."
+        "domains; memory that they touched before stays in the other domain. The 9 steps with a move "
+        "together computed 4.5 s longer than median steps without."
     )
     np.testing.assert_allclose(told.saved_s, 9 * 0.5, rtol=0.01)
 

@@ -113,8 +113,8 @@ def _unequal(observed: Observed, counts: dict[str, np.ndarray], free: np.ndarray
     ranks = observed.ranks[steady]
     return Finding(
         kind="idle threads",
-        words=f"Threads wait for the longest of them in {observed.regions[stem]}, on {rank_ranges(ranks)}: on "
-        f"rank {observed.ranks[worst]} the longest of {n_threads} threads takes "
+        words=f"Threads wait for the longest of them in {observed.regions[stem]}, on {rank_ranges(ranks)}: "
+        f"on rank {observed.ranks[worst]} the longest of {n_threads} threads takes "
         f"{float(np.nanmedian(ratio[:, worst])):.3g} times as long as their mean. Equal shares would save at "
         f"most {in_seconds(saved_s)}, {in_percent(saved_s / observed.elapsed_s)} of the time.",
         saved_s=saved_s,
@@ -149,12 +149,12 @@ def _unused(observed: Observed, n_threads: np.ndarray, free: np.ndarray) -> Find
     return Finding(
         kind="idle threads",
         words=f"Threads of {rank_ranges(ranks)} have no work: the {int(n_threads[worst])} threads of rank "
-        f"{observed.ranks[worst]} keep {busy[worst]:.2g} PUs busy while it computes. If all of this work could "
-        f"be shared among them, that would save at most {in_seconds(saved_s)}, "
+        f"{observed.ranks[worst]} keep {busy[worst]:.2g} PUs busy while it computes. If all of this work "
+        f"could be shared among them, that would save at most {in_seconds(saved_s)}, "
         f"{in_percent(saved_s / observed.elapsed_s)} of the time.",
         saved_s=saved_s,
-        remedy="Share more of the loops among the threads, the longest first; or start fewer threads and more "
-        "ranks.",
+        remedy="Share more of the loops among the threads, the longest first; or start fewer threads and "
+        "more ranks.",
         picture=Picture("heat_map", "cpu_user_time_s"),
         ranks=ranks,
     )

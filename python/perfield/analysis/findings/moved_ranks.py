@@ -161,11 +161,10 @@ def _moved_threads(observed: Observed) -> Iterator[Finding]:
     moves = np.max([np.nansum(table, axis=0) for table in of_regions.values()], axis=0)
     movers = np.flatnonzero(moves > 0)
     if len(movers):
-        who = rank_ranges(observed.ranks[movers])
+        who, count = rank_ranges(observed.ranks[movers]), round(float(moves[movers].sum()))
         yield Finding(
             kind="moved threads",
-            words=f"Threads of {who} moved to another PU, {times(round(float(moves[movers].sum())))}. This run does "
-            "not show its cost.",
+            words=f"Threads of {who} moved to another PU, {times(count)}. This run does not show its cost.",
             saved_s=None,
             remedy="Bind the threads: OMP_PROC_BIND=close and OMP_PLACES=cores.",
             picture=Picture("machine", "compute_time_s"),
