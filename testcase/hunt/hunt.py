@@ -32,8 +32,8 @@ HERE = Path(__file__).resolve().parent
 TARGET = 0.95  # 57 of 60, and 19 of 20 runs with nothing to find
 TIMEOUT_S = 300
 PRINTED = "printed.txt"  # what the program printed
-LATE = 0.25  # of the time that ranks mean to sleep: if the machine wakes them later, the plant is spoilt
-TRIES = 5  # of a spoilt run
+LATE = 0.1  # of the time that ranks mean to sleep: later than the largest noise planted, the plant is spoilt
+TRIES = 6  # of a spoilt run
 
 
 @dataclass(frozen=True)
