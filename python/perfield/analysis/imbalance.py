@@ -56,9 +56,11 @@ class Imbalance:
         return float(of_rank[self.columns].mean() / of_rank.mean())
 
 
-def imbalance_of(observed: Observed) -> Imbalance:
-    """How ranks differ in compute time, and why."""
+def imbalance_of(observed: Observed, region: str = "") -> Imbalance:
+    """How ranks differ in compute time, or in that of a region (its stem), and why."""
     compute = np.nan_to_num(observed.of("compute_time_s").astype(float))
+    if region:
+        compute = compute_time_in(observed, region)
     found = differences(compute)
     causes = {name: observed.tables.get(name) for name in CAUSES}
     nothing = Explanation(None, 1.0)

@@ -51,3 +51,11 @@ def test_seconds_are_told_once_by_the_imbalance():
     assert only(time_per_call.find(run_of(4e-6 * DEAR))).saved_s is None
     even = run_of(4e-6 * DEAR, compute_time_s=0.02 * np.ones(8))
     assert only(time_per_call.find(even)).saved_s > 0
+
+
+def test_several_regions_make_one_finding():
+    run = run_of(4e-6 * DEAR)
+    run.regions["other"] = "other"
+    run.tables.update(other_time_s=0.5 * run.of("flux_time_s"), other_count=run.of("flux_count"))
+    found = only(time_per_call.find(run))
+    assert found.regions == ("Flux::face", "other") and found.words.endswith("The same is true of other.")

@@ -48,6 +48,7 @@ LIKES = (*CAUSES, "waiting_time_s", *OF_REGIONS)
 
 NEARLY_NOTHING = 0.1  # of the dear rank's time in a region: what others compute there, if it works alone
 MOSTLY = 0.6  # of its excess must lie in such regions
+IN_A_REGION = 0.03  # of the run's time, for a difference in one region that does not show in all compute time
 LIKE = 0.3  # Moran's I of neighbours, below which the mesh explains little
 OF_THE_MESH = ("cells", "points", "ghost_cells")
 CAUSE_IN_WORDS = {
@@ -95,12 +96,16 @@ class Why(NamedTuple):
 def find(observed: Observed) -> Iterator[Finding]:
     """Yields the imbalance of compute time, if it is beyond chance."""
     imbalance = imbalance_of(observed)
-    found = imbalance.found
-    if found.pattern == "chance" or found.saved < WORTH_TELLING * observed.elapsed_s:
-        return
     regions = dear_regions(observed)
+    inside, least = "", WORTH_TELLING
+    if imbalance.found.pattern == "chance" and regions:
+        imbalance = imbalance_of(observed, regions[0].stem)
+        inside, regions, least = f" in {regions[0].name}", regions[:1], IN_A_REGION
+    found = imbalance.found
+    if found.pattern == "chance" or found.saved < least * observed.elapsed_s:
+        return
     if found.pattern == "moving":
-        yield _moving(observed, imbalance, regions)
+        yield _moving(observed, imbalance, regions, inside)
         return
     slow = slow_nodes(observed, imbalance.compute)
     explained = imbalance.explained.cause is not None
@@ -108,12 +113,12 @@ def find(observed: Observed) -> Iterator[Finding]:
         return
     alone = _worked_alone(observed, imbalance, regions)
     alike = None if alone or explained else _like_neighbours(observed, imbalance)
-    yield _fixed(observed, imbalance, alone or regions, bool(alone))
+    yield _fixed(observed, imbalance, alone or regions, inside, bool(alone))
     if alike is not None:
         yield _follows_the_mesh(observed, imbalance, alike)
 
 
-def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion]) -> Finding:
+def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion], inside: str) -> Finding:
     found = imbalance.found
     each = f", for {found.stay:.0f} steps each" if found.stay >= 1.5 else ""
     cause = imbalance.explained.cause
@@ -123,7 +128,7 @@ def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegi
         kind="imbalance that moves",
         words=f"The slowest rank changes, but not by chance: {found.n_in_turn} of {len(observed.ranks)} "
         f"ranks are slowest in turn{each}, and compute {found.ratio:.3g} times as long as the mean"
-        f"{_explained(imbalance) if cause else ''}.{near}{_where(regions)}",
+        f"{inside}{_explained(imbalance) if cause else ''}.{near}{_where(regions, bool(inside))}",
         saved_s=found.saved,
         remedy=MOVING,
         picture=Picture("heat_map", "compute_time_s"),
@@ -133,7 +138,7 @@ def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegi
 
 
 def _fixed(
-    observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion], is_alone: bool
+    observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion], inside: str, is_alone: bool
 ) -> Finding:
     ranks = observed.ranks[imbalance.columns]
     if is_alone:
@@ -148,8 +153,8 @@ def _fixed(
     return Finding(
         kind=why.kind,
         words=f"{start(in_ranks(ranks))}{where} {'computes' if len(ranks) == 1 else 'compute'} "
-        f"{imbalance.times_mean:.3g} times as long as the mean of all ranks{why.words}."
-        f"{_others_wait(observed, imbalance)}{_where(regions)}",
+        f"{imbalance.times_mean:.3g} times as long as the mean of all ranks{inside}{why.words}."
+        f"{_others_wait(observed, imbalance)}{_where(regions, bool(inside))}",
         saved_s=imbalance.found.saved,
         remedy=why.remedy,
         picture=Picture(shown, "compute_time_s"),
@@ -219,9 +224,9 @@ def _explained(imbalance: Imbalance) -> str:
     return f": {words} explain {imbalance.explained.imbalance:.3g}"
 
 
-def _where(regions: Sequence[DearRegion]) -> str:
+def _where(regions: Sequence[DearRegion], is_told: bool) -> str:
     """The regions in which balancing would save most."""
-    if not regions:
+    if not regions or is_told:
         return ""
     saved = [in_seconds(region.saved_s) for region in regions]
     told = [f"{region.name} ({time})" for region, time in zip(regions, saved)]
