@@ -99,10 +99,15 @@ def test_many_tiny_messages_are_told_with_their_pairs():
     assert finding.saved_s == pytest.approx(saved_s, rel=1e-6)
     assert finding.words == (
         "2 pairs of ranks exchange many tiny messages: 125 per step, of 9.6 B on average; most go from rank "
-        f"4 to rank 5: 100 per step. Even if nobody is late, they cost a rank {saved_s:.3g} s, 19 % of the "
-        "time."
+        f"4 to rank 5: 100 per step. They cost a rank about {saved_s:.3g} s, 19 % of the time."
     )
     assert finding.pairs.tolist() == [[4, 5], [5, 4]]
+
+
+def test_time_without_a_pu_does_not_make_messages_dear():
+    fields = {"p2p_s": 0.02, "cpu_user_time_s": 2e-4, "cpu_system_time_s": 2e-4}
+    assert tiny(MANY_TINY, **fields) == []
+    assert len(tiny(MANY_TINY, **{**fields, "cpu_user_time_s": 0.02})) == 1
 
 
 def test_tiny_messages_whose_calls_cost_little_are_no_finding():
