@@ -50,6 +50,15 @@ def test_regular_patterns_are_no_finding(messages):
     assert far(messages, p2p_s=0.05) == []
 
 
+def test_reduction_along_a_tree_is_no_finding():
+    row = [(a, a + 1) for a in range(5)]
+    halo = [(a, b, 60, 30_000, 0) for pair in row for a, b in (pair, pair[::-1])]
+    tree = [(a, b, 120, 1500, 0) for a, b in ((2, 0), (3, 1), (4, 0), (5, 1), (1, 0))]  # mpi4py's of 6 ranks
+    sent = np.bincount([a for a, *_ in halo + tree], [row[2] / 60 for row in halo + tree], 6)
+    observed = observed_run(6, 60, messages=[*halo, *tree], neighbours=row, sent_count=sent)
+    assert list(messages_to_no_neighbours.find(observed)) == []
+
+
 def test_periodic_boundaries_of_a_3d_grid_are_no_finding():
     at = np.stack(np.unravel_index(np.arange(64), (4, 4, 4)), axis=1)
     apart = np.abs(at[:, None] - at[None])
