@@ -56,7 +56,7 @@ $(PACKAGES):
 .venv/ready: pyproject.toml .ci/requirements.py | base-packages
 	@echo "perfield: preparing .venv"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv --system-site-packages .venv
-	@$(BIN)/python .ci/requirements.py build test export placement $(RUN_REQUIREMENTS) > .venv/requirements.txt
+	@$(BIN)/python .ci/requirements.py build test export perfetto placement $(RUN_REQUIREMENTS) > .venv/requirements.txt
 	@$(PIP) install -r .venv/requirements.txt $(NUMPY_2_REQUIREMENTS)
 	@touch $@
 
@@ -111,7 +111,7 @@ recorder: ## install only the measured side, for a cluster (MPICC=mpicc PREFIX=$
 	@.ci/build-recorder "$(MPICC)" "$(PREFIX)"
 
 # --- what one does with it -------------------------------------------------------------------
-.PHONY: demo demo-openfoam gallery test test-long bench faults overhead docs
+.PHONY: demo demo-openfoam gallery test test-long hunt bench faults overhead docs
 demo: build/heat3d/heat3d commands ## run the heat case on 8 ranks and make pictures of it
 	@rm -rf demo/heat3d && mkdir -p demo/heat3d
 	@# render prints how to look at the pictures, once they exist.
@@ -133,6 +133,11 @@ test: test-packages .venv/installed ## run the tests
 
 test-long: long-packages .venv/installed ## run the tests that take minutes
 	@$(BIN)/python -m pytest -q -m long $(PYTEST_ARGS)
+
+SEED = 1
+PROBLEM =
+hunt: test-packages .venv/installed ## plant problems, and judge whether the report names them (SEED=1-60 PROBLEM=none)
+	@$(BIN)/python testcase/hunt/hunt.py $(SEED) $(if $(PROBLEM),--problem $(PROBLEM)) $(HUNT_ARGS)
 
 bench: bench-packages build/heat3d/heat3d ## measure what perfield costs
 	@$(BIN)/python tests/bench/run_all.py $(BENCH_ARGS)

@@ -200,9 +200,11 @@ def _fields_of_region(run: Run, rank: int, step: dict, name: str, block: int | N
         return 0 if found != found else found
 
     time_ns = sum(row["inclusive_max_ns"] for row in rows)
+    all_ns, count = (sum(row[name] for row in rows) for name in ("inclusive_sum_ns", "count"))
     values = {
         "time_s": time_ns * 1e-9,
-        "count": sum(row["count"] for row in rows),
+        "count": count,
+        "time_per_call_s": all_ns / count * 1e-9 if count else NAN,
         "self_time_s": sum(row["self_max_ns"] for row in rows) * 1e-9,
     }
     if run.threads:

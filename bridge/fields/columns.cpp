@@ -68,7 +68,7 @@ constexpr Row kRows[] = {
 #include "fields/fields.def"
 };
 
-constexpr size_t kOwnSums = 6;  // of a region, as RegionSums lists them
+constexpr size_t kOwnSums = 7;  // of a region, as RegionSums lists them
 constexpr size_t kInsideAt = kOwnSums;
 constexpr size_t kQuantitiesAt = kInsideAt + kTimesInside;
 
@@ -445,6 +445,7 @@ void ColumnFiller::add(const StepView& step, double* waited_for) {
       sum[3] += double(row.inclusive_min_ns);
       sum[4] += double(row.inclusive_sum_ns) / std::max(1u, row.threads);
       sum[5] = std::max(sum[5], double(row.threads));
+      sum[6] += double(row.inclusive_sum_ns);
     });
   for (const QuantityRow row : step.quantities) {
     const int place = row.region == kOfRank ? -1 : place_of(row);
@@ -487,6 +488,7 @@ void ColumnFiller::end(double* out, size_t stride, std::vector<BlockValue>* bloc
     region.shortest_ns = own[3];
     region.mean_ns = own[4];
     region.threads = own[5];
+    region.all_ns = own[6];
     region.inside_ = own + kInsideAt;
     uint32_t stem = uint32_t(slot);
     int32_t block = -1;

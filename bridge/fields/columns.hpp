@@ -131,6 +131,7 @@ class RegionSums {
   double time_ns = 0, count = 0, self_ns = 0;  // times of the thread with most of it
   double shortest_ns = 0, mean_ns = 0;         // over the threads that entered it
   double threads = 0;                          // the most that entered it in one step
+  double all_ns = 0;                           // of all threads together
 
   double class_ns(int time_class) const { return inside_[time_class]; }
   double mpi_ns() const;

@@ -31,14 +31,17 @@ from perfield.report import report
 HERE = Path(__file__).resolve().parent
 TARGET = 0.95  # 57 of 60, and 19 of 20 runs with nothing to find
 TIMEOUT_S = 300
+LATE = 0.25  # of the time that ranks mean to sleep: if the machine wakes them later, the plant is spoilt
+TRIES = 5  # of a spoilt run
 
 
 @dataclass(frozen=True)
 class Hunted:
-    """A seed's plant and what the report says of it."""
+    """A seed's plant and what the report says of it. late : as `measured` returns it."""
 
     plant: Plant
     verdict: Verdict
+    late: float
 
 
 def commands() -> Path:
@@ -58,8 +61,12 @@ def built(folder: Path) -> Path:
     return folder
 
 
-def measured(plant: Plant, programs: Path, folder: Path) -> Path:
-    """Runs a plant's program under perfield in `folder`; returns the run directory."""
+def measured(plant: Plant, programs: Path, folder: Path) -> tuple[Path, float]:
+    """Runs a plant's program under perfield in `folder`.
+
+    Returns the run directory, and how late the machine woke the ranks, as a share of the time that they
+    meant to sleep: noise of the machine, which is not planted.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     is_python = plant.program == "plate"
@@ -76,7 +83,7 @@ def measured(plant: Plant, programs: Path, folder: Path) -> Path:
     ]
     # A run inside another, in a test, must not take its settings.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PERFIELD_")}
-    environment |= {"LD_PRELOAD": str(programs / "libslow_disk.so"), "OMP_NUM_THREADS": "1"}
+    environment |= {"LD_PRELOAD": str(programs / "libmachine.so"), "OMPI_MCA_mpi_yield_when_idle": "1"}
     ran = subprocess.run(
         [str(word) for word in words],
         cwd=folder,
@@ -88,13 +95,17 @@ def measured(plant: Plant, programs: Path, folder: Path) -> Path:
     )
     if ran.returncode:
         raise RuntimeError(f"seed {plant.seed}: {plant.program} failed:\n{ran.stderr}")
-    return folder / "perfield-run"
+    late = next(line for line in ran.stdout.splitlines() if line.startswith("late "))
+    return folder / "perfield-run", float(late.split()[1])
 
 
-def hunted(plant: Plant, programs: Path, folder: Path) -> Hunted:
-    """Runs one plant and judges the report."""
-    findings = report(perfield.open(measured(plant, programs, folder))).findings
-    return Hunted(plant, judged(plant, findings))
+def hunted(plant: Plant, programs: Path, folder: Path, tries: int = TRIES) -> Hunted:
+    """Runs one plant and judges the report. A run that a busy machine spoils is made again."""
+    for _ in range(tries):
+        path, late = measured(plant, programs, folder)
+        if late <= LATE:
+            break
+    return Hunted(plant, judged(plant, report(perfield.open(path)).findings), late)
 
 
 def table(all_hunted: Iterable[Hunted]) -> Table:
@@ -105,6 +116,7 @@ def table(all_hunted: Iterable[Hunted]) -> Table:
     for one in all_hunted:
         plant, verdict = one.plant, one.verdict
         where = f"{plant.program}, {plant.n_ranks} ranks, {plant.steps} steps, noise {plant.noise:.0%}"
+        where += f", late {one.late:.0%}"
         right = "right" if verdict.is_right else f"wrong: {verdict.why}"
         shown.add_row(str(plant.seed), where, plant.text, verdict.first or "nothing", right)
     return shown
@@ -136,7 +148,8 @@ def main() -> int:
         plant = drawn(seed, arguments.problem, arguments.program)
         all_hunted.append(hunted(plant, programs, folder / f"seed-{seed}"))
         right = "right" if all_hunted[-1].verdict.is_right else "WRONG"
-        print(f"seed {seed}: {plant.problem} in {plant.program}: {right}", file=sys.stderr, flush=True)
+        told = f"seed {seed}: {plant.problem} in {plant.program}: {right} (late {all_hunted[-1].late:.0%})"
+        print(told, file=sys.stderr, flush=True)
     Console(width=None if sys.stdout.isatty() else 160).print(table(all_hunted))
     n_right = sum(one.verdict.is_right for one in all_hunted)
     print(f"{n_right} of {len(all_hunted)} right; the target is {TARGET:.0%}")

@@ -6,7 +6,7 @@
 ! simulation would compute, so the planted seconds hold on any number of cores.
 program particles
   use, intrinsic :: iso_c_binding
-  use, intrinsic :: iso_fortran_env, only: error_unit, int8, real64
+  use, intrinsic :: iso_fortran_env, only: error_unit, int8, int64, real64
   use mpi_f08
   use perfield
   implicit none
@@ -26,7 +26,7 @@ program particles
   integer, parameter :: edge_cells = 40, moving = 300
   integer, parameter :: push = 1, deposit = 2, field = 3
   real(real64), parameter :: shares(3) = [0.5_real64, 0.2_real64, 0.3_real64] ! of a step's work
-  real(real64), parameter :: disk_bytes_per_second = 1.0e7_real64 ! slow_disk.c
+  real(real64), parameter :: disk_bytes_per_second = 1.0e7_real64 ! machine.c
 
   integer :: steps, seed, planted_rank, planted_region, every
   real(real64) :: noise, step_seconds, strength
@@ -35,6 +35,7 @@ program particles
   integer :: rank, n_ranks, at(2), neighbours(4), regions(3), migrate, control, output, step
   integer, allocatable :: seeds(:)
   real(real64) :: relative_cells
+  real(real64) :: slept(2) = 0 ! seconds that this rank meant to sleep, and those that it did
 
   call MPI_Init()
   call read_arguments()
@@ -49,6 +50,7 @@ program particles
     call one_step()
     call perfield_step(step, 0.1_real64 * step)
   end do
+  call print_lateness()
   call MPI_Finalize()
 
 contains
@@ -195,9 +197,20 @@ contains
   subroutine sleep_for(seconds)
     real(real64), intent(in) :: seconds
     integer(c_int) :: status
+    integer(int64) :: start, finish, rate
     if (seconds <= 0) return
+    call system_clock(start, rate)
     status = nanosleep(timespec(int(seconds, c_long), int((seconds - int(seconds)) * 1.0e9_real64, c_long)), &
                        c_null_ptr)
+    call system_clock(finish)
+    slept = slept + [seconds, real(finish - start, real64) / rate]
   end subroutine sleep_for
+
+  ! How late the machine woke the ranks, as a share of what they meant to sleep.
+  subroutine print_lateness()
+    real(real64) :: all(2)
+    call MPI_Reduce(slept, all, 2, MPI_DOUBLE_PRECISION, MPI_SUM, 0, grid)
+    if (rank == 0) print '(a, f0.3)', 'late ', all(2) / all(1) - 1
+  end subroutine print_lateness
 
 end program particles

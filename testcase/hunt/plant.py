@@ -11,6 +11,7 @@ REGIONS = {  # of each program, those that compute
     "particles": ("push", "deposit", "field"),
     "plate": ("sweep", "source"),
 }
+FEWEST_TIMES = 4  # that a run writes output; two are too few to tell whether these steps are longer
 MOST_RANKS = {"stencil": 12, "particles": 12, "plate": 8}  # Python takes long to start
 
 
@@ -115,17 +116,17 @@ def drawn(seed: int, problem: str = "", program: str = "") -> Plant:
     drawn_problem = draw.choice([*sorted(PROBLEMS), "none"])
     program, problem = program or drawn_program, problem or drawn_problem
     limits = PROBLEMS.get(problem, NONE)
-    n_ranks = draw.randint(4, MOST_RANKS[program])
+    n_ranks, steps = draw.randint(4, MOST_RANKS[program]), draw.randint(40, 150)
     return Plant(
         seed=seed,
         program=program,
         problem=problem,
         n_ranks=n_ranks,
-        steps=draw.randint(40, 150),
+        steps=steps,
         noise=round(draw.uniform(0.02, 0.1), 3),
         step_s=round(draw.uniform(0.01, 0.025), 4),
         rank=draw.randrange(n_ranks),
         strength=round(draw.uniform(*limits.strength), 3),
         region=draw.choice(REGIONS[program]),
-        every=draw.randint(*limits.every),
+        every=min(draw.randint(*limits.every), steps // FEWEST_TIMES if problem == "output" else steps),
     )

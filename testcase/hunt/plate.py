@@ -21,7 +21,7 @@ import perfield
 
 ROWS, WIDTH = 32, 64
 SHARES = (0.7, 0.3)  # of a step's work: sweep, source
-DISK_BYTES_PER_S = 1e7  # slow_disk.c
+DISK_BYTES_PER_S = 1e7  # machine.c
 
 
 class Plate:
@@ -39,6 +39,7 @@ class Plate:
         self.random = random.Random(self.seed * 1000 + rank)
         larger = self.problem == "cells" and rank == self.planted
         rows = round(ROWS * (self.strength if larger else 1))
+        self.slept = np.zeros(2)  # seconds that this rank meant to sleep, and those that it did
         self.relative_cells = rows / ROWS
         self.u = np.zeros((rows + 2, WIDTH))
         perfield.mesh_image((0, rows, 0, WIDTH), (rank, 0), (1 / rows, 1 / WIDTH))
@@ -56,7 +57,14 @@ class Plate:
                 share += self.strength - 1
             if self.problem == "slower":
                 share += (self.strength - 1) * number / self.steps
-        time.sleep(max(share * self.step_s - done_s, 0.0))
+        self.sleep(share * self.step_s - done_s)
+
+    def sleep(self, seconds: float) -> None:
+        """Sleeps, and adds up what was meant and what it took."""
+        if seconds > 0:
+            start = time.perf_counter()
+            time.sleep(seconds)
+            self.slept += seconds, time.perf_counter() - start
 
     @perfield.region("sweep")
     def sweep(self, number: int) -> None:
@@ -97,7 +105,7 @@ class Plate:
         if self.problem == "serial":
             with perfield.region("control"):
                 if rank == self.planted:
-                    time.sleep((self.strength - 1) * self.step_s)
+                    self.sleep((self.strength - 1) * self.step_s)
                 world.Bcast(np.zeros(8), self.planted)
         if number % self.every == 0 and self.problem in ("writer", "output"):
             with perfield.region("output"):
@@ -128,6 +136,10 @@ def main() -> None:
     perfield.initialize()
     for number in range(1, plate.steps + 1):
         plate.step(number)
+    # How late the machine woke the ranks, as a share of what they meant to sleep.
+    meant, slept = plate.world.allreduce(plate.slept)
+    if plate.world.rank == 0:
+        print(f"late {slept / meant - 1:.3f}")
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ namespace {
 constexpr int kEdgeCells = 16;
 constexpr int kHaloNumbers = 500;
 constexpr double kShares[2] = {0.4, 0.6};    // of a step's work: assemble, solve
-constexpr double kDiskBytesPerSecond = 1e7;  // slow_disk.c
+constexpr double kDiskBytesPerSecond = 1e7;  // machine.c
 
 struct Plant {
   int steps, seed;
@@ -57,11 +57,33 @@ struct Grid {
   }
 };
 
+double now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
+}
+
+// Seconds that this rank meant to sleep, and those that it did.
+double meant = 0, slept = 0;
+
 void sleep_for(double seconds) {
   if (seconds <= 0) return;
+  const double start = now();
   timespec left{time_t(seconds), long((seconds - double(time_t(seconds))) * 1e9)};
   while (nanosleep(&left, &left) != 0) {
   }
+  meant += seconds;
+  slept += now() - start;
+}
+
+// How late the machine woke the ranks, as a share of what they meant to sleep.
+void print_lateness() {
+  const double mine[2] = {meant, slept};
+  double all[2];
+  int rank;
+  MPI_Reduce(mine, all, 2, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) std::printf("late %.3f\n", all[1] / all[0] - 1);
 }
 
 class Stencil {
@@ -193,6 +215,7 @@ int main(int argc, char** argv) {
     Stencil stencil(plant, grid);
     perfield_initialize();
     for (int number = 1; number <= plant.steps; ++number) stencil.step(number);
+    print_lateness();
   }
   MPI_Finalize();
 }

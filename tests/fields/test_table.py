@@ -12,7 +12,7 @@ import twin
 from perfield import _bridge
 from perfield.fields import table as fields
 
-UNIT_OF_SUFFIX = {"_time_s": "s", "_bytes": "B"}
+UNIT_OF_SUFFIX = {"_time_s": "s", "_time_per_call_s": "s", "_bytes": "B"}
 
 
 @pytest.mark.parametrize(

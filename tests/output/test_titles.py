@@ -22,6 +22,7 @@ REGIONS = region_titles(
         ("waiting_time_s", ("waiting time", "s")),
         ("cells", ("cells", "1")),
         ("ghost_cells", ("ghost cells", "1")),
+        ("flux__x_dir__time_per_call_s", ("flux (x-dir) time per call", "s")),
         ("flux__x_dir__self_time_s", ("flux (x-dir) self time", "s")),
         ("a_b_count", ("a_b entries", "1")),
         ("mpi_wait_time_s", ("MPI wait time", "s")),

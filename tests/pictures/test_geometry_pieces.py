@@ -9,70 +9,13 @@ import shutil
 import fake_run
 import numpy as np
 import pytest
+from foam_cases import collate, write_case, write_mesh
 from vtkmodules.util.numpy_support import vtk_to_numpy
 
 from perfield.output.series import Series
 from perfield.pictures.blocks import MeshMissingError, attach, dataset_of
 from perfield.pictures.openfoam_pieces import OpenFoamPieces, collated_block
 from perfield.pictures.pieces import FilePieces, StoredPieces, choose_pieces
-
-FOAM = 'FoamFile {{ version 2.0; format ascii; class {kind}; location "{place}"; object {name}; }}\n'
-
-
-def write_foam(path, kind, text):
-    """Writes one OpenFOAM file in ASCII."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(FOAM.format(kind=kind, place=path.parent.name, name=path.name) + text)
-
-
-def write_mesh(mesh, x):
-    """Writes the mesh of one hexahedron at x."""
-    points = [f"({x + dx} {y} {z})" for z in (0, 1) for y in (0, 1) for dx in (0, 1)]
-    faces = "6(4(0 4 6 2) 4(1 3 7 5) 4(0 1 5 4) 4(2 6 7 3) 4(0 2 3 1) 4(4 5 7 6))"
-    write_foam(mesh / "points", "vectorField", f"8({' '.join(points)})\n")
-    write_foam(mesh / "faces", "faceList", faces + "\n")
-    write_foam(mesh / "owner", "labelList", "6(0 0 0 0 0 0)\n")
-    write_foam(mesh / "neighbour", "labelList", "0()\n")
-    write_foam(mesh / "boundary", "polyBoundaryMesh", "1(walls { type wall; nFaces 6; startFace 0; })\n")
-
-
-def write_case(case, ranks=2, times=("0", "0.5", "1"), regions=(".",)):
-    """Writes a decomposed case.
-
-    Processor r has one hexahedron per region at x = r, with the cell field p = 10 * r + time.
-    """
-    write_foam(
-        case / "system/controlDict", "dictionary", "startTime 0; endTime 1; deltaT 0.5; writeInterval 1;\n"
-    )
-    for rank in range(ranks):
-        for region in regions:
-            write_mesh(case / f"processor{rank}/constant" / region / "polyMesh", rank)
-            for time in times:
-                value = 10 * rank + float(time)
-                text = f"dimensions [0 0 0 0 0 0 0];\ninternalField nonuniform List<scalar> 1({value});\n"
-                text += "boundaryField { walls { type zeroGradient; } }\n"
-                write_foam(case / f"processor{rank}" / time / region / "p", "volScalarField", text)
-
-
-def collate(case, ranks, groups=None):
-    """Turns processor0, processor1, ... into collated files, as OpenFOAM writes them.
-
-    groups : (first, last) ranks of each directory; None makes one directory of all.
-    """
-    for first, last in groups or [(0, ranks - 1)]:
-        name = f"processors{ranks}_{first}-{last}" if groups else f"processors{ranks}"
-        for file in [path for path in (case / f"processor{first}").rglob("*") if path.is_file()]:
-            place = file.relative_to(case / f"processor{first}")
-            data = FOAM.format(kind="decomposedBlockData", place=".", name=file.name).encode()
-            for number, rank in enumerate(range(first, last + 1)):
-                block = (case / f"processor{rank}" / place).read_bytes()
-                if number:
-                    block = block[block.index(b"}") + 1 :]  # only the first block has a header
-                data += b"\n// Processor%d\n\n%d\n(%s)\n" % (rank, len(block), block)
-            (case / name / place).parent.mkdir(parents=True, exist_ok=True)
-            (case / name / place).write_bytes(data)
-    for rank in range(ranks):
-        shutil.rmtree(case / f"processor{rank}")
 
 
 def shown(pieces, rank, frame):

@@ -12,7 +12,7 @@ import pytest
 
 import perfield
 import twin
-from perfield.analysis.findings import Answer, Finding, Picture
+from perfield.analysis.findings import Answer, Finding, Picture, memory_growth
 from perfield.report import report
 from perfield.report.facts import SCHEMA, VERSION, as_json, facts, numbers
 
@@ -42,8 +42,18 @@ def made(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def schema():
-    """The schema that the package holds."""
-    return json.loads(SCHEMA.read_text())
+    """The schema that the package holds, in which no name may be missing."""
+    return strict(json.loads(SCHEMA.read_text()))
+
+
+def strict(schema):
+    """The schema, but it refuses names that it does not tell: none of perfield's own may be missing."""
+    if isinstance(schema, list):
+        return [strict(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {"additionalProperties": False} if "properties" in schema else {}
+    return {**{key: strict(value) for key, value in schema.items()}, **closed}
 
 
 def parsed(text: str):
@@ -51,8 +61,11 @@ def parsed(text: str):
     return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
 
 
-def with_finding(made):
-    return replace(made, findings=(FOUND,), answers=(replace(made.answers[0], findings=(FOUND,)),))
+def answered(made, *findings: Finding, missing: tuple[str, ...] = ()):
+    """The report with another answer about memory."""
+    answer = Answer(memory_growth.QUESTION, findings, missing)
+    others = [other for other in made.answers if other.question != answer.question]
+    return replace(made, findings=findings, answers=(*others, answer))
 
 
 def test_schema_is_one(schema):
@@ -60,7 +73,7 @@ def test_schema_is_one(schema):
 
 
 def test_json_is_what_the_schema_says(made, schema):
-    for one in (made, with_finding(made)):
+    for one in (made, answered(made, FOUND)):
         jsonschema.validate(parsed(as_json(one)), schema)
 
 
@@ -86,7 +99,7 @@ def test_run_without_steps_or_with_one_is_what_the_schema_says(steps, tmp_path, 
 
 
 def test_finding_is_told_with_kind_cost_and_place(made):
-    (told,) = parsed(as_json(with_finding(made)))["findings"]
+    (told,) = parsed(as_json(answered(made, FOUND)))["findings"]
     assert told == {
         "kind": "growing memory",
         "words": "The memory of rank 3 grows.",
@@ -115,15 +128,14 @@ def test_numbers_are_those_of_the_report(made):
 
 
 def test_savings_are_those_of_the_dearest_finding(made):
-    assert numbers(made)["savings_s"] == 0
-    told = numbers(with_finding(made))
+    assert numbers(answered(made))["savings_s"] == 0
+    told = numbers(answered(made, FOUND))
     assert (told["savings_s"], told["findings"]) == (0.25, 1)
     assert told["finding:'growing memory'.saved_s"] == 0.25
     assert told["finding:'growing memory'.count"] == 1
 
 
 def test_number_of_a_question_that_could_not_be_asked_is_unknown(made):
-    question = made.answers[0].question
-    unasked = replace(made, answers=(Answer(question, (), ("resident_bytes",)), *made.answers[1:]))
-    assert math.isnan(numbers(unasked)["finding:'growing memory'.count"])
-    assert numbers(made)["finding:'growing memory'.count"] == 0
+    unasked = numbers(answered(made, missing=("resident_bytes",)))
+    assert math.isnan(unasked["finding:'growing memory'.count"])
+    assert numbers(answered(made))["finding:'growing memory'.count"] == 0

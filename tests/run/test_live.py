@@ -165,7 +165,7 @@ def test_frames_appear_while_a_run_is_followed(tmp_path):
     assert len(run) == 3 and run.frame(2).values["a_new_one_time_s"] == pytest.approx([1e-6])
     assert np.isnan(run.frame(0).values["a_new_one_time_s"]).all()
     assert set(run.frame(0).values) == set(names) | {
-        *(f"a_new_one{s}" for s in ("_time_s", "_count", "_self_time_s")),
+        *(f"a_new_one{s}" for s in ("_time_s", "_count", "_time_per_call_s", "_self_time_s")),
         *(f"a_new_one{s}_time_s" for s in ("_mpi", "_mpi_p2p", "_mpi_wait", "_compute")),
     }
 

@@ -36,6 +36,7 @@ def test_values_equal_the_measurements(run):
             "solve_time_s": solve,
             "solve_self_time_s": solve,
             "solve_count": np.ones(4),
+            "solve_time_per_call_s": solve,
             "exchange_time_s": np.full(4, 0.2e-3),
             "step_time_s": np.full(4, length),
             "mpi_p2p_time_s": np.full(4, 50e-6),

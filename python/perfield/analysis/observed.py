@@ -68,9 +68,14 @@ class Observed:
         return int(self.span.sum()) if len(self.span) else self.n_steps
 
     @property
+    def steps_in_row(self) -> np.ndarray:
+        """How many of the program's steps each row of the tables holds, float64 (n_rows,)."""
+        return np.bincount(self.row, self.span if len(self.span) else None).astype(float)
+
+    @property
     def elapsed_s(self) -> float:
         """How long the steps took: s of the rank that measured longest."""
-        return float(np.nansum(self.tables["step_time_s"], axis=0, dtype=float).max(initial=0.0))
+        return float(np.nansum(self.of("step_time_s"), axis=0, dtype=float).max(initial=0.0))
 
     def has(self, name: str) -> bool:
         """Whether any rank has a value of a field; `<region>_...`: of this field of any region.
@@ -94,6 +99,27 @@ class Observed:
         tables = {stem: self.tables.get(kind.replace("<region>", stem)) for stem in self.regions}
         return {stem: t for stem, t in tables.items() if t is not None and np.isfinite(t).any()}
 
+    def by_rank(self, name: str) -> np.ndarray:
+        """A field's table with a column for each rank of the world, float32 (n_rows, n_ranks)."""
+        table = self.of(name)
+        whole = np.full((len(table), self.n_ranks), np.nan, np.float32)
+        whole[:, self.ranks] = table
+        return whole
+
     def steps_of_row(self, row: int) -> np.ndarray:
         """Indexes of the steps that a row of the tables holds."""
         return self.index[self.row == row]
+
+
+def unmeasured(placement: Placement) -> Observed:
+    """Ranks that sit somewhere, of which nothing was measured."""
+    none = np.zeros(0, np.int64)
+    return Observed(
+        n_ranks=placement.n_ranks,
+        ranks=np.arange(placement.n_ranks),
+        index=none,
+        label=none,
+        row=none,
+        tables={},
+        placement=placement,
+    )

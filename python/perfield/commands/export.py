@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""perfield export: writes a run's numbers as Zarr or Parquet, for other tools."""
+"""perfield export: writes a run as Zarr, Parquet or a timeline for Perfetto, for other tools."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import os
 import shutil
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfield.commands import CommandError
+from perfield.commands import CommandError, words
 from perfield.commands._newest import add_run, run_path
 
 if TYPE_CHECKING:
@@ -22,18 +23,25 @@ if TYPE_CHECKING:
 
     from perfield.run import RunDirectory
 
-HELP = "write a run's numbers as Zarr or Parquet, for other tools"
+HELP = "write a run as Zarr, Parquet or a timeline for Perfetto, for other tools"
 DESCRIPTION = """\
 Writes what each rank measured in each step. It works chunk by chunk, so the run
 may be larger than memory.
 
   perfield export perfield-run --to zarr                 perfield-run.zarr
   perfield export perfield-run --to parquet -o run.pq    a directory of tables
+  perfield export perfield-run --to perfetto             perfield-run.pftrace
 
 zarr: the Dataset of the run (dimensions step, rank, region). parquet: the tables
 fields (by step and rank), regions (by step, rank and region that was entered),
 messages, received, waits (by step) and ranks. Each variable and column carries
-its unit. Needs the package zarr or pyarrow: pip install 'perfield[export]'."""
+its unit. Needs the package zarr or pyarrow: pip install 'perfield[export]'.
+
+perfetto: a timeline of steps for https://ui.perfetto.dev, with a track for each
+rank. perfield keeps sums per step, so the order inside a step is unknown; tracks
+say so. Needs the package perfetto: pip install 'perfield[perfetto]'."""
+
+STEPS_HELP = '"all" (default), or frame numbers from 0 and ranges, as for render: 0,10,20:50:5'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,31 +49,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     add = parser.add_argument
     add("--to", choices=sorted(_FORMATS), required=True, help="the format")
-    add("-o", "--output", metavar="PATH", help="where to write; else RUN's name and .zarr or .parquet, here")
+    add(
+        "-o", "--output", metavar="PATH", help="where to write; else RUN's name and the format's ending, here"
+    )
+    timeline = parser.add_argument_group("of --to perfetto")
+    timeline.add_argument("--steps", metavar="STEPS", help=STEPS_HELP)
+    timeline.add_argument("--fields", metavar="NAMES", help="fields that become counters: resident_bytes")
+    timeline.add_argument(
+        "--most-slices", metavar="N", type=int, help="stop with the step that reaches that many (1000000)"
+    )
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Writes the files, and says how to read them."""
     import perfield
 
-    package, write, reader = _FORMATS[arguments.to]
-    if find_spec(package) is None:
+    chosen = _FORMATS[arguments.to]
+    if find_spec(chosen.package) is None:
         raise CommandError(
-            f"--to {arguments.to} needs the Python package {package}, which is not installed; call "
-            "pip install 'perfield[export]'."
+            f"--to {arguments.to} needs the Python package {chosen.package}, which is not installed; call "
+            f"pip install 'perfield[{chosen.extra}]'."
+        )
+    options = {name: getattr(arguments, name) for name in ("steps", "fields", "most_slices")}
+    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
+    if given and arguments.to != "perfetto":
+        raise CommandError(
+            f"{given[0]} is an option of --to perfetto; --to {arguments.to} writes the whole run."
         )
     run = perfield.open(run_path(arguments.run))
-    target = Path(arguments.output or f"{run.path.resolve().name}.{arguments.to}")
-    written = export(run, target, write)
-    print(f"{target}: {len(run)} steps on {run.n_ranks} ranks, {written / 1e6:.3g} MB")
-    print(f"read it    {reader.format(target)}")
+    target = Path(arguments.output or f"{run.path.resolve().name}{chosen.ending}")
+    told: list[str] = []
+    written = export(run, target, chosen.write or _timeline(run, arguments, told))
+    size = f"{written / 1e6:.3g} MB"
+    print(f"{target}: {told.pop(0) if told else f'{len(run)} steps on {run.n_ranks} ranks'}, {size}")
+    for sentence in told:
+        print(sentence)
+    print(f"read it    {chosen.reader.format(target)}")
     return 0
 
 
 def export(run: RunDirectory, target: Path, write: Callable[[RunDirectory, Path], None]) -> int:
     """Writes a run under a hidden name and renames it once it is complete; returns its size in bytes.
 
-    Raises CommandError if the target exists or cannot be written, and then leaves nothing behind.
+    write(run, path) : makes a file or a folder. Raises CommandError if the target exists or cannot be
+    written, and then leaves nothing behind.
     """
     if target.exists() or target.is_symlink():
         raise CommandError(
@@ -77,9 +104,9 @@ def export(run: RunDirectory, target: Path, write: Callable[[RunDirectory, Path]
         )
     partial = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        partial.mkdir()
         write(run, partial)
-        written = sum(file.stat().st_size for file in partial.rglob("*") if file.is_file())
+        files = [partial, *partial.rglob("*")]
+        written = sum(file.stat().st_size for file in files if file.is_file())
         partial.rename(target)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else error
@@ -89,13 +116,58 @@ def export(run: RunDirectory, target: Path, write: Callable[[RunDirectory, Path]
         ) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+        if partial.is_file():
+            partial.unlink()
     return written
+
+
+def _timeline(
+    run: RunDirectory, arguments: argparse.Namespace, told: list[str]
+) -> Callable[[RunDirectory, Path], None]:
+    """Writes a timeline, and adds to `told` what it holds and what it lacks, in words."""
+    from perfield.output.steps import choose_steps
+    from perfield.output.timeline import MOST_SLICES, Written, write_timeline
+
+    positions = choose_steps(run, arguments.steps or "all")
+    fields = words(arguments.fields or "")
+    for name in fields:
+        if name not in run.columns.names:
+            raise CommandError(
+                f"{run.path} has no field '{name}' for --fields; `perfield fields {run.path}` lists them."
+            )
+    most = MOST_SLICES if arguments.most_slices is None else arguments.most_slices
+    if most < 1:
+        raise CommandError(f"--most-slices is {most}; expected at least 1.")
+
+    def write(of: RunDirectory, path: Path) -> None:
+        with path.open("wb") as file:
+            made: Written = write_timeline(of, file, positions, fields, most)
+        told.append(f"{made.n_slices:,} slices of {made.n_steps:,} steps on {of.n_ranks:,} ranks")
+        if made.n_steps < made.n_asked:
+            told.append(
+                f"These are the first {made.n_steps:,} of {made.n_asked:,} steps, as --most-slices is "
+                f"{most:,}; choose others with --steps."
+            )
+        if made.n_overlapping:
+            told.append(
+                f"Threads overlapped in {made.n_overlapping:,} place{'s' * (made.n_overlapping != 1)}: the "
+                "times there add up to more than the step, and are left out."
+            )
+        if made.n_unplaced:
+            told.append(
+                f"{made.n_unplaced:,} steps of ranks have no place on the common clock and are left out."
+            )
+        if of.clocks_agree:
+            told.append(f"clocks     {of.clocks_agree}")
+
+    return write
 
 
 def write_zarr(run: RunDirectory, folder: Path) -> None:
     """Writes the Dataset of a run, in chunks of steps."""
     from perfield.run.backend import chunks_of
 
+    folder.mkdir()
     store, layout = folder, run.steps
     of_steps = [name for name, variable in layout.variables.items() if "step" in variable.dims]
     for name in of_steps:
@@ -119,6 +191,7 @@ def write_parquet(run: RunDirectory, folder: Path) -> None:
 
     from perfield.run.backend import chunks_of
 
+    folder.mkdir()
     with ExitStack() as opened:
         writers: dict[str, pq.ParquetWriter] = {}
 
@@ -169,7 +242,24 @@ def _arrow(rows: pd.DataFrame, units: dict[str, str]) -> pa.Table:
     return pa.table(columns, schema=pa.schema(schema))
 
 
+@dataclass(frozen=True)
+class _Format:
+    """A format: its package, the extra that brings it, the target's ending, what writes it (None: options say
+    how), and how to read it."""
+
+    package: str
+    extra: str
+    ending: str
+    write: Callable[[RunDirectory, Path], None] | None
+    reader: str
+
+
 _FORMATS = {
-    "zarr": ("zarr", write_zarr, "xarray.open_zarr('{}')"),
-    "parquet": ("pyarrow", write_parquet, "pandas.read_parquet('{}/fields.parquet')"),
+    "zarr": _Format("zarr", "export", ".zarr", write_zarr, "xarray.open_zarr('{}')"),
+    "parquet": _Format(
+        "pyarrow", "export", ".parquet", write_parquet, "pandas.read_parquet('{}/fields.parquet')"
+    ),
+    "perfetto": _Format(
+        "perfetto", "perfetto", ".pftrace", None, "open https://ui.perfetto.dev, and drop {} there"
+    ),
 }

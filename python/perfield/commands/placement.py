@@ -28,9 +28,9 @@ from perfield.topology import (
 )
 
 if TYPE_CHECKING:
-    from perfield.analysis.placement_warnings import Finding, Observed
+    from perfield.analysis.findings import Finding
+    from perfield.analysis.observed import Observed
     from perfield.analysis.rank_order import Order
-    from perfield.run import RunDirectory
 
 HELP = "where the ranks sit, what hurts there, and an order that would send less"
 DESCRIPTION = """\
@@ -61,8 +61,6 @@ two ranks go by core, more by package."""
 MOST_ROWS = 64  # beyond, ranks share a row
 WIDEST = 40  # characters of a cell of the table
 MOST_PROPOSED = 20_000  # ranks, which take 20 s; for more a proposal is made when asked for
-MOST_FRAMES = 1000  # that are read; the newest ones
-MOST_VALUES = 20_000_000  # of one field that are held at once
 NOT_PAIRS = "bytes: of calls with one peer and one-sided calls; collective calls are not in them"
 
 
@@ -94,11 +92,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the table, the warnings and the proposal; writes the files that the options name."""
-    from perfield.analysis.placement_warnings import placement_warnings
+    from perfield.analysis.findings import OF_PLACEMENT, needs, placement_findings
+    from perfield.analysis.observed import unmeasured
 
     if arguments.here:
         placement = _preview(arguments)
-        _print(arguments, placement, placement_warnings(placement), None, None)
+        _print(arguments, placement, placement_findings(unmeasured(placement)), None, None)
         return 0
     for option, value in (
         ("-n", arguments.n_ranks),
@@ -108,17 +107,28 @@ def execute(arguments: argparse.Namespace) -> int:
         if value is not None:
             raise CommandError(f"{option} chooses a preview; add --here, or leave {option} out to see a run")
     import perfield
+    from perfield.run.observe import observe
 
     run = perfield.open(run_path(arguments.run))
     placement = placement_of(run)
-    observed = _observed(run)
+    observed = observe(run, needs(OF_PLACEMENT), comparable=False)
     order, why_none = _proposal(arguments, placement, observed)
     _write(arguments, placement, order, why_none)
     devices = used_devices(placement, run.ends)
-    told = placement_warnings(placement, observed, devices)
+    told = placement_findings(observed)
     names = _names(devices, run.ends)
     program = shlex.join(map(str, run.info.get("command") or ["./a.out"]))
-    _print(arguments, placement, told, order, why_none, observed.pu_id, names, observed.n_steps, program)
+    _print(
+        arguments,
+        placement,
+        told,
+        order,
+        why_none,
+        observed.by_rank("pu_id"),
+        names,
+        observed.n_program_steps,
+        program,
+    )
     return 0
 
 
@@ -143,46 +153,6 @@ def _preview(arguments: argparse.Namespace) -> Placement:
         note = "mpirun refuses to bind more ranks than PUs, unless --bind-to ends with :overload-allowed"
         placement = replace(placement, notes=(*placement.notes, note))
     return placement
-
-
-def _observed(run: RunDirectory) -> Observed:
-    """What the run measured, of its newest frames."""
-    from perfield.analysis.placement_warnings import Observed
-    from perfield.run import pairs
-    from perfield.run.snapshot import Snapshot
-
-    n_frames = max(1, min(MOST_FRAMES, MOST_VALUES // max(run.n_ranks, 1)))
-    positions = np.arange(max(0, len(run) - n_frames), len(run))
-    known = set(run.columns.names)
-    moves = [name for name in known if name.endswith("_cpu_migrations")]
-    threads = [name for name in known if name.endswith("_thread_count")]
-    names = ["pu_id", "compute_time_s", "cpu_user_time_s", "cpu_system_time_s", "step_time_s"]
-    names += ["involuntary_switches"]
-    series = np.full((len(names), len(positions), run.n_ranks), np.nan)
-    thread_moves, n_threads = (np.full(run.n_ranks, np.nan) for _ in range(2))
-    per_region = np.zeros((len(moves), run.n_ranks))
-    wanted = [name for name in names if name in known] + moves + threads
-    at = 0
-    for chosen, values in Snapshot(run).in_chunks(positions, wanted):
-        for number, name in enumerate(wanted):
-            column = values[:, number]
-            if name in names:
-                series[names.index(name), at : at + len(chosen)] = column
-            elif name in threads:
-                n_threads = np.fmax(n_threads, np.fmax.reduce(column, axis=0))
-            else:
-                per_region[moves.index(name)] += np.nansum(column, axis=0)
-        at += len(chosen)
-    if moves:
-        thread_moves = per_region.max(axis=0)  # regions nest, so the one with most holds the others' moves
-    pu_id, compute_s, user_s, system_s, step_s, switches = series
-    n_steps = sum(int(run.told(int(position))["span"]) for position in positions)
-    never = np.isnan(switches).all(axis=0)
-    return Observed(
-        *(n_steps, pu_id, step_s, compute_s, user_s + system_s),
-        *(np.where(never, np.nan, np.nansum(switches, axis=0)), thread_moves, n_threads),
-        *(pairs.messages(run, positions), pairs.waits(run, positions)),
-    )
 
 
 def _names(used: UsedDevices, ends: Mapping[int, dict]) -> dict[int, list[str]]:
@@ -278,9 +248,7 @@ def _print(
     for note in placement.notes:
         print(f"note       {note}")
     for finding in told:
-        print(f"warning    {finding.words}")
-        if not arguments.here:
-            print(f"           cost: {finding.cost}")
+        print(f"warning    {finding.words}\n           {finding.remedy}")
     if not told:
         print("warning    none: nothing that perfield looks for hurts here")
     if arguments.here:
@@ -311,8 +279,14 @@ def _facts(
     n_steps: int,
 ) -> dict[str, Any]:
     warnings = [
-        {"kind": f.kind, "ranks": f.ranks.tolist(), "words": f.words, "cost_s": f.cost_s, "cost": f.cost}
-        for f in told
+        {
+            "kind": finding.kind,
+            "ranks": finding.ranks.tolist(),
+            "words": finding.words,
+            "saved_s": finding.saved_s,
+            "remedy": finding.remedy,
+        }
+        for finding in told
     ]
     facts: dict[str, Any] = {"ranks": rows, "notes": list(placement.notes), "warnings": warnings}
     if order is None:

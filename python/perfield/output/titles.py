@@ -65,6 +65,7 @@ WORDS = {
 }
 REGION_ENDINGS = {
     "_compute_time_per_cell_s": "compute time per cell",
+    "_time_per_call_s": "time per call",
     "_self_time_s": "self time",
     "_mpi_time_s": "time in MPI",
     "_mpi_p2p_time_s": "point-to-point time in MPI",

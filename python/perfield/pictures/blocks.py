@@ -78,13 +78,17 @@ def attach(dataset: vtkDataSet, name: str, values: np.ndarray, association: str)
     (dataset.GetPointData() if on_points else dataset.GetCellData()).AddArray(array)
 
 
-def owned_cells(dataset: vtkDataSet) -> int:
-    """Number of the dataset's cells without ghosts."""
+def is_owned(dataset: vtkDataSet) -> np.ndarray:
+    """Which of the dataset's cells are no ghosts, bool (n_cells,)."""
     ghosts = dataset.GetCellData().GetArray(GHOSTS)
     if ghosts is None:
-        return dataset.GetNumberOfCells()
-    duplicate = vtkDataSetAttributes.DUPLICATECELL
-    return int(np.count_nonzero((vtk_to_numpy(ghosts) & duplicate) == 0))
+        return np.ones(dataset.GetNumberOfCells(), dtype=bool)
+    return (vtk_to_numpy(ghosts) & vtkDataSetAttributes.DUPLICATECELL) == 0
+
+
+def owned_cells(dataset: vtkDataSet) -> int:
+    """Number of the dataset's cells without ghosts."""
+    return int(np.count_nonzero(is_owned(dataset)))
 
 
 def centre_and_size(datasets: Iterable[vtkDataSet]) -> tuple[np.ndarray, float] | None:

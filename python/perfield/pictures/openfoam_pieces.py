@@ -40,7 +40,7 @@ class OpenFoamPieces:
 
     def __init__(self, case: Path, n_ranks: int):
         self._case = case.resolve()
-        self._sources = _sources(case, n_ranks)
+        self._sources = sources(case, n_ranks)
         self.origin = f"{case}/{'processor*' if isinstance(self._sources[0], _Plain) else 'processors*'}"
         self._seen = Path(tempfile.mkdtemp(prefix="perfield-openfoam-"))
         weakref.finalize(self, shutil.rmtree, self._seen, True)
@@ -52,7 +52,7 @@ class OpenFoamPieces:
 
         The first written time if all are later; 0 if none was written.
         """
-        return _newest(sorted(_times(self._sources[0].directory)), float(frame.time))
+        return _newest(sorted(written_times(self._sources[0].directory)), float(frame.time))
 
     def older_times(self, frame: Frame) -> tuple[float | None, float | None]:
         """The times of the mesh and of the fields that the frame shows, where they are older than the frame.
@@ -62,7 +62,7 @@ class OpenFoamPieces:
         written = self.written_time(frame)
         is_older = written < float(frame.time) - 1e-9 * max(1.0, abs(float(frame.time)))
         first = self._sources[0].directory
-        times = _times(first).values()
+        times = written_times(first).values()
         changes = any(
             (first / time / "polyMesh").is_dir() or any((first / time).glob("*/polyMesh")) for time in times
         )
@@ -73,7 +73,7 @@ class OpenFoamPieces:
 
         Raises MeshMissingError if the piece is on disk but cannot be read.
         """
-        times = _times(self._sources[rank].directory)
+        times = written_times(self._sources[rank].directory)
         time = _newest(sorted(times), float(frame.time))
         if (rank, time) not in self._read:
             self._read = {key: grids for key, grids in self._read.items() if key[0] != rank}
@@ -117,6 +117,10 @@ class _Plain:
 
     directory: Path
 
+    def read(self, file: str) -> bytes:
+        """A file of the piece, by its path in the directory."""
+        return (self.directory / file).read_bytes()
+
     def show(self, seen: Path) -> None:
         """Makes the directory that VTK's reader sees."""
         seen.mkdir()
@@ -136,6 +140,10 @@ class _Collated:
 
     directory: Path
     block: int
+
+    def read(self, file: str) -> bytes:
+        """The rank's part of a file, by its path in the directory."""
+        return collated_block(self.directory / file, self.block)
 
     def show(self, seen: Path) -> None:
         """Makes the directory that VTK's reader sees, with empty files."""
@@ -210,8 +218,11 @@ def _collated(case: Path) -> list[Path]:
     )
 
 
-def _sources(case: Path, n_ranks: int) -> list[_Plain | _Collated]:
-    """Where the piece of each rank lies. Of plain and collated pieces, the newer ones count."""
+def sources(case: Path, n_ranks: int) -> list[_Plain | _Collated]:
+    """Where the piece of each rank lies: its `directory`, and `read`, which gives a file of it.
+
+    Of plain and collated pieces, the newer ones count. Raises MeshMissingError if a rank has none.
+    """
     plain = [path for path in case.glob("processor*") if path.name[9:].isdigit()]
     plain.sort(key=lambda path: int(path.name[9:]))
     collated = _collated(case)
@@ -244,7 +255,7 @@ def _sources(case: Path, n_ranks: int) -> list[_Plain | _Collated]:
 # --- times --------------------------------------------------------------------------------------
 
 
-def _times(directory: Path) -> dict[float, str]:
+def written_times(directory: Path) -> dict[float, str]:
     """Written times -> their directories."""
     times = {}
     for entry in os.scandir(directory):

@@ -16,6 +16,7 @@ from perfield import _bridge
 from perfield.analysis.findings import Answer, Finding, answers, needs, ranked
 from perfield.analysis.observed import Observed
 from perfield.report import of_observed
+from perfield.report.mesh_neighbours import mesh_neighbours
 from perfield.report.of_observed import Efficiency, FileUse, HeavyPair, SlowStep, Traffic
 from perfield.run import RunDirectory, tables
 from perfield.run.observe import observe
@@ -54,7 +55,8 @@ class Report:
 
     run : it is about. observed : what was read of it. answers : to each question. findings : the dearest
     first. placement : of the ranks. region_sums : of the regions, over the newest frames. lines : the closing
-    lines, what each is called and its text.
+    lines, what each is called and its text. without_neighbours : why nobody knows which pieces of the mesh
+    touch; "" if they are known, or if there is no mesh.
     """
 
     run: RunDirectory
@@ -64,6 +66,7 @@ class Report:
     placement: Placement
     region_sums: RegionSums
     lines: tuple[tuple[str, str], ...]
+    without_neighbours: str = ""
 
     @property
     def program(self) -> str:
@@ -103,7 +106,8 @@ class Report:
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences that limit what the report says: damage, a run that goes on, uneven steps."""
-        return tuple(of_observed.notes(self.run, self.n_left_out, dict(self.lines)))
+        notes = of_observed.notes(self.run, self.n_left_out, dict(self.lines))
+        return (*notes, *([self.without_neighbours] if self.without_neighbours else []))
 
     @property
     def questions_without_findings(self) -> tuple[str, ...]:
@@ -189,7 +193,8 @@ class Report:
 def report(run: RunDirectory) -> Report:
     """Reads the run and asks all questions."""
     run = run.snapshot()  # the same for all sections, also while the program writes on
-    observed = observe(run, [*needs(), *FIELDS, *MPI_FIELDS, *FILE_FIELDS])
+    neighbours, without_neighbours = mesh_neighbours(run)
+    observed = observe(run, [*needs(), *FIELDS, *MPI_FIELDS, *FILE_FIELDS], neighbours)
     answered = tuple(answers(observed))
     newest = np.searchsorted(run.step_indexes, observed.index)[-MOST_FRAMES:]
     lines = [line.partition(" ") for line in _bridge.closing_lines(str(run.path))]
@@ -201,4 +206,5 @@ def report(run: RunDirectory) -> Report:
         placement_of(run) if observed.placement is None else observed.placement,
         RegionSums(run, newest),
         tuple((name, text.strip()) for name, _, text in lines if name != "look"),
+        without_neighbours,
     )

@@ -133,15 +133,14 @@ def _of_run(report: Report) -> dict[str, float]:
 
 
 def _of_findings(report: Report) -> Iterator[tuple[str, float]]:
-    for module, answer in zip(QUESTIONS, report.answers):
-        for kind in dict.fromkeys(
-            (*getattr(module, "KINDS", ()), *(found.kind for found in answer.findings))
-        ):
-            found = [finding for finding in answer.findings if finding.kind == kind]
-            saved = [0.0 if finding.saved_s is None else finding.saved_s for finding in found]
-            unknown = bool(answer.missing)
-            yield f"finding:'{kind}'.count", math.nan if unknown else float(len(found))
-            yield f"finding:'{kind}'.saved_s", math.nan if unknown else max(saved, default=0.0)
+    kinds_of = {module.QUESTION: module.KINDS for module in QUESTIONS}
+    asked = {answer.question for answer in report.answers if not answer.missing}
+    for kind in dict.fromkeys(kind for kinds in kinds_of.values() for kind in kinds):
+        found = [finding for finding in report.findings if finding.kind == kind]
+        saved = max((finding.saved_s or 0.0 for finding in found), default=0.0)
+        known = any(kind in kinds for question, kinds in kinds_of.items() if question in asked)
+        yield f"finding:'{kind}'.count", float(len(found)) if known else math.nan
+        yield f"finding:'{kind}'.saved_s", saved if known else math.nan
 
 
 def _lines(value: Any) -> str:

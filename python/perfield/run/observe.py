@@ -17,14 +17,27 @@ from perfield.topology import placement_of, used_devices
 MOST_NUMBERS = 3 * 2**26  # of all tables together: 800 MB; beyond, rows hold several steps
 CHUNKS_AT_ONCE = 32  # that dask's workers compute before they are joined
 _MANY_MORE = 2  # times as many entries that leaving out ranks must bring
-_RATIOS = frozenset({"<region>_thread_imbalance", "<region>_instructions_per_cycle", "peer_count"})
+_RATIOS = frozenset(
+    {
+        "<region>_time_per_call_s",
+        "<region>_thread_imbalance",
+        "<region>_instructions_per_cycle",
+        "peer_count",
+    }
+)
 
 
-def observe(run: RunDirectory, names: Sequence[str], neighbours: np.ndarray | None = None) -> Observed:
+def observe(
+    run: RunDirectory,
+    names: Sequence[str],
+    neighbours: np.ndarray | None = None,
+    comparable: bool = True,
+) -> Observed:
     """Reads fields of all frames, each entry once.
 
     names : of fields; `<region>_...` stands for all regions. Those that the run lacks are left out.
-    neighbours : as in `Observed`.
+    neighbours : as in `Observed`. comparable : whether to read only steps that all ranks of the largest group
+    closed; else all steps are read, and absent ranks are NaN there.
     dask reads chunks of steps, with threads, or with the workers of the `distributed.Client` that the caller
     has made. Joined values of a field that is no sum ("again" in its table) are the mean of those of the
     steps.
@@ -32,10 +45,18 @@ def observe(run: RunDirectory, names: Sequence[str], neighbours: np.ndarray | No
     snapshot = Snapshot(run)
     run = snapshot.run
     of_ranks, of_regions = _fields(run, names)
-    columns, positions = _largest_group(run.presence)
+    everything = np.arange(run.n_ranks), np.arange(len(run))
+    columns, positions = _largest_group(run.presence) if comparable else everything
     n_fields = max(len(of_ranks) + len(of_regions), 1)
     per_row = -(-n_fields * len(columns) * len(positions) // MOST_NUMBERS) or 1
-    plan = _Plan(of_ranks + of_regions, _joined(run, of_ranks + of_regions), len(of_ranks), columns, per_row)
+    plan = _Plan(
+        of_ranks + of_regions,
+        _joined(run, of_ranks + of_regions),
+        len(of_ranks),
+        columns,
+        per_row,
+        comparable,
+    )
     collected = _Collected(plan, -(-len(positions) // per_row))
     for part in _parts(snapshot, positions, plan):
         collected.add(part)
@@ -56,13 +77,14 @@ def observe(run: RunDirectory, names: Sequence[str], neighbours: np.ndarray | No
 @dataclass(frozen=True)
 class _Plan:
     """What to read: names of fields, how their steps are joined, how many of them are of ranks (the first);
-    columns to keep; steps per row."""
+    columns to keep; steps per row; whether steps must be comparable."""
 
     names: list[str]
     joined: list[str]
     n_of_ranks: int
     columns: np.ndarray
     per_row: int
+    comparable: bool
 
 
 @dataclass(frozen=True)
@@ -146,7 +168,7 @@ def _read(snapshot: Snapshot, positions: np.ndarray, plan: _Plan) -> _Part:
     entries = np.zeros((n, snapshot.run.n_ranks), bool)
     entries[read["step"], read["rank"]] = True
     complete = entries[:, plan.columns].all(axis=1)
-    kept = complete & ~read["uneven"]
+    kept = complete & ~read["uneven"] if plan.comparable else np.ones(n, bool)
     row = (np.arange(n) // plan.per_row)[kept]
     values = read["values"][kept][:, :, plan.columns]
     of_ranks = np.nan_to_num(read["values"][:, : plan.n_of_ranks, plan.columns])
@@ -158,7 +180,7 @@ def _read(snapshot: Snapshot, positions: np.ndarray, plan: _Plan) -> _Part:
     messages, waits = (rows[kept[rows["step"]]] for rows in (read["messages"], read["waits"]))
     return _Part(
         kept=kept,
-        n_uneven=int((complete & read["uneven"]).sum()),
+        n_uneven=int((complete & read["uneven"] & ~kept).sum()),
         label=label,
         span=span,
         empty=np.bincount(messages["step"], messages["empty"], minlength=n),

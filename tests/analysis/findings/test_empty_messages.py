@@ -21,8 +21,8 @@ def test_pairs_that_never_carry_a_byte_are_told():
     (finding,) = found([*HALO, (3, 7, 1800, 0, 1800), (2, 5, 600, 600, 540)])
     assert finding.kind == "empty messages"
     assert finding.words == (
-        "39 messages per step carry no bytes, 72.2 % of all. They go between 2 pairs of ranks; no byte ever "
-        "flows in 1. Most go from rank 3 to rank 7: 30 per step."
+        "39 messages per step carry no bytes, 72 % of all. They go between 2 pairs of ranks, 1 of them "
+        "without any other message. Most go from rank 3 to rank 7: 30 per step."
     )
     assert finding.pairs.tolist() == [[3, 7], [2, 5]]
     assert finding.ranks.tolist() == [2, 3]
@@ -55,11 +55,18 @@ def test_calls_that_wait_do_not_make_messages_dear():
     assert found([*HALO, (3, 7, 60, 0, 60)], mpi_p2p_time_s=waiting) == []
 
 
+def test_ranks_that_wait_for_a_late_one_do_not_make_messages_dear():
+    waiting = np.where(np.arange(8) == 3, 0.0, 0.05)  # all wait for rank 3
+    assert found([*HALO, (3, 7, 60, 0, 60)], mpi_p2p_time_s=1e-6, mpi_wait_time_s=waiting) == []
+
+
 def test_empty_messages_of_some_steps_name_these_steps():
     empty = np.zeros(60)
     empty[::20] = 1000
     (finding,) = found([(3, 7, 3000, 0, 3000)], empty=empty)
-    assert finding.words.startswith("1,000 messages in each of 3 steps carry no bytes, 100 % of all.")
+    assert finding.words.startswith(
+        "1,000 messages in each of 3 steps carry no bytes, 100 % of all. They go from rank 3"
+    )
     assert finding.steps.tolist() == [0, 20, 40]
     assert finding.picture.step in (0, 20, 40)
 
@@ -68,3 +75,22 @@ def test_empty_messages_to_unknown_ranks_are_counted_without_pairs():
     (finding,) = found([(3, -1, 6000, 0, 6000)])
     assert finding.words == "100 messages per step carry no bytes, 100 % of all."
     assert finding.pairs.shape == (0, 2)
+
+
+def test_two_ranks_that_send_nothing_else_are_told_as_such():
+    (finding,) = found([*HALO, (3, 7, 1800, 0, 1800)])
+    assert finding.words.endswith("They go from rank 3 to rank 7, which gets no other message from it.")
+
+
+def test_pairs_that_do_not_touch_on_the_mesh_are_counted():
+    row = [(a, a + 1) for a in range(7)]
+    (finding,) = found([(0, 1, 60, 0, 60), (3, 7, 60, 0, 60)], neighbours=row)
+    assert "2 of them without any other message, 1 of them between ranks that do not touch" in finding.words
+    assert finding.words.endswith("Each pair has 1 per step.")
+
+
+def test_a_run_that_closed_no_step_tells_no_messages_per_step():
+    messages = [(3, 7, 1800, 0, 1800), (2, 5, 600, 600, 540)]
+    (finding,) = empty_messages.find(observed_run(8, 1, messages=messages, empty=2340, sent_count=300))
+    assert finding.words.startswith("2,340 messages carry no bytes, 98 % of all.")
+    assert finding.words.endswith(" Most go from rank 3 to rank 7: 1,800.")

@@ -66,14 +66,23 @@ def test_a_single_output_step_is_no_finding():
     assert list(output_steps.find(observed)) == []
 
 
+def test_output_steps_that_a_writer_explains_are_no_finding_of_their_own():
+    observed = run_of_writers([3])
+    assert list(output_steps.find(observed)) != []
+    longer = observed.tables["io_time_s"] * 8 / 7
+    assert list(output_steps.find(replace(observed, tables={**observed.tables, "io_time_s": longer}))) == []
+
+
 def test_one_rank_that_writes_for_all_is_told_before_its_output_steps():
     observed = run_of_writers([3])
     finding = only(io_through_few_ranks, observed)
     assert finding.kind == "I/O through few ranks"
     assert finding.words == (
-        "Rank 3 writes all 300 MB that the 8 ranks write in files; the others wait up to 1.31 s for that."
+        "Rank 3 writes all 300 MB that the 8 ranks write in files, every 20 steps (3 of 60); the others wait "
+        "up to 1.31 s for that."
     )
     assert finding.ranks.tolist() == [3]
+    assert finding.steps.tolist() == [19, 39, 59]
     assert finding.saved_s == pytest.approx(1.5 * 7 / 8, rel=0.01)
     assert only(output_steps, observed).saved_s < finding.saved_s
 
@@ -120,7 +129,7 @@ def test_the_first_rank_of_each_node_that_writes_is_told_by_its_node():
     assert finding.kind == "I/O by one rank per node"
     assert finding.words == (
         "On each of 2 nodes the first rank writes far more than the others: ranks 0 and 4 account for 100 % "
-        "of 600 MB, while the others wait up to 1.12 s."
+        "of 600 MB, every 20 steps (3 of 60); the others wait up to 1.12 s for that."
     )
     assert finding.ranks.tolist() == [0, 4]
     assert finding.hosts == ("n1", "n2")

@@ -72,7 +72,10 @@ def test_the_regions_in_which_ranks_differ_most_are_named():
         assemble_time_s=assemble,
     )
     found = only(imbalance.find(run))
-    assert found.regions == ("Foam::solve",) and "most of it in Foam::solve (1" in found.words
+    assert (
+        found.regions == ("Foam::solve",)
+        and "Ranks differ most in Foam::solve (balancing it would save 1" in found.words
+    )
 
 
 def test_work_of_one_rank_alone_is_told_as_what_all_wait_for():

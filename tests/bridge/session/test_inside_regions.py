@@ -308,5 +308,6 @@ def test_run_without_calls_in_regions_has_no_such_fields(measured):
     assert [name for name in run.frame(0).values if name.startswith("r_")] == [
         "r_time_s",
         "r_count",
+        "r_time_per_call_s",
         "r_self_time_s",
     ]

@@ -15,23 +15,54 @@ from types import ModuleType
 from perfield.analysis.findings import (
     bursts,
     empty_messages,
+    far_devices,
+    far_partners,
+    idle_threads,
     imbalance,
     io_by_one_rank_per_node,
     io_through_few_ranks,
     memory_growth,
     messages_to_no_neighbours,
+    moved_ranks,
+    noise,
     output_steps,
+    packed_ranks,
+    shared_cores,
+    slow_nodes,
+    steps_get_slower,
+    time_per_call,
     tiny_messages,
     waited_for,
 )
 from perfield.analysis.findings.finding import Finding, Picture
 from perfield.analysis.observed import Observed
 
-__all__ = ["QUESTIONS", "Answer", "Finding", "Picture", "answers", "needs", "ranked"]
+__all__ = [
+    "OF_PLACEMENT",
+    "QUESTIONS",
+    "Answer",
+    "Finding",
+    "Picture",
+    "answers",
+    "needs",
+    "placement_findings",
+    "ranked",
+]
 
+# Their find() takes worth, the least share of the run's time that they tell; `perfield placement` tells all.
+OF_PLACEMENT: tuple[ModuleType, ...] = (
+    shared_cores,
+    packed_ranks,
+    far_devices,
+    moved_ranks,
+    idle_threads,
+    far_partners,
+)
 QUESTIONS: tuple[ModuleType, ...] = (
     imbalance,
+    slow_nodes,
     waited_for,
+    time_per_call,
     empty_messages,
     messages_to_no_neighbours,
     bursts,
@@ -39,7 +70,10 @@ QUESTIONS: tuple[ModuleType, ...] = (
     io_by_one_rank_per_node,
     io_through_few_ranks,
     output_steps,
+    *OF_PLACEMENT,
+    steps_get_slower,
     memory_growth,
+    noise,
 )
 
 
@@ -71,4 +105,10 @@ def answers(observed: Observed, questions: Iterable[ModuleType] = QUESTIONS) -> 
 def ranked(answered: Iterable[Answer]) -> list[Finding]:
     """All findings, the dearest first; those without a known cost come last, in the order of questions."""
     told = [finding for answer in answered for finding in answer.findings]
+    return sorted(told, key=lambda finding: -(finding.saved_s or 0.0))
+
+
+def placement_findings(observed: Observed) -> list[Finding]:
+    """All that the places of ranks tell, the dearest first, even if its cost is small or not known."""
+    told = [finding for module in OF_PLACEMENT for finding in module.find(observed, worth=0.0)]
     return sorted(told, key=lambda finding: -(finding.saved_s or 0.0))

@@ -14,6 +14,7 @@ from perfield.analysis.steps import output_steps
 from perfield.analysis.words import in_number, in_percent, in_seconds
 
 QUESTION = "Do some steps send far more messages than others?"
+KINDS = ("burst of messages",)
 NEEDS = ("sent_count",)
 LIKES = ("io_write_bytes", "io_time_s", "compute_time_s", "mpi_time_s")
 FAR_MORE = 3.0  # times the messages of the median step
@@ -24,9 +25,9 @@ def find(observed: Observed) -> Iterator[Finding]:
     """Yields a finding if steps with many messages are longer than chance makes them.
 
     Their time in files, and in computing beyond the other steps, is no cost of messages; the rest must be
-    1 % of the run.
+    1 % of the run. Messages without bytes are another finding.
     """
-    sent = observed.totals["sent_count"]
+    sent = observed.totals["sent_count"] - observed.empty
     median = float(np.median(sent)) if len(sent) else 0.0
     chosen = sent > max(FAR_MORE * median, median + len(observed.ranks))
     cost = extra(observed, chosen) if 0 < chosen.sum() <= RARE * len(sent) else None
@@ -53,3 +54,12 @@ def find(observed: Observed) -> Iterator[Finding]:
         steps=observed.index[chosen],
         chance=cost.chance,
     )
+
+
+def messages_in_bursts(observed: Observed) -> float:
+    """How many messages the bursts that are told have beyond the other steps. Another finding about these
+    very messages would tell the same problem twice."""
+    sent = observed.totals["sent_count"] - observed.empty
+    steps = [step for finding in find(observed) for step in finding.steps.tolist()]
+    chosen = np.isin(observed.index, steps)
+    return float((sent[chosen] - np.median(sent)).sum()) if steps else 0.0

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s
+from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s, pair_keys
 from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_number, in_percent
 
 QUESTION = "Which messages carry no bytes?"
+KINDS = ("empty messages",)
 NEEDS = ("sent_count",)
 LIKES = COST_FIELDS
 MANY = 0.1  # of the messages are empty, at least, if their calls cost little
@@ -32,18 +33,13 @@ def find(observed: Observed) -> Iterator[Finding]:
     steps = observed.index[observed.empty > 0]
     some = len(steps) < observed.n_steps
     n_steps = len(steps) if some else observed.n_program_steps
-    where = f"in each of {in_number(n_steps)} steps" if some else "per step"
+    per = " per step" if observed.n_program_steps > 1 else ""
+    where = f" in each of {in_number(n_steps)} steps" if some else per
     share = in_percent(n_empty / n_all)
-    words = f"{in_number(n_empty / n_steps)} messages {where} carry no bytes, {share} of all."
+    words = f"{in_number(n_empty / n_steps)} messages{where} carry no bytes, {share} of all."
     worst = known[np.lexsort((known["bytes"], -known["empty"].astype(float)))[:MOST_PAIRS]]
     if len(worst):
-        first = worst[0]
-        never = int((known["bytes"] == 0).sum())
-        none = "no byte ever flows there" if len(known) == 1 else f"no byte ever flows in {in_number(never)}"
-        words += (
-            f" They go between {_pairs(len(known))}{f'; {none}' if never else ''}. Most go from rank "
-            f"{first['source']} to rank {first['target']}: {in_number(first['empty'] / n_steps)} per step."
-        )
+        words += f" They go {_in_words(observed, known)}.{_how_many(known, n_steps, per)}"
     yield Finding(
         kind="empty messages",
         words=words,
@@ -57,5 +53,28 @@ def find(observed: Observed) -> Iterator[Finding]:
     )
 
 
-def _pairs(n: int) -> str:
-    return "one pair of ranks" if n == 1 else f"{in_number(n)} pairs of ranks"
+def _in_words(observed: Observed, known: np.ndarray) -> str:
+    """Pairs of ranks, how many of them send nothing else, and how many do not touch on the mesh."""
+    if len(known) == 1:
+        alone = ", which gets no other message from it" if known["bytes"][0] == 0 else ""
+        return f"from rank {known['source'][0]} to rank {known['target'][0]}{alone}"
+    words = f"between {in_number(len(known))} pairs of ranks"
+    if (known["bytes"] == 0).any():
+        words += f", {in_number((known['bytes'] == 0).sum())} of them without any other message"
+    if observed.neighbours is not None and len(observed.neighbours):
+        source, target = observed.neighbours.T
+        touch = np.isin(pair_keys(known["source"], known["target"]), pair_keys(source, target))
+        if not touch.all():
+            words += f", {in_number((~touch).sum())} of them between ranks that do not touch on the mesh"
+    return words
+
+
+def _how_many(known: np.ndarray, n_steps: int, per: str) -> str:
+    """How many messages the pairs send, if there are several."""
+    if len(known) == 1:
+        return ""
+    worst = known[known["empty"].argmax()]
+    each = f"{in_number(worst['empty'] / n_steps)}{per}"
+    if known["empty"].min() == worst["empty"]:
+        return f" Each pair has {each}."
+    return f" Most go from rank {worst['source']} to rank {worst['target']}: {each}."

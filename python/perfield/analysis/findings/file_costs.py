@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from perfield.analysis.findings.step_costs import which
 from perfield.analysis.observed import Observed
-from perfield.analysis.steps import LOG_BYTES
+from perfield.analysis.steps import LOG_BYTES, output_steps
 
 FILE_FIELDS = ("io_write_bytes", "io_time_s")
 MORE_FILE_FIELDS = ("io_read_bytes", "waiting_time_s")
@@ -20,11 +21,12 @@ class FileUse:
     """What each rank did with files.
 
     amount : float64 (n_columns,), bytes read and written in all steps. verb : "writes", "reads", or "reads
-    and writes".
+    and writes". in_files : bool (n_steps,), steps in which all ranks use far more bytes than in the others.
     """
 
     amount: np.ndarray
     verb: str
+    in_files: np.ndarray
 
     @property
     def field(self) -> str:
@@ -39,12 +41,17 @@ def file_use(observed: Observed) -> FileUse | None:
     )
     amount = read + written
     total = float(amount.sum())
-    with_bytes = observed.totals["io_write_bytes"] + observed.totals.get("io_read_bytes", 0.0) > 0
-    if total <= LOG_BYTES * max(int(with_bytes.sum()), 1):
+    of_steps = observed.totals["io_write_bytes"] + observed.totals.get("io_read_bytes", 0.0)
+    if total <= LOG_BYTES * max(int((of_steps > 0).sum()), 1):
         return None
     verbs = [("reads", read), ("writes", written)]
     told = [verb for verb, each in verbs if each.sum() > ONE_WAY * total]
-    return FileUse(amount, " and ".join(told))
+    return FileUse(amount, " and ".join(told), output_steps(of_steps[:, None]))
+
+
+def when(observed: Observed, use: FileUse) -> str:
+    """The steps that use files, in words after a sentence: ", every 20 steps (5 of 100)"; "" if all do."""
+    return f", {which(observed, use.in_files)}" if use.in_files.any() else ""
 
 
 def saved_by_spreading_s(observed: Observed, users: np.ndarray) -> float:

@@ -12,12 +12,14 @@ from perfield.analysis.findings.file_costs import (
     MORE_FILE_FIELDS,
     file_use,
     saved_by_spreading_s,
+    when,
 )
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_bytes, in_percent, in_seconds, in_ranks
+from perfield.analysis.words import in_bytes, in_percent, in_ranks, in_seconds
 
 QUESTION = "Does one rank of each node read and write for the others?"
+KINDS = ("I/O by one rank per node",)
 NEEDS = FILE_FIELDS
 LIKES = MORE_FILE_FIELDS
 FAR_MORE = 2.0  # times the bytes of the next rank of its node
@@ -41,13 +43,14 @@ def find(observed: Observed) -> Iterator[Finding]:
     yield Finding(
         kind="I/O by one rank per node",
         words=f"On each of {len(ranks)} nodes {place} {use.verb} far more than the others: {in_ranks(ranks)} "
-        f"account for {in_percent(share)} of {in_bytes(use.amount.sum())}, while the others wait up to "
-        f"{in_seconds(saved_s)}.",
+        f"account for {in_percent(share)} of {in_bytes(use.amount.sum())}{when(observed, use)}; the others "
+        f"wait up to {in_seconds(saved_s)} for that.",
         saved_s=saved_s,
         remedy="If the file system can take more, let more ranks of a node use files: with collective MPI-IO "
         "by the hints cb_nodes and cb_config_list, else by one file or part of a file per rank.",
         picture=Picture("machine", use.field),
         ranks=ranks,
+        steps=observed.index[use.in_files],
         hosts=tuple(observed.placement.nodes[node].host for node in node_id[ranks].tolist()),
     )
 

@@ -12,13 +12,15 @@ from perfield.analysis.findings.file_costs import (
     MORE_FILE_FIELDS,
     file_use,
     saved_by_spreading_s,
+    when,
 )
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.findings.io_by_one_rank_per_node import one_per_node
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_bytes, in_percent, in_seconds, in_ranks
+from perfield.analysis.words import in_bytes, in_percent, in_ranks, in_seconds, start
 
 QUESTION = "Do few ranks read and write for all?"
+KINDS = ("I/O through few ranks",)
 NEEDS = FILE_FIELDS
 LIKES = MORE_FILE_FIELDS
 NEARLY_ALL = 0.9  # of the bytes
@@ -43,18 +45,17 @@ def find(observed: Observed) -> Iterator[Finding]:
     if saved_s < WORTH_TELLING * observed.elapsed_s:
         return
     ranks = observed.ranks[users]
-    # Three digits would make 100 % of 99.97 %.
-    share = held[n_users - 1]
-    part = "all" if share > 1 - 1e-9 else f"{in_percent(min(share, 0.999))} of the"
+    part = "all" if held[n_users - 1] > 1 - 1e-9 else f"{in_percent(min(held[n_users - 1], 0.99))} of the"
     do = use.verb.replace("s", "")
     yield Finding(
         kind="I/O through few ranks",
-        words=f"{in_ranks(ranks).capitalize()} {use.verb if n_users == 1 else do} {part} "
-        f"{in_bytes(use.amount.sum())} that the {len(order)} ranks {do} in files; the others wait up to "
-        f"{in_seconds(saved_s)} for that.",
+        words=f"{start(in_ranks(ranks))} {use.verb if n_users == 1 else do} {part} "
+        f"{in_bytes(use.amount.sum())} that the {len(order)} ranks {do} in files"
+        f"{when(observed, use)}; the others wait up to {in_seconds(saved_s)} for that.",
         saved_s=saved_s,
         remedy="Let all ranks use files in parallel: one file by MPI_File_write_at_all or parallel HDF5, or "
         "a file per rank (OpenFOAM: -fileHandler uncollated, or collated with ioRanks).",
         picture=Picture("heat_map", use.field),
         ranks=ranks,
+        steps=observed.index[use.in_files],
     )

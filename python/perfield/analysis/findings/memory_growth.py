@@ -10,37 +10,55 @@ import numpy as np
 from perfield.analysis.findings.finding import Finding, Picture
 from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_bytes
+from perfield.topology import ranges
 
 QUESTION = "Does a rank need more and more memory?"
 KINDS = ("growing memory",)
 NEEDS = ("resident_bytes",)
-ALWAYS = 0.8  # of the tenths of a run in which memory must grow
+CHANCE = 1e-3
 SETTLED = 0.2  # of the run, in which programs still allocate
+MOST_PARTS = 30
 LEAST = 0.1  # growth relative to the memory after that
+LEAST_BYTES = 1e6
+STILL = 0.5  # of the mean growth, in the last third; less is a plateau
 
 
 def find(observed: Observed) -> Iterator[Finding]:
-    """Yields a finding about the ranks whose memory grows in at least four fifths of the run's parts."""
+    """Yields a finding about the ranks whose memory grows on and on.
+
+    The run's parts are compared one with the next. Memory that rises and falls by chance, however it does,
+    rises in half of them; the sign test tells how likely that makes so many rises, for any of the ranks.
+    """
+    from scipy.stats import binom
+
     table = observed.of("resident_bytes").astype(float)
     table = table[int(SETTLED * len(table)) :]
-    if len(table) < 10:
+    if len(table) < 4:
         return
-    parts = np.array([np.nanmean(part, axis=0) for part in np.array_split(table, 10)])
+    parts = np.array([part.mean(axis=0) for part in np.array_split(table, min(MOST_PARTS, len(table)))])
+    change = np.diff(parts, axis=0)
+    rises, falls = (change > 0).sum(axis=0), (change < 0).sum(axis=0)
+    chance = np.minimum(binom.sf(rises - 1, rises + falls, 0.5) * len(observed.ranks), 1.0)
     grown = parts[-1] - parts[0]
-    always = (np.diff(parts, axis=0) > 0).mean(axis=0) >= ALWAYS
-    growing = np.flatnonzero(always & (grown > LEAST * parts[0]))
+    third = len(parts) // 3
+    still = parts[-1] - parts[-1 - third] >= STILL * grown * third / (len(parts) - 1)
+    enough = grown > np.maximum(LEAST * parts[0], LEAST_BYTES)
+    growing = np.flatnonzero(still & enough & (chance < CHANCE))
     if not len(growing):
         return
     most = growing[grown[growing].argmax()]
-    per_step = grown[most] / (0.9 * (1 - SETTLED) * observed.n_steps)
-    others = f" and of {len(growing) - 1} more ranks" if len(growing) > 1 else ""
+    n_steps = len(table) * observed.n_program_steps / len(observed.of("resident_bytes"))
+    per_step = grown[most] / (n_steps * (len(parts) - 1) / len(parts))
+    who = f"rank{'s' if len(growing) > 1 else ''} {ranges(observed.ranks[growing])}"
+    by = f", most on rank {observed.ranks[most]}:" if len(growing) > 1 else ""
     yield Finding(
         kind="growing memory",
-        words=f"The memory of rank {observed.ranks[most]}{others} grows by {in_bytes(per_step)} per step, "
+        words=f"The memory of {who} grows on and on{by} by {in_bytes(per_step)} per step, "
         f"from {in_bytes(parts[0, most])} to {in_bytes(parts[-1, most])}.",
         saved_s=None,
-        remedy="Look for what is allocated in each step and kept; valgrind --leak-check=full or heaptrack "
+        remedy="Look for what is allocated in each step and kept; `valgrind --leak-check=full` or heaptrack "
         "on that rank names the line.",
         picture=Picture("heat_map", "resident_bytes"),
         ranks=observed.ranks[growing],
+        chance=float(chance[growing].max()),
     )

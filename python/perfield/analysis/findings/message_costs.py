@@ -6,27 +6,42 @@ from __future__ import annotations
 import numpy as np
 
 from perfield.analysis.observed import Observed
+from perfield.analysis.words import in_number
 
-COST_FIELDS = ("mpi_p2p_time_s", "sent_count", "received_count")
-UNDISTURBED = 10  # percent of the steps, in which calls take least: there they wait for nobody
+COST_FIELDS = ("mpi_p2p_time_s", "mpi_wait_time_s", "sent_count", "received_count")
+UNDISTURBED = 10  # percent of the steps, in which messages cost a rank least: there it hardly waits
+FEWEST_ROWS = 10  # of the tables
+AS_MANY = 0.5  # of the mean number of messages, at least, has a rank whose costs count
 
 
 def cost_s(observed: Observed, source: np.ndarray, target: np.ndarray, count: np.ndarray) -> float | None:
-    """How long the calls of some messages take the rank that they take longest, in s of all steps.
+    """How long some messages take the rank that has most of them, in s of all steps.
 
-    source, target : ranks. count : messages. A call costs what the rank's point-to-point calls take in the
-    steps in which they take least, so that it holds little waiting. Time in later waits is not in it.
-    None if the run does not tell times of calls.
+    source, target : ranks. count : messages. A message costs what it costs in the steps in which it takes
+    least, on the rank where it takes least: the time of point-to-point and wait calls holds little waiting
+    there. So the whole cost is rather larger. None if the run does not tell times of calls, or of so few
+    steps that waiting cannot be told from work.
     """
-    if not observed.has("mpi_p2p_time_s"):
+    if not observed.has("mpi_p2p_time_s") or len(observed.of("mpi_p2p_time_s")) < FEWEST_ROWS:
         return None
-    n_calls = observed.of("sent_count").astype(float) + np.nan_to_num(observed.of("received_count"))
+    n_messages = observed.of("sent_count").astype(float) + np.nan_to_num(observed.of("received_count"))
+    time_s = observed.of("mpi_p2p_time_s").astype(float) + np.nan_to_num(observed.of("mpi_wait_time_s"))
     with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.where(n_calls > 0, observed.of("mpi_p2p_time_s") / n_calls, np.nan)
-    calling = np.isfinite(each).any(axis=0)
-    if not calling.any():
+        each = np.where(n_messages > 0, time_s / n_messages, np.nan)
+    total = np.nansum(n_messages, axis=0)
+    usual = np.isfinite(each).any(axis=0) & (total >= AS_MANY * total.mean())
+    if not usual.any():
         return None
-    call_s = np.zeros(observed.n_ranks)
-    call_s[observed.ranks[calling]] = np.nanpercentile(each[:, calling], UNDISTURBED, axis=0)
     of_rank = sum(np.bincount(end[end >= 0], count[end >= 0], observed.n_ranks) for end in (source, target))
-    return float((of_rank * call_s).max(initial=0.0))
+    return float(of_rank.max(initial=0.0) * np.nanpercentile(each[:, usual], UNDISTURBED, axis=0).min())
+
+
+def per_step(observed: Observed, number: float) -> str:
+    """A number of messages in words: "1,500 per step", and of a run with one step "1,500"."""
+    many = observed.n_program_steps > 1
+    return f"{in_number(number / max(observed.n_program_steps, 1))}{' per step' if many else ''}"
+
+
+def pair_keys(source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """A number for each pair of known ranks, int64; it sorts by source, then by target."""
+    return source.astype(np.int64) << 32 | target.astype(np.int64)

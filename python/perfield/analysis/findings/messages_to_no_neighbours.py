@@ -11,12 +11,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from perfield.analysis.findings.bursts import messages_in_bursts
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s
+from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s, pair_keys, per_step
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_bytes, in_number, in_percent, in_ranks
+from perfield.analysis.words import in_bytes, in_number, in_percent, in_ranks, start
 
 QUESTION = "Which ranks exchange messages with ranks that they do not touch on the mesh?"
+KINDS = ("messages to no neighbours",)
 NEEDS = ("sent_count", "neighbours")
 LIKES = COST_FIELDS
 FAR_MORE = 1.5  # times as many partners as the rank with most neighbours on the mesh has neighbours
@@ -28,7 +30,7 @@ MOST_PAIRS = 1000  # that the finding names
 def find(observed: Observed) -> Iterator[Finding]:
     """Yields a finding if few such ranks have a tenth of all messages with ranks that they do not touch.
 
-    Messages without bytes are another finding. Ranks that touch no other piece are left out.
+    Messages without bytes, and in bursts, are other findings. Ranks that touch no other piece are left out.
     """
     touching = observed.neighbours[observed.neighbours[:, 0] != observed.neighbours[:, 1]]
     n_neighbours = np.bincount(touching[:, 0], minlength=observed.n_ranks)
@@ -37,9 +39,9 @@ def find(observed: Observed) -> Iterator[Finding]:
     told = told[(told["source"] >= 0) & (told["target"] >= 0) & (told["source"] != told["target"])]
     told = told[(n_neighbours[told["source"]] > 0) & (n_neighbours[told["target"]] > 0)]
     count = told["count"].astype(float) - told["empty"]
-    far = ~np.isin(_keys(told["source"], told["target"]), _keys(touching[:, 0], touching[:, 1]))
+    far = ~np.isin(pair_keys(told["source"], told["target"]), pair_keys(touching[:, 0], touching[:, 1]))
     told, count = told[far & (count > 0)], count[far & (count > 0)]
-    both = np.unique(np.concatenate([_keys(*ends) for ends in _both_ways(told)]))
+    both = np.unique(np.concatenate([pair_keys(*ends) for ends in _both_ways(told)]))
     n_partners = n_neighbours + np.bincount(both >> 32, minlength=observed.n_ranks)
     talkative = np.flatnonzero(n_partners > FAR_MORE * n_neighbours.max(initial=0))
     if not 0 < len(talkative) <= FEW * (n_neighbours > 0).sum():
@@ -50,15 +52,15 @@ def find(observed: Observed) -> Iterator[Finding]:
     saved_s = cost_s(observed, told["source"], told["target"], count)
     if count.sum() < MANY * n_all and (saved_s or 0.0) < WORTH_TELLING * observed.elapsed_s:
         return
-    if count.sum() < n_steps:
+    if count.sum() < n_steps or 2 * messages_in_bursts(observed) > count.sum():
         return
     order = np.argsort(-count, kind="stable")[:MOST_PAIRS]
     n_far = (n_partners - n_neighbours)[talkative]
     yield Finding(
         kind="messages to no neighbours",
-        words=f"{in_ranks(talkative).capitalize()} exchange{'s' if len(talkative) == 1 else ''} messages "
+        words=f"{start(in_ranks(talkative))} exchange{'s' if len(talkative) == 1 else ''} messages "
         f"with {in_number(n_far.max())} ranks whose pieces of the mesh do not touch: "
-        f"{in_number(count.sum() / n_steps)} per step with {in_bytes(told['bytes'].sum() / n_steps)}, "
+        f"{per_step(observed, count.sum())} with {in_bytes(told['bytes'].sum() / n_steps)}, "
         f"{in_percent(count.sum() / n_all)} of all messages. No piece touches more than "
         f"{in_number(n_neighbours.max())} others, so periodic boundaries do not explain that.",
         saved_s=saved_s,
@@ -72,8 +74,3 @@ def find(observed: Observed) -> Iterator[Finding]:
 
 def _both_ways(told: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
     return (told["source"], told["target"]), (told["target"], told["source"])
-
-
-def _keys(source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """A number for each pair of ranks, int64."""
-    return source.astype(np.int64) << 32 | target.astype(np.int64)

@@ -15,6 +15,7 @@ from perfield.analysis.steps import output_steps
 from perfield.analysis.words import in_bytes, in_percent, in_seconds
 
 QUESTION = "What do steps cost that write output?"
+KINDS = ("output steps",)
 NEEDS = ("io_write_bytes",)
 LIKES = ("io_time_s",)
 REASONS = (io_by_one_rank_per_node, io_through_few_ranks, bursts)
@@ -23,7 +24,8 @@ REASONS = (io_by_one_rank_per_node, io_through_few_ranks, bursts)
 def find(observed: Observed) -> Iterator[Finding]:
     """Yields a finding if steps that write are longer than chance makes them, and cost 1 % of the time.
 
-    What a finding about files or a burst in these steps saves is not counted again: that is the reason.
+    What a finding about files, or about a burst in these steps, saves is not counted again: that is the
+    reason. If it is all, nothing else is told.
     """
     chosen = output_steps(observed.totals["io_write_bytes"][:, None])
     cost = extra(observed, chosen)
@@ -35,6 +37,9 @@ def find(observed: Observed) -> Iterator[Finding]:
     explained_s = sum(
         reason.saved_s or 0.0 for reason in reasons if set(reason.steps) <= set(observed.index[chosen])
     )
+    saved_s = cost.time_s - explained_s
+    if saved_s < WORTH_TELLING * observed.elapsed_s:
+        return
     written = float(np.median(observed.totals["io_write_bytes"][chosen]))
     lengths = lengths_s(observed)
     typical = observed.index[chosen][np.argsort(lengths[chosen])[int(chosen.sum() - 1) // 2]]
@@ -43,7 +48,7 @@ def find(observed: Observed) -> Iterator[Finding]:
         words=f"The program writes {which(observed, chosen)}, {in_bytes(written)} each time. These steps "
         f"take {cost.ratio:.3g} times as long as the others and cost {in_seconds(cost.time_s)}, "
         f"{in_percent(cost.share)} of the time.",
-        saved_s=max(0.0, cost.time_s - explained_s),
+        saved_s=saved_s,
         remedy="Write less often, or less; write while the program computes on (MPI_File_iwrite_all, ADIOS2, "
         "an I/O thread); format in binary.",
         picture=Picture("machine", "io_write_bytes", int(typical)),

@@ -7,13 +7,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from perfield.analysis.findings.bursts import messages_in_bursts
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s
+from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s, per_step
 from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_bytes, in_number, in_percent, in_seconds
 
 QUESTION = "Which ranks send many tiny messages?"
-NEEDS = COST_FIELDS
+KINDS = ("tiny messages",)
+NEEDS = ("sent_count", "mpi_p2p_time_s")
+LIKES = COST_FIELDS
 TINY = 512.0  # bytes of a message on average, at most; such a message costs its call, not its bytes
 MANY = 20  # per step from a rank to another, at least
 MOST_PAIRS = 1000  # that the finding names
@@ -22,7 +25,7 @@ MOST_PAIRS = 1000  # that the finding names
 def find(observed: Observed) -> Iterator[Finding]:
     """Yields a finding if all but one such message of a pair and step cost 1 % of the time.
 
-    Empty messages are another finding.
+    Empty messages are another finding, and so are those in bursts.
     """
     told = observed.messages
     told = told[(told["source"] >= 0) & (told["target"] >= 0) & (told["source"] != told["target"])]
@@ -30,7 +33,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     n_steps = observed.n_program_steps
     many = (count >= MANY * n_steps) & (told["bytes"] <= TINY * count) & (count > 0)
     told, count = told[many], count[many]
-    if not len(told):
+    if not len(told) or 2 * messages_in_bursts(observed) > count.sum():
         return
     saved_s = cost_s(observed, told["source"], told["target"], count - n_steps)
     if saved_s is None or saved_s < WORTH_TELLING * observed.elapsed_s:
@@ -42,10 +45,10 @@ def find(observed: Observed) -> Iterator[Finding]:
     )
     yield Finding(
         kind="tiny messages",
-        words=f"{pairs} many tiny messages: {in_number(count.sum() / n_steps)} per step, of "
+        words=f"{pairs} many tiny messages: {per_step(observed, count.sum())}, of "
         f"{in_bytes(told['bytes'].sum() / count.sum())} on average; most go from rank {first['source']} to "
-        f"rank {first['target']}: {in_number(most / n_steps)} per step. Their calls take up to "
-        f"{in_seconds(saved_s)} of a rank's time, {in_percent(saved_s / observed.elapsed_s)}.",
+        f"rank {first['target']}: {per_step(observed, most)}. Even if nobody is late, "
+        f"they cost a rank {in_seconds(saved_s)}, {in_percent(saved_s / observed.elapsed_s)} of the time.",
         saved_s=saved_s,
         remedy="Join what goes to the same rank into one message (a buffer, MPI_Pack or a derived datatype); "
         "where each must wait for the one before, give fewer ranks larger pieces.",

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Time that is lost because ranks are slowed down irregularly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfield.analysis.chance import differences
+from perfield.analysis.findings.finding import Finding, Picture
+from perfield.analysis.findings.placed import crowded
+from perfield.analysis.observed import Observed
+from perfield.analysis.words import in_percent, in_seconds
+
+QUESTION = "Do ranks lose time irregularly?"
+KINDS = ("noise",)
+NEEDS = ("compute_time_s",)
+MUCH = 0.25  # of the run's time
+FEWEST = 20  # steps
+
+
+def find(observed: Observed) -> Iterator[Finding]:
+    """Yields a finding if much time is lost and no rank is slower than others beyond chance.
+
+    Every run has noise, and a busy machine has much, so only a quarter of the time is worth telling. Ranks
+    that share cores are left to the finding about these.
+    """
+    if observed.n_steps < FEWEST or len(observed.ranks) < 2:
+        return
+    if observed.placement is not None and crowded(observed.placement)[observed.ranks].any():
+        return
+    compute = observed.of("compute_time_s")
+    found = differences(compute)
+    if found.pattern != "chance" or found.saved < MUCH * observed.elapsed_s:
+        return
+    yield Finding(
+        kind="noise",
+        words=f"In each step some rank takes {found.ratio:.3g} times as long to compute as the mean, now "
+        f"this one and now that one, as by chance. All wait for it, which costs {in_seconds(found.saved)}, "
+        f"{in_percent(found.saved / observed.elapsed_s)} of the time.",
+        saved_s=None,
+        remedy="Look for other processes on the nodes, bind the ranks, leave a core of each node to the "
+        "system; or synchronise less often, so that slow moments of ranks even out.",
+        picture=Picture("heat_map", "compute_time_s"),
+    )

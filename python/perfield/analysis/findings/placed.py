@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where ranks sit, as findings about the machine look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from perfield.analysis.observed import Observed
+from perfield.topology import Node, Placement, machines_of, ranges, sharing
+
+
+def on_each_node(placement: Placement) -> Iterator[tuple[Node, np.ndarray]]:
+    """Each node and its ranks."""
+    by_node = np.argsort(placement.node_id, kind="stable")
+    first = np.searchsorted(placement.node_id[by_node], np.arange(len(placement.nodes) + 1))
+    for number, node in enumerate(placement.nodes):
+        yield node, by_node[first[number] : first[number + 1]]
+
+
+def part_of(placement: Placement, pu_id: np.ndarray, level: str) -> np.ndarray:
+    """The part of a level that holds each PU. pu_id : (n_rows, n_ranks); returns float64 in its shape, NaN
+    where unknown."""
+    found = np.full(pu_id.shape, np.nan)
+    machines, kind_of_node = machines_of(placement.nodes)
+    kind = np.append(kind_of_node, -1)[placement.node_id]
+    for at, machine in enumerate(machines):
+        here = np.flatnonzero(kind == at)
+        size = max([*machine.pus, 0]) + 1
+        of_pu = np.full(size + 1, np.nan)
+        for part in machine.level(level):
+            of_pu[list(machine.pus[part.first : part.last])] = part.number
+        pus = pu_id[:, here]
+        valid = (pus >= 0) & (pus < size)
+        found[:, here] = of_pu[np.where(valid, pus, size).astype(int)]
+    return found
+
+
+def crowded(placement: Placement) -> np.ndarray:
+    """bool (n_ranks,), the ranks that share a core or are more than the PUs that they may run on."""
+    found = np.zeros(placement.n_ranks, bool)
+    found[sharing(placement).ranks] = True
+    for _, on_core in shared_cores(placement):
+        found[on_core] = True
+    return found
+
+
+def shared_cores(placement: Placement) -> list[tuple[tuple[int, int], np.ndarray]]:
+    """The cores to which several ranks are bound, as (node, core), and these ranks."""
+    known = np.flatnonzero(np.isfinite(placement.core_id))
+    where = np.stack([placement.node_id[known], placement.core_id[known].astype(int)], axis=1)
+    cores, core, count = np.unique(where, axis=0, return_inverse=True, return_counts=True)
+    core = core.ravel()
+    return [
+        ((int(cores[n, 0]), int(cores[n, 1])), known[core == n]) for n in np.flatnonzero(count > 1).tolist()
+    ]
+
+
+def shorter_s(observed: Observed, extra: np.ndarray) -> float:
+    """How much shorter steps would be if ranks computed less, at most: a step takes as long as the rank that
+    computes longest. extra : s in the shape of the tables, at most the compute time; NaN counts as 0."""
+    compute = np.nan_to_num(observed.of("compute_time_s").astype(float))
+    less = compute - np.nan_to_num(extra)
+    return float((compute.max(axis=1, initial=0.0) - less.max(axis=1, initial=0.0)).sum())
+
+
+def elsewhere(more: int, what: str) -> str:
+    """ " (the same on 2 more nodes)", or nothing."""
+    return f" (the same on {more:,} more {what}{'s' if more > 1 else ''})" if more else ""
+
+
+def rank_ranges(ranks: np.ndarray) -> str:
+    """Ranks as ranges, cut where they are many: "ranks 0-3,8"."""
+    text = f"rank{'s' if len(ranks) > 1 else ''} {ranges(ranks)}"
+    return text if len(text) <= 40 else f"{text[:40].rpartition(',')[0]},... ({len(ranks):,} ranks)"
+
+
+def times(count: int) -> str:
+    """ "once", or "12 times"."""
+    return "once" if count == 1 else f"{count:,} times"

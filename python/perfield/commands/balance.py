@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield balance: writes measured compute cost per cell, as weights for mesh partitioners."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfield.commands import CommandError
+from perfield.commands._newest import add_run, run_path
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from perfield.analysis.cell_costs import CellCosts
+    from perfield.pictures.pieces import Pieces
+    from perfield.run import Frame, RunDirectory
+
+HELP = "write measured compute cost per cell, as weights for mesh partitioners"
+DESCRIPTION = """\
+Says what a cell costs on each rank, and writes it as weights, so that the next
+decomposition gives each rank the same cost rather than the same number of cells.
+
+  perfield balance perfield-run                          the costs, as a table
+  perfield balance perfield-run --case .                 OpenFOAM: a volScalarField
+  perfield balance perfield-run --metis mesh.graph       gpmetis mesh.graph 8
+  perfield balance perfield-run --parmetis weights       per rank, for ParMETIS
+  perfield balance perfield-run --zoltan weights         per rank, for Zoltan
+  perfield balance perfield-run --predict mesh.graph.part.8
+
+A rank's cost per cell is its compute time (without MPI and files) over all steps
+but output steps, divided by its cells. So all cells of a rank cost the same,
+unless a region was measured block by block."""
+MOST_ROWS = 16
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the run, what to measure and what to write."""
+    add_run(parser)
+    add = parser.add_argument
+    add("--steps", metavar="LIST", help="frames to take costs from, such as 10:50 (default: all but output)")
+    add("--region", metavar="NAME", help="count only the compute time of this region")
+    add("--mesh", metavar="PATH", help="a .pvtu file or an OpenFOAM case, if the run does not tell")
+    add("--case", metavar="CASE", help="write the field for weightField into this OpenFOAM case")
+    add("--field", metavar="NAME", default="cellCost", help="name of that field (default: cellCost)")
+    add("--time", metavar="TIME", help="the case's time directory to write into (default: its start)")
+    add(
+        "--redistribute",
+        action="store_true",
+        help="write into the ranks' directories, for redistributePar; also for meshes that changed",
+    )
+    add("--metis", metavar="FILE", help="write METIS's graph file, with a weight for each cell")
+    add("--parmetis", metavar="FOLDER", help="write vtxdist.txt and vwgt.<rank>.txt")
+    add("--zoltan", metavar="FOLDER", help="write objects.<rank>.txt: number and weight of each cell")
+    add(
+        "--predict",
+        metavar="FILE",
+        help="say how balanced a division would be: a METIS partition, or OpenFOAM's cellDecomposition",
+    )
+    add("--force", action="store_true", help="overwrite files that exist")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Prints the costs and writes what was asked for."""
+    import perfield
+    from perfield.analysis.cell_costs import imbalance
+    from perfield.balance import measure
+    from perfield.balance.measured import usual_steps
+    from perfield.output.steps import choose_steps
+
+    run = perfield.open(run_path(arguments.run))
+    positions = choose_steps(run, arguments.steps) if arguments.steps else usual_steps(run)
+    pieces = _pieces(run, arguments)
+    costs = measure(run, positions, pieces, arguments.region)
+    frame = run.frame(int(positions[-1]))
+    plans = list(_plans(arguments, costs, frame, pieces))
+    _refuse_existing([file for files, _ in plans for file in files], arguments.force)
+    _print(costs, arguments.region)
+    print(f"imbalance  {imbalance(costs.load_s):.3g}, from the ranks' mean compute times per step")
+    for _, write in plans:
+        print("\n".join(write()))
+    if arguments.predict:
+        print(_prediction(arguments, costs, frame))
+    elif not plans:
+        print("use it     --case CASE, --metis FILE, --parmetis FOLDER or --zoltan FOLDER writes weights")
+    return 0
+
+
+def _pieces(run: RunDirectory, arguments: argparse.Namespace) -> Pieces | None:
+    """The mesh, where its cells are needed beyond their numbers."""
+    from perfield.pictures.blocks import MeshMissingError
+    from perfield.pictures.pieces import choose_pieces
+
+    by_block = any(region.block >= 0 for region in run.known_regions) and arguments.region
+    if not (arguments.metis or arguments.mesh or by_block):
+        return None
+    try:
+        return choose_pieces(run, arguments.mesh)
+    except MeshMissingError:
+        if arguments.mesh:
+            raise
+        return None  # then METIS gets weights alone
+
+
+Plan = tuple[list[Path], Callable[[], Iterable[str]]]  # files to write; what writes them and says so
+
+
+def _plans(
+    arguments: argparse.Namespace, costs: CellCosts, frame: Frame, pieces: Pieces | None
+) -> Iterator[Plan]:
+    """What to write. Everything that may fail is done here, before anything is written."""
+    from perfield.balance import openfoam, weights
+
+    if arguments.case:
+        case, time = Path(arguments.case), float(frame.time)
+        if arguments.redistribute:
+            fields = openfoam.divided_case_fields(case, costs, time, arguments.field)
+        else:
+            fields = openfoam.whole_case_fields(case, costs, time, arguments.field, arguments.time)
+
+        def write_fields() -> list[str]:
+            for field in fields:
+                field.file.write_text(field.text, encoding="ascii")
+            how = "redistributePar reads it" if arguments.redistribute else "decomposePar -force reads it"
+            return [
+                f"wrote      {_files([field.file for field in fields])}",
+                f"           put into {case}/system/decomposeParDict, and {how}:",
+                f"           weightField {arguments.field};",
+            ]
+
+        yield [field.file for field in fields], write_fields
+    elif arguments.redistribute or arguments.time:
+        raise CommandError("--redistribute and --time are about the field of a case; add --case CASE")
+    if arguments.metis:
+        path = Path(arguments.metis)
+        graph = _graph(pieces, costs, frame)
+        yield [path], lambda: _metis(path, costs, graph)
+    if arguments.parmetis:
+        folder = Path(arguments.parmetis)
+        files = [folder / "vtxdist.txt", *(folder / f"vwgt.{rank}.txt" for rank in range(costs.n_ranks))]
+        yield (
+            files,
+            lambda: [f"wrote      {_files(files)}; {_unit(weights.write_parmetis(_made(folder), costs))}"],
+        )
+    if arguments.zoltan:
+        to = Path(arguments.zoltan)
+        objects = [to / f"objects.{rank}.txt" for rank in range(costs.n_ranks)]
+        yield objects, lambda: _zoltan(to, objects, costs)
+
+
+def _graph(pieces: Pieces | None, costs: CellCosts, frame: Frame) -> csr_array | None:
+    if pieces is None:
+        return None
+    from perfield.balance.graph import dual_graph
+
+    return dual_graph([dataset for rank in range(costs.n_ranks) for _, dataset in pieces.blocks(rank, frame)])
+
+
+def _metis(path: Path, costs: CellCosts, graph: csr_array | None) -> list[str]:
+    from perfield.balance.weights import write_metis
+
+    unit = _unit(write_metis(path, costs, graph))
+    if graph is None:
+        return [f"wrote      {path}: vwgt, a weight per cell, rank by rank; {unit}"]
+    told = f"wrote      {path}: {graph.shape[0]:,} cells, {graph.nnz // 2:,} sides, a weight per cell; {unit}"
+    return [told, f"use it     gpmetis {path} {costs.n_ranks}"]
+
+
+def _zoltan(folder: Path, files: list[Path], costs: CellCosts) -> list[str]:
+    from perfield.balance.weights import write_zoltan
+
+    write_zoltan(_made(folder), costs)
+    return [f"wrote      {_files(files)}: number and seconds of each cell, numbered from 0 rank by rank"]
+
+
+def _prediction(arguments: argparse.Namespace, costs: CellCosts, frame: Frame) -> str:
+    """The imbalance of another division, if each cell goes on to cost what it cost."""
+    from perfield.analysis.cell_costs import imbalance
+    from perfield.balance import openfoam
+
+    path = Path(arguments.predict)
+    content = path.read_bytes()
+    if b"FoamFile" in content[:4096]:
+        if not arguments.case:
+            raise CommandError(f"{path} numbers the cells of a case; say which: --case CASE")
+        values = openfoam.whole_case_costs(Path(arguments.case), costs, float(frame.time))
+        parts, of_cells = openfoam.labels(content), next(iter(values.values()))
+    else:
+        try:
+            parts, of_cells = np.array(content.split(), np.int64), costs.of_cells
+        except ValueError as error:
+            raise CommandError(
+                f"{path} is no division of a mesh ({error}); expected the number of a part for each cell, as "
+                "gpmetis or decomposePar -cellDist write them."
+            ) from error
+    if len(parts) != len(of_cells) or (parts < 0).any():
+        raise CommandError(
+            f"{path} divides {len(parts):,} cells, but the run has {len(of_cells):,}; expected the number "
+            "of a part, from 0, for each cell."
+        )
+    load_s = np.bincount(parts, of_cells)
+    return (
+        f"predicted  {imbalance(load_s):.3g} with the {len(load_s)} parts of {path}, if each cell costs what "
+        "it cost in this run"
+    )
+
+
+def _print(costs: CellCosts, region: str | None) -> None:
+    """The costs by rank, and what was guessed."""
+    from perfield.analysis.words import in_seconds
+    from perfield.commands.info import format_table
+
+    load_s, cells = costs.load_s, costs.cells_of_rank
+    cost_s = np.divide(load_s, cells, out=np.zeros(len(cells)), where=cells > 0)
+    mean_s = load_s.sum() / cells.sum()
+    order = np.argsort(-cost_s, kind="stable")
+    shown = np.sort(order) if len(order) <= MOST_ROWS else order[:MOST_ROWS]
+    rows = [
+        {
+            "rank": rank,
+            "cells": f"{cells[rank]:,}",
+            "compute per step": in_seconds(load_s[rank]),
+            "per cell": in_seconds(cost_s[rank]),
+            "of the mean": f"{cost_s[rank] / mean_s:.3g}" if mean_s else "-",
+        }
+        for rank in shown.tolist()
+    ]
+    print(format_table(rows))
+    if len(order) > MOST_ROWS:
+        print(f"(the {MOST_ROWS} ranks with the dearest cells, of {len(order):,})")
+    of = f"region {region}" if region else "all compute time"
+    print(f"measured   {of} in {costs.n_steps:,} steps, {cells.sum():,} cells on {np.sum(cells > 0):,} ranks")
+    unknown = ~costs.measured & (costs.n_cells > 0)
+    if unknown.any():
+        ranks = np.unique(costs.rank[unknown])
+        print(
+            f"note       {costs.n_cells[unknown].sum():,} cells of {len(ranks)} ranks were not measured "
+            f"(first: rank {ranks[0]}); they get the mean of all measured cells, {in_seconds(mean_s)}"
+        )
+    empty = np.flatnonzero(cells == 0)
+    if len(empty):
+        print(
+            f"note       {len(empty)} ranks have no cells (first: rank {empty[0]}); nothing is told of them"
+        )
+
+
+def _unit(unit_s: float) -> str:
+    from perfield.analysis.words import in_seconds
+
+    return f"1 stands for {in_seconds(unit_s)} per step" if unit_s else "nothing costs time, so all weigh 1"
+
+
+def _files(files: list[Path]) -> str:
+    return str(files[0]) if len(files) == 1 else f"{files[0]} to {files[-1]} ({len(files):,} files)"
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _refuse_existing(files: list[Path], force: bool) -> None:
+    """Raises CommandError if a file exists that is not to be overwritten, or cannot be made."""
+    there = [file for file in files if file.exists()]
+    if there and not force:
+        raise CommandError(
+            f"{_files(there)} exists already and was left as it is; nothing was written. Remove it, name "
+            "another place, or overwrite it with --force."
+        )

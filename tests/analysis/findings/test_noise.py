@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Noise is told where it costs much, and only if nothing else explains it."""
+
+from __future__ import annotations
+
+import numpy as np
+from observed_runs import observed_run, placement_at, plain_placement
+
+from perfield.analysis.findings.noise import find
+
+SPIKES = 0.1 * (1 + 2 * (np.random.default_rng(3).random((200, 8)) < 0.1))
+
+
+def test_irregular_slow_moments_of_all_ranks_are_told_without_a_saving():
+    (told,) = find(observed_run(n_steps=200, compute_time_s=SPIKES, placement=plain_placement()))
+    assert (told.kind, told.saved_s, told.ranks.tolist()) == ("noise", None, [])
+    assert "now this one and now that one, as by chance" in told.words
+
+
+def test_usual_noise_is_not_told():
+    assert not [told for seed in range(20) for told in find(observed_run(seed=seed, noise=0.1))]
+
+
+def test_slow_rank_is_no_noise():
+    assert not list(find(observed_run(compute_time_s=0.1 * (1 + 2 * (np.arange(8) == 3)))))
+
+
+def test_noise_of_shared_cores_is_left_to_these():
+    placement = placement_at(*[("n", "0-1")] * 8)
+    assert not list(find(observed_run(n_steps=200, compute_time_s=SPIKES, placement=placement)))
+
+
+def test_run_of_few_steps_finds_nothing():
+    assert not list(find(observed_run(n_steps=10, compute_time_s=SPIKES[:10])))

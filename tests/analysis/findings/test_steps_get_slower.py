@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Steps that get slower are told with their region and ranks; noise and ends are not."""
+
+from __future__ import annotations
+
+import numpy as np
+from observed_runs import observed_run
+
+from perfield.analysis.findings.steps_get_slower import find
+
+
+def noisy(seed, n_ranks=8, n_steps=60):
+    return 1 + 0.03 * np.random.default_rng(seed).standard_normal((n_steps, n_ranks))
+
+
+RAMP = np.linspace(0, 1, 60)[:, None]
+
+
+def test_region_that_takes_longer_and_longer_is_named():
+    solve, push = 0.05 * noisy(1) + 0.05 * RAMP, 0.04 * noisy(2)
+    run = observed_run(
+        regions={"solve": "Solve", "push": "push", "main": "main"},
+        solve_time_s=solve,
+        push_time_s=push,
+        main_time_s=solve + push,
+        compute_time_s=solve + push,
+    )
+    (told,) = find(run)
+    assert (told.kind, told.regions, told.ranks.tolist()) == ("steps get slower", ("Solve",), [])
+    assert told.words.startswith("Steps take longer and longer: at the end 1.5")
+    assert told.words.endswith("The time grows in Solve.")
+    np.testing.assert_allclose(told.saved_s, 60 * 0.05 / 2, rtol=0.1)
+
+
+def test_rank_that_takes_longer_and_longer_is_named():
+    compute = 0.1 * noisy(3)
+    compute[:, 5] += 0.1 * RAMP[:, 0]
+    (told,) = find(observed_run(compute_time_s=compute))
+    assert told.ranks.tolist() == [5]
+    assert told.words.endswith("The time grows in computing, on rank 5.")
+
+
+def test_waiting_that_grows_is_no_computing():
+    compute = 0.1 * noisy(4)
+    step = compute.max(axis=1, keepdims=True) + 0.1 * RAMP
+    (told,) = find(observed_run(compute_time_s=compute, step_time_s=step + 0 * compute))
+    assert told.words.endswith("The time grows in calls of MPI, while computing takes as long as before.")
+
+
+def test_steady_run_finds_nothing():
+    assert not [told for seed in range(50) for told in find(observed_run(seed=seed, noise=0.2))]
+
+
+def test_small_growth_is_not_told():
+    assert not list(find(observed_run(compute_time_s=0.1 * noisy(5) + 0.004 * RAMP)))
+
+
+def test_slow_end_and_output_steps_are_no_trend():
+    compute = 0.1 * noisy(6)
+    compute[50:] *= 2
+    assert not list(find(observed_run(compute_time_s=compute)))
+    compute = 0.1 * noisy(7)
+    compute[9::10] *= 3
+    assert not list(find(observed_run(compute_time_s=compute)))
+
+
+def test_run_of_few_steps_finds_nothing():
+    for n_steps in (0, 1, 5):
+        assert not list(find(observed_run(n_steps=n_steps)))
