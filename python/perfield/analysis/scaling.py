@@ -165,18 +165,18 @@ def scaling(runs: Sequence[Measured], kind: str | None = None) -> Scaling:
     n_steps = {len(run.step_s) for run in runs}
     whole_s = np.array([run.whole_s for run in runs])
     whole = curve(n_ranks, whole_s, kind) if len(n_steps) == 1 and np.isfinite(whole_s).all() else None
-    memory = [run.memory_bytes if np.isfinite(run.memory_bytes).any() else np.array([np.nan]) for run in runs]
+    memory = [run.memory_bytes[np.isfinite(run.memory_bytes)] for run in runs]
     return Scaling(
         kind=kind,
         because=because,
         steps=of_steps,
         whole=whole,
         regions=regions,
-        load_balance=compute / largest,
-        communication_efficiency=largest / elapsed,
-        computation_scaling=work[0] / work,
-        memory_mean_bytes=by_size([float(np.nanmean(of_ranks)) for of_ranks in memory]),
-        memory_largest_bytes=by_size([float(np.nanmax(of_ranks)) for of_ranks in memory]),
+        load_balance=_ratio(compute, largest),
+        communication_efficiency=_ratio(largest, elapsed),
+        computation_scaling=_ratio(work[0], work),
+        memory_mean_bytes=by_size([of_ranks.mean() if len(of_ranks) else np.nan for of_ranks in memory]),
+        memory_largest_bytes=by_size([of_ranks.max() if len(of_ranks) else np.nan for of_ranks in memory]),
         n_steps=np.array(
             [sum(len(r.step_s) for r in runs if r.n_ranks == size) for size in of_steps.n_ranks]
         ),
@@ -248,6 +248,11 @@ def _median(run: Measured, values: np.ndarray) -> float:
 def _mean(run: Measured, values: np.ndarray) -> float:
     usual = values[_usual(run)]
     return float(np.nanmean(usual)) if np.isfinite(usual).any() else np.nan
+
+
+def _ratio(values: np.ndarray, over: np.ndarray) -> np.ndarray:
+    """NaN where either is unknown or the second is 0."""
+    return np.divide(values, over, out=np.full(len(over), np.nan), where=over > 0)
 
 
 def _amount(values: np.ndarray) -> str:
