@@ -26,7 +26,7 @@ program particles
   integer, parameter :: edge_cells = 40, moving = 300
   integer, parameter :: push = 1, deposit = 2, field = 3
   real(real64), parameter :: shares(3) = [0.5_real64, 0.2_real64, 0.3_real64] ! of a step's work
-  real(real64), parameter :: disk_bytes_per_second = 1.0e7_real64 ! slow_disk.c
+  real(real64), parameter :: disk_bytes_per_second = 1.0e7_real64 ! machine.c
 
   integer :: steps, seed, planted_rank, planted_region, every
   real(real64) :: noise, step_seconds, strength

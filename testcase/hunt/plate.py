@@ -21,7 +21,7 @@ import perfield
 
 ROWS, WIDTH = 32, 64
 SHARES = (0.7, 0.3)  # of a step's work: sweep, source
-DISK_BYTES_PER_S = 1e7  # slow_disk.c
+DISK_BYTES_PER_S = 1e7  # machine.c
 
 
 class Plate:

@@ -24,7 +24,7 @@ namespace {
 constexpr int kEdgeCells = 16;
 constexpr int kHaloNumbers = 500;
 constexpr double kShares[2] = {0.4, 0.6};    // of a step's work: assemble, solve
-constexpr double kDiskBytesPerSecond = 1e7;  // slow_disk.c
+constexpr double kDiskBytesPerSecond = 1e7;  // machine.c
 
 struct Plant {
   int steps, seed;

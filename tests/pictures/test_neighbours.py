@@ -15,7 +15,7 @@ from vtkmodules.util.numpy_support import numpy_to_vtk
 from vtkmodules.vtkCommonCore import vtkPoints
 from vtkmodules.vtkCommonDataModel import vtkStructuredGrid
 
-from perfield.pictures.neighbours import neighbours
+from perfield.pictures.neighbours import MOST_PIECES, neighbours, touching
 from perfield.pictures.pieces import choose_pieces
 
 
@@ -82,3 +82,34 @@ def test_flat_cells_reach_only_as_far_as_they_are_thick():
 def test_ranks_without_a_mesh_have_no_neighbours():
     assert of(None, grid((0, 0, 0), (1, 1, 1), (1, 1, 1)), None) == set()
     assert of(None, None) == set()
+
+
+def test_pieces_of_a_run_that_touch_are_pairs_in_both_directions(tmp_path):
+    pairs_of_ranks, why_not = touching(FakeRun(tmp_path, ranks=4, kind="image"))
+    assert pairs_of_ranks.tolist() == [[0, 1], [1, 0], [1, 2], [2, 1], [2, 3], [3, 2]]
+    assert why_not == ""
+
+
+def test_a_run_without_a_mesh_or_steps_has_no_neighbours(tmp_path):
+    run = FakeRun(tmp_path, ranks=2, steps=1)
+    run.frame(0).mesh_version[:] = 0
+    assert touching(run) == (None, "")
+    assert touching(FakeRun(tmp_path, ranks=2, steps=0)) == (None, "")
+
+
+def test_meshes_of_too_many_ranks_are_left_out_and_told(tmp_path):
+    run = FakeRun(tmp_path, ranks=1, kind="image")
+    run.n_ranks = MOST_PIECES + 1
+    nothing, why_not = touching(run)
+    assert nothing is None
+    assert why_not.startswith("Nobody looked which pieces of the mesh touch: 2,049 ranks have ")
+
+
+def test_a_damaged_mesh_has_no_neighbours_and_says_why(tmp_path):
+    run = FakeRun(tmp_path, ranks=2, kind="unstructured")
+    for blocks in run.meshes.values():
+        for block in blocks:
+            block.kind = "knot"
+    nothing, why_not = touching(run)
+    assert nothing is None
+    assert why_not.startswith("Nobody can tell which pieces of the mesh touch: block 0 is of kind 'knot'")

@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import twin
 from perfield.analysis.findings import Finding, Picture
 
 FOLDER = Path(__file__).resolve().parents[2] / "testcase/hunt"
 MODULES = ("plant", "judge", "hunt")
-CELLS_IN_STENCIL, WRITER_IN_PLATE, SERIAL_IN_PARTICLES, NOTHING = 19, 16, 8, 3  # seeds
+CELLS_IN_STENCIL, OUTPUT_IN_PLATE, SERIAL_IN_PARTICLES, NOTHING = 10, 13, 57, 3  # seeds
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +42,10 @@ def a_finding(kind: str, **place) -> Finding:
 
 def test_a_seed_always_plants_the_same(hunt):
     drawn = hunt["plant"].drawn
-    assert drawn(19) == drawn(19)
+    assert drawn(CELLS_IN_STENCIL) == drawn(CELLS_IN_STENCIL)
     assert len({drawn(seed).words[0] for seed in range(20)}) > 5
-    told = drawn(19)
-    assert (told.program, told.problem, told.n_ranks, told.rank) == ("stencil", "cells", 12, 4)
+    told = drawn(CELLS_IN_STENCIL)
+    assert (told.program, told.problem, told.n_ranks, told.steps) == ("stencil", "cells", 10, 101)
 
 
 def test_seeds_plant_all_problems_in_all_programs_within_their_limits(hunt):
@@ -97,6 +98,15 @@ def test_judge_wants_nothing_where_nothing_is_planted(hunt):
     assert judged(nothing, [a_finding("noise")]).why == "noise, but nothing is planted"
 
 
+def test_kept_run_is_judged_without_running_it_again(hunt, tmp_path):
+    plant = hunt["plant"].drawn(CELLS_IN_STENCIL)
+    twin.write_run(tmp_path / "perfield-run", ranks=4, steps=1)
+    (tmp_path / "printed.txt").write_text("hello\nlate 0.125\n")
+    found = hunt["hunt"].hunted(plant, tmp_path / "no-programs", tmp_path, tries=0)
+    assert found.late == 0.125
+    assert not found.verdict.is_right
+
+
 def test_seeds_of_the_command_line(hunt):
     seeds = hunt["hunt"].seeds_of
     assert seeds("3") == [3]
@@ -105,9 +115,11 @@ def test_seeds_of_the_command_line(hunt):
         seeds("all")
 
 
-@pytest.mark.parametrize("seed", [CELLS_IN_STENCIL, WRITER_IN_PLATE, SERIAL_IN_PARTICLES])
+@pytest.mark.parametrize("seed", [CELLS_IN_STENCIL, OUTPUT_IN_PLATE, SERIAL_IN_PARTICLES])
 def test_report_names_what_is_planted(seed, hunt, programs, tmp_path):
-    found = hunt["hunt"].hunted(hunt["plant"].drawn(seed), programs, tmp_path)
+    found = hunt["hunt"].hunted(hunt["plant"].drawn(seed), programs, tmp_path, tries=2)
+    if found.late > hunt["hunt"].LATE:
+        pytest.skip(f"this machine is too busy: it woke the ranks {found.late:.0%} late")
     assert found.verdict.is_right, f"{found.plant.text}: {found.verdict}"
 
 
@@ -116,13 +128,12 @@ def test_table_tells_plant_finding_and_verdict(hunt):
 
     plant = hunt["plant"].drawn(CELLS_IN_STENCIL)
     wrong = hunt["hunt"].Hunted(plant, hunt["judge"].judged(plant, []), 0.1)
-    console = Console(width=160, record=True, file=io.StringIO())
+    console = Console(width=250, record=True, file=io.StringIO())
     console.print(hunt["hunt"].table([wrong]))
     told = " ".join(console.export_text().replace("│", " ").split())
     for words in (
-        "19",
-        "stencil, 12 ranks, 55 steps",
-        "rank 4 has 1.76 times as many cells",
+        "stencil, 10 ranks, 101 steps",
+        f"rank {plant.rank} has {plant.strength:.2f} times as many cells",
         "wrong: finds nothing",
     ):
         assert words in told

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 REACH = 1.01  # cells between points of neighbours, with room for rounding
 SAMPLE = 200  # cells of a piece that tell how large its cells are
-MOST_POINTS = 20_000_000  # of all pieces, and
-MOST_PIECES = 4096  # pieces whose neighbours `touching` finds
+MOST_POINTS = 10_000_000  # of all pieces, and
+MOST_PIECES = 2048  # pieces: `touching` takes about 15 s for so many
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class _Piece:
 def touching(run: Run) -> tuple[np.ndarray | None, str]:
     """Pairs of ranks whose pieces touch in a run's last frame, int64 (n, 2) in both directions, and "".
 
-    None without a mesh, with ""; None and the reason in a sentence if the mesh is too large to look at in a
-    minute, or damaged.
+    None without a mesh, with ""; None and the reason in a sentence if the mesh is too large to look at in
+    seconds, or damaged.
     """
     if not len(run):
         return None, ""

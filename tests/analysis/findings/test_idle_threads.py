@@ -35,8 +35,8 @@ def test_region_whose_threads_take_unequally_long_is_told_with_its_ranks():
     (told,) = find(threaded(ratio=[1.0, 1.0, 1.5, 1.0]))
     assert (told.kind, told.regions, told.ranks.tolist()) == ("idle threads", ("loop",), [2])
     assert told.words.startswith(
-        "Threads wait for the longest of them in loop, on rank 2: on rank 2 the longest of 4 threads takes 1.5 "
-        "times as long as their mean. Equal shares would save at most 2.4"
+        "Threads wait for the longest of them in loop, on rank 2: on rank 2 the longest of 4 threads takes "
+        "1.5 times as long as their mean. Equal shares would save at most 2.4"
     )
     np.testing.assert_allclose(told.saved_s, 60 * 0.04, rtol=0.03)
 

@@ -147,8 +147,8 @@ def test_rank_that_moved_is_told_with_what_its_moves_cost():
     told = only(in_report(moving(slower=0.5)), "moved ranks")
     assert told.words == (
         "Rank 0 moved between cores, 9 times in 40 steps, 9 of them between packages, 9 of them between NUMA "
-        "domains; memory that they touched before stays in the other domain. The 9 steps with a move together "
-        "computed 4.5 s longer than median steps without."
+        "domains; memory that they touched before stays in the other domain. The 9 steps with a move "
+        "together computed 4.5 s longer than median steps without."
     )
     np.testing.assert_allclose(told.saved_s, 9 * 0.5, rtol=0.01)
 
@@ -167,6 +167,12 @@ def test_moves_of_ranks_that_share_cores_are_a_consequence():
     placement = place([{"host": "n", "boot_id": "", "cpuset": "0-1"}] * 3, {})
     found = in_report(quiet(placement, 40, pu_id=pu, compute_time_s=compute))
     assert [each.kind for each in found] == ["shared cores"]
+
+
+def test_moves_of_ranks_whose_pus_others_took_are_a_consequence():
+    run = moving(slower=0.5)
+    taken = {"involuntary_switches": np.full((40, 2), 100, np.float32)}
+    assert in_report(replace(run, tables={**run.tables, **taken})) == []
 
 
 def test_move_between_pus_of_a_core_is_no_move():

@@ -28,7 +28,9 @@ from perfield.analysis.findings import (
     output_steps,
     packed_ranks,
     shared_cores,
+    slow_nodes,
     steps_get_slower,
+    time_per_call,
     tiny_messages,
     waited_for,
 )
@@ -58,7 +60,9 @@ OF_PLACEMENT: tuple[ModuleType, ...] = (
 )
 QUESTIONS: tuple[ModuleType, ...] = (
     imbalance,
+    slow_nodes,
     waited_for,
+    time_per_call,
     empty_messages,
     messages_to_no_neighbours,
     bursts,

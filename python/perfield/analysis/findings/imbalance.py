@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks that compute longer than others, and why: the first closing line, in sentences."""
+"""Ranks that compute longer than others, and why: the first closing line, in sentences.
+
+Slow nodes are a question of their own (`slow_nodes.py`). Where they explain the imbalance, this is silent.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perfield.analysis.explanation import explanation
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.imbalance import (
     CAUSES,
@@ -15,25 +19,37 @@ from perfield.analysis.imbalance import (
     DearRegion,
     Imbalance,
     compute_time_in,
-    dear_regions,
-    imbalance_of,
+    imbalance_to_tell,
 )
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_list, in_percent, in_ranks, in_seconds, start
+from perfield.analysis.places import (
+    CHANCE,
+    Likeness,
+    cost_of_ranks,
+    likeness_in_mesh,
+    moves_to_neighbours,
+    place_in_machine,
+    slow_nodes,
+)
+from perfield.analysis.words import in_list, in_number, in_percent, in_ranks, in_seconds, start
 
-QUESTION = "Do some ranks compute longer than others?"
+QUESTION = "Do some ranks compute longer than others, and why?"
 KINDS = (
     "imbalance by cells",
     "imbalance by cost per cell",
     "imbalance",
     "imbalance that moves",
     "rank that all wait for",
+    "imbalance follows the machine",
+    "imbalance follows the mesh",
 )
 NEEDS = ("compute_time_s",)
-LIKES = (*CAUSES, "waiting_time_s", *OF_REGIONS)
+LIKES = (*CAUSES, "waiting_time_s", *OF_REGIONS, "<region>_count")
 
 NEARLY_NOTHING = 0.1  # of the dear rank's time in a region: what others compute there, if it works alone
 MOSTLY = 0.6  # of its excess must lie in such regions
+OFTEN = 2  # times in a step: a region that runs once has nothing to count
+LIKE = 0.3  # Moran's I of neighbours, below which the mesh explains little
 OF_THE_MESH = ("cells", "points", "ghost_cells")
 CAUSE_IN_WORDS = {
     "cells": "cell counts",
@@ -46,6 +62,10 @@ BY_CELLS = (
     "Divide the mesh so that every rank gets equally many: repartition it (decomposePar with scotch, METIS), "
     "and look at the weights that the partitioner was given."
 )
+BY_BYTES = (
+    "Who sends more usually has more cells or particles: divide them evenly (LAMMPS: fix balance; GROMACS: "
+    "-dlb yes). Describe the mesh to perfield, and it says whether cells explain the difference."
+)
 BY_COST = (
     "Give the partitioner the measured cost of cells as weights (perfield balance writes them), or look for "
     "what makes cells dearer there: iterations, chemistry, boundary conditions."
@@ -57,6 +77,14 @@ UNEXPLAINED = (
 MOVING = (
     "Move cells between ranks while the program runs (dynamic load balancing), or divide the mesh so that "
     "every rank has a part of where the work goes."
+)
+BY_MACHINE = (
+    "Look at what differs there: system processes and interrupts on the first core, PUs that share a core, "
+    "memory far away; leave that core out, or bind ranks differently."
+)
+BY_MESH = (
+    "Look at what the simulation does in that part of the mesh (boundary conditions, chemistry, iterations), "
+    "and give the partitioner its cost as weights (perfield balance writes them)."
 )
 ALONE = (
     "Spread this work over all ranks (perfield balance writes weights, if cells cause it), do it less often, "
@@ -74,47 +102,65 @@ class Why(NamedTuple):
 
 def find(observed: Observed) -> Iterator[Finding]:
     """Yields the imbalance of compute time, if it is beyond chance."""
-    imbalance = imbalance_of(observed)
-    found = imbalance.found
-    if found.pattern == "chance" or found.saved < WORTH_TELLING * observed.elapsed_s:
+    told = imbalance_to_tell(observed, WORTH_TELLING)
+    if told is None:
         return
-    regions = dear_regions(observed)
-    yield (_moving if found.pattern == "moving" else _fixed)(observed, imbalance, regions)
+    imbalance, regions = told
+    if imbalance.found.pattern == "moving":
+        yield _moving(observed, imbalance, regions)
+        return
+    slow = slow_nodes(observed, np.nan_to_num(observed.of("compute_time_s").astype(float)))
+    explained = imbalance.explained.cause is not None
+    if not explained and slow is not None and np.isin(imbalance.columns, slow.columns).all():
+        return
+    alone = _worked_alone(observed, imbalance, regions)
+    alike = None if alone or explained else _like_neighbours(observed, imbalance)
+    yield _fixed(observed, imbalance, alone or regions, bool(alone))
+    if alike is not None:
+        yield _follows_the_mesh(observed, imbalance, alike)
 
 
 def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion]) -> Finding:
     found = imbalance.found
     each = f", for {found.stay:.0f} steps each" if found.stay >= 1.5 else ""
     cause = imbalance.explained.cause
+    is_near = moves_to_neighbours(observed, imbalance.compute.argmax(axis=1))
+    near = " It moves through the mesh, to pieces that touch." if is_near else ""
     return Finding(
         kind="imbalance that moves",
         words=f"The slowest rank changes, but not by chance: {found.n_in_turn} of {len(observed.ranks)} "
         f"ranks are slowest in turn{each}, and compute {found.ratio:.3g} times as long as the mean"
-        f"{_explained(imbalance) if cause else ''}. {_saving(observed, imbalance, regions)}",
+        f"{_inside(imbalance)}{_explained(imbalance) if cause else ''}.{near}{_where(imbalance, regions)}",
         saved_s=found.saved,
         remedy=MOVING,
-        picture=Picture("heat_map", "compute_time_s"),
+        picture=Picture("heat_map", _field(observed, imbalance, regions)),
         regions=tuple(region.name for region in regions),
         chance=found.chance,
     )
 
 
-def _fixed(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion]) -> Finding:
+def _fixed(
+    observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion], is_alone: bool
+) -> Finding:
     ranks = observed.ranks[imbalance.columns]
-    alone = _worked_alone(observed, imbalance, regions)
-    why = _alone(observed, imbalance, alone) if alone else _why(observed, imbalance)
-    regions = alone or regions
+    if is_alone:
+        why = _alone(observed, imbalance, regions)
+    else:
+        why = _in_machine(observed, imbalance, _why(observed, imbalance))
     hosts = _hosts(observed, ranks)
     where = f" on {'host' if len(hosts) == 1 else 'hosts'} {in_list(hosts)}" if hosts else ""
-    has_mesh = np.isfinite(observed.of("cells")).any()
+    shown = "mesh" if observed.has("cells") else "heat_map"
+    if why.kind == "imbalance follows the machine":
+        shown = "machine"
     return Finding(
         kind=why.kind,
         words=f"{start(in_ranks(ranks))}{where} {'computes' if len(ranks) == 1 else 'compute'} "
-        f"{imbalance.times_mean:.3g} times as long as the mean of all ranks{why.words}. "
-        f"{_others_wait(observed, imbalance)}{_saving(observed, imbalance, regions)}",
+        f"{imbalance.times_mean:.3g} times as long as the mean of all ranks{_inside(imbalance)}{why.words}."
+        f"{_others_wait(observed, imbalance)}{_where(imbalance, regions)}"
+        f"{_counted(observed, imbalance, regions)}",
         saved_s=imbalance.found.saved,
         remedy=why.remedy,
-        picture=Picture("mesh" if has_mesh else "heat_map", "compute_time_s"),
+        picture=Picture(shown, _field(observed, imbalance, regions)),
         ranks=ranks,
         regions=tuple(region.name for region in regions),
         hosts=hosts,
@@ -128,8 +174,8 @@ def _why(observed: Observed, imbalance: Imbalance) -> Why:
     if cause:
         of_rank = observed.of(cause).astype(float).mean(axis=0)
         counts = f"{has} {of_rank[imbalance.columns].mean():,.6g}, the mean is {of_rank.mean():,.6g}"
-        kind = "imbalance by cells" if cause in OF_THE_MESH else "imbalance"
-        return Why(kind, f"{_explained(imbalance)} ({counts})", BY_CELLS)
+        kind, remedy = ("imbalance by cells", BY_CELLS) if cause in OF_THE_MESH else ("imbalance", BY_BYTES)
+        return Why(kind, f"{_explained(imbalance)} ({counts})", remedy)
     if cost is None:
         return Why("imbalance", "", UNEXPLAINED)
     alone = f"numbers of cells alone give {cost.alone:.3g}"
@@ -143,17 +189,79 @@ def _why(observed: Observed, imbalance: Imbalance) -> Why:
     return Why("imbalance by cost per cell" if cost.are_alike else "imbalance", counts, BY_COST)
 
 
+def _in_machine(observed: Observed, imbalance: Imbalance, why: Why) -> Why:
+    """Adds the place that dear ranks have in common, if they have one."""
+    times = imbalance.compute.sum(axis=0)
+    halfway = (times[imbalance.columns].mean() + times.mean()) / 2
+    group = place_in_machine(observed, np.flatnonzero(times >= halfway))
+    if group is None:
+        return why
+    words = f"{why.words}; dear is {group.words}"
+    if imbalance.explained.cause:
+        return Why(why.kind, words, why.remedy)
+    return Why("imbalance follows the machine", words, BY_MACHINE)
+
+
+def _like_neighbours(observed: Observed, imbalance: Imbalance) -> Likeness | None:
+    """How alike neighbours in the mesh are, if beyond chance."""
+    alike = likeness_in_mesh(observed, cost_of_ranks(observed, imbalance.compute))
+    return alike if alike is not None and alike.chance <= CHANCE and alike.moran >= LIKE else None
+
+
+def _follows_the_mesh(observed: Observed, imbalance: Imbalance, alike: Likeness) -> Finding:
+    per_cell = " per cell" if observed.has("cells") else ""
+    return Finding(
+        kind="imbalance follows the mesh",
+        words=f"Compute time{per_cell} follows the mesh: ranks whose pieces touch are alike (Moran's I is "
+        f"{alike.moran:.2f}, by chance about 0), so the work is dearer in one part of the mesh.",
+        saved_s=None,  # that of the imbalance, which is told before
+        remedy=BY_MESH,
+        picture=Picture("mesh", "compute_time_per_cell_s" if per_cell else "compute_time_s"),
+        ranks=observed.ranks[imbalance.columns],
+        chance=alike.chance,
+    )
+
+
 def _explained(imbalance: Imbalance) -> str:
     words = CAUSE_IN_WORDS[imbalance.explained.cause or ""]
     return f": {words} explain {imbalance.explained.imbalance:.3g}"
 
 
-def _saving(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion]) -> str:
-    saved = imbalance.found.saved
-    told = [f"{region.name} ({in_seconds(region.saved_s)})" for region in regions]
-    where = f", most of it in {in_list(told)}" if told else ""
-    share = in_percent(saved / observed.elapsed_s)
-    return f"Balancing would save at most {in_seconds(saved)}, {share} of the time{where}."
+def _inside(imbalance: Imbalance) -> str:
+    return f" in {imbalance.inside}" if imbalance.inside else ""
+
+
+def _where(imbalance: Imbalance, regions: Sequence[DearRegion]) -> str:
+    """The regions in which balancing would save most."""
+    if not regions or imbalance.inside:
+        return ""
+    saved = [in_seconds(region.saved_s) for region in regions]
+    told = [f"{region.name} ({time})" for region, time in zip(regions, saved)]
+    told[0] = f"{regions[0].name} (balancing it would save {saved[0]})"
+    return f" Ranks differ most in {in_list(told)}."
+
+
+def _field(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion]) -> str:
+    """The field that shows it: compute time, or that in the region that it is told of."""
+    if not imbalance.inside:
+        return "compute_time_s"
+    stem = regions[0].stem
+    return next(name for name in (f"{stem}_compute_time_s", f"{stem}_time_s") if observed.has(name))
+
+
+def _counted(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion]) -> str:
+    """The region with most to save, if these ranks run it more often and that explains their time there."""
+    if imbalance.explained.cause or not regions:
+        return ""
+    counts = np.nan_to_num(observed.of(f"{regions[0].stem}_count").astype(float))
+    time = compute_time_in(observed, regions[0].stem)
+    calls = counts.sum(axis=0) / observed.n_steps
+    if calls.mean() < OFTEN or not explanation(time, imbalance.found, {"count": counts}).cause:
+        return ""
+    own, mean = in_number(calls[imbalance.columns].mean()), in_number(calls.mean())
+    return (
+        f" Counts explain that: {regions[0].name} runs {own} times in a step there, and {mean} in the mean."
+    )
 
 
 def _others_wait(observed: Observed, imbalance: Imbalance) -> str:
@@ -162,7 +270,7 @@ def _others_wait(observed: Observed, imbalance: Imbalance) -> str:
     if not np.isfinite(waiting).any() or 2 * len(imbalance.columns) > len(observed.ranks):
         return ""
     wait, all_time = (np.delete(t, imbalance.columns, axis=1) for t in (waiting, elapsed))
-    return f"The others wait for {in_percent(np.nansum(wait) / np.nansum(all_time))} of their time. "
+    return f" The others wait for {in_percent(np.nansum(wait) / np.nansum(all_time))} of their time."
 
 
 def _worked_alone(

@@ -43,8 +43,8 @@ def find(observed: Observed) -> Iterator[Finding]:
     yield Finding(
         kind="I/O by one rank per node",
         words=f"On each of {len(ranks)} nodes {place} {use.verb} far more than the others: {in_ranks(ranks)} "
-        f"account for {in_percent(share)} of {in_bytes(use.amount.sum())}{when(observed, use)}; the others wait up to "
-        f"{in_seconds(saved_s)} for that.",
+        f"account for {in_percent(share)} of {in_bytes(use.amount.sum())}{when(observed, use)}; the others "
+        f"wait up to {in_seconds(saved_s)} for that.",
         saved_s=saved_s,
         remedy="If the file system can take more, let more ranks of a node use files: with collective MPI-IO "
         "by the hints cb_nodes and cb_config_list, else by one file or part of a file per rank.",

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Nodes, or all nodes below a switch, on which every rank computes longer than elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.imbalance import FIELDS, OF_REGIONS
+from perfield.analysis.observed import Observed
+from perfield.analysis.places import slow_nodes
+from perfield.analysis.words import in_list, start
+
+QUESTION = "Is a node slow, or are all nodes below one switch?"
+KINDS = ("slow node", "slow switch")
+NEEDS = ("compute_time_s",)
+LIKES = (*FIELDS, *OF_REGIONS)
+
+
+def find(observed: Observed) -> Iterator[Finding]:
+    """Yields the slow nodes, in one finding."""
+    compute = np.nan_to_num(observed.of("compute_time_s").astype(float))
+    slow = slow_nodes(observed, compute)
+    if slow is None or observed.placement is None:
+        return
+    without = compute.copy()
+    without[:, slow.columns] /= slow.ratio
+    saved = float((compute.max(axis=1) - without.max(axis=1)).sum())
+    if saved < WORTH_TELLING * observed.elapsed_s:
+        return
+    hosts = tuple(observed.placement.nodes[node].label for node in slow.nodes)
+    one = len(hosts) == 1
+    who = f"node {hosts[0]}" if one else f"nodes {in_list(hosts)}"
+    if slow.switch is not None:
+        who += f", all nodes below switch {observed.placement.switches.name[slow.switch]},"
+    ranks = observed.ranks[slow.columns]
+    per_cell = " per cell" if slow.by_cell else ""
+    on_each = len(ranks) / len(hosts)
+    on_others = (len(observed.ranks) - len(ranks)) / (len(observed.placement.nodes) - len(hosts))
+    more = ""
+    if on_each > on_others:
+        more = (
+            f" It holds {on_each:.3g} ranks and other nodes {on_others:.3g}: these may lack memory bandwidth."
+        )
+    yield Finding(
+        kind="slow node" if slow.switch is None else "slow switch",
+        words=f"{start(who)} {'is' if one else 'are'} slow: all {len(ranks)} ranks there compute "
+        f"{slow.ratio:.3g} times as long{per_cell} as the others.{more}",
+        saved_s=saved,
+        remedy="Compare clock rate, temperature, memory and other jobs with those of other nodes (turbostat, "
+        "STREAM, top), and leave it out of the next run (sbatch --exclude): if its ranks are slow elsewhere, "
+        "too, it is their work.",
+        picture=Picture("machine", "compute_time_s"),
+        ranks=ranks,
+        hosts=hosts,
+        chance=slow.chance,
+    )

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Findings about where slow ranks sit: in the machine, in the mesh, or anywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from observed_runs import observed_run, placement_at, plain_placement
+
+from perfield.analysis.findings import imbalance, slow_nodes
+from perfield.topology import Network
+
+GRID = [(8 * y + x, 8 * y + x + 1) for y in range(8) for x in range(7)]
+GRID += [(8 * y + x, 8 * y + x + 8) for y in range(7) for x in range(8)]
+
+
+def run_of(factors, *, noise=0.03, n_steps=40, seed=0, **fields):
+    """Ranks that compute 0.1 s times their factor, with noise of ranks and steps, in two regions."""
+    random = np.random.default_rng(seed)
+    factors = np.array(factors, float)
+    factors = factors * np.exp(noise / 3 * random.standard_normal(len(factors)))
+    compute = 0.1 * factors * np.exp(noise * random.standard_normal((n_steps, len(factors))))
+    fields = {"a_time_s": 0.4 * compute, "b_time_s": 0.6 * compute, "regions": ["a", "b"], **fields}
+    return observed_run(len(factors), n_steps, compute_time_s=compute, **fields)
+
+
+def only(found):
+    """The one finding."""
+    (one,) = found
+    return one
+
+
+def test_a_slow_node_is_named_instead_of_its_ranks():
+    run = run_of([1] * 8 + [1.4] * 4 + [1] * 4, placement=plain_placement(16))
+    found = only(slow_nodes.find(run))
+    assert found.kind == "slow node" and found.hosts == ("n3",) and found.ranks.tolist() == [8, 9, 10, 11]
+    assert found.words.startswith("Node n3 is slow: all 4 ranks there compute 1.4")
+    assert found.saved_s == pytest.approx(40 * 0.1 * 0.4, rel=0.1) and found.picture.kind == "machine"
+    assert not list(imbalance.find(run))
+
+
+def test_a_slow_node_is_found_where_cells_differ():
+    cells = np.array([500, 900, 700, 600] * 4, float)
+    run = run_of(cells / 600 * np.repeat([1, 1.4, 1, 1], 4), cells=cells, placement=plain_placement(16))
+    found = only(slow_nodes.find(run))
+    assert found.hosts == ("n2",) and " times as long per cell as the others" in found.words
+
+
+def test_all_slow_nodes_below_one_switch_are_a_slow_switch():
+    hosts = {"n1": 0, "n2": 0, "n3": 1, "n4": 1}
+    network = Network(("leaf1", "leaf2", "top"), ((0, 2), (1, 2)), hosts)
+    run = run_of([1] * 8 + [1.3] * 8, placement=plain_placement(16, network=network))
+    found = only(slow_nodes.find(run))
+    assert found.kind == "slow switch" and found.hosts == ("n3", "n4")
+    assert "Nodes n3 and n4, all nodes below switch leaf2, are slow" in found.words
+
+
+def test_a_node_with_one_dear_rank_is_not_slow():
+    run = run_of([1] * 5 + [3] + [1] * 10, placement=plain_placement(16))
+    assert not list(slow_nodes.find(run)) and only(imbalance.find(run)).ranks.tolist() == [5]
+
+
+def test_ranks_that_differ_in_one_region_only_do_different_work():
+    dear = np.repeat([1, 1, 1.5, 1], 4)
+    run = run_of(dear, placement=plain_placement(16), a_time_s=0.05 * np.ones(16), b_time_s=0.1 * dear - 0.05)
+    assert not list(slow_nodes.find(run))
+
+
+def test_ranks_that_share_pus_make_no_slow_node():
+    places = (
+        [("n1", f"{2 * core}") for core in range(4)]
+        + [("n2", "0")] * 4
+        + [("n3", f"{2 * core}") for core in range(4)]
+    )
+    run = run_of([1] * 4 + [1.5] * 4 + [1] * 4, placement=placement_at(*places))
+    assert not list(slow_nodes.find(run))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_noise_of_ranks_makes_no_slow_node_and_no_pattern(seed):
+    run = run_of([1] * 64, noise=0.3, seed=seed, placement=plain_placement(64, per_node=8), neighbours=GRID)
+    assert not list(slow_nodes.find(run))
+    assert all("imbalance follows" not in found.kind for found in imbalance.find(run))
+
+
+def test_the_first_rank_of_each_node_is_told_as_a_place_in_the_machine():
+    run = run_of([1.5, 1, 1, 1, 1, 1, 1, 1] * 6, placement=plain_placement(48, per_node=8))
+    found = only(imbalance.find(run))
+    assert found.kind == "imbalance follows the machine" and found.ranks.tolist() == [0, 8, 16, 24, 32, 40]
+    assert "; dear is the first rank of each node." in found.words and found.picture.kind == "machine"
+
+
+def test_every_sixth_rank_with_more_cells_is_told_with_the_cells():
+    cells = np.where(np.arange(48) % 6 == 0, 1500, 1000)
+    found = only(imbalance.find(run_of(cells / 1000, cells=cells, placement=plain_placement(48, per_node=8))))
+    assert found.kind == "imbalance by cells" and "; dear is one rank in 6, from rank 0 on" in found.words
+
+
+def test_a_dear_part_of_the_mesh_is_told_after_the_imbalance():
+    x, y = np.arange(64) % 8, np.arange(64) // 8
+    factors = 1 + np.exp(-((x - 3.3) ** 2 + (y - 4.6) ** 2) / 6)
+    run = run_of(factors, cells=np.full(64, 500.0), neighbours=GRID, placement=plain_placement(64))
+    first, second = imbalance.find(run)
+    assert first.kind == "imbalance by cost per cell" and first.saved_s > 0
+    assert second.kind == "imbalance follows the mesh" and second.saved_s is None and second.chance < 1e-3
+    assert second.words.startswith(
+        "Compute time per cell follows the mesh: ranks whose pieces touch are alike"
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_dear_ranks_anywhere_follow_neither_mesh_nor_machine(seed):
+    factors = np.where(np.isin(np.arange(64), np.random.default_rng(seed).choice(64, 6, replace=False)), 2, 1)
+    run = run_of(
+        factors, cells=np.full(64, 500.0), neighbours=GRID, placement=plain_placement(64, per_node=8)
+    )
+    assert only(imbalance.find(run)).kind == "imbalance by cost per cell"
+
+
+def test_a_hot_spot_that_moves_to_neighbours_is_told_to_move_through_the_mesh():
+    compute = np.full((64, 64), 0.1)
+    row = np.concatenate([np.arange(8), np.arange(6, -1, -1), np.arange(8, 16)])
+    compute[np.arange(64), row[np.arange(64) // 3 % len(row)]] = 0.5
+    found = only(imbalance.find(observed_run(64, 64, compute_time_s=compute, neighbours=GRID)))
+    assert found.kind == "imbalance that moves" and "It moves through the mesh" in found.words
+
+
+def test_a_node_with_more_ranks_than_others_is_told_to_hold_them():
+    places = [("n1", str(core)) for core in range(0, 16, 2)]
+    places += [(host, str(core)) for host in ("n2", "n3") for core in range(0, 8, 2)]
+    found = only(slow_nodes.find(run_of([1.5] * 8 + [1] * 8, placement=placement_at(*places))))
+    assert found.hosts == ("n1",) and " It holds 8 ranks and other nodes 4: " in found.words
+
+
+def test_nodes_that_all_share_pus_alike_can_be_slow():
+    places = [(host, "0") for host in ("n1", "n2", "n3") for _ in range(4)]
+    run = run_of([1] * 4 + [1.5] * 4 + [1] * 4, placement=placement_at(*places))
+    assert only(slow_nodes.find(run)).hosts == ("n2",)
