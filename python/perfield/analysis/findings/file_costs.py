@@ -22,8 +22,7 @@ class FileUse:
     """What each rank did with files.
 
     amount : float64 (n_columns,), bytes read and written in all steps. verb : "writes", "reads", or "reads
-    and writes". in_files : bool (n_steps,), the steps that use nearly all bytes; none if the bytes spread over
-    the steps.
+    and writes". in_files : bool (n_steps,), the steps that use nearly all bytes; none if all steps do.
     """
 
     amount: np.ndarray
