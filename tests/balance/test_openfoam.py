@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -100,12 +101,10 @@ def test_fields_of_ranks_are_read_back_by_vtk(case, costs):
         "processor1",
     ]
 
-    class Last:
-        time = 1.0
-
-    ((_, dataset),) = OpenFoamPieces(case, 2).blocks(1, Last())
+    last = SimpleNamespace(time=1.0, values={})
+    ((_, dataset),) = OpenFoamPieces(case, 2).blocks(1, last)
     assert vtk_to_numpy(dataset.GetCellData().GetArray("cellCost")) == pytest.approx([2e-3] * 3)
-    ((_, dataset),) = OpenFoamPieces(case, 2).blocks(0, Last())
+    ((_, dataset),) = OpenFoamPieces(case, 2).blocks(0, last)
     assert vtk_to_numpy(dataset.GetCellData().GetArray("cellCost")) == pytest.approx([1.6e-6, 1e-3])
 
 
