@@ -117,6 +117,21 @@ def test_collated_pieces_tell_the_same(case, costs):
         divided_case_fields(case, costs, 1.0)
 
 
+def test_each_region_of_the_mesh_gets_its_field(tmp_path):
+    write_case(tmp_path, times=("0",), regions=("fluid", "solid"))
+    for region in ("fluid", "solid"):
+        write_mesh(tmp_path / "constant" / region / "polyMesh", 0, cells=2)
+        for rank in range(2):
+            mesh = tmp_path / f"processor{rank}/constant" / region / "polyMesh"
+            write_foam(mesh / "cellProcAddressing", "labelList", f"1({rank})\n")
+        (tmp_path / "0" / region).mkdir(parents=True)
+    fields = whole_case_fields(tmp_path, costs_of([2, 2]), 1.0)
+    assert [field.file for field in fields] == [
+        tmp_path / f"0/{name}/cellCost" for name in ("fluid", "solid")
+    ]
+    assert [field.n_cells for field in fields] == [2, 2]
+
+
 def test_changed_mesh_is_written_for_redistribute_par(case):
     write_mesh(case / "processor0/1/polyMesh", 0, cells=7)
     costs = costs_of([7, 3])
