@@ -175,3 +175,14 @@ def test_a_slowest_rank_that_moves_in_one_region_is_told_of_that_region():
 def test_a_small_difference_in_one_region_is_not_told():
     part = computing([0.004, 0.004, 0.006] + [0.004] * 5)
     assert not list(imbalance.find(run_with_a_region(part, computing([0.1] * 8, noise=0.2, seed=1))))
+
+
+def test_a_region_that_runs_more_often_on_dear_ranks_explains_its_time():
+    counts = np.where(np.arange(8) % 6 == 0, 300, 100)
+    part = computing(counts * 1e-3)
+    run = run_with_a_region(part, computing([0.05] * 8, seed=1), push_count=counts)
+    found = only(imbalance.find(run))
+    assert found.kind == "imbalance" and found.ranks.tolist() == [0, 6]
+    assert found.words.endswith(
+        " Counts explain that: push runs 300 times in a step there, and 150 in the mean."
+    )

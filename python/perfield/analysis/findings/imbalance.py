@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perfield.analysis.explanation import explanation
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.imbalance import (
     CAUSES,
@@ -30,7 +31,7 @@ from perfield.analysis.places import (
     place_in_machine,
     slow_nodes,
 )
-from perfield.analysis.words import in_list, in_percent, in_ranks, in_seconds, start
+from perfield.analysis.words import in_list, in_number, in_percent, in_ranks, in_seconds, start
 
 QUESTION = "Do some ranks compute longer than others, and why?"
 KINDS = (
@@ -43,10 +44,11 @@ KINDS = (
     "imbalance follows the mesh",
 )
 NEEDS = ("compute_time_s",)
-LIKES = (*CAUSES, "waiting_time_s", *OF_REGIONS)
+LIKES = (*CAUSES, "waiting_time_s", *OF_REGIONS, "<region>_count")
 
 NEARLY_NOTHING = 0.1  # of the dear rank's time in a region: what others compute there, if it works alone
 MOSTLY = 0.6  # of its excess must lie in such regions
+OFTEN = 2  # times in a step: a region that runs once has nothing to count
 LIKE = 0.3  # Moran's I of neighbours, below which the mesh explains little
 OF_THE_MESH = ("cells", "points", "ghost_cells")
 CAUSE_IN_WORDS = {
@@ -124,7 +126,7 @@ def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegi
         f"{_inside(imbalance)}{_explained(imbalance) if cause else ''}.{near}{_where(imbalance, regions)}",
         saved_s=found.saved,
         remedy=MOVING,
-        picture=Picture("heat_map", "compute_time_s"),
+        picture=Picture("heat_map", _field(observed, imbalance, regions)),
         regions=tuple(region.name for region in regions),
         chance=found.chance,
     )
@@ -147,10 +149,11 @@ def _fixed(
         kind=why.kind,
         words=f"{start(in_ranks(ranks))}{where} {'computes' if len(ranks) == 1 else 'compute'} "
         f"{imbalance.times_mean:.3g} times as long as the mean of all ranks{_inside(imbalance)}{why.words}."
-        f"{_others_wait(observed, imbalance)}{_where(imbalance, regions)}",
+        f"{_others_wait(observed, imbalance)}{_where(imbalance, regions)}"
+        f"{_counted(observed, imbalance, regions)}",
         saved_s=imbalance.found.saved,
         remedy=why.remedy,
-        picture=Picture(shown, "compute_time_s"),
+        picture=Picture(shown, _field(observed, imbalance, regions)),
         ranks=ranks,
         regions=tuple(region.name for region in regions),
         hosts=hosts,
@@ -229,6 +232,29 @@ def _where(imbalance: Imbalance, regions: Sequence[DearRegion]) -> str:
     told = [f"{region.name} ({time})" for region, time in zip(regions, saved)]
     told[0] = f"{regions[0].name} (balancing it would save {saved[0]})"
     return f" Ranks differ most in {in_list(told)}."
+
+
+def _field(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion]) -> str:
+    """The field that shows it: compute time, or that in the region that it is told of."""
+    if not imbalance.inside:
+        return "compute_time_s"
+    stem = regions[0].stem
+    return next(name for name in (f"{stem}_compute_time_s", f"{stem}_time_s") if observed.has(name))
+
+
+def _counted(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion]) -> str:
+    """The region with most to save, if these ranks run it more often and that explains their time there."""
+    if imbalance.explained.cause or not regions:
+        return ""
+    counts = np.nan_to_num(observed.of(f"{regions[0].stem}_count").astype(float))
+    time = compute_time_in(observed, regions[0].stem)
+    calls = counts.sum(axis=0) / observed.n_steps
+    if calls.mean() < OFTEN or not explanation(time, imbalance.found, {"count": counts}).cause:
+        return ""
+    own, mean = in_number(calls[imbalance.columns].mean()), in_number(calls.mean())
+    return (
+        f" Counts explain that: {regions[0].name} runs {own} times in a step there, and {mean} in the mean."
+    )
 
 
 def _others_wait(observed: Observed, imbalance: Imbalance) -> str:

@@ -55,11 +55,18 @@ def find(observed: Observed) -> Iterator[Finding]:
         saved_s=None if is_told else first.found.saved,
         remedy="Look at what a call does on these ranks: boundary conditions, branches, slow functions such "
         "as pow(), cache misses; dividing the mesh into equal parts would not help.",
-        picture=Picture("mesh" if observed.has("cells") else "heat_map", f"{first.stem}_time_per_call_s"),
+        picture=_picture(observed, first.stem),
         ranks=ranks,
         regions=names,
         chance=first.found.chance,
     )
+
+
+def _picture(observed: Observed, stem: str) -> Picture:
+    """The mesh, or the region's time: its time per call has not been read."""
+    if observed.has("cells"):
+        return Picture("mesh", f"{stem}_time_per_call_s")
+    return Picture("heat_map", f"{stem}_time_s")
 
 
 def _regions(observed: Observed) -> Iterator[_Region]:
