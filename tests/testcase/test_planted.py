@@ -65,7 +65,10 @@ def test_the_first_closing_line_says_what_was_planted(case, planted_run):
 
 
 FIRST_FINDINGS = {  # kinds, and ranks
-    "cells": ({"imbalance by cells", "imbalance by cost per cell"}, [1]),  # as the line above: explain, or alone
+    "cells": (
+        {"imbalance by cells", "imbalance by cost per cell"},
+        [1],
+    ),  # as the line above: explain, or alone
     "cost": ({"imbalance by cost per cell"}, [2]),
     "waits": ({"imbalance by cost per cell"}, [0]),
     "output": ({"output steps"}, None),
