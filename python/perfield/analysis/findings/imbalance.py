@@ -54,7 +54,7 @@ BY_CELLS = (
 )
 BY_COST = (
     "Give the partitioner the measured cost of cells as weights (perfield balance writes them), or look for "
-    "what makes cells dearer there: iterations, chemistry, boundary conditions."
+    "what makes them dearer there: iterations, chemistry, boundary conditions, work that others do not do."
 )
 UNEXPLAINED = (
     "Compare what these ranks do with what others do, region by region; describe the mesh to perfield, and "
