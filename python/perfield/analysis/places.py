@@ -65,7 +65,7 @@ class Likeness:
 def slow_nodes(observed: Observed, compute: np.ndarray) -> SlowNodes | None:
     """The nodes on which every rank computes longer, if they are half of all nodes at most.
 
-    compute : compute time (n_rows, n_columns), s. The test is Welch's t over ranks, for the slowest set of
+    compute : compute time (n_rows, n_columns), s. The test is Student's t over ranks, for the slowest set of
     nodes of each size, divided by the number of such sets.
     """
     if observed.placement is None:
@@ -115,7 +115,7 @@ def _sets_of_nodes(cost: np.ndarray, node: np.ndarray, nodes: np.ndarray) -> Ite
         both = [
             (one.mean(), max(one.std(ddof=1), EXACT), len(one)) for one in (cost[is_slow], cost[~is_slow])
         ]
-        chance = ttest_ind_from_stats(*both[0], *both[1], equal_var=False, alternative="greater").pvalue
+        chance = ttest_ind_from_stats(*both[0], *both[1], alternative="greater").pvalue
         ratio = float(np.exp(cost[is_slow].mean() - cost[~is_slow].mean()))
         tried = 2 * comb(len(nodes), size)  # with cells, and without
         chance = min(1.0, float(chance) * tried)

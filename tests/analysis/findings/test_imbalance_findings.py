@@ -79,7 +79,7 @@ def test_the_regions_in_which_ranks_differ_most_are_named():
 
 
 def test_work_of_one_rank_alone_is_told_as_what_all_wait_for():
-    control = computing([0, 0, 0.05, 0, 0, 0, 0, 0])
+    control = computing([0.001, 0.001, 0.05] + [0.001] * 5)
     run = observed_run(
         compute_time_s=control + computing([0.1] * 8),
         cells=CELLS,
