@@ -60,6 +60,13 @@ def test_ranks_that_wait_for_a_late_one_do_not_make_messages_dear():
     assert found([*HALO, (3, 7, 60, 0, 60)], mpi_p2p_time_s=1e-6, mpi_wait_time_s=waiting) == []
 
 
+def test_ranks_with_few_messages_do_not_tell_what_they_cost():
+    sent = np.where(np.arange(8) == 0, 0.1, 15 / 8)
+    costs = np.where(np.arange(8) == 0, 1e-9, 0.01)
+    (finding,) = found([*HALO, (3, 7, 60, 0, 60)], sent_count=sent, received_count=sent, mpi_p2p_time_s=costs)
+    assert finding.saved_s == pytest.approx(60 * 0.01 / (2 * 15 / 8), rel=1e-6)
+
+
 def test_empty_messages_of_some_steps_name_these_steps():
     empty = np.zeros(60)
     empty[::20] = 1000

@@ -154,6 +154,14 @@ def test_other_writers_are_not_one_per_node(writers):
     assert list(io_by_one_rank_per_node.find(observed)) == []
 
 
+def test_nodes_whose_writers_write_different_amounts_are_not_alike():
+    observed = run_of_writers([0, 4], placement=plain_placement(8))
+    written = observed.tables["io_write_bytes"] * np.where(np.arange(8) == 4, np.float32(0.01), 1)
+    observed = replace(observed, tables={**observed.tables, "io_write_bytes": written.astype(np.float32)})
+    assert list(io_by_one_rank_per_node.find(observed)) == []
+    assert only(io_through_few_ranks, observed).ranks.tolist() == [0]
+
+
 def test_writers_on_an_only_node_are_not_one_per_node():
     observed = run_of_writers([0], placement=plain_placement(8, per_node=8))
     assert list(io_by_one_rank_per_node.find(observed)) == []
