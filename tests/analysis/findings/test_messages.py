@@ -70,8 +70,12 @@ def test_periodic_boundaries_of_a_3d_grid_are_no_finding():
     assert list(messages_to_no_neighbours.find(observed)) == []
 
 
-def test_one_partner_more_than_neighbours_is_no_finding():
-    assert far([*HALO, (4, 9, 60 * 100, 8000, 0)], p2p_s=0.05) == []
+def test_a_corner_with_as_many_partners_as_an_inner_rank_is_no_finding():
+    at = np.stack(np.unravel_index(np.arange(N), (4, 4)), axis=1)
+    touch = np.argwhere(np.abs(at[:, None] - at[None]).max(axis=2) == 1).tolist()
+    halo = [(a, b, 60, 6000, 0) for a, b in touch]
+    assert far([*halo, *((0, b, 600, 6000, 0) for b in range(11, 16))], neighbours=touch) == []
+    assert len(far([*halo, *((0, b, 600, 6000, 0) for b in range(6, 16))], neighbours=touch)) == 1
 
 
 def test_fewer_far_messages_than_steps_are_no_finding():
