@@ -101,6 +101,20 @@ def test_three_of_eight_writers_are_not_few():
     assert list(io_through_few_ranks.find(run_of_writers([1, 3, 5]))) == []
 
 
+def test_ranks_that_wait_in_a_collective_file_call_count_as_waiting():
+    observed = run_of_writers([3], waits=False, io_time_s=WRITE_S * EVERY_20TH)
+    assert only(io_through_few_ranks, observed).ranks.tolist() == [3]
+
+
+def test_rows_of_several_steps_tell_the_same_ranks_and_steps():
+    single = run_of_writers([3])
+    pairs = {name: np.nansum(table.reshape(30, 2, 8), axis=1) for name, table in single.tables.items()}
+    joined = replace(single, row=np.arange(60) // 2, tables=pairs)
+    one, other = only(io_through_few_ranks, single), only(io_through_few_ranks, joined)
+    assert (one.words, one.steps.tolist()) == (other.words, other.steps.tolist())
+    assert one.saved_s == pytest.approx(other.saved_s, rel=1e-6)
+
+
 def test_a_writer_that_nobody_waits_for_is_no_finding():
     assert list(io_through_few_ranks.find(run_of_writers([7], waits=False))) == []
 
