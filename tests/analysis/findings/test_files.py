@@ -78,8 +78,8 @@ def test_one_rank_that_writes_for_all_is_told_before_its_output_steps():
     finding = only(io_through_few_ranks, observed)
     assert finding.kind == "I/O through few ranks"
     assert finding.words == (
-        "Rank 3 writes all 300 MB that the 8 ranks write in files, every 20 steps (3 of 60); the others wait "
-        "for that."
+        "Rank 3 writes all of the 300 MB that the 8 ranks write in files, every 20 steps (3 of 60); the "
+        "others wait for that."
     )
     assert finding.ranks.tolist() == [3]
     assert finding.steps.tolist() == [19, 39, 59]
@@ -89,7 +89,7 @@ def test_one_rank_that_writes_for_all_is_told_before_its_output_steps():
 
 def test_a_quarter_of_the_ranks_is_few():
     assert only(io_through_few_ranks, run_of_writers([3, 5])).words.startswith(
-        "Ranks 3 and 5 write all 600 MB that"
+        "Ranks 3 and 5 write all of the 600 MB that"
     )
 
 
@@ -133,7 +133,7 @@ def test_ranks_that_read_for_others_are_told_so():
         tables={**observed.tables, "io_read_bytes": read, "io_write_bytes": 0 * read},
         totals={**observed.totals, "io_read_bytes": read.sum(axis=1), "io_write_bytes": nothing},
     )
-    assert only(io_through_few_ranks, observed).words.startswith("Rank 0 reads all 300 MB")
+    assert only(io_through_few_ranks, observed).words.startswith("Rank 0 reads all of the 300 MB")
     assert only(io_through_few_ranks, observed).picture.field == "io_read_bytes"
 
 
@@ -142,8 +142,8 @@ def test_the_first_rank_of_each_node_that_writes_is_told_by_its_node():
     finding = only(io_by_one_rank_per_node, observed)
     assert finding.kind == "I/O by one rank per node"
     assert finding.words == (
-        "On each of 2 nodes the first rank writes far more than the others: ranks 0 and 4 account for 100 % "
-        "of 600 MB, every 20 steps (3 of 60); the others wait for that."
+        "On each of 2 nodes the first rank writes far more than the others: ranks 0 and 4 account for all of "
+        "600 MB, every 20 steps (3 of 60); the others wait for that."
     )
     assert finding.ranks.tolist() == [0, 4]
     assert finding.hosts == ("n1", "n2")
