@@ -125,6 +125,11 @@ def test_many_tiny_messages_are_told_with_their_pairs():
     assert finding.pairs.tolist() == [[4, 5], [5, 4]]
 
 
+def test_tiny_messages_of_one_pair_are_told_without_most():
+    (finding,) = tiny(MANY_TINY[:1], p2p_s=0.02)
+    assert finding.words == "Many tiny messages go from rank 4 to rank 5: 100 per step, of 8 B on average."
+
+
 def test_time_without_a_pu_does_not_make_messages_dear():
     fields = {"p2p_s": 0.02, "cpu_user_time_s": 2e-4, "cpu_system_time_s": 2e-4}
     assert tiny(MANY_TINY, **fields) == []
