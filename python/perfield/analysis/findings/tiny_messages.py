@@ -46,8 +46,8 @@ def find(observed: Observed) -> Iterator[Finding]:
         words = f"Many tiny messages go from {ends}: {words}."
     else:
         words = (
-            f"{in_number(len(told))} pairs of ranks exchange many tiny messages: {words}; most go from {ends}: "
-            f"{per_step(observed, most)}."
+            f"{in_number(len(told))} pairs of ranks exchange many tiny messages: {words}; most go from "
+            f"{ends}: {per_step(observed, most)}."
         )
     yield Finding(
         kind="tiny messages",
