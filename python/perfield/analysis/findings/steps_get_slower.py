@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import exp, lgamma, log
 
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.placed import disturbed
 from perfield.analysis.findings.step_costs import lengths_s
 from perfield.analysis.observed import Observed
 from perfield.analysis.trends import Trend, trend
@@ -17,8 +19,11 @@ from perfield.analysis.words import in_ranks, in_seconds
 QUESTION = "Do steps take longer and longer?"
 KINDS = ("steps get slower",)
 NEEDS = ("step_time_s",)
-LIKES = ("compute_time_s", "io_time_s", "waiting_time_s", "<region>_compute_time_s", "<region>_time_s")
-CHANCE = 1e-3
+LIKES = (
+    *("compute_time_s", "io_time_s", "waiting_time_s", "<region>_compute_time_s", "<region>_time_s"),
+    *("involuntary_switches", "cpu_user_time_s", "cpu_system_time_s"),
+)
+CHANCE = 1e-4  # less than elsewhere, since the load of a machine may drift, too
 LEAST = 0.1  # growth of a step from the run's begin to its end
 MUCH_OF_IT = 0.4  # of the growth, in a region that is named, or in computing
 INSIDE = 0.75  # of the growth of a region, in a region inside that is named in its place
@@ -40,8 +45,10 @@ def find(observed: Observed) -> Iterator[Finding]:
     """
     if not observed.n_steps:
         return
-    columns, compute = _computing_that_grows(observed)
     steps = trend(lengths_s(observed))
+    # Where others take PUs from ranks, only all ranks together tell of the program.
+    by_rank = _counts(steps) or not disturbed(observed).any()
+    columns, compute = _computing_that_grows(observed, by_rank)
     found = steps if _counts(steps) else compute
     if not found or not _counts(found):
         return
@@ -57,12 +64,13 @@ def find(observed: Observed) -> Iterator[Finding]:
         where = WHERE[other]
     ranks = observed.ranks[columns] if len(columns) < len(observed.ranks) else observed.ranks[:0]
     who = f", on {in_ranks(ranks)}" if len(ranks) else ""
+    grows = f" The time grows{where}{who}." if where or who else ""
     what = "Steps take" if found is steps else "In each step ranks compute"
     times = f"{found.end / found.start:.3g} times as long as" if found.start > 0 else "longer than"
     yield Finding(
         kind="steps get slower",
         words=f"{what} longer and longer: at the end {times} at the begin, {in_seconds(found.end)} instead "
-        f"of {in_seconds(found.start)}. The time grows{where}{who}.",
+        f"of {in_seconds(found.start)}.{grows}",
         saved_s=saved_s,
         remedy="Look for what grows from step to step: a list that is searched and never emptied, memory, "
         "particles or cells; `perfield compare RUN --steps EARLY LATE` shows what differs.",
@@ -87,16 +95,16 @@ def _median(observed: Observed, table: np.ndarray, columns: np.ndarray) -> Trend
     return trend(np.median(np.nan_to_num(table[:, columns]), axis=1) / observed.steps_in_row)
 
 
-def _computing_that_grows(observed: Observed) -> tuple[np.ndarray, Trend | None]:
+def _computing_that_grows(observed: Observed, by_rank: bool) -> tuple[np.ndarray, Trend | None]:
     """The columns whose compute time grows, and its trend in their median.
 
-    A few ranks are named if they grow at least twice as much as the others, and beyond what chance makes the
-    most growing of all ranks.
+    by_rank : whether to look for a few ranks. They are named if they grow at least twice as much as the
+    others; the chance is that of any so many ranks.
     """
     table = observed.of("compute_time_s")
     everyone = np.arange(table.shape[1])
     of_all = _median(observed, table, everyone)
-    if len(table) < PARTS:
+    if len(table) < PARTS or not by_rank:
         return everyone, of_all
     medians = np.array([np.median(np.nan_to_num(part), axis=0) for part in np.array_split(table, PARTS)])
     grown = medians[-2:].mean(axis=0) - medians[:2].mean(axis=0)
@@ -106,7 +114,9 @@ def _computing_that_grows(observed: Observed) -> tuple[np.ndarray, Trend | None]
     found, others = _median(observed, table, few), _median(observed, table, np.setdiff1d(everyone, few))
     if not found or not others or others.growth > found.growth / 2:
         return everyone, of_all
-    return few, replace(found, chance=min(1.0, found.chance * len(everyone)))
+    n, k = len(everyone), len(few)
+    log_ways = lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+    return few, replace(found, chance=exp(min(0.0, log(max(found.chance, 1e-300)) + log_ways)))
 
 
 def _region_that_grows(observed: Observed, columns: np.ndarray, growth: float) -> str:
