@@ -93,6 +93,15 @@ def test_busy_machine_does_not_hide_a_trend_of_all_ranks():
     assert told.words.startswith("In each step ranks compute longer and longer: at the end 1.")
 
 
+def test_machine_that_hides_most_ranks_leaves_the_least():
+    busy = 1 + np.random.default_rng(8).exponential(2, (60, 8)) * (
+        np.random.default_rng(9).random((60, 8)) < 0.7
+    )
+    solve = 0.1 * noisy(9) * busy + 0.05 * RAMP
+    (told,) = find(observed_run(regions=["solve"], solve_time_s=solve, compute_time_s=solve))
+    assert told.regions == ("solve",)
+
+
 def test_busy_machine_alone_finds_nothing():
     for seed in range(40):
         busy = 1 + 3 * (np.random.default_rng(seed).random((60, 8)) < 0.2)

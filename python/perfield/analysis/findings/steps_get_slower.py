@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import exp, lgamma, log
 
@@ -40,8 +40,8 @@ def find(observed: Observed) -> Iterator[Finding]:
     """Yields a finding if the steps' time, or the ranks' compute time, grows steadily; names the region and
     the ranks in which it does.
 
-    On a busy machine a step's longest rank varies much, the median rank hardly. Output steps do no harm,
-    since the trend is a median of slopes. One slow end, or one jump, is no trend.
+    On a busy machine a step's longest rank varies much, the median rank less, and the shortest hardly.
+    Output steps do no harm, since the trend is a median of slopes. One slow end, or one jump, is no trend.
     """
     if not observed.n_steps:
         return
@@ -49,6 +49,12 @@ def find(observed: Observed) -> Iterator[Finding]:
     # Where others take PUs from ranks, only all ranks together tell of the program.
     by_rank = _counts(steps) or not disturbed(observed).any()
     columns, compute = _computing_that_grows(observed, by_rank)
+    of_ranks = np.median
+    if not _counts(compute) and not _counts(steps):
+        of_ranks, columns, median = np.min, np.arange(len(observed.ranks)), compute
+        compute = _over_ranks(observed, observed.of("compute_time_s"), columns, of_ranks)
+        if not compute or not median or median.growth < compute.growth / 2:  # the fastest rank alone
+            return
     found = steps if _counts(steps) else compute
     if not found or not _counts(found):
         return
@@ -57,7 +63,7 @@ def find(observed: Observed) -> Iterator[Finding]:
         return
     region = other = ""
     if compute and _counts(compute) and compute.growth >= MUCH_OF_IT * found.growth:
-        region = _region_that_grows(observed, columns, compute.growth)
+        region = _region_that_grows(observed, columns, of_ranks, compute.growth)
         where = f" in {observed.regions[region]}" if region else " in computing"
     else:
         columns, other = columns[:0], _what_else_grows(observed)
@@ -88,11 +94,16 @@ def _counts(found: Trend | None) -> bool:
     return found.growth >= LEAST * max(found.start, 0.0)
 
 
-def _median(observed: Observed, table: np.ndarray, columns: np.ndarray) -> Trend | None:
-    """The trend of the median of some ranks, per step."""
+def _over_ranks(
+    observed: Observed,
+    table: np.ndarray,
+    columns: np.ndarray,
+    of_ranks: Callable[..., np.ndarray] = np.median,
+) -> Trend | None:
+    """The trend of the median, or the least, of some ranks, per step."""
     if not len(columns):
         return None
-    return trend(np.median(np.nan_to_num(table[:, columns]), axis=1) / observed.steps_in_row)
+    return trend(of_ranks(np.nan_to_num(table[:, columns]), axis=1) / observed.steps_in_row)
 
 
 def _computing_that_grows(observed: Observed, by_rank: bool) -> tuple[np.ndarray, Trend | None]:
@@ -103,7 +114,7 @@ def _computing_that_grows(observed: Observed, by_rank: bool) -> tuple[np.ndarray
     """
     table = observed.of("compute_time_s")
     everyone = np.arange(table.shape[1])
-    of_all = _median(observed, table, everyone)
+    of_all = _over_ranks(observed, table, everyone)
     if len(table) < PARTS or not by_rank:
         return everyone, of_all
     medians = np.array([np.median(np.nan_to_num(part), axis=0) for part in np.array_split(table, PARTS)])
@@ -111,7 +122,10 @@ def _computing_that_grows(observed: Observed, by_rank: bool) -> tuple[np.ndarray
     few = np.flatnonzero(grown >= grown.max() / 2)
     if len(few) > FEW * len(everyone):
         return everyone, of_all
-    found, others = _median(observed, table, few), _median(observed, table, np.setdiff1d(everyone, few))
+    found, others = (
+        _over_ranks(observed, table, few),
+        _over_ranks(observed, table, np.setdiff1d(everyone, few)),
+    )
     if not found or not others or others.growth > found.growth / 2:
         return everyone, of_all
     n, k = len(everyone), len(few)
@@ -119,7 +133,9 @@ def _computing_that_grows(observed: Observed, by_rank: bool) -> tuple[np.ndarray
     return few, replace(found, chance=exp(min(0.0, log(max(found.chance, 1e-300)) + log_ways)))
 
 
-def _region_that_grows(observed: Observed, columns: np.ndarray, growth: float) -> str:
+def _region_that_grows(
+    observed: Observed, columns: np.ndarray, of_ranks: Callable[..., np.ndarray], growth: float
+) -> str:
     """The stem of the region that grows most, "" if that is little of the growth.
 
     Of regions inside each other, it is the innermost, which has least time.
@@ -129,7 +145,7 @@ def _region_that_grows(observed: Observed, columns: np.ndarray, growth: float) -
         table = observed.of(f"{stem}_compute_time_s")
         table = table if np.isfinite(table).any() else observed.of(f"{stem}_time_s")
         if np.isfinite(table).any():
-            here = _median(observed, table, columns)
+            here = _over_ranks(observed, table, columns, of_ranks)
             if here and here.chance < CHANCE and here.growth >= MUCH_OF_IT * growth:
                 found.append((float(np.nansum(table)), here.growth, stem))
     most = max((grown for _, grown, _ in found), default=0.0)
