@@ -16,7 +16,8 @@ QUESTION = "Do threads have no work while others compute?"
 KINDS = ("idle threads", "more threads than PUs")
 NEEDS = ("<region>_thread_count",)
 LIKES = (
-    *("<region>_time_s", "<region>_thread_mean_time_s", "compute_time_s", "step_time_s"),
+    *("<region>_time_s", "<region>_thread_mean_time_s", "<region>_thread_imbalance"),
+    *("compute_time_s", "step_time_s"),
     *("cpu_user_time_s", "cpu_system_time_s", "involuntary_switches"),
 )
 OFTEN = 0.25  # quantile: in three steps of four the threads differ at least so much
