@@ -222,16 +222,28 @@ def _image(figure: Figure, name: str, shows: tuple, alt: str, caption: str) -> I
     with rc_context({"svg.fonttype": "path", "svg.hashsalt": "perfield"}):
         data, kind = saved("svg"), "svg+xml"
         if len(data) > SMALL:
-            raster = few_colours(saved("png"))
+            is_map = any(axes.images for axes in figure.axes)
+            raster = few_colours(saved("png")) if is_map else saved("png")
             data, kind = min((data, kind), (raster, "png"), key=lambda made: len(made[0]))
     return Image(name, shows, alt, caption, kind, data, width, height)
 
 
 def few_colours(png: bytes) -> bytes:
-    """The same image with at most 256 colours, if that is smaller. png : file of the image."""
+    """The same image in 256 colours: those of the colour maps, greys and the colour of what is beyond.
+
+    png : file of a heat map or matrix, which has no others.
+    """
+    import matplotlib
     from PIL import Image as Pixels
 
+    from perfield.catalyst_scripts.palette import BEYOND
+
+    shown = [matplotlib.colormaps[name](np.linspace(0, 1, 112))[:, :3] for name in ("viridis", "magma")]
+    greys = np.repeat(np.linspace(0, 1, 28)[:, None], 3, axis=1)
+    colours = np.concatenate([*shown, greys, [BEYOND] * 4])
+    palette = Pixels.new("P", (1, 1))
+    palette.putpalette((255 * colours).round().astype(np.uint8).tobytes())
     file = io.BytesIO()
     image = Pixels.open(io.BytesIO(png)).convert("RGB")
-    image.quantize(256, dither=Pixels.Dither.NONE).save(file, "PNG", optimize=True)
-    return min(png, file.getvalue(), key=len)
+    image.quantize(palette=palette, dither=Pixels.Dither.NONE).save(file, "PNG", optimize=True)
+    return file.getvalue()
