@@ -24,6 +24,7 @@ SMALL = 60_000  # bytes of an SVG that need not be smaller
 SHARPNESS = 1.6  # pixels of a raster image per pixel of the page
 WIDTH = 10.4  # inches, of 100 pixels of the page each
 PAIR = ("compute_time_s", "waiting_time_s")
+MOST_FIELDS = 4  # of findings that get a heat map
 AT_ONCE = 64  # steps that are handed to a plot
 RANKS_AND_STEPS = (
     "A bright row is a rank that takes longer in all steps; a bright column is a step in which all do. Ranks "
@@ -142,11 +143,12 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
     yield region_bars
     if known(PAIR[0]):
         yield imbalance
-    told = dict.fromkeys(f.picture.field for f in report.findings if f.picture.kind == "heat_map")
+    kinds = ("heat_map", "mesh", "machine")  # only one field is drawn on the mesh, and one on the machine
+    told = dict.fromkeys(f.picture.field for f in report.findings if f.picture.kind in kinds)
     first = PAIR[0] if known(PAIR[0]) else "step_time_s"
-    for field in [first, *(field for field in told if field not in (first, *PAIR, ""))]:
-        if known(field):
-            yield lambda field=field: heat_map(field)
+    more = [field for field in told if field not in (first, *PAIR, "") and known(field)]
+    for field in [first, *more[:MOST_FIELDS]]:
+        yield lambda field=field: heat_map(field)
     if len(report.observed.messages):
         yield matrix
 
