@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -139,3 +140,12 @@ def test_number_of_a_question_that_could_not_be_asked_is_unknown(made):
     unasked = numbers(answered(made, missing=("resident_bytes",)))
     assert math.isnan(unasked["finding:'growing memory'.count"])
     assert numbers(answered(made))["finding:'growing memory'.count"] == 0
+
+
+def test_page_explains_all_numbers_and_keys(made):
+    text = (Path(__file__).resolve().parents[2] / "docs/report-json.md").read_text()
+    kinds = {name.rpartition(".")[2] for name in numbers(made) if "." in name}
+    plain = {name for name in numbers(made) if "." not in name} | set(facts(made))
+    missing = {name for name in plain if f"`{name}`" not in text}
+    missing |= {name for name in kinds if f".{name}`" not in text}
+    assert not missing
