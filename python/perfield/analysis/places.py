@@ -14,7 +14,7 @@ from math import comb
 import numpy as np
 
 from perfield.analysis.chance import chance_of_hits
-from perfield.analysis.imbalance import compute_time_in
+from perfield.analysis.imbalance import Imbalance, compute_time_in
 from perfield.analysis.observed import Observed
 
 CHANCE = 0.001  # of one false place per run, as for names of ranks
@@ -120,7 +120,7 @@ def _sets_of_nodes(cost: np.ndarray, node: np.ndarray, nodes: np.ndarray) -> Ite
 
 
 def _share_pus(observed: Observed, nodes: np.ndarray) -> bool:
-    """Whether more ranks share a PU on these nodes than on others: that explains it, and is told elsewhere."""
+    """Whether more ranks share a PU on these nodes than on others: then that explains it, told elsewhere."""
     placement = observed.placement
     assert placement is not None
     slow, others = [], []
@@ -170,6 +170,22 @@ def place_in_machine(observed: Observed, dear: np.ndarray) -> Group | None:
         if chance <= CHANCE and (best is None or chance < best.chance):
             best = Group(words, np.flatnonzero(members), chance)
     return best
+
+
+def is_of_slow_nodes(observed: Observed, imbalance: Imbalance) -> bool:
+    """Whether the dear ranks of an imbalance are all on slow nodes, and sizes of pieces do not explain it."""
+    if imbalance.explained.cause or imbalance.found.pattern != "fixed":
+        return False
+    slow = slow_nodes(observed, np.nan_to_num(observed.of("compute_time_s").astype(float)))
+    return slow is not None and bool(np.isin(imbalance.columns, slow.columns).all())
+
+
+def place_of_dear(observed: Observed, imbalance: Imbalance) -> Group | None:
+    """The place in the machine that dear ranks have in common: those that are nearer to the dearest than
+    to the mean."""
+    times = imbalance.compute.sum(axis=0)
+    halfway = (times[imbalance.columns].mean() + times.mean()) / 2
+    return place_in_machine(observed, np.flatnonzero(times >= halfway))
 
 
 def _groups(observed: Observed) -> Iterator[tuple[str, np.ndarray]]:
