@@ -11,7 +11,7 @@ from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.findings.step_costs import extra, extra_of, which
 from perfield.analysis.observed import Observed
 from perfield.analysis.steps import output_steps
-from perfield.analysis.words import in_number, in_percent, in_seconds
+from perfield.analysis.words import in_number
 
 QUESTION = "Do some steps send far more messages than others?"
 KINDS = ("burst of messages",)
@@ -44,9 +44,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     yield Finding(
         kind="burst of messages",
         words=f"Messages come in bursts {which(observed, chosen)}: {in_number(in_burst)} per step, against "
-        f"{in_number(median)} in the others. These steps take {cost.ratio:.3g} times as long, and messages "
-        f"make up to {in_seconds(saved_s)} of that, {in_percent(saved_s / observed.elapsed_s)} of the time."
-        + meanwhile,
+        f"{in_number(median)} in the others. These steps take {cost.ratio:.3g} times as long.{meanwhile}",
         saved_s=saved_s,
         remedy="Replace the many messages by a collective call (MPI_Gatherv, MPI_Alltoallv, MPI-IO), which "
         "moves the same data in few steps.",
