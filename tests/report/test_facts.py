@@ -78,6 +78,14 @@ def test_json_is_what_the_schema_says(made, schema):
         jsonschema.validate(parsed(as_json(one)), schema)
 
 
+def test_json_of_a_measured_run_is_what_the_schema_says(planted_run, schema):
+    told = parsed(as_json(report(perfield.open(planted_run("cost").cwd / "perfield-run"))))
+    jsonschema.validate(told, schema)
+    assert told["findings"][0]["kind"] == "imbalance by cost per cell"
+    assert told["findings"][0]["ranks"] == [2]
+    assert told["numbers"]["imbalance"] > 1.3
+
+
 def test_schema_refuses_what_it_does_not_know(made, schema):
     for change in ({"extra": 1}, {"version": VERSION + 1}, {"findings": [{"kind": "burst of messages"}]}):
         with pytest.raises(jsonschema.ValidationError):
