@@ -37,6 +37,19 @@ def test_the_first_line_says_what_changed_and_where(runs, capsys):
         assert words in out
 
 
+def test_many_regions_are_cut_short_and_told(tmp_path, capsys):
+    names = tuple(f"part{number}" for number in range(25))
+
+    def in_all(rank, step, values):
+        values["regions"] = [twin.region_row(number, 1_000_000) for number in range(1, 26)]
+
+    for name, run_id in (("A", 1), ("B", 2)):
+        twin.write_run(tmp_path / name, regions=names, change_step=in_all, run_id=run_id)
+    assert compare(tmp_path / "A", tmp_path / "B") == 0
+    out = capsys.readouterr().out
+    assert out.count("\n  part") == 20 and "5 more regions changed less; --json lists all" in out
+
+
 def test_json_holds_all_rows_with_interval_and_chance(runs, capsys):
     assert compare(*runs, "--json") == 0
     found = json.loads(capsys.readouterr().out)

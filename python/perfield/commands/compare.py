@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perfield.analysis.comparing.table import REGIONS
 from perfield.catalyst_scripts.ticks import unit_for
 from perfield.commands import CommandError
 from perfield.commands._comparison_pictures import Pictured, draw_comparison
@@ -35,6 +36,7 @@ Steps that write output are left out and compared apart."""
 IMAGES_HELP = """\
 also draw a field before, after and as difference, on the mesh and on the machine, and the messages
 between ranks; with .pvd files of the same for ParaView"""
+MOST_REGIONS = 20
 YES = "yes: all such lines together are chance with a probability of at most 1 %"
 STEPS_HELP = """\
 of two runs, the steps to compare; of one run, the steps before and the steps after: frame numbers
@@ -180,7 +182,10 @@ def in_words(comparison: Comparison, notes: list[str]) -> list[str]:
     lines = [comparison.verdict, "", f"before: {_about(before)}", f"after:  {_about(after)}"]
     rows = [("", "before", "after", "change", "95 % interval", "beyond chance")]
     group = ""
+    regions = [row for row in comparison.rows if row.group == REGIONS]
     for row in comparison.rows:
+        if row in regions[MOST_REGIONS:]:
+            continue
         if row.group != group:
             group = row.group
             rows.append((f"{group}:", *[""] * 5))
@@ -192,6 +197,8 @@ def in_words(comparison: Comparison, notes: list[str]) -> list[str]:
         lines.append("  ".join(cells).rstrip())
     lines.append("")
     lines += ["times: of one step, mean over ranks; x: times as much;", YES]
+    if len(regions) > MOST_REGIONS:
+        lines.append(f"{len(regions) - MOST_REGIONS} more regions changed less; --json lists all")
     lines += [f"note: {note}" for note in notes]
     return lines
 

@@ -91,6 +91,17 @@ def mean_by_rank(run: RunDirectory, field: str, positions: np.ndarray) -> np.nda
     return np.divide(sums, counts, out=np.full(run.n_ranks, np.nan), where=counts > 0)
 
 
+def mesh_changes(run: RunDirectory, positions: np.ndarray) -> bool:
+    """Whether the mesh of some rank, as the program described it, differs between some frames."""
+    _, ranks, entries = run.entries(positions)
+    versions = entries["mesh_version"].astype(np.int64)
+    known = versions > 0  # 0: described nothing
+    low, high = np.full(run.n_ranks, np.iinfo(np.int64).max), np.zeros(run.n_ranks, np.int64)
+    np.minimum.at(low, ranks[known], versions[known])
+    np.maximum.at(high, ranks[known], versions[known])
+    return bool((high > low).any())
+
+
 def _reduced(values: np.ndarray, of_ranks: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sums and largest values over ranks, (n_steps, n_fields), and the tables to keep; NaN: none has one."""
     finite = np.isfinite(values)

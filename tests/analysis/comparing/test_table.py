@@ -10,15 +10,22 @@ from perfield.analysis.comparing import Measured, compare
 
 
 def measured(
-    name: str, solve_ms: float = 3.0, hot_ms: float = 0.0, n_steps: int = 60, written: bool = False, seed=0
+    name: str,
+    solve_ms: float = 3.0,
+    hot_ms: float = 0.0,
+    n_steps: int = 60,
+    written: bool = False,
+    writing_ms: float = 10.0,
+    seed: int = 0,
 ) -> Measured:
     """Four ranks that solve and then wait for the slowest of them. hot_ms : what rank 2 solves longer.
-    written : every 20th step writes 1 MB for 10 ms."""
+    written : every 20th step writes 1 MB for
+    writing_ms."""
     random = np.random.default_rng(seed)
     solve = 1e-3 * (solve_ms * random.normal(1, 0.02, (n_steps, 4)))
     solve[:, 2] += 1e-3 * hot_ms
     writes = np.arange(n_steps) % 20 == 10 if written else np.zeros(n_steps, bool)
-    files = np.where(writes, 10e-3, 0.0)
+    files = np.where(writes, 1e-3 * writing_ms, 0.0)
     step = solve.max(axis=1) + 1e-4 + files
     waiting = step[:, None] - solve - files[:, None]
     return Measured(
@@ -91,6 +98,14 @@ def test_output_steps_are_left_out_and_compared_apart():
     assert known["output_steps"].change.before == known["output_steps"].change.after == 3
     assert known["output_step_time_s"].change.before > 12e-3
     assert "io_write_bytes" not in known  # 0 in all other steps
+
+
+def test_slower_output_is_told_although_other_steps_are_equal():
+    before = measured("A", written=True, n_steps=200)
+    after = measured("B", written=True, n_steps=200, writing_ms=40.0, seed=1)
+    found = compare(before, after)
+    assert "may be chance" in found.verdict
+    assert found.verdict.endswith(" times as long.") and "A step that writes output takes 3." in found.verdict
 
 
 def test_an_output_step_differs_from_an_ordinary_one_by_what_it_writes():

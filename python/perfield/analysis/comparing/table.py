@@ -41,6 +41,7 @@ AMOUNTS = {
     "io_read_bytes": ("bytes read, all ranks", "B"),
     "io_write_bytes": ("bytes written, all ranks", "B"),
 }
+OUTPUT_STEP = "output_step_time_s"
 ALL_RANKS = "all_ranks_compute_time_s"
 
 
@@ -119,7 +120,7 @@ def _output(before: Measured, after: Measured) -> Iterator[Row]:
     if all(steps.any() for steps in left_out):
         times = [side.means["step_time_s"][steps] for side, steps in zip((before, after), left_out)]
         found = change(*map(mean_of, times))
-        yield Row(OUTPUT, "output_step_time_s", "a step that writes output", "s", "lower", found)
+        yield Row(OUTPUT, OUTPUT_STEP, "a step that writes output", "s", "lower", found)
 
 
 def _row(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from perfield.analysis.comparing.change import Change
 from perfield.analysis.comparing.measured import Measured
-from perfield.analysis.comparing.table import REGIONS, STEP, Row
+from perfield.analysis.comparing.table import OUTPUT_STEP, REGIONS, STEP, Row
 
 WORTH_TELLING = 0.01  # of the time of a step
 MOST = 0.5  # of the change, which the sentence then calls most of it
@@ -15,7 +15,14 @@ PARTS = {"compute_time_s": "computing", "waiting_time_s": "waiting in MPI", "io_
 
 
 def verdict(before: Measured, after: Measured, rows: Sequence[Row]) -> str:
-    """One or two sentences on the time of a step. rows : of `rows_of`."""
+    """One or two sentences on the time of a step, and one on steps that write output if these changed.
+
+    rows : of `rows_of`.
+    """
+    return _of_usual_steps(before, after, rows) + _of_output_steps(rows)
+
+
+def _of_usual_steps(before: Measured, after: Measured, rows: Sequence[Row]) -> str:
     step = next((row for row in rows if row.key == "step_time_s"), None)
     if step is None:
         return f"Nothing of {after.name} and {before.name} can be compared."
@@ -28,6 +35,16 @@ def verdict(before: Measured, after: Measured, rows: Sequence[Row]) -> str:
     if abs(change.share or 0.0) < WORTH_TELLING and change.before:
         return f"{_longer(before, after, change)}: hardly a change.{_other_changes(rows)}"
     return f"{_longer(before, after, change)}{_where(before, after, change)}."
+
+
+def _of_output_steps(rows: Sequence[Row]) -> str:
+    row = next((row for row in rows if row.key == OUTPUT_STEP), None)
+    if row is None or not row.beyond_chance or not row.change.share or abs(row.change.share) < WORTH_TELLING:
+        return ""
+    share = row.change.share
+    if share >= 1:
+        return f" A step that writes output takes {_times(share)} times as long."
+    return f" A step that writes output takes {_bare(abs(share))} % {'more' if share > 0 else 'less'} time."
 
 
 def _no_change(before: Measured, after: Measured, change: Change) -> str:
