@@ -37,7 +37,7 @@ IMAGES_HELP = """\
 also draw a field before, after and as difference, on the mesh and on the machine, and the messages
 between ranks; with .pvd files of the same for ParaView"""
 MOST_REGIONS = 20
-YES = "yes: all such lines together are chance with a probability of at most 1 %"
+YES = "yes: chance makes any such line with a probability of at most 1 %, and the step's likewise"
 STEPS_HELP = """\
 of two runs, the steps to compare; of one run, the steps before and the steps after: frame numbers
 from 0 and ranges, as for render (120, 10:200, 0:100:5)"""

@@ -40,7 +40,7 @@ class ComparedPictures:
         self._more: dict[str, str] = {}  # layer -> words after the field's
 
     def write(self, mesh: ComparedMesh | None, machine: bool) -> list[Path]:
-        """Writes everything; returns the .pvd files. mesh : None: without it. machine : whether to write it."""
+        """Writes everything; returns the .pvd files. mesh : None: no mesh. machine : whether to write it."""
         self.directory.mkdir(parents=True, exist_ok=True)
         made = []
         if mesh is not None:

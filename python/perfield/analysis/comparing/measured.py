@@ -11,7 +11,9 @@ import numpy as np
 from perfield.analysis.steps import output_steps
 
 TABLES = ("step_time_s", "compute_time_s", "mpi_time_s")  # that are kept of each rank and step
-SUMS = ("sent_count", "sent_bytes", "io_read_bytes", "io_write_bytes")  # compared as sums over ranks
+SUMS = (  # compared as sums over ranks
+    *("sent_count", "sent_bytes", "io_read_bytes", "io_write_bytes", "involuntary_switches"),
+)
 LARGEST = ("resident_bytes",)  # compared as the largest of a rank
 
 

@@ -23,6 +23,7 @@ from perfield.analysis.comparing.measured import Measured
 Numbers = Callable[[Measured, np.ndarray], np.ndarray]
 
 STEP, EFFICIENCY, REGIONS, OUTPUT = "whole step", "efficiency", "regions", "output steps"
+GROUPS = (STEP, EFFICIENCY, REGIONS, OUTPUT)
 TIMES = {
     "step_time_s": "step",
     "compute_time_s": "compute",
@@ -34,12 +35,15 @@ TIMES = {
     "mpi_io_time_s": "MPI-IO",
     "mpi_other_time_s": "other MPI",
     "io_time_s": "files",
+    "cpu_user_time_s": "CPU time of the process, user",
+    "cpu_system_time_s": "CPU time of the process, system",
 }
 AMOUNTS = {
     "sent_count": ("messages sent, all ranks", "1"),
     "sent_bytes": ("bytes sent, all ranks", "B"),
     "io_read_bytes": ("bytes read, all ranks", "B"),
     "io_write_bytes": ("bytes written, all ranks", "B"),
+    "involuntary_switches": ("times that a PU was taken away", "1"),
 }
 OUTPUT_STEP = "output_step_time_s"
 ALL_RANKS = "all_ranks_compute_time_s"
@@ -51,8 +55,8 @@ class Row:
 
     group : STEP, EFFICIENCY, REGIONS or OUTPUT. key : the field or number, the same in all comparisons;
     words : the same for people. unit : "s", "B", "1" (a number) or "%" (a share of 1). better : "lower",
-    "higher" or "". is_tested : whether it is more than chance was asked. beyond_chance : whether it is, with
-    all rows of the table taken together.
+    "higher" or "". beyond_chance : whether the change is more than chance; tested for the time of a step by
+    itself, and for all other rows together.
     """
 
     group: str
@@ -69,8 +73,15 @@ def rows_of(before: Measured, after: Measured) -> list[Row]:
     found = [*_whole_step(before, after), *_efficiency(before, after), *_regions(before, after)]
     found += _output(before, after)
     kept = [row for row in found if row.change.before or row.change.after]
-    beyond = beyond_chance([row.change.chance for row in kept])
-    return [replace(row, beyond_chance=is_beyond) for row, is_beyond in zip(kept, beyond)]
+    # The time of a step is what people ask for: its test does not share its level with the other rows.
+    first = [row for row in kept if row.key == "step_time_s"]
+    others = [row for row in kept if row.key != "step_time_s"]
+    tested = [
+        replace(row, beyond_chance=is_beyond)
+        for family in (first, others)
+        for row, is_beyond in zip(family, beyond_chance([row.change.chance for row in family]))
+    ]
+    return sorted(tested, key=lambda row: GROUPS.index(row.group))
 
 
 def _whole_step(before: Measured, after: Measured) -> Iterator[Row]:

@@ -53,7 +53,8 @@ def _no_change(before: Measured, after: Measured, change: Change) -> str:
     if change.share_low is None or change.share_high is None:
         return f"{same}."
     within = f"{_percent(change.share_low)} to {_percent(change.share_high)}"
-    return f"{same}: the change is {_percent(change.share or 0.0)} ({within}), which may be chance."
+    chance = f"which may be chance (probability {_bare(change.chance)} %)"
+    return f"{same}: the change is {_percent(change.share or 0.0)} ({within}), {chance}."
 
 
 def _longer(before: Measured, after: Measured, change: Change) -> str:
