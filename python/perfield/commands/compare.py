@@ -17,7 +17,7 @@ from perfield.commands import CommandError
 from perfield.commands._comparison_pictures import Pictured, draw_comparison
 
 if TYPE_CHECKING:
-    from perfield.analysis.comparing import Comparison, Measured, Row
+    from perfield.analysis.comparing import Change, Comparison, Measured, Row
     from perfield.run import RunDirectory
 
 HELP = "what changed between two runs, or two steps of one, and whether by chance"
@@ -272,6 +272,7 @@ def as_json(comparison: Comparison, notes: list[str]) -> dict[str, Any]:
         "before": _side_as_json(comparison.before),
         "after": _side_as_json(comparison.after),
         "rows": [_row_as_json(row) for row in comparison.rows],
+        "ranks": [{"rank": one.rank, **_change_as_json(one.change)} for one in comparison.ranks],
         "notes": notes,
     }
 
@@ -286,7 +287,12 @@ def _side_as_json(side: Measured) -> dict[str, Any]:
 
 
 def _row_as_json(row: Row) -> dict[str, Any]:
-    change = row.change
+    unit = "1" if row.unit == "%" else row.unit
+    told = {"group": row.group, "key": row.key, "words": row.words, "unit": unit, "better": row.better}
+    return told | _change_as_json(row.change) | {"beyond_chance": row.beyond_chance}
+
+
+def _change_as_json(change: Change) -> dict[str, Any]:
     numbers = {
         "before": change.before,
         "after": change.after,
@@ -296,13 +302,10 @@ def _row_as_json(row: Row) -> dict[str, Any]:
         "share_interval": _pair(change.share_low, change.share_high),
         "chance": change.chance,
     }
-    finite = {
+    return {
         name: None if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in numbers.items()
     }
-    unit = "1" if row.unit == "%" else row.unit
-    told = {"group": row.group, "key": row.key, "words": row.words, "unit": unit, "better": row.better}
-    return told | finite | {"beyond_chance": row.beyond_chance}
 
 
 def _pair(low: float | None, high: float | None) -> list[float] | None:

@@ -16,21 +16,22 @@ def measured(
     n_steps: int = 60,
     written: bool = False,
     writing_ms: float = 10.0,
+    hot: int = 2,
     seed: int = 0,
 ) -> Measured:
-    """Four ranks that solve and then wait for the slowest of them. hot_ms : what rank 2 solves longer.
+    """Four ranks that solve and then wait for the slowest of them. hot_ms : what rank `hot` solves longer.
     written : every 20th step writes 1 MB for
     writing_ms."""
     random = np.random.default_rng(seed)
     solve = 1e-3 * (solve_ms * random.normal(1, 0.02, (n_steps, 4)))
-    solve[:, 2] += 1e-3 * hot_ms
+    solve[:, hot] += 1e-3 * hot_ms
     writes = np.arange(n_steps) % 20 == 10 if written else np.zeros(n_steps, bool)
     files = np.where(writes, 1e-3 * writing_ms, 0.0)
     step = solve.max(axis=1) + 1e-4 + files
     waiting = step[:, None] - solve - files[:, None]
     return Measured(
         name=name,
-        n_ranks=4,
+        ranks=np.arange(4),
         positions=np.arange(n_steps),
         chosen=np.ones(n_steps, bool),
         tables={
@@ -136,7 +137,7 @@ def test_other_numbers_of_ranks_are_compared_by_their_sums_too():
     half = Measured(
         **{
             **vars(half),
-            "n_ranks": 2,
+            "ranks": np.arange(2),
             "tables": {name: table[:, :2] for name, table in half.tables.items()},
         }
     )
@@ -152,3 +153,25 @@ def test_efficiencies_multiply():
     )
     assert balance * communication == pytest.approx(parallel)
     assert balance == pytest.approx(5.25 / 12, rel=0.02)
+
+
+def test_work_that_moves_to_another_rank_is_told_although_the_step_takes_as_long():
+    found = compare(measured("A", hot_ms=9.0), measured("B", hot_ms=9.0, hot=0, seed=1))
+    assert "may be chance" in found.verdict
+    assert [one.rank for one in found.ranks] in ([0, 2], [2, 0])
+    assert " Of 4 ranks, rank " in found.verdict and " per step, rank " in found.verdict
+    assert found.verdict.count(" ms more") == found.verdict.count(" ms less") == 1
+
+
+def test_ranks_that_all_change_alike_are_not_listed():
+    found = compare(measured("A"), measured("B", solve_ms=4.5, seed=1))
+    assert len(found.ranks) == 4 and "ranks" not in found.verdict
+
+
+def test_ranks_are_rarely_named_by_chance():
+    named = [compare(measured("A", seed=2 * n), measured("B", seed=2 * n + 1)).ranks for n in range(60)]
+    assert not any(named)
+
+
+def test_equal_runs_take_exactly_as_long():
+    assert compare(measured("A"), measured("B")).verdict == "B takes exactly as long per step as A."

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from perfield.analysis.comparing.change import (
     Change,
-    Estimate,
     beyond_chance,
     change,
     mean_of,
@@ -146,22 +145,35 @@ def _row(
 ) -> Row:
     """numbers : a number for each of some steps, whose mean is compared."""
     sides = before, after
-    estimates = [_estimate(side, numbers) for side in sides]
+    steps = [(numbers(side, side.compared), numbers(side, _ordinary(side))) for side in sides]
+    return Row(group, key, words, unit, better, _change(sides, *zip(*steps)))
+
+
+def compared(sides: tuple[Measured, Measured], series: Sequence[np.ndarray]) -> Change:
+    """The change of a number. series : of both sides, the number in each of their steps, (n_steps,)."""
+    chosen = [values[side.compared] for side, values in zip(sides, series)]
+    ordinary = [values[_ordinary(side)] for side, values in zip(sides, series)]
+    return _change(sides, chosen, ordinary)
+
+
+def _change(
+    sides: tuple[Measured, Measured], chosen: Sequence[np.ndarray], ordinary: Sequence[np.ndarray]
+) -> Change:
+    """The change between the means of chosen numbers. ordinary : those of ordinary steps."""
+    estimates = [
+        one_step(float(values[0]), others) if side.is_single else mean_of(values)
+        for side, values, others in zip(sides, chosen, ordinary)
+    ]
     found = change(*estimates)
     if any(side.is_single for side in sides) and found.chance is not None:
         # A t-test believes in tails like those of a normal distribution; the ordinary steps show theirs.
         as_far = [
-            share_as_far(estimate.value, numbers(side, _ordinary(side)))
-            for side, estimate in zip(sides, estimates)
+            share_as_far(float(values[0]), others)
+            for side, values, others in zip(sides, chosen, ordinary)
             if side.is_single
         ]
         found = replace(found, chance=max(found.chance, min(as_far)))
-    return Row(group, key, words, unit, better, found)
-
-
-def _estimate(side: Measured, numbers: Numbers) -> Estimate:
-    values = numbers(side, side.compared)
-    return one_step(float(values[0]), numbers(side, _ordinary(side))) if side.is_single else mean_of(values)
+    return found
 
 
 def _ordinary(side: Measured) -> np.ndarray:

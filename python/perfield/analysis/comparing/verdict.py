@@ -49,6 +49,8 @@ def _of_output_steps(rows: Sequence[Row]) -> str:
 
 def _no_change(before: Measured, after: Measured, change: Change) -> str:
     each = "" if before.is_single and after.is_single else " per step"
+    if not change.difference:
+        return f"{after.name} takes exactly as long{each} as {before.name}."
     same = f"{after.name} takes as long{each} as {before.name}, as far as their scatter shows"
     if change.share_low is None or change.share_high is None:
         return f"{same}."
