@@ -86,11 +86,27 @@ def test_region_that_a_run_never_entered_is_told():
     runs = [measured(1), measured(2), measured(4, regions={})]
     found = scaling(runs)
     assert found.regions["serial"].n_ranks.tolist() == [1, 2]
-    assert any("Not every run entered parallel, serial" in note for note in found.notes)
+    assert any("Not every run entered parallel and serial" in note for note in found.notes)
 
 
 def test_whole_runs_count_only_with_as_many_steps():
     assert scaling([measured(1), measured(2, steps=11)]).whole is None
+
+
+def test_unknown_memory_and_compute_time_are_nan():
+    unknown = np.full(10, np.nan)
+    lacking = {"compute_mean_s": unknown, "compute_largest_s": unknown, "memory_bytes": np.full(1, np.nan)}
+    found = scaling([measured(n, **lacking) for n in (1, 2, 4)])
+    for values in (found.load_balance, found.computation_scaling, found.memory_mean_bytes):
+        assert np.isnan(values).all()
+    assert found.steps.speedup[-1] > 1
+
+
+def test_ranks_that_share_cores_are_told_once():
+    words = "{} ranks on 2 PUs, unbound: times contain the scheduler"
+    runs = [measured(n, sharing=words.format(n) if n > 2 else "") for n in (8, 1, 2, 4)]
+    (note,) = scaling(runs).notes
+    assert note == f"Ranks share PUs in runs of 4 and 8 ranks. In run-8, {words.format(8)}."
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_repeated_runs_have_bars_and_bad_fits_no_curve():
 
 
 def test_open_runs_are_drawn(tmp_path):
-    runs = [perfield.open(twin.write_run(tmp_path / f"run-{n}", ranks=n, steps=6)) for n in (1, 2)]
+    runs = [perfield.open(twin.write_run(tmp_path / f"run-{n}", ranks=n, steps=6, run_id=n)) for n in (1, 2)]
     figure = perfield.plots.scaling(runs, "weak")
     figure.savefig(tmp_path / "scaling.svg")
     text = (tmp_path / "scaling.svg").read_text()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from perfield.analysis.scaling_laws import STRONG, WEAK, Curve, ScalingError, curve
+from perfield.analysis.words import in_list
 
 SAME_CELLS, SAME_WORK = 1.10, 1.25  # problems are equally large up to these factors
 
@@ -160,22 +161,22 @@ def scaling(runs: Sequence[Measured], kind: str | None = None) -> Scaling:
         except ScalingError:
             continue
     if missing:
-        notes.append(f"Not every run entered {_listed(missing)}; only runs that did count there.")
+        notes.append(f"Not every run entered {in_list(missing)}; only runs that did count there.")
     n_steps = {len(run.step_s) for run in runs}
     whole_s = np.array([run.whole_s for run in runs])
     whole = curve(n_ranks, whole_s, kind) if len(n_steps) == 1 and np.isfinite(whole_s).all() else None
-    memory = [run.memory_bytes if np.isfinite(run.memory_bytes).any() else np.array([np.nan]) for run in runs]
+    memory = [run.memory_bytes[np.isfinite(run.memory_bytes)] for run in runs]
     return Scaling(
         kind=kind,
         because=because,
         steps=of_steps,
         whole=whole,
         regions=regions,
-        load_balance=compute / largest,
-        communication_efficiency=largest / elapsed,
-        computation_scaling=work[0] / work,
-        memory_mean_bytes=by_size([float(np.nanmean(of_ranks)) for of_ranks in memory]),
-        memory_largest_bytes=by_size([float(np.nanmax(of_ranks)) for of_ranks in memory]),
+        load_balance=_ratio(compute, largest),
+        communication_efficiency=_ratio(largest, elapsed),
+        computation_scaling=_ratio(work[0], work),
+        memory_mean_bytes=by_size([of_ranks.mean() if len(of_ranks) else np.nan for of_ranks in memory]),
+        memory_largest_bytes=by_size([of_ranks.max() if len(of_ranks) else np.nan for of_ranks in memory]),
         n_steps=np.array(
             [sum(len(r.step_s) for r in runs if r.n_ranks == size) for size in of_steps.n_ranks]
         ),
@@ -222,10 +223,13 @@ def _notes(runs: Sequence[Measured]) -> list[str]:
         for run in runs
         if run.is_output.any()
     ]
-    notes = [f"Steps that write output are left out: {_listed(written)}."] if written else []
-    notes += [f"In {run.name}, {run.sharing}." for run in runs if run.sharing]
+    notes = [f"Steps that write output are left out: {in_list(written)}."] if written else []
+    shared = sorted((run for run in runs if run.sharing), key=lambda run: run.n_ranks)
+    if shared:
+        sizes = in_list([str(size) for size in dict.fromkeys(run.n_ranks for run in shared)])
+        notes.append(f"Ranks share PUs in runs of {sizes} ranks. In {shared[-1].name}, {shared[-1].sharing}.")
     few = [f"{run.name} has {len(_usual(run))}" for run in runs if len(_usual(run)) < 5]
-    notes += [f"A median of fewer than five steps says little: {_listed(few)}."] if few else []
+    notes += [f"A median of fewer than five steps says little: {in_list(few)}."] if few else []
     return notes
 
 
@@ -246,14 +250,14 @@ def _mean(run: Measured, values: np.ndarray) -> float:
     return float(np.nanmean(usual)) if np.isfinite(usual).any() else np.nan
 
 
+def _ratio(values: np.ndarray, over: np.ndarray) -> np.ndarray:
+    """NaN where either is unknown or the second is 0."""
+    return np.divide(values, over, out=np.full(len(over), np.nan), where=over > 0)
+
+
 def _amount(values: np.ndarray) -> str:
     return f"{np.median(values):,.0f}" if np.median(values) < 1e6 else f"{np.median(values):.3g}"
 
 
 def _ranks(count: int) -> str:
     return f"{count:,} rank{'s' if count != 1 else ''}"
-
-
-def _listed(words: Sequence[str]) -> str:
-    shown = ", ".join(words[:4])
-    return f"{shown} and {len(words) - 4} more" if len(words) > 4 else shown

@@ -177,7 +177,8 @@ def _rows(found: Scaling) -> list[dict[str, Any]]:
 
 
 def _region_rows(found: Scaling) -> list[dict[str, Any]]:
-    """A row for each region, the one that loses most first."""
+    """A row for each region, the one that loses most first; speed-up and efficiency are those of the most ranks
+    over the fewest."""
     lost = found.lost_s
     order = sorted(found.regions, key=lambda name: -lost.get(name, 0.0))
     rows = []
@@ -188,8 +189,8 @@ def _region_rows(found: Scaling) -> list[dict[str, Any]]:
             {
                 "region": name,
                 **{f"s_on_{n}": time_s.get(n) for n in found.steps.n_ranks.tolist()},
-                "speedup": float(of.speedup[-1]),
-                "efficiency": float(of.efficiency[-1]),
+                "speedup": float(of.speedup[-1]) if name in lost else None,
+                "efficiency": float(of.efficiency[-1]) if name in lost else None,
                 "lost_s": lost.get(name),
                 "serial_share": of.fit.serial_share if of.fit and of.fit.holds else None,
                 "low": of.fit.low if of.fit and of.fit.holds else None,

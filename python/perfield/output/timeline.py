@@ -90,7 +90,7 @@ class _Timeline:
         self._builder = StreamingTraceProtoBuilder(file)
         self._names: dict[str, int] = {}
         self._categories: dict[str, int] = {}
-        self._last_ns = np.zeros(run.n_ranks, np.int64)
+        self._last_ns = [0] * run.n_ranks
         self._is_first = True
         self._done = Written()
         self._zero_s = self._earliest()
@@ -161,8 +161,9 @@ class _Timeline:
         of_regions = columns.of_regions(kind) if kind in columns.kinds else []
         own_name = {region.field: region.name for region in run.known_regions}
         regions = [own_name[stem] for stem in columns.stems]
-        for here, values in self._snapshot.in_chunks(positions, [*names, *of_regions, *self._fields]):
-            edges = [0, len(names), len(names) + len(of_regions), values.shape[1]]
+        wanted = ["step_time_s", *names, *of_regions, *self._fields]
+        for here, values in self._snapshot.in_chunks(positions, wanted):
+            edges = np.cumsum([1, len(names), len(of_regions), len(self._fields)])
             calls, in_regions, counters = (values[:, a:b] for a, b in zip(edges, edges[1:]))
             if {"io_time_s", "mpi_io_time_s"} <= set(names):
                 calls[:, names.index("io_time_s")] -= np.nan_to_num(calls[:, names.index("mpi_io_time_s")])
@@ -173,45 +174,63 @@ class _Timeline:
                 calls=([CALLS[name] for name in names], calls),
                 regions=(regions, in_regions),
                 counters=counters,
+                present=np.isfinite(values[:, 0]),
                 waits=self._snapshot.rows(here, "waits"),
             )
 
     def _write_steps(self, steps: _Steps) -> None:
-        waits = steps.waits[np.lexsort((steps.waits["peer"], steps.waits["rank"], steps.waits["step"]))]
-        key = waits["step"].astype(np.int64) * self._run.n_ranks + waits["rank"]
+        """Writes a chunk of steps, all ranks of a step one after the other."""
+        begins, ends = steps.begin_ns.tolist(), steps.end_ns.tolist()
+        counters = np.moveaxis(steps.counters, 1, 2).tolist()
+        parts = [self._lengths(names, values, steps) for names, values in (steps.calls, steps.regions)]
+        waits = self._waits(steps)
+        last = self._last_ns
         for step, label in enumerate(steps.labels.tolist()):
-            bounds = np.searchsorted(key, np.arange(self._run.n_ranks + 1) + step * self._run.n_ranks)
             for rank in range(self._run.n_ranks):
-                begin, end = int(steps.begin_ns[step, rank]), int(steps.end_ns[step, rank])
-                if begin < 0 or end < begin:
-                    self._done.n_unplaced += not np.isnan(steps.calls[1][step, :, rank]).all()
+                begin, end = max(begins[step][rank], last[rank]), ends[step][rank]
+                if begins[step][rank] < 0 or end < begin:
+                    self._done.n_unplaced += bool(steps.present[step, rank])
                     continue
-                begin = max(begin, int(self._last_ns[rank]))
-                end = max(begin, end)
-                self._last_ns[rank] = end
+                last[rank] = end
                 self._slice(_of_rank(rank), "step", f"step {label}", begin, end)
-                self._parts(_of_rank(rank, 1), "calls", begin, end, *_of(steps.calls, step, rank))
-                self._parts(_of_rank(rank, 2), "regions", begin, end, *_of(steps.regions, step, rank))
-                mine = waits[bounds[rank] : bounds[rank + 1]]
-                peers = [f"for rank {peer}" for peer in mine["peer"].tolist()]
-                self._parts(_of_rank(rank, 3), "waits", begin, end, peers, mine["time_s"])
-                for number, value in enumerate(steps.counters[step, :, rank].tolist(), len(PARTS) + 1):
+                for number, (category, (names, lengths)) in enumerate(zip(PARTS, parts), 1):
+                    self._parts(_of_rank(rank, number), category, begin, end, names, lengths[step][rank])
+                if (step, rank) in waits:
+                    self._parts(_of_rank(rank, 3), "waits", begin, end, *zip(*waits[step, rank]))
+                for number, value in enumerate(counters[step][rank], len(PARTS) + 1):
                     if value == value:
                         self._counter(_of_rank(rank, number), begin, value)
             self._done.n_steps += 1
             if self._done.n_slices >= self._most:
                 return
 
+    def _lengths(self, names: list[str], values: np.ndarray, steps: _Steps) -> tuple[list[str], list]:
+        """Names, and lengths in ns by step, rank and name; none where they add up to more than the step."""
+        lengths = np.moveaxis(_as_ns(values), 1, 2)
+        fits = lengths.sum(axis=2) <= steps.end_ns - steps.begin_ns + _ROUNDING_NS
+        self._done.n_overlapping += int((~fits & steps.present & (steps.begin_ns >= 0)).sum())
+        lengths[~fits] = 0
+        return names, lengths.tolist()
+
+    def _waits(self, steps: _Steps) -> dict[tuple[int, int], list[tuple[str, int]]]:
+        """For whom each rank waited in each step, and the ns, by step and rank."""
+        rows = steps.waits[np.argsort(steps.waits["peer"], kind="stable")]
+        at, rank = rows["step"].astype(np.int64), rows["rank"].astype(np.int64)
+        lengths, found = _as_ns(rows["time_s"]), {}
+        total = np.zeros(steps.begin_ns.shape, np.int64)
+        np.add.at(total, (at, rank), lengths)
+        fits = total <= steps.end_ns - steps.begin_ns + _ROUNDING_NS
+        self._done.n_overlapping += int((~fits & (steps.begin_ns >= 0)).sum())
+        kept = fits[at, rank]
+        for where in zip(*(column[kept].tolist() for column in (at, rank, rows["peer"], lengths))):
+            found.setdefault(where[:2], []).append((f"for rank {where[2]}", where[3]))
+        return found
+
     def _parts(
-        self, track: int, category: str, begin: int, end: int, names: Sequence[str], seconds: np.ndarray
+        self, track: int, category: str, begin: int, end: int, names: Sequence[str], lengths: Sequence[int]
     ) -> None:
         """Slices one after the other, from the begin of a step."""
-        lengths = np.rint(np.nan_to_num(seconds) * 1e9).astype(np.int64)
-        beyond = int(lengths.sum()) - (end - begin)
-        if beyond > _ROUNDING_NS:
-            self._done.n_overlapping += 1
-            return
-        for name, length in zip(names, lengths.tolist()):
+        for name, length in zip(names, lengths):
             if length > 0:
                 until = min(begin + length, end)
                 self._slice(track, category, name, begin, until)
@@ -220,10 +239,10 @@ class _Timeline:
     def _outside(self, name: str, begin_s: np.ndarray, end_s: np.ndarray) -> None:
         """A slice of each rank before the first or after the last step."""
         for rank, (begin, end) in enumerate(zip(self._ns(begin_s).tolist(), self._ns(end_s).tolist())):
-            begin = max(begin, int(self._last_ns[rank])) if begin >= 0 else begin
-            if begin >= 0 and end >= begin:
+            since = max(begin, self._last_ns[rank])
+            if begin >= 0 and end >= since:
                 self._last_ns[rank] = end
-                self._slice(_of_rank(rank), "step", name, begin, end)
+                self._slice(_of_rank(rank), "step", name, since, end)
 
     # --- packets ---------------------------------------------------------------------------------------
 
@@ -287,10 +306,11 @@ class _Timeline:
 
 @dataclass(frozen=True)
 class _Steps:
-    """A chunk of frames: labels (n,), stamps (n, n_ranks), names and (n, n_names, n_ranks) seconds of calls
-    and regions, (n, n_fields, n_ranks) counters, and rows of waits."""
+    """A chunk of frames: labels (n,), stamps and whether ranks are present (n, n_ranks), names and (n,
+    n_names, n_ranks) seconds of calls and regions, (n, n_fields, n_ranks) counters, and rows of waits."""
 
     labels: np.ndarray
+    present: np.ndarray
     begin_ns: np.ndarray
     end_ns: np.ndarray
     calls: tuple[list[str], np.ndarray]
@@ -299,9 +319,9 @@ class _Steps:
     waits: np.ndarray = field(repr=False)
 
 
-def _of(table: tuple[list[str], np.ndarray], step: int, rank: int) -> tuple[list[str], np.ndarray]:
-    names, values = table
-    return names, values[step, :, rank]
+def _as_ns(seconds: np.ndarray) -> np.ndarray:
+    """Whole nanoseconds; 0 where unknown or negative."""
+    return np.rint(np.maximum(np.nan_to_num(seconds), 0.0) * 1e9).astype(np.int64)
 
 
 def _of_node(node: int) -> int:

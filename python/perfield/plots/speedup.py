@@ -162,6 +162,7 @@ def _measured(
         yerr=bars if bars.any() else None,
         color=TEXT,
         marker="o",
+        linestyle=line,
         linewidth=2,
         capsize=4,
         label=words,

@@ -19,7 +19,18 @@ OF_RANKS = ("step_time_s", "compute_time_s", "io_write_bytes", "resident_bytes",
 
 
 def scaling_of(runs: Sequence[RunDirectory], kind: str | None = None) -> Scaling:
-    """Compares runs of different numbers of ranks; see `perfield.analysis.scaling.scaling`."""
+    """Compares runs of different numbers of ranks; see `perfield.analysis.scaling.scaling`.
+
+    Raises ScalingError also for a run that is named twice, as its copy would look like a repeated run.
+    """
+    known: dict[object, RunDirectory] = {}
+    for run in runs:
+        first = known.setdefault(run.info.get("run_id"), run)
+        if first is not run:
+            raise ScalingError(
+                f"{first.path} and {run.path} are the same run; name each run once, as a copy shows no "
+                "scatter."
+            )
     return scaling([measured(run) for run in runs], kind)
 
 
@@ -47,7 +58,7 @@ def measured(run: RunDirectory) -> Measured:
         n_ranks=run.n_ranks,
         step_s=found.largest["step_time_s"] / span,
         is_output=output_steps(found.totals["io_write_bytes"][:, None], LOG_BYTES),
-        compute_mean_s=found.totals["compute_time_s"] / run.n_ranks / span,
+        compute_mean_s=found.totals["compute_time_s"] / np.maximum(found.n_with["compute_time_s"], 1) / span,
         compute_largest_s=found.largest["compute_time_s"] / span,
         regions={
             region.name: found.largest[TIME.replace("<region>", region.field)] / span
@@ -56,7 +67,7 @@ def measured(run: RunDirectory) -> Measured:
         memory_bytes=found.memory_bytes,
         whole_s=_whole_s(run),
         sizes={what: size for what in ("cells", "points") if (size := _typical(found.totals.get(what))) > 0}
-        | found.instructions(),
+        | found.instructions(run),
         calls=found.calls(run, span),
         sharing=sharing(placement_of(run)).words,
         steps_end=", ".join(str(end) for end in ends if end),
@@ -64,7 +75,8 @@ def measured(run: RunDirectory) -> Measured:
 
 
 class _Steps:
-    """Sums and largest values over ranks of each complete frame, (n_steps,); NaN where unknown."""
+    """Sums and largest values over ranks of each complete frame, and how many ranks have one: by field,
+    (n_steps,); NaN where none has."""
 
     def __init__(self, run: RunDirectory):
         snapshot, columns = Snapshot(run), run.columns
@@ -76,56 +88,42 @@ class _Steps:
             for name in columns.of_regions(kind)
         ]
         names = [name for name in (*OF_RANKS, *of_regions) if name in known]
-        place = {name: number for number, name in enumerate(names)}
-        parts, entered, present, kept = [], [], [], []
+        memory = names.index("resident_bytes")
+        parts, present, kept = [], [], []
         self.memory_bytes = np.full(run.n_ranks, np.nan)
         for here, values in snapshot.in_chunks(np.arange(len(run)), names):
             seen = np.isfinite(values)
-            some = seen.any(axis=2)
-            total = np.where(some, np.where(seen, values, 0.0).sum(axis=2), np.nan)
-            largest = np.where(some, np.where(seen, values, -np.inf).max(axis=2), np.nan)
-            parts.append(np.stack([total, largest]))
-            entered.append(seen.sum(axis=2))
-            present.append(seen[:, 0].sum(axis=1))
+            n_with = seen.sum(axis=2)
+            total = np.where(n_with, np.where(seen, values, 0.0).sum(axis=2), np.nan)
+            largest = np.where(n_with, np.where(seen, values, -np.inf).max(axis=2), np.nan)
+            parts.append(np.stack([total, largest, n_with]))
+            present.append(n_with[:, 0])
             kept.append(~snapshot.told(here, "uneven"))
-            if "resident_bytes" in place:
-                of_chunk = np.fmax.reduce(values[:, place["resident_bytes"]], axis=0)
-                self.memory_bytes = np.fmax(self.memory_bytes, of_chunk)
-        n_present = np.concatenate(present) if present else np.zeros(0, np.int64)
-        whole = np.concatenate(kept) if kept else np.zeros(0, bool)
+            self.memory_bytes = np.fmax(self.memory_bytes, np.fmax.reduce(values[:, memory], axis=0))
+        n_present = np.concatenate([np.zeros(0, np.int64), *present])
+        whole = np.concatenate([np.zeros(0, bool), *kept])
         whole &= n_present == n_present[whole].max(initial=0)
         if len(run) and run.frame(0).kind != "step":
             whole &= False
         self.positions = np.flatnonzero(whole)
-        every = np.concatenate(parts, axis=1)[:, whole] if parts else np.zeros((2, 0, len(names)))
-        self._by_all = (
-            np.concatenate(entered)[whole] == run.n_ranks if parts else np.zeros((0, len(names)), bool)
-        )
-        nothing = np.full(len(self.positions), np.nan)
-        self.totals = dict.fromkeys(OF_RANKS[:3], nothing) | {
-            name: every[0, :, at] for name, at in place.items()
-        }
-        self.largest = dict.fromkeys(OF_RANKS[:3], nothing) | {
-            name: every[1, :, at] for name, at in place.items()
-        }
-        self._place = place
+        every = np.concatenate([np.zeros((3, 0, len(names))), *parts], axis=1)[:, whole]
+        self.totals, self.largest, self.n_with = (dict(zip(names, rows.T)) for rows in every)
 
-    def instructions(self) -> dict[str, float]:
+    def instructions(self, run: RunDirectory) -> dict[str, float]:
         """Instructions of all ranks in the region that has most, as a size; {} if none were counted."""
-        tail = INSTRUCTIONS.replace("<region>", "")
-        most = max(
-            (_typical(total) for name, total in self.totals.items() if name.endswith(tail)), default=0.0
-        )
+        kinds = run.columns.kinds
+        names = run.columns.of_regions(INSTRUCTIONS) if INSTRUCTIONS in kinds else []
+        most = max((_typical(self.totals[name]) for name in names), default=0.0)
         return {"instructions": most} if most > 0 else {}
 
     def calls(self, run: RunDirectory, span: np.ndarray) -> dict[str, float]:
         """Entries of each region that all ranks enter in each step, by name."""
-        found = {}
-        for region in run.known_regions:
-            name = COUNT.replace("<region>", region.field)
-            if name in self._place and self._by_all[:, self._place[name]].all():
-                found[region.name] = _typical(self.totals[name] / span)
-        return found
+        names = {region.name: COUNT.replace("<region>", region.field) for region in run.known_regions}
+        return {
+            region: _typical(self.totals[name] / span)
+            for region, name in names.items()
+            if (self.n_with[name] == run.n_ranks).all()
+        }
 
 
 def _typical(values: np.ndarray | None) -> float:
