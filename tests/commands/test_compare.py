@@ -126,3 +126,16 @@ def test_images_go_to_the_run_after_or_to_the_place_named(runs, tmp_path, capsys
     assert compare(runs[0], "--steps", "1", "2", "--images", "-o", tmp_path / "new", "--json") == 0
     files = json.loads(capsys.readouterr().out)["files"]
     assert str(tmp_path / "new" / "geometry.pvd") in files
+
+
+def test_tables_are_printed_even_if_images_cannot_be_drawn(runs, capsys, monkeypatch):
+    from perfield.output import images
+
+    def fail(directory, planned):
+        raise images.ImagesError("no display")
+
+    monkeypatch.setattr(images, "draw_images", fail)
+    assert compare(*runs, "--images") == 2
+    told = capsys.readouterr()
+    assert told.out.startswith("after takes ") and "regions:" in told.out
+    assert told.err == "perfield compare: no display\n"

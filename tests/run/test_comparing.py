@@ -100,3 +100,15 @@ def test_a_mesh_that_changes_is_noticed(tmp_path):
     run = perfield.open(twin.write_run(tmp_path / "run", steps=5, change_step=new_mesh))
     assert mesh_changes(run, np.arange(5))
     assert not mesh_changes(run, np.arange(3)) and not mesh_changes(run, np.arange(3, 5))
+
+
+def test_a_mesh_on_disk_changes_with_its_number_of_cells(tmp_path):
+    def refined(rank, step, values):
+        values["mesh_version"] = 0
+        cells = 64 + 8 * (rank == 1 and step == 3)
+        values["quantities"] = [{"region": twin.OF_RANK, "quantity": 0, "value": cells}]
+
+    declared = (("cells", "1", "rank", "sum", "last"),)
+    path = twin.write_run(tmp_path / "run", steps=5, mesh=False, quantities=declared, change_step=refined)
+    run = perfield.open(path)
+    assert mesh_changes(run, np.arange(5)) and not mesh_changes(run, np.arange(3))

@@ -63,15 +63,17 @@ def execute(arguments: argparse.Namespace) -> int:
     runs, (before, after), notes = _sides(arguments)
     comparison = compare(before, after)
     notes += [*before.left_out, *(note for note in after.left_out if note not in before.left_out)]
+    if not arguments.json:
+        print("\n".join(in_words(comparison, notes)), flush=True)  # drawing takes a while
     pictured = Pictured([], [])
     if arguments.images:
         pictured = draw_comparison(runs, (before, after), arguments.field, _place(arguments), arguments.mesh)
-    notes += pictured.notes
     if arguments.json:
-        files = [str(file) for file in pictured.files]
-        print(json.dumps(as_json(comparison, notes) | {"files": files}, indent=1, allow_nan=False))
+        told = as_json(comparison, notes + pictured.notes) | {"files": list(map(str, pictured.files))}
+        print(json.dumps(told, indent=1, allow_nan=False))
     else:
-        print("\n".join([*in_words(comparison, notes), *(f"  {file}" for file in pictured.files)]))
+        print("".join(f"note: {note}\n" for note in pictured.notes), end="")
+        print("".join(f"  {file}\n" for file in pictured.files), end="")
     return 0
 
 

@@ -93,14 +93,23 @@ def mean_by_rank(run: RunDirectory, field: str, positions: np.ndarray) -> np.nda
 
 
 def mesh_changes(run: RunDirectory, positions: np.ndarray) -> bool:
-    """Whether the mesh of some rank, as the program described it, differs between some frames."""
+    """Whether the mesh of some rank differs between some frames: its version, as the program described it,
+    or its number of cells."""
     _, ranks, entries = run.entries(positions)
     versions = entries["mesh_version"].astype(np.int64)
     known = versions > 0  # 0: described nothing
     low, high = np.full(run.n_ranks, np.iinfo(np.int64).max), np.zeros(run.n_ranks, np.int64)
     np.minimum.at(low, ranks[known], versions[known])
     np.maximum.at(high, ranks[known], versions[known])
-    return bool((high > low).any())
+    if (high > low).any():
+        return True
+    if "cells" not in run.columns.names:
+        return False
+    least, most = np.full(run.n_ranks, np.inf), np.full(run.n_ranks, -np.inf)
+    for _, values in Snapshot(run).in_chunks(positions, ["cells"]):
+        least = np.fmin(least, np.fmin.reduce(values[:, 0], axis=0))
+        most = np.fmax(most, np.fmax.reduce(values[:, 0], axis=0))
+    return bool((most > least).any())
 
 
 def _reduced(values: np.ndarray, of_ranks: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
