@@ -175,3 +175,20 @@ def test_ranks_are_rarely_named_by_chance():
 
 def test_equal_runs_take_exactly_as_long():
     assert compare(measured("A"), measured("B")).verdict == "B takes exactly as long per step as A."
+
+
+def test_other_bytes_are_told_where_no_time_changed():
+    more = measured("B", seed=1)
+    more = Measured(**{**vars(more), "sums": {**more.sums, "sent_bytes": np.full(60, 5120.0)}})
+    found = compare(measured("A"), more)
+    assert found.verdict.endswith(" Beyond chance: bytes sent, all ranks, by +25 %.")
+
+
+def test_a_change_that_is_not_quite_beyond_chance_is_told_with_its_probability():
+    verdicts = []
+    for seed in range(1, 200, 2):
+        found = compare(measured("A", n_steps=20, seed=seed), measured("B", n_steps=20, seed=seed + 1))
+        step = next(row for row in found.rows if row.key == "step_time_s")
+        if 0.01 < step.change.chance < 0.05:
+            verdicts.append(found.verdict)
+    assert verdicts and all(", but that may be chance (probability " in words for words in verdicts)

@@ -10,6 +10,7 @@ from perfield.analysis.comparing.measured import Measured
 from perfield.analysis.comparing.table import OUTPUT_STEP, REGIONS, STEP, Row
 
 WORTH_TELLING = 0.01  # of the time of a step
+PROBABLE = 0.05  # a chance below this one leaves zero out of the interval
 MOST = 0.5  # of the change, which the sentence then calls most of it
 PARTS = {"compute_time_s": "computing", "waiting_time_s": "waiting in MPI", "io_time_s": "files"}
 
@@ -51,12 +52,14 @@ def _no_change(before: Measured, after: Measured, change: Change) -> str:
     each = "" if before.is_single and after.is_single else " per step"
     if not change.difference:
         return f"{after.name} takes exactly as long{each} as {before.name}."
+    doubt = f"may be chance (probability {_bare(change.chance or 0.0)} %)"
+    if (change.chance or 0.0) < PROBABLE:
+        return f"{_longer(before, after, change)}, but that {doubt}."
     same = f"{after.name} takes as long{each} as {before.name}, as far as their scatter shows"
     if change.share_low is None or change.share_high is None:
         return f"{same}."
     within = f"{_percent(change.share_low)} to {_percent(change.share_high)}"
-    chance = f"which may be chance (probability {_bare(change.chance)} %)"
-    return f"{same}: the change is {_percent(change.share or 0.0)} ({within}), {chance}."
+    return f"{same}: the change is {_percent(change.share or 0.0)} ({within}), which {doubt}."
 
 
 def _longer(before: Measured, after: Measured, change: Change) -> str:
@@ -122,14 +125,22 @@ def _most(differences: dict[str, float], whole: float) -> str:
 
 
 def _other_changes(rows: Sequence[Row]) -> str:
-    """The largest change of time in a region or part that is beyond chance, where the step hardly changed."""
-    times = [row for row in rows if row.group in (STEP, REGIONS) and row.unit == "s" and row.beyond_chance]
-    if not times:
+    """The largest change of time in a region or part that is beyond chance, where the step hardly changed;
+    without one, the largest change of messages or bytes."""
+    beyond = [row for row in rows if row.group in (STEP, REGIONS) and row.beyond_chance]
+    times = [row for row in beyond if row.unit == "s" and row.key != "step_time_s"]
+    amounts = [row for row in beyond if row.unit != "s" and row.change.share]
+    if times:
+        most = max(times, key=lambda row: abs(row.change.difference))
+    elif amounts:
+        most = max(amounts, key=lambda row: abs(row.change.share or 0.0))
+    else:
         return ""
-    most = max(times, key=lambda row: abs(row.change.difference))
     share = most.change.share
-    said = f"by {_percent(share)}" if share is not None and abs(share) < 1 else "much"
-    return f" Beyond chance, {most.words} changed {said}."
+    if share is None:
+        return f" Beyond chance: {most.words}, which was nothing before."
+    said = f"{_times(share)} times as much" if share >= 1 else f"by {_percent(share)}"
+    return f" Beyond chance: {most.words}, {said}."
 
 
 def _times(share: float) -> str:
