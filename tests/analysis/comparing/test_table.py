@@ -192,3 +192,14 @@ def test_a_change_that_is_not_quite_beyond_chance_is_told_with_its_probability()
         if 0.01 < step.change.chance < 0.05:
             verdicts.append(found.verdict)
     assert verdicts and all(", but that may be chance (probability " in words for words in verdicts)
+
+
+def test_intervals_of_efficiencies_stay_within_what_a_share_can_change():
+    moving = measured("B", seed=1)
+    hot = np.arange(60) // 15
+    moving.tables["mpi_time_s"][:] = 0.9 * moving.tables["step_time_s"]
+    moving.tables["mpi_time_s"][np.arange(60), hot] = 0
+    known = rows(compare(measured("A"), moving))
+    for key in ("load_balance", "communication_efficiency", "parallel_efficiency"):
+        assert -1 <= known[key].change.low <= known[key].change.high <= 1
+    assert known["load_balance"].change.high - known["load_balance"].change.low > 0.5

@@ -108,7 +108,12 @@ def _efficiency(before: Measured, after: Measured) -> Iterator[Row]:
             ("communication_efficiency", "communication efficiency"),
             ("parallel_efficiency", "parallel efficiency"),
         ):
-            yield _row(EFFICIENCY, key, words, "%", "higher", *sides, _pop(key))
+            row = _row(EFFICIENCY, key, words, "%", "higher", *sides, _pop(key))
+            ends = (
+                None if end is None else float(np.clip(end, -1, 1))
+                for end in (row.change.low, row.change.high)
+            )
+            yield replace(row, change=replace(row.change, **dict(zip(("low", "high"), ends))))  # shares of 1
 
 
 def _regions(before: Measured, after: Measured) -> Iterator[Row]:
