@@ -203,3 +203,11 @@ def test_intervals_of_efficiencies_stay_within_what_a_share_can_change():
     for key in ("load_balance", "communication_efficiency", "parallel_efficiency"):
         assert -1 <= known[key].change.low <= known[key].change.high <= 1
     assert known["load_balance"].change.high - known["load_balance"].change.low > 0.5
+
+
+def test_a_slow_step_is_no_change_where_some_ordinary_steps_are_as_slow():
+    run = measured("", n_steps=150)
+    run.means["step_time_s"][[20, 60, 100, 140]] += 30e-3
+    found = compare(run.of("step 19", np.array([19])), run.of("step 20", np.array([20])))
+    step = rows(found)["step_time_s"]
+    assert not step.beyond_chance and step.change.chance == pytest.approx(3 / 149)
