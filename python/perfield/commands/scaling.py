@@ -177,8 +177,8 @@ def _rows(found: Scaling) -> list[dict[str, Any]]:
 
 
 def _region_rows(found: Scaling) -> list[dict[str, Any]]:
-    """A row for each region, the one that loses most first; speed-up and efficiency are those of the most ranks
-    over the fewest."""
+    """A row for each region, the one that loses most first; speed-up and efficiency are those of the most
+    ranks over the fewest."""
     lost = found.lost_s
     order = sorted(found.regions, key=lambda name: -lost.get(name, 0.0))
     rows = []
