@@ -17,7 +17,7 @@ from palette import ABSENT, BEYOND, OUTLINE, PALETTE, TEXT, UNKNOWN, colour_map
 from ticks import ticks, unit_for
 
 PLACE = (0.82, 0.2)  # of the legend
-PRESETS = {"viridis": "Viridis (matplotlib)", "magma": "Magma (matplotlib)"}
+PRESETS = {"viridis": "Viridis (matplotlib)", "magma": "Magma (matplotlib)", "RdBu_r": "BuRd"}
 CATEGORIES = {
     *("node_id", "host_name", "topology_type", "package_id", "core_id", "pu_id"),
     *("same_node", "same_package", "same_numa", "same_switch", "hops"),

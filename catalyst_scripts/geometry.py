@@ -96,7 +96,7 @@ def show_messages(pictures: Pictures, view: Any, field: str) -> list[Any]:
     _faint(mesh, view)
     tubes, display = show_arrows(lines, view)
     colour(display, view, field, pictures.arrays("messages")[field])
-    look(pictures, view, bottom=0.08)  # below are words
+    look(pictures, view, area=(*FREE[:2], 0.08, FREE[3]))  # below are words
     return [tubes, *_edges(mesh, view, 0.25), mesh, lines]
 
 
@@ -125,16 +125,19 @@ def is_flat(bounds: Any) -> bool:
     return lengths[2] <= 0.15 * max(lengths)
 
 
-def look(pictures: Pictures, view: Any, factor: float = 0.0, bottom: float = FREE[2]) -> None:
+def look(
+    pictures: Pictures, view: Any, factor: float = 0.0, area: tuple[float, float, float, float] = FREE
+) -> None:
     """Points the camera at the mesh of all steps: from an angle, or from above if it is flat.
 
-    factor : of an exploded view. bottom : of the area for the mesh, as a fraction of the view.
+    factor : of an exploded view. area : left, right, bottom and top of what the mesh may fill, as fractions
+    of the view.
     """
     bounds = shown_bounds(pictures, factor)
     flat = is_flat(bounds)
     corners = list(itertools.product(bounds[0:2], bounds[2:4], bounds[4:6]))
     direction, up = (FLAT_DIRECTION, FLAT_UP) if flat else (DIRECTION, UP)
-    fit_points(view, corners, direction, up, (*FREE[:2], bottom, FREE[3]))
+    fit_points(view, corners, direction, up, area)
 
 
 def shown_bounds(pictures: Pictures, factor: float) -> tuple[float, ...]:

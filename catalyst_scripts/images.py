@@ -3,8 +3,8 @@
 
 The job is {"pictures": directory, "images": [...], "draw": [...]}. An image is {"layer": as in pictures.json,
 "field", "focus": a rank or null, "static": whether one image serves all steps, "steps": [{"frame",
-"shown_at"}], "files": [...]}. "draw" lists what to draw here: pairs of an image's number and a step's. It
-prints each file's name.
+"shown_at"}], "files": [...]}; "panels", in all images or none, are fields side by side (see `panels.py`).
+"draw" lists what to draw here: pairs of an image's number and a step's. It prints each file's name.
 
 Making proxies takes longer than drawing, so images that differ only in field and step share all of theirs,
 and images of one step follow each other: reading a step takes long too.
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import geometry
+import panels
 import paraview.simple as pv
 from arrows import Words
 from colours import CATEGORIES, colour
@@ -162,6 +163,12 @@ def main() -> None:
     pictures = Pictures(Path(job["pictures"]))
     (pictures.path / "images").mkdir(exist_ok=True)
     images = job["images"]
+    if any("panels" in image for image in images):  # of a comparison, which has no others
+        for number, place in job["draw"]:
+            file = images[number]["files"][place]
+            panels.draw(pictures, images[number], pictures.path / "images" / file)
+            print(file, flush=True)
+        return
     mesh = Mesh(pictures, images)
     view = new_view()
     view.ViewSize = SIZE

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The colours of all pictures and plots, safe for colour-blind eyes. Needs neither ParaView nor matplotlib.
 
-Values are shown in viridis, waiting in magma, so that waiting never looks like cost. A few categories take
+Values are shown in viridis, waiting in magma, so that waiting never looks like cost, and differences from
+blue (less) through white to red (more). A few categories take
 the palette of Okabe and Ito.
 """
 
@@ -20,7 +21,7 @@ BEYOND = PALETTE[4]  # values above the end of the scale
 TEXT = (0.1, 0.1, 0.1)
 OUTLINE = (0.6, 0.6, 0.6)
 
-_WAITING = re.compile(r"(.+_)?(waiting|mpi(_(?!io_)[a-z0-9]+)?)_time_s(_(mean|p95|maximum))?")
+_WAITING = re.compile(r"(.+_)?(waiting|mpi(_(?!io_)[a-z0-9]+)?)_time_s(_(mean|p95|maximum|before|after))?")
 
 
 def is_waiting(field: str) -> bool:
@@ -32,5 +33,10 @@ def is_waiting(field: str) -> bool:
 
 
 def colour_map(field: str) -> str:
-    """The name of the map, as in matplotlib, in which a field's values are shown."""
+    """The name of the map, as in matplotlib, in which a field's values are shown.
+
+    Differences (`<field>_difference`) have a map with white in its middle, which stands for no change.
+    """
+    if field.endswith("_difference"):
+        return "RdBu_r"
     return "magma" if is_waiting(field) else "viridis"

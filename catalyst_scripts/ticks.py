@@ -26,8 +26,15 @@ def ticks(low: float, high: float, factor: float = 1.0, whole: bool = False) -> 
     """Values from low to high, including both, and their texts.
 
     The texts are multiplied by a factor. All have the same number of decimals, enough to tell neighbours
-    apart, or as few as round numbers need. whole : only whole numbers.
+    apart, or as few as round numbers need. Scales around zero have it in their middle. whole : only whole
+    numbers.
     """
+    if low == -high and high > 0:
+        above = ticks(0.0, high, factor, whole)
+        if len(above) == 7:  # thirteen numbers are too many
+            above = dict(list(above.items())[::2])
+        below = {-value: f"-{text}" for value, text in reversed(above.items()) if value}
+        return {**below, **{value: f"+{text}" if value else "0" for value, text in above.items()}}
     intervals = _intervals(high - low, whole) if low == 0 else None
     count = intervals or INTERVALS[0]
     values = [*(low + (high - low) * n / count for n in range(count)), high]

@@ -161,12 +161,15 @@ def _arranged(reader: Any, layout: str) -> Any:
     return picture
 
 
-def look(pictures: Pictures, view: Any) -> None:
-    """Points the camera at the picture: at one node from the front, at several so that none hides another."""
+def look(pictures: Pictures, view: Any, area: tuple[float, float, float, float] = AREA) -> None:
+    """Points the camera at the picture: at one node from the front, at several so that none hides another.
+
+    area : left, right, bottom and top of what it may fill, as fractions of the view.
+    """
     around = _hull(pictures)
     if around is not None:
         n_nodes = layout_filter.sizes_of(_written(pictures)).n_nodes
-        fit_points(view, around.tolist(), direction(pictures.layout, n_nodes), UP, AREA)
+        fit_points(view, around.tolist(), direction(pictures.layout, n_nodes), UP, area)
         return
     boxes = [
         about["bounds"]
@@ -174,7 +177,7 @@ def look(pictures: Pictures, view: Any) -> None:
         if name.startswith("topology/") and about["bounds"]
     ]
     corners = [corner for box in boxes for corner in itertools.product(box[0:2], box[2:4], box[4:6])]
-    fit_points(view, corners or [(0, 0, 0), (1, 1, 1)], _direction(pictures), UP, AREA)
+    fit_points(view, corners or [(0, 0, 0), (1, 1, 1)], _direction(pictures), UP, area)
     if is_overview(pictures):
         view.UseFXAA = 0  # it bends the edges of small cells
 

@@ -13,6 +13,7 @@ from perfield.catalyst_scripts.palette import colour_map
     [
         *("waiting_time_s", "mpi_time_s", "mpi_wait_time_s", "solve_mpi_collective_time_s"),
         *("solve_mpi_time_s", "waiting_time_s_mean", "mpi_time_s_p95"),
+        *("waiting_time_s_before", "solve_mpi_wait_time_s_after"),
     ],
 )
 def test_waiting_is_magma(field):
@@ -28,3 +29,8 @@ def test_waiting_is_magma(field):
 )
 def test_all_else_is_viridis(field):
     assert colour_map(field) == "viridis"
+
+
+@pytest.mark.parametrize("field", ["compute_time_s_difference", "waiting_time_s_difference"])
+def test_differences_have_a_map_with_a_middle(field):
+    assert colour_map(field) == "RdBu_r"

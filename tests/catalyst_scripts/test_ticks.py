@@ -27,6 +27,12 @@ def test_ticks_have_equal_digits():
     assert list(ticks(5.72e-6, 0.00526, 1e3).values()) == ["0.01", "1.06", "2.11", "3.16", "4.21", "5.26"]
 
 
+def test_scales_around_zero_have_it_in_their_middle():
+    found = ticks(-0.02, 0.02, 1e3)
+    assert list(found.values()) == ["-20", "-15", "-10", "-5", "0", "+5", "+10", "+15", "+20"]
+    assert len(ticks(-0.012, 0.012)) == 7
+
+
 def test_narrow_range_gets_enough_digits():
     texts = list(ticks(101325.0, 101325.5).values())
     assert texts[0] == "101325.00"

@@ -85,3 +85,31 @@ def test_runs_of_one_name_are_told_apart_by_their_paths(tmp_path, capsys):
     twin.write_run(tmp_path / "two" / "run", run_id=7)
     assert compare(tmp_path / "one" / "run", tmp_path / "two" / "run") == 0
     assert f"before: {tmp_path / 'one' / 'run'}," in capsys.readouterr().out
+
+
+def test_unknown_field_of_pictures_is_refused_with_the_nearest_name(runs, capsys):
+    assert compare(*runs, "--images", "--field", "compute_tim_s") == 2
+    assert "has no field 'compute_tim_s'; did you mean compute_time_s" in capsys.readouterr().err
+
+
+def test_pictures_that_cannot_be_made_are_told_and_the_tables_stay(tmp_path, capsys):
+    twin.write_run(tmp_path / "two", ranks=2, mesh=False)
+    twin.write_run(tmp_path / "four", ranks=4, mesh=False, run_id=7)
+    assert compare(tmp_path / "two", tmp_path / "four", "--images") == 0
+    out = capsys.readouterr().out
+    assert "regions:" in out and "note: no picture of the mesh: " in out
+    assert "note: no picture of the machine: 2 ranks before, and 4 after" in out
+    assert "note: no picture of messages: two has 2 ranks, and four has 4" in out
+
+
+def test_images_go_to_the_run_after_or_to_the_place_named(runs, tmp_path, capsys, monkeypatch):
+    from perfield.output import images
+
+    monkeypatch.setattr(images, "draw_images", lambda directory, planned: [])
+    assert compare(*runs, "--images") == 0
+    folder = runs[1] / "pictures" / "compared-with-before"
+    assert (folder / "geometry.pvd").exists() and (folder / "images" / "messages.png").exists()
+    assert str(folder / "topology.pvd") in capsys.readouterr().out
+    assert compare(runs[0], "--steps", "1", "2", "--images", "-o", tmp_path / "new", "--json") == 0
+    files = json.loads(capsys.readouterr().out)["files"]
+    assert str(tmp_path / "new" / "geometry.pvd") in files

@@ -42,6 +42,11 @@ def test_conditions_that_do_not_hold_exit_with_0(path, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_file_of_a_page_that_is_not_written_is_refused(path, tmp_path, capsys):
+    assert main(["report", path, "--json", "-o", str(tmp_path / "report.json")]) == 2
+    assert "-o names the page, but --text and --json write none" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("condition", "reason"),
     [

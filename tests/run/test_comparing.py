@@ -9,7 +9,7 @@ import pytest
 import perfield
 import twin
 from perfield.run import RunError
-from perfield.run.comparing import measured
+from perfield.run.comparing import mean_by_rank, measured
 
 
 def test_numbers_per_step_are_those_of_the_dataset(tmp_path):
@@ -74,3 +74,20 @@ def test_run_without_even_steps_is_refused(tmp_path):
     run = perfield.open(twin.write_run(tmp_path / "run", steps=2, change_step=all_uneven))
     with pytest.raises(RunError, match="no step in which all ranks did the same"):
         measured(run, "run")
+
+
+def test_mean_by_rank_leaves_absent_values_out(tmp_path):
+    def rank_2_never_solves(rank, step, values):
+        values["regions"] = [row for row in values["regions"] if rank != 2 or row["id"] != 1]
+
+    run = perfield.open(twin.write_run(tmp_path / "run", steps=6, change_step=rank_2_never_solves))
+    found = mean_by_rank(run, "solve_time_s", np.array([1, 2, 4]))
+    solve = run.steps.region_time_s.sel(region="solve").isel(step=[1, 2, 4]).compute()
+    np.testing.assert_allclose(found, solve.mean("step"))
+    assert np.isnan(found[2]) and np.isfinite(found[[0, 1, 3]]).all()
+
+
+def test_unknown_field_is_refused_with_the_nearest_name(tmp_path):
+    run = perfield.open(twin.write_run(tmp_path / "run"))
+    with pytest.raises(RunError, match="has no field 'solve_tim_s'; did you mean solve_time_s"):
+        mean_by_rank(run, "solve_tim_s", np.arange(2))

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import twin
 from perfield.analysis.findings import Finding, Picture
 
 FOLDER = Path(__file__).resolve().parents[2] / "testcase/hunt"
@@ -95,6 +96,15 @@ def test_judge_wants_nothing_where_nothing_is_planted(hunt):
     assert judged(nothing, []).is_right
     assert judged(nothing, [a_finding("shared cores")]).is_right
     assert judged(nothing, [a_finding("noise")]).why == "noise, but nothing is planted"
+
+
+def test_kept_run_is_judged_without_running_it_again(hunt, tmp_path):
+    plant = hunt["plant"].drawn(CELLS_IN_STENCIL)
+    twin.write_run(tmp_path / "perfield-run", ranks=4, steps=1)
+    (tmp_path / "printed.txt").write_text("hello\nlate 0.125\n")
+    found = hunt["hunt"].hunted(plant, tmp_path / "no-programs", tmp_path, tries=0)
+    assert found.late == 0.125
+    assert not found.verdict.is_right
 
 
 def test_seeds_of_the_command_line(hunt):

@@ -19,6 +19,7 @@ from perfield.analysis.observed import Observed
 
 CAUSES = ("cells", "points", "ghost_cells", "sent_bytes")  # in the order of the closing lines
 FIELDS = ("compute_time_s", *CAUSES)
+IN_A_REGION = 0.03  # of the run's time, for a difference that all compute time does not show
 OF_REGIONS = ("<region>_compute_time_s", "<region>_time_s")
 
 
@@ -37,12 +38,14 @@ class Imbalance:
 
     compute : float64 (n_rows, n_columns), s. found : whether and how they differ. explained : by what.
     cost : of cells, where their number explains nothing and the same ranks are dearest; None.
+    inside : the name of the region whose compute time this is; "" for all compute time.
     """
 
     compute: np.ndarray
     found: Differences
     explained: Explanation
     cost: CostOfCells | None
+    inside: str = ""
 
     @property
     def columns(self) -> np.ndarray:
@@ -56,17 +59,36 @@ class Imbalance:
         return float(of_rank[self.columns].mean() / of_rank.mean())
 
 
-def imbalance_of(observed: Observed) -> Imbalance:
-    """How ranks differ in compute time, and why."""
-    compute = np.nan_to_num(observed.of("compute_time_s").astype(float))
+def imbalance_of(observed: Observed, region: DearRegion | None = None) -> Imbalance:
+    """How ranks differ in compute time, or in that of a region, and why."""
+    if region is None:
+        compute, inside = np.nan_to_num(observed.of("compute_time_s").astype(float)), ""
+    else:
+        compute, inside = compute_time_in(observed, region.stem), region.name
     found = differences(compute)
     causes = {name: observed.tables.get(name) for name in CAUSES}
     nothing = Explanation(None, 1.0)
     explained = nothing if found.pattern == "chance" else explanation(compute, found, causes)
     cells = causes["cells"]
     if found.pattern != "fixed" or explained.cause or cells is None:
-        return Imbalance(compute, found, explained, None)
-    return Imbalance(compute, found, explained, cost_of_cells(compute, found, cells))
+        return Imbalance(compute, found, explained, None, inside)
+    return Imbalance(compute, found, explained, cost_of_cells(compute, found, cells), inside)
+
+
+def imbalance_to_tell(observed: Observed, least: float) -> tuple[Imbalance, list[DearRegion]] | None:
+    """The imbalance that is beyond chance and costs enough, and the regions it is in; None without one.
+
+    It is that of the region in which ranks differ most, where all compute time differs by chance only.
+    least : what it must cost, of the run's time.
+    """
+    imbalance, regions = imbalance_of(observed), dear_regions(observed)
+    if imbalance.found.pattern == "chance" and regions:
+        regions, least = regions[:1], max(least, IN_A_REGION)
+        imbalance = imbalance_of(observed, regions[0])
+    found = imbalance.found
+    if found.pattern == "chance" or found.saved < least * observed.elapsed_s:
+        return None
+    return imbalance, regions
 
 
 def compute_time_in(observed: Observed, stem: str) -> np.ndarray:

@@ -120,15 +120,15 @@ def _sets_of_nodes(cost: np.ndarray, node: np.ndarray, nodes: np.ndarray) -> Ite
 
 
 def _share_pus(observed: Observed, nodes: np.ndarray) -> bool:
-    """Whether ranks of these nodes share PUs: that explains it, and is told elsewhere."""
+    """Whether more ranks share a PU on these nodes than on others: that explains it, and is told elsewhere."""
     placement = observed.placement
     assert placement is not None
-    for one in nodes:
+    slow, others = [], []
+    for one in np.unique(placement.node_id[placement.node_id >= 0]):
         bindings = placement.binding[placement.node_id == one]
         pus = np.unique(np.concatenate([placement.bindings[number] for number in np.unique(bindings)]))
-        if len(pus) and len(bindings) > len(pus):
-            return True
-    return False
+        (slow if one in nodes else others).append(max(1.0, len(bindings) / max(1, len(pus))))
+    return max(slow) > min(others, default=1.0)
 
 
 def _everywhere(observed: Observed, compute: np.ndarray, slow: SlowNodes) -> bool:

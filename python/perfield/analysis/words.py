@@ -25,6 +25,11 @@ def in_seconds(time_s: float) -> str:
     return f"{time_s / 1e-9:.3g} ns" if time_s > 0 else "0 s"
 
 
+def printable(text: str) -> str:
+    """Text without control characters and broken bytes, which names may hold: these become "\\x1b"."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def in_number(number: float) -> str:
     """A number with three digits, and commas between thousands: "0.25", "1,500", "12,300,000"."""
     if abs(number) < 999.5:

@@ -6,12 +6,14 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfield.catalyst_scripts.ticks import unit_for
 from perfield.commands import CommandError
+from perfield.commands._comparison_pictures import Pictured, draw_comparison
 
 if TYPE_CHECKING:
     from perfield.analysis.comparing import Comparison, Measured, Row
@@ -26,9 +28,13 @@ step of one run. Prints what changed, and how sure that is.
   perfield compare before after --steps 10:200       these steps of both
   perfield compare perfield-run --steps 120 121      two steps of one run
   perfield compare perfield-run --steps 0:50 50:100  its first and second half
+  perfield compare before after --images             pictures of both and of the change
 
 Steps that write output are left out and compared apart."""
 
+IMAGES_HELP = """\
+also draw a field before, after and as difference, on the mesh and on the machine, and the messages
+between ranks; with .pvd files of the same for ParaView"""
 YES = "yes: all such lines together are chance with a probability of at most 1 %"
 STEPS_HELP = """\
 of two runs, the steps to compare; of one run, the steps before and the steps after: frame numbers
@@ -41,25 +47,49 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("runs", metavar="RUN", nargs="+", help="two run directories, or one and --steps")
     add("--steps", metavar="STEPS", nargs="+", help=STEPS_HELP)
     add("--anyway", action="store_true", help="compare runs of different programs or regions, too")
+    add("--images", action="store_true", help=IMAGES_HELP)
+    add("--field", metavar="NAME", default="compute_time_s", help="what they show (compute_time_s)")
+    add("--mesh", metavar="PATH", help="read the pieces from disk: a .pvtu file or an OpenFOAM case")
+    add("-o", "--output", metavar="DIR", help="where to write them (pictures/compared-with-NAME of the run)")
     add("--json", action="store_true", help="print everything as one JSON object")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Prints the comparison."""
+    """Prints the comparison, and writes its pictures."""
     from perfield.analysis.comparing import compare
 
-    before, after, notes = _sides(arguments)
+    runs, (before, after), notes = _sides(arguments)
     comparison = compare(before, after)
     notes += [*before.left_out, *(note for note in after.left_out if note not in before.left_out)]
+    pictured = Pictured([], [])
+    if arguments.images:
+        pictured = draw_comparison(runs, (before, after), arguments.field, _place(arguments), arguments.mesh)
+    notes += pictured.notes
     if arguments.json:
-        print(json.dumps(as_json(comparison, notes), indent=1, allow_nan=False))
+        files = [str(file) for file in pictured.files]
+        print(json.dumps(as_json(comparison, notes) | {"files": files}, indent=1, allow_nan=False))
     else:
-        print("\n".join(in_words(comparison, notes)))
+        print("\n".join([*in_words(comparison, notes), *(f"  {file}" for file in pictured.files)]))
     return 0
 
 
-def _sides(arguments: argparse.Namespace) -> tuple[Measured, Measured, list[str]]:
-    """What is compared with what, and what else differs. Raises CommandError, RunError or StepsError."""
+def _place(arguments: argparse.Namespace) -> Path:
+    """Where pictures go."""
+    if arguments.output:
+        return Path(arguments.output)
+    run = Path(arguments.runs[-1])
+    other = Path(arguments.runs[0]).resolve().name if len(arguments.runs) == 2 else "-".join(arguments.steps)
+    name = re.sub(r"[^\w.-]", "_", f"compared-with-{other}" if len(arguments.runs) == 2 else f"steps-{other}")
+    return run / "pictures" / name[:100]
+
+
+def _sides(
+    arguments: argparse.Namespace,
+) -> tuple[tuple[RunDirectory, RunDirectory], tuple[Measured, Measured], list[str]]:
+    """The runs of both sides, what of them is compared, and what else differs.
+
+    Raises CommandError, RunError or StepsError.
+    """
     import perfield
     from perfield.run.comparing import measured
     from perfield.run.matching import check, differences
@@ -74,8 +104,8 @@ def _sides(arguments: argparse.Namespace) -> tuple[Measured, Measured, list[str]
                 f"{runs[0].path} alone can be compared only with itself; name a second run, or two steps of "
                 f"this one: perfield compare {runs[0].path} --steps 120 121"
             )
-        before, after = _steps_of(runs[0], steps)
-        return before, after, list(differences_of_steps(before, after))
+        sides = _steps_of(runs[0], steps)
+        return (runs[0], runs[0]), sides, list(_about_steps(*sides))
     if len(steps) > 1:
         raise CommandError(
             f"--steps {' '.join(steps)}: two runs are compared over the same steps; give one expression: "
@@ -83,10 +113,12 @@ def _sides(arguments: argparse.Namespace) -> tuple[Measured, Measured, list[str]
         )
     names = _names(arguments.runs)
     check(*runs, names, arguments.anyway)
-    sides = [measured(run, name) for run, name in zip(runs, names)]
+    before, after = (measured(run, name) for run, name in zip(runs, names))
     if steps:
-        sides = [_only(side, _positions(run, steps[0]), side.name) for run, side in zip(runs, sides)]
-    return *sides, list(differences(*runs, names))
+        before, after = (
+            _only(side, _positions(run, steps[0]), side.name) for run, side in zip(runs, (before, after))
+        )
+    return (runs[0], runs[1]), (before, after), list(differences(*runs, names))
 
 
 def _steps_of(run: RunDirectory, steps: list[str]) -> tuple[Measured, Measured]:
@@ -96,11 +128,12 @@ def _steps_of(run: RunDirectory, steps: list[str]) -> tuple[Measured, Measured]:
     if chosen[0] == chosen[1]:
         raise CommandError(f"--steps {' '.join(steps)} names the same steps twice; choose others.")
     whole = measured(run, "")
-    return tuple(_only(whole, some, _step_name(run, some)) for some in chosen)
+    before, after = (_only(whole, some, _step_name(run, some)) for some in chosen)
+    return before, after
 
 
-def differences_of_steps(before: Measured, after: Measured) -> Iterable[str]:
-    """Sentences on two sides of one run: which single step writes output."""
+def _about_steps(before: Measured, after: Measured) -> Iterable[str]:
+    """Sentences on two sides of one run: which single step writes output, and what is on both sides."""
     for side in (before, after):
         if side.is_single and side.is_output[side.chosen].any():
             yield f"{side.name} writes output"

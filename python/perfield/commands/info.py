@@ -7,7 +7,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from perfield.analysis.words import in_bytes
+from perfield.analysis.words import in_bytes, printable
 from perfield.commands import words
 from perfield.commands._newest import add_run, run_path
 
@@ -230,8 +230,7 @@ def _text(value: Any, column: str) -> str:
         return NO_RANKS[value]
     if isinstance(value, float):
         return f"{value:.4g}"
-    text = str(value)
-    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return printable(str(value))
 
 
 def _plain(value: Any) -> Any:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfield.commands import CommandError
 from perfield.commands._newest import add_run, run_path
 
 if TYPE_CHECKING:
@@ -36,8 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     add = parser.add_argument
     add("-o", "--output", metavar="FILE", help="the page (RUN/analysis/report.html)")
-    add("--text", action="store_true", help="print the report as text and write no page")
-    add("--json", action="store_true", help="print the report as JSON (docs/report.md) and write no page")
+    instead = parser.add_mutually_exclusive_group().add_argument
+    instead("--text", action="store_true", help="print the report as text and write no page")
+    instead("--json", action="store_true", help="print the report as JSON and write no page")
     add(
         "--fail-if",
         metavar="CONDITION",
@@ -55,6 +57,10 @@ def execute(arguments: argparse.Namespace) -> int:
     from perfield.report.conditions import failed, parsed
     from perfield.report.facts import numbers
 
+    if arguments.output and (arguments.text or arguments.json):
+        raise CommandError(
+            "-o names the page, but --text and --json write none; send their output to a file: >"
+        )
     conditions = [parsed(text) for text in arguments.fail_if]
     path = run_path(arguments.run)
     made = report(perfield.open(path))

@@ -68,7 +68,7 @@ def region_bars(
     for row, words in enumerate(notes):
         beside = {"xytext": (6, 0), "textcoords": "offset points", "va": "center", "fontsize": 11}
         axes.annotate(words, (ends[row] * factor, row), color=TEXT, **beside)
-    axes.set_yticks(range(len(parts)), labels)
+    axes.set_yticks(range(len(parts)), labels, parse_math=False)
     axes.set_ylim(max(len(parts), 5) - 0.4, -0.6)
     axes.set_xlim(0, 1.45 * max(float(ends.max()) * factor, 1e-12))
     axes.set_xlabel(f"mean time per step and rank ({unit})")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Union
 
 import numpy as np
 
+from perfield.analysis.words import printable
 from perfield.catalyst_scripts.palette import ABSENT, TEXT, colour_map
 from perfield.catalyst_scripts.ticks import unit_for
 from perfield.output.titles import region_titles, title
@@ -42,15 +43,16 @@ def new_axes(axes: Axes | None) -> Axes:
 
 def head(axes: Axes, words: str, more: str = "") -> None:
     """Writes a title that says what is seen, and a smaller line below it."""
-    axes.set_title(more, loc="left", fontsize=11, color="0.35")
+    axes.set_title(printable(more), loc="left", fontsize=11, color="0.35", parse_math=False)
     axes.annotate(
-        words,
+        printable(words),
         (0, 1),
         xytext=(0, 24 if more else 8),
         xycoords="axes fraction",
         textcoords="offset points",
         fontsize=15,
         color=TEXT,
+        parse_math=False,
     )
 
 
@@ -100,7 +102,7 @@ def seconds(value: float) -> str:
 
 def short(name: str) -> str:
     """A region's name with at most 34 characters."""
-    words = " ".join(name.split())
+    words = " ".join(printable(name).split())
     return words if len(words) <= 34 else f"{words[:20]}...{words[-11:]}"
 
 

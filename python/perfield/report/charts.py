@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from perfield.plots.source import Source
     from perfield.run.region_sums import RegionSums
 
+SMALL = 60_000  # bytes of an SVG that need not be smaller
 SHARPNESS = 1.6  # pixels of a raster image per pixel of the page
 WIDTH = 10.4  # inches, of 100 pixels of the page each
 PAIR = ("compute_time_s", "waiting_time_s")
@@ -206,20 +207,24 @@ def _figure(height: float) -> Figure:
 
 
 def _image(figure: Figure, name: str, shows: tuple, alt: str, caption: str) -> Image:
-    """Saves a figure in both kinds and keeps the smaller one."""
+    """Saves a figure as SVG; where that is large, as PNG if that is smaller."""
     from matplotlib import rc_context
 
     width, height = (round(100 * inches) for inches in figure.get_size_inches())
-    made = {}
+
+    def saved(kind: str) -> bytes:
+        file = io.BytesIO()
+        metadata = {"Date": None} if kind == "svg" else {}
+        figure.savefig(file, format=kind, dpi=100 * SHARPNESS, metadata=metadata)
+        figure.set_layout_engine("none")  # it is laid out now
+        return file.getvalue()
+
     with rc_context({"svg.fonttype": "path", "svg.hashsalt": "perfield"}):
-        for kind, ending in (("svg+xml", "svg"), ("png", "png")):
-            file = io.BytesIO()
-            metadata = {"Date": None} if ending == "svg" else {}
-            figure.savefig(file, format=ending, dpi=100 * SHARPNESS, metadata=metadata)
-            made[kind] = file.getvalue()
-    made["png"] = few_colours(made["png"])
-    kind = min(made, key=lambda kind: len(made[kind]))
-    return Image(name, shows, alt, caption, kind, made[kind], width, height)
+        data, kind = saved("svg"), "svg+xml"
+        if len(data) > SMALL:
+            raster = few_colours(saved("png"))
+            data, kind = min((data, kind), (raster, "png"), key=lambda made: len(made[0]))
+    return Image(name, shows, alt, caption, kind, data, width, height)
 
 
 def few_colours(png: bytes) -> bytes:

@@ -243,7 +243,9 @@ def joined_places(placement: Placement) -> list[dict[str, str]]:
 
 
 def machine_in_words(machine: Machine) -> str:
-    """ "2 packages, 24 cores, 48 PUs"; without the levels that are unknown."""
+    """ "2 packages, 24 cores, 48 PUs"; "" if only the PUs that ranks were bound to are known."""
+    if not machine.described:
+        return ""
     counts = ((len(machine.level(level)), word) for level, word in (("package", "package"), ("core", "core")))
     counted = [*counts, (len(machine.level("pu")), "PU")]
     return ", ".join(f"{count:,} {word}{'s' if count != 1 else ''}" for count, word in counted if count)

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from perfield.analysis.words import in_seconds
+from perfield.analysis.words import in_seconds, printable
 from perfield.report import sections as said
 from perfield.report.charts import Image
 from perfield.report.contents import Report
-from perfield.report.sections import KINDS_OF_TIME, chance, cost, percent, printable, sections
+from perfield.report.sections import KINDS_OF_TIME, chance, cost, percent, sections
 
 TEMPLATE = Path(__file__).with_name("page.html")
 NEEDS_JINJA = (

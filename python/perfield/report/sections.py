@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from perfield.analysis.findings import Finding
-from perfield.analysis.words import in_bytes, in_percent, in_seconds
+from perfield.analysis.words import in_bytes, in_percent, in_seconds, printable
 from perfield.report.contents import Report, Setting
 from perfield.topology import ranges
 
@@ -61,11 +61,6 @@ def sections(report: Report, pictures: Sequence[str] = ()) -> list[Section]:
     ]
 
 
-def printable(text: str) -> str:
-    """Text without control characters and broken bytes, which names of regions and hosts may hold."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
 def short(text: str) -> str:
     """Printable text, in the middle of which something is left out if it is long."""
     text = printable(text)
@@ -82,7 +77,7 @@ def cost(finding: Finding, report: Report) -> str:
     if finding.saved_s is None:
         return ""
     share = finding.saved_s / report.elapsed_s if report.elapsed_s > 0 else math.nan
-    of = f", {percent(share)} of the steps' time" if math.isfinite(share) else ""
+    of = f", {percent(share)} of the time" if math.isfinite(share) else ""
     return f"up to {in_seconds(finding.saved_s)}{of}"
 
 
@@ -93,6 +88,13 @@ def chance(finding: Finding) -> str:
     if finding.chance < 1e-6:
         return "Chance alone gives this less than once in a million runs."
     return f"Chance alone gives this about once in {f'{1 / finding.chance:,.0f}'} runs."
+
+
+def nothing_found(report: Report) -> str:
+    """What is said in place of findings."""
+    if not report.observed.n_steps:
+        return "perfield could not look for anything, as no step is finished that all ranks did."
+    return "Nothing that perfield looks for costs this run time."
 
 
 def list_of_ranks(ranks: Sequence[int]) -> str:

@@ -6,26 +6,27 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
+from perfield.analysis.words import printable
 from perfield.report.contents import Report
 from perfield.report.page import title, when
-from perfield.report.sections import Section, Table, chance, cost, printable, sections
+from perfield.report.sections import Section, Table, chance, cost, nothing_found, sections
 
 WIDTH = 100  # characters of a line of words
 
 
 def findings_as_text(report: Report, most: int | None = None) -> str:
-    """The findings, numbered, the dearest first; and what perfield looked for in vain.
+    """The findings, numbered, the dearest first; or that there are none.
 
     most : how many are told; None: all.
     """
     lines = []
     for number, finding in enumerate(report.findings[:most], 1):
-        lines += _wrapped(f"{number}. ", printable(finding.words))
         costs = cost(finding, report)
-        more = [f"It costs {costs}." if costs else "", finding.remedy, chance(finding)]
-        lines += [line for text in more if text for line in _wrapped("   ", printable(text))]
+        lines += _wrapped(f"{number}. ", (f"({costs}) " if costs else "") + printable(finding.words))
+        lines += _wrapped("   ", f"What helps: {printable(finding.remedy)}")
+        lines += _wrapped("   ", chance(finding)) if chance(finding) else []
     if not report.findings:
-        lines += _wrapped("", "Nothing that perfield looks for costs this run time.")
+        lines += _wrapped("", nothing_found(report))
     left = len(report.findings) - len(report.findings[:most])
     if left:
         lines.append(f"   and {left} more")
@@ -39,7 +40,7 @@ def as_text(report: Report) -> str:
     for note in report.notes:
         lines += _wrapped("note: ", printable(note))
     lines += ["", "Findings", "--------", findings_as_text(report)]
-    if report.questions_without_findings:
+    if report.questions_without_findings and report.observed.n_steps:
         nothing = " ".join(report.questions_without_findings)
         lines += ["", *_wrapped("", f"perfield asked this, too, and the answer is no: {nothing}")]
     for question, missing in report.questions_not_asked:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 import numpy as np
 
 from perfield.analysis.comparing.measured import LARGEST, SUMS, TABLES, Measured
@@ -67,6 +69,26 @@ def measured(run: RunDirectory, name: str) -> Measured:
         regions={region.field: region.name for region in run.known_regions},
         left_out=_left_out(name, len(run), len(positions), int(complete.sum())),
     )
+
+
+def mean_by_rank(run: RunDirectory, field: str, positions: np.ndarray) -> np.ndarray:
+    """A field's mean over some frames for each rank, (n_ranks,); NaN where it is absent in all. Of frames
+    that add up several steps it is the mean of one step.
+
+    Raises RunError, with the nearest names, if the run has no such field.
+    """
+    if field not in run.columns.names:
+        near = get_close_matches(field, run.columns.names, 3, 0.5)
+        advice = f"did you mean {' or '.join(near)}?" if near else f"`perfield fields {run.path}` lists them."
+        raise RunError(f"{run.path} has no field '{field}'; {advice}")
+    sums, counts = np.zeros((2, run.n_ranks))
+    for here, values in Snapshot(run).in_chunks(positions, [field]):
+        finite = np.isfinite(values[:, 0])
+        span = np.array([run.told(at)["span"] for at in here.tolist()], float)
+        each = values[:, 0] / _span(run, field, span)[:, None]
+        sums += np.where(finite, each, 0.0).sum(axis=0)
+        counts += finite.sum(axis=0)
+    return np.divide(sums, counts, out=np.full(run.n_ranks, np.nan), where=counts > 0)
 
 
 def _reduced(values: np.ndarray, of_ranks: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

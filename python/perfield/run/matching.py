@@ -91,13 +91,17 @@ def program(info: dict[str, Any]) -> str:
 
 
 def other_arguments(before: dict[str, Any], after: dict[str, Any]) -> tuple[str, str]:
-    """The words of two runs' commands, behind the program, that the other run lacks or has elsewhere."""
+    """The words of two runs' commands, behind the program, that the other run lacks or has elsewhere; the
+    values of an option come with its name."""
     words = [[str(word) for word in (info.get("command") or [])[1:]] for info in (before, after)]
     apart: tuple[list[str], list[str]] = [], []
     for kind, *ends in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
-        if kind != "equal":
-            apart[0].extend(words[0][ends[0] : ends[1]])
-            apart[1].extend(words[1][ends[2] : ends[3]])
+        if kind == "equal":
+            continue
+        for of_run, found, begin, end in zip(words, apart, ends[::2], ends[1::2]):
+            if begin < end and not of_run[begin].startswith("-"):
+                found.extend([word for word in of_run[:begin] if word.startswith("-")][-1:])
+            found.extend(of_run[begin:end])
     return " ".join(apart[0]), " ".join(apart[1])
 
 

@@ -85,7 +85,7 @@ def test_two_ranks_that_send_nothing_else_are_told_as_such():
 def test_pairs_that_do_not_touch_on_the_mesh_are_counted():
     row = [(a, a + 1) for a in range(7)]
     (finding,) = found([(0, 1, 60, 0, 60), (3, 7, 60, 0, 60)], neighbours=row)
-    assert "2 of them without any other message, 1 of them between ranks that do not touch" in finding.words
+    assert "2 of them without any other message and 1 between ranks that do not touch" in finding.words
     assert finding.words.endswith("Each pair has 1 per step.")
 
 
@@ -94,3 +94,10 @@ def test_a_run_that_closed_no_step_tells_no_messages_per_step():
     (finding,) = empty_messages.find(observed_run(8, 1, messages=messages, empty=2340, sent_count=300))
     assert finding.words.startswith("2,340 messages carry no bytes, 98 % of all.")
     assert finding.words.endswith(" Most go from rank 3 to rank 7: 1,800.")
+
+
+def test_a_rank_that_sends_or_gets_them_all_is_named():
+    (sends,) = found([(3, 7, 1800, 0, 1800), (3, 3, 600, 0, 600)], neighbours=[(3, 7)])
+    assert "They go from rank 3 to 2 ranks, 2 of them without any other message. Most go" in sends.words
+    (gets,) = found([(3, 7, 1800, 1, 1790), (4, 7, 600, 1, 590)])
+    assert "They go from 2 ranks to rank 7. Most go from rank 3" in gets.words

@@ -137,3 +137,52 @@ def test_waiting_that_mostly_names_nobody_accuses_nobody():
     run = waiting_for_two()
     run.tables["waiting_time_s"][:] = 0.2
     assert not list(waited_for.find(run))
+
+
+def run_with_a_region(part, rest, **fields):
+    """A run whose ranks compute so long in region "push", and so long elsewhere."""
+    return observed_run(
+        compute_time_s=part + rest, regions=["push", "rest"], push_time_s=part, rest_time_s=rest, **fields
+    )
+
+
+def test_a_difference_in_one_region_that_others_hide_is_told_of_that_region():
+    part = computing([0.03, 0.03, 0.036] + [0.03] * 5, n_steps=200)
+    run = run_with_a_region(
+        part, computing([0.07] * 8, n_steps=200, noise=0.3, seed=1), cells=CELLS, n_steps=200
+    )
+    found = only(imbalance.find(run))
+    assert (
+        found.kind == "imbalance by cost per cell"
+        and found.ranks.tolist() == [2]
+        and found.regions == ("push",)
+    )
+    assert "as long as the mean of all ranks in push: it has as many cells as others" in found.words
+
+
+def test_a_slowest_rank_that_moves_in_one_region_is_told_of_that_region():
+    part = np.full((64, 8), 0.05)
+    part[np.arange(64), np.arange(64) // 4 % 8] = 0.08
+    run = run_with_a_region(part, computing([0.05] * 8, n_steps=64, noise=0.3), n_steps=64)
+    found = only(imbalance.find(run))
+    assert (
+        found.kind == "imbalance that moves"
+        and found.regions == ("push",)
+        and " the mean in push." in found.words
+    )
+
+
+def test_a_small_difference_in_one_region_is_not_told():
+    part = computing([0.004, 0.004, 0.006] + [0.004] * 5)
+    assert not list(imbalance.find(run_with_a_region(part, computing([0.1] * 8, noise=0.2, seed=1))))
+
+
+def test_a_region_that_runs_more_often_on_dear_ranks_explains_its_time():
+    counts = np.where(np.arange(8) % 6 == 0, 300, 100)
+    part = computing(counts * 1e-3)
+    run = run_with_a_region(part, computing([0.05] * 8, seed=1), push_count=counts)
+    found = only(imbalance.find(run))
+    assert found.kind == "imbalance" and found.ranks.tolist() == [0, 6]
+    assert found.words.endswith(
+        " Counts explain that: push runs 300 times in a step there, and 150 in the mean."
+    )

@@ -50,6 +50,15 @@ def test_regular_patterns_are_no_finding(messages):
     assert far(messages, p2p_s=0.05) == []
 
 
+def test_reduction_along_a_tree_is_no_finding():
+    row = [(a, a + 1) for a in range(5)]
+    halo = [(a, b, 60, 30_000, 0) for pair in row for a, b in (pair, pair[::-1])]
+    tree = [(a, b, 120, 1500, 0) for a, b in ((2, 0), (3, 1), (4, 0), (5, 1), (1, 0))]  # mpi4py's of 6 ranks
+    sent = np.bincount([a for a, *_ in halo + tree], [row[2] / 60 for row in halo + tree], 6)
+    observed = observed_run(6, 60, messages=[*halo, *tree], neighbours=row, sent_count=sent)
+    assert list(messages_to_no_neighbours.find(observed)) == []
+
+
 def test_periodic_boundaries_of_a_3d_grid_are_no_finding():
     at = np.stack(np.unravel_index(np.arange(64), (4, 4, 4)), axis=1)
     apart = np.abs(at[:, None] - at[None])
@@ -99,10 +108,15 @@ def test_many_tiny_messages_are_told_with_their_pairs():
     assert finding.saved_s == pytest.approx(saved_s, rel=1e-6)
     assert finding.words == (
         "2 pairs of ranks exchange many tiny messages: 125 per step, of 9.6 B on average; most go from rank "
-        f"4 to rank 5: 100 per step. Even if nobody is late, they cost a rank {saved_s:.3g} s, 19 % of the "
-        "time."
+        f"4 to rank 5: 100 per step. They cost a rank about {saved_s:.3g} s, 19 % of the time."
     )
     assert finding.pairs.tolist() == [[4, 5], [5, 4]]
+
+
+def test_time_without_a_pu_does_not_make_messages_dear():
+    fields = {"p2p_s": 0.02, "cpu_user_time_s": 2e-4, "cpu_system_time_s": 2e-4}
+    assert tiny(MANY_TINY, **fields) == []
+    assert len(tiny(MANY_TINY, **{**fields, "cpu_user_time_s": 0.02})) == 1
 
 
 def test_tiny_messages_whose_calls_cost_little_are_no_finding():

@@ -169,6 +169,12 @@ def test_moves_of_ranks_that_share_cores_are_a_consequence():
     assert [each.kind for each in found] == ["shared cores"]
 
 
+def test_moves_of_ranks_whose_pus_others_took_are_a_consequence():
+    run = moving(slower=0.5)
+    taken = {"involuntary_switches": np.full((40, 2), 100, np.float32)}
+    assert in_report(replace(run, tables={**run.tables, **taken})) == []
+
+
 def test_move_between_pus_of_a_core_is_no_move():
     run = on_places(("n", "0-1"), n_steps=3, pu_id=np.array([[0.0], [1.0], [0.0]]))
     assert placement_findings(run) == []

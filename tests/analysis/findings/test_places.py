@@ -123,3 +123,16 @@ def test_a_hot_spot_that_moves_to_neighbours_is_told_to_move_through_the_mesh():
     compute[np.arange(64), row[np.arange(64) // 3 % len(row)]] = 0.5
     found = only(imbalance.find(observed_run(64, 64, compute_time_s=compute, neighbours=GRID)))
     assert found.kind == "imbalance that moves" and "It moves through the mesh" in found.words
+
+
+def test_a_node_with_more_ranks_than_others_is_told_to_hold_them():
+    places = [("n1", str(core)) for core in range(0, 16, 2)]
+    places += [(host, str(core)) for host in ("n2", "n3") for core in range(0, 8, 2)]
+    found = only(slow_nodes.find(run_of([1.5] * 8 + [1] * 8, placement=placement_at(*places))))
+    assert found.hosts == ("n1",) and " It holds 8 ranks and other nodes 4: " in found.words
+
+
+def test_nodes_that_all_share_pus_alike_can_be_slow():
+    places = [(host, "0") for host in ("n1", "n2", "n3") for _ in range(4)]
+    run = run_of([1] * 4 + [1.5] * 4 + [1] * 4, placement=placement_at(*places))
+    assert only(slow_nodes.find(run)).hosts == ("n2",)

@@ -32,6 +32,13 @@ def test_region_that_takes_longer_and_longer_is_named():
     np.testing.assert_allclose(told.saved_s, 60 * 0.05 / 2, rtol=0.1)
 
 
+def test_region_that_grows_most_is_named_where_all_grow_a_little():
+    solve, push = 0.05 * noisy(1) + 0.03 * RAMP, 0.05 * noisy(2) + 0.015 * RAMP
+    regions = {"solve_time_s": solve, "push_time_s": push}
+    run = observed_run(regions=["solve", "push"], compute_time_s=solve + push, **regions)
+    assert [told.regions for told in find(run)] == [("solve",)]
+
+
 def test_rank_that_takes_longer_and_longer_is_named():
     compute = 0.1 * noisy(3)
     compute[:, 5] += 0.1 * RAMP[:, 0]
@@ -67,3 +74,17 @@ def test_slow_end_and_output_steps_are_no_trend():
 def test_run_of_few_steps_finds_nothing():
     for n_steps in (0, 1, 5):
         assert not list(find(observed_run(n_steps=n_steps)))
+
+
+def test_busy_machine_does_not_hide_a_trend_of_all_ranks():
+    busy = 1 + np.random.default_rng(8).exponential(10, (60, 8)) * (noisy(8) > 1.02)
+    solve = 0.1 * noisy(9) * busy + 0.05 * RAMP
+    (told,) = find(observed_run(regions=["solve"], solve_time_s=solve, compute_time_s=solve))
+    assert (told.regions, told.ranks.tolist()) == (("solve",), [])
+    assert told.words.startswith("In each step ranks compute longer and longer: at the end 1.")
+
+
+def test_busy_machine_alone_finds_nothing():
+    for seed in range(40):
+        busy = 1 + 3 * (np.random.default_rng(seed).random((60, 8)) < 0.2)
+        assert not list(find(observed_run(compute_time_s=0.1 * noisy(seed + 100) * busy)))

@@ -29,7 +29,7 @@ def only(found):
 def test_a_rank_whose_calls_take_longer_is_named_with_its_counts():
     found = only(time_per_call.find(run_of(4e-6 * DEAR)))
     assert found.kind == "time that counts do not explain" and found.ranks.tolist() == [2]
-    assert found.regions == ("Flux::face",) and found.picture.field == "flux_time_per_call_s"
+    assert found.regions == ("Flux::face",) and found.picture.field == "flux_time_s"
     assert " for each call of Flux::face (9.97 µs, the mean is 4.54 µs)" in found.words
     assert "800 times in a step there, and 1,100 times in the mean." in found.words
 
@@ -51,3 +51,11 @@ def test_seconds_are_told_once_by_the_imbalance():
     assert only(time_per_call.find(run_of(4e-6 * DEAR))).saved_s is None
     even = run_of(4e-6 * DEAR, compute_time_s=0.02 * np.ones(8))
     assert only(time_per_call.find(even)).saved_s > 0
+
+
+def test_several_regions_make_one_finding():
+    run = run_of(4e-6 * DEAR)
+    run.regions["other"] = "other"
+    run.tables.update(other_time_s=0.5 * run.of("flux_time_s"), other_count=run.of("flux_count"))
+    found = only(time_per_call.find(run))
+    assert found.regions == ("Flux::face", "other") and found.words.endswith("The same is true of other.")

@@ -218,6 +218,6 @@ def test_clashing_region_names_equal_the_readers(measured, told_fields):
     assert len(set(stems)) == 5
     for stem in stems:
         of_region = [name for name in fields.region_fields(stem) if name in run.frame(0).values]
-        assert len(of_region) == 3
+        assert len(of_region) == 4
         for name in of_region:
             assert values[name] == run.frame(0).values[name][0], name

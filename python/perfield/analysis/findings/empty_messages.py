@@ -58,15 +58,22 @@ def _in_words(observed: Observed, known: np.ndarray) -> str:
     if len(known) == 1:
         alone = ", which gets no other message from it" if known["bytes"][0] == 0 else ""
         return f"from rank {known['source'][0]} to rank {known['target'][0]}{alone}"
+    n_sources, n_targets = (len(np.unique(known[end])) for end in ("source", "target"))
     words = f"between {in_number(len(known))} pairs of ranks"
+    if n_sources == 1:
+        words = f"from rank {known['source'][0]} to {in_number(n_targets)} ranks"
+    elif n_targets == 1:
+        words = f"from {in_number(n_sources)} ranks to rank {known['target'][0]}"
+    said = []
     if (known["bytes"] == 0).any():
-        words += f", {in_number((known['bytes'] == 0).sum())} of them without any other message"
+        said.append(f"{in_number((known['bytes'] == 0).sum())} of them without any other message")
     if observed.neighbours is not None and len(observed.neighbours):
         source, target = observed.neighbours.T
         touch = np.isin(pair_keys(known["source"], known["target"]), pair_keys(source, target))
+        touch |= known["source"] == known["target"]
         if not touch.all():
-            words += f", {in_number((~touch).sum())} of them between ranks that do not touch on the mesh"
-    return words
+            said.append(f"{in_number((~touch).sum())} between ranks that do not touch on the mesh")
+    return f"{words}, {' and '.join(said)}" if said else words
 
 
 def _how_many(known: np.ndarray, n_steps: int, per: str) -> str:

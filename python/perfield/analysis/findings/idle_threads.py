@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.findings.placed import on_each_node, rank_ranges, shorter_s
+from perfield.analysis.findings.placed import disturbed, on_each_node, rank_ranges, shorter_s
 from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_percent, in_seconds, start
 
@@ -23,7 +23,6 @@ OFTEN = 0.25  # quantile: in three steps of four the threads differ at least so 
 UNEQUAL = 1.1  # longest thread over the mean of all
 MOST_OF_IT = 0.75  # of what the dearest region costs, in the innermost one that is named
 LEAST_IDLE = 0.4  # of the threads' time in computing
-DISTURBED = 20.0  # involuntary switches per s of CPU time; more: other processes take the PUs
 
 
 def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
@@ -128,17 +127,15 @@ def _unequal(observed: Observed, counts: dict[str, np.ndarray], free: np.ndarray
 
 def _unused(observed: Observed, n_threads: np.ndarray, free: np.ndarray) -> Finding | None:
     """Ranks that compute with few of their threads: their CPU time tells how many were busy, at most."""
-    compute, user, system, taken = (
-        observed.of(name).astype(float)
-        for name in ("compute_time_s", "cpu_user_time_s", "cpu_system_time_s", "involuntary_switches")
+    compute, user, system = (
+        observed.of(name).astype(float) for name in ("compute_time_s", "cpu_user_time_s", "cpu_system_time_s")
     )
     cpu = user + system
     total, used = np.nansum(compute, axis=0), np.nansum(cpu, axis=0)
-    known = free & (n_threads > 1) & (total > 0) & np.isfinite(taken).any(axis=0) & (used > 0)
-    calm = np.nansum(taken, axis=0) <= DISTURBED * used
+    known = free & (n_threads > 1) & (total > 0) & (used > 0) & ~disturbed(observed)
     busy = np.divide(used, total, out=np.ones(len(used)), where=total > 0)
     idle = 1 - busy / np.maximum(n_threads, 1)
-    few = np.flatnonzero(known & calm & (idle >= LEAST_IDLE))
+    few = np.flatnonzero(known & (idle >= LEAST_IDLE))
     if not len(few):
         return None
     extra = np.zeros(compute.shape)

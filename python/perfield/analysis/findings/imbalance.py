@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perfield.analysis.explanation import explanation
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.imbalance import (
     CAUSES,
@@ -18,8 +19,7 @@ from perfield.analysis.imbalance import (
     DearRegion,
     Imbalance,
     compute_time_in,
-    dear_regions,
-    imbalance_of,
+    imbalance_to_tell,
 )
 from perfield.analysis.observed import Observed
 from perfield.analysis.places import (
@@ -31,7 +31,7 @@ from perfield.analysis.places import (
     place_in_machine,
     slow_nodes,
 )
-from perfield.analysis.words import in_list, in_percent, in_ranks, in_seconds, start
+from perfield.analysis.words import in_list, in_number, in_percent, in_ranks, in_seconds, start
 
 QUESTION = "Do some ranks compute longer than others, and why?"
 KINDS = (
@@ -44,10 +44,11 @@ KINDS = (
     "imbalance follows the mesh",
 )
 NEEDS = ("compute_time_s",)
-LIKES = (*CAUSES, "waiting_time_s", *OF_REGIONS)
+LIKES = (*CAUSES, "waiting_time_s", *OF_REGIONS, "<region>_count")
 
 NEARLY_NOTHING = 0.1  # of the dear rank's time in a region: what others compute there, if it works alone
 MOSTLY = 0.6  # of its excess must lie in such regions
+OFTEN = 2  # times in a step: a region that runs once has nothing to count
 LIKE = 0.3  # Moran's I of neighbours, below which the mesh explains little
 OF_THE_MESH = ("cells", "points", "ghost_cells")
 CAUSE_IN_WORDS = {
@@ -94,15 +95,14 @@ class Why(NamedTuple):
 
 def find(observed: Observed) -> Iterator[Finding]:
     """Yields the imbalance of compute time, if it is beyond chance."""
-    imbalance = imbalance_of(observed)
-    found = imbalance.found
-    if found.pattern == "chance" or found.saved < WORTH_TELLING * observed.elapsed_s:
+    told = imbalance_to_tell(observed, WORTH_TELLING)
+    if told is None:
         return
-    regions = dear_regions(observed)
-    if found.pattern == "moving":
+    imbalance, regions = told
+    if imbalance.found.pattern == "moving":
         yield _moving(observed, imbalance, regions)
         return
-    slow = slow_nodes(observed, imbalance.compute)
+    slow = slow_nodes(observed, np.nan_to_num(observed.of("compute_time_s").astype(float)))
     explained = imbalance.explained.cause is not None
     if not explained and slow is not None and np.isin(imbalance.columns, slow.columns).all():
         return
@@ -123,10 +123,10 @@ def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegi
         kind="imbalance that moves",
         words=f"The slowest rank changes, but not by chance: {found.n_in_turn} of {len(observed.ranks)} "
         f"ranks are slowest in turn{each}, and compute {found.ratio:.3g} times as long as the mean"
-        f"{_explained(imbalance) if cause else ''}.{near}{_where(regions)}",
+        f"{_inside(imbalance)}{_explained(imbalance) if cause else ''}.{near}{_where(imbalance, regions)}",
         saved_s=found.saved,
         remedy=MOVING,
-        picture=Picture("heat_map", "compute_time_s"),
+        picture=Picture("heat_map", _field(observed, imbalance, regions)),
         regions=tuple(region.name for region in regions),
         chance=found.chance,
     )
@@ -148,11 +148,12 @@ def _fixed(
     return Finding(
         kind=why.kind,
         words=f"{start(in_ranks(ranks))}{where} {'computes' if len(ranks) == 1 else 'compute'} "
-        f"{imbalance.times_mean:.3g} times as long as the mean of all ranks{why.words}."
-        f"{_others_wait(observed, imbalance)}{_where(regions)}",
+        f"{imbalance.times_mean:.3g} times as long as the mean of all ranks{_inside(imbalance)}{why.words}."
+        f"{_others_wait(observed, imbalance)}{_where(imbalance, regions)}"
+        f"{_counted(observed, imbalance, regions)}",
         saved_s=imbalance.found.saved,
         remedy=why.remedy,
-        picture=Picture(shown, "compute_time_s"),
+        picture=Picture(shown, _field(observed, imbalance, regions)),
         ranks=ranks,
         regions=tuple(region.name for region in regions),
         hosts=hosts,
@@ -219,14 +220,41 @@ def _explained(imbalance: Imbalance) -> str:
     return f": {words} explain {imbalance.explained.imbalance:.3g}"
 
 
-def _where(regions: Sequence[DearRegion]) -> str:
+def _inside(imbalance: Imbalance) -> str:
+    return f" in {imbalance.inside}" if imbalance.inside else ""
+
+
+def _where(imbalance: Imbalance, regions: Sequence[DearRegion]) -> str:
     """The regions in which balancing would save most."""
-    if not regions:
+    if not regions or imbalance.inside:
         return ""
     saved = [in_seconds(region.saved_s) for region in regions]
     told = [f"{region.name} ({time})" for region, time in zip(regions, saved)]
     told[0] = f"{regions[0].name} (balancing it would save {saved[0]})"
     return f" Ranks differ most in {in_list(told)}."
+
+
+def _field(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion]) -> str:
+    """The field that shows it: compute time, or that in the region that it is told of."""
+    if not imbalance.inside:
+        return "compute_time_s"
+    stem = regions[0].stem
+    return next(name for name in (f"{stem}_compute_time_s", f"{stem}_time_s") if observed.has(name))
+
+
+def _counted(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion]) -> str:
+    """The region with most to save, if these ranks run it more often and that explains their time there."""
+    if imbalance.explained.cause or not regions:
+        return ""
+    counts = np.nan_to_num(observed.of(f"{regions[0].stem}_count").astype(float))
+    time = compute_time_in(observed, regions[0].stem)
+    calls = counts.sum(axis=0) / observed.n_steps
+    if calls.mean() < OFTEN or not explanation(time, imbalance.found, {"count": counts}).cause:
+        return ""
+    own, mean = in_number(calls[imbalance.columns].mean()), in_number(calls.mean())
+    return (
+        f" Counts explain that: {regions[0].name} runs {own} times in a step there, and {mean} in the mean."
+    )
 
 
 def _others_wait(observed: Observed, imbalance: Imbalance) -> str:

@@ -17,7 +17,7 @@ from perfield.analysis.findings.file_costs import (
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.findings.io_by_one_rank_per_node import one_per_node
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_bytes, in_percent, in_ranks, in_seconds, start
+from perfield.analysis.words import in_bytes, in_number, in_percent, in_ranks, in_seconds, start
 
 QUESTION = "Do few ranks read and write for all?"
 KINDS = ("I/O through few ranks",)
@@ -50,7 +50,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     yield Finding(
         kind="I/O through few ranks",
         words=f"{start(in_ranks(ranks))} {use.verb if n_users == 1 else do} {part} "
-        f"{in_bytes(use.amount.sum())} that the {len(order)} ranks {do} in files"
+        f"{in_bytes(use.amount.sum())} that the {in_number(len(order))} ranks {do} in files"
         f"{when(observed, use)}; the others wait up to {in_seconds(saved_s)} for that.",
         saved_s=saved_s,
         remedy="Let all ranks use files in parallel: one file by MPI_File_write_at_all or parallel HDF5, or "

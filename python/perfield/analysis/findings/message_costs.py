@@ -8,7 +8,8 @@ import numpy as np
 from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_number
 
-COST_FIELDS = ("mpi_p2p_time_s", "mpi_wait_time_s", "sent_count", "received_count")
+CPU_FIELDS = ("cpu_user_time_s", "cpu_system_time_s")
+COST_FIELDS = ("mpi_p2p_time_s", "mpi_wait_time_s", "sent_count", "received_count", *CPU_FIELDS)
 UNDISTURBED = 10  # percent of the steps, in which messages cost a rank least: there it hardly waits
 FEWEST_ROWS = 10  # of the tables
 AS_MANY = 0.5  # of the mean number of messages, at least, has a rank whose costs count
@@ -19,13 +20,15 @@ def cost_s(observed: Observed, source: np.ndarray, target: np.ndarray, count: np
 
     source, target : ranks. count : messages. A message costs what it costs in the steps in which it takes
     least, on the rank where it takes least: the time of point-to-point and wait calls holds little waiting
-    there. So the whole cost is rather larger. None if the run does not tell times of calls, or of so few
-    steps that waiting cannot be told from work.
+    there. It is at most the process's CPU time, as messages do not cost the time without a PU. None if the
+    run does not tell times of calls, or of so few steps that waiting cannot be told from work.
     """
     if not observed.has("mpi_p2p_time_s") or len(observed.of("mpi_p2p_time_s")) < FEWEST_ROWS:
         return None
     n_messages = observed.of("sent_count").astype(float) + np.nan_to_num(observed.of("received_count"))
     time_s = observed.of("mpi_p2p_time_s").astype(float) + np.nan_to_num(observed.of("mpi_wait_time_s"))
+    if all(map(observed.has, CPU_FIELDS)):
+        time_s = np.fmin(time_s, sum(observed.of(name).astype(float) for name in CPU_FIELDS))
     with np.errstate(divide="ignore", invalid="ignore"):
         each = np.where(n_messages > 0, time_s / n_messages, np.nan)
     total = np.nansum(n_messages, axis=0)
@@ -33,7 +36,8 @@ def cost_s(observed: Observed, source: np.ndarray, target: np.ndarray, count: np
     if not usual.any():
         return None
     of_rank = sum(np.bincount(end[end >= 0], count[end >= 0], observed.n_ranks) for end in (source, target))
-    return float(of_rank.max(initial=0.0) * np.nanpercentile(each[:, usual], UNDISTURBED, axis=0).min())
+    each_s = np.nanpercentile(each[:, usual], UNDISTURBED, axis=0).min()
+    return min(float(of_rank.max(initial=0.0) * each_s), observed.elapsed_s)
 
 
 def per_step(observed: Observed, number: float) -> str:

@@ -30,7 +30,8 @@ MOST_PAIRS = 1000  # that the finding names
 def find(observed: Observed) -> Iterator[Finding]:
     """Yields a finding if few such ranks have a tenth of all messages with ranks that they do not touch.
 
-    Messages without bytes, and in bursts, are other findings. Ranks that touch no other piece are left out.
+    In a reduction by messages along a tree, as mpi4py's of Python objects, each rank has up to log2(n_ranks)
+    partners. That many are not told. Messages without bytes, and in bursts, are other findings. Ranks that touch no other piece are left out.
     """
     touching = observed.neighbours[observed.neighbours[:, 0] != observed.neighbours[:, 1]]
     n_neighbours = np.bincount(touching[:, 0], minlength=observed.n_ranks)
@@ -43,7 +44,8 @@ def find(observed: Observed) -> Iterator[Finding]:
     told, count = told[far & (count > 0)], count[far & (count > 0)]
     both = np.unique(np.concatenate([pair_keys(*ends) for ends in _both_ways(told)]))
     n_partners = n_neighbours + np.bincount(both >> 32, minlength=observed.n_ranks)
-    talkative = np.flatnonzero(n_partners > FAR_MORE * n_neighbours.max(initial=0))
+    far_more = n_partners > FAR_MORE * n_neighbours.max(initial=0)
+    talkative = np.flatnonzero(far_more & (n_partners - n_neighbours > np.log2(observed.n_ranks)))
     if not 0 < len(talkative) <= FEW * (n_neighbours > 0).sum():
         return
     theirs = np.isin(told["source"], talkative) | np.isin(told["target"], talkative)

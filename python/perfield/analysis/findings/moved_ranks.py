@@ -8,14 +8,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.findings.placed import crowded, part_of, rank_ranges, shorter_s, times
+from perfield.analysis.findings.placed import crowded, disturbed, part_of, rank_ranges, shorter_s, times
 from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_percent, in_seconds, start
 
 QUESTION = "Do ranks move between cores or memories?"
 KINDS = ("moved ranks", "far memory", "moved threads")
 NEEDS = ("pu_id",)
-LIKES = ("compute_time_s", "<region>_cpu_migrations")
+LIKES = (
+    *("compute_time_s", "cpu_user_time_s", "cpu_system_time_s", "involuntary_switches"),
+    "<region>_cpu_migrations",
+)
 CHANCE = 1e-3
 FEWEST = 5  # steps here and there, to compare them
 
@@ -51,9 +54,10 @@ def _moved(observed: Observed, worth: float) -> Iterator[Finding]:
         if changes.any()
     ]
     behind = "; memory that they touched before stays in the other domain" if _changes(numa).any() else ""
-    # Ranks that share cores are moved by the scheduler, which evens out what they have.
-    counted = moves if worth <= 0 else moves & ~crowded(placement)
-    saved_s, chance, cost = _cost_of_moves(observed, counted[:, observed.ranks])
+    counted = moves[:, observed.ranks]
+    if worth > 0:  # where PUs are taken from ranks, the scheduler moves them; both have one cause
+        counted = counted & ~crowded(placement)[observed.ranks] & ~disturbed(observed)
+    saved_s, chance, cost = _cost_of_moves(observed, counted)
     if worth > 0 and (saved_s is None or saved_s < worth * observed.elapsed_s):
         return
     yield Finding(

@@ -10,6 +10,8 @@ import numpy as np
 from perfield.analysis.observed import Observed
 from perfield.topology import Node, Placement, machines_of, ranges, sharing
 
+DISTURBED = 20.0  # involuntary switches per s of CPU time; with more, others take the PUs
+
 
 def on_each_node(placement: Placement) -> Iterator[tuple[Node, np.ndarray]]:
     """Each node and its ranks."""
@@ -55,6 +57,16 @@ def shared_cores(placement: Placement) -> list[tuple[tuple[int, int], np.ndarray
     return [
         ((int(cores[n, 0]), int(cores[n, 1])), known[core == n]) for n in np.flatnonzero(count > 1).tolist()
     ]
+
+
+def disturbed(observed: Observed) -> np.ndarray:
+    """bool (n_columns,), the ranks whose PUs others took often; also where nobody counted that."""
+    taken, user, system = (
+        np.nansum(observed.of(name), axis=0, dtype=float)
+        for name in ("involuntary_switches", "cpu_user_time_s", "cpu_system_time_s")
+    )
+    counted = np.isfinite(observed.of("involuntary_switches")).any(axis=0)
+    return ~counted | (taken > DISTURBED * (user + system))
 
 
 def shorter_s(observed: Observed, extra: np.ndarray) -> float:

@@ -37,10 +37,17 @@ def find(observed: Observed) -> Iterator[Finding]:
         who += f", all nodes below switch {observed.placement.switches.name[slow.switch]},"
     ranks = observed.ranks[slow.columns]
     per_cell = " per cell" if slow.by_cell else ""
+    on_each = len(ranks) / len(hosts)
+    on_others = (len(observed.ranks) - len(ranks)) / (len(observed.placement.nodes) - len(hosts))
+    more = ""
+    if on_each > on_others:
+        more = (
+            f" It holds {on_each:.3g} ranks and other nodes {on_others:.3g}: these may lack memory bandwidth."
+        )
     yield Finding(
         kind="slow node" if slow.switch is None else "slow switch",
         words=f"{start(who)} {'is' if one else 'are'} slow: all {len(ranks)} ranks there compute "
-        f"{slow.ratio:.3g} times as long{per_cell} as the others.",
+        f"{slow.ratio:.3g} times as long{per_cell} as the others.{more}",
         saved_s=saved,
         remedy="Compare clock rate, temperature, memory and other jobs with those of other nodes (turbostat, "
         "STREAM, top), and leave it out of the next run (sbatch --exclude): if its ranks are slow elsewhere, "

@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from perfield.analysis.chance import differences
+from perfield.analysis.chance import Differences, differences
 from perfield.analysis.explanation import explanation
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.imbalance import CAUSES, OF_REGIONS, compute_time_in
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_number, in_ranks, in_seconds, start
+from perfield.analysis.words import in_list, in_number, in_ranks, in_seconds, start
 
 QUESTION = "Does a region take longer on some ranks without running more often there?"
 KINDS = ("time that counts do not explain",)
@@ -22,10 +23,53 @@ CALLS = 2  # per step: a region that runs once has nothing to count
 LONGER = 1.1  # of the time per call of dear ranks, over the mean of all
 
 
+class _Region(NamedTuple):
+    """A region with longer calls. calls, time : float64 (n_columns,), of all steps."""
+
+    stem: str
+    found: Differences
+    calls: np.ndarray
+    time: np.ndarray
+
+
 def find(observed: Observed) -> Iterator[Finding]:
-    """Yields the regions whose dear ranks take longer for each call, one finding for each."""
-    compute = observed.of("compute_time_s").astype(float)
-    is_told = differences(compute).pattern == "fixed"  # as an imbalance; this only says more about it
+    """Yields one finding, about the region with most to save; it names the others, too."""
+    told = sorted(_regions(observed), key=lambda region: -region.found.saved)
+    if not told:
+        return
+    first = told[0]
+    names = tuple(observed.regions[region.stem] for region in told)
+    dear = np.array(first.found.most, np.int64)
+    own, mean = first.time[dear].sum() / first.calls[dear].sum(), first.time.sum() / first.calls.sum()
+    often = [in_number(calls / observed.n_steps) for calls in (first.calls[dear].mean(), first.calls.mean())]
+    likewise = f" The same is true of {in_list(names[1:])}." if names[1:] else ""
+    # Where an imbalance is told, this only says more about it.
+    is_told = differences(observed.of("compute_time_s").astype(float)).pattern == "fixed"
+    ranks = observed.ranks[dear]
+    who = f"{start(in_ranks(ranks))} {'takes' if len(ranks) == 1 else 'take'}"
+    yield Finding(
+        kind="time that counts do not explain",
+        words=f"{who} {own / mean:.3g} times as long as the mean for each call of {names[0]} "
+        f"({in_seconds(own)}, the mean is {in_seconds(mean)}). How often it runs does not explain that: "
+        f"{often[0]} times in a step there, and {often[1]} times in the mean.{likewise}",
+        saved_s=None if is_told else first.found.saved,
+        remedy="Look at what a call does on these ranks: boundary conditions, branches, slow functions such "
+        "as pow(), cache misses; dividing the mesh into equal parts would not help.",
+        picture=_picture(observed, first.stem),
+        ranks=ranks,
+        regions=names,
+        chance=first.found.chance,
+    )
+
+
+def _picture(observed: Observed, stem: str) -> Picture:
+    """The mesh, or the region's time: its time per call has not been read."""
+    if observed.has("cells"):
+        return Picture("mesh", f"{stem}_time_per_call_s")
+    return Picture("heat_map", f"{stem}_time_s")
+
+
+def _regions(observed: Observed) -> Iterator[_Region]:
     causes = {name: observed.tables.get(name) for name in CAUSES}
     for stem, counts in observed.of_regions("<region>_count").items():
         counts = np.nan_to_num(counts.astype(float))
@@ -37,26 +81,6 @@ def find(observed: Observed) -> Iterator[Finding]:
             continue
         if explanation(time, found, {"count": counts, **causes}).cause:
             continue
-        dear = np.array(found.most, np.int64)
-        own, mean = time.sum(axis=0)[dear].sum() / calls[dear].sum(), time.sum() / calls.sum()
-        if own < LONGER * mean:
-            continue
-        times = (
-            f"{in_number(count / observed.n_steps)} times" for count in (calls[dear].mean(), calls.mean())
-        )
-        ranks = observed.ranks[dear]
-        who = f"{start(in_ranks(ranks))} {'takes' if len(ranks) == 1 else 'take'}"
-        region = observed.regions[stem]
-        yield Finding(
-            kind="time that counts do not explain",
-            words=f"{who} {own / mean:.3g} times as long as the mean for each call of {region} "
-            f"({in_seconds(own)}, the mean is {in_seconds(mean)}). How often it runs does not explain that: "
-            f"{next(times)} in a step there, and {next(times)} in the mean.",
-            saved_s=None if is_told else found.saved,
-            remedy="Look at what a call does on these ranks: boundary conditions, branches, slow functions "
-            "such as pow(), cache misses; dividing the mesh into equal parts would not help.",
-            picture=Picture("mesh" if observed.has("cells") else "heat_map", f"{stem}_time_per_call_s"),
-            ranks=ranks,
-            regions=(region,),
-            chance=found.chance,
-        )
+        per_rank, dear = time.sum(axis=0), list(found.most)
+        if per_rank[dear].sum() * calls.sum() >= LONGER * per_rank.sum() * calls[dear].sum():
+            yield _Region(stem, found, calls, per_rank)

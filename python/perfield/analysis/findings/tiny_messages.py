@@ -47,8 +47,8 @@ def find(observed: Observed) -> Iterator[Finding]:
         kind="tiny messages",
         words=f"{pairs} many tiny messages: {per_step(observed, count.sum())}, of "
         f"{in_bytes(told['bytes'].sum() / count.sum())} on average; most go from rank {first['source']} to "
-        f"rank {first['target']}: {per_step(observed, most)}. Even if nobody is late, "
-        f"they cost a rank {in_seconds(saved_s)}, {in_percent(saved_s / observed.elapsed_s)} of the time.",
+        f"rank {first['target']}: {per_step(observed, most)}. They cost a rank "
+        f"about {in_seconds(saved_s)}, {in_percent(saved_s / observed.elapsed_s)} of the time.",
         saved_s=saved_s,
         remedy="Join what goes to the same rank into one message (a buffer, MPI_Pack or a derived datatype); "
         "where each must wait for the one before, give fewer ranks larger pieces.",

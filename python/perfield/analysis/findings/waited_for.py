@@ -10,14 +10,14 @@ import numpy as np
 from perfield.analysis.chance import differences
 from perfield.analysis.explanation import rank_waited_for
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.imbalance import FIELDS, imbalance_of
+from perfield.analysis.imbalance import FIELDS, OF_REGIONS, imbalance_to_tell
 from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_percent, in_seconds
 
 QUESTION = "Do ranks wait for one that computes no longer than they do?"
 KINDS = ("rank that all wait for",)
 NEEDS = ("waited_for_time_s", "waiting_time_s")
-LIKES = (*FIELDS, "io_time_s")
+LIKES = (*FIELDS, *OF_REGIONS, "io_time_s")
 MOSTLY = 0.6  # of what others wait for it: if it works on files that long, files are the problem
 
 
@@ -27,7 +27,10 @@ def find(observed: Observed) -> Iterator[Finding]:
     named = observed.waits[(observed.waits["peer"] >= 0) & (observed.waits["time_s"] > 0)]
     known, all_waiting = named["time_s"].sum(), np.nansum(observed.of("waiting_time_s"), dtype=float)
     column = rank_waited_for(waited, known, all_waiting)
-    if column is None or column in imbalance_of(observed).found.most:
+    if column is None:
+        return
+    imbalance = imbalance_to_tell(observed, WORTH_TELLING)
+    if imbalance is not None and column in imbalance[0].found.most:
         return
     rank = observed.ranks[column]
     waits = named[named["peer"] == rank]["time_s"]

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes the pictures of `perfield compare`, and says which there are none of, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from perfield.analysis.comparing import Measured
+    from perfield.pictures.compared import ComparedMesh, Side
+    from perfield.run import RunDirectory
+
+
+@dataclass
+class Pictured:
+    """What was written, and sentences on what was not."""
+
+    files: list[Path]
+    notes: list[str]
+
+
+def draw_comparison(
+    runs: tuple[RunDirectory, RunDirectory],
+    compared: tuple[Measured, Measured],
+    field: str,
+    directory: Path,
+    mesh_path: str | None,
+) -> Pictured:
+    """Writes the .pvd files and images of a field into a directory.
+
+    Raises RunError if a run has no such field, MeshError for a mesh that cannot be read, ImagesError or
+    OutputError.
+    """
+    from perfield.output.compared import ComparedPictures
+    from perfield.output.images import draw_images
+
+    found = Pictured([], [])
+    before, after = (_side(run, side, field) for run, side in zip(runs, compared))
+    mesh = _mesh(before, after, field, mesh_path, found.notes)
+    machine = _is_on_one_machine(before, after, found.notes)
+    pictures = ComparedPictures(directory, before, after, field)
+    if mesh is not None or machine:
+        found.files += pictures.write(mesh, machine)
+        found.files += draw_images(directory, pictures.images())
+    _messages(runs, compared, directory, found)
+    return found
+
+
+def _messages(
+    runs: tuple[RunDirectory, RunDirectory],
+    compared: tuple[Measured, Measured],
+    directory: Path,
+    found: Pictured,
+) -> None:
+    """The message matrices; a note where there are none."""
+    try:
+        from perfield.plots.compared_messages import compared_messages
+
+        positions = tuple(side.positions[side.compared] for side in compared)
+        figure = compared_messages(runs, positions, tuple(side.name for side in compared))
+    except (ImportError, ValueError) as error:
+        found.notes.append(f"no picture of messages: {error}")
+        return
+    file = directory / "images" / "messages.png"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(file)
+    found.files.append(file)
+
+
+def _side(run: RunDirectory, side: Measured, field: str) -> Side:
+    from perfield.pictures.compared import Side
+    from perfield.run.comparing import mean_by_rank
+
+    positions = side.positions[side.compared]
+    values = mean_by_rank(run, field, positions)
+    steps = f"mean of {len(positions):,} steps" if len(positions) > 1 else "one step"
+    return Side(side.name, steps, run, run.frame(int(positions[-1])), values)
+
+
+def _mesh(
+    before: Side, after: Side, field: str, mesh_path: str | None, notes: list[str]
+) -> ComparedMesh | None:
+    """The field on the mesh; None, and a note, where there is none, or the meshes differ."""
+    from dataclasses import replace
+
+    from perfield.pictures.blocks import MeshError
+    from perfield.pictures.compared import compared_mesh
+    from perfield.pictures.pieces import choose_pieces
+
+    try:
+        sides = [replace(side, pieces=choose_pieces(side.run, mesh_path)) for side in (before, after)]
+        return compared_mesh(*sides, field)
+    except MeshError as error:
+        notes.append(f"no picture of the mesh: {error}")
+        return None
+
+
+def _is_on_one_machine(before: Side, after: Side, notes: list[str]) -> bool:
+    """Whether the ranks of both sides sat alike; adds a note where they did not."""
+    from perfield.pictures.compared import other_places
+    from perfield.topology import placement_of
+
+    sizes = before.run.n_ranks, after.run.n_ranks
+    if sizes[0] != sizes[1]:
+        notes.append(f"no picture of the machine: {sizes[0]} ranks before, and {sizes[1]} after")
+        return False
+    if before.run is after.run:
+        return True
+    apart = other_places(*(placement_of(side.run) for side in (before, after)))
+    if apart:
+        some = ", ".join(map(str, apart[:8])) + (", ..." if len(apart) > 8 else "")
+        notes.append(
+            f"no picture of the machine: {len(apart)} of {sizes[0]} ranks sat elsewhere: rank {some}"
+        )
+    return not apart and bool(np.isfinite(after.values).any())

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Message matrices before and after, and their difference (thesis, Figure 7.24)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfield.catalyst_scripts.palette import colour_map
+from perfield.output.scales import round_end
+from perfield.plots.messages import sent_bytes
+from perfield.plots.source import Source
+from perfield.plots.style import PlotError, about_run, head, map_of, scaled, whole_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.figure import Figure
+
+    from perfield.run import RunDirectory
+
+SIZE = (19.2, 6.4)  # inches, of 100 pixels each
+
+
+def compared_messages(
+    runs: tuple[RunDirectory, RunDirectory],
+    positions: tuple[Sequence[int], Sequence[int]],
+    names: tuple[str, str],
+    figure: Figure | None = None,
+) -> Figure:
+    """Draws the bytes that each rank sent to each other in a step: before, after, and the difference.
+
+    runs : before and after; they may be the same. positions : of the frames of each in which bytes are
+    counted; the matrices show the mean of a step. names : of both, for titles. figure : to draw into; None
+    makes one. Returns the figure. More than 1,024 ranks are joined as in `message_matrix`.
+    Raises PlotError if the runs have different numbers of ranks, or no rank sent a byte to a known rank.
+    """
+    import matplotlib
+    from matplotlib.colors import LogNorm, Normalize
+    from matplotlib.figure import Figure
+
+    sizes = [run.n_ranks for run in runs]
+    if sizes[0] != sizes[1]:
+        raise PlotError(f"{names[0]} has {sizes[0]} ranks, and {names[1]} has {sizes[1]}")
+    places = [np.asarray(some, np.int64) for some in positions]
+    (before, _, each), (after, _, _) = (sent_bytes(Source(run), some) for run, some in zip(runs, places))
+    before, after = (sent / _steps(run, some) for sent, run, some in zip((before, after), runs, places))
+    most = float(max(before.max(), after.max()))
+    if not most:
+        raise PlotError(f"no rank of {names[0]} or {names[1]} sent a byte to another rank in these steps")
+    figure = figure or Figure(figsize=SIZE, dpi=100, layout="constrained")
+    drawn = figure.subplots(1, 3)
+    factor, unit = scaled("B", most)
+    positive = np.concatenate([sent[sent > 0] for sent in (before, after)])
+    least = float(positive.min()) * factor
+    wide = most * factor > 20 * least
+    norm = LogNorm(least, most * factor) if wide else Normalize(0.0, most * factor)
+    extent = (-0.5, each * len(before) - 0.5, each * len(before) - 0.5, -0.5)
+    options = {"interpolation": "nearest", "extent": extent}
+    for axes, sent, run, some, name in zip(drawn, (before, after), runs, places, names):
+        shown = np.where(sent > 0, sent * factor, np.nan)
+        colours = map_of("sent_bytes").with_extremes(bad="white")
+        image = axes.imshow(shown, colours, norm=norm, **options)
+        _bar(figure, image, axes, unit)
+        total, name_of_unit = scaled("B", float(sent.sum()))
+        more = about_run(run, some) + ("; logarithmic scale" if wide else "")
+        head(axes, f"{name}: {sent.sum() * total:.3g} {name_of_unit} per step", more)
+    apart = after - before
+    largest = float(np.abs(apart).max())
+    factor, unit = scaled("B", largest or most)
+    end = round_end(largest * factor)
+    colours = matplotlib.colormaps[colour_map("sent_bytes_difference")]
+    image = drawn[2].imshow(apart * factor, colours, norm=Normalize(-end, end), **options)
+    _bar(figure, image, drawn[2], unit)
+    changed = int(np.count_nonzero(apart))
+    pairs = "pairs of groups of ranks" if each > 1 else "pairs"
+    head(drawn[2], f"change: {changed:,} {pairs} differ", "red is more, blue is less, white is the same")
+    for axes in drawn:
+        axes.set_xlim(-0.5, sizes[0] - 0.5)
+        axes.set_ylim(sizes[0] - 0.5, -0.5)
+        axes.set_xlabel("receiving rank")
+        for axis in (axes.xaxis, axes.yaxis):
+            whole_numbers(axis)
+    drawn[0].set_ylabel("sending rank")
+    return figure
+
+
+def _bar(figure: Figure, image: object, axes: object, unit: str) -> None:
+    bar = figure.colorbar(image, ax=axes, pad=0.02, shrink=0.9)
+    bar.ax.set_title(unit, fontsize=12)
+
+
+def _steps(run: RunDirectory, positions: np.ndarray) -> int:
+    """How many steps these frames add up."""
+    return int(sum(int(run.told(at)["span"]) for at in positions.tolist()))

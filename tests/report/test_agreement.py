@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The first finding says what the closing lines say of the same run."""
+
+from __future__ import annotations
+
+import pytest
+from runs_with_imbalance import noisy, write
+
+import perfield
+from perfield import _bridge
+from perfield.report import report
+
+
+def moving(costs):
+    """Another rank is twenty times as slow for three steps each."""
+    compute = noisy(costs)
+    for step, of_ranks in enumerate(compute):
+        of_ranks[step // 3 % len(costs)] *= 20
+    return compute
+
+
+@pytest.mark.parametrize(
+    "compute, cells, line, kind, ranks, words",
+    [
+        (
+            noisy([1, 2, 1, 1]),
+            [512, 1024, 512, 512],
+            "rank 1 is dearest, cell counts explain 1.60;",
+            "imbalance by cells",
+            [1],
+            "cell counts explain 1.6 (",
+        ),
+        (
+            noisy([1, 1, 3, 3]),
+            [512] * 4,
+            "ranks 2 and 3 are dearest: as many cells as others, each 3.0 times as dear;",
+            "imbalance by cost per cell",
+            [2, 3],
+            "each has as many cells as others, and each costs 3",
+        ),
+        (
+            noisy([1, 1, 4, 1]),
+            [500, 600, 550, 500],
+            "rank 2 is dearest: cell counts alone give 1.02, each 3.9 times as dear;",
+            "imbalance by cost per cell",
+            [2],
+            "numbers of cells alone give 1.02, and each costs 3.88",
+        ),
+        (
+            moving([1] * 6),
+            [512] * 6,
+            "the slowest moves (6 of 6 ranks in turn, 3 steps each);",
+            "imbalance that moves",
+            [],
+            "6 of 6 ranks are slowest in turn, for 3 steps each",
+        ),
+    ],
+)
+def test_the_first_finding_agrees_with_the_closing_lines(tmp_path, compute, cells, line, kind, ranks, words):
+    path = write(tmp_path / "run", compute, sizes=[cells])
+    assert line in next(text for text in _bridge.closing_lines(str(path)) if text.startswith("imbalance"))
+    first = report(perfield.open(path)).findings[0]
+    assert (first.kind, first.ranks.tolist()) == (kind, ranks) and words in first.words
+
+
+def test_a_run_whose_ranks_differ_by_chance_has_no_imbalance_in_lines_and_findings(tmp_path):
+    path = write(tmp_path / "run", noisy([1] * 8, spread=0.3), sizes=[[512] * 8])
+    assert "no rank stands out" in next(iter(_bridge.closing_lines(str(path))))
+    assert not [finding for finding in report(perfield.open(path)).findings if "imbalance" in finding.kind]
+
+
+def test_a_slow_node_holds_the_ranks_that_the_closing_lines_name(tmp_path):
+    costs = [1.0] * 4 + [1.5] * 4 + [1.0] * 4
+    path = write(tmp_path / "run", noisy(costs), hosts=("a", "b", "c"))
+    assert any("on host b" in line for line in _bridge.closing_lines(str(path)) if line.startswith("dearest"))
+    first = report(perfield.open(path)).findings[0]
+    assert first.kind == "slow node" and first.hosts == ("b",) and first.ranks.tolist() == [4, 5, 6, 7]

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which pieces of the mesh touch, for a report's findings about messages."""
+
+import sys
+
+import pytest
+
+import perfield
+import twin
+from perfield.report import report
+
+
+def test_report_knows_which_slabs_of_the_mesh_touch(tmp_path):
+    pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
+    made = report(perfield.open(twin.write_run(tmp_path / "run", ranks=3)))
+    assert made.observed.neighbours.tolist() == [[0, 1], [1, 0], [1, 2], [2, 1]]
+    assert not any("pieces" in note for note in made.notes)
+
+
+def test_report_without_a_mesh_does_not_ask_about_neighbours(tmp_path):
+    pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
+    made = report(perfield.open(twin.write_run(tmp_path / "run", mesh=False)))
+    assert made.observed.neighbours is None
+    assert [missing for _, missing in made.questions_not_asked if "neighbours" in missing] == [
+        ("neighbours",)
+    ]
+    assert not any("pieces" in note for note in made.notes)
+
+
+def test_report_without_vtk_says_what_it_could_not_look_at(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "perfield.pictures.neighbours", None)
+    made = report(perfield.open(twin.write_run(tmp_path / "run")))
+    assert made.observed.neighbours is None
+    (note,) = (note for note in made.notes if "pieces" in note)
+    assert note.startswith(
+        "Nobody looked which pieces of the mesh touch: VTK's Python modules are not installed"
+    )
+
+
+def test_report_tells_empty_messages_and_which_of_them_leave_the_mesh(tmp_path):
+    # Each rank sends 3 messages to the next one, 1 of them empty; rank 3 sends to rank 0.
+    pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed")
+    made = report(perfield.open(twin.write_run(tmp_path / "run", ranks=4)))
+    (found,) = (finding for finding in made.findings if finding.kind == "empty messages")
+    assert sorted(found.pairs.tolist()) == [[0, 1], [1, 2], [2, 3], [3, 0]]
+    assert found.words == (
+        "4 messages per step carry no bytes, 33 % of all. They go between 4 pairs of ranks, 1 between ranks "
+        "that do not touch on the mesh. Each pair has 1 per step."
+    )
