@@ -202,9 +202,8 @@ def _by_kahip(costs: CellCosts, graph: csr_array) -> list[str]:
     except ModuleNotFoundError:
         return []
     load_s = np.bincount(part, costs.of_cells, costs.n_ranks)
-    return [
-        f"predicted  {imbalance(load_s):.3g}, if KaHIP divides by these weights and each cell costs what it cost"
-    ]
+    how = "if KaHIP divides by these weights and each cell costs what it cost"
+    return [f"predicted  {imbalance(load_s):.3g}, {how}"]
 
 
 def _zoltan(folder: Path, files: list[Path], costs: CellCosts) -> list[str]:
