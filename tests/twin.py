@@ -358,7 +358,7 @@ def write_run(
     steps: int = 5,
     *,
     hosts: tuple[str, ...] = ("node0",),
-    regions: tuple[str, ...] = ("solve", "exchange"),
+    regions: tuple[str | tuple[str, int], ...] = ("solve", "exchange"),
     quantities: tuple[tuple, ...] = QUANTITIES,
     ended: bool = True,
     mesh: bool = True,
@@ -373,7 +373,8 @@ def write_run(
 ) -> Path:
     """Makes a run directory. Hosts get equal blocks of consecutive ranks (0 1 | 2 3).
 
-    blocks : numbers of ranks along x, y and z, if the mesh is cut in cubes rather than in slabs.
+    regions : names, or (name, block of the mesh). blocks : numbers of ranks along x, y and z, if the mesh is
+    cut in cubes rather than in slabs.
     change_rank(rank, values), change_step(rank, step, values), change_end(rank, values): change the values in
     place before they are written. If change_step returns False, the step is left out. clocks : (rank, values)
     of `clock` entries. Returns path.
@@ -399,7 +400,8 @@ def write_run(
         mesh_writers.append(Writer(path / "mesh" / stem, rank, run_id))
         writers[rank].add("rank", json_body(values))
         for number, name in enumerate(regions, 1):
-            definition = {"id": number, "name": name, "file": "heat.cpp", "line": 10 * number, "block": -1}
+            name, block = (name, -1) if isinstance(name, str) else name
+            definition = {"id": number, "name": name, "file": "heat.cpp", "line": 10 * number, "block": block}
             definition["armed_at"] = 0
             writers[rank].add("region", json_body(definition), index=number)
         for number, definition in enumerate(quantities):

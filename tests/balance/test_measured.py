@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import fake_run
 import numpy as np
 import pytest
 from foam_cases import write_case
@@ -11,7 +14,7 @@ import perfield
 import twin
 from perfield.balance import BalanceError, measure
 from perfield.balance.measured import usual_steps
-from perfield.pictures.blocks import MeshMissingError
+from perfield.pictures.blocks import MeshMissingError, dataset_of
 from perfield.pictures.pieces import choose_pieces
 
 
@@ -59,6 +62,18 @@ def test_region_that_a_rank_did_not_enter_costs_it_nothing(tmp_path):
 
     run = open_run(tmp_path / "run", change_step=change)
     assert measure(run, range(5), region="solve").load_s[1] == 0
+
+
+def test_region_measured_by_block_gives_each_block_its_cost(tmp_path):
+    def change(rank, step, values):
+        values["regions"] = [twin.region_row(3, 540_000), twin.region_row(4, 80_000)]
+
+    regions = ("solve", "exchange", ("flux", 0), ("flux", 1))
+    run = open_run(tmp_path / "run", regions=regions, mesh=False, change_step=change)
+    blocks = [(number, dataset_of(fake_run.cube(0, "image", cells))) for number, cells in ((0, 3), (1, 2))]
+    costs = measure(run, range(5), SimpleNamespace(blocks=lambda rank, frame: blocks), "flux")
+    assert costs.n_cells.tolist() == [27, 8] * 4
+    assert costs.cost_s == pytest.approx([20e-6, 10e-6] * 4)
 
 
 def test_mesh_of_another_step_is_refused(tmp_path):
