@@ -55,6 +55,15 @@ def test_irregular_output_steps_are_counted():
     assert "writes in 3 of 60 steps," in only(output_steps, shuffled).words
 
 
+def test_writing_in_every_step_and_more_at_the_end_names_no_steps():
+    last = np.arange(60)[:, None] == 59
+    first = np.arange(8) == 0
+    every = run_of_writers([0], io_write_bytes=1e5 * first + 4e6 * last * first, io_time_s=0.02 * first)
+    finding = only(io_through_few_ranks, every)
+    assert "Rank 0 writes all 10 MB that the 8 ranks write in files; the others wait" in finding.words
+    assert not len(finding.steps)
+
+
 def test_steps_that_write_but_take_no_longer_are_no_finding():
     quick = observed_run(io_write_bytes=1e8 * EVERY_20TH, io_time_s=0.0)
     assert list(output_steps.find(quick)) == []
