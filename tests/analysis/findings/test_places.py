@@ -144,3 +144,21 @@ def test_nodes_that_all_share_pus_alike_can_be_slow():
     places = [(host, "0") for host in ("n1", "n2", "n3") for _ in range(4)]
     run = run_of([1] * 4 + [1.5] * 4 + [1] * 4, placement=placement_at(*places))
     assert only(slow_nodes.find(run)).hosts == ("n2",)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ranks_that_differ_anyway_make_no_slow_node_of_two_that_are_dear(seed):
+    """With two ranks for each node, the two dearest often share one."""
+    factors = np.exp(0.2 * np.random.default_rng(seed).standard_normal(16))
+    assert not list(slow_nodes.find(run_of(factors, seed=seed, placement=plain_placement(16, per_node=2))))
+
+
+def test_two_dear_ranks_at_one_place_of_two_nodes_may_be_chance():
+    run = run_of([1, 2, 1, 1] * 2, placement=plain_placement(8))
+    assert only(imbalance.find(run)).kind == "imbalance" and not list(imbalance_place.find(run))
+
+
+def test_two_dear_ranks_that_touch_may_be_chance():
+    ring = [(rank, (rank + 1) % 10) for rank in range(10)]
+    run = run_of([1, 1, 2, 2, 1, 1, 1, 1, 1, 1], cells=np.full(10, 64.0), neighbours=ring)
+    assert len(list(imbalance.find(run))) == 1 and not list(imbalance_place.find(run))

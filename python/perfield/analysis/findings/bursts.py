@@ -16,7 +16,7 @@ from perfield.analysis.words import in_number
 QUESTION = "Do some steps send far more messages than others?"
 KINDS = ("burst of messages",)
 NEEDS = ("sent_count",)
-LIKES = ("io_write_bytes", "io_time_s", "compute_time_s", "mpi_time_s")
+LIKES = ("io_write_bytes", "io_time_s", "compute_time_s")
 FAR_MORE = 3.0  # times the messages of the median step
 RARE = 0.25  # of the steps, at most
 
@@ -34,7 +34,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     if cost is None:
         return
     others_s = extra_of(observed, chosen, "io_time_s") + extra_of(observed, chosen, "compute_time_s")
-    saved_s = min(cost.time_s - others_s, extra_of(observed, chosen, "mpi_time_s"))
+    saved_s = cost.time_s - others_s
     if saved_s < WORTH_TELLING * observed.elapsed_s:
         return
     in_burst = float(np.median(sent[chosen]))

@@ -52,9 +52,13 @@ BY_CELLS = (
     "Divide the mesh so that every rank gets equally many: repartition it (decomposePar with scotch, METIS), "
     "and look at the weights that the partitioner was given."
 )
+BY_BYTES = (
+    "Who sends more usually has more cells or particles: divide them evenly (LAMMPS: fix balance; GROMACS: "
+    "-dlb yes). Describe the mesh to perfield, and it says whether cells explain the difference."
+)
 BY_COST = (
     "Give the partitioner the measured cost of cells as weights (perfield balance writes them), or look for "
-    "what makes cells dearer there: iterations, chemistry, boundary conditions."
+    "what makes them dearer there: iterations, chemistry, boundary conditions, work that others do not do."
 )
 UNEXPLAINED = (
     "Compare what these ranks do with what others do, region by region; describe the mesh to perfield, and "
@@ -64,7 +68,10 @@ MOVING = (
     "Move cells between ranks while the program runs (dynamic load balancing), or divide the mesh so that "
     "every rank has a part of where the work goes."
 )
-ALONE = "Spread this work over all ranks, do it less often, or let the others compute meanwhile."
+ALONE = (
+    "Spread this work over all ranks (perfield balance writes weights, if cells cause it), do it less often, "
+    "or let the others compute meanwhile."
+)
 
 
 class Why(NamedTuple):
@@ -142,8 +149,8 @@ def why(observed: Observed, imbalance: Imbalance) -> Why:
     if cause:
         of_rank = observed.of(cause).astype(float).mean(axis=0)
         counts = f"{has} {of_rank[imbalance.columns].mean():,.6g}, the mean is {of_rank.mean():,.6g}"
-        kind = "imbalance by cells" if cause in OF_THE_MESH else "imbalance"
-        return Why(kind, f"{_explained(imbalance)} ({counts})", BY_CELLS)
+        kind, remedy = ("imbalance by cells", BY_CELLS) if cause in OF_THE_MESH else ("imbalance", BY_BYTES)
+        return Why(kind, f"{_explained(imbalance)} ({counts})", remedy)
     if cost is None:
         return Why("imbalance", "", UNEXPLAINED)
     alone = f"numbers of cells alone give {cost.alone:.3g}"
