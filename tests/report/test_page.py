@@ -16,6 +16,7 @@ import perfield
 import twin
 from perfield.analysis.findings import Finding, Picture
 from perfield.report import report
+from perfield.report.charts import Image
 from perfield.report.page import page, write
 
 pytest.importorskip("jinja2", reason="jinja2 is not installed")
@@ -87,3 +88,26 @@ def test_page_is_replaced_as_a_whole(tmp_path):
     write(file, "second \udcff")
     assert file.read_text() == "second ?"
     assert [path.name for path in Path(file.parent).iterdir()] == ["report.html"]
+
+
+def an_image(name: str, *shows: tuple[str, str]) -> Image:
+    """An image that shows nothing."""
+    return Image(name, shows, "alt", "caption", "png", b"", 10, 10)
+
+
+def test_finding_shows_its_picture_or_the_heat_map_of_its_field(tmp_path):
+    made = report(perfield.open(twin.write_run(tmp_path / "run", ranks=4, steps=5)))
+    images = [
+        an_image("heat_map-io_write_bytes", ("heat_map", "io_write_bytes")),
+        an_image("machine", ("machine", "compute_time_s"), ("machine", "")),
+        an_image("message_matrix", ("message_matrix", "")),
+    ]
+
+    def shown(picture: Picture) -> list[str]:
+        text = page(replace(made, findings=(a_finding(picture=picture),)), images)
+        return re.findall(r'<use href="#data-([^"]+)"', text)
+
+    assert shown(Picture("machine", "compute_time_s")) == ["machine"]
+    assert shown(Picture("machine", "io_write_bytes")) == ["heat_map-io_write_bytes"]
+    assert shown(Picture("message_matrix", "empty")) == ["message_matrix"]
+    assert shown(Picture("mesh", "cells")) == []

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -42,12 +43,16 @@ def new_axes(axes: Axes | None) -> Axes:
 
 
 def head(axes: Axes, words: str, more: str = "") -> None:
-    """Writes a title that says what is seen, and a smaller line below it."""
-    axes.set_title(printable(more), loc="left", fontsize=11, color="0.35", parse_math=False)
+    """Writes a title that says what is seen, and a smaller line below it, or several where it is long."""
+    grid = axes.get_subplotspec()
+    columns = grid.get_topmost_subplotspec().get_gridspec().ncols if grid is not None else 1
+    points = 72 * axes.figure.get_figwidth() / columns - 100  # without the labels and the legend
+    lines = textwrap.wrap(printable(more), max(20, int(points / 5.6)))
+    axes.set_title("\n".join(lines), loc="left", fontsize=11, color="0.35", parse_math=False)
     axes.annotate(
         printable(words),
         (0, 1),
-        xytext=(0, 24 if more else 8),
+        xytext=(0, 8 + 16 * len(lines)),
         xycoords="axes fraction",
         textcoords="offset points",
         fontsize=15,

@@ -24,6 +24,7 @@ SMALL = 60_000  # bytes of an SVG that need not be smaller
 SHARPNESS = 1.6  # pixels of a raster image per pixel of the page
 WIDTH = 10.4  # inches, of 100 pixels of the page each
 PAIR = ("compute_time_s", "waiting_time_s")
+MOST_FIELDS = 4  # of findings that get a heat map
 AT_ONCE = 64  # steps that are handed to a plot
 RANKS_AND_STEPS = (
     "A bright row is a rank that takes longer in all steps; a bright column is a step in which all do. Ranks "
@@ -142,11 +143,12 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
     yield region_bars
     if known(PAIR[0]):
         yield imbalance
-    told = dict.fromkeys(f.picture.field for f in report.findings if f.picture.kind == "heat_map")
+    kinds = ("heat_map", "mesh", "machine")  # only one field is drawn on the mesh, and one on the machine
+    told = dict.fromkeys(f.picture.field for f in report.findings if f.picture.kind in kinds)
     first = PAIR[0] if known(PAIR[0]) else "step_time_s"
-    for field in [first, *(field for field in told if field not in (first, *PAIR, ""))]:
-        if known(field):
-            yield lambda field=field: heat_map(field)
+    more = [field for field in told if field not in (first, *PAIR, "") and known(field)]
+    for field in [first, *more[:MOST_FIELDS]]:
+        yield lambda field=field: heat_map(field)
     if len(report.observed.messages):
         yield matrix
 
@@ -222,16 +224,28 @@ def _image(figure: Figure, name: str, shows: tuple, alt: str, caption: str) -> I
     with rc_context({"svg.fonttype": "path", "svg.hashsalt": "perfield"}):
         data, kind = saved("svg"), "svg+xml"
         if len(data) > SMALL:
-            raster = few_colours(saved("png"))
+            is_map = any(axes.images for axes in figure.axes)
+            raster = few_colours(saved("png")) if is_map else saved("png")
             data, kind = min((data, kind), (raster, "png"), key=lambda made: len(made[0]))
     return Image(name, shows, alt, caption, kind, data, width, height)
 
 
 def few_colours(png: bytes) -> bytes:
-    """The same image with at most 256 colours, if that is smaller. png : file of the image."""
+    """The same image in 256 colours: those of the colour maps, greys and the colour of what is beyond.
+
+    png : file of a heat map or matrix, which has no others.
+    """
+    import matplotlib
     from PIL import Image as Pixels
 
+    from perfield.catalyst_scripts.palette import BEYOND
+
+    shown = [matplotlib.colormaps[name](np.linspace(0, 1, 112))[:, :3] for name in ("viridis", "magma")]
+    greys = np.repeat(np.linspace(0, 1, 28)[:, None], 3, axis=1)
+    colours = np.concatenate([*shown, greys, [BEYOND] * 4])
+    palette = Pixels.new("P", (1, 1))
+    palette.putpalette((255 * colours).round().astype(np.uint8).tobytes())
     file = io.BytesIO()
     image = Pixels.open(io.BytesIO(png)).convert("RGB")
-    image.quantize(256, dither=Pixels.Dither.NONE).save(file, "PNG", optimize=True)
-    return min(png, file.getvalue(), key=len)
+    image.quantize(palette=palette, dither=Pixels.Dither.NONE).save(file, "PNG", optimize=True)
+    return file.getvalue()

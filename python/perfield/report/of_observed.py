@@ -202,7 +202,7 @@ def notes(run: RunDirectory, n_left_out: int, lines: Mapping[str, str]) -> Itera
     if run.state == "running":
         yield "The program still runs: this is what it had written when the report was made."
     elif run.state != "finished":
-        yield f"The run did not end well; its state is: {run.state}."
+        yield f"The run did not end well: it is {run.state}."
     absent = sum(entry is None for entry in run.rank_entries)
     if absent:
         yield f"{absent} of {run.n_ranks} ranks never checked in, so nothing is known of them."

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from perfield.analysis.findings import Picture
 from perfield.analysis.words import in_seconds, printable
 from perfield.report import sections as said
 from perfield.report.charts import Image
@@ -41,12 +42,10 @@ def page(report: Report, images: Sequence[Image] = (), notes: Sequence[str] = ()
     environment.globals.update(percent=percent, in_seconds=in_seconds, kinds_of_time=KINDS_OF_TIME)
     template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
     made = sections(report, notes)
-    shown = {what: image for image in reversed(images) for what in image.shows}
     findings = [
         {
             **{"finding": finding, "cost": cost(finding, report), "chance": chance(finding)},
-            "image": shown.get((finding.picture.kind, finding.picture.field))
-            or shown.get((finding.picture.kind, "")),
+            "image": _image_of(finding.picture, images),
         }
         for finding in report.findings
     ]
@@ -87,6 +86,14 @@ def write(path: Path, text: str) -> None:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def _image_of(picture: Picture, images: Sequence[Image]) -> Image | None:
+    """The image that shows a finding: its picture, or the heat map of the picture's field."""
+    shown = {what: image for image in reversed(images) for what in image.shows}
+    asked = [(picture.kind, picture.field), ("heat_map", picture.field)]
+    asked += [(picture.kind, "")] * (picture.kind not in ("mesh", "machine"))
+    return next((shown[what] for what in asked if what in shown), None)
 
 
 def _of(section: said.Section, images: Sequence[Image]) -> list[Image]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from perfield.analysis.findings import Picture
 from perfield.analysis.steps import StepKinds, kinds_of_steps
-from perfield.report.charts import Image, few_colours
+from perfield.report.charts import Image
 from perfield.report.contents import Report
 
 if TYPE_CHECKING:
@@ -139,7 +139,8 @@ def _image(kind: str, file: Path, picture: Picture) -> Image:
 
     with Pixels.open(file) as drawn:
         width, height = drawn.size
+        drawn.convert("RGB").save(file, "PNG", optimize=True)
     of = picture.field.removesuffix("_mean")
     alt, caption = WORDS[kind]
     shows = ((kind, of), (kind, ""))
-    return Image(kind, shows, alt.format(of), caption, "png", few_colours(file.read_bytes()), width, height)
+    return Image(kind, shows, alt.format(of), caption, "png", file.read_bytes(), width, height)

@@ -90,6 +90,11 @@ def chance(finding: Finding) -> str:
     return f"Chance alone gives this about once in {f'{1 / finding.chance:,.0f}'} runs."
 
 
+def lacking(missing: Sequence[str]) -> str:
+    """What a run lacks, for a question that could not be asked: names of fields, or a mesh."""
+    return ", ".join("a mesh that tells neighbours" if name == "neighbours" else name for name in missing)
+
+
 def nothing_found(report: Report) -> str:
     """What is said in place of findings."""
     if not report.observed.n_steps:
@@ -294,7 +299,7 @@ def _placement(report: Report) -> Section:
         tuple((_cut(row[name]) if name in numbers else short(row[name])) or UNKNOWN for name in names)
         for row in rows
     )
-    words = tuple(f"{note[:1].upper()}{note[1:]}." for note in report.placement.notes)
+    words = tuple(f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in report.placement.notes)
     note = "PU: the operating system's number of a hardware thread that a rank may run on"
     headings = tuple("PU" if name == "pu" else name.replace("_", " ") for name in names)
     folded = "Where each rank sat" if len(cells) > 12 else ""

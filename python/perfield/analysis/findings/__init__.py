@@ -21,6 +21,7 @@ from perfield.analysis.findings import (
     far_partners,
     idle_threads,
     imbalance,
+    imbalance_place,
     io_by_one_rank_per_node,
     io_through_few_ranks,
     memory_growth,
@@ -63,6 +64,7 @@ OF_PLACEMENT: tuple[ModuleType, ...] = (
 QUESTIONS: tuple[ModuleType, ...] = (
     imbalance,
     slow_nodes,
+    imbalance_place,
     waited_for,
     time_per_call,
     empty_messages,
