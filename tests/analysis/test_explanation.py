@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -56,6 +58,18 @@ def test_cells_without_dear_ranks_are_refused():
     compute = noisy([1, 1, 1, 1])
     with pytest.raises(ValueError, match="most is empty"):
         cost_of_cells(compute, differences(compute), CELLS)
+
+
+def test_dear_ranks_outside_the_table_are_refused():
+    compute = noisy([1, 2, 1, 1])
+    found = dataclasses.replace(differences(compute), most=(1, 4))
+    with pytest.raises(ValueError, match="most names column 4; the table has 4"):
+        explanation(compute, found, {"cells": CELLS})
+
+
+def test_regions_without_their_shares_are_refused():
+    with pytest.raises(ValueError, match="saved has 2 regions and share has 1"):
+        regions_to_tell([1.0, 2.0], [0.5], 10.0)
 
 
 def test_regions_worth_telling_come_dearest_first_without_those_that_hold_all():

@@ -89,6 +89,13 @@ def test_region_that_a_run_never_entered_is_told():
     assert any("Not every run entered parallel and serial" in note for note in found.notes)
 
 
+def test_region_of_output_steps_alone_is_left_out_silently():
+    is_output = np.arange(10) == 3
+    write = np.where(is_output, 1.0, np.nan)
+    found = scaling([measured(n, regions={"write": write}, is_output=is_output) for n in (1, 2)])
+    assert not found.regions and not any("write:" in note or "entered" in note for note in found.notes)
+
+
 def test_whole_runs_count_only_with_as_many_steps():
     assert scaling([measured(1), measured(2, steps=11)]).whole is None
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -100,12 +101,10 @@ def test_fields_of_ranks_are_read_back_by_vtk(case, costs):
         "processor1",
     ]
 
-    class Last:
-        time = 1.0
-
-    ((_, dataset),) = OpenFoamPieces(case, 2).blocks(1, Last())
+    last = SimpleNamespace(time=1.0, values={})
+    ((_, dataset),) = OpenFoamPieces(case, 2).blocks(1, last)
     assert vtk_to_numpy(dataset.GetCellData().GetArray("cellCost")) == pytest.approx([2e-3] * 3)
-    ((_, dataset),) = OpenFoamPieces(case, 2).blocks(0, Last())
+    ((_, dataset),) = OpenFoamPieces(case, 2).blocks(0, last)
     assert vtk_to_numpy(dataset.GetCellData().GetArray("cellCost")) == pytest.approx([1.6e-6, 1e-3])
 
 
@@ -116,6 +115,21 @@ def test_collated_pieces_tell_the_same(case, costs):
         BalanceError, match="processors2 is collated, and perfield writes fields of ranks only"
     ):
         divided_case_fields(case, costs, 1.0)
+
+
+def test_each_region_of_the_mesh_gets_its_field(tmp_path):
+    write_case(tmp_path, times=("0",), regions=("fluid", "solid"))
+    for region in ("fluid", "solid"):
+        write_mesh(tmp_path / "constant" / region / "polyMesh", 0, cells=2)
+        for rank in range(2):
+            mesh = tmp_path / f"processor{rank}/constant" / region / "polyMesh"
+            write_foam(mesh / "cellProcAddressing", "labelList", f"1({rank})\n")
+        (tmp_path / "0" / region).mkdir(parents=True)
+    fields = whole_case_fields(tmp_path, costs_of([2, 2]), 1.0)
+    assert [field.file for field in fields] == [
+        tmp_path / f"0/{name}/cellCost" for name in ("fluid", "solid")
+    ]
+    assert [field.n_cells for field in fields] == [2, 2]
 
 
 def test_changed_mesh_is_written_for_redistribute_par(case):

@@ -62,6 +62,26 @@ def test_field_of_a_case_is_written_with_the_line_to_use(run, case, tmp_path, ca
     assert costs == pytest.approx([4.1e-3, 3.1e-3, 2.1e-3, 2.6e-6], abs=1e-5)  # the last: see the file
 
 
+def test_changed_mesh_gets_costs_of_the_steps_until_it_was_written(case, tmp_path, capsys):
+    cells = ("cells", "1", "rank", "sum", "last")
+
+    def change(rank, step, values):  # rank 0 is refined in each step; its mesh was written at time 1
+        number = 2 + step if rank == 0 else 1
+        values["quantities"] = [{"region": twin.OF_RANK, "quantity": 0, "value": number}]
+
+    write_mesh(case / "processor0/1/polyMesh", 0, cells=3)
+    run = twin.write_run(
+        tmp_path / "run", ranks=4, steps=5, mesh=False, quantities=(cells,), change_step=change
+    )
+    assert balance(run, "--case", case, "--redistribute") == 0
+    told = capsys.readouterr().out
+    assert "the mesh changes; costs are of the steps until it was written last, at time 1" in told
+    assert "all compute time in 2 steps, 6 cells" in told  # at 0.5 and 1
+    assert "List<scalar> 3\n" in (case / "processor0/1/cellCost").read_text()
+    assert balance(run, "--case", case) == 2
+    assert "rank 0 began with 1 cells and has 3" in capsys.readouterr().err
+
+
 def test_balance_of_another_division_is_predicted(run, tmp_path, capsys):
     parts = tmp_path / "parts"
     np.savetxt(parts, np.arange(256) % 2, fmt="%d")

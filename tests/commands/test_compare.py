@@ -37,6 +37,19 @@ def test_the_first_line_says_what_changed_and_where(runs, capsys):
         assert words in out
 
 
+def test_many_regions_are_cut_short_and_told(tmp_path, capsys):
+    names = tuple(f"part{number}" for number in range(25))
+
+    def in_all(rank, step, values):
+        values["regions"] = [twin.region_row(number, 1_000_000) for number in range(1, 26)]
+
+    for name, run_id in (("A", 1), ("B", 2)):
+        twin.write_run(tmp_path / name, regions=names, change_step=in_all, run_id=run_id)
+    assert compare(tmp_path / "A", tmp_path / "B") == 0
+    out = capsys.readouterr().out
+    assert out.count("\n  part") == 20 and "5 more regions changed less; --json lists all" in out
+
+
 def test_json_holds_all_rows_with_interval_and_chance(runs, capsys):
     assert compare(*runs, "--json") == 0
     found = json.loads(capsys.readouterr().out)
@@ -113,3 +126,16 @@ def test_images_go_to_the_run_after_or_to_the_place_named(runs, tmp_path, capsys
     assert compare(runs[0], "--steps", "1", "2", "--images", "-o", tmp_path / "new", "--json") == 0
     files = json.loads(capsys.readouterr().out)["files"]
     assert str(tmp_path / "new" / "geometry.pvd") in files
+
+
+def test_tables_are_printed_even_if_images_cannot_be_drawn(runs, capsys, monkeypatch):
+    from perfield.output import images
+
+    def fail(directory, planned):
+        raise images.ImagesError("no display")
+
+    monkeypatch.setattr(images, "draw_images", fail)
+    assert compare(*runs, "--images") == 2
+    told = capsys.readouterr()
+    assert told.out.startswith("after takes ") and "regions:" in told.out
+    assert told.err == "perfield compare: no display\n"

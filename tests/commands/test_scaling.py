@@ -88,6 +88,8 @@ def test_regions_are_a_second_table_with_what_they_lose(runs, capsys):
     rows = [line.split() for line in printed.split("\n\n")[-1].splitlines()]
     assert rows[0][:4] == ["region", "s_on_1", "s_on_2", "s_on_4"]
     assert [row[0] for row in rows[1:]] == ["solve", "exchange"]
+    values = dict(zip(rows[0], rows[1]))
+    assert (values["speedup"], values["efficiency"]) == ("0.2505", "0.06262")
     assert "Region 'solve' loses most: of its 4 ms in a step on 4 ranks, 3.75 ms" in printed
 
 

@@ -70,7 +70,9 @@ def test_all_arrays_come_on_request(run):
     assert {"a_compute_time_s", "minor_faults", "e_self_time_s"} <= set(arrays_of(run))
 
 
-@pytest.mark.parametrize("name", ["minor_faults", "a_compute_time_per_cell_s", "isend_count"])
+@pytest.mark.parametrize(
+    "name", ["minor_faults", "a_compute_time_per_cell_s", "a_time_per_call_s", "isend_count"]
+)
 def test_wanted_fields_come_too(run, name):
     assert commands.main(["render", str(run), "--fields", name]) == 0
     layers = json.loads((run / "pictures/pictures.json").read_text())["layers"]

@@ -180,8 +180,9 @@ def test_steps_can_be_chosen(path, tmp_path):
     assert [s.name for s in timeline.of_rank(0).slices] == ["step 2", "step 3"]
 
 
-def test_limit_of_slices_stops_with_a_whole_step_and_is_told(path, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("perfield.run.snapshot.ENTRIES_PER_CHUNK", 4)  # a chunk of one step
+@pytest.mark.parametrize("entries", [4, 1000])  # chunks of one step, and a single chunk
+def test_limit_of_slices_stops_with_a_whole_step_and_is_told(path, tmp_path, capsys, monkeypatch, entries):
+    monkeypatch.setattr("perfield.run.snapshot.ENTRIES_PER_CHUNK", entries)
     timeline = exported(path, tmp_path / "some", "--most-slices", 40)
     steps = [s.name for s in timeline.of_rank(3).slices]
     assert steps == ["setup", "step 1", "step 2"] == [s.name for s in timeline.of_rank(0).slices]
@@ -201,6 +202,25 @@ def test_times_of_overlapping_threads_are_left_out_and_told(tmp_path, capsys):
     begin = timeline.of_rank(0).slices[2].begin
     assert not [s for s in timeline.part(0, "computing").slices if s.begin == begin]
     assert "Threads overlapped in 1 place: the times" in capsys.readouterr().out
+
+
+def test_files_are_shown_without_mpi_io(tmp_path):
+    mpi_io = 4  # the class of calls
+
+    def use_files(rank, step, values):
+        values["calls"].append({"call": twin.WAITALL, "time_class": mpi_io, "count": 1, "ns": 20_000})
+        values["quantities"].append(
+            {"region": twin.OF_RANK, "quantity": len(twin.QUANTITIES), "value": 30_000}
+        )
+
+    quantities = (*twin.QUANTITIES, ("file_time", "ns", "rank", "sum"))
+    path = twin.write_run(
+        tmp_path / "run", ranks=1, steps=1, quantities=quantities, change_step=use_files, mesh=False
+    )
+    slices = exported(path, tmp_path / "out").part(0, "computing").slices
+    lengths = {s.name: s.end - s.begin for s in slices}
+    assert (lengths["MPI-IO"], lengths["files"]) == (20_000, 30_000)
+    assert sum(lengths.values()) == twin.solve_ns(0, 0) + 200_000
 
 
 def test_run_that_closed_no_step_is_one_slice(tmp_path):

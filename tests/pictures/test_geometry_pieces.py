@@ -254,3 +254,18 @@ def test_mesh_option_precedes_mesh_path_and_stored_meshes(tmp_path):
 def test_missing_mesh_path_is_reported(tmp_path):
     with pytest.raises(MeshMissingError, match=r"mesh .*nowhere\.pvtu does not exist"):
         choose_pieces(fake_run.FakeRun(tmp_path), tmp_path / "nowhere.pvtu")
+
+
+def test_case_that_was_divided_again_is_not_drawn(tmp_path):
+    write_case(tmp_path, ranks=2, times=())
+    frame = fake_run.FakeRun(tmp_path, ranks=2).frame(0)
+    frame.values["cells"] = np.array([1.0, 3.0])  # a function object's mesh adds to those of rank 1
+    write_mesh(tmp_path / "processor0/constant/polyMesh", 0, cells=2)
+    pieces = OpenFoamPieces(tmp_path, 2)
+    assert len(pieces.blocks(1, frame)) == 1
+    with pytest.raises(
+        MeshMissingError, match="processor0 has 2 cells, but rank 0 had 1 when it was measured"
+    ):
+        pieces.blocks(0, frame)
+    frame.values["cells"] = np.full(2, np.nan)  # not measured
+    assert len(OpenFoamPieces(tmp_path, 2).blocks(0, frame)) == 1

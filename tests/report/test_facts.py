@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -77,6 +78,14 @@ def test_json_is_what_the_schema_says(made, schema):
         jsonschema.validate(parsed(as_json(one)), schema)
 
 
+def test_json_of_a_measured_run_is_what_the_schema_says(planted_run, schema):
+    told = parsed(as_json(report(perfield.open(planted_run("cost").cwd / "perfield-run"))))
+    jsonschema.validate(told, schema)
+    assert told["findings"][0]["kind"] == "imbalance by cost per cell"
+    assert told["findings"][0]["ranks"] == [2]
+    assert told["numbers"]["imbalance"] > 1.3
+
+
 def test_schema_refuses_what_it_does_not_know(made, schema):
     for change in ({"extra": 1}, {"version": VERSION + 1}, {"findings": [{"kind": "burst of messages"}]}):
         with pytest.raises(jsonschema.ValidationError):
@@ -139,3 +148,12 @@ def test_number_of_a_question_that_could_not_be_asked_is_unknown(made):
     unasked = numbers(answered(made, missing=("resident_bytes",)))
     assert math.isnan(unasked["finding:'growing memory'.count"])
     assert numbers(answered(made))["finding:'growing memory'.count"] == 0
+
+
+def test_page_explains_all_numbers_and_keys(made):
+    text = (Path(__file__).resolve().parents[2] / "docs/report-json.md").read_text()
+    kinds = {name.rpartition(".")[2] for name in numbers(made) if "." in name}
+    plain = {name for name in numbers(made) if "." not in name} | set(facts(made))
+    missing = {name for name in plain if f"`{name}`" not in text}
+    missing |= {name for name in kinds if f".{name}`" not in text}
+    assert not missing

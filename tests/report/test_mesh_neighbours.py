@@ -44,6 +44,6 @@ def test_report_tells_empty_messages_and_which_of_them_leave_the_mesh(tmp_path):
     (found,) = (finding for finding in made.findings if finding.kind == "empty messages")
     assert sorted(found.pairs.tolist()) == [[0, 1], [1, 2], [2, 3], [3, 0]]
     assert found.words == (
-        "4 messages per step carry no bytes, 33 % of all. They go between 4 pairs of ranks, 1 between ranks "
+        "4 messages per step carry no bytes, 33 % of them. They go between 4 pairs of ranks, 1 between ranks "
         "that do not touch on the mesh. Each pair has 1 per step."
     )

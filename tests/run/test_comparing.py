@@ -9,7 +9,7 @@ import pytest
 import perfield
 import twin
 from perfield.run import RunError
-from perfield.run.comparing import mean_by_rank, measured
+from perfield.run.comparing import mean_by_rank, measured, mesh_changes
 
 
 def test_numbers_per_step_are_those_of_the_dataset(tmp_path):
@@ -91,3 +91,24 @@ def test_unknown_field_is_refused_with_the_nearest_name(tmp_path):
     run = perfield.open(twin.write_run(tmp_path / "run"))
     with pytest.raises(RunError, match="has no field 'solve_tim_s'; did you mean solve_time_s"):
         mean_by_rank(run, "solve_tim_s", np.arange(2))
+
+
+def test_a_mesh_that_changes_is_noticed(tmp_path):
+    def new_mesh(rank, step, values):
+        values["mesh_version"] = 2 if rank == 1 and step >= 3 else 1
+
+    run = perfield.open(twin.write_run(tmp_path / "run", steps=5, change_step=new_mesh))
+    assert mesh_changes(run, np.arange(5))
+    assert not mesh_changes(run, np.arange(3)) and not mesh_changes(run, np.arange(3, 5))
+
+
+def test_a_mesh_on_disk_changes_with_its_number_of_cells(tmp_path):
+    def refined(rank, step, values):
+        values["mesh_version"] = 0
+        cells = 64 + 8 * (rank == 1 and step == 3)
+        values["quantities"] = [{"region": twin.OF_RANK, "quantity": 0, "value": cells}]
+
+    declared = (("cells", "1", "rank", "sum", "last"),)
+    path = twin.write_run(tmp_path / "run", steps=5, mesh=False, quantities=declared, change_step=refined)
+    run = perfield.open(path)
+    assert mesh_changes(run, np.arange(5)) and not mesh_changes(run, np.arange(3))

@@ -13,6 +13,7 @@ from uneven_runs import uneven_run
 import perfield
 import twin
 from perfield.analysis.findings import answers, needs
+from perfield.fields.columns import Columns
 from perfield.run import observe as observing
 
 NAMES = ("compute_time_s", "resident_bytes", "sent_count", "<region>_time_s", "no_such_field")
@@ -68,6 +69,19 @@ def test_rows_of_a_large_run_hold_several_steps(run, monkeypatch):
     assert (found.messages == exact.messages).all()
     for name, total in exact.totals.items():
         np.testing.assert_allclose(found.totals[name], total, err_msg="of each single step")
+
+
+def test_each_entry_is_read_once(run, monkeypatch):
+    opened, read, reading = perfield.open(run), [], Columns.read_tables
+
+    def counted(self, places, *more, **options):
+        read.extend(zip(places.step.tolist(), places.rank.tolist(), places.offset.tolist()))
+        return reading(self, places, *more, **options)
+
+    monkeypatch.setattr(Columns, "read_tables", counted)
+    monkeypatch.setattr(observing, "ENTRIES_PER_CHUNK", 16)
+    observing.observe(opened, NAMES)
+    assert len(read) == 4 * 10 == len({offset for _, _, offset in read})
 
 
 def test_run_of_one_step_is_observed(tmp_path):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import perfield
+from perfield.report import report
 
 SOURCE = Path(__file__).resolve().parents[2] / "testcase/planted/planted.cpp"
 RATIOS = {  # of the ranks' compute times, in multiples of rank 3's
@@ -61,6 +62,28 @@ def test_the_first_closing_line_says_what_was_planted(case, planted_run):
     assert told.index("imbalance ") < told.index("\nsteps ")
     assert re.search(FIRST_LINES[case], first), told
     assert ("dearest " in told) == (case in ("cells", "cost", "waits")), told
+
+
+FIRST_FINDINGS = {  # kinds, and ranks
+    "cells": (
+        {"imbalance by cells", "imbalance by cost per cell"},
+        [1],
+    ),  # as the line above: explain, or alone
+    "cost": ({"imbalance by cost per cell"}, [2]),
+    "waits": ({"imbalance by cost per cell"}, [0]),
+    "output": ({"output steps"}, None),
+    "noise": (set(), None),
+    "shared": (set(), None),
+}
+
+
+@pytest.mark.parametrize("case", FIRST_FINDINGS)
+def test_the_first_finding_is_what_was_planted(case, planted_run):
+    told = report(perfield.open(planted_run(case).cwd / "perfield-run")).findings
+    others = [finding for finding in told if finding.kind not in ("shared cores", "noise")]
+    kinds, ranks = FIRST_FINDINGS[case]
+    assert {finding.kind for finding in others[:1]} <= kinds, others
+    assert bool(others) == bool(kinds) and (ranks is None or others[0].ranks.tolist() == ranks), others
 
 
 def test_ranks_that_share_cores_are_told(planted_run):

@@ -20,6 +20,7 @@ from perfield.analysis.observed import Observed
 CAUSES = ("cells", "points", "ghost_cells", "sent_bytes")  # in the order of the closing lines
 FIELDS = ("compute_time_s", *CAUSES)
 IN_A_REGION = 0.03  # of the run's time, for a difference that all compute time does not show
+DEARER = 1.1  # than the mean, in a region alone: less comes and goes with the system
 OF_REGIONS = ("<region>_compute_time_s", "<region>_time_s")
 
 
@@ -85,10 +86,18 @@ def imbalance_to_tell(observed: Observed, least: float) -> tuple[Imbalance, list
     if imbalance.found.pattern == "chance" and regions:
         regions, least = regions[:1], max(least, IN_A_REGION)
         imbalance = imbalance_of(observed, regions[0])
+        if imbalance.found.pattern == "fixed" and not _lasts(imbalance, least * observed.elapsed_s):
+            return None
     found = imbalance.found
     if found.pattern == "chance" or found.saved < least * observed.elapsed_s:
         return None
     return imbalance, regions
+
+
+def _lasts(imbalance: Imbalance, least_s: float) -> bool:
+    """Whether the dearest ranks are dear by so much in all, without what changes from step to step."""
+    of_rank = imbalance.compute.sum(axis=0)
+    return imbalance.times_mean >= DEARER and of_rank[imbalance.columns].mean() - of_rank.mean() >= least_s
 
 
 def compute_time_in(observed: Observed, stem: str) -> np.ndarray:

@@ -14,12 +14,13 @@ from math import comb
 import numpy as np
 
 from perfield.analysis.chance import chance_of_hits
-from perfield.analysis.imbalance import compute_time_in
+from perfield.analysis.imbalance import Imbalance, compute_time_in
 from perfield.analysis.observed import Observed
 
 CHANCE = 0.001  # of one false place per run, as for names of ranks
 SLOWER = 1.05  # than other nodes; less is not told
 APART = 0.95  # of all pairs of a slow node's rank and another: so many must differ in that direction
+EXACT = 1e-6  # the least deviation between ranks, relative; what is measured is no more exact
 OF_COMPUTE = 0.05  # a region of this share of the compute time must be slower, too
 AS_MUCH = 0.8  # of the dear ranks must be in the group, and of the group dear
 LONGEST_STRIDE = 64
@@ -64,7 +65,7 @@ class Likeness:
 def slow_nodes(observed: Observed, compute: np.ndarray) -> SlowNodes | None:
     """The nodes on which every rank computes longer, if they are half of all nodes at most.
 
-    compute : compute time (n_rows, n_columns), s. The test is Welch's t over ranks, for the slowest set of
+    compute : compute time (n_rows, n_columns), s. The test is Student's t over ranks, for the slowest set of
     nodes of each size, divided by the number of such sets.
     """
     if observed.placement is None:
@@ -90,7 +91,7 @@ def slow_nodes(observed: Observed, compute: np.ndarray) -> SlowNodes | None:
 def _cost(observed: Observed, compute: np.ndarray, node: np.ndarray) -> tuple[np.ndarray | None, bool]:
     """Logarithm of each rank's compute time, or of that per cell, whichever differs less inside nodes."""
     times = compute.sum(axis=0)
-    cells = np.nanmean(observed.of("cells"), axis=0, dtype=float) if observed.has("cells") else np.zeros(1)
+    cells = _cells(observed)
     found: list[tuple[float, np.ndarray, bool]] = []
     for count, by_cell in ((np.ones_like(times), False), (cells, True)):
         if not ((times > 0).all() and (count > 0).all()):
@@ -106,21 +107,23 @@ def _cost(observed: Observed, compute: np.ndarray, node: np.ndarray) -> tuple[np
 
 def _sets_of_nodes(cost: np.ndarray, node: np.ndarray, nodes: np.ndarray) -> Iterator[SlowNodes]:
     """For each number of nodes, those that are slowest."""
-    from scipy.stats import ttest_ind
+    from scipy.stats import ttest_ind_from_stats
 
     order = nodes[np.argsort([-cost[node == one].mean() for one in nodes])]
     for size in range(1, len(nodes) // 2 + 1):
         is_slow = np.isin(node, order[:size])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            chance = ttest_ind(cost[is_slow], cost[~is_slow], equal_var=False, alternative="greater").pvalue
+        both = [
+            (one.mean(), max(one.std(ddof=1), EXACT), len(one)) for one in (cost[is_slow], cost[~is_slow])
+        ]
+        chance = ttest_ind_from_stats(*both[0], *both[1], alternative="greater").pvalue
         ratio = float(np.exp(cost[is_slow].mean() - cost[~is_slow].mean()))
         tried = 2 * comb(len(nodes), size)  # with cells, and without
-        chance = min(1.0, float(np.nan_to_num(chance, nan=1.0)) * tried)
+        chance = min(1.0, float(chance) * tried)
         yield SlowNodes(np.sort(order[:size]), np.flatnonzero(is_slow), ratio, False, None, chance)
 
 
 def _share_pus(observed: Observed, nodes: np.ndarray) -> bool:
-    """Whether more ranks share a PU on these nodes than on others: that explains it, and is told elsewhere."""
+    """Whether more ranks share a PU on these nodes than on others: then that explains it, told elsewhere."""
     placement = observed.placement
     assert placement is not None
     slow, others = [], []
@@ -170,6 +173,22 @@ def place_in_machine(observed: Observed, dear: np.ndarray) -> Group | None:
         if chance <= CHANCE and (best is None or chance < best.chance):
             best = Group(words, np.flatnonzero(members), chance)
     return best
+
+
+def is_of_slow_nodes(observed: Observed, imbalance: Imbalance) -> bool:
+    """Whether the dear ranks of an imbalance are all on slow nodes, and sizes of pieces do not explain it."""
+    if imbalance.explained.cause or imbalance.found.pattern != "fixed":
+        return False
+    slow = slow_nodes(observed, np.nan_to_num(observed.of("compute_time_s").astype(float)))
+    return slow is not None and bool(np.isin(imbalance.columns, slow.columns).all())
+
+
+def place_of_dear(observed: Observed, imbalance: Imbalance) -> Group | None:
+    """The place in the machine that dear ranks have in common: those that are nearer to the dearest than
+    to the mean."""
+    times = imbalance.compute.sum(axis=0)
+    halfway = (times[imbalance.columns].mean() + times.mean()) / 2
+    return place_in_machine(observed, np.flatnonzero(times >= halfway))
 
 
 def _groups(observed: Observed) -> Iterator[tuple[str, np.ndarray]]:
@@ -248,10 +267,14 @@ def likeness_in_mesh(observed: Observed, values: np.ndarray) -> Likeness | None:
 def cost_of_ranks(observed: Observed, compute: np.ndarray) -> np.ndarray:
     """Compute time of each rank, per cell where cells are known: float64 (n_columns,)."""
     times = compute.sum(axis=0)
-    if not observed.has("cells"):
-        return times
-    cells = np.nanmean(observed.of("cells"), axis=0, dtype=float)
+    cells = _cells(observed)
     return times / cells if (cells > 0).all() else times
+
+
+def _cells(observed: Observed) -> np.ndarray:
+    """Mean number of cells of each rank, float64 (n_columns,); zeros if some rank does not know its own."""
+    cells = observed.of("cells").astype(float)
+    return cells.mean(axis=0) if np.isfinite(cells).all() else np.zeros(len(observed.ranks))
 
 
 def moves_to_neighbours(observed: Observed, slowest: np.ndarray) -> bool:

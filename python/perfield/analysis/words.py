@@ -43,6 +43,13 @@ def in_percent(share: float, digits: int = 2) -> str:
     return f"{percent:.{digits if abs(percent) < 99.5 else 0}{'g' if abs(percent) < 99.5 else 'f'}} %"
 
 
+def part_of(share: float) -> str:
+    """A share of what is named next: "all of", "nearly all of", "41 % of"."""
+    if share > 0.995:
+        return "all of" if share > 1 - 1e-9 else "nearly all of"
+    return f"{in_percent(share)} of"
+
+
 def in_ranks(ranks: np.ndarray, most: int = 3) -> str:
     """Ranks: "rank 2", "ranks 2 and 5", "ranks 0, 1, 2 and 4 more"."""
     if len(ranks) == 1:

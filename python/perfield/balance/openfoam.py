@@ -148,6 +148,17 @@ def divided_case_fields(case: Path, costs: CellCosts, step_time: float, name: st
     return fields
 
 
+def newest_mesh(case: Path, n_ranks: int) -> float | None:
+    """The newest written time of a case whose mesh changes; None if its mesh stays.
+
+    Raises BalanceError if the case is not divided among so many ranks.
+    """
+    first = _sources_of(case, n_ranks)[0].directory
+    times = written_times(first)
+    meshes = [path for time in times.values() for path in (first / time).glob("**/polyMesh")]
+    return max(times) if meshes else None
+
+
 def start_time(case: Path) -> str:
     """The time directory that decomposePar divides: what controlDict's startFrom and startTime name."""
     times = written_times(case)
@@ -193,16 +204,20 @@ def labels(file: bytes) -> np.ndarray:
     )
 
 
+def _sources_of(case: Path, n_ranks: int) -> list:
+    if not case.is_dir():
+        raise BalanceError(f"{case} is no directory; expected an OpenFOAM case that is divided.")
+    try:
+        return sources(case, n_ranks)
+    except MeshMissingError as error:
+        raise BalanceError(str(error)) from error
+
+
 class _Pieces:
     """The pieces of the ranks, with the mesh that held at the time of the last measured step."""
 
     def __init__(self, case: Path, costs: CellCosts, step_time: float):
-        if not case.is_dir():
-            raise BalanceError(f"{case} is no directory; expected an OpenFOAM case that is divided.")
-        try:
-            self.sources = sources(case, costs.n_ranks)
-        except MeshMissingError as error:
-            raise BalanceError(str(error)) from error
+        self.sources = _sources_of(case, costs.n_ranks)
         self.case, self._costs = case, costs
         first = self.sources[0].directory
         times = written_times(first)

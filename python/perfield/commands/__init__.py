@@ -27,6 +27,7 @@ simulation's own mesh and on a picture of the machine, one frame per time step.
   perfield render perfield-run           write .pvd files for ParaView
   perfield open perfield-run             look at them
   perfield plot perfield-run             plots of all steps, without ParaView
+  perfield compare before after          what changed between two runs
 
 Under a launcher of your own: mpirun -n 8 perfield-exec ./a.out input.txt"""
 

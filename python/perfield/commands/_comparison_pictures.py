@@ -73,12 +73,13 @@ def _messages(
 
 def _side(run: RunDirectory, side: Measured, field: str) -> Side:
     from perfield.pictures.compared import Side
-    from perfield.run.comparing import mean_by_rank
+    from perfield.run.comparing import mean_by_rank, mesh_changes
 
     positions = side.positions[side.compared]
     values = mean_by_rank(run, field, positions)
     steps = f"mean of {len(positions):,} steps" if len(positions) > 1 else "one step"
-    return Side(side.name, steps, run, run.frame(int(positions[-1])), values)
+    changes = mesh_changes(run, positions)
+    return Side(side.name, steps, run, run.frame(int(positions[-1])), values, mesh_changes=changes)
 
 
 def _mesh(
@@ -91,6 +92,12 @@ def _mesh(
     from perfield.pictures.compared import compared_mesh
     from perfield.pictures.pieces import choose_pieces
 
+    for side in (before, after):
+        if side.mesh_changes:
+            notes.append(
+                f"no picture of the mesh: that of {side.name} changes in these steps; choose one with --steps"
+            )
+            return None
     try:
         sides = [replace(side, pieces=choose_pieces(side.run, mesh_path)) for side in (before, after)]
         return compared_mesh(*sides, field)

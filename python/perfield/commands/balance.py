@@ -69,11 +69,10 @@ def execute(arguments: argparse.Namespace) -> int:
     import perfield
     from perfield.analysis.cell_costs import imbalance
     from perfield.balance import measure
-    from perfield.balance.measured import usual_steps
     from perfield.output.steps import choose_steps
 
     run = perfield.open(run_path(arguments.run))
-    positions = choose_steps(run, arguments.steps) if arguments.steps else usual_steps(run)
+    positions = choose_steps(run, arguments.steps) if arguments.steps else _default_steps(run, arguments)
     pieces = _pieces(run, arguments)
     costs = measure(run, positions, pieces, arguments.region)
     frame = run.frame(int(positions[-1]))
@@ -88,6 +87,25 @@ def execute(arguments: argparse.Namespace) -> int:
     elif not plans:
         print("use it     --case CASE, --metis FILE, --parmetis FOLDER or --zoltan FOLDER writes weights")
     return 0
+
+
+def _default_steps(run: RunDirectory, arguments: argparse.Namespace) -> np.ndarray:
+    """All but output steps; in a case whose mesh changes, until it was written last, and that is told."""
+    from perfield.balance.measured import usual_steps
+    from perfield.balance.openfoam import newest_mesh
+    from perfield.run.snapshot import Snapshot
+
+    positions = usual_steps(run)
+    newest = newest_mesh(Path(arguments.case), run.n_ranks) if arguments.case else None
+    if newest is None:
+        return positions
+    every = np.arange(len(run))
+    until = Snapshot(run).told(every, "time") <= newest * (1 + 1e-9)
+    last = every[until][-1:]  # also if it writes output: its mesh is the one on the disk
+    print(
+        f"note       the mesh changes; costs are of the steps until it was written last, at time {newest:g}"
+    )
+    return np.union1d(positions[until[positions]], last)
 
 
 def _pieces(run: RunDirectory, arguments: argparse.Namespace) -> Pieces | None:

@@ -11,12 +11,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perfield.analysis.comparing.table import REGIONS
 from perfield.catalyst_scripts.ticks import unit_for
 from perfield.commands import CommandError
 from perfield.commands._comparison_pictures import Pictured, draw_comparison
 
 if TYPE_CHECKING:
-    from perfield.analysis.comparing import Comparison, Measured, Row
+    from perfield.analysis.comparing import Change, Comparison, Measured, Row
     from perfield.run import RunDirectory
 
 HELP = "what changed between two runs, or two steps of one, and whether by chance"
@@ -35,7 +36,8 @@ Steps that write output are left out and compared apart."""
 IMAGES_HELP = """\
 also draw a field before, after and as difference, on the mesh and on the machine, and the messages
 between ranks; with .pvd files of the same for ParaView"""
-YES = "yes: all such lines together are chance with a probability of at most 1 %"
+MOST_REGIONS = 20
+YES = "yes: chance makes any such line with a probability of at most 1 %, and the step's likewise"
 STEPS_HELP = """\
 of two runs, the steps to compare; of one run, the steps before and the steps after: frame numbers
 from 0 and ranges, as for render (120, 10:200, 0:100:5)"""
@@ -61,15 +63,17 @@ def execute(arguments: argparse.Namespace) -> int:
     runs, (before, after), notes = _sides(arguments)
     comparison = compare(before, after)
     notes += [*before.left_out, *(note for note in after.left_out if note not in before.left_out)]
+    if not arguments.json:
+        print("\n".join(in_words(comparison, notes)), flush=True)  # drawing takes a while
     pictured = Pictured([], [])
     if arguments.images:
         pictured = draw_comparison(runs, (before, after), arguments.field, _place(arguments), arguments.mesh)
-    notes += pictured.notes
     if arguments.json:
-        files = [str(file) for file in pictured.files]
-        print(json.dumps(as_json(comparison, notes) | {"files": files}, indent=1, allow_nan=False))
+        told = as_json(comparison, notes + pictured.notes) | {"files": list(map(str, pictured.files))}
+        print(json.dumps(told, indent=1, allow_nan=False))
     else:
-        print("\n".join([*in_words(comparison, notes), *(f"  {file}" for file in pictured.files)]))
+        print("".join(f"note: {note}\n" for note in pictured.notes), end="")
+        print("".join(f"  {file}\n" for file in pictured.files), end="")
     return 0
 
 
@@ -180,7 +184,10 @@ def in_words(comparison: Comparison, notes: list[str]) -> list[str]:
     lines = [comparison.verdict, "", f"before: {_about(before)}", f"after:  {_about(after)}"]
     rows = [("", "before", "after", "change", "95 % interval", "beyond chance")]
     group = ""
+    regions = [row for row in comparison.rows if row.group == REGIONS]
     for row in comparison.rows:
+        if row in regions[MOST_REGIONS:]:
+            continue
         if row.group != group:
             group = row.group
             rows.append((f"{group}:", *[""] * 5))
@@ -192,6 +199,8 @@ def in_words(comparison: Comparison, notes: list[str]) -> list[str]:
         lines.append("  ".join(cells).rstrip())
     lines.append("")
     lines += ["times: of one step, mean over ranks; x: times as much;", YES]
+    if len(regions) > MOST_REGIONS:
+        lines.append(f"{len(regions) - MOST_REGIONS} more regions changed less; --json lists all")
     lines += [f"note: {note}" for note in notes]
     return lines
 
@@ -265,6 +274,7 @@ def as_json(comparison: Comparison, notes: list[str]) -> dict[str, Any]:
         "before": _side_as_json(comparison.before),
         "after": _side_as_json(comparison.after),
         "rows": [_row_as_json(row) for row in comparison.rows],
+        "ranks": [{"rank": one.rank, **_change_as_json(one.change)} for one in comparison.ranks],
         "notes": notes,
     }
 
@@ -279,7 +289,12 @@ def _side_as_json(side: Measured) -> dict[str, Any]:
 
 
 def _row_as_json(row: Row) -> dict[str, Any]:
-    change = row.change
+    unit = "1" if row.unit == "%" else row.unit
+    told = {"group": row.group, "key": row.key, "words": row.words, "unit": unit, "better": row.better}
+    return told | _change_as_json(row.change) | {"beyond_chance": row.beyond_chance}
+
+
+def _change_as_json(change: Change) -> dict[str, Any]:
     numbers = {
         "before": change.before,
         "after": change.after,
@@ -289,13 +304,10 @@ def _row_as_json(row: Row) -> dict[str, Any]:
         "share_interval": _pair(change.share_low, change.share_high),
         "chance": change.chance,
     }
-    finite = {
+    return {
         name: None if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in numbers.items()
     }
-    unit = "1" if row.unit == "%" else row.unit
-    told = {"group": row.group, "key": row.key, "words": row.words, "unit": unit, "better": row.better}
-    return told | finite | {"beyond_chance": row.beyond_chance}
 
 
 def _pair(low: float | None, high: float | None) -> list[float] | None:

@@ -159,26 +159,26 @@ def _rows(found: Scaling) -> list[dict[str, Any]]:
         "ranks": steps.n_ranks,
         "runs": steps.n_runs,
         "steps": found.n_steps,
-        "step_time_s": steps.time_s,
+        "step_s": steps.time_s,
         "speedup": steps.speedup,
         "low": steps.speedup_low,
         "high": steps.speedup_high,
         "ideal": steps.ideal,
         "efficiency": steps.efficiency,
-        "load_balance": found.load_balance,
-        "communication": found.communication_efficiency,
+        "balance": found.load_balance,
+        "comm": found.communication_efficiency,
         "computing": found.computation_scaling,
-        "run_time_s": found.whole.time_s if found.whole is not None else np.full(len(steps.n_ranks), np.nan),
-        "MB_per_rank": found.memory_mean_bytes / 1e6,
-        "MB_largest": found.memory_largest_bytes / 1e6,
+        "run_s": found.whole.time_s if found.whole is not None else np.full(len(steps.n_ranks), np.nan),
+        "MB_mean": found.memory_mean_bytes / 1e6,
+        "MB_most": found.memory_largest_bytes / 1e6,
     }
     kept = {name: values for name, values in columns.items() if np.isfinite(values).any()}
     return [dict(zip(kept, map(_plain, row))) for row in zip(*kept.values())]
 
 
 def _region_rows(found: Scaling) -> list[dict[str, Any]]:
-    """A row for each region, the one that loses most first; speed-up and efficiency are those of the most ranks
-    over the fewest."""
+    """A row for each region, the one that loses most first; speed-up and efficiency are those of the most
+    ranks over the fewest."""
     lost = found.lost_s
     order = sorted(found.regions, key=lambda name: -lost.get(name, 0.0))
     rows = []

@@ -40,13 +40,12 @@ class ComparedPictures:
         self._more: dict[str, str] = {}  # layer -> words after the field's
 
     def write(self, mesh: ComparedMesh | None, machine: bool) -> list[Path]:
-        """Writes everything; returns the .pvd files. mesh : None writes none. machine : whether to write it."""
+        """Writes everything; returns the .pvd files. mesh : None: no mesh. machine : whether to write it."""
         self.directory.mkdir(parents=True, exist_ok=True)
         made = []
         if mesh is not None:
-            self._more["geometry"] = (
-                " per cell" if mesh.per_cell else "" if mesh.alike else " of the cell's rank"
-            )
+            of_cells = " per cell" if mesh.per_cell else " of the cell's rank"
+            self._more["geometry"] = "" if mesh.alike else of_cells
             series, arrays = Series(self.directory, "geometry"), Arrays()
             series.add(0, 0.0, self._noted(arrays, mesh.blocks(self.field)))
             self._note("geometry", arrays)

@@ -33,7 +33,8 @@ COST = "compute_time_s"  # fields that end so are shared out among cells
 @dataclass(frozen=True)
 class Side:
     """One side of a comparison. name, steps : in words, "before" and "mean of 60 steps". frame : whose mesh
-    it has. values : (n_ranks,), NaN where absent. pieces : of its mesh."""
+    it has. values : (n_ranks,), NaN where absent. pieces : of its mesh. mesh_changes : whether it does so
+    during these steps."""
 
     name: str
     steps: str
@@ -41,6 +42,7 @@ class Side:
     frame: Frame
     values: np.ndarray
     pieces: Pieces | None = None
+    mesh_changes: bool = False
 
 
 @dataclass(frozen=True)

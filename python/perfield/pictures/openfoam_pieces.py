@@ -61,24 +61,45 @@ class OpenFoamPieces:
         """
         written = self.written_time(frame)
         is_older = written < float(frame.time) - 1e-9 * max(1.0, abs(float(frame.time)))
-        first = self._sources[0].directory
-        times = written_times(first).values()
-        changes = any(
-            (first / time / "polyMesh").is_dir() or any((first / time).glob("*/polyMesh")) for time in times
-        )
-        return (written if is_older and changes else None), (written if is_older and times else None)
+        times = written_times(self._sources[0].directory)
+        is_older &= bool(times)
+        return (written if is_older and self._changes() else None), (written if is_older else None)
 
     def blocks(self, rank: int, frame: Frame) -> list[tuple[int, vtkDataSet]]:
         """The internal mesh of each region in this rank's piece. Regions without cells here are left out.
 
-        Raises MeshMissingError if the piece is on disk but cannot be read.
+        Raises MeshMissingError if the piece is on disk but cannot be read, or is not the one that was
+        measured.
         """
         times = written_times(self._sources[rank].directory)
         time = _newest(sorted(times), float(frame.time))
         if (rank, time) not in self._read:
             self._read = {key: grids for key, grids in self._read.items() if key[0] != rank}
             self._read[rank, time] = self._load(rank, times, time)
+            self._check(rank, frame, self._read[rank, time])
         return [(number, _shared(grid)) for number, grid in self._read[rank, time]]
+
+    def _check(self, rank: int, frame: Frame, grids: list[tuple[int, vtkUnstructuredGrid]]) -> None:
+        """Raises MeshMissingError if a mesh that stays has more cells than the rank had.
+
+        It may have fewer: meshes that function objects make count among the cells, and are not on disk.
+        """
+        cells = frame.values.get("cells")
+        there = sum(grid.GetNumberOfCells() for _, grid in grids)
+        if cells is not None and there > cells[rank] and not self._changes():
+            raise MeshMissingError(
+                f"{self._sources[rank].directory} has {there:,} cells, but rank {rank} had "
+                f"{cells[rank]:,.0f} when it was measured: the case was divided again, or is another one. "
+                "Name the case as it was with --mesh, or measure again."
+            )
+
+    def _changes(self) -> bool:
+        """Whether a mesh was written after the start."""
+        first = self._sources[0].directory
+        return any(
+            (first / time / "polyMesh").is_dir() or any((first / time).glob("*/polyMesh"))
+            for time in written_times(first).values()
+        )
 
     def _load(self, rank: int, times: dict[float, str], time: float) -> list[tuple[int, vtkUnstructuredGrid]]:
         seen = self._seen / f"rank{rank}"

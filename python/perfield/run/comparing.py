@@ -13,6 +13,7 @@ from perfield.run.errors import RunError
 from perfield.run.run import RunDirectory
 from perfield.run.snapshot import Snapshot
 
+ENTRIES_AT_ONCE = 1 << 18
 COST = "<region>_compute_time_s"
 OF_REGIONS = ("<region>_time_s", "<region>_self_time_s", COST)
 
@@ -28,8 +29,8 @@ def measured(run: RunDirectory, name: str) -> Measured:
         field for kind in OF_REGIONS if kind in run.columns.kinds for field in run.columns.of_regions(kind)
     ]
     names = of_ranks + of_regions
-    even = ~run.uneven(np.arange(len(run))) if len(run) else np.zeros(0, bool)
-    positions = np.flatnonzero(even)
+    parts = np.array_split(np.arange(len(run)), max(1, len(run) * run.n_ranks // ENTRIES_AT_ONCE))
+    positions = np.concatenate([part[~run.uneven(part)] for part in parts if len(part)] or [np.arange(0)])
     reduced = [_reduced(values, of_ranks) for _, values in Snapshot(run).in_chunks(positions, names)]
     if not reduced:
         raise RunError(f"{run.path} has no step in which all ranks did the same; `perfield info {run.path}`")
@@ -50,7 +51,7 @@ def measured(run: RunDirectory, name: str) -> Measured:
     of_cost = run.columns.of_regions(COST if COST in run.columns.kinds else OF_REGIONS[0])
     return Measured(
         name=name,
-        n_ranks=n_ranks,
+        ranks=np.flatnonzero(columns),
         positions=positions[complete],
         chosen=np.ones(int(complete.sum()), bool),
         tables={
@@ -89,6 +90,26 @@ def mean_by_rank(run: RunDirectory, field: str, positions: np.ndarray) -> np.nda
         sums += np.where(finite, each, 0.0).sum(axis=0)
         counts += finite.sum(axis=0)
     return np.divide(sums, counts, out=np.full(run.n_ranks, np.nan), where=counts > 0)
+
+
+def mesh_changes(run: RunDirectory, positions: np.ndarray) -> bool:
+    """Whether the mesh of some rank differs between some frames: its version, as the program described it,
+    or its number of cells."""
+    _, ranks, entries = run.entries(positions)
+    versions = entries["mesh_version"].astype(np.int64)
+    known = versions > 0  # 0: described nothing
+    low, high = np.full(run.n_ranks, np.iinfo(np.int64).max), np.zeros(run.n_ranks, np.int64)
+    np.minimum.at(low, ranks[known], versions[known])
+    np.maximum.at(high, ranks[known], versions[known])
+    if (high > low).any():
+        return True
+    if "cells" not in run.columns.names:
+        return False
+    least, most = np.full(run.n_ranks, np.inf), np.full(run.n_ranks, -np.inf)
+    for _, values in Snapshot(run).in_chunks(positions, ["cells"]):
+        least = np.fmin(least, np.fmin.reduce(values[:, 0], axis=0))
+        most = np.fmax(most, np.fmax.reduce(values[:, 0], axis=0))
+    return bool((most > least).any())
 
 
 def _reduced(values: np.ndarray, of_ranks: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

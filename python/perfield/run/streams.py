@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -198,6 +199,11 @@ _EMPTY = [("offset", "u8"), ("index", "u8"), ("body_bytes", "u4"), ("rank", "i4"
 
 
 def _parsed(body: bytes | None) -> dict:
+    return dict(_parsed_once(body))
+
+
+@lru_cache(maxsize=4096)  # all ranks define the same regions and quantities
+def _parsed_once(body: bytes | None) -> dict:
     try:
         values = parse_json((body or b"{}").decode("utf-8", "replace"))
     except NestedTooDeepError:

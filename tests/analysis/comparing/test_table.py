@@ -10,20 +10,28 @@ from perfield.analysis.comparing import Measured, compare
 
 
 def measured(
-    name: str, solve_ms: float = 3.0, hot_ms: float = 0.0, n_steps: int = 60, written: bool = False, seed=0
+    name: str,
+    solve_ms: float = 3.0,
+    hot_ms: float = 0.0,
+    n_steps: int = 60,
+    written: bool = False,
+    writing_ms: float = 10.0,
+    hot: int = 2,
+    seed: int = 0,
 ) -> Measured:
-    """Four ranks that solve and then wait for the slowest of them. hot_ms : what rank 2 solves longer.
-    written : every 20th step writes 1 MB for 10 ms."""
+    """Four ranks that solve and then wait for the slowest of them. hot_ms : what rank `hot` solves longer.
+    written : every 20th step writes 1 MB for
+    writing_ms."""
     random = np.random.default_rng(seed)
     solve = 1e-3 * (solve_ms * random.normal(1, 0.02, (n_steps, 4)))
-    solve[:, 2] += 1e-3 * hot_ms
+    solve[:, hot] += 1e-3 * hot_ms
     writes = np.arange(n_steps) % 20 == 10 if written else np.zeros(n_steps, bool)
-    files = np.where(writes, 10e-3, 0.0)
+    files = np.where(writes, 1e-3 * writing_ms, 0.0)
     step = solve.max(axis=1) + 1e-4 + files
     waiting = step[:, None] - solve - files[:, None]
     return Measured(
         name=name,
-        n_ranks=4,
+        ranks=np.arange(4),
         positions=np.arange(n_steps),
         chosen=np.ones(n_steps, bool),
         tables={
@@ -93,6 +101,14 @@ def test_output_steps_are_left_out_and_compared_apart():
     assert "io_write_bytes" not in known  # 0 in all other steps
 
 
+def test_slower_output_is_told_although_other_steps_are_equal():
+    before = measured("A", written=True, n_steps=200)
+    after = measured("B", written=True, n_steps=200, writing_ms=40.0, seed=1)
+    found = compare(before, after)
+    assert "may be chance" in found.verdict
+    assert found.verdict.endswith(" times as long.") and "A step that writes output takes 3." in found.verdict
+
+
 def test_an_output_step_differs_from_an_ordinary_one_by_what_it_writes():
     run = measured("", written=True)
     found = compare(run.of("step 9", np.array([9])), run.of("step 10", np.array([10])))
@@ -121,7 +137,7 @@ def test_other_numbers_of_ranks_are_compared_by_their_sums_too():
     half = Measured(
         **{
             **vars(half),
-            "n_ranks": 2,
+            "ranks": np.arange(2),
             "tables": {name: table[:, :2] for name, table in half.tables.items()},
         }
     )
@@ -137,3 +153,61 @@ def test_efficiencies_multiply():
     )
     assert balance * communication == pytest.approx(parallel)
     assert balance == pytest.approx(5.25 / 12, rel=0.02)
+
+
+def test_work_that_moves_to_another_rank_is_told_although_the_step_takes_as_long():
+    found = compare(measured("A", hot_ms=9.0), measured("B", hot_ms=9.0, hot=0, seed=1))
+    assert "may be chance" in found.verdict
+    assert [one.rank for one in found.ranks] in ([0, 2], [2, 0])
+    assert " Of 4 ranks, rank " in found.verdict and " per step, rank " in found.verdict
+    assert found.verdict.count(" ms more") == found.verdict.count(" ms less") == 1
+
+
+def test_ranks_that_all_change_alike_are_not_listed():
+    found = compare(measured("A"), measured("B", solve_ms=4.5, seed=1))
+    assert len(found.ranks) == 4 and "ranks" not in found.verdict
+
+
+def test_ranks_are_rarely_named_by_chance():
+    named = [compare(measured("A", seed=2 * n), measured("B", seed=2 * n + 1)).ranks for n in range(60)]
+    assert not any(named)
+
+
+def test_equal_runs_take_exactly_as_long():
+    assert compare(measured("A"), measured("B")).verdict == "B takes exactly as long per step as A."
+
+
+def test_other_bytes_are_told_where_no_time_changed():
+    more = measured("B", seed=1)
+    more = Measured(**{**vars(more), "sums": {**more.sums, "sent_bytes": np.full(60, 5120.0)}})
+    found = compare(measured("A"), more)
+    assert found.verdict.endswith(" Beyond chance: bytes sent, all ranks, by +25 %.")
+
+
+def test_a_change_that_is_not_quite_beyond_chance_is_told_with_its_probability():
+    verdicts = []
+    for seed in range(1, 200, 2):
+        found = compare(measured("A", n_steps=20, seed=seed), measured("B", n_steps=20, seed=seed + 1))
+        step = next(row for row in found.rows if row.key == "step_time_s")
+        if 0.01 < step.change.chance < 0.05:
+            verdicts.append(found.verdict)
+    assert verdicts and all(", but that may be chance (probability " in words for words in verdicts)
+
+
+def test_intervals_of_efficiencies_stay_within_what_a_share_can_change():
+    moving = measured("B", seed=1)
+    hot = np.arange(60) // 15
+    moving.tables["mpi_time_s"][:] = 0.9 * moving.tables["step_time_s"]
+    moving.tables["mpi_time_s"][np.arange(60), hot] = 0
+    known = rows(compare(measured("A"), moving))
+    for key in ("load_balance", "communication_efficiency", "parallel_efficiency"):
+        assert -1 <= known[key].change.low <= known[key].change.high <= 1
+    assert known["load_balance"].change.high - known["load_balance"].change.low > 0.5
+
+
+def test_a_slow_step_is_no_change_where_some_ordinary_steps_are_as_slow():
+    run = measured("", n_steps=150)
+    run.means["step_time_s"][[20, 60, 100, 140]] += 30e-3
+    found = compare(run.of("step 19", np.array([19])), run.of("step 20", np.array([20])))
+    step = rows(found)["step_time_s"]
+    assert not step.beyond_chance and step.change.chance == pytest.approx(3 / 149)

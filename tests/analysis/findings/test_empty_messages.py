@@ -21,7 +21,7 @@ def test_pairs_that_never_carry_a_byte_are_told():
     (finding,) = found([*HALO, (3, 7, 1800, 0, 1800), (2, 5, 600, 600, 540)])
     assert finding.kind == "empty messages"
     assert finding.words == (
-        "39 messages per step carry no bytes, 72 % of all. They go between 2 pairs of ranks, 1 of them "
+        "39 messages per step carry no bytes, 72 % of them. They go between 2 pairs of ranks, 1 of them "
         "without any other message. Most go from rank 3 to rank 7: 30 per step."
     )
     assert finding.pairs.tolist() == [[3, 7], [2, 5]]
@@ -60,12 +60,19 @@ def test_ranks_that_wait_for_a_late_one_do_not_make_messages_dear():
     assert found([*HALO, (3, 7, 60, 0, 60)], mpi_p2p_time_s=1e-6, mpi_wait_time_s=waiting) == []
 
 
+def test_ranks_with_few_messages_do_not_tell_what_they_cost():
+    sent = np.where(np.arange(8) == 0, 0.1, 15 / 8)
+    costs = np.where(np.arange(8) == 0, 1e-9, 0.01)
+    (finding,) = found([*HALO, (3, 7, 60, 0, 60)], sent_count=sent, received_count=sent, mpi_p2p_time_s=costs)
+    assert finding.saved_s == pytest.approx(60 * 0.01 / (2 * 15 / 8), rel=1e-6)
+
+
 def test_empty_messages_of_some_steps_name_these_steps():
     empty = np.zeros(60)
     empty[::20] = 1000
     (finding,) = found([(3, 7, 3000, 0, 3000)], empty=empty)
     assert finding.words.startswith(
-        "1,000 messages in each of 3 steps carry no bytes, 100 % of all. They go from rank 3"
+        "1,000 messages in each of 3 steps carry no bytes, all of them. They go from rank 3"
     )
     assert finding.steps.tolist() == [0, 20, 40]
     assert finding.picture.step in (0, 20, 40)
@@ -73,7 +80,7 @@ def test_empty_messages_of_some_steps_name_these_steps():
 
 def test_empty_messages_to_unknown_ranks_are_counted_without_pairs():
     (finding,) = found([(3, -1, 6000, 0, 6000)])
-    assert finding.words == "100 messages per step carry no bytes, 100 % of all."
+    assert finding.words == "100 messages per step carry no bytes, all of them."
     assert finding.pairs.shape == (0, 2)
 
 
@@ -92,7 +99,7 @@ def test_pairs_that_do_not_touch_on_the_mesh_are_counted():
 def test_a_run_that_closed_no_step_tells_no_messages_per_step():
     messages = [(3, 7, 1800, 0, 1800), (2, 5, 600, 600, 540)]
     (finding,) = empty_messages.find(observed_run(8, 1, messages=messages, empty=2340, sent_count=300))
-    assert finding.words.startswith("2,340 messages carry no bytes, 98 % of all.")
+    assert finding.words.startswith("2,340 messages carry no bytes, 98 % of them.")
     assert finding.words.endswith(" Most go from rank 3 to rank 7: 1,800.")
 
 
@@ -101,3 +108,8 @@ def test_a_rank_that_sends_or_gets_them_all_is_named():
     assert "They go from rank 3 to 2 ranks, 2 of them without any other message. Most go" in sends.words
     (gets,) = found([(3, 7, 1800, 1, 1790), (4, 7, 600, 1, 590)])
     assert "They go from 2 ranks to rank 7. Most go from rank 3" in gets.words
+
+
+def test_nearly_all_is_not_all():
+    (finding,) = found([(0, 1, 60, 480, 0), (3, 7, 60_000, 0, 60_000)])
+    assert "1,000 messages per step carry no bytes, nearly all of them. They go" in finding.words

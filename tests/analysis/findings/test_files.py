@@ -55,6 +55,15 @@ def test_irregular_output_steps_are_counted():
     assert "writes in 3 of 60 steps," in only(output_steps, shuffled).words
 
 
+def test_writing_in_every_step_and_more_at_the_end_names_no_steps():
+    last = np.arange(60)[:, None] == 59
+    first = np.arange(8) == 0
+    every = run_of_writers([0], io_write_bytes=1e5 * first + 4e6 * last * first, io_time_s=0.02 * first)
+    finding = only(io_through_few_ranks, every)
+    assert "Rank 0 writes all 10 MB that the 8 ranks write in files; the others wait" in finding.words
+    assert not len(finding.steps)
+
+
 def test_steps_that_write_but_take_no_longer_are_no_finding():
     quick = observed_run(io_write_bytes=1e8 * EVERY_20TH, io_time_s=0.0)
     assert list(output_steps.find(quick)) == []
@@ -78,8 +87,8 @@ def test_one_rank_that_writes_for_all_is_told_before_its_output_steps():
     finding = only(io_through_few_ranks, observed)
     assert finding.kind == "I/O through few ranks"
     assert finding.words == (
-        "Rank 3 writes all 300 MB that the 8 ranks write in files, every 20 steps (3 of 60); the others wait "
-        "up to 1.31 s for that."
+        "Rank 3 writes all of the 300 MB that the 8 ranks write in files, every 20 steps (3 of 60); the "
+        "others wait for that."
     )
     assert finding.ranks.tolist() == [3]
     assert finding.steps.tolist() == [19, 39, 59]
@@ -89,7 +98,7 @@ def test_one_rank_that_writes_for_all_is_told_before_its_output_steps():
 
 def test_a_quarter_of_the_ranks_is_few():
     assert only(io_through_few_ranks, run_of_writers([3, 5])).words.startswith(
-        "Ranks 3 and 5 write all 600 MB that"
+        "Ranks 3 and 5 write all of the 600 MB that"
     )
 
 
@@ -99,6 +108,20 @@ def test_ranks_that_all_write_are_no_finding():
 
 def test_three_of_eight_writers_are_not_few():
     assert list(io_through_few_ranks.find(run_of_writers([1, 3, 5]))) == []
+
+
+def test_ranks_that_wait_in_a_collective_file_call_count_as_waiting():
+    observed = run_of_writers([3], waits=False, io_time_s=WRITE_S * EVERY_20TH)
+    assert only(io_through_few_ranks, observed).ranks.tolist() == [3]
+
+
+def test_rows_of_several_steps_tell_the_same_ranks_and_steps():
+    single = run_of_writers([3])
+    pairs = {name: np.nansum(table.reshape(30, 2, 8), axis=1) for name, table in single.tables.items()}
+    joined = replace(single, row=np.arange(60) // 2, tables=pairs)
+    one, other = only(io_through_few_ranks, single), only(io_through_few_ranks, joined)
+    assert (one.words, one.steps.tolist()) == (other.words, other.steps.tolist())
+    assert one.saved_s == pytest.approx(other.saved_s, rel=1e-6)
 
 
 def test_a_writer_that_nobody_waits_for_is_no_finding():
@@ -119,7 +142,7 @@ def test_ranks_that_read_for_others_are_told_so():
         tables={**observed.tables, "io_read_bytes": read, "io_write_bytes": 0 * read},
         totals={**observed.totals, "io_read_bytes": read.sum(axis=1), "io_write_bytes": nothing},
     )
-    assert only(io_through_few_ranks, observed).words.startswith("Rank 0 reads all 300 MB")
+    assert only(io_through_few_ranks, observed).words.startswith("Rank 0 reads all of the 300 MB")
     assert only(io_through_few_ranks, observed).picture.field == "io_read_bytes"
 
 
@@ -128,8 +151,8 @@ def test_the_first_rank_of_each_node_that_writes_is_told_by_its_node():
     finding = only(io_by_one_rank_per_node, observed)
     assert finding.kind == "I/O by one rank per node"
     assert finding.words == (
-        "On each of 2 nodes the first rank writes far more than the others: ranks 0 and 4 account for 100 % "
-        "of 600 MB, every 20 steps (3 of 60); the others wait up to 1.12 s for that."
+        "On each of 2 nodes the first rank writes far more than the others: ranks 0 and 4 account for all of "
+        "600 MB, every 20 steps (3 of 60); the others wait for that."
     )
     assert finding.ranks.tolist() == [0, 4]
     assert finding.hosts == ("n1", "n2")
@@ -152,6 +175,14 @@ def test_a_rank_that_writes_more_than_the_others_of_its_node_is_told():
 def test_other_writers_are_not_one_per_node(writers):
     observed = run_of_writers(writers, placement=plain_placement(8))
     assert list(io_by_one_rank_per_node.find(observed)) == []
+
+
+def test_nodes_whose_writers_write_different_amounts_are_not_alike():
+    observed = run_of_writers([0, 4], placement=plain_placement(8))
+    written = observed.tables["io_write_bytes"] * np.where(np.arange(8) == 4, np.float32(0.01), 1)
+    observed = replace(observed, tables={**observed.tables, "io_write_bytes": written.astype(np.float32)})
+    assert list(io_by_one_rank_per_node.find(observed)) == []
+    assert only(io_through_few_ranks, observed).ranks.tolist() == [0]
 
 
 def test_writers_on_an_only_node_are_not_one_per_node():

@@ -194,8 +194,8 @@ def test_rank_that_left_its_memory_behind_is_told():
     told = only(in_report(away_from_home(slower=1.25)), "far memory")
     assert told.ranks.tolist() == [2]
     assert told.words.startswith(
-        "Rank 2 moved to another NUMA domain than that where it began, and their memory stayed behind: rank "
-        "2 spent 67 % of the steps there and computed 2"
+        "Rank 2 moved to another NUMA domain than that where it began, and its memory stayed behind: rank 2 "
+        "spent 67 % of the steps there and computed 2"
     )
     np.testing.assert_allclose(told.saved_s, 20 * 0.25 + 20 * 0.25 * 1.3, rtol=0.2)
 

@@ -47,6 +47,15 @@ def test_rank_that_takes_longer_and_longer_is_named():
     assert told.words.endswith("The time grows in computing, on rank 5.")
 
 
+def test_few_ranks_are_not_told_where_others_take_their_pus():
+    compute = 0.1 * noisy(3) * (1 + np.random.default_rng(3).exponential(0.2, (60, 8)))
+    compute[:, 5] = 0.05 * noisy(4)[:, 5] + 0.05 * RAMP[:, 0]
+    calm = {"involuntary_switches": 0, "cpu_user_time_s": 0.1, "cpu_system_time_s": 0}
+    (told,) = find(observed_run(compute_time_s=compute, **calm))
+    assert told.ranks.tolist() == [5]
+    assert not list(find(observed_run(compute_time_s=compute, **{**calm, "involuntary_switches": 50})))
+
+
 def test_waiting_that_grows_is_no_computing():
     compute = 0.1 * noisy(4)
     step = compute.max(axis=1, keepdims=True) + 0.1 * RAMP
@@ -82,6 +91,15 @@ def test_busy_machine_does_not_hide_a_trend_of_all_ranks():
     (told,) = find(observed_run(regions=["solve"], solve_time_s=solve, compute_time_s=solve))
     assert (told.regions, told.ranks.tolist()) == (("solve",), [])
     assert told.words.startswith("In each step ranks compute longer and longer: at the end 1.")
+
+
+def test_machine_that_hides_most_ranks_leaves_the_least():
+    busy = 1 + np.random.default_rng(8).exponential(2, (60, 8)) * (
+        np.random.default_rng(9).random((60, 8)) < 0.7
+    )
+    solve = 0.1 * noisy(9) * busy + 0.05 * RAMP
+    (told,) = find(observed_run(regions=["solve"], solve_time_s=solve, compute_time_s=solve))
+    assert told.regions == ("solve",)
 
 
 def test_busy_machine_alone_finds_nothing():

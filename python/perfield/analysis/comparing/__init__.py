@@ -10,23 +10,27 @@ from dataclasses import dataclass
 
 from perfield.analysis.comparing.change import Change
 from perfield.analysis.comparing.measured import Measured
+from perfield.analysis.comparing.ranks import RankChange, changed_ranks, in_words
 from perfield.analysis.comparing.table import Row, rows_of
 from perfield.analysis.comparing.verdict import verdict
 
-__all__ = ["Change", "Comparison", "Measured", "Row", "compare"]
+__all__ = ["Change", "Comparison", "Measured", "RankChange", "Row", "compare"]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What changed between two sides. verdict : in a sentence or two. rows : number by number."""
+    """What changed between two sides. verdict : in a few sentences. rows : number by number. ranks : those
+    whose compute time changed by more than chance, most first."""
 
     before: Measured
     after: Measured
     verdict: str
     rows: tuple[Row, ...]
+    ranks: tuple[RankChange, ...] = ()
 
 
 def compare(before: Measured, after: Measured) -> Comparison:
     """Compares two sides: two runs, or steps of one."""
-    rows = rows_of(before, after)
-    return Comparison(before, after, verdict(before, after, rows), tuple(rows))
+    rows, ranks = rows_of(before, after), changed_ranks(before, after)
+    said = [verdict(before, after, rows), in_words(ranks, after.n_ranks)]
+    return Comparison(before, after, " ".join(filter(None, said)), tuple(rows), tuple(ranks))

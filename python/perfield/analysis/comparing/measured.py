@@ -11,7 +11,9 @@ import numpy as np
 from perfield.analysis.steps import output_steps
 
 TABLES = ("step_time_s", "compute_time_s", "mpi_time_s")  # that are kept of each rank and step
-SUMS = ("sent_count", "sent_bytes", "io_read_bytes", "io_write_bytes")  # compared as sums over ranks
+SUMS = (  # compared as sums over ranks
+    *("sent_count", "sent_bytes", "io_read_bytes", "io_write_bytes", "involuntary_switches"),
+)
 LARGEST = ("resident_bytes",)  # compared as the largest of a rank
 
 
@@ -19,7 +21,8 @@ LARGEST = ("resident_bytes",)  # compared as the largest of a rank
 class Measured:
     """What a run measured in the steps that all its ranks closed, reduced to numbers per step.
 
-    name : for sentences. n_ranks : that closed steps. positions : int64 (n_steps,), of the frames in the run.
+    name : for sentences. ranks : int64 (n_ranks,), those that closed steps, ascending.
+    positions : int64 (n_steps,), of the frames in the run.
     chosen : bool (n_steps,), the steps that this side of the comparison is about.
     tables : by field, float32 (n_steps, n_ranks), of TABLES; those that the run lacks are missing.
     means : by field, float64 (n_steps,): the mean over ranks; ranks that did not enter a region count as 0.
@@ -30,7 +33,7 @@ class Measured:
     """
 
     name: str
-    n_ranks: int
+    ranks: np.ndarray
     positions: np.ndarray
     chosen: np.ndarray
     tables: Mapping[str, np.ndarray]
@@ -40,6 +43,11 @@ class Measured:
     unbalanced: Mapping[str, np.ndarray] = field(default_factory=dict)
     regions: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
+
+    @property
+    def n_ranks(self) -> int:
+        """Number of ranks that closed steps."""
+        return len(self.ranks)
 
     @property
     def is_output(self) -> np.ndarray:

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from perfield.analysis.comparing.change import (
     Change,
-    Estimate,
     beyond_chance,
     change,
     mean_of,
@@ -23,6 +22,7 @@ from perfield.analysis.comparing.measured import Measured
 Numbers = Callable[[Measured, np.ndarray], np.ndarray]
 
 STEP, EFFICIENCY, REGIONS, OUTPUT = "whole step", "efficiency", "regions", "output steps"
+GROUPS = (STEP, EFFICIENCY, REGIONS, OUTPUT)
 TIMES = {
     "step_time_s": "step",
     "compute_time_s": "compute",
@@ -34,13 +34,17 @@ TIMES = {
     "mpi_io_time_s": "MPI-IO",
     "mpi_other_time_s": "other MPI",
     "io_time_s": "files",
+    "cpu_user_time_s": "CPU time of the process, user",
+    "cpu_system_time_s": "CPU time of the process, system",
 }
 AMOUNTS = {
     "sent_count": ("messages sent, all ranks", "1"),
     "sent_bytes": ("bytes sent, all ranks", "B"),
     "io_read_bytes": ("bytes read, all ranks", "B"),
     "io_write_bytes": ("bytes written, all ranks", "B"),
+    "involuntary_switches": ("times that a PU was taken away", "1"),
 }
+OUTPUT_STEP = "output_step_time_s"
 ALL_RANKS = "all_ranks_compute_time_s"
 
 
@@ -50,8 +54,8 @@ class Row:
 
     group : STEP, EFFICIENCY, REGIONS or OUTPUT. key : the field or number, the same in all comparisons;
     words : the same for people. unit : "s", "B", "1" (a number) or "%" (a share of 1). better : "lower",
-    "higher" or "". is_tested : whether it is more than chance was asked. beyond_chance : whether it is, with
-    all rows of the table taken together.
+    "higher" or "". beyond_chance : whether the change is more than chance; tested for the time of a step by
+    itself, and for all other rows together.
     """
 
     group: str
@@ -68,8 +72,15 @@ def rows_of(before: Measured, after: Measured) -> list[Row]:
     found = [*_whole_step(before, after), *_efficiency(before, after), *_regions(before, after)]
     found += _output(before, after)
     kept = [row for row in found if row.change.before or row.change.after]
-    beyond = beyond_chance([row.change.chance for row in kept])
-    return [replace(row, beyond_chance=is_beyond) for row, is_beyond in zip(kept, beyond)]
+    # The time of a step is what people ask for: its test does not share its level with the other rows.
+    first = [row for row in kept if row.key == "step_time_s"]
+    others = [row for row in kept if row.key != "step_time_s"]
+    tested = [
+        replace(row, beyond_chance=is_beyond)
+        for family in (first, others)
+        for row, is_beyond in zip(family, beyond_chance([row.change.chance for row in family]))
+    ]
+    return sorted(tested, key=lambda row: GROUPS.index(row.group))
 
 
 def _whole_step(before: Measured, after: Measured) -> Iterator[Row]:
@@ -97,7 +108,12 @@ def _efficiency(before: Measured, after: Measured) -> Iterator[Row]:
             ("communication_efficiency", "communication efficiency"),
             ("parallel_efficiency", "parallel efficiency"),
         ):
-            yield _row(EFFICIENCY, key, words, "%", "higher", *sides, _pop(key))
+            row = _row(EFFICIENCY, key, words, "%", "higher", *sides, _pop(key))
+            ends = (
+                None if end is None else float(np.clip(end, -1, 1))
+                for end in (row.change.low, row.change.high)
+            )
+            yield replace(row, change=replace(row.change, **dict(zip(("low", "high"), ends))))  # shares of 1
 
 
 def _regions(before: Measured, after: Measured) -> Iterator[Row]:
@@ -119,7 +135,7 @@ def _output(before: Measured, after: Measured) -> Iterator[Row]:
     if all(steps.any() for steps in left_out):
         times = [side.means["step_time_s"][steps] for side, steps in zip((before, after), left_out)]
         found = change(*map(mean_of, times))
-        yield Row(OUTPUT, "output_step_time_s", "a step that writes output", "s", "lower", found)
+        yield Row(OUTPUT, OUTPUT_STEP, "a step that writes output", "s", "lower", found)
 
 
 def _row(
@@ -134,22 +150,35 @@ def _row(
 ) -> Row:
     """numbers : a number for each of some steps, whose mean is compared."""
     sides = before, after
-    estimates = [_estimate(side, numbers) for side in sides]
+    steps = [(numbers(side, side.compared), numbers(side, _ordinary(side))) for side in sides]
+    return Row(group, key, words, unit, better, _change(sides, *zip(*steps)))
+
+
+def compared(sides: tuple[Measured, Measured], series: Sequence[np.ndarray]) -> Change:
+    """The change of a number. series : of both sides, the number in each of their steps, (n_steps,)."""
+    chosen = [values[side.compared] for side, values in zip(sides, series)]
+    ordinary = [values[_ordinary(side)] for side, values in zip(sides, series)]
+    return _change(sides, chosen, ordinary)
+
+
+def _change(
+    sides: tuple[Measured, Measured], chosen: Sequence[np.ndarray], ordinary: Sequence[np.ndarray]
+) -> Change:
+    """The change between the means of chosen numbers. ordinary : those of ordinary steps."""
+    estimates = [
+        one_step(float(values[0]), others) if side.is_single else mean_of(values)
+        for side, values, others in zip(sides, chosen, ordinary)
+    ]
     found = change(*estimates)
     if any(side.is_single for side in sides) and found.chance is not None:
         # A t-test believes in tails like those of a normal distribution; the ordinary steps show theirs.
         as_far = [
-            share_as_far(estimate.value, numbers(side, _ordinary(side)))
-            for side, estimate in zip(sides, estimates)
+            share_as_far(float(values[0]), others)
+            for side, values, others in zip(sides, chosen, ordinary)
             if side.is_single
         ]
         found = replace(found, chance=max(found.chance, min(as_far)))
-    return Row(group, key, words, unit, better, found)
-
-
-def _estimate(side: Measured, numbers: Numbers) -> Estimate:
-    values = numbers(side, side.compared)
-    return one_step(float(values[0]), numbers(side, _ordinary(side))) if side.is_single else mean_of(values)
+    return found
 
 
 def _ordinary(side: Measured) -> np.ndarray:

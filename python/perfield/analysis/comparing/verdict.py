@@ -7,15 +7,23 @@ from collections.abc import Sequence
 
 from perfield.analysis.comparing.change import Change
 from perfield.analysis.comparing.measured import Measured
-from perfield.analysis.comparing.table import REGIONS, STEP, Row
+from perfield.analysis.comparing.table import OUTPUT_STEP, REGIONS, STEP, Row
 
 WORTH_TELLING = 0.01  # of the time of a step
+PROBABLE = 0.05  # a chance below this one leaves zero out of the interval
 MOST = 0.5  # of the change, which the sentence then calls most of it
 PARTS = {"compute_time_s": "computing", "waiting_time_s": "waiting in MPI", "io_time_s": "files"}
 
 
 def verdict(before: Measured, after: Measured, rows: Sequence[Row]) -> str:
-    """One or two sentences on the time of a step. rows : of `rows_of`."""
+    """One or two sentences on the time of a step, and one on steps that write output if these changed.
+
+    rows : of `rows_of`.
+    """
+    return _of_usual_steps(before, after, rows) + _of_output_steps(rows)
+
+
+def _of_usual_steps(before: Measured, after: Measured, rows: Sequence[Row]) -> str:
     step = next((row for row in rows if row.key == "step_time_s"), None)
     if step is None:
         return f"Nothing of {after.name} and {before.name} can be compared."
@@ -30,13 +38,28 @@ def verdict(before: Measured, after: Measured, rows: Sequence[Row]) -> str:
     return f"{_longer(before, after, change)}{_where(before, after, change)}."
 
 
+def _of_output_steps(rows: Sequence[Row]) -> str:
+    row = next((row for row in rows if row.key == OUTPUT_STEP), None)
+    if row is None or not row.beyond_chance or not row.change.share or abs(row.change.share) < WORTH_TELLING:
+        return ""
+    share = row.change.share
+    if share >= 1:
+        return f" A step that writes output takes {_times(share)} times as long."
+    return f" A step that writes output takes {_bare(abs(share))} % {'more' if share > 0 else 'less'} time."
+
+
 def _no_change(before: Measured, after: Measured, change: Change) -> str:
     each = "" if before.is_single and after.is_single else " per step"
+    if not change.difference:
+        return f"{after.name} takes exactly as long{each} as {before.name}."
+    doubt = f"may be chance (probability {_bare(change.chance or 0.0)} %)"
+    if (change.chance or 0.0) < PROBABLE:
+        return f"{_longer(before, after, change)}, but that {doubt}."
     same = f"{after.name} takes as long{each} as {before.name}, as far as their scatter shows"
     if change.share_low is None or change.share_high is None:
         return f"{same}."
     within = f"{_percent(change.share_low)} to {_percent(change.share_high)}"
-    return f"{same}: the change is {_percent(change.share or 0.0)} ({within}), which may be chance."
+    return f"{same}: the change is {_percent(change.share or 0.0)} ({within}), which {doubt}."
 
 
 def _longer(before: Measured, after: Measured, change: Change) -> str:
@@ -102,14 +125,22 @@ def _most(differences: dict[str, float], whole: float) -> str:
 
 
 def _other_changes(rows: Sequence[Row]) -> str:
-    """The largest change of time in a region or part that is beyond chance, where the step hardly changed."""
-    times = [row for row in rows if row.group in (STEP, REGIONS) and row.unit == "s" and row.beyond_chance]
-    if not times:
+    """The largest change of time in a region or part that is beyond chance, where the step hardly changed;
+    without one, the largest change of messages or bytes."""
+    beyond = [row for row in rows if row.group in (STEP, REGIONS) and row.beyond_chance]
+    times = [row for row in beyond if row.unit == "s" and row.key != "step_time_s"]
+    amounts = [row for row in beyond if row.unit != "s" and row.change.share]
+    if times:
+        most = max(times, key=lambda row: abs(row.change.difference))
+    elif amounts:
+        most = max(amounts, key=lambda row: abs(row.change.share or 0.0))
+    else:
         return ""
-    most = max(times, key=lambda row: abs(row.change.difference))
     share = most.change.share
-    said = f"by {_percent(share)}" if share is not None and abs(share) < 1 else "much"
-    return f" Beyond chance, {most.words} changed {said}."
+    if share is None:
+        return f" Beyond chance: {most.words}, which was nothing before."
+    said = f"{_times(share)} times as much" if share >= 1 else f"by {_percent(share)}"
+    return f" Beyond chance: {most.words}, {said}."
 
 
 def _times(share: float) -> str:

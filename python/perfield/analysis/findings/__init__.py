@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from types import ModuleType
 
+import numpy as np
+
 from perfield.analysis.findings import (
     bursts,
     empty_messages,
@@ -19,6 +21,7 @@ from perfield.analysis.findings import (
     far_partners,
     idle_threads,
     imbalance,
+    imbalance_place,
     io_by_one_rank_per_node,
     io_through_few_ranks,
     memory_growth,
@@ -61,6 +64,7 @@ OF_PLACEMENT: tuple[ModuleType, ...] = (
 QUESTIONS: tuple[ModuleType, ...] = (
     imbalance,
     slow_nodes,
+    imbalance_place,
     waited_for,
     time_per_call,
     empty_messages,
@@ -74,6 +78,11 @@ QUESTIONS: tuple[ModuleType, ...] = (
     steps_get_slower,
     memory_growth,
     noise,
+)
+# Ranks that are slow for one of the causes are told once.
+CAUSES = frozenset({"shared cores", "far memory", "moved ranks"})
+CONSEQUENCES = frozenset(
+    {"imbalance", "imbalance by cost per cell", "imbalance follows the machine", "rank that all wait for"}
 )
 
 
@@ -105,7 +114,17 @@ def answers(observed: Observed, questions: Iterable[ModuleType] = QUESTIONS) -> 
 def ranked(answered: Iterable[Answer]) -> list[Finding]:
     """All findings, the dearest first; those without a known cost come last, in the order of questions."""
     told = [finding for answer in answered for finding in answer.findings]
+    told = [finding for finding in told if not any(_explains(cause, finding) for cause in told)]
     return sorted(told, key=lambda finding: -(finding.saved_s or 0.0))
+
+
+def _explains(cause: Finding, finding: Finding) -> bool:
+    """Whether ranks are slow because of where they sit, which costs at least half of what they cost."""
+    if cause.kind not in CAUSES or finding.kind not in CONSEQUENCES or not len(finding.ranks):
+        return False
+    return bool(
+        np.isin(finding.ranks, cause.ranks).all() and (cause.saved_s or 0.0) >= (finding.saved_s or 0.0) / 2
+    )
 
 
 def placement_findings(observed: Observed) -> list[Finding]:

@@ -11,12 +11,12 @@ from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.findings.step_costs import extra, extra_of, which
 from perfield.analysis.observed import Observed
 from perfield.analysis.steps import output_steps
-from perfield.analysis.words import in_number, in_percent, in_seconds
+from perfield.analysis.words import in_number
 
 QUESTION = "Do some steps send far more messages than others?"
 KINDS = ("burst of messages",)
 NEEDS = ("sent_count",)
-LIKES = ("io_write_bytes", "io_time_s", "compute_time_s", "mpi_time_s")
+LIKES = ("io_write_bytes", "io_time_s", "compute_time_s")
 FAR_MORE = 3.0  # times the messages of the median step
 RARE = 0.25  # of the steps, at most
 
@@ -34,7 +34,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     if cost is None:
         return
     others_s = extra_of(observed, chosen, "io_time_s") + extra_of(observed, chosen, "compute_time_s")
-    saved_s = min(cost.time_s - others_s, extra_of(observed, chosen, "mpi_time_s"))
+    saved_s = cost.time_s - others_s
     if saved_s < WORTH_TELLING * observed.elapsed_s:
         return
     in_burst = float(np.median(sent[chosen]))
@@ -44,9 +44,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     yield Finding(
         kind="burst of messages",
         words=f"Messages come in bursts {which(observed, chosen)}: {in_number(in_burst)} per step, against "
-        f"{in_number(median)} in the others. These steps take {cost.ratio:.3g} times as long, and messages "
-        f"make up to {in_seconds(saved_s)} of that, {in_percent(saved_s / observed.elapsed_s)} of the time."
-        + meanwhile,
+        f"{in_number(median)} in the others. These steps take {cost.ratio:.3g} times as long.{meanwhile}",
         saved_s=saved_s,
         remedy="Replace the many messages by a collective call (MPI_Gatherv, MPI_Alltoallv, MPI-IO), which "
         "moves the same data in few steps.",

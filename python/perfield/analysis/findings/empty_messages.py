@@ -10,7 +10,7 @@ import numpy as np
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s, pair_keys
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_number, in_percent
+from perfield.analysis.words import in_number, part_of
 
 QUESTION = "Which messages carry no bytes?"
 KINDS = ("empty messages",)
@@ -35,8 +35,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     n_steps = len(steps) if some else observed.n_program_steps
     per = " per step" if observed.n_program_steps > 1 else ""
     where = f" in each of {in_number(n_steps)} steps" if some else per
-    share = in_percent(n_empty / n_all)
-    words = f"{in_number(n_empty / n_steps)} messages{where} carry no bytes, {share} of all."
+    words = f"{in_number(n_empty / n_steps)} messages{where} carry no bytes, {part_of(n_empty / n_all)} them."
     worst = known[np.lexsort((known["bytes"], -known["empty"].astype(float)))[:MOST_PAIRS]]
     if len(worst):
         words += f" They go {_in_words(observed, known)}.{_how_many(known, n_steps, per)}"

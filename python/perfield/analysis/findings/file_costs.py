@@ -13,6 +13,7 @@ from perfield.analysis.steps import LOG_BYTES, output_steps
 
 FILE_FIELDS = ("io_write_bytes", "io_time_s")
 MORE_FILE_FIELDS = ("io_read_bytes", "waiting_time_s")
+NEARLY_ALL = 0.9  # of the bytes are used in the steps that are told, if any are
 ONE_WAY = 0.01  # of the bytes go the other way at most, if it is not told
 
 
@@ -21,7 +22,7 @@ class FileUse:
     """What each rank did with files.
 
     amount : float64 (n_columns,), bytes read and written in all steps. verb : "writes", "reads", or "reads
-    and writes". in_files : bool (n_steps,), steps in which all ranks use far more bytes than in the others.
+    and writes". in_files : bool (n_steps,), the steps that use nearly all bytes; none if all steps do.
     """
 
     amount: np.ndarray
@@ -46,7 +47,9 @@ def file_use(observed: Observed) -> FileUse | None:
         return None
     verbs = [("reads", read), ("writes", written)]
     told = [verb for verb, each in verbs if each.sum() > ONE_WAY * total]
-    return FileUse(amount, " and ".join(told), output_steps(of_steps[:, None]))
+    in_files = output_steps(of_steps[:, None])
+    in_files &= of_steps[in_files].sum() > NEARLY_ALL * of_steps.sum()  # else others use files, too
+    return FileUse(amount, " and ".join(told), in_files)
 
 
 def when(observed: Observed, use: FileUse) -> str:

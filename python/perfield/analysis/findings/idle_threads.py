@@ -10,13 +10,14 @@ import numpy as np
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.findings.placed import disturbed, on_each_node, rank_ranges, shorter_s
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_percent, in_seconds, start
+from perfield.analysis.words import start
 
 QUESTION = "Do threads have no work while others compute?"
 KINDS = ("idle threads", "more threads than PUs")
 NEEDS = ("<region>_thread_count",)
 LIKES = (
-    *("<region>_time_s", "<region>_thread_mean_time_s", "compute_time_s", "step_time_s"),
+    *("<region>_time_s", "<region>_thread_mean_time_s", "<region>_thread_imbalance"),
+    *("compute_time_s", "step_time_s"),
     *("cpu_user_time_s", "cpu_system_time_s", "involuntary_switches"),
 )
 OFTEN = 0.25  # quantile: in three steps of four the threads differ at least so much
@@ -109,13 +110,13 @@ def _unequal(observed: Observed, counts: dict[str, np.ndarray], free: np.ndarray
     saved_s, _, stem, steady, ratio = min(inner, key=lambda each: each[1])
     worst = steady[np.nanmedian(ratio[:, steady], axis=0).argmax()]
     n_threads = int(np.nanmax(counts[stem][:, worst]))
+    times_mean = float(np.nanmedian(ratio[:, worst]))
     ranks = observed.ranks[steady]
+    on = f", on {rank_ranges(ranks)}" if len(ranks) > 1 else ""
     return Finding(
         kind="idle threads",
-        words=f"Threads wait for the longest of them in {observed.regions[stem]}, on {rank_ranges(ranks)}: "
-        f"on rank {observed.ranks[worst]} the longest of {n_threads} threads takes "
-        f"{float(np.nanmedian(ratio[:, worst])):.3g} times as long as their mean. Equal shares would save at "
-        f"most {in_seconds(saved_s)}, {in_percent(saved_s / observed.elapsed_s)} of the time.",
+        words=f"In {observed.regions[stem]} threads wait for the longest of them{on}: of the {n_threads} "
+        f"threads of rank {observed.ranks[worst]}, it takes {times_mean:.3g} times as long as their mean.",
         saved_s=saved_s,
         remedy="Share the work of the loop otherwise: schedule(dynamic) or schedule(guided), smaller tasks, "
         "or equal chunks.",
@@ -146,9 +147,7 @@ def _unused(observed: Observed, n_threads: np.ndarray, free: np.ndarray) -> Find
     return Finding(
         kind="idle threads",
         words=f"Threads of {rank_ranges(ranks)} have no work: the {int(n_threads[worst])} threads of rank "
-        f"{observed.ranks[worst]} keep {busy[worst]:.2g} PUs busy while it computes. If all of this work "
-        f"could be shared among them, that would save at most {in_seconds(saved_s)}, "
-        f"{in_percent(saved_s / observed.elapsed_s)} of the time.",
+        f"{observed.ranks[worst]} keep {busy[worst]:.2g} PUs busy while it computes.",
         saved_s=saved_s,
         remedy="Share more of the loops among the threads, the longest first; or start fewer threads and "
         "more ranks.",

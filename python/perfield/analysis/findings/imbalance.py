@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ranks that compute longer than others, and why: the first closing line, in sentences.
 
-Slow nodes are a question of their own (`slow_nodes.py`). Where they explain the imbalance, this is silent.
+Slow nodes (`slow_nodes.py`) and places in the machine (`imbalance_place.py`) are questions of their own.
+Where they explain the imbalance, this is silent.
 """
 
 from __future__ import annotations
@@ -22,15 +23,7 @@ from perfield.analysis.imbalance import (
     imbalance_to_tell,
 )
 from perfield.analysis.observed import Observed
-from perfield.analysis.places import (
-    CHANCE,
-    Likeness,
-    cost_of_ranks,
-    likeness_in_mesh,
-    moves_to_neighbours,
-    place_in_machine,
-    slow_nodes,
-)
+from perfield.analysis.places import is_of_slow_nodes, place_of_dear
 from perfield.analysis.words import in_list, in_number, in_percent, in_ranks, in_seconds, start
 
 QUESTION = "Do some ranks compute longer than others, and why?"
@@ -40,8 +33,6 @@ KINDS = (
     "imbalance",
     "imbalance that moves",
     "rank that all wait for",
-    "imbalance follows the machine",
-    "imbalance follows the mesh",
 )
 NEEDS = ("compute_time_s",)
 LIKES = (*CAUSES, "waiting_time_s", *OF_REGIONS, "<region>_count")
@@ -49,7 +40,6 @@ LIKES = (*CAUSES, "waiting_time_s", *OF_REGIONS, "<region>_count")
 NEARLY_NOTHING = 0.1  # of the dear rank's time in a region: what others compute there, if it works alone
 MOSTLY = 0.6  # of its excess must lie in such regions
 OFTEN = 2  # times in a step: a region that runs once has nothing to count
-LIKE = 0.3  # Moran's I of neighbours, below which the mesh explains little
 OF_THE_MESH = ("cells", "points", "ghost_cells")
 CAUSE_IN_WORDS = {
     "cells": "cell counts",
@@ -62,9 +52,13 @@ BY_CELLS = (
     "Divide the mesh so that every rank gets equally many: repartition it (decomposePar with scotch, METIS), "
     "and look at the weights that the partitioner was given."
 )
+BY_BYTES = (
+    "Who sends more usually has more cells or particles: divide them evenly (LAMMPS: fix balance; GROMACS: "
+    "-dlb yes). Describe the mesh to perfield, and it says whether cells explain the difference."
+)
 BY_COST = (
     "Give the partitioner the measured cost of cells as weights (perfield balance writes them), or look for "
-    "what makes cells dearer there: iterations, chemistry, boundary conditions."
+    "what makes them dearer there: iterations, chemistry, boundary conditions, work that others do not do."
 )
 UNEXPLAINED = (
     "Compare what these ranks do with what others do, region by region; describe the mesh to perfield, and "
@@ -74,23 +68,20 @@ MOVING = (
     "Move cells between ranks while the program runs (dynamic load balancing), or divide the mesh so that "
     "every rank has a part of where the work goes."
 )
-BY_MACHINE = (
-    "Look at what differs there: system processes and interrupts on the first core, PUs that share a core, "
-    "memory far away; leave that core out, or bind ranks differently."
+ALONE = (
+    "Spread this work over all ranks (perfield balance writes weights, if cells cause it), do it less often, "
+    "or let the others compute meanwhile."
 )
-BY_MESH = (
-    "Look at what the simulation does in that part of the mesh (boundary conditions, chemistry, iterations), "
-    "and give the partitioner its cost as weights (perfield balance writes them)."
-)
-ALONE = "Spread this work over all ranks, do it less often, or let the others compute meanwhile."
 
 
 class Why(NamedTuple):
-    """Why the same ranks are dear. words : end the sentence that names them."""
+    """Why the same ranks are dear. words : end the sentence that names them. shown : kind of picture; "" for
+    the usual one."""
 
     kind: str
     words: str
     remedy: str
+    shown: str = ""
 
 
 def find(observed: Observed) -> Iterator[Finding]:
@@ -102,28 +93,25 @@ def find(observed: Observed) -> Iterator[Finding]:
     if imbalance.found.pattern == "moving":
         yield _moving(observed, imbalance, regions)
         return
-    slow = slow_nodes(observed, np.nan_to_num(observed.of("compute_time_s").astype(float)))
-    explained = imbalance.explained.cause is not None
-    if not explained and slow is not None and np.isin(imbalance.columns, slow.columns).all():
+    if is_of_slow_nodes(observed, imbalance):
         return
+    explained = imbalance.explained.cause is not None
     alone = _worked_alone(observed, imbalance, regions)
-    alike = None if alone or explained else _like_neighbours(observed, imbalance)
-    yield _fixed(observed, imbalance, alone or regions, bool(alone))
-    if alike is not None:
-        yield _follows_the_mesh(observed, imbalance, alike)
+    if alone:
+        yield fixed(observed, imbalance, alone, _alone(observed, imbalance, alone))
+    elif explained or place_of_dear(observed, imbalance) is None:
+        yield fixed(observed, imbalance, regions, why(observed, imbalance))
 
 
 def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion]) -> Finding:
     found = imbalance.found
     each = f", for {found.stay:.0f} steps each" if found.stay >= 1.5 else ""
     cause = imbalance.explained.cause
-    is_near = moves_to_neighbours(observed, imbalance.compute.argmax(axis=1))
-    near = " It moves through the mesh, to pieces that touch." if is_near else ""
     return Finding(
         kind="imbalance that moves",
         words=f"The slowest rank changes, but not by chance: {found.n_in_turn} of {len(observed.ranks)} "
         f"ranks are slowest in turn{each}, and compute {found.ratio:.3g} times as long as the mean"
-        f"{_inside(imbalance)}{_explained(imbalance) if cause else ''}.{near}{_where(imbalance, regions)}",
+        f"{_inside(imbalance)}{_explained(imbalance) if cause else ''}.{_where(imbalance, regions)}",
         saved_s=found.saved,
         remedy=MOVING,
         picture=Picture("heat_map", _field(observed, imbalance, regions)),
@@ -132,28 +120,21 @@ def _moving(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegi
     )
 
 
-def _fixed(
-    observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion], is_alone: bool
-) -> Finding:
+def fixed(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion], reason: Why) -> Finding:
+    """The finding about an imbalance whose ranks stay the same."""
     ranks = observed.ranks[imbalance.columns]
-    if is_alone:
-        why = _alone(observed, imbalance, regions)
-    else:
-        why = _in_machine(observed, imbalance, _why(observed, imbalance))
     hosts = _hosts(observed, ranks)
     where = f" on {'host' if len(hosts) == 1 else 'hosts'} {in_list(hosts)}" if hosts else ""
     shown = "mesh" if observed.has("cells") else "heat_map"
-    if why.kind == "imbalance follows the machine":
-        shown = "machine"
     return Finding(
-        kind=why.kind,
+        kind=reason.kind,
         words=f"{start(in_ranks(ranks))}{where} {'computes' if len(ranks) == 1 else 'compute'} "
-        f"{imbalance.times_mean:.3g} times as long as the mean of all ranks{_inside(imbalance)}{why.words}."
-        f"{_others_wait(observed, imbalance)}{_where(imbalance, regions)}"
+        f"{imbalance.times_mean:.3g} times as long as the mean of all ranks{_inside(imbalance)}"
+        f"{reason.words}.{_others_wait(observed, imbalance)}{_where(imbalance, regions)}"
         f"{_counted(observed, imbalance, regions)}",
         saved_s=imbalance.found.saved,
-        remedy=why.remedy,
-        picture=Picture(shown, _field(observed, imbalance, regions)),
+        remedy=reason.remedy,
+        picture=Picture(reason.shown or shown, _field(observed, imbalance, regions)),
         ranks=ranks,
         regions=tuple(region.name for region in regions),
         hosts=hosts,
@@ -161,14 +142,15 @@ def _fixed(
     )
 
 
-def _why(observed: Observed, imbalance: Imbalance) -> Why:
+def why(observed: Observed, imbalance: Imbalance) -> Why:
+    """Why: sizes of pieces, the cost of cells, or nothing that is known."""
     cause, cost = imbalance.explained.cause, imbalance.cost
     has = "it has" if len(imbalance.columns) == 1 else "each has"
     if cause:
         of_rank = observed.of(cause).astype(float).mean(axis=0)
         counts = f"{has} {of_rank[imbalance.columns].mean():,.6g}, the mean is {of_rank.mean():,.6g}"
-        kind = "imbalance by cells" if cause in OF_THE_MESH else "imbalance"
-        return Why(kind, f"{_explained(imbalance)} ({counts})", BY_CELLS)
+        kind, remedy = ("imbalance by cells", BY_CELLS) if cause in OF_THE_MESH else ("imbalance", BY_BYTES)
+        return Why(kind, f"{_explained(imbalance)} ({counts})", remedy)
     if cost is None:
         return Why("imbalance", "", UNEXPLAINED)
     alone = f"numbers of cells alone give {cost.alone:.3g}"
@@ -180,39 +162,6 @@ def _why(observed: Observed, imbalance: Imbalance) -> Why:
             "imbalance by cost per cell", f"{counts}, and each costs {cost.dearer:.3g} times as much", BY_COST
         )
     return Why("imbalance by cost per cell" if cost.are_alike else "imbalance", counts, BY_COST)
-
-
-def _in_machine(observed: Observed, imbalance: Imbalance, why: Why) -> Why:
-    """Adds the place that dear ranks have in common, if they have one."""
-    times = imbalance.compute.sum(axis=0)
-    halfway = (times[imbalance.columns].mean() + times.mean()) / 2
-    group = place_in_machine(observed, np.flatnonzero(times >= halfway))
-    if group is None:
-        return why
-    words = f"{why.words}; dear is {group.words}"
-    if imbalance.explained.cause:
-        return Why(why.kind, words, why.remedy)
-    return Why("imbalance follows the machine", words, BY_MACHINE)
-
-
-def _like_neighbours(observed: Observed, imbalance: Imbalance) -> Likeness | None:
-    """How alike neighbours in the mesh are, if beyond chance."""
-    alike = likeness_in_mesh(observed, cost_of_ranks(observed, imbalance.compute))
-    return alike if alike is not None and alike.chance <= CHANCE and alike.moran >= LIKE else None
-
-
-def _follows_the_mesh(observed: Observed, imbalance: Imbalance, alike: Likeness) -> Finding:
-    per_cell = " per cell" if observed.has("cells") else ""
-    return Finding(
-        kind="imbalance follows the mesh",
-        words=f"Compute time{per_cell} follows the mesh: ranks whose pieces touch are alike (Moran's I is "
-        f"{alike.moran:.2f}, by chance about 0), so the work is dearer in one part of the mesh.",
-        saved_s=None,  # that of the imbalance, which is told before
-        remedy=BY_MESH,
-        picture=Picture("mesh", "compute_time_per_cell_s" if per_cell else "compute_time_s"),
-        ranks=observed.ranks[imbalance.columns],
-        chance=alike.chance,
-    )
 
 
 def _explained(imbalance: Imbalance) -> str:

@@ -16,7 +16,7 @@ from perfield.analysis.findings.file_costs import (
 )
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_bytes, in_percent, in_ranks, in_seconds
+from perfield.analysis.words import in_bytes, in_ranks, part_of
 
 QUESTION = "Does one rank of each node read and write for the others?"
 KINDS = ("I/O by one rank per node",)
@@ -43,8 +43,8 @@ def find(observed: Observed) -> Iterator[Finding]:
     yield Finding(
         kind="I/O by one rank per node",
         words=f"On each of {len(ranks)} nodes {place} {use.verb} far more than the others: {in_ranks(ranks)} "
-        f"account for {in_percent(share)} of {in_bytes(use.amount.sum())}{when(observed, use)}; the others "
-        f"wait up to {in_seconds(saved_s)} for that.",
+        f"account for {part_of(share)} {in_bytes(use.amount.sum())}{when(observed, use)}; the others "
+        "wait for that.",
         saved_s=saved_s,
         remedy="If the file system can take more, let more ranks of a node use files: with collective MPI-IO "
         "by the hints cb_nodes and cb_config_list, else by one file or part of a file per rank.",

@@ -17,7 +17,7 @@ from perfield.analysis.findings.file_costs import (
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.findings.io_by_one_rank_per_node import one_per_node
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_bytes, in_number, in_percent, in_ranks, in_seconds, start
+from perfield.analysis.words import in_bytes, in_number, in_ranks, part_of, start
 
 QUESTION = "Do few ranks read and write for all?"
 KINDS = ("I/O through few ranks",)
@@ -45,13 +45,12 @@ def find(observed: Observed) -> Iterator[Finding]:
     if saved_s < WORTH_TELLING * observed.elapsed_s:
         return
     ranks = observed.ranks[users]
-    part = "all" if held[n_users - 1] > 1 - 1e-9 else f"{in_percent(min(held[n_users - 1], 0.99))} of the"
     do = use.verb.replace("s", "")
     yield Finding(
         kind="I/O through few ranks",
-        words=f"{start(in_ranks(ranks))} {use.verb if n_users == 1 else do} {part} "
-        f"{in_bytes(use.amount.sum())} that the {in_number(len(order))} ranks {do} in files"
-        f"{when(observed, use)}; the others wait up to {in_seconds(saved_s)} for that.",
+        words=f"{start(in_ranks(ranks))} {use.verb if n_users == 1 else do} {part_of(held[n_users - 1])} "
+        f"the {in_bytes(use.amount.sum())} that the {in_number(len(order))} ranks {do} in files"
+        f"{when(observed, use)}; the others wait for that.",
         saved_s=saved_s,
         remedy="Let all ranks use files in parallel: one file by MPI_File_write_at_all or parallel HDF5, or "
         "a file per rank (OpenFOAM: -fileHandler uncollated, or collated with ioRanks).",

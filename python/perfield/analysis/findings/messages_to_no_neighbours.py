@@ -31,7 +31,8 @@ def find(observed: Observed) -> Iterator[Finding]:
     """Yields a finding if few such ranks have a tenth of all messages with ranks that they do not touch.
 
     In a reduction by messages along a tree, as mpi4py's of Python objects, each rank has up to log2(n_ranks)
-    partners. That many are not told. Messages without bytes, and in bursts, are other findings. Ranks that touch no other piece are left out.
+    partners. That many are not told. Messages without bytes, and in bursts, are other findings. Ranks that
+    touch no other piece are left out.
     """
     touching = observed.neighbours[observed.neighbours[:, 0] != observed.neighbours[:, 1]]
     n_neighbours = np.bincount(touching[:, 0], minlength=observed.n_ranks)

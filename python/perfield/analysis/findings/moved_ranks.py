@@ -145,7 +145,7 @@ def _far_memory(observed: Observed, worth: float) -> Iterator[Finding]:
     yield Finding(
         kind="far memory",
         words=f"{start(rank_ranges(ranks))} moved to another NUMA domain than that where "
-        f"{'it' if len(far) == 1 else 'they'} began, and their memory stayed behind: rank "
+        f"{'it began, and its' if len(far) == 1 else 'they began, and their'} memory stayed behind: rank "
         f"{observed.ranks[most]} spent {in_percent(there.mean())} of the steps there and computed "
         f"{in_percent(extra[there, most].sum() / usual_s)} longer in these.",
         saved_s=saved_s,

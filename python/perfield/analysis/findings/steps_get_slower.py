@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from math import exp, lgamma, log
 
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.placed import disturbed
 from perfield.analysis.findings.step_costs import lengths_s
 from perfield.analysis.observed import Observed
 from perfield.analysis.trends import Trend, trend
@@ -17,8 +19,11 @@ from perfield.analysis.words import in_ranks, in_seconds
 QUESTION = "Do steps take longer and longer?"
 KINDS = ("steps get slower",)
 NEEDS = ("step_time_s",)
-LIKES = ("compute_time_s", "io_time_s", "waiting_time_s", "<region>_compute_time_s", "<region>_time_s")
-CHANCE = 1e-3
+LIKES = (
+    *("compute_time_s", "io_time_s", "waiting_time_s", "<region>_compute_time_s", "<region>_time_s"),
+    *("involuntary_switches", "cpu_user_time_s", "cpu_system_time_s"),
+)
+CHANCE = 1e-4  # less than elsewhere, since the load of a machine may drift, too
 LEAST = 0.1  # growth of a step from the run's begin to its end
 MUCH_OF_IT = 0.4  # of the growth, in a region that is named, or in computing
 INSIDE = 0.75  # of the growth of a region, in a region inside that is named in its place
@@ -35,13 +40,21 @@ def find(observed: Observed) -> Iterator[Finding]:
     """Yields a finding if the steps' time, or the ranks' compute time, grows steadily; names the region and
     the ranks in which it does.
 
-    On a busy machine a step's longest rank varies much, the median rank hardly. Output steps do no harm,
-    since the trend is a median of slopes. One slow end, or one jump, is no trend.
+    On a busy machine a step's longest rank varies much, the median rank less, and the shortest hardly.
+    Output steps do no harm, since the trend is a median of slopes. One slow end, or one jump, is no trend.
     """
     if not observed.n_steps:
         return
-    columns, compute = _computing_that_grows(observed)
     steps = trend(lengths_s(observed))
+    # Where others take PUs from ranks, only all ranks together tell of the program.
+    by_rank = _counts(steps) or not disturbed(observed).any()
+    columns, compute = _computing_that_grows(observed, by_rank)
+    of_ranks = np.median
+    if not _counts(compute) and not _counts(steps):
+        of_ranks, columns, median = np.min, np.arange(len(observed.ranks)), compute
+        compute = _over_ranks(observed, observed.of("compute_time_s"), columns, of_ranks)
+        if not compute or not median or median.growth < compute.growth / 2:  # the fastest rank alone
+            return
     found = steps if _counts(steps) else compute
     if not found or not _counts(found):
         return
@@ -50,19 +63,20 @@ def find(observed: Observed) -> Iterator[Finding]:
         return
     region = other = ""
     if compute and _counts(compute) and compute.growth >= MUCH_OF_IT * found.growth:
-        region = _region_that_grows(observed, columns, compute.growth)
+        region = _region_that_grows(observed, columns, of_ranks, compute.growth)
         where = f" in {observed.regions[region]}" if region else " in computing"
     else:
         columns, other = columns[:0], _what_else_grows(observed)
         where = WHERE[other]
     ranks = observed.ranks[columns] if len(columns) < len(observed.ranks) else observed.ranks[:0]
     who = f", on {in_ranks(ranks)}" if len(ranks) else ""
+    grows = f" The time grows{where}{who}." if where or who else ""
     what = "Steps take" if found is steps else "In each step ranks compute"
     times = f"{found.end / found.start:.3g} times as long as" if found.start > 0 else "longer than"
     yield Finding(
         kind="steps get slower",
         words=f"{what} longer and longer: at the end {times} at the begin, {in_seconds(found.end)} instead "
-        f"of {in_seconds(found.start)}. The time grows{where}{who}.",
+        f"of {in_seconds(found.start)}.{grows}",
         saved_s=saved_s,
         remedy="Look for what grows from step to step: a list that is searched and never emptied, memory, "
         "particles or cells; `perfield compare RUN --steps EARLY LATE` shows what differs.",
@@ -80,36 +94,48 @@ def _counts(found: Trend | None) -> bool:
     return found.growth >= LEAST * max(found.start, 0.0)
 
 
-def _median(observed: Observed, table: np.ndarray, columns: np.ndarray) -> Trend | None:
-    """The trend of the median of some ranks, per step."""
+def _over_ranks(
+    observed: Observed,
+    table: np.ndarray,
+    columns: np.ndarray,
+    of_ranks: Callable[..., np.ndarray] = np.median,
+) -> Trend | None:
+    """The trend of the median, or the least, of some ranks, per step."""
     if not len(columns):
         return None
-    return trend(np.median(np.nan_to_num(table[:, columns]), axis=1) / observed.steps_in_row)
+    return trend(of_ranks(np.nan_to_num(table[:, columns]), axis=1) / observed.steps_in_row)
 
 
-def _computing_that_grows(observed: Observed) -> tuple[np.ndarray, Trend | None]:
+def _computing_that_grows(observed: Observed, by_rank: bool) -> tuple[np.ndarray, Trend | None]:
     """The columns whose compute time grows, and its trend in their median.
 
-    A few ranks are named if they grow at least twice as much as the others, and beyond what chance makes the
-    most growing of all ranks.
+    by_rank : whether to look for a few ranks. They are named if they grow at least twice as much as the
+    others; the chance is that of any so many ranks.
     """
     table = observed.of("compute_time_s")
     everyone = np.arange(table.shape[1])
-    of_all = _median(observed, table, everyone)
-    if len(table) < PARTS:
+    of_all = _over_ranks(observed, table, everyone)
+    if len(table) < PARTS or not by_rank:
         return everyone, of_all
     medians = np.array([np.median(np.nan_to_num(part), axis=0) for part in np.array_split(table, PARTS)])
     grown = medians[-2:].mean(axis=0) - medians[:2].mean(axis=0)
     few = np.flatnonzero(grown >= grown.max() / 2)
     if len(few) > FEW * len(everyone):
         return everyone, of_all
-    found, others = _median(observed, table, few), _median(observed, table, np.setdiff1d(everyone, few))
+    found, others = (
+        _over_ranks(observed, table, few),
+        _over_ranks(observed, table, np.setdiff1d(everyone, few)),
+    )
     if not found or not others or others.growth > found.growth / 2:
         return everyone, of_all
-    return few, replace(found, chance=min(1.0, found.chance * len(everyone)))
+    n, k = len(everyone), len(few)
+    log_ways = lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+    return few, replace(found, chance=exp(min(0.0, log(max(found.chance, 1e-300)) + log_ways)))
 
 
-def _region_that_grows(observed: Observed, columns: np.ndarray, growth: float) -> str:
+def _region_that_grows(
+    observed: Observed, columns: np.ndarray, of_ranks: Callable[..., np.ndarray], growth: float
+) -> str:
     """The stem of the region that grows most, "" if that is little of the growth.
 
     Of regions inside each other, it is the innermost, which has least time.
@@ -119,7 +145,7 @@ def _region_that_grows(observed: Observed, columns: np.ndarray, growth: float) -
         table = observed.of(f"{stem}_compute_time_s")
         table = table if np.isfinite(table).any() else observed.of(f"{stem}_time_s")
         if np.isfinite(table).any():
-            here = _median(observed, table, columns)
+            here = _over_ranks(observed, table, columns, of_ranks)
             if here and here.chance < CHANCE and here.growth >= MUCH_OF_IT * growth:
                 found.append((float(np.nansum(table)), here.growth, stem))
     most = max((grown for _, grown, _ in found), default=0.0)

@@ -11,7 +11,7 @@ from perfield.analysis.findings.bursts import messages_in_bursts
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
 from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s, per_step
 from perfield.analysis.observed import Observed
-from perfield.analysis.words import in_bytes, in_number, in_percent, in_seconds
+from perfield.analysis.words import in_bytes, in_number
 
 QUESTION = "Which ranks send many tiny messages?"
 KINDS = ("tiny messages",)
@@ -40,15 +40,18 @@ def find(observed: Observed) -> Iterator[Finding]:
         return
     order = np.argsort(-count, kind="stable")[:MOST_PAIRS]
     first, most = told[order[0]], count[order[0]]
-    pairs = (
-        "A pair of ranks exchanges" if len(told) == 1 else f"{in_number(len(told))} pairs of ranks exchange"
-    )
+    ends = f"rank {first['source']} to rank {first['target']}"
+    words = f"{per_step(observed, count.sum())}, of {in_bytes(told['bytes'].sum() / count.sum())} on average"
+    if len(told) == 1:
+        words = f"Many tiny messages go from {ends}: {words}."
+    else:
+        words = (
+            f"{in_number(len(told))} pairs of ranks exchange many tiny messages: {words}; most go from "
+            f"{ends}: {per_step(observed, most)}."
+        )
     yield Finding(
         kind="tiny messages",
-        words=f"{pairs} many tiny messages: {per_step(observed, count.sum())}, of "
-        f"{in_bytes(told['bytes'].sum() / count.sum())} on average; most go from rank {first['source']} to "
-        f"rank {first['target']}: {per_step(observed, most)}. They cost a rank "
-        f"about {in_seconds(saved_s)}, {in_percent(saved_s / observed.elapsed_s)} of the time.",
+        words=words,
         saved_s=saved_s,
         remedy="Join what goes to the same rank into one message (a buffer, MPI_Pack or a derived datatype); "
         "where each must wait for the one before, give fewer ranks larger pieces.",

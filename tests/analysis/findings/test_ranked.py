@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The dearest finding comes first, and ranks that are slow for where they sit are told once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perfield.analysis.findings import Answer, Finding, Picture, ranked
+
+
+def finding(kind, saved_s, *ranks):
+    picture = Picture("heat_map", "compute_time_s")
+    return Finding(kind, "", saved_s, "", picture, ranks=np.array(ranks, np.int64))
+
+
+def kinds(*findings):
+    return [each.kind for each in ranked([Answer("", findings)])]
+
+
+def test_dearest_comes_first_and_what_has_no_known_cost_last():
+    found = finding("noise", None), finding("output steps", 1.0), finding("imbalance", 2.0, 3)
+    assert kinds(*found) == ["imbalance", "output steps", "noise"]
+
+
+def test_imbalance_of_ranks_that_share_a_core_is_told_as_sharing():
+    assert kinds(finding("shared cores", 3.0, 0, 1), finding("imbalance", 4.0, 1)) == ["shared cores"]
+
+
+def test_imbalance_of_others_or_of_much_more_time_stays():
+    both = ["imbalance", "shared cores"]
+    assert kinds(finding("shared cores", 3.0, 0, 1), finding("imbalance", 4.0, 2)) == both
+    assert kinds(finding("shared cores", 1.0, 0, 1), finding("imbalance", 4.0, 1)) == both
+    assert kinds(finding("shared cores", None, 0, 1), finding("imbalance", 4.0, 1)) == both
