@@ -7,7 +7,7 @@ import fake_run
 import numpy as np
 import pytest
 
-from perfield.balance.graph import dual_graph
+from perfield.balance.graph import divided, dual_graph
 from perfield.pictures.blocks import dataset_of
 
 
@@ -44,3 +44,11 @@ def test_solids_with_shells_are_refused():
     block.types = np.array([10, 5])
     with pytest.raises(ValueError, match="the mesh has cells of dimensions 2, 3; a graph"):
         dual_graph([dataset_of(block)])
+
+
+def test_kahip_divides_the_mesh_by_weights():
+    pytest.importorskip("kahip", reason="KaHIP is not installed")
+    graph = dual_graph([dataset_of(fake_run.cube(rank, "image", cells=6)) for rank in range(2)])
+    weights = np.repeat([1, 3], 216)
+    loads = np.bincount(divided(graph, weights, 4), weights)
+    assert len(loads) == 4 and loads.max() / loads.mean() < 1.05

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
+
 import numpy as np
 import pytest
 from foam_cases import write_case, write_foam, write_mesh
@@ -49,6 +52,9 @@ def test_all_kinds_of_weights_are_written_and_told(run, tmp_path, capsys):
     told = capsys.readouterr().out
     assert "m.graph: 256 cells, 624 sides, a weight per cell; 1 stands for 40.7 ns per step" in told
     assert f"gpmetis {tmp_path / 'm.graph'} 4" in told
+    if importlib.util.find_spec("kahip"):
+        predicted = float(re.search(r"predicted  ([\d.]+), if KaHIP divides by these weights", told)[1])
+        assert 1 <= predicted < 1.06
     assert (tmp_path / "m.graph").read_text().startswith("256 624 010\n424 ")
     assert len(list((tmp_path / "p").iterdir())) == 5 and len(list((tmp_path / "z").iterdir())) == 4
 

@@ -18,10 +18,10 @@ def in_bytes(count: float) -> str:
 
 
 def in_seconds(time_s: float) -> str:
-    """A time: "2.5 s", "310 ms", "8 µs", "12 ns"."""
+    """A time: "1,200 s", "2.5 s", "310 ms", "8 µs", "12 ns"."""
     for unit, one_s in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if time_s >= 0.9995 * one_s:
-            return f"{time_s / one_s:.3g} {unit}"
+            return f"{in_number(time_s / one_s)} {unit}"
     return f"{time_s / 1e-9:.3g} ns" if time_s > 0 else "0 s"
 
 

@@ -36,6 +36,7 @@ A rank's cost per cell is its compute time (without MPI and files) over all step
 but output steps, divided by its cells. So all cells of a rank cost the same,
 unless a region was measured block by block."""
 MOST_ROWS = 16
+MOST_DIVIDED = 200_000  # cells; they take KaHIP a few seconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -185,7 +186,24 @@ def _metis(path: Path, costs: CellCosts, graph: csr_array | None) -> list[str]:
     if graph is None:
         return [f"wrote      {path}: vwgt, a weight per cell, rank by rank; {unit}"]
     told = f"wrote      {path}: {graph.shape[0]:,} cells, {graph.nnz // 2:,} sides, a weight per cell; {unit}"
-    return [told, f"use it     gpmetis {path} {costs.n_ranks}"]
+    return [told, f"use it     gpmetis {path} {costs.n_ranks}", *_by_kahip(costs, graph)]
+
+
+def _by_kahip(costs: CellCosts, graph: csr_array) -> list[str]:
+    """What such weights would reach, where KaHIP is installed and the mesh is not too large."""
+    from perfield.analysis.cell_costs import imbalance, whole_weights
+    from perfield.balance.graph import divided
+
+    if graph.shape[0] > MOST_DIVIDED or costs.n_ranks < 2:
+        return []
+    weights = np.repeat(whole_weights(costs.cost_s, costs.n_cells)[0], costs.n_cells)
+    try:
+        part = divided(graph, weights, costs.n_ranks)
+    except ModuleNotFoundError:
+        return []
+    load_s = np.bincount(part, costs.of_cells, costs.n_ranks)
+    how = "if KaHIP divides by these weights and each cell costs what it cost"
+    return [f"predicted  {imbalance(load_s):.3g}, {how}"]
 
 
 def _zoltan(folder: Path, files: list[Path], costs: CellCosts) -> list[str]:

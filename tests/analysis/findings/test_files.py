@@ -60,7 +60,7 @@ def test_writing_in_every_step_and_more_at_the_end_names_no_steps():
     first = np.arange(8) == 0
     every = run_of_writers([0], io_write_bytes=1e5 * first + 4e6 * last * first, io_time_s=0.02 * first)
     finding = only(io_through_few_ranks, every)
-    assert "Rank 0 writes all 10 MB that the 8 ranks write in files; the others wait" in finding.words
+    assert "Rank 0 writes all of the 10 MB that the 8 ranks write in files; the others wait" in finding.words
     assert not len(finding.steps)
 
 
