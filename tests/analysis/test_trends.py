@@ -55,6 +55,12 @@ def test_what_does_not_rise_all_along_is_no_trend(values):
     assert not grows(values)
 
 
+def test_jump_beyond_chance_is_not_steady():
+    deviation = 0.2 * np.random.default_rng(7).standard_normal(400)
+    found = trend(1 + 0.5 * (np.arange(400) >= 200) + deviation)
+    assert (found.chance < LEVEL, found.is_steady) == (True, False)
+
+
 def test_noise_is_no_trend_even_if_it_remembers():
     assert not any(grows(1 + noise(seed, 0.2)) for seed in range(200))
     assert sum(grows(drifting(seed)) for seed in range(200)) <= 1

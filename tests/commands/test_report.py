@@ -78,10 +78,51 @@ def test_efficiency_is_that_of_the_closing_lines(tmp_path, capsys):
         assert re.search(rf"{name} +{share} ", text), name
 
 
-def test_run_without_mesh_is_reported(tmp_path):
-    assert main(["report", str(twin.write_run(tmp_path / "run", mesh=False))]) == 0
-    text = (tmp_path / "run" / "analysis" / "report.html").read_text()
-    assert "no picture of the mesh" in text or "no picture of mesh or machine" in text
+def drawn_by_nobody(directory, images):
+    """In place of ParaView: a white image for each."""
+    from PIL import Image
+
+    files = [directory / "images" / name for image in images for name in image["files"]]
+    for file in files:
+        file.parent.mkdir(exist_ok=True)
+        Image.new("RGB", (1280, 720), "white").save(file)
+    return files
+
+
+def pictures_of(run: Path) -> list[str]:
+    """Names of the pictures on the page that `perfield report` writes."""
+    assert main(["report", str(run)]) == 0
+    text = (run / "analysis" / "report.html").read_text()
+    return re.findall(r'<image id="data-(mesh|machine)"', text)
+
+
+def test_page_has_one_picture_of_the_mesh_and_one_of_the_machine(tmp_path):
+    pytest.importorskip("paraview", reason="ParaView's Python is not installed")
+    run = twin.write_run(tmp_path / "run")
+    assert pictures_of(run) == ["mesh", "machine"]
+    assert "coloured by compute_time_s of each rank" in (run / "analysis" / "report.html").read_text()
+
+
+def test_run_without_mesh_has_no_picture_of_one_and_says_why(tmp_path, monkeypatch):
+    pytest.importorskip("vtkmodules", reason="VTK is not installed")
+    monkeypatch.setattr("perfield.output.images.draw_images", drawn_by_nobody)
+    run = twin.write_run(tmp_path / "run", mesh=False)
+    assert pictures_of(run) == ["machine"]
+    assert "There is no picture of the mesh: no rank of" in (run / "analysis" / "report.html").read_text()
+
+
+def test_page_stays_whole_where_nothing_can_be_drawn(tmp_path, monkeypatch):
+    pytest.importorskip("vtkmodules", reason="VTK is not installed")
+
+    def fails(directory, images):
+        raise OSError("images need a display, and DISPLAY is not set")
+
+    monkeypatch.setattr("perfield.output.images.draw_images", fails)
+    run = twin.write_run(tmp_path / "run")
+    assert pictures_of(run) == []
+    text = (run / "analysis" / "report.html").read_text()
+    assert "no picture of mesh or machine: images need a display" in text
+    assert "How this was computed" in text
 
 
 def test_run_without_machine_file_says_so(tmp_path):

@@ -209,3 +209,16 @@ def test_ended_run_without_steps_is_one_column(tmp_path, axes):
     plots.heat_map(run, "step_time_s", axes=axes)
     assert axes.images[0].get_array().shape == (2, 1)
     assert axes.get_xlabel() == "the whole run"
+
+
+def test_share_that_balancing_saves_is_of_the_rank_that_measured_longest(tmp_path, axes):
+    def longer_in_turn(rank, step, values):
+        values["measured_ns"] = 30_000_000 if step % 4 == rank else 20_000_000
+
+    run = perfield.open(twin.write_run(tmp_path / "run", ranks=4, steps=8, change_step=longer_in_turn))
+    plots.imbalance(run, axes=axes)
+    values = run.steps[["compute_time_s", "step_time_s"]].compute()
+    saved = float((values.compute_time_s.max("rank") - values.compute_time_s.mean("rank")).sum())
+    elapsed = float(values.step_time_s.sum("step").max())
+    assert f"({saved / elapsed:.0%})" in words(axes)
+    assert f"{saved / elapsed:.0%}" != f"{saved / float(values.step_time_s.max('rank').sum()):.0%}"

@@ -26,6 +26,7 @@ simulation's own mesh and on a picture of the machine, one frame per time step.
   perfield info perfield-run             what was measured, also while it runs
   perfield render perfield-run           write .pvd files for ParaView
   perfield open perfield-run             look at them
+  perfield report perfield-run           what costs time, where, why, as one page
   perfield plot perfield-run             plots of all steps, without ParaView
   perfield compare before after          what changed between two runs
 

@@ -38,7 +38,8 @@ def imbalance(
     joined: a point is the largest imbalance of the steps that it stands for.
     """
     positions = frames_of(run, steps)
-    largest, mean, _, step_s = (source or Source(run)).of_steps(positions)
+    source = source or Source(run)
+    largest, mean = source.of_steps(positions)[:2]
     ratio = np.divide(largest, mean, np.full_like(mean, np.nan), where=mean > 0)
     axes = new_axes(axes)
     numbers, counted = step_numbers(run, positions)
@@ -46,7 +47,7 @@ def imbalance(
     axes.plot(numbers, shown, color=PALETTE[0], linewidth=1.5, **_marker(numbers))
     usual = float(np.nanmedian(ratio)) if np.isfinite(ratio).any() else np.nan
     saved = float(np.nansum(largest - mean))
-    share = saved / max(float(np.nansum(step_s)), 1e-300)
+    share = saved / max(source.elapsed_s(positions), 1e-300)
     axes.axhline(1.0, color="0.6", linewidth=1)
     beside = {"xytext": (-4, 4), "textcoords": "offset points", "ha": "right", "fontsize": 11}
     axes.annotate("balanced", (1, 1), xycoords=("axes fraction", "data"), color="0.4", **beside)

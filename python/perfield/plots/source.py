@@ -34,20 +34,26 @@ class Source:
             yield values
 
     def of_steps(self, positions: np.ndarray) -> np.ndarray:
-        """(4, n_positions) s: largest and mean compute time, mean waiting time and longest step time of each
-        frame; NaN where no rank has one."""
-        found = np.full((4, len(positions)), np.nan)
+        """(3, n_positions) s: largest and mean compute time and mean waiting time of each frame; NaN where no
+        rank has one."""
+        found = np.full((3, len(positions)), np.nan)
         begin = 0
-        for values in self.values(positions, [COMPUTING, WAITING, "step_time_s"]):
+        for values in self.values(positions, [COMPUTING, WAITING]):
             part = slice(begin, begin := begin + len(values))
             present = np.isfinite(values)
             some = present.any(axis=2)
             sums = np.where(present, values, 0.0).sum(axis=2)
             mean = np.divide(sums, present.sum(axis=2), np.full_like(sums, np.nan), where=some)
-            largest = np.where(present, values, -np.inf).max(axis=2)
-            largest = np.where(some, largest, np.nan)
-            found[:, part] = largest[:, 0], mean[:, 0], mean[:, 1], largest[:, 2]
+            largest = np.where(present[:, 0], values[:, 0], -np.inf).max(axis=1)
+            found[:, part] = np.where(some[:, 0], largest, np.nan), mean[:, 0], mean[:, 1]
         return found
+
+    def elapsed_s(self, positions: np.ndarray) -> float:
+        """How long the steps took: s of the rank that measured longest, as the closing lines count it."""
+        of_ranks = np.zeros(self.run.n_ranks)
+        for values in self.values(positions, ["step_time_s"]):
+            of_ranks += np.nansum(values[:, 0], axis=0)
+        return float(of_ranks.max(initial=0.0))
 
     def messages(self, positions: np.ndarray) -> Iterator[np.ndarray]:
         """Yields structured arrays with `source`, `target` and `bytes`, of all messages or of pairs."""

@@ -182,7 +182,7 @@ def read_source(report: Report) -> Source:
 
         def of_steps(self, positions: np.ndarray) -> np.ndarray:
             steps = rows_of(positions)
-            found = np.full((4, len(steps)), np.nan)
+            found = np.full((3, len(steps)), np.nan)
             for number, (sums, name) in enumerate(
                 ((observed.largest, PAIR[0]), *((observed.totals, name) for name in PAIR))
             ):
@@ -190,7 +190,6 @@ def read_source(report: Report) -> Source:
                     seen = np.isfinite(observed.of(name)).sum(axis=1)[observed.row[steps]]
                     found[number] = sums[name][steps] / (1 if sums is observed.largest else seen.clip(1))
                     found[number, seen == 0] = np.nan
-            found[3] = observed.largest["step_time_s"][steps]
             return found
 
         def messages(self, positions: np.ndarray) -> Iterator[np.ndarray]:

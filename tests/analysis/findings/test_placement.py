@@ -162,11 +162,10 @@ def test_moves_without_longer_steps_are_told_by_the_placement_only():
 
 
 def test_moves_of_ranks_that_share_cores_are_a_consequence():
-    pu = np.arange(40)[:, None] // 4 % 2 + np.zeros(3)
-    compute = np.where(np.arange(40) % 4 == 0, 1.5, 1.0)[:, None] + np.zeros(3)
-    placement = place([{"host": "n", "boot_id": "", "cpuset": "0-1"}] * 3, {})
-    found = in_report(quiet(placement, 40, pu_id=pu, compute_time_s=compute))
-    assert [each.kind for each in found] == ["shared cores"]
+    compute = 0.5 + (np.arange(40) % 4 == 0)[:, None] + 0.001 * np.random.default_rng(5).random((40, 5))
+    moving = {"pu_id": np.arange(40)[:, None] // 4 % 2 * 2, "compute_time_s": compute}
+    found = in_report(on_places(*[("n", "0-3")] * 5, n_steps=40, **moving))
+    assert [each.kind for each in found] == ["shared cores", "packed ranks"]
 
 
 def test_moves_of_ranks_whose_pus_others_took_are_a_consequence():
