@@ -106,10 +106,6 @@ class Observed:
         whole[:, self.ranks] = table
         return whole
 
-    def steps_of_row(self, row: int) -> np.ndarray:
-        """Indexes of the steps that a row of the tables holds."""
-        return self.index[self.row == row]
-
 
 def unmeasured(placement: Placement) -> Observed:
     """Ranks that sit somewhere, of which nothing was measured."""

@@ -26,7 +26,6 @@ from perfield.topology import Placement, placement_of
 FIELDS = ("compute_time_s", "waiting_time_s", "mpi_time_s", "io_time_s", "perfield_time_s")
 MPI_FIELDS = tuple(f"mpi_{kind}_time_s" for kind in ("p2p", "wait", "collective", "onesided", "io", "other"))
 FILE_FIELDS = ("io_read_bytes", "io_write_bytes", "io_read_count", "io_write_count")
-MOST_FRAMES = 1000  # of which the table of regions is made; the newest
 
 
 @dataclass(frozen=True)
@@ -196,7 +195,7 @@ def report(run: RunDirectory) -> Report:
     neighbours, without_neighbours = mesh_neighbours(run)
     observed = observe(run, [*needs(), *FIELDS, *MPI_FIELDS, *FILE_FIELDS], neighbours)
     answered = tuple(answers(observed))
-    newest = np.searchsorted(run.step_indexes, observed.index)[-MOST_FRAMES:]
+    newest = np.searchsorted(run.step_indexes, observed.index)[-tables.MOST_FRAMES :]
     lines = [line.partition(" ") for line in _bridge.closing_lines(str(run.path))]
     return Report(
         run,
