@@ -30,6 +30,11 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def counted(count: int, word: str) -> str:
+    """A number of things: "1 rank", "1,200 ranks"."""
+    return f"{count:,} {word}{'s' if count != 1 else ''}"
+
+
 def in_number(number: float) -> str:
     """A number with three digits, and commas between thousands: "0.25", "1,500", "12,300,000"."""
     if abs(number) < 999.5:

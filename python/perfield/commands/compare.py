@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfield.analysis.comparing.table import REGIONS
+from perfield.analysis.words import counted
 from perfield.catalyst_scripts.ticks import unit_for
 from perfield.commands import CommandError
 from perfield.commands._comparison_pictures import Pictured, draw_comparison
@@ -209,8 +210,7 @@ def _about(side: Measured) -> str:
     n_steps = int(side.compared.sum())
     left_out = int((side.chosen & ~side.compared).sum())
     apart = f"; {left_out} that write output are left out" if left_out else ""
-    ranks = f"{side.n_ranks:,} rank{'s' if side.n_ranks != 1 else ''}"
-    return f"{side.name}, {ranks}, {n_steps:,} step{'s' if n_steps != 1 else ''}{apart}"
+    return f"{side.name}, {counted(side.n_ranks, 'rank')}, {counted(n_steps, 'step')}{apart}"
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.analysis.words import in_bytes, in_percent, in_seconds
+from perfield.analysis.words import counted, in_bytes, in_percent, in_seconds
 from perfield.commands import CommandError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def as_json(found: Scaling) -> dict[str, Any]:
 def sentences(found: Scaling) -> Iterator[str]:
     """What the runs say, the most important first."""
     steps = found.steps
-    few, many = _ranks(steps.n_ranks[0]), _ranks(steps.n_ranks[-1])
+    few, many = counted(steps.n_ranks[0], "rank"), counted(steps.n_ranks[-1], "rank")
     yield f"{found.kind.capitalize()} scaling: {found.because}."
     yield (
         f"On {many} a step takes {in_seconds(steps.time_s[-1])}, on {few} {in_seconds(steps.time_s[0])}: the "
@@ -215,7 +215,3 @@ def _plain(value: Any) -> Any:
 
 def _interval(low: float, high: float) -> str:
     return f" (95 % confidence: {low:.3g} to {high:.3g})" if np.isfinite(low) and high > low else ""
-
-
-def _ranks(count: int) -> str:
-    return f"{count:,} rank{'s' if count != 1 else ''}"

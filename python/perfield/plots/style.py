@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Union
 
 import numpy as np
 
-from perfield.analysis.words import printable
+from perfield.analysis.words import counted, printable
 from perfield.catalyst_scripts.palette import ABSENT, TEXT, colour_map
 from perfield.catalyst_scripts.ticks import unit_for
 from perfield.output.titles import region_titles, title
@@ -132,6 +132,6 @@ def step_numbers(run: RunDirectory, positions: np.ndarray) -> tuple[np.ndarray, 
 
 def about_run(run: RunDirectory, positions: np.ndarray) -> str:
     """A run in a few words, for the line below a title."""
-    ranks = f"{run.n_ranks:,} rank{'s' if run.n_ranks != 1 else ''}"
-    some = f"{len(positions):,} of {len(run):,}" if len(positions) < len(run) else f"{len(run):,}"
-    return f"{Path(run.path).resolve().name}: {ranks}, {some} step{'s' if len(run) != 1 else ''}"
+    some = f"{len(positions):,} of " if len(positions) < len(run) else ""
+    ranks, steps = counted(run.n_ranks, "rank"), counted(len(run), "step")
+    return f"{Path(run.path).resolve().name}: {ranks}, {some}{steps}"

@@ -11,6 +11,7 @@ import numpy as np
 
 from perfield.analysis.observed import Observed
 from perfield.analysis.steps import output_steps
+from perfield.analysis.words import counted
 from perfield.run import RunDirectory
 from perfield.topology import Machine, Placement, places, ranges
 
@@ -246,9 +247,9 @@ def machine_in_words(machine: Machine) -> str:
     """ "2 packages, 24 cores, 48 PUs"; "" if only the PUs that ranks were bound to are known."""
     if not machine.described:
         return ""
-    counts = ((len(machine.level(level)), word) for level, word in (("package", "package"), ("core", "core")))
-    counted = [*counts, (len(machine.level("pu")), "PU")]
-    return ", ".join(f"{count:,} {word}{'s' if count != 1 else ''}" for count, word in counted if count)
+    levels = (("package", "package"), ("core", "core"), ("pu", "PU"))
+    counts = [(len(machine.level(level)), word) for level, word in levels]
+    return ", ".join(counted(count, word) for count, word in counts if count)
 
 
 def setting_text(value: object) -> str:

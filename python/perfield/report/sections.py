@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from perfield.analysis.findings import Finding
-from perfield.analysis.words import in_bytes, in_percent, in_seconds, printable
+from perfield.analysis.words import counted, in_bytes, in_percent, in_seconds, printable
 from perfield.report.contents import Report, Setting
 from perfield.topology import ranges
 
@@ -134,7 +134,7 @@ def _where(report: Report) -> Section:
     per_node = (
         f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}" if counts else "no"
     )
-    words = [f"{_plural(len(hosts), 'host')} with {per_node} ranks each." if len(hosts) > 1 else ""]
+    words = [f"{counted(len(hosts), 'host')} with {per_node} ranks each." if len(hosts) > 1 else ""]
     groups = report.run.groups
     if len(groups) > 1:
         each = (f"{printable(name)}: ranks {list_of_ranks(ranks)}" for name, ranks in groups.items())
@@ -185,7 +185,7 @@ def _regions(report: Report) -> Section:
         ">ranks",
     )
     frames = report.region_sums.n_frames
-    newest = f"the newest {frames:,} steps" if frames < len(report.run) else _plural(frames, "step")
+    newest = f"the newest {frames:,} steps" if frames < len(report.run) else counted(frames, "step")
     note = (
         "computing: mean per step and rank that entered it; imbalance: slowest rank over mean; saves: at "
         f"most, in {newest}"
@@ -274,7 +274,7 @@ def _files(report: Report) -> Section:
         sum(f.write_bytes for f in used if f.write_bytes > 0),
     )
     words = (
-        f"{_plural(len(used), 'rank')} of {report.run.n_ranks:,} used files: {in_bytes(total[0])} read, "
+        f"{counted(len(used), 'rank')} of {report.run.n_ranks:,} used files: {in_bytes(total[0])} read, "
         f"{in_bytes(total[1])} written."
     )
     rows = tuple(
@@ -330,7 +330,7 @@ def _how(report: Report) -> Section:
         "Computing is all time of a step outside MPI and files. Waiting is the time in MPI calls that may "
         "wait for other ranks, with what these calls transfer. What balancing saves is the largest compute "
         "time of a rank minus the mean, added up over the steps.",
-        f"{_plural(report.observed.n_steps, 'step')} of {len(report.run):,} were compared. "
+        f"{counted(report.observed.n_steps, 'step')} of {len(report.run):,} were compared. "
         "Setup before the first step and teardown after the last are in no number.",
     )
     lines = tuple((printable(name), printable(text)) for name, text in report.lines)
@@ -338,10 +338,6 @@ def _how(report: Report) -> Section:
         ("line", "text"), lines, folded="The closing lines of the run, as `perfield info` prints them"
     )
     return Section("how", "How this was computed", words, tables=(table,) if lines else ())
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count:,} {word}{'s' if count != 1 else ''}"
 
 
 def _cut(text: str) -> str:
