@@ -35,6 +35,18 @@ def counted(count: int, word: str) -> str:
     return f"{count:,} {word}{'s' if count != 1 else ''}"
 
 
+def shortened(text: str, most: int) -> str:
+    """Printable text without line breaks; a part in its middle is left out beyond `most` characters."""
+    text = " ".join(printable(text).split())
+    end = most // 3
+    return text if len(text) <= most else f"{text[: most - 3 - end]}...{text[-end:]}"
+
+
+def begin_of_list(text: str, most: int = 40) -> str:
+    """A list such as "0-3,8", cut behind a comma beyond `most` characters: "0-3,..."."""
+    return text if len(text) <= most else f"{text[: most - 4].rpartition(',')[0]},..."
+
+
 def in_number(number: float) -> str:
     """A number with three digits, and commas between thousands: "0.25", "1,500", "12,300,000"."""
     if abs(number) < 999.5:

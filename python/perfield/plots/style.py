@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Union
 
 import numpy as np
 
-from perfield.analysis.words import counted, printable
+from perfield.analysis.words import counted, printable, shortened
 from perfield.catalyst_scripts.palette import ABSENT, TEXT, colour_map
 from perfield.catalyst_scripts.ticks import unit_for
 from perfield.output.titles import region_titles, title
@@ -99,16 +99,9 @@ def scaled(unit: str, largest: float) -> tuple[float, str]:
     return factor, name or ("" if unit == "1" else unit)
 
 
-def seconds(value: float) -> str:
-    """Seconds in a unit that suits them: 0.02 -> "20 ms"."""
-    factor, unit = scaled("s", value)
-    return f"{value * factor:.3g} {unit}"
-
-
 def short(name: str) -> str:
     """A region's name with at most 34 characters."""
-    words = " ".join(printable(name).split())
-    return words if len(words) <= 34 else f"{words[:20]}...{words[-11:]}"
+    return shortened(name, 34)
 
 
 def whole_numbers(axis: object) -> None:

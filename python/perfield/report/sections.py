@@ -8,7 +8,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from perfield.analysis.findings import Finding
-from perfield.analysis.words import counted, in_bytes, in_percent, in_seconds, printable
+from perfield.analysis.words import (
+    begin_of_list,
+    counted,
+    in_bytes,
+    in_percent,
+    in_seconds,
+    printable,
+    shortened,
+    start,
+)
 from perfield.report.contents import Report, Setting
 from perfield.topology import ranges
 
@@ -63,8 +72,7 @@ def sections(report: Report, pictures: Sequence[str] = ()) -> list[Section]:
 
 def short(text: str) -> str:
     """Printable text, in the middle of which something is left out if it is long."""
-    text = printable(text)
-    return text if len(text) <= WIDEST else f"{text[: WIDEST - 18]}...{text[-15:]}"
+    return shortened(text, WIDEST)
 
 
 def percent(share: float) -> str:
@@ -104,8 +112,7 @@ def nothing_found(report: Report) -> str:
 
 def list_of_ranks(ranks: Sequence[int]) -> str:
     """ "0-3,8", cut where it is long."""
-    text = ranges(ranks)
-    return text if len(text) <= 40 else f"{text[:36].rpartition(',')[0]},..."
+    return begin_of_list(ranges(ranks))
 
 
 def _number(value: float, text: Callable[[float], str] = "{:.3g}".format) -> str:
@@ -296,10 +303,12 @@ def _placement(report: Report) -> Section:
     names = list(rows[0]) if rows else []
     numbers = ("ranks", "core", "pu", "ran_on")
     cells = tuple(
-        tuple((_cut(row[name]) if name in numbers else short(row[name])) or UNKNOWN for name in names)
+        tuple(
+            (begin_of_list(row[name]) if name in numbers else short(row[name])) or UNKNOWN for name in names
+        )
         for row in rows
     )
-    words = tuple(f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in report.placement.notes)
+    words = tuple(f"{start(note).rstrip('.')}." for note in report.placement.notes)
     note = "PU: the operating system's number of a hardware thread that a rank may run on"
     headings = tuple("PU" if name == "pu" else name.replace("_", " ") for name in names)
     folded = "Where each rank sat" if len(cells) > 12 else ""
@@ -338,10 +347,6 @@ def _how(report: Report) -> Section:
         ("line", "text"), lines, folded="The closing lines of the run, as `perfield info` prints them"
     )
     return Section("how", "How this was computed", words, tables=(table,) if lines else ())
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:36].rpartition(',')[0]},..."
 
 
 ORDER: tuple[Callable[[Report], Section | None], ...] = (
