@@ -154,24 +154,25 @@ def slowest_steps(observed: Observed) -> tuple[SlowStep, ...]:
 
 def traffic(observed: Observed, placement: Placement) -> Traffic:
     """Adds up all messages."""
-    told = observed.messages
-    known = _known(observed)
-    node = placement.node_id
-    placed = np.zeros(len(told), bool)
-    placed[known] = (node[told["source"][known]] >= 0) & (node[told["target"][known]] >= 0)
-    inside = placed.copy()
-    inside[placed] = node[told["source"][placed]] == node[told["target"][placed]]
+    told, known = observed.messages, observed.known_messages
+    source, target = (placement.node_id[known[end]] for end in ("source", "target"))
+    placed = (source >= 0) & (target >= 0)
+    inside, between = (
+        int(known["bytes"][placed & chosen].sum()) for chosen in (source == target, source != target)
+    )
     return Traffic(
-        *(int(told["count"].sum()), int(told["empty"].sum()), int(known.sum())),
-        inside_bytes=int(told["bytes"][inside].sum()),
-        between_bytes=int(told["bytes"][placed & ~inside].sum()),
-        unknown_bytes=int(told["bytes"][~placed].sum()),
+        n_messages=int(told["count"].sum()),
+        n_empty=int(told["empty"].sum()),
+        n_pairs=len(known),
+        inside_bytes=inside,
+        between_bytes=between,
+        unknown_bytes=int(told["bytes"].sum()) - inside - between,
     )
 
 
 def heaviest_pairs(observed: Observed, placement: Placement) -> tuple[HeavyPair, ...]:
     """The pairs of known ranks that exchanged most bytes."""
-    told = observed.messages[_known(observed)]
+    told = observed.known_messages
     order = np.argsort(-told["bytes"].astype(np.int64), kind="stable")[:MOST_ROWS]
     return tuple(
         HeavyPair(*row, where=_where(placement, row[0], row[1]))
@@ -255,13 +256,6 @@ def machine_in_words(machine: Machine) -> str:
 def setting_text(value: object) -> str:
     """A setting as `perfield config` prints it."""
     return json.dumps(value, ensure_ascii=False)
-
-
-def _known(observed: Observed) -> np.ndarray:
-    """Which messages are between known ranks."""
-    told = observed.messages
-    known = (told["source"] >= 0) & (told["target"] >= 0)
-    return known & (told["source"] < observed.n_ranks) & (told["target"] < observed.n_ranks)
 
 
 def _where(placement: Placement, source: int, target: int) -> str:

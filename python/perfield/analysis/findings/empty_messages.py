@@ -29,7 +29,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     saved_s = cost_s(observed, told["source"], told["target"], told["empty"])
     if n_empty < MANY * n_all and (saved_s or 0.0) < WORTH_TELLING * observed.elapsed_s:
         return
-    known = told[(told["source"] >= 0) & (told["target"] >= 0) & (told["empty"] > 0)]
+    known = observed.known_messages[observed.known_messages["empty"] > 0]
     steps = observed.index[observed.empty > 0]
     some = len(steps) < observed.n_steps
     n_steps = len(steps) if some else observed.n_program_steps

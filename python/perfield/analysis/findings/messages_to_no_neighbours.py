@@ -37,8 +37,8 @@ def find(observed: Observed) -> Iterator[Finding]:
     touching = observed.neighbours[observed.neighbours[:, 0] != observed.neighbours[:, 1]]
     n_neighbours = np.bincount(touching[:, 0], minlength=observed.n_ranks)
     n_steps = observed.n_program_steps
-    told = observed.messages
-    told = told[(told["source"] >= 0) & (told["target"] >= 0) & (told["source"] != told["target"])]
+    told = observed.known_messages
+    told = told[told["source"] != told["target"]]
     told = told[(n_neighbours[told["source"]] > 0) & (n_neighbours[told["target"]] > 0)]
     count = told["count"].astype(float) - told["empty"]
     far = ~np.isin(pair_keys(told["source"], told["target"]), pair_keys(touching[:, 0], touching[:, 1]))
