@@ -6,12 +6,12 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfield.analysis.plain import plain
 from perfield.analysis.words import counted, in_bytes, in_percent, in_seconds
 from perfield.commands import CommandError
 
@@ -74,7 +74,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def as_json(found: Scaling) -> dict[str, Any]:
     """A Scaling as JSON objects; docs/scaling.md lists its names. Unknown numbers are null."""
-    made = {one.name: _plain(getattr(found, one.name)) for one in fields(found)}
+    made = plain(found)
     return made | {"n_ranks": made["steps"]["n_ranks"]}
 
 
@@ -173,7 +173,7 @@ def _rows(found: Scaling) -> list[dict[str, Any]]:
         "MB_most": found.memory_largest_bytes / 1e6,
     }
     kept = {name: values for name, values in columns.items() if np.isfinite(values).any()}
-    return [dict(zip(kept, map(_plain, row))) for row in zip(*kept.values())]
+    return [dict(zip(kept, map(plain, row))) for row in zip(*kept.values())]
 
 
 def _region_rows(found: Scaling) -> list[dict[str, Any]]:
@@ -198,19 +198,6 @@ def _region_rows(found: Scaling) -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-def _plain(value: Any) -> Any:
-    """What JSON knows: arrays as lists, NaN as None, dataclasses as objects."""
-    if hasattr(value, "__dataclass_fields__"):
-        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, (tuple, list, np.ndarray)):
-        return [_plain(part) for part in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def _interval(low: float, high: float) -> str:
