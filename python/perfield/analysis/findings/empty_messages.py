@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s, pair_keys
+from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s
 from perfield.analysis.observed import Observed
+from perfield.analysis.pair_keys import pair_keys
 from perfield.analysis.words import in_number, part_of
 
 QUESTION = "Which messages carry no bytes?"

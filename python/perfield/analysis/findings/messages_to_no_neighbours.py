@@ -13,8 +13,9 @@ import numpy as np
 
 from perfield.analysis.findings.bursts import messages_in_bursts
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s, pair_keys, per_step
+from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s, per_step
 from perfield.analysis.observed import Observed
+from perfield.analysis.pair_keys import pair_keys
 from perfield.analysis.words import in_bytes, in_number, in_percent, in_ranks, start
 
 QUESTION = "Which ranks exchange messages with ranks that they do not touch on the mesh?"
