@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 import numpy as np
 
@@ -80,6 +81,12 @@ def in_list(names: Sequence[str], most: int = 3) -> str:
     if len(names) > most:
         shown.append(f"{len(names) - most} more")
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def did_you_mean(name: str, known: Iterable[str], most: int = 3) -> str:
+    """A question about the known names that are nearest to one: "did you mean a or b?"; "" without such."""
+    near = get_close_matches(name, list(known), most, 0.5)
+    return f"did you mean {' or '.join(near)}?" if near else ""
 
 
 def start(sentence: str) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
 import numpy as np
 
-from perfield.analysis.words import counted, printable, shortened
+from perfield.analysis.words import counted, did_you_mean, printable, shortened
 from perfield.catalyst_scripts.palette import ABSENT, TEXT, colour_map
 from perfield.catalyst_scripts.ticks import unit_for
 from perfield.output.titles import region_titles, title
@@ -83,8 +82,7 @@ def known_field(run: RunDirectory, field: str) -> str:
     """The field's name; raises PlotError that names the nearest known ones if the run does not have it."""
     if field in run.columns.names:
         return field
-    near = get_close_matches(field, run.columns.names, 3, 0.5)
-    advice = f"did you mean {' or '.join(near)}?" if near else "`perfield fields RUN` lists what it has."
+    advice = did_you_mean(field, run.columns.names) or "`perfield fields RUN` lists what it has."
     raise PlotError(f"{run.path} has no field '{field}'; {advice}")
 
 
