@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from perfield.report import of_observed
 from perfield.report.mesh_neighbours import mesh_neighbours
 from perfield.report.of_observed import Efficiency, FileUse, HeavyPair, SlowStep, Traffic
 from perfield.run import RunDirectory, tables
+from perfield.run.matching import program
 from perfield.run.observe import observe
 from perfield.run.region_sums import RegionSums
 from perfield.topology import Placement, placement_of
@@ -69,9 +69,8 @@ class Report:
 
     @property
     def program(self) -> str:
-        """Name of the program, without its folder; "a program" if the run does not say."""
-        command = self.command
-        return Path(command[0]).name if command and command[0] else "a program"
+        """Name of the program or script, without its folder; "a program" if the run does not say."""
+        return program(self.run.info) or "a program"
 
     @property
     def command(self) -> tuple[str, ...]:
