@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.analysis.words import counted
 from perfield.catalyst_scripts.palette import colour_map
 from perfield.output.scales import round_end
 from perfield.plots.messages import bytes_scale, draw_matrix, sent_bytes
@@ -49,7 +50,7 @@ def compared_messages(
     most = float(max(before.max(), after.max()))
     if not most:
         raise PlotError(f"no rank of {names[0]} or {names[1]} sent a byte to another rank in these steps")
-    figure = figure or Figure(figsize=SIZE, dpi=100, layout="constrained")
+    figure = figure or Figure(figsize=SIZE, dpi=100, layout="compressed")
     drawn = figure.subplots(1, 3)
     factor, unit = scaled("B", most)
     norm, is_wide = bytes_scale(np.stack([before, after]) * factor)
@@ -65,8 +66,9 @@ def compared_messages(
     colours = matplotlib.colormaps[colour_map("sent_bytes_difference")]
     draw_matrix(drawn[2], apart * factor, each, sizes[0], unit, Normalize(-end, end), colours)
     changed = int(np.count_nonzero(apart))
-    pairs = "pairs of groups of ranks" if each > 1 else "pairs"
-    head(drawn[2], f"change: {changed:,} {pairs} differ", "red is more, blue is less, white is the same")
+    pairs = f"{counted(changed, 'pair')}{' of groups of ranks' if each > 1 else ''}"
+    differ = "differs" if changed == 1 else "differ"
+    head(drawn[2], f"change: {pairs} {differ}", "red is more, blue is less, white is the same")
     for axes in drawn[1:]:
         axes.set_ylabel("")
     return figure
