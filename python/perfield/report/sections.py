@@ -77,7 +77,7 @@ def short(text: str) -> str:
 
 def percent(share: float) -> str:
     """ "12 %", "0.4 %"; "-" if unknown."""
-    return in_percent(share) if math.isfinite(share) else UNKNOWN
+    return _known(share, in_percent)
 
 
 def cost(finding: Finding, report: Report) -> str:
@@ -115,12 +115,8 @@ def list_of_ranks(ranks: Sequence[int]) -> str:
     return begin_of_list(ranges(ranks))
 
 
-def _number(value: float, text: Callable[[float], str] = "{:.3g}".format) -> str:
+def _known(value: float | None, text: Callable[[float], str]) -> str:
     return text(value) if value is not None and math.isfinite(value) else UNKNOWN
-
-
-def _count(value: float) -> str:
-    return f"{value:,.0f}" if math.isfinite(value) else UNKNOWN
 
 
 def _where(report: Report) -> Section:
@@ -171,13 +167,10 @@ def _regions(report: Report) -> Section:
     rows = tuple(
         (
             short(row["name"]),
-            _number(row["compute_time_s"], in_seconds) if row["compute_time_s"] is not None else UNKNOWN,
-            *(
-                percent(row[name]) if row[name] is not None else UNKNOWN
-                for name in ("step_share", "mpi_share")
-            ),
-            *(f"{row['imbalance']:.2f}" if row["imbalance"] is not None else UNKNOWN,),
-            in_seconds(row["balancing_saves_s"]) if row["balancing_saves_s"] is not None else UNKNOWN,
+            _known(row["compute_time_s"], in_seconds),
+            *(_known(row[name], in_percent) for name in ("step_share", "mpi_share")),
+            _known(row["imbalance"], "{:.2f}".format),
+            _known(row["balancing_saves_s"], in_seconds),
             f"{row['ranks']:,}",
         )
         for row in report.regions
@@ -218,7 +211,7 @@ def _slowest(report: Report) -> Section | None:
             f"{step.label:,}" if report.run.frame(0).kind == "step" else "whole run",
             in_seconds(step.longest_s),
             in_seconds(step.mean_s),
-            f"{step.imbalance:.2f}" if math.isfinite(step.imbalance) else UNKNOWN,
+            _known(step.imbalance, "{:.2f}".format),
             str(step.rank) if step.rank >= 0 else UNKNOWN,
             ", ".join(
                 [f"writes {in_bytes(step.written_bytes)}"] * step.is_output
@@ -241,7 +234,7 @@ def _messages(report: Report) -> Section:
     n_steps = max(report.observed.n_steps, 1)
     words = [
         f"{sums.n_messages:,} messages between {sums.n_pairs:,} pairs of ranks; "
-        f"{_count(sums.n_messages / n_steps)} per step."
+        f"{sums.n_messages / n_steps:,.0f} per step."
     ]
     parts = [
         f"{in_bytes(count)} {what}"
@@ -287,9 +280,9 @@ def _files(report: Report) -> Section:
     rows = tuple(
         (
             str(use.rank),
-            *(_number(count, in_bytes) for count in (use.read_bytes, use.write_bytes)),
-            _count(use.n_calls),
-            _number(use.time_s, in_seconds),
+            *(_known(count, in_bytes) for count in (use.read_bytes, use.write_bytes)),
+            _known(use.n_calls, "{:,.0f}".format),
+            _known(use.time_s, in_seconds),
         )
         for use in used[:MOST_FILES]
     )
