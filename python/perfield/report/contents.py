@@ -98,13 +98,13 @@ class Report:
 
     @property
     def n_left_out(self) -> int:
-        """How many frames were left out, as ranks did different steps in them or some are absent."""
-        return len(self.run) - self.observed.n_steps
+        """How many frames were left out; `notes` says why."""
+        return self.observed.n_left_out + self.observed.n_uneven
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences that limit what the report says: damage, a run that goes on, uneven steps."""
-        notes = of_observed.notes(self.run, self.n_left_out, dict(self.lines))
+        notes = of_observed.notes(self.run, self.observed, dict(self.lines))
         return (*notes, *([self.without_neighbours] if self.without_neighbours else []))
 
     @property

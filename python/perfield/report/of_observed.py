@@ -199,7 +199,7 @@ def files(observed: Observed) -> tuple[FileUse, ...]:
     )
 
 
-def notes(run: RunDirectory, n_left_out: int, lines: Mapping[str, str]) -> Iterator[str]:
+def notes(run: RunDirectory, observed: Observed, lines: Mapping[str, str]) -> Iterator[str]:
     """Yields sentences that limit what a report says."""
     if run.state == "running":
         yield "The program still runs: this is what it had written when the report was made."
@@ -217,11 +217,12 @@ def notes(run: RunDirectory, n_left_out: int, lines: Mapping[str, str]) -> Itera
         )
     elif len(run) == 1:
         yield "The run has a single step; nothing can be said about how it changes."
-    if n_left_out > 0:
-        yield (
-            f"{n_left_out:,} of {len(run):,} steps are left out of findings and tables, because some rank is "
-            "absent or ranks did different steps in them."
-        )
+    for count, because in (
+        (observed.n_left_out, "some rank's entry of them is missing or damaged"),
+        (observed.n_uneven, "ranks may have done different steps in them"),
+    ):
+        if count:
+            yield f"{count:,} of {len(run):,} steps are left out of findings and tables, as {because}."
     if "uneven" in lines:
         yield f"Steps are uneven: {lines['uneven']}."
     yield from run.damage[:MOST_ROWS]
