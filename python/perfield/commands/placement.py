@@ -179,7 +179,7 @@ def _proposal(
     missing = placement.node_id < 0
     if missing.any():
         return None, f"{missing.sum():,} ranks never checked in, so their places are not known"
-    messages = observed.messages[(observed.messages["source"] >= 0) & (observed.messages["target"] >= 0)]
+    messages = observed.known_messages
     if not messages["bytes"].any():
         return None, "the run has no messages whose two ranks are known"
     if placement.n_ranks > MOST_PROPOSED and not asked:
