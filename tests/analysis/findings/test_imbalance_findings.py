@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 from observed_runs import observed_run
 
-from perfield.analysis.findings import imbalance, waited_for
+from perfield.analysis.findings import (
+    answers,
+    imbalance,
+    ranked,
+    waited_for,
+)
 
 CELLS = np.full(8, 512.0)
 
@@ -131,6 +136,42 @@ def test_a_rank_that_computes_longer_is_told_once():
 
 def test_a_rank_that_works_on_files_is_left_to_what_is_said_of_files():
     assert not list(waited_for.find(waiting_for_two(io_time_s=[0, 0, 0.014, 0, 0, 0, 0, 0])))
+
+
+HALO = [(a, b, 600, 10**7, 0) for a in range(8) for b in (a - 1, a + 1) if 0 <= b < 8]
+
+
+def with_messages_to_two(count, n_bytes, empty):
+    """Rank 1 sends so many messages to rank 2, beside a halo of 10 messages per step and pair."""
+    messages = [*HALO, (1, 2, count, n_bytes, empty)]
+    return waiting_for_two(
+        messages=messages, sent_count=10.0, received_count=10.0, empty=empty / 60, mpi_p2p_time_s=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "what"),
+    [((3600, 0, 3600), "empty"), ((3600, 28800, 0), "tiny")],
+)
+def test_rank_that_needless_messages_make_late_is_told_with_them(message, what):
+    run = with_messages_to_two(*message)
+    told = ranked(answers(run))
+    assert [found.kind for found in told] == [f"{what} messages"]
+    assert told[0].words.endswith(
+        f" 7 ranks wait 6.3 s in all for rank 2, most of whose messages are {what}."
+    )
+    assert told[0].saved_s == pytest.approx(0.9) and told[0].pairs.tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize("message", [(1200, 0, 1200), (1200, 9600, 0), (3600, 10**7, 0)])
+def test_rank_with_other_messages_mostly_is_still_named(message):
+    assert only(waited_for.find(with_messages_to_two(*message))).ranks.tolist() == [2]
+
+
+def test_waiting_for_another_rank_than_that_of_empty_messages_stays():
+    messages = [*HALO, (5, 6, 3600, 0, 3600)]
+    run = waiting_for_two(messages=messages, sent_count=10.0, empty=60.0)
+    assert [found.kind for found in ranked(answers(run))] == ["rank that all wait for", "empty messages"]
 
 
 def test_waiting_that_mostly_names_nobody_accuses_nobody():

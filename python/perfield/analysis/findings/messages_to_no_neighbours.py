@@ -17,7 +17,7 @@ from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s, pair_k
 from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_bytes, in_number, in_percent, in_ranks, start
 
-QUESTION = "Which ranks exchange messages with ranks that they do not touch on the mesh?"
+QUESTION = "Do ranks exchange messages with ranks that they do not touch on the mesh?"
 KINDS = ("messages to no neighbours",)
 NEEDS = ("sent_count", "neighbours")
 LIKES = COST_FIELDS
