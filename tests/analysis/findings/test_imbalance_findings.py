@@ -227,6 +227,7 @@ def test_a_region_that_runs_more_often_on_dear_ranks_explains_its_time():
     assert found.words.endswith(
         " Counts explain that: push runs 300 times in a step there, and 150 in the mean."
     )
+    assert found.remedy.startswith("Look for what makes push run more often on these ranks: ")
 
 
 def test_a_rank_that_is_a_little_dearer_in_one_region_is_not_told():

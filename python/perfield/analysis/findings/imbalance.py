@@ -74,6 +74,12 @@ ALONE = (
 )
 
 
+BY_COUNT = (
+    "Look for what makes {region} run more often on these ranks: their part of the mesh (more cells, zones, "
+    "boundaries), iterations until convergence, work that others do not get; divide by that work."
+)
+
+
 class Why(NamedTuple):
     """Why the same ranks are dear. words : end the sentence that names them. shown : kind of picture; "" for
     the usual one."""
@@ -126,14 +132,15 @@ def fixed(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion
     hosts = _hosts(observed, ranks)
     where = f" on {'host' if len(hosts) == 1 else 'hosts'} {in_list(hosts)}" if hosts else ""
     shown = "mesh" if observed.has("cells") else "heat_map"
+    counted = _counted(observed, imbalance, regions)
     return Finding(
         kind=reason.kind,
         words=f"{start(in_ranks(ranks))}{where} {'computes' if len(ranks) == 1 else 'compute'} "
         f"{imbalance.times_mean:.3g} times as long as the mean of all ranks{_inside(imbalance)}"
         f"{reason.words}.{_others_wait(observed, imbalance)}{_where(imbalance, regions)}"
-        f"{_counted(observed, imbalance, regions)}",
+        f"{counted}",
         saved_s=imbalance.found.saved,
-        remedy=reason.remedy,
+        remedy=BY_COUNT.format(region=regions[0].name) if counted else reason.remedy,
         picture=Picture(reason.shown or shown, _field(observed, imbalance, regions)),
         ranks=ranks,
         regions=tuple(region.name for region in regions),
