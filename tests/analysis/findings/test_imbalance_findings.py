@@ -218,6 +218,23 @@ def test_a_small_difference_in_one_region_is_not_told():
     assert not list(imbalance.find(run_with_a_region(part, computing([0.1] * 8, noise=0.2, seed=1))))
 
 
+def test_dear_rank_that_makes_all_calls_on_files_is_told_with_them():
+    compute = computing([0.15] + [0.1] * 7)
+    run = observed_run(compute_time_s=compute, io_write_count=[1700] + [0] * 7)
+    found = only(imbalance.find(run))
+    assert found.words.startswith(
+        "Rank 0 computes 1.41 times as long as the mean of all ranks: it also makes all of the 102,000 calls "
+        "on files. The others wait"
+    )
+    assert found.remedy.startswith("Look at how this rank prepares output")
+
+
+@pytest.mark.parametrize("calls", [[99] + [0] * 7, [1700] * 8, [0] + [1700] + [0] * 6])
+def test_few_calls_on_files_or_those_of_others_go_with_no_imbalance(calls):
+    run = observed_run(compute_time_s=computing([0.15] + [0.1] * 7), io_write_count=calls)
+    assert "on files" not in only(imbalance.find(run)).words
+
+
 def test_a_region_that_runs_more_often_on_dear_ranks_explains_its_time():
     counts = np.where(np.arange(8) % 6 == 0, 300, 100)
     part = computing(counts * 1e-3)
