@@ -74,8 +74,8 @@ def late_rank_of(observed: Observed) -> LateRank | None:
 
 def _tiny(observed: Observed) -> tuple[np.ndarray, np.ndarray]:
     """Pairs that exchange many tiny messages, rows of observed.messages, and how many; none in bursts."""
-    told = observed.messages
-    told = told[(told["source"] >= 0) & (told["target"] >= 0) & (told["source"] != told["target"])]
+    told = observed.known_messages
+    told = told[told["source"] != told["target"]]
     count = told["count"].astype(float) - told["empty"]
     many = (count >= MANY * observed.n_program_steps) & (told["bytes"] <= TINY * count) & (count > 0)
     told, count = told[many], count[many]
