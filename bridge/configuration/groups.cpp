@@ -13,7 +13,7 @@ constexpr const char* kExpected =
     "expected one name, or a name and its ranks, such as io=6-7 or io=7-1023:8,1024 (with :8 each "
     "eighth rank)";
 
-// Reads a number at the begin of the text and removes it; -1: there is none.
+// Reads a number at the beginning of the text and removes it; -1: there is none.
 int32_t take_number(std::string* text) {
   int32_t number = -1;
   const auto read = std::from_chars(text->data(), text->data() + text->size(), number);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <list>
 
 namespace perfield {
 namespace {
@@ -18,6 +19,9 @@ constexpr double kWorthTelling = 0.05;  // above the mean; less is not told
 constexpr double kOfImbalance = 0.25;   // the part of it that lasts, below which no rank is named
 constexpr size_t kLongestLag = 64;
 constexpr double kPredictable = 0.6;  // of what chance leaves open
+constexpr double kStays = 0.8;        // the same, where few ranks stay, but take no turns
+constexpr size_t kFewRanks = 64;  // less than that: one is often slowest again by correlated noise
+constexpr double kTurns = 0.025;  // that ranks which stay take turns by chance
 
 // The incomplete beta function I_x(a, b), by its continued fraction (Numerical Recipes, 6.4).
 double fraction_of_beta(double a, double b, double x) {
@@ -117,9 +121,37 @@ std::vector<size_t> ranks_with_most(const Table& table, Differences* tested) {
   return alike;
 }
 
-// Whether the rank with most in a step tells the one in a later step: the same rank comes back
-// after a fixed number of steps (1: it stays) more often than by chance, given how often each had
-// most. Sets found's chance and is_significant.
+// Whether ranks take turns in having most, one after the other: the next is one that has not had
+// most yet, or the one that had it longest ago, more often than by chance. Turns of one step do not
+// count.
+bool takes_turns(const std::vector<size_t>& order, size_t n_ranks) {
+  std::list<size_t> oldest_first;
+  std::vector<std::list<size_t>::iterator> place(n_ranks, oldest_first.end());
+  size_t hits = 0, turns = 0;
+  double expected = 0;
+  for (size_t at = 0; at < order.size(); ++at) {
+    const size_t rank = order[at];
+    const bool is_first = oldest_first.empty();
+    if (!is_first && rank == oldest_first.back()) continue;
+    if (at + 1 == order.size() || order[at + 1] != rank) continue;
+    const size_t unmet = n_ranks - oldest_first.size();
+    const bool is_new = place[rank] == oldest_first.end();
+    if (!is_first) {
+      ++turns;
+      hits += unmet ? is_new : rank == oldest_first.front();
+      expected += double(std::max<size_t>(unmet, 1)) / double(n_ranks - 1);
+    }
+    if (!is_new) oldest_first.erase(place[rank]);
+    place[rank] = oldest_first.insert(oldest_first.end(), rank);
+  }
+  return turns && chance_of_hits(hits, turns, expected / double(turns)) <= kTurns;
+}
+
+// Whether the rank with most in a step tells the one in a later step more often than by chance,
+// given how often each had most: it comes back after a fixed number of steps, during which others
+// had most, or it stays. A rank that other programs slow down stays for a while, too. So two ranks
+// must come back, and of few ranks those that stay must stay long, or take turns. Sets found's
+// chance and is_significant.
 bool is_predictable(const std::vector<size_t>& order, size_t n_ranks, Differences* found) {
   const size_t n = order.size();
   std::vector<double> times(n_ranks);
@@ -130,16 +162,22 @@ bool is_predictable(const std::vector<size_t>& order, size_t n_ranks, Difference
     for (const double t : times) pairs += t * (t - 1);
     alike = std::max(alike, pairs / (double(n) * double(n - 1)));
   }
-  const size_t longest = std::min(n / 2, kLongestLag);
+  const size_t longest = std::min(n / (n_ranks == 2 ? 3 : 2), kLongestLag);
+  bool has_left = false;
   for (size_t lag = 1; lag <= longest; ++lag) {
     size_t hits = 0;
     for (size_t at = lag; at < n; ++at) hits += order[at] == order[at - lag];
     const double share = double(hits) / double(n - lag);
+    has_left |= share <= alike;
     const double chance = alike < 1 ? chance_of_hits(hits, n - lag, alike) : 1;
     if (chance > kChance / double(longest)) continue;
     found->is_significant = true;
     found->chance = chance * double(longest);
-    if (share - alike >= kPredictable * (1 - alike)) return true;
+    const double predicted = (share - alike) / (1 - alike);
+    if (predicted < kPredictable) continue;
+    if (has_left) return true;
+    if (lag > 1 || n_ranks == 2) continue;
+    if (n_ranks >= kFewRanks || predicted >= kStays || takes_turns(order, n_ranks)) return true;
   }
   return false;
 }

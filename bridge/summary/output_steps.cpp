@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <vector>
 
 #include "summary/chance.hpp"
@@ -20,19 +21,33 @@ constexpr double kLongSteps = 0.1;  // the part of usual steps that counts as lo
 constexpr double kChance = 0.0101;  // that output steps are long so often: two of two are enough
 constexpr size_t kFewest = 3;       // output steps, to call them regular
 
+// How long the steps took: the time of the rank that measured longest, for each group.
+double elapsed_ns(const RunTotals& run) {
+  std::map<uint64_t, double> longest;
+  for (const auto& [rank, sums] : run.steps.ranks) {
+    const auto group = run.group.find(rank);
+    double& ns = longest[group == run.group.end() ? 0 : group->second];
+    ns = std::max(ns, double(sums.measured_ns));
+  }
+  double all = 0;
+  for (const auto& [group, ns] : longest) all += ns;
+  return all;
+}
+
 }  // namespace
 
-OutputSteps::OutputSteps(const Totals& steps) : n_steps_(steps.lengths.size()) {
+OutputSteps::OutputSteps(const RunTotals& run) : n_steps_(run.steps.lengths.size()) {
+  const Totals& steps = run.steps;
   std::vector<double> bytes, usual, output;
   for (const auto& [step, written] : steps.written) bytes.push_back(written);
   const double limit = std::max(kFarBeyond * median_of(bytes), kLogBytes);
   std::vector<uint64_t> keys;
-  double all = 0;
+  double n_of_program = 0;
   for (const auto& [step, written] : steps.written) {
-    const double length = steps.lengths.at(step);
-    all += length;
-    (written > limit ? output : usual).push_back(length);
-    if (written > limit) keys.push_back(step);
+    (written > limit ? output : usual).push_back(steps.lengths.at(step));
+    if (written <= limit) continue;
+    keys.push_back(step);
+    n_of_program += steps.spans.at(step);
   }
   n_output_ = output.size();
   const double base = median_of(usual);
@@ -43,7 +58,7 @@ OutputSteps::OutputSteps(const Totals& steps) : n_steps_(steps.lengths.size()) {
                                     [&](double length) { return length > limit_of_long; });
   if (chance_of_hits(size_t(n_long), output.size(), kLongSteps) > kChance) return;
   ratio_ = median_of(output) / base;
-  share_ = double(output.size()) * (median_of(output) - base) / all;
+  share_ = n_of_program * (median_of(output) - base) / elapsed_ns(run);
   std::sort(keys.begin(), keys.end());
   if (keys.size() < kFewest) return;
   period_ = keys[1] - keys[0];

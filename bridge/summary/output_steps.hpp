@@ -13,7 +13,7 @@ namespace perfield {
 
 class OutputSteps {
  public:
-  explicit OutputSteps(const Totals& steps);
+  explicit OutputSteps(const RunTotals& run);
 
   // "every 20 steps (3 of 60); these take 10.9 times as long as the others and cost ..."; "" if
   // these steps cost next to nothing, or may be longer by chance.
@@ -25,7 +25,7 @@ class OutputSteps {
   size_t n_steps_ = 0, n_output_ = 0;
   uint64_t period_ = 0;  // of steps that write; 0: irregular, or too few to tell
   double ratio_ = 0;     // median length of a step that writes, to that of the others
-  double share_ = 0;     // of the steps' time: what they take longer than the others
+  double share_ = 0;     // of the elapsed time: what they take longer than the others
 };
 
 }  // namespace perfield

@@ -174,7 +174,7 @@ std::vector<std::string> closing_lines(const std::string& run_path, uint64_t max
     const Tables tables(run.steps);
     const std::string path = text_of_path(run_path);
     const Computing computing(tables);
-    const OutputSteps output(run.steps);
+    const OutputSteps output(run);
     const std::string output_text = uneven.any_doubt() ? std::string() : output.line();
     const std::string imbalance = imbalance_line(tables, computing, run.group.size());
     for (const std::string& text :

@@ -126,7 +126,8 @@ void Totals::add(int32_t rank, uint64_t index, uint64_t group, bool is_blind, co
   }
 
   numbers[number].add(rank, step.fixed.label, step.fixed.time);
-  const double span = std::max(1u, step.fixed.span);
+  spans[number] = std::max(1u, step.fixed.span);
+  const double span = spans[number];
   double& longest = lengths[number];
   longest = std::max(longest, double(step.fixed.measured_ns) / span);
   written[number] += double(entry.io_write_bytes) / span;

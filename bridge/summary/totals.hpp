@@ -95,6 +95,7 @@ struct MeshIds {
 struct Totals {
   std::map<int32_t, RankSums> ranks;
   std::unordered_map<uint64_t, double> lengths;  // ns of the longest rank, of one step
+  std::unordered_map<uint64_t, uint32_t> spans;  // how many of the program's steps each is
   std::unordered_map<uint64_t, double> written;  // bytes to files in one step, by all ranks
   std::unordered_map<uint64_t, StepNumbers> numbers;
   std::vector<RankStep> rank_steps;  // of ranks whose MPI was seen

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import pytest
+from call_numbers import call_row
 from runs_with_imbalance import noisy, write
 
 import perfield
+import twin
 from perfield import _bridge
 from perfield.report import report
 
@@ -75,3 +77,21 @@ def test_a_slow_node_holds_the_ranks_that_the_closing_lines_name(tmp_path):
     assert any("on host b" in line for line in _bridge.closing_lines(str(path)) if line.startswith("dearest"))
     first = report(perfield.open(path)).findings[0]
     assert first.kind == "slow node" and first.hosts == ("b",) and first.ranks.tolist() == [4, 5, 6, 7]
+
+
+@pytest.mark.parametrize(
+    ("in_turn_ms", "span", "share"), [(10, 1, 33), (0, 5, 43)], ids=["longest in turn", "five steps in one"]
+)
+def test_output_costs_the_same_share_of_the_elapsed_time_in_both(tmp_path, in_turn_ms, span, share):
+    def change(rank, step, values):
+        is_output = step in {3, 7, 11}
+        longer_ms = 30 * is_output + in_turn_ms * (step % 2 == rank % 2)
+        values.update(measured_ns=(10 + longer_ms) * 1_000_000, span=span)
+        values["calls"] = [call_row("file_write", count=1, ns=1000, bytes_out=1_000_000)] * is_output
+
+    path = twin.write_run(tmp_path / "run", ranks=2, steps=12, change_step=change)
+    output = next(line for line in _bridge.closing_lines(str(path)) if line.startswith("output"))
+    assert output.endswith(f"cost {share} % of the time")  # 90 of 270 or 210 ms
+    found = [finding for finding in report(perfield.open(path)).findings if finding.kind == "output steps"]
+    assert f"cost 90 ms, {share} % of the time" in found[0].words
+    assert found[0].saved_s == pytest.approx(0.09)

@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 from observed_runs import observed_run
 
-from perfield.analysis.findings import imbalance, waited_for
+from perfield.analysis.findings import (
+    answers,
+    imbalance,
+    ranked,
+    waited_for,
+)
 
 CELLS = np.full(8, 512.0)
 
@@ -133,6 +138,42 @@ def test_a_rank_that_works_on_files_is_left_to_what_is_said_of_files():
     assert not list(waited_for.find(waiting_for_two(io_time_s=[0, 0, 0.014, 0, 0, 0, 0, 0])))
 
 
+HALO = [(a, b, 600, 10**7, 0) for a in range(8) for b in (a - 1, a + 1) if 0 <= b < 8]
+
+
+def with_messages_to_two(count, n_bytes, empty):
+    """Rank 1 sends so many messages to rank 2, beside a halo of 10 messages per step and pair."""
+    messages = [*HALO, (1, 2, count, n_bytes, empty)]
+    return waiting_for_two(
+        messages=messages, sent_count=10.0, received_count=10.0, empty=empty / 60, mpi_p2p_time_s=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "what"),
+    [((3600, 0, 3600), "empty"), ((3600, 28800, 0), "tiny")],
+)
+def test_rank_that_needless_messages_make_late_is_told_with_them(message, what):
+    run = with_messages_to_two(*message)
+    told = ranked(answers(run))
+    assert [found.kind for found in told] == [f"{what} messages"]
+    assert told[0].words.endswith(
+        f" 7 ranks wait 6.3 s in all for rank 2, most of whose messages are {what}."
+    )
+    assert told[0].saved_s == pytest.approx(0.9) and told[0].pairs.tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize("message", [(1200, 0, 1200), (1200, 9600, 0), (3600, 10**7, 0)])
+def test_rank_with_other_messages_mostly_is_still_named(message):
+    assert only(waited_for.find(with_messages_to_two(*message))).ranks.tolist() == [2]
+
+
+def test_waiting_for_another_rank_than_that_of_empty_messages_stays():
+    messages = [*HALO, (5, 6, 3600, 0, 3600)]
+    run = waiting_for_two(messages=messages, sent_count=10.0, empty=60.0)
+    assert [found.kind for found in ranked(answers(run))] == ["rank that all wait for", "empty messages"]
+
+
 def test_waiting_that_mostly_names_nobody_accuses_nobody():
     run = waiting_for_two()
     run.tables["waiting_time_s"][:] = 0.2
@@ -177,6 +218,23 @@ def test_a_small_difference_in_one_region_is_not_told():
     assert not list(imbalance.find(run_with_a_region(part, computing([0.1] * 8, noise=0.2, seed=1))))
 
 
+def test_dear_rank_that_makes_all_calls_on_files_is_told_with_them():
+    compute = computing([0.15] + [0.1] * 7)
+    run = observed_run(compute_time_s=compute, io_write_count=[1700] + [0] * 7)
+    found = only(imbalance.find(run))
+    assert found.words.startswith(
+        "Rank 0 computes 1.41 times as long as the mean of all ranks: it also makes all of the 102,000 calls "
+        "on files. The others wait"
+    )
+    assert found.remedy.startswith("Look at how this rank prepares output")
+
+
+@pytest.mark.parametrize("calls", [[99] + [0] * 7, [1700] * 8, [0] + [1700] + [0] * 6])
+def test_few_calls_on_files_or_those_of_others_go_with_no_imbalance(calls):
+    run = observed_run(compute_time_s=computing([0.15] + [0.1] * 7), io_write_count=calls)
+    assert "on files" not in only(imbalance.find(run)).words
+
+
 def test_a_region_that_runs_more_often_on_dear_ranks_explains_its_time():
     counts = np.where(np.arange(8) % 6 == 0, 300, 100)
     part = computing(counts * 1e-3)
@@ -186,6 +244,7 @@ def test_a_region_that_runs_more_often_on_dear_ranks_explains_its_time():
     assert found.words.endswith(
         " Counts explain that: push runs 300 times in a step there, and 150 in the mean."
     )
+    assert found.remedy.startswith("Look for what makes push run more often on these ranks: ")
 
 
 def test_a_rank_that_is_a_little_dearer_in_one_region_is_not_told():

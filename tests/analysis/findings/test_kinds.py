@@ -29,3 +29,8 @@ def test_question_lists_the_kinds_of_its_findings(module):
     kinds, told = strings_of(module)
     assert kinds <= set(module.KINDS)
     assert told & ALL == set(module.KINDS)
+
+
+@pytest.mark.parametrize("module", QUESTIONS, ids=lambda module: module.__name__.rpartition(".")[2])
+def test_question_may_be_answered_by_no(module):
+    assert module.QUESTION.split()[0] in {"Do", "Does", "Is", "Are"}

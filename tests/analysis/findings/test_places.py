@@ -162,3 +162,20 @@ def test_two_dear_ranks_that_touch_may_be_chance():
     ring = [(rank, (rank + 1) % 10) for rank in range(10)]
     run = run_of([1, 1, 2, 2, 1, 1, 1, 1, 1, 1], cells=np.full(10, 64.0), neighbours=ring)
     assert len(list(imbalance.find(run))) == 1 and not list(imbalance_place.find(run))
+
+
+def test_remedy_of_dear_ranks_that_run_a_region_more_often_is_not_about_the_machine():
+    counts = np.where(np.arange(48) % 8 == 0, 828, 532)
+    noise = np.exp(0.02 * np.random.default_rng(0).standard_normal((40, 48)))
+    run = observed_run(
+        48,
+        40,
+        compute_time_s=counts * 1e-4 * noise,
+        b_time_s=counts * 1e-4 * noise,
+        b_count=counts,
+        regions=["b"],
+        placement=plain_placement(48, per_node=8),
+    )
+    found = only(imbalance_place.find(run))
+    assert found.kind == "imbalance follows the machine" and "Counts explain that: b runs 828" in found.words
+    assert found.remedy.startswith("Look for what makes b run more often on these ranks: ")

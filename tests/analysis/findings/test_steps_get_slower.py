@@ -28,6 +28,7 @@ def test_region_that_takes_longer_and_longer_is_named():
     (told,) = find(run)
     assert (told.kind, told.regions, told.ranks.tolist()) == ("steps get slower", ("Solve",), [])
     assert told.words.startswith("Steps take longer and longer: at the end 1.5")
+    assert "times as long as at the beginning, " in told.words
     assert told.words.endswith("The time grows in Solve.")
     np.testing.assert_allclose(told.saved_s, 60 * 0.05 / 2, rtol=0.1)
 

@@ -6,11 +6,13 @@ from __future__ import annotations
 import math
 import random
 
+import numpy as np
 import pytest
 from runs_with_imbalance import noisy, write
 
 import twin
 from perfield import _bridge
+from perfield.analysis.chance import differences
 
 
 def lines_of(path) -> dict[str, str]:
@@ -99,6 +101,25 @@ def test_slow_noise_names_nobody(tmp_path, seed):
         state = [0.95 * x + source.gauss(0, 0.1) for x in state]
         compute.append([1e6 * math.exp(x) for x in state])
     assert "dearest" not in lines_of(write(tmp_path / "run", compute))
+
+
+@pytest.mark.parametrize("n_ranks", [2, 4, 8])
+def test_noise_that_lasts_for_some_steps_is_no_moving_hot_spot(n_ranks):
+    source = np.random.default_rng(7)
+    patterns = []
+    for _ in range(100):
+        noise = source.standard_normal((140, n_ranks))
+        for step in range(1, 140):
+            noise[step] = 0.8 * noise[step - 1] + 0.6 * noise[step]
+        patterns.append(differences(np.exp(0.3 * noise[80:])).pattern)
+    assert patterns.count("moving") <= 1
+
+
+@pytest.mark.parametrize("stay", [3, 8])
+def test_two_ranks_that_are_slowest_in_turn_are_told_as_moving(stay):
+    compute = np.array(noisy([1] * 2, 60))
+    compute[np.arange(60), np.arange(60) // stay % 2] *= 2
+    assert differences(compute).pattern == "moving"
 
 
 @pytest.mark.parametrize("stay", [1, 5])

@@ -7,27 +7,35 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from perfield.analysis.findings import late_rank
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.late_rank import LateRank
 from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s
 from perfield.analysis.observed import Observed
 from perfield.analysis.pair_keys import pair_keys
 from perfield.analysis.words import in_number, part_of
 
-QUESTION = "Which messages carry no bytes?"
+QUESTION = "Do messages carry no bytes?"
 KINDS = ("empty messages",)
 NEEDS = ("sent_count",)
-LIKES = COST_FIELDS
+LIKES = (*COST_FIELDS, *late_rank.NEEDS, *late_rank.LIKES)
 MANY = 0.1  # of the messages are empty, at least, if their calls cost little
 MOST_PAIRS = 1000  # that the finding names
 
 
 def find(observed: Observed) -> Iterator[Finding]:
-    """Yields a finding if a tenth of all messages, and one in each step, are empty, or if they cost 1 %."""
+    """Yields a finding if a tenth of all messages, and one in each step, are empty, or if they cost 1 %.
+
+    They also cost what others wait for a rank, most of whose messages they are.
+    """
     told = observed.messages
     n_empty, n_all = float(observed.empty.sum()), float(observed.totals["sent_count"].sum())
     if n_empty < max(observed.n_steps, 1) or n_all <= 0:
         return
     saved_s = cost_s(observed, told["source"], told["target"], told["empty"])
+    late = late_rank_of(observed)
+    if late:
+        saved_s = max(saved_s or 0.0, late.each_s)
     if n_empty < MANY * n_all and (saved_s or 0.0) < WORTH_TELLING * observed.elapsed_s:
         return
     known = observed.known_messages[observed.known_messages["empty"] > 0]
@@ -40,6 +48,8 @@ def find(observed: Observed) -> Iterator[Finding]:
     worst = known[np.lexsort((known["bytes"], -known["empty"].astype(float)))[:MOST_PAIRS]]
     if len(worst):
         words += f" They go {_in_words(observed, known)}.{_how_many(known, n_steps, per)}"
+    if late:
+        words += f" {late.words}, most of whose messages are empty."
     yield Finding(
         kind="empty messages",
         words=words,
@@ -51,6 +61,14 @@ def find(observed: Observed) -> Iterator[Finding]:
         steps=steps if some else steps[:0],
         pairs=np.stack([worst["source"], worst["target"]], axis=1).astype(np.int64),
     )
+
+
+def late_rank_of(observed: Observed) -> LateRank | None:
+    """The rank that others wait for, if it mostly sends and receives empty messages, one in each step."""
+    told = observed.messages
+    if not observed.has("sent_count") or float(observed.empty.sum()) < max(observed.n_steps, 1):
+        return None
+    return late_rank.made_late_by(observed, told, told["empty"].astype(float))
 
 
 def _in_words(observed: Observed, known: np.ndarray) -> str:

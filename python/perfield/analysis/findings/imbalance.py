@@ -24,7 +24,7 @@ from perfield.analysis.imbalance import (
 )
 from perfield.analysis.observed import Observed
 from perfield.analysis.places import is_of_slow_nodes, place_of_dear
-from perfield.analysis.words import in_list, in_number, in_percent, in_ranks, in_seconds, start
+from perfield.analysis.words import in_list, in_number, in_percent, in_ranks, in_seconds, part_of, start
 
 QUESTION = "Do some ranks compute longer than others, and why?"
 KINDS = (
@@ -35,10 +35,13 @@ KINDS = (
     "rank that all wait for",
 )
 NEEDS = ("compute_time_s",)
-LIKES = (*CAUSES, "waiting_time_s", *OF_REGIONS, "<region>_count")
+CALLS_ON_FILES = ("io_read_count", "io_write_count")
+LIKES = (*CAUSES, "waiting_time_s", *OF_REGIONS, "<region>_count", *CALLS_ON_FILES)
 
 NEARLY_NOTHING = 0.1  # of the dear rank's time in a region: what others compute there, if it works alone
 MOSTLY = 0.6  # of its excess must lie in such regions
+NEARLY_ALL = 0.9  # of the calls on files
+MANY_CALLS = 100  # on files, of one rank in a step: writing the numbers takes time, which counts as computing
 OFTEN = 2  # times in a step: a region that runs once has nothing to count
 OF_THE_MESH = ("cells", "points", "ghost_cells")
 CAUSE_IN_WORDS = {
@@ -71,6 +74,16 @@ MOVING = (
 ALONE = (
     "Spread this work over all ranks (perfield balance writes weights, if cells cause it), do it less often, "
     "or let the others compute meanwhile."
+)
+
+
+BY_FILES = (
+    "Look at how this rank prepares output, which counts as computing: write less often, or more at once "
+    "(a larger buffer, binary instead of text); or share this work with other ranks."
+)
+BY_COUNT = (
+    "Look for what makes {region} run more often on these ranks: their part of the mesh (more cells, zones, "
+    "boundaries), iterations until convergence, work that others do not get; divide by that work."
 )
 
 
@@ -126,14 +139,15 @@ def fixed(observed: Observed, imbalance: Imbalance, regions: Sequence[DearRegion
     hosts = _hosts(observed, ranks)
     where = f" on {'host' if len(hosts) == 1 else 'hosts'} {in_list(hosts)}" if hosts else ""
     shown = "mesh" if observed.has("cells") else "heat_map"
+    counted = _counted(observed, imbalance, regions)
     return Finding(
         kind=reason.kind,
         words=f"{start(in_ranks(ranks))}{where} {'computes' if len(ranks) == 1 else 'compute'} "
         f"{imbalance.times_mean:.3g} times as long as the mean of all ranks{_inside(imbalance)}"
         f"{reason.words}.{_others_wait(observed, imbalance)}{_where(imbalance, regions)}"
-        f"{_counted(observed, imbalance, regions)}",
+        f"{counted}",
         saved_s=imbalance.found.saved,
-        remedy=reason.remedy,
+        remedy=BY_COUNT.format(region=regions[0].name) if counted else reason.remedy,
         picture=Picture(reason.shown or shown, _field(observed, imbalance, regions)),
         ranks=ranks,
         regions=tuple(region.name for region in regions),
@@ -152,7 +166,8 @@ def why(observed: Observed, imbalance: Imbalance) -> Why:
         kind, remedy = ("imbalance by cells", BY_CELLS) if cause in OF_THE_MESH else ("imbalance", BY_BYTES)
         return Why(kind, f"{_explained(imbalance)} ({counts})", remedy)
     if cost is None:
-        return Why("imbalance", "", UNEXPLAINED)
+        files = _calls_on_files(observed, imbalance)
+        return Why("imbalance", files, BY_FILES if files else UNEXPLAINED)
     alone = f"numbers of cells alone give {cost.alone:.3g}"
     if cost.may_explain:
         return Why("imbalance", f": {alone}, but two ranks are too few to test that", BY_CELLS)
@@ -162,6 +177,16 @@ def why(observed: Observed, imbalance: Imbalance) -> Why:
             "imbalance by cost per cell", f"{counts}, and each costs {cost.dearer:.3g} times as much", BY_COST
         )
     return Why("imbalance by cost per cell" if cost.are_alike else "imbalance", counts, BY_COST)
+
+
+def _calls_on_files(observed: Observed, imbalance: Imbalance) -> str:
+    """How many calls on files one dear rank makes, if it makes nearly all of them, and many."""
+    calls = sum(np.nansum(observed.of(name), axis=0, dtype=float) for name in CALLS_ON_FILES)
+    own = float(calls[imbalance.columns].sum())
+    many = len(imbalance.columns) == 1 and own >= MANY_CALLS * observed.n_program_steps
+    if not many or own < NEARLY_ALL * calls.sum():
+        return ""
+    return f": it also makes {part_of(own / calls.sum())} the {in_number(calls.sum())} calls on files"
 
 
 def _explained(imbalance: Imbalance) -> str:

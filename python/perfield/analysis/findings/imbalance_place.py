@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.findings.imbalance import Why, fixed, why
+from perfield.analysis.findings.imbalance import CALLS_ON_FILES, Why, fixed, why
 from perfield.analysis.imbalance import FIELDS, OF_REGIONS, Imbalance, imbalance_to_tell
 from perfield.analysis.observed import Observed
 from perfield.analysis.places import (
@@ -23,7 +23,7 @@ from perfield.analysis.words import start
 QUESTION = "Does imbalance follow the mesh, or the place in the machine?"
 KINDS = ("imbalance follows the machine", "imbalance follows the mesh")
 NEEDS = ("compute_time_s",)
-LIKES = (*FIELDS, "waiting_time_s", *OF_REGIONS, "<region>_count")
+LIKES = (*FIELDS, "waiting_time_s", *OF_REGIONS, "<region>_count", *CALLS_ON_FILES)
 
 LIKE = 0.3  # Moran's I of neighbours, below which the mesh explains little
 BY_MACHINE = (

@@ -18,7 +18,7 @@ from perfield.analysis.observed import Observed
 from perfield.analysis.pair_keys import pair_keys
 from perfield.analysis.words import in_bytes, in_number, in_percent, in_ranks, start
 
-QUESTION = "Which ranks exchange messages with ranks that they do not touch on the mesh?"
+QUESTION = "Do ranks exchange messages with ranks that they do not touch on the mesh?"
 KINDS = ("messages to no neighbours",)
 NEEDS = ("sent_count", "neighbours")
 LIKES = COST_FIELDS

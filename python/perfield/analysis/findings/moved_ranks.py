@@ -105,8 +105,8 @@ def _cost_of_moves(observed: Observed, moves: np.ndarray) -> tuple[float | None,
 
 
 def _far_memory(observed: Observed, worth: float) -> Iterator[Finding]:
-    """Ranks that compute longer while they sit on another NUMA domain than at the begin, where Linux placed
-    the memory that they touched first."""
+    """Ranks that compute longer while they sit on another NUMA domain than at the beginning, where Linux
+    placed the memory that they touched first."""
     from scipy.stats import mannwhitneyu
 
     placement = observed.placement

@@ -14,7 +14,7 @@ from perfield.analysis.observed import Observed
 from perfield.analysis.steps import output_steps
 from perfield.analysis.words import in_bytes, in_percent, in_seconds
 
-QUESTION = "What do steps cost that write output?"
+QUESTION = "Do steps that write output take longer?"
 KINDS = ("output steps",)
 NEEDS = ("io_write_bytes",)
 LIKES = ("io_time_s",)

@@ -19,8 +19,8 @@ FEWEST = 3  # steps, to call them regular
 class Extra:
     """How much longer some steps take than the others.
 
-    ratio : of the median lengths. time_s : what all of them cost. share : of the time of all steps. chance :
-    that any other steps were as long so often.
+    ratio : of the median lengths. time_s : what all of them cost. share : of the elapsed time. chance : that
+    any other steps were as long so often.
     """
 
     ratio: float
@@ -50,8 +50,9 @@ def extra(observed: Observed, chosen: np.ndarray) -> Extra | None:
     if chance > CHANCE:
         return None
     median = float(np.median(lengths[chosen]))
-    time_s = n_chosen * (median - base)
-    return Extra(median / base, time_s, time_s / float(lengths.sum()), chance)
+    n_of_program = observed.span[chosen].sum() if len(observed.span) else n_chosen
+    time_s = float(n_of_program) * (median - base)
+    return Extra(median / base, time_s, time_s / observed.elapsed_s, chance)
 
 
 def extra_of(observed: Observed, chosen: np.ndarray, name: str) -> float:

@@ -75,8 +75,8 @@ def find(observed: Observed) -> Iterator[Finding]:
     times = f"{found.end / found.start:.3g} times as long as" if found.start > 0 else "longer than"
     yield Finding(
         kind="steps get slower",
-        words=f"{what} longer and longer: at the end {times} at the begin, {in_seconds(found.end)} instead "
-        f"of {in_seconds(found.start)}.{grows}",
+        words=f"{what} longer and longer: at the end {times} at the beginning, {in_seconds(found.end)} "
+        f"instead of {in_seconds(found.start)}.{grows}",
         saved_s=saved_s,
         remedy="Look for what grows from step to step: a list that is searched and never emptied, memory, "
         "particles or cells; `perfield compare RUN --steps EARLY LATE` shows what differs.",

@@ -7,16 +7,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from perfield.analysis.findings import late_rank
 from perfield.analysis.findings.bursts import messages_in_bursts
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
+from perfield.analysis.findings.late_rank import LateRank
 from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s, per_step
 from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_bytes, in_number
 
-QUESTION = "Which ranks send many tiny messages?"
+QUESTION = "Do ranks send many tiny messages?"
 KINDS = ("tiny messages",)
 NEEDS = ("sent_count", "mpi_p2p_time_s")
-LIKES = COST_FIELDS
+LIKES = (*COST_FIELDS, *late_rank.NEEDS, *late_rank.LIKES)
 TINY = 512.0  # bytes of a message on average, at most; such a message costs its call, not its bytes
 MANY = 20  # per step from a rank to another, at least
 MOST_PAIRS = 1000  # that the finding names
@@ -25,17 +27,16 @@ MOST_PAIRS = 1000  # that the finding names
 def find(observed: Observed) -> Iterator[Finding]:
     """Yields a finding if all but one such message of a pair and step cost 1 % of the time.
 
-    Empty messages are another finding, and so are those in bursts.
+    They also cost what others wait for a rank, most of whose messages they are. Empty messages are another
+    finding, and so are those in bursts.
     """
-    told = observed.known_messages
-    told = told[told["source"] != told["target"]]
-    count = told["count"].astype(float) - told["empty"]
-    n_steps = observed.n_program_steps
-    many = (count >= MANY * n_steps) & (told["bytes"] <= TINY * count) & (count > 0)
-    told, count = told[many], count[many]
-    if not len(told) or 2 * messages_in_bursts(observed) > count.sum():
+    told, count = _tiny(observed)
+    if not len(told):
         return
-    saved_s = cost_s(observed, told["source"], told["target"], count - n_steps)
+    saved_s = cost_s(observed, told["source"], told["target"], count - observed.n_program_steps)
+    late = late_rank_of(observed)
+    if late:
+        saved_s = max(saved_s or 0.0, late.each_s)
     if saved_s is None or saved_s < WORTH_TELLING * observed.elapsed_s:
         return
     order = np.argsort(-count, kind="stable")[:MOST_PAIRS]
@@ -49,6 +50,8 @@ def find(observed: Observed) -> Iterator[Finding]:
             f"{in_number(len(told))} pairs of ranks exchange many tiny messages: {words}; most go from "
             f"{ends}: {per_step(observed, most)}."
         )
+    if late:
+        words += f" {late.words}, most of whose messages are tiny."
     yield Finding(
         kind="tiny messages",
         words=words,
@@ -59,3 +62,23 @@ def find(observed: Observed) -> Iterator[Finding]:
         ranks=np.unique(told["source"][order]).astype(np.int64),
         pairs=np.stack([told["source"][order], told["target"][order]], axis=1).astype(np.int64),
     )
+
+
+def late_rank_of(observed: Observed) -> LateRank | None:
+    """The rank that others wait for, if it mostly sends and receives tiny messages."""
+    if not all(map(observed.has, NEEDS)):
+        return None
+    told, count = _tiny(observed)
+    return late_rank.made_late_by(observed, told, count) if len(told) else None
+
+
+def _tiny(observed: Observed) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs that exchange many tiny messages, rows of observed.messages, and how many; none in bursts."""
+    told = observed.known_messages
+    told = told[told["source"] != told["target"]]
+    count = told["count"].astype(float) - told["empty"]
+    many = (count >= MANY * observed.n_program_steps) & (told["bytes"] <= TINY * count) & (count > 0)
+    told, count = told[many], count[many]
+    if 2 * messages_in_bursts(observed) > count.sum():
+        return told[:0], count[:0]
+    return told, count

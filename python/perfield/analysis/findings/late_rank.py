@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The rank that others wait for, although it computes no longer, and whether its messages explain that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from perfield.analysis.chance import differences
+from perfield.analysis.explanation import rank_waited_for
+from perfield.analysis.findings.finding import WORTH_TELLING
+from perfield.analysis.imbalance import FIELDS, OF_REGIONS, imbalance_to_tell
+from perfield.analysis.observed import Observed
+from perfield.analysis.words import in_percent, in_seconds
+
+NEEDS = ("waited_for_time_s", "waiting_time_s")
+LIKES = (*FIELDS, *OF_REGIONS, "io_time_s")
+MOSTLY = 0.6  # of what others wait for it: if it works on files that long, files are the problem
+MOST = 0.5  # of the messages that it sends and receives: if more are needless, they make it late
+
+
+@dataclass(frozen=True)
+class LateRank:
+    """A rank that others wait for. each_s : s that one of them waits, on average. chance : of a false name.
+
+    words : who waits how long for it, as the begin of a sentence: "7 ranks wait 6.3 s in all for rank 2".
+    share : of all waiting, in words.
+    """
+
+    rank: int
+    each_s: float
+    words: str
+    share: str
+    chance: float
+
+
+def late_rank(observed: Observed) -> LateRank | None:
+    """The rank, unless an imbalance or its files explain it, or the waiting costs little."""
+    if not all(map(observed.has, NEEDS)):
+        return None
+    waited = np.nan_to_num(observed.of("waited_for_time_s").astype(float))
+    named = observed.waits[(observed.waits["peer"] >= 0) & (observed.waits["time_s"] > 0)]
+    known, all_waiting = named["time_s"].sum(), np.nansum(observed.of("waiting_time_s"), dtype=float)
+    column = rank_waited_for(waited, known, all_waiting)
+    if column is None:
+        return None
+    imbalance = imbalance_to_tell(observed, WORTH_TELLING)
+    if imbalance is not None and column in imbalance[0].found.most:
+        return None
+    rank = int(observed.ranks[column])
+    waits = named[named["peer"] == rank]["time_s"]
+    each_s = float(waits.sum() / max(1, len(waits)))
+    files = np.nansum(observed.of("io_time_s")[:, column], dtype=float)
+    if each_s < WORTH_TELLING * observed.elapsed_s or files >= MOSTLY * each_s:
+        return None
+    wait = "1 rank waits" if len(waits) == 1 else f"{len(waits)} ranks wait"
+    in_all = "" if len(waits) == 1 else " in all"
+    words = f"{wait} {in_seconds(waits.sum())}{in_all} for rank {rank}"
+    share = in_percent(waits.sum() / all_waiting)
+    return LateRank(rank, each_s, words, share, differences(waited).chance)
+
+
+def made_late_by(observed: Observed, told: np.ndarray, needless: np.ndarray) -> LateRank | None:
+    """The rank that others wait for, if most messages that it sends and receives are needless.
+
+    told : rows of observed.messages. needless : how many messages of each row are.
+    """
+    all_messages = _of_each_rank(observed, observed.messages, observed.messages["count"])
+    many = _of_each_rank(observed, told, needless) > MOST * all_messages
+    late = late_rank(observed) if many.any() else None
+    return late if late is not None and many[late.rank] else None
+
+
+def _of_each_rank(observed: Observed, rows: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """How many messages each rank of the world sends and receives, float64 (n_ranks,)."""
+    apart = rows["source"] != rows["target"]
+    ends = ((rows[end], apart & (rows[end] >= 0)) for end in ("source", "target"))
+    return sum(np.bincount(rank[ours], count[ours], observed.n_ranks) for rank, ours in ends)
