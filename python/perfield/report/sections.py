@@ -91,8 +91,20 @@ def chance(finding: Finding) -> str:
 
 
 def lacking(missing: Sequence[str]) -> str:
-    """What a run lacks, for a question that could not be asked: names of fields, or a mesh."""
-    return ", ".join("a mesh that tells neighbours" if name == "neighbours" else name for name in missing)
+    """What a run lacks, for a question that could not be asked: names of fields, a mesh, or steps."""
+    said = {"neighbours": "a mesh that tells neighbours", "steps": "steps that could be compared"}
+    return ", ".join(said.get(name, name) for name in missing)
+
+
+def not_asked(report: Report) -> list[str]:
+    """Why questions could not be asked, as sentences; those that lack the same share one."""
+    together: dict[tuple[str, ...], list[str]] = {}
+    for question, missing in report.questions_not_asked:
+        together.setdefault(missing, []).append(question)
+    return [
+        f"Could not look: {' '.join(questions)} The run lacks {lacking(missing)}."
+        for missing, questions in together.items()
+    ]
 
 
 def nothing_found(report: Report) -> str:

@@ -34,7 +34,7 @@ KINDS = (
     "imbalance that moves",
     "rank that all wait for",
 )
-NEEDS = ("compute_time_s",)
+NEEDS = ("compute_time_s", "steps")
 LIKES = (*CAUSES, "waiting_time_s", *OF_REGIONS, "<region>_count")
 
 NEARLY_NOTHING = 0.1  # of the dear rank's time in a region: what others compute there, if it works alone

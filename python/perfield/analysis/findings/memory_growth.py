@@ -14,7 +14,7 @@ from perfield.topology import ranges
 
 QUESTION = "Does a rank need more and more memory?"
 KINDS = ("growing memory",)
-NEEDS = ("resident_bytes",)
+NEEDS = ("resident_bytes", "steps")
 CHANCE = 1e-3
 SETTLED = 0.2  # of the run, in which programs still allocate
 MOST_PARTS = 30

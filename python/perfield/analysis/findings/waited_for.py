@@ -16,7 +16,7 @@ from perfield.analysis.words import in_percent, in_seconds
 
 QUESTION = "Do ranks wait for one that computes no longer than they do?"
 KINDS = ("rank that all wait for",)
-NEEDS = ("waited_for_time_s", "waiting_time_s")
+NEEDS = ("waited_for_time_s", "waiting_time_s", "steps")
 LIKES = (*FIELDS, *OF_REGIONS, "io_time_s")
 MOSTLY = 0.6  # of what others wait for it: if it works on files that long, files are the problem
 
