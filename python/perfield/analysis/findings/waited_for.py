@@ -22,7 +22,10 @@ MOSTLY = 0.6  # of what others wait for it: if it works on files that long, file
 
 
 def find(observed: Observed) -> Iterator[Finding]:
-    """Yields the rank, unless an imbalance or its files explain it: other findings tell these."""
+    """Yields the rank, unless an imbalance or its files explain it: other findings tell these.
+
+    A rank that waits for others itself, as long as each waits for it, is no cause but a link of a chain.
+    """
     waited = np.nan_to_num(observed.of("waited_for_time_s").astype(float))
     named = observed.waits[(observed.waits["peer"] >= 0) & (observed.waits["time_s"] > 0)]
     known, all_waiting = named["time_s"].sum(), np.nansum(observed.of("waiting_time_s"), dtype=float)
@@ -38,6 +41,8 @@ def find(observed: Observed) -> Iterator[Finding]:
     files = np.nansum(observed.of("io_time_s")[:, column], dtype=float)
     if each < WORTH_TELLING * observed.elapsed_s or files >= MOSTLY * each:
         return
+    if named[named["rank"] == rank]["time_s"].sum() >= each:  # it passes on what it waits for itself
+        return
     wait = "1 rank waits" if len(waits) == 1 else f"{len(waits)} ranks wait"
     in_all = "" if len(waits) == 1 else " in all"
     share = in_percent(waits.sum() / all_waiting)
@@ -46,8 +51,8 @@ def find(observed: Observed) -> Iterator[Finding]:
         words=f"{wait} {in_seconds(waits.sum())}{in_all} for rank {rank}, {share} of all waiting, "
         f"although rank {rank} computes no longer than others.",
         saved_s=each,
-        remedy="Look at what this rank does before it sends: messages sent one by one, or a receive that "
-        "waits for yet another rank; post its sends earlier, or use a collective call.",
+        remedy="Look at what this rank does before it sends: messages sent one by one, or other calls of "
+        "MPI; post its sends earlier, or use a collective call.",
         picture=Picture("heat_map", "waited_for_time_s"),
         ranks=np.array([rank], np.int64),
         chance=differences(waited).chance,
