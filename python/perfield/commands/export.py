@@ -142,7 +142,10 @@ def _timeline(
     def write(of: RunDirectory, path: Path) -> None:
         with path.open("wb") as file:
             made: Written = write_timeline(of, file, positions, fields, most)
-        told.append(f"{made.n_slices:,} slices of {made.n_steps:,} steps on {of.n_ranks:,} ranks")
+        told.append(
+            f"{made.n_slices:,} slices of {made.n_steps:,} step{'s' * (made.n_steps != 1)} on "
+            f"{of.n_ranks:,} rank{'s' * (of.n_ranks != 1)}"
+        )
         if made.n_steps < made.n_asked:
             told.append(
                 f"These are the first {made.n_steps:,} of {made.n_asked:,} steps, as --most-slices is "
