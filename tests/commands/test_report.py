@@ -157,6 +157,10 @@ def test_run_without_steps_says_that_it_could_not_look(tmp_path):
 def test_whole_run_without_steps_is_one_frame(tmp_path):
     words = words_of(twin.write_run(tmp_path / "run", steps=0))
     assert "The program closed no step: one frame covers the whole run" in words
+    assert "heat: 4 ranks on 1 host, no steps" in words
+    assert "whole run" in words and "the first step" not in words
+    assert "found nothing, but most costs show only where several steps can be compared" in words
+    assert "The whole run was one step, with its setup and teardown." in words
 
 
 def test_run_that_still_grows_is_reported_as_it_was_when_read(tmp_path):

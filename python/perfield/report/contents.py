@@ -99,6 +99,11 @@ class Report:
         return self.observed.elapsed_s
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the program closed no step, so that one frame covers the whole run."""
+        return len(self.run) > 0 and self.run.frame(0).kind == "whole"
+
+    @property
     def n_left_out(self) -> int:
         """How many frames were left out, as ranks did different steps in them or some are absent."""
         return len(self.run) - self.observed.n_steps

@@ -66,6 +66,7 @@ def title(report: Report) -> str:
     n_hosts = len(report.placement.nodes)
     hosts = f"{n_hosts:,} host{'s' if n_hosts != 1 else ''}"
     steps = f"{len(report.run):,} step{'s' if len(report.run) != 1 else ''}"
+    steps = "no steps" if report.is_whole else steps
     ranks = f"{report.run.n_ranks:,} rank{'s' if report.run.n_ranks != 1 else ''}"
     return f"{printable(report.program)}: {ranks} on {hosts}, {steps}"
 
