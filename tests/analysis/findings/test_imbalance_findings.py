@@ -49,6 +49,15 @@ def test_two_ranks_are_too_few_to_blame_cells():
     assert found.kind == "imbalance" and "two ranks are too few" in found.words
 
 
+def test_more_cells_that_cost_no_more_are_no_reason_to_weigh_them():
+    cells = np.array([1, 1, 1, 1.7]) * 300
+    compute = computing([0.043, 0.036, 0.033, 0.056], noise=0.1)
+    found = only(imbalance.find(observed_run(4, compute_time_s=compute, cells=cells)))
+    assert found.kind == "imbalance" and found.ranks.tolist() == [3]
+    assert ": numbers of cells alone give 1.45, which may be chance." in found.words
+    assert found.remedy.startswith("Divide the mesh so that every rank gets equally many")
+
+
 def test_imbalance_without_a_mesh_is_told_without_a_reason():
     found = only(imbalance.find(observed_run(compute_time_s=computing([0.1] * 7 + [0.2]))))
     assert found.kind == "imbalance" and found.ranks.tolist() == [7]

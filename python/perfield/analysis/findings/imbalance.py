@@ -74,6 +74,9 @@ ALONE = (
 )
 
 
+MOST = 0.5  # of what ranks compute more than the mean, where numbers of cells would give that
+
+
 class Why(NamedTuple):
     """Why the same ranks are dear. words : end the sentence that names them. shown : kind of picture; "" for
     the usual one."""
@@ -161,7 +164,11 @@ def why(observed: Observed, imbalance: Imbalance) -> Why:
         return Why(
             "imbalance by cost per cell", f"{counts}, and each costs {cost.dearer:.3g} times as much", BY_COST
         )
-    return Why("imbalance by cost per cell" if cost.are_alike else "imbalance", counts, BY_COST)
+    if cost.are_alike:
+        return Why("imbalance by cost per cell", counts, BY_COST)
+    if cost.alone - 1 >= MOST * (imbalance.times_mean - 1):  # these have more cells, which cost no more
+        return Why("imbalance", f"{counts}, which may be chance", BY_CELLS)
+    return Why("imbalance", counts, BY_COST)
 
 
 def _explained(imbalance: Imbalance) -> str:
