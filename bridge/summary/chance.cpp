@@ -173,6 +173,12 @@ double Table::of_rank(size_t rank) const {
   return all;
 }
 
+double Table::of_ranks(const std::vector<size_t>& ranks) const {
+  double sum = 0;
+  for (const size_t rank : ranks) sum += of_rank(rank);
+  return sum;
+}
+
 double Table::sum() const {
   double all = 0;
   for (const double value : values) all += value;

@@ -20,9 +20,10 @@ struct Table {
   double at(size_t step, size_t rank) const { return values[step * n_ranks + rank]; }
   double& at(size_t step, size_t rank) { return values[step * n_ranks + rank]; }
 
-  double mean(size_t step) const;     // over ranks
-  size_t largest(size_t step) const;  // the first rank with most
-  double of_rank(size_t rank) const;  // sum over steps
+  double mean(size_t step) const;                           // over ranks
+  size_t largest(size_t step) const;                        // the first rank with most
+  double of_rank(size_t rank) const;                        // sum over steps
+  double of_ranks(const std::vector<size_t>& ranks) const;  // likewise, of all of these
   double sum() const;
 };
 

@@ -18,12 +18,6 @@ constexpr double kWholeStep = 0.95;     // of it: such a region says nothing abo
 constexpr double kCoverage = 0.2;       // of all waiting must name a rank
 constexpr double kStandsOut = 1.5;      // times an even share of all ranks
 
-double of_ranks(const Table& table, const std::vector<size_t>& columns) {
-  double sum = 0;
-  for (const size_t column : columns) sum += table.of_rank(column);
-  return sum;
-}
-
 // What the dear ranks have of a table, relative to the mean: in each step the fixed ones, or the
 // one that was slowest. Steps weigh as much as their compute time.
 double ratio_of_dear(const Table& table, const Table& compute, const Differences& found) {
@@ -117,7 +111,7 @@ Explanation explanation_of(const Table& compute, const Differences& found,
 CostOfCells cost_of_cells(const Table& compute, const Differences& found, const Table& cells) {
   CostOfCells cost;
   if (!cells.n_ranks) return cost;
-  const double dear_cells = of_ranks(cells, found.most), dear = of_ranks(compute, found.most);
+  const double dear_cells = cells.of_ranks(found.most), dear = compute.of_ranks(found.most);
   const double other_cells = cells.sum() - dear_cells, other = compute.sum() - dear;
   if (!(dear_cells > 0) || !(other_cells > 0) || !(other > 0)) return cost;
   double most = 0, mean = cells.sum() / double(cells.n_ranks);

@@ -37,12 +37,6 @@ std::string names_of(const std::vector<size_t>& columns, const std::vector<int32
   return text;
 }
 
-double of_ranks(const Table& table, const std::vector<size_t>& columns) {
-  double sum = 0;
-  for (const size_t column : columns) sum += table.of_rank(column);
-  return sum;
-}
-
 // How long the steps took: the time of the rank that measured longest.
 double elapsed_ns(const Tables& tables) {
   const Table measured = tables.of(&RankStep::measured_ns);
@@ -192,7 +186,7 @@ std::string dearest_line(const RunTotals& run, const Tables& tables, const Compu
   size_t slowest = 0;
   for (size_t step = 0; step < compute.n_steps; ++step)
     slowest += size_t(std::count(found.most.begin(), found.most.end(), compute.largest(step)));
-  text += ": " + number(of_ranks(compute, found.most) / double(found.most.size()) / mean) +
+  text += ": " + number(compute.of_ranks(found.most) / double(found.most.size()) / mean) +
           " times the mean compute time, slowest in " +
           text_of_share(double(slowest) / double(compute.n_steps)) + " of the steps";
   return line("dearest", text);
@@ -275,7 +269,7 @@ std::string most_on(const Tables& tables, float RankStep::*ns) {
   const Differences found = differences(time);
   if (found.pattern != Pattern::fixed) return "";
   return "; most on " + names_of(found.most, tables.ranks()) + " (" +
-         text_of_share(of_ranks(time, found.most) / of_ranks(measured, found.most)) +
+         text_of_share(time.of_ranks(found.most) / measured.of_ranks(found.most)) +
          (found.most.size() == 1 ? " of its time)" : " of their time)");
 }
 

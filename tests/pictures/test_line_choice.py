@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from perfield.analysis.pair_keys import pair_keys
 from perfield.pictures.line_choice import LineChoice
-from perfield.pictures.lines import Pairs, pair_keys
+from perfield.pictures.lines import Pairs
 from perfield.run.frame import UNKNOWN
 
 SOURCE = np.array([0, 0, 1, 2, 3, 3], np.int32)

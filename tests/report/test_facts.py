@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from uneven_runs import uneven_run
 
 import perfield
 import twin
@@ -157,3 +158,15 @@ def test_page_explains_all_numbers_and_keys(made):
     missing = {name for name in plain if f"`{name}`" not in text}
     missing |= {name for name in kinds if f".{name}`" not in text}
     assert not missing
+
+
+def test_notes_say_why_steps_are_left_out(tmp_path):
+    apart = uneven_run(
+        tmp_path / "apart", [5, 5], label=lambda rank, step: step + rank * (step == 2), mesh=False
+    )
+    short = uneven_run(tmp_path / "short", [10, 10, 10, 6], groups=["a", "a", "a", "b"], mesh=False)
+    said = [" ".join(report(perfield.open(path)).notes) for path in (apart, short)]
+    left_out = "steps are left out of findings and tables, as"
+    assert f"1 of 5 {left_out} ranks may have done different steps in them." in said[0]
+    assert f"4 of 10 {left_out} some rank's entry of them is missing or damaged." in said[1]
+    assert said[0].count(left_out) == said[1].count(left_out) == 1

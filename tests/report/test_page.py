@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -55,6 +56,13 @@ def a_finding(**changes) -> Finding:
         "chance": 1e-9,
     }
     return Finding(**{**known, **changes})
+
+
+def test_title_names_the_script_and_not_its_interpreter(tmp_path):
+    path = twin.write_run(tmp_path / "run", ranks=4)
+    info = json.loads((path / "run.json").read_text())
+    (path / "run.json").write_text(json.dumps(info | {"command": ["python3", "codes/heat.py", "8"]}))
+    assert report(perfield.open(path)).program == "heat.py"
 
 
 def test_page_has_all_sections_in_order_and_findings_first(tmp_path):

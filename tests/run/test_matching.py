@@ -49,7 +49,9 @@ def test_a_moved_program_is_the_same_program(before, tmp_path):
 
 def test_scripts_are_told_apart_behind_their_interpreter():
     assert program({"command": ["python3", "-u", "codes/heat.py", "8"]}) == "heat.py"
+    assert program({"command": ["python3.11", "codes/heat.py"]}) == "heat.py"
     assert program({"command": ["./heat", "8"]}) == "heat"
+    assert program({"command": ["./shallow_water", "case.input"]}) == "shallow_water"
     assert program({}) == ""
 
 

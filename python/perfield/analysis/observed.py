@@ -77,6 +77,13 @@ class Observed:
         """How long the steps took: s of the rank that measured longest."""
         return float(np.nansum(self.of("step_time_s"), axis=0, dtype=float).max(initial=0.0))
 
+    @property
+    def known_messages(self) -> np.ndarray:
+        """The messages between ranks of the world: those whose source and target are known."""
+        ends = self.messages["source"], self.messages["target"]
+        known = [(end >= 0) & (end < self.n_ranks) for end in ends]
+        return self.messages[known[0] & known[1]]
+
     def has(self, name: str) -> bool:
         """Whether any rank has a value of a field; `<region>_...`: of this field of any region.
 
@@ -108,10 +115,6 @@ class Observed:
         whole = np.full((len(table), self.n_ranks), np.nan, np.float32)
         whole[:, self.ranks] = table
         return whole
-
-    def steps_of_row(self, row: int) -> np.ndarray:
-        """Indexes of the steps that a row of the tables holds."""
-        return self.index[self.row == row]
 
 
 def unmeasured(placement: Placement) -> Observed:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from perfield.analysis.scaling_laws import STRONG, WEAK, Curve, ScalingError, curve
-from perfield.analysis.words import in_list
+from perfield.analysis.words import counted, in_list
 
 SAME_CELLS, SAME_WORK = 1.10, 1.25  # problems are equally large up to these factors
 
@@ -60,8 +60,8 @@ class Scaling:
     kind : "strong" or "weak". because : what tells so, in words.
     steps : of the median step that writes no output. whole : of the whole runs, with their setup; None if
         they did different numbers of steps, or their ends are unknown. regions : of each region, by name.
-    load_balance, communication_efficiency, computation_scaling : (n_sizes,), as POP defines them: mean over
-        largest compute time of the ranks; largest compute time over the step's time; and how far compute time
+    load_balance, communication_efficiency, computation_scaling : (n_sizes,), as POP defines them, but of each
+        step by itself: mean over largest compute time of the ranks; largest compute time over the step's time; and how far compute time
         stays what it was on the fewest ranks (strong: added up over ranks; weak: per rank). Their product,
         over that of the first two on the fewest ranks, is about `steps.efficiency`.
     memory_mean_bytes, memory_largest_bytes : (n_sizes,) B, mean and largest over ranks of their largest
@@ -213,7 +213,8 @@ def _expect_comparable(runs: Sequence[Measured]) -> None:
             )
     if len({run.n_ranks for run in runs}) < 2:
         raise ScalingError(
-            f"all {len(runs)} runs have {_ranks(runs[0].n_ranks)}; add runs of other numbers of ranks."
+            f"all {len(runs)} runs have {counted(runs[0].n_ranks, 'rank')}; add runs of other numbers of "
+            "ranks."
         )
 
 
@@ -257,7 +258,3 @@ def _ratio(values: np.ndarray, over: np.ndarray) -> np.ndarray:
 
 def _amount(values: np.ndarray) -> str:
     return f"{np.median(values):,.0f}" if np.median(values) < 1e6 else f"{np.median(values):.3g}"
-
-
-def _ranks(count: int) -> str:
-    return f"{count:,} rank{'s' if count != 1 else ''}"

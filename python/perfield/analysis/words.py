@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 import numpy as np
 
@@ -28,6 +29,23 @@ def in_seconds(time_s: float) -> str:
 def printable(text: str) -> str:
     """Text without control characters and broken bytes, which names may hold: these become "\\x1b"."""
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def counted(count: int, word: str) -> str:
+    """A number of things: "1 rank", "1,200 ranks"."""
+    return f"{count:,} {word}{'s' if count != 1 else ''}"
+
+
+def shortened(text: str, most: int) -> str:
+    """Printable text without line breaks; a part in its middle is left out beyond `most` characters."""
+    text = " ".join(printable(text).split())
+    end = most // 3
+    return text if len(text) <= most else f"{text[: most - 3 - end]}...{text[-end:]}"
+
+
+def begin_of_list(text: str, most: int = 40) -> str:
+    """A list such as "0-3,8", cut behind a comma beyond `most` characters: "0-3,..."."""
+    return text if len(text) <= most else f"{text[: most - 4].rpartition(',')[0]},..."
 
 
 def in_number(number: float) -> str:
@@ -63,6 +81,12 @@ def in_list(names: Sequence[str], most: int = 3) -> str:
     if len(names) > most:
         shown.append(f"{len(names) - most} more")
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def did_you_mean(name: str, known: Iterable[str], most: int = 3) -> str:
+    """A question about the known names that are nearest to one: "did you mean a or b?"; "" without such."""
+    near = get_close_matches(name, list(known), most, 0.5)
+    return f"did you mean {' or '.join(near)}?" if near else ""
 
 
 def start(sentence: str) -> str:

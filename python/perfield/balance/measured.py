@@ -9,6 +9,7 @@ import numpy as np
 
 from perfield.analysis.cell_costs import CellCosts, cost_per_cell, filled
 from perfield.analysis.steps import kinds_of_steps
+from perfield.analysis.words import did_you_mean
 from perfield.pictures.blocks import MeshMissingError, owned_cells
 from perfield.pictures.pieces import Pieces, choose_pieces
 from perfield.run import RunDirectory
@@ -94,10 +95,7 @@ def _time_field(run: RunDirectory, region: str | None) -> str:
         stems = {known.field for known in run.known_regions}
         stems |= {known.name for known in run.known_regions}
         if region not in stems:
-            import difflib
-
-            near = difflib.get_close_matches(region, sorted(stems), 1)
-            advice = f"did you mean {near[0]}?" if near else f"'perfield fields {run.path}' lists them"
+            advice = did_you_mean(region, sorted(stems), 1) or f"'perfield fields {run.path}' lists them"
             raise BalanceError(f"{run.path} has no region '{region}'; {advice}")
         stem = next(known.field for known in run.known_regions if region in (known.field, known.name))
         wanted = [f"{stem}_compute_time_s", f"{stem}_time_s"]

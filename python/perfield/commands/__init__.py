@@ -33,6 +33,9 @@ simulation's own mesh and on a picture of the machine, one frame per time step.
 Under a launcher of your own: mpirun -n 8 perfield-exec ./a.out input.txt"""
 
 
+STEPS_HELP = '"all" (default), or frame numbers from 0 and ranges, as for render: 0,10,20:50:5'
+
+
 class CommandError(Exception):
     """A subcommand cannot go on; the text tells the user why and what to do."""
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ def check_fields(run: Run, arguments: argparse.Namespace) -> None:
 
     Raises CommandError with the nearest known names, StepsError for wrong --steps.
     """
+    from perfield.analysis.words import did_you_mean
     from perfield.output.steps import choose_steps
 
     names = words(arguments.fields or "")
@@ -34,12 +34,8 @@ def check_fields(run: Run, arguments: argparse.Namespace) -> None:
             return
     sentences = []
     for name in unknown:
-        near = difflib.get_close_matches(name, sorted(known), 1)
-        advice = (
-            f"did you mean {near[0]}?"
-            if near
-            else f"'perfield fields {run.path}' lists those of regions and ranks"
-        )
+        advice = did_you_mean(name, sorted(known), 1)
+        advice = advice or f"'perfield fields {run.path}' lists those of regions and ranks"
         sentences.append(f"--fields {name}: this run has no such field; {advice}")
     raise CommandError("\n".join(sentences))
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfield.analysis.comparing.table import REGIONS
+from perfield.analysis.plain import plain
+from perfield.analysis.words import counted
 from perfield.catalyst_scripts.ticks import unit_for
 from perfield.commands import CommandError
 from perfield.commands._comparison_pictures import Pictured, draw_comparison
@@ -70,7 +71,7 @@ def execute(arguments: argparse.Namespace) -> int:
         pictured = draw_comparison(runs, (before, after), arguments.field, _place(arguments), arguments.mesh)
     if arguments.json:
         told = as_json(comparison, notes + pictured.notes) | {"files": list(map(str, pictured.files))}
-        print(json.dumps(told, indent=1, allow_nan=False))
+        print(json.dumps(plain(told), indent=1, allow_nan=False))
     else:
         print("".join(f"note: {note}\n" for note in pictured.notes), end="")
         print("".join(f"  {file}\n" for file in pictured.files), end="")
@@ -209,8 +210,7 @@ def _about(side: Measured) -> str:
     n_steps = int(side.compared.sum())
     left_out = int((side.chosen & ~side.compared).sum())
     apart = f"; {left_out} that write output are left out" if left_out else ""
-    ranks = f"{side.n_ranks:,} rank{'s' if side.n_ranks != 1 else ''}"
-    return f"{side.name}, {ranks}, {n_steps:,} step{'s' if n_steps != 1 else ''}{apart}"
+    return f"{side.name}, {counted(side.n_ranks, 'rank')}, {counted(n_steps, 'step')}{apart}"
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -295,7 +295,7 @@ def _row_as_json(row: Row) -> dict[str, Any]:
 
 
 def _change_as_json(change: Change) -> dict[str, Any]:
-    numbers = {
+    return {
         "before": change.before,
         "after": change.after,
         "difference": change.difference,
@@ -303,10 +303,6 @@ def _change_as_json(change: Change) -> dict[str, Any]:
         "share": change.share,
         "share_interval": _pair(change.share_low, change.share_high),
         "chance": change.chance,
-    }
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in numbers.items()
     }
 
 

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfield.commands import CommandError, words
+from perfield.commands import STEPS_HELP, CommandError, words
 from perfield.commands._newest import add_run, run_path
 
 if TYPE_CHECKING:
@@ -40,8 +40,6 @@ its unit. Needs the package zarr or pyarrow: pip install 'perfield[export]'.
 perfetto: a timeline of steps for https://ui.perfetto.dev, with a track for each
 rank. perfield keeps sums per step, so the order inside a step is unknown; tracks
 say so. Needs the package perfetto: pip install 'perfield[perfetto]'."""
-
-STEPS_HELP = '"all" (default), or frame numbers from 0 and ranges, as for render: 0,10,20:50:5'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -59,7 +59,6 @@ ranks on this machine. Without --bind and --map-by it does as Open MPI does: up 
 two ranks go by core, more by package."""
 
 MOST_ROWS = 64  # beyond, ranks share a row
-WIDEST = 40  # characters of a cell of the table
 MOST_PROPOSED = 20_000  # ranks, which take 20 s; for more a proposal is made when asked for
 NOT_PAIRS = "bytes: of calls with one peer and one-sided calls; collective calls are not in them"
 
@@ -180,7 +179,7 @@ def _proposal(
     missing = placement.node_id < 0
     if missing.any():
         return None, f"{missing.sum():,} ranks never checked in, so their places are not known"
-    messages = observed.messages[(observed.messages["source"] >= 0) & (observed.messages["target"] >= 0)]
+    messages = observed.known_messages
     if not messages["bytes"].any():
         return None, "the run has no messages whose two ranks are known"
     if placement.n_ranks > MOST_PROPOSED and not asked:
@@ -229,6 +228,7 @@ def _print(
     n_steps: int = 0,
     program: str = "",
 ) -> None:
+    from perfield.analysis.words import begin_of_list
     from perfield.commands.info import format_table
     from perfield.topology import places
 
@@ -239,7 +239,11 @@ def _print(
         print(json.dumps(_facts(rows, told, order, why_none, placement, n_steps), indent=1, allow_nan=False))
         return
     numbers = ("ranks", "core", "pu", "ran_on")
-    print(format_table([row | {name: _short(row[name]) for name in numbers if name in row} for row in rows]))
+    print(
+        format_table(
+            [row | {name: begin_of_list(row[name]) for name in numbers if name in row} for row in rows]
+        )
+    )
     if by != "rank":
         alike = " of nodes that are filled alike" if by == "alike" else ""
         print(
@@ -258,11 +262,6 @@ def _print(
         print(format_table(_gains(order, n_steps)))
         print(f"(per step; {NOT_PAIRS})")
         print("\n".join(_how(arguments, placement.n_ranks, program)))
-
-
-def _short(text: str) -> str:
-    """A list of numbers as `ranges` writes it, cut behind a comma."""
-    return text if len(text) <= WIDEST else f"{text[: WIDEST - 4].rpartition(',')[0]},..."
 
 
 def _n_rows(placement: Placement, by: str) -> int:

@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfield.commands import CommandError, words
+from perfield.commands import STEPS_HELP, CommandError, words
 from perfield.commands._newest import add_run, run_path
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ Needs the package matplotlib: pip install 'perfield[plot]'."""
 
 FORMATS = ("png", "svg")
 PLOTS = ("imbalance", "heat_map", "messages", "regions")  # of perfield.plots.figures, which loads matplotlib
-STEPS_HELP = '"all" (default), or frame numbers from 0 and ranges, as for render: 0,10,20:50:5'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 import os
 import secrets
@@ -129,8 +128,9 @@ def settings(arguments: argparse.Namespace) -> dict[str, str]:
         if not equals:
             raise CommandError(f"--set {setting} has no '='; write --set KEY=VALUE")
         if key not in names:
-            near = difflib.get_close_matches(key, names, 1)
-            advice = f"did you mean {near[0]}?" if near else "'perfield config' lists all keys"
+            from perfield.analysis.words import did_you_mean
+
+            advice = did_you_mean(key, names, 1) or "'perfield config' lists all keys"
             raise CommandError(f"--set {setting}: there is no key '{key}'; {advice}")
         variables[f"PERFIELD_{key.upper()}"] = value
     if arguments.run_directory is not None:

@@ -6,13 +6,13 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfield.analysis.words import in_bytes, in_percent, in_seconds
+from perfield.analysis.plain import plain
+from perfield.analysis.words import counted, in_bytes, in_percent, in_seconds
 from perfield.commands import CommandError
 
 if TYPE_CHECKING:
@@ -74,14 +74,14 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def as_json(found: Scaling) -> dict[str, Any]:
     """A Scaling as JSON objects; docs/scaling.md lists its names. Unknown numbers are null."""
-    made = {one.name: _plain(getattr(found, one.name)) for one in fields(found)}
+    made = plain(found)
     return made | {"n_ranks": made["steps"]["n_ranks"]}
 
 
 def sentences(found: Scaling) -> Iterator[str]:
     """What the runs say, the most important first."""
     steps = found.steps
-    few, many = _ranks(steps.n_ranks[0]), _ranks(steps.n_ranks[-1])
+    few, many = counted(steps.n_ranks[0], "rank"), counted(steps.n_ranks[-1], "rank")
     yield f"{found.kind.capitalize()} scaling: {found.because}."
     yield (
         f"On {many} a step takes {in_seconds(steps.time_s[-1])}, on {few} {in_seconds(steps.time_s[0])}: the "
@@ -173,7 +173,7 @@ def _rows(found: Scaling) -> list[dict[str, Any]]:
         "MB_most": found.memory_largest_bytes / 1e6,
     }
     kept = {name: values for name, values in columns.items() if np.isfinite(values).any()}
-    return [dict(zip(kept, map(_plain, row))) for row in zip(*kept.values())]
+    return [dict(zip(kept, map(plain, row))) for row in zip(*kept.values())]
 
 
 def _region_rows(found: Scaling) -> list[dict[str, Any]]:
@@ -200,22 +200,5 @@ def _region_rows(found: Scaling) -> list[dict[str, Any]]:
     return rows
 
 
-def _plain(value: Any) -> Any:
-    """What JSON knows: arrays as lists, NaN as None, dataclasses as objects."""
-    if hasattr(value, "__dataclass_fields__"):
-        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, (tuple, list, np.ndarray)):
-        return [_plain(part) for part in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not np.isfinite(value) else value
-
-
 def _interval(low: float, high: float) -> str:
     return f" (95 % confidence: {low:.3g} to {high:.3g})" if np.isfinite(low) and high > low else ""
-
-
-def _ranks(count: int) -> str:
-    return f"{count:,} rank{'s' if count != 1 else ''}"

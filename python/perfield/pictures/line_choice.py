@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .lines import DRAWN, Pairs, heaviest, pair_keys
+from perfield.analysis.pair_keys import pair_keys
+
+from .lines import DRAWN, Pairs, heaviest
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.analysis.pair_keys import ends_of, pair_keys
 from perfield.fields.table import CALL_NAMES
 from perfield.run.frame import UNKNOWN
 from perfield.topology import Cells
@@ -192,18 +193,6 @@ def _turned(messages: np.ndarray) -> np.ndarray:
     messages["source"] = np.maximum(messages["source"], messages["target"])
     messages["target"] = UNKNOWN
     return messages
-
-
-def pair_keys(source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """A number for each pair of ranks, int64 in their shape; it sorts by source, then by target."""
-    return np.asarray(source).astype(np.int64) << 32 | np.asarray(target).astype(np.int64) & 0xFFFFFFFF
-
-
-def ends_of(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Source and target of `pair_keys`, int32."""
-    return (keys >> 32).astype(np.int32), keys.astype(np.uint32).view(
-        np.int32
-    )  # the view keeps negative ones
 
 
 def added_up(messages: np.ndarray, calls: list[str]) -> Pairs:

@@ -16,8 +16,8 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkDataSet, vtkImageData, vtkRectilinearGrid
 from vtkmodules.vtkFiltersGeneral import vtkImageDataToPointSet, vtkRectilinearGridToPointSet
 
+from perfield.analysis.pair_keys import ends_of, pair_keys
 from perfield.pictures.blocks import MeshError, MeshMissingError
-from perfield.pictures.lines import ends_of, pair_keys
 from perfield.pictures.pieces import Pieces, choose_pieces
 
 if TYPE_CHECKING:

@@ -15,10 +15,11 @@ import numpy as np
 from vtkmodules.vtkCommonDataModel import vtkPolyData
 from vtkmodules.vtkFiltersCore import vtkAppendPolyData
 
+from perfield.analysis.pair_keys import ends_of, pair_keys
 from perfield.topology import LEVELS, Grid, Placement, grid, sharing
 
 from .line_choice import LineChoice, group_of
-from .lines import Pairs, added_up, calls_of, ends_of, pair_keys, radii
+from .lines import Pairs, added_up, calls_of, radii
 from .machine_values import LARGEST, PLACES, RankGroups
 from .row_labels import write
 from .topology_polydata import (

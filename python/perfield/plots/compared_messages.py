@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.analysis.words import counted
 from perfield.catalyst_scripts.palette import colour_map
 from perfield.output.scales import round_end
-from perfield.plots.messages import sent_bytes
+from perfield.plots.messages import bytes_scale, draw_matrix, sent_bytes
 from perfield.plots.source import Source
-from perfield.plots.style import PlotError, about_run, head, map_of, scaled, whole_numbers
+from perfield.plots.style import PlotError, about_run, head, scaled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +38,7 @@ def compared_messages(
     Raises PlotError if the runs have different numbers of ranks, or no rank sent a byte to a known rank.
     """
     import matplotlib
-    from matplotlib.colors import LogNorm, Normalize
+    from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
 
     sizes = [run.n_ranks for run in runs]
@@ -49,46 +50,28 @@ def compared_messages(
     most = float(max(before.max(), after.max()))
     if not most:
         raise PlotError(f"no rank of {names[0]} or {names[1]} sent a byte to another rank in these steps")
-    figure = figure or Figure(figsize=SIZE, dpi=100, layout="constrained")
+    figure = figure or Figure(figsize=SIZE, dpi=100, layout="compressed")
     drawn = figure.subplots(1, 3)
     factor, unit = scaled("B", most)
-    positive = np.concatenate([sent[sent > 0] for sent in (before, after)])
-    least = float(positive.min()) * factor
-    wide = most * factor > 20 * least
-    norm = LogNorm(least, most * factor) if wide else Normalize(0.0, most * factor)
-    extent = (-0.5, each * len(before) - 0.5, each * len(before) - 0.5, -0.5)
-    options = {"interpolation": "nearest", "extent": extent}
+    norm, is_wide = bytes_scale(np.stack([before, after]) * factor)
     for axes, sent, run, some, name in zip(drawn, (before, after), runs, places, names):
-        shown = np.where(sent > 0, sent * factor, np.nan)
-        colours = map_of("sent_bytes").with_extremes(bad="white")
-        image = axes.imshow(shown, colours, norm=norm, **options)
-        _bar(figure, image, axes, unit)
+        draw_matrix(axes, np.where(sent > 0, sent * factor, np.nan), each, sizes[0], unit, norm)
         total, name_of_unit = scaled("B", float(sent.sum()))
-        more = about_run(run, some) + ("; logarithmic scale" if wide else "")
+        more = about_run(run, some) + ("; logarithmic scale" if is_wide else "")
         head(axes, f"{name}: {sent.sum() * total:.3g} {name_of_unit} per step", more)
     apart = after - before
     largest = float(np.abs(apart).max())
     factor, unit = scaled("B", largest or most)
     end = round_end(largest * factor)
     colours = matplotlib.colormaps[colour_map("sent_bytes_difference")]
-    image = drawn[2].imshow(apart * factor, colours, norm=Normalize(-end, end), **options)
-    _bar(figure, image, drawn[2], unit)
+    draw_matrix(drawn[2], apart * factor, each, sizes[0], unit, Normalize(-end, end), colours)
     changed = int(np.count_nonzero(apart))
-    pairs = "pairs of groups of ranks" if each > 1 else "pairs"
-    head(drawn[2], f"change: {changed:,} {pairs} differ", "red is more, blue is less, white is the same")
-    for axes in drawn:
-        axes.set_xlim(-0.5, sizes[0] - 0.5)
-        axes.set_ylim(sizes[0] - 0.5, -0.5)
-        axes.set_xlabel("receiving rank")
-        for axis in (axes.xaxis, axes.yaxis):
-            whole_numbers(axis)
-    drawn[0].set_ylabel("sending rank")
+    pairs = f"{counted(changed, 'pair')}{' of groups of ranks' if each > 1 else ''}"
+    differ = "differs" if changed == 1 else "differ"
+    head(drawn[2], f"change: {pairs} {differ}", "red is more, blue is less, white is the same")
+    for axes in drawn[1:]:
+        axes.set_ylabel("")
     return figure
-
-
-def _bar(figure: Figure, image: object, axes: object, unit: str) -> None:
-    bar = figure.colorbar(image, ax=axes, pad=0.02, shrink=0.9)
-    bar.ax.set_title(unit, fontsize=12)
 
 
 def _steps(run: RunDirectory, positions: np.ndarray) -> int:

@@ -22,6 +22,7 @@ from perfield.plots.style import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap, Normalize
 
     from perfield.run import RunDirectory
 
@@ -38,41 +39,59 @@ def message_matrix(
     unknown peers are no cell; the line below the title tells their bytes.
     Raises PlotError if no rank sent a byte to a known rank.
     """
-    from matplotlib.colors import LogNorm, Normalize
-
     positions = frames_of(run, steps)
     sent, elsewhere, each = sent_bytes(source or Source(run), positions)
     if not sent.any():
         raise PlotError(f"no rank of {run.path} sent a byte to another rank in these steps")
     axes = new_axes(axes)
     factor, unit = scaled("B", float(sent.max()))
-    shown = np.where(sent > 0, sent * factor, np.nan)
-    least, most = float(np.nanmin(shown)), float(np.nanmax(shown))
-    wide = most > 20 * least
-    extent = (-0.5, each * len(sent) - 0.5, each * len(sent) - 0.5, -0.5)
-    image = axes.imshow(
-        shown,
-        map_of("sent_bytes").with_extremes(bad="white"),
-        interpolation="nearest",
-        extent=extent,
-        norm=LogNorm(least, most) if wide else Normalize(0.0, most),
-    )
-    axes.set_xlim(-0.5, run.n_ranks - 0.5)
-    axes.set_ylim(run.n_ranks - 0.5, -0.5)
-    bar = axes.figure.colorbar(image, ax=axes, pad=0.02)
-    bar.ax.set_title(unit, fontsize=12)
-    axes.set_xlabel("receiving rank")
-    axes.set_ylabel("sending rank")
-    for axis in (axes.xaxis, axes.yaxis):
-        whole_numbers(axis)
+    norm, is_wide = bytes_scale(sent * factor)
+    draw_matrix(axes, np.where(sent > 0, sent * factor, np.nan), each, run.n_ranks, unit, norm)
     more = [about_run(run, positions)]
-    more += ["logarithmic scale"] if wide else []
+    more += ["logarithmic scale"] if is_wide else []
     more += [f"each cell: {each} x {each} ranks"] if each > 1 else []
     more += [f"not shown: {elsewhere * factor:.3g} {unit} with unknown peers"] if elsewhere else []
     total, name = scaled("B", float(sent.sum()))
     pairs = f"{np.count_nonzero(sent):,} pairs" if each == 1 else "pairs of ranks"
     head(axes, f"Messages: {sent.sum() * total:.3g} {name} between {pairs}", "; ".join(more))
     return axes
+
+
+def bytes_scale(values: np.ndarray) -> tuple[Normalize, bool]:
+    """A scale of colours for values of which some are above 0, and whether it is logarithmic, as they span
+    far."""
+    from matplotlib.colors import LogNorm, Normalize
+
+    least, most = float(values[values > 0].min()), float(values.max())
+    is_wide = most > 20 * least
+    return (LogNorm(least, most) if is_wide else Normalize(0.0, most)), is_wide
+
+
+def draw_matrix(
+    axes: Axes,
+    values: np.ndarray,
+    each: int,
+    n_ranks: int,
+    unit: str,
+    norm: Normalize,
+    colours: Colormap | None = None,
+) -> None:
+    """Draws a value for each sending rank (row) and receiving rank (column), with its legend.
+
+    values : (n, n), each row for `each` ranks of n_ranks; NaN is white. unit : of the values. norm : their
+    scale. colours : of the values; None: those of bytes.
+    """
+    colours = map_of("sent_bytes").with_extremes(bad="white") if colours is None else colours
+    end = each * len(values) - 0.5
+    image = axes.imshow(values, colours, norm=norm, interpolation="nearest", extent=(-0.5, end, end, -0.5))
+    axes.set_xlim(-0.5, n_ranks - 0.5)
+    axes.set_ylim(n_ranks - 0.5, -0.5)
+    bar = axes.figure.colorbar(image, ax=axes, pad=0.02)
+    bar.ax.set_title(unit, fontsize=12)
+    axes.set_xlabel("receiving rank")
+    axes.set_ylabel("sending rank")
+    for axis in (axes.xaxis, axes.yaxis):
+        whole_numbers(axis)
 
 
 def sent_bytes(source: Source, positions: np.ndarray) -> tuple[np.ndarray, int, int]:

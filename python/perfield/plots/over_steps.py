@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.analysis.words import in_seconds
 from perfield.catalyst_scripts.palette import BEYOND, PALETTE
 from perfield.plots.source import Source
 from perfield.plots.style import (
@@ -16,7 +17,6 @@ from perfield.plots.style import (
     head,
     new_axes,
     scaled,
-    seconds,
     step_numbers,
     whole_numbers,
 )
@@ -58,7 +58,7 @@ def imbalance(
     head(
         axes,
         f"Imbalance of compute time: median {usual:.2f}; "
-        f"balancing would save at most {seconds(saved)} ({share:.0%})",
+        f"balancing would save at most {in_seconds(saved)} ({share:.0%})",
         about_run(run, positions) + (f"; each point: the largest of {joined} steps" if joined > 1 else ""),
     )
     return axes

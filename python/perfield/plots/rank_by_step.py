@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.analysis.words import start
 from perfield.catalyst_scripts.palette import BEYOND
 from perfield.output.scales import round_end
 from perfield.plots.source import Source
@@ -83,7 +84,7 @@ def heat_map(
     more = f"; each cell: the largest of {' x '.join(joined)}" if joined else ""
     more += f"; orange: up to {most * factor:.3g} {name}" if end < most else ""
     more += "; grey: absent" if np.isnan(cells).any() else ""
-    head(axes, f"{words[:1].upper()}{words[1:]} of each rank and step", about_run(run, positions) + more)
+    head(axes, f"{start(words)} of each rank and step", about_run(run, positions) + more)
     return axes
 
 

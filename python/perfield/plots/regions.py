@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.analysis.words import in_seconds
 from perfield.catalyst_scripts.palette import ABSENT, PALETTE, TEXT
 from perfield.plots.source import Source
-from perfield.plots.style import Steps, about_run, frames_of, head, new_axes, scaled, seconds, short
+from perfield.plots.style import Steps, about_run, frames_of, head, new_axes, scaled, short
 from perfield.run.region_sums import COST, TIME
 
 if TYPE_CHECKING:
@@ -95,4 +96,4 @@ def _whole_step(source: Source, positions: np.ndarray) -> tuple[dict[str, float]
 def _note(longest_s: float, mean_s: float) -> str:
     if not mean_s > 0:
         return ""
-    return f"imbalance {longest_s / mean_s:.2f}, balancing saves {seconds(longest_s - mean_s)}"
+    return f"imbalance {longest_s / mean_s:.2f}, balancing saves {in_seconds(longest_s - mean_s)}"

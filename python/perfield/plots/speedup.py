@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.scaling_laws import LAWS, STRONG, TIMES
-from perfield.analysis.words import in_percent
+from perfield.analysis.words import counted, in_percent
 from perfield.catalyst_scripts.palette import BEYOND, PALETTE, TEXT
 from perfield.plots.style import STYLE, head, scaled, short
 from perfield.run.scaling import scaling_of
@@ -75,7 +75,7 @@ def _speedup(axes: Axes, found: Scaling) -> None:
         )
     axes.set_yscale("log", base=2)
     _plain_numbers(axes, (1.0,))
-    axes.set_ylabel(f"speed-up over {_ranks(ranks[0])}")
+    axes.set_ylabel(f"speed-up over {counted(ranks[0], 'rank')}")
     head(
         axes,
         f"{found.kind.capitalize()} scaling: speed-up {steps.speedup[-1]:.3g} of {steps.ideal[-1]:.3g}",
@@ -102,7 +102,7 @@ def _efficiency(axes: Axes, found: Scaling) -> None:
     axes.set_ylabel("share of the ideal")
     head(
         axes,
-        f"Efficiency {in_percent(steps.efficiency[-1], 3)} on {_ranks(steps.n_ranks[-1])}",
+        f"Efficiency {in_percent(steps.efficiency[-1], 3)} on {counted(steps.n_ranks[-1], 'rank')}",
         "and what it is made of",
     )
 
@@ -194,7 +194,3 @@ def _number_of_ranks(axes: Axes, ranks: np.ndarray) -> None:
     axes.set_xlabel("ranks")
     axes.grid(color="0.92")
     axes.set_axisbelow(True)
-
-
-def _ranks(count: int) -> str:
-    return f"{count:,} rank{'s' if count != 1 else ''}"

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
 import numpy as np
 
-from perfield.analysis.words import printable
+from perfield.analysis.words import counted, did_you_mean, printable, shortened
 from perfield.catalyst_scripts.palette import ABSENT, TEXT, colour_map
 from perfield.catalyst_scripts.ticks import unit_for
 from perfield.output.titles import region_titles, title
@@ -83,8 +82,7 @@ def known_field(run: RunDirectory, field: str) -> str:
     """The field's name; raises PlotError that names the nearest known ones if the run does not have it."""
     if field in run.columns.names:
         return field
-    near = get_close_matches(field, run.columns.names, 3, 0.5)
-    advice = f"did you mean {' or '.join(near)}?" if near else "`perfield fields RUN` lists what it has."
+    advice = did_you_mean(field, run.columns.names) or "`perfield fields RUN` lists what it has."
     raise PlotError(f"{run.path} has no field '{field}'; {advice}")
 
 
@@ -99,16 +97,9 @@ def scaled(unit: str, largest: float) -> tuple[float, str]:
     return factor, name or ("" if unit == "1" else unit)
 
 
-def seconds(value: float) -> str:
-    """Seconds in a unit that suits them: 0.02 -> "20 ms"."""
-    factor, unit = scaled("s", value)
-    return f"{value * factor:.3g} {unit}"
-
-
 def short(name: str) -> str:
     """A region's name with at most 34 characters."""
-    words = " ".join(printable(name).split())
-    return words if len(words) <= 34 else f"{words[:20]}...{words[-11:]}"
+    return shortened(name, 34)
 
 
 def whole_numbers(axis: object) -> None:
@@ -132,6 +123,6 @@ def step_numbers(run: RunDirectory, positions: np.ndarray) -> tuple[np.ndarray, 
 
 def about_run(run: RunDirectory, positions: np.ndarray) -> str:
     """A run in a few words, for the line below a title."""
-    ranks = f"{run.n_ranks:,} rank{'s' if run.n_ranks != 1 else ''}"
-    some = f"{len(positions):,} of {len(run):,}" if len(positions) < len(run) else f"{len(run):,}"
-    return f"{Path(run.path).resolve().name}: {ranks}, {some} step{'s' if len(run) != 1 else ''}"
+    some = f"{len(positions):,} of " if len(positions) < len(run) else ""
+    ranks, steps = counted(run.n_ranks, "rank"), counted(len(run), "step")
+    return f"{Path(run.path).resolve().name}: {ranks}, {some}{steps}"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.analysis.words import start
 from perfield.report.contents import Report
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def plots(report: Report) -> tuple[list[Image], list[str]]:
         try:
             images.append(drawn())
         except PlotError as error:
-            missing.append(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+            missing.append(f"{start(str(error))}.")
     return images, list(dict.fromkeys(missing))
 
 

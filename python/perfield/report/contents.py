@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from perfield.report import of_observed
 from perfield.report.mesh_neighbours import mesh_neighbours
 from perfield.report.of_observed import Efficiency, FileUse, HeavyPair, SlowStep, Traffic
 from perfield.run import RunDirectory, tables
+from perfield.run.matching import program
 from perfield.run.observe import observe
 from perfield.run.region_sums import RegionSums
 from perfield.topology import Placement, placement_of
@@ -26,7 +26,6 @@ from perfield.topology import Placement, placement_of
 FIELDS = ("compute_time_s", "waiting_time_s", "mpi_time_s", "io_time_s", "perfield_time_s")
 MPI_FIELDS = tuple(f"mpi_{kind}_time_s" for kind in ("p2p", "wait", "collective", "onesided", "io", "other"))
 FILE_FIELDS = ("io_read_bytes", "io_write_bytes", "io_read_count", "io_write_count")
-MOST_FRAMES = 1000  # of which the table of regions is made; the newest
 
 
 @dataclass(frozen=True)
@@ -70,9 +69,8 @@ class Report:
 
     @property
     def program(self) -> str:
-        """Name of the program, without its folder; "a program" if the run does not say."""
-        command = self.command
-        return Path(command[0]).name if command and command[0] else "a program"
+        """Name of the program or script, without its folder; "a program" if the run does not say."""
+        return program(self.run.info) or "a program"
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -105,13 +103,13 @@ class Report:
 
     @property
     def n_left_out(self) -> int:
-        """How many frames were left out, as ranks did different steps in them or some are absent."""
-        return len(self.run) - self.observed.n_steps
+        """How many frames were left out; `notes` says why."""
+        return self.observed.n_left_out + self.observed.n_uneven
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences that limit what the report says: damage, a run that goes on, uneven steps."""
-        notes = of_observed.notes(self.run, self.n_left_out, dict(self.lines))
+        notes = of_observed.notes(self.run, self.observed, dict(self.lines))
         return (*notes, *([self.without_neighbours] if self.without_neighbours else []))
 
     @property
@@ -201,7 +199,7 @@ def report(run: RunDirectory) -> Report:
     neighbours, without_neighbours = mesh_neighbours(run)
     observed = observe(run, [*needs(), *FIELDS, *MPI_FIELDS, *FILE_FIELDS], neighbours)
     answered = tuple(answers(observed))
-    newest = np.searchsorted(run.step_indexes, observed.index)[-MOST_FRAMES:]
+    newest = np.searchsorted(run.step_indexes, observed.index)[-tables.MOST_FRAMES :]
     lines = [line.partition(" ") for line in _bridge.closing_lines(str(run.path))]
     return Report(
         run,

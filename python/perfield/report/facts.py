@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ import numpy as np
 
 from perfield import _bridge
 from perfield.analysis.findings import QUESTIONS
+from perfield.analysis.plain import plain
 from perfield.report.contents import Report
 
 VERSION = 1  # of the layout; larger where a name vanishes or changes its meaning
@@ -39,7 +38,7 @@ SHARES = {  # of Report.shares -> name
 def facts(report: Report) -> dict[str, Any]:
     """All that the report says, as values of JSON: numbers as numbers, None for what is unknown."""
     run = report.run
-    return _plain(
+    return plain(
         {
             "version": VERSION,
             "perfield": _bridge.version,
@@ -150,22 +149,3 @@ def _lines(value: Any) -> str:
         each = (f"{json.dumps(k)}: {json.dumps(v, allow_nan=False)}" for k, v in value.items())
         return "{\n  " + ",\n  ".join(each) + "\n}"
     return json.dumps(value, allow_nan=False)
-
-
-def _plain(value: Any) -> Any:
-    """A value of dataclasses, arrays and numbers as JSON has them; NaN and infinity become None."""
-    if dataclasses.is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

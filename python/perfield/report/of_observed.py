@@ -11,6 +11,7 @@ import numpy as np
 
 from perfield.analysis.observed import Observed
 from perfield.analysis.steps import output_steps
+from perfield.analysis.words import counted
 from perfield.run import RunDirectory
 from perfield.topology import Machine, Placement, places, ranges
 
@@ -153,24 +154,25 @@ def slowest_steps(observed: Observed) -> tuple[SlowStep, ...]:
 
 def traffic(observed: Observed, placement: Placement) -> Traffic:
     """Adds up all messages."""
-    told = observed.messages
-    known = _known(observed)
-    node = placement.node_id
-    placed = np.zeros(len(told), bool)
-    placed[known] = (node[told["source"][known]] >= 0) & (node[told["target"][known]] >= 0)
-    inside = placed.copy()
-    inside[placed] = node[told["source"][placed]] == node[told["target"][placed]]
+    told, known = observed.messages, observed.known_messages
+    source, target = (placement.node_id[known[end]] for end in ("source", "target"))
+    placed = (source >= 0) & (target >= 0)
+    inside, between = (
+        int(known["bytes"][placed & chosen].sum()) for chosen in (source == target, source != target)
+    )
     return Traffic(
-        *(int(told["count"].sum()), int(told["empty"].sum()), int(known.sum())),
-        inside_bytes=int(told["bytes"][inside].sum()),
-        between_bytes=int(told["bytes"][placed & ~inside].sum()),
-        unknown_bytes=int(told["bytes"][~placed].sum()),
+        n_messages=int(told["count"].sum()),
+        n_empty=int(told["empty"].sum()),
+        n_pairs=len(known),
+        inside_bytes=inside,
+        between_bytes=between,
+        unknown_bytes=int(told["bytes"].sum()) - inside - between,
     )
 
 
 def heaviest_pairs(observed: Observed, placement: Placement) -> tuple[HeavyPair, ...]:
     """The pairs of known ranks that exchanged most bytes."""
-    told = observed.messages[_known(observed)]
+    told = observed.known_messages
     order = np.argsort(-told["bytes"].astype(np.int64), kind="stable")[:MOST_ROWS]
     return tuple(
         HeavyPair(*row, where=_where(placement, row[0], row[1]))
@@ -197,7 +199,7 @@ def files(observed: Observed) -> tuple[FileUse, ...]:
     )
 
 
-def notes(run: RunDirectory, n_left_out: int, lines: Mapping[str, str]) -> Iterator[str]:
+def notes(run: RunDirectory, observed: Observed, lines: Mapping[str, str]) -> Iterator[str]:
     """Yields sentences that limit what a report says."""
     if run.state == "running":
         yield "The program still runs: this is what it had written when the report was made."
@@ -215,11 +217,12 @@ def notes(run: RunDirectory, n_left_out: int, lines: Mapping[str, str]) -> Itera
         )
     elif len(run) == 1:
         yield "The run has a single step; nothing can be said about how it changes."
-    if n_left_out > 0:
-        yield (
-            f"{n_left_out:,} of {len(run):,} steps are left out of findings and tables, because some rank is "
-            "absent or ranks did different steps in them."
-        )
+    for count, because in (
+        (observed.n_left_out, "some rank's entry of them is missing or damaged"),
+        (observed.n_uneven, "ranks may have done different steps in them"),
+    ):
+        if count:
+            yield f"{count:,} of {len(run):,} steps are left out of findings and tables, as {because}."
     if "uneven" in lines:
         yield f"Steps are uneven: {lines['uneven']}."
     yield from run.damage[:MOST_ROWS]
@@ -246,21 +249,14 @@ def machine_in_words(machine: Machine) -> str:
     """ "2 packages, 24 cores, 48 PUs"; "" if only the PUs that ranks were bound to are known."""
     if not machine.described:
         return ""
-    counts = ((len(machine.level(level)), word) for level, word in (("package", "package"), ("core", "core")))
-    counted = [*counts, (len(machine.level("pu")), "PU")]
-    return ", ".join(f"{count:,} {word}{'s' if count != 1 else ''}" for count, word in counted if count)
+    levels = (("package", "package"), ("core", "core"), ("pu", "PU"))
+    counts = [(len(machine.level(level)), word) for level, word in levels]
+    return ", ".join(counted(count, word) for count, word in counts if count)
 
 
 def setting_text(value: object) -> str:
     """A setting as `perfield config` prints it."""
     return json.dumps(value, ensure_ascii=False)
-
-
-def _known(observed: Observed) -> np.ndarray:
-    """Which messages are between known ranks."""
-    told = observed.messages
-    known = (told["source"] >= 0) & (told["target"] >= 0)
-    return known & (told["source"] < observed.n_ranks) & (told["target"] < observed.n_ranks)
 
 
 def _where(placement: Placement, source: int, target: int) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from perfield.analysis.findings import Picture
-from perfield.analysis.words import in_seconds, printable
+from perfield.analysis.words import counted, in_seconds, printable
 from perfield.report import sections as said
 from perfield.report.charts import Image
 from perfield.report.contents import Report
@@ -63,11 +63,9 @@ def page(report: Report, images: Sequence[Image] = (), notes: Sequence[str] = ()
 
 def title(report: Report) -> str:
     """A run in a line: "heat3d: 8 ranks on 1 host, 40 steps"."""
-    n_hosts = len(report.placement.nodes)
-    hosts = f"{n_hosts:,} host{'s' if n_hosts != 1 else ''}"
-    steps = f"{len(report.run):,} step{'s' if len(report.run) != 1 else ''}"
-    steps = "no steps" if report.is_whole else steps
-    ranks = f"{report.run.n_ranks:,} rank{'s' if report.run.n_ranks != 1 else ''}"
+    hosts = counted(len(report.placement.nodes), "host")
+    ranks = counted(report.run.n_ranks, "rank")
+    steps = "no steps" if report.is_whole else counted(len(report.run), "step")
     return f"{printable(report.program)}: {ranks} on {hosts}, {steps}"
 
 

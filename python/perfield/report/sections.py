@@ -8,7 +8,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from perfield.analysis.findings import Finding
-from perfield.analysis.words import in_bytes, in_percent, in_seconds, printable
+from perfield.analysis.words import (
+    begin_of_list,
+    counted,
+    in_bytes,
+    in_percent,
+    in_seconds,
+    printable,
+    shortened,
+    start,
+)
 from perfield.report.contents import Report, Setting
 from perfield.topology import ranges
 
@@ -63,13 +72,12 @@ def sections(report: Report, pictures: Sequence[str] = ()) -> list[Section]:
 
 def short(text: str) -> str:
     """Printable text, in the middle of which something is left out if it is long."""
-    text = printable(text)
-    return text if len(text) <= WIDEST else f"{text[: WIDEST - 18]}...{text[-15:]}"
+    return shortened(text, WIDEST)
 
 
 def percent(share: float) -> str:
     """ "12 %", "0.4 %"; "-" if unknown."""
-    return in_percent(share) if math.isfinite(share) else UNKNOWN
+    return _known(share, in_percent)
 
 
 def cost(finding: Finding, report: Report) -> str:
@@ -118,16 +126,11 @@ def nothing_found(report: Report) -> str:
 
 def list_of_ranks(ranks: Sequence[int]) -> str:
     """ "0-3,8", cut where it is long."""
-    text = ranges(ranks)
-    return text if len(text) <= 40 else f"{text[:36].rpartition(',')[0]},..."
+    return begin_of_list(ranges(ranks))
 
 
-def _number(value: float, text: Callable[[float], str] = "{:.3g}".format) -> str:
+def _known(value: float | None, text: Callable[[float], str]) -> str:
     return text(value) if value is not None and math.isfinite(value) else UNKNOWN
-
-
-def _count(value: float) -> str:
-    return f"{value:,.0f}" if math.isfinite(value) else UNKNOWN
 
 
 def _where(report: Report) -> Section:
@@ -148,7 +151,7 @@ def _where(report: Report) -> Section:
     per_node = (
         f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}" if counts else "no"
     )
-    words = [f"{_plural(len(hosts), 'host')} with {per_node} ranks each." if len(hosts) > 1 else ""]
+    words = [f"{counted(len(hosts), 'host')} with {per_node} ranks each." if len(hosts) > 1 else ""]
     groups = report.run.groups
     if len(groups) > 1:
         each = (f"{printable(name)}: ranks {list_of_ranks(ranks)}" for name, ranks in groups.items())
@@ -178,13 +181,10 @@ def _regions(report: Report) -> Section:
     rows = tuple(
         (
             short(row["name"]),
-            _number(row["compute_time_s"], in_seconds) if row["compute_time_s"] is not None else UNKNOWN,
-            *(
-                percent(row[name]) if row[name] is not None else UNKNOWN
-                for name in ("step_share", "mpi_share")
-            ),
-            *(f"{row['imbalance']:.2f}" if row["imbalance"] is not None else UNKNOWN,),
-            in_seconds(row["balancing_saves_s"]) if row["balancing_saves_s"] is not None else UNKNOWN,
+            _known(row["compute_time_s"], in_seconds),
+            *(_known(row[name], in_percent) for name in ("step_share", "mpi_share")),
+            _known(row["imbalance"], "{:.2f}".format),
+            _known(row["balancing_saves_s"], in_seconds),
             f"{row['ranks']:,}",
         )
         for row in report.regions
@@ -199,7 +199,7 @@ def _regions(report: Report) -> Section:
         ">ranks",
     )
     frames = report.region_sums.n_frames
-    newest = f"the newest {frames:,} steps" if frames < len(report.run) else _plural(frames, "step")
+    newest = f"the newest {frames:,} steps" if frames < len(report.run) else counted(frames, "step")
     note = (
         "computing: mean per step and rank that entered it; imbalance: slowest rank over mean; saves: at "
         f"most, in {newest}"
@@ -225,7 +225,7 @@ def _slowest(report: Report) -> Section | None:
             "whole run" if report.is_whole else f"{step.label:,}",
             in_seconds(step.longest_s),
             in_seconds(step.mean_s),
-            f"{step.imbalance:.2f}" if math.isfinite(step.imbalance) else UNKNOWN,
+            _known(step.imbalance, "{:.2f}".format),
             str(step.rank) if step.rank >= 0 else UNKNOWN,
             ", ".join(
                 [f"writes {in_bytes(step.written_bytes)}"] * step.is_output
@@ -246,7 +246,7 @@ def _messages(report: Report) -> Section:
     if not sums.n_messages:
         return Section("messages", "Messages", ("No rank sent a message to another in these steps.",))
     n_steps = max(report.observed.n_steps, 1)
-    per_step = "" if report.is_whole else f"; {_count(sums.n_messages / n_steps)} per step"
+    per_step = "" if report.is_whole else f"; {sums.n_messages / n_steps:,.0f} per step"
     words = [f"{sums.n_messages:,} messages between {sums.n_pairs:,} pairs of ranks{per_step}."]
     parts = [
         f"{in_bytes(count)} {what}"
@@ -286,15 +286,15 @@ def _files(report: Report) -> Section:
         sum(f.write_bytes for f in used if f.write_bytes > 0),
     )
     words = (
-        f"{_plural(len(used), 'rank')} of {report.run.n_ranks:,} used files: {in_bytes(total[0])} read, "
+        f"{counted(len(used), 'rank')} of {report.run.n_ranks:,} used files: {in_bytes(total[0])} read, "
         f"{in_bytes(total[1])} written."
     )
     rows = tuple(
         (
             str(use.rank),
-            *(_number(count, in_bytes) for count in (use.read_bytes, use.write_bytes)),
-            _count(use.n_calls),
-            _number(use.time_s, in_seconds),
+            *(_known(count, in_bytes) for count in (use.read_bytes, use.write_bytes)),
+            _known(use.n_calls, "{:,.0f}".format),
+            _known(use.time_s, in_seconds),
         )
         for use in used[:MOST_FILES]
     )
@@ -308,10 +308,12 @@ def _placement(report: Report) -> Section:
     names = list(rows[0]) if rows else []
     numbers = ("ranks", "core", "pu", "ran_on")
     cells = tuple(
-        tuple((_cut(row[name]) if name in numbers else short(row[name])) or UNKNOWN for name in names)
+        tuple(
+            (begin_of_list(row[name]) if name in numbers else short(row[name])) or UNKNOWN for name in names
+        )
         for row in rows
     )
-    words = tuple(f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in report.placement.notes)
+    words = tuple(f"{start(note).rstrip('.')}." for note in report.placement.notes)
     note = "PU: the operating system's number of a hardware thread that a rank may run on"
     headings = tuple("PU" if name == "pu" else name.replace("_", " ") for name in names)
     folded = "Where each rank sat" if len(cells) > 12 else ""
@@ -347,7 +349,7 @@ def _how(report: Report) -> Section:
         "together, which is less where the slowest rank changes. The plot's median is that of single steps.",
         "The whole run was one step, with its setup and teardown."
         if report.is_whole
-        else f"{_plural(report.observed.n_steps, 'step')} of {len(report.run):,} were compared. "
+        else f"{counted(report.observed.n_steps, 'step')} of {len(report.run):,} were compared. "
         "Setup before the first step and teardown after the last are in no number.",
     )
     lines = tuple((printable(name), printable(text)) for name, text in report.lines)
@@ -355,14 +357,6 @@ def _how(report: Report) -> Section:
         ("line", "text"), lines, folded="The closing lines of the run, as `perfield info` prints them"
     )
     return Section("how", "How this was computed", words, tables=(table,) if lines else ())
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count:,} {word}{'s' if count != 1 else ''}"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:36].rpartition(',')[0]},..."
 
 
 ORDER: tuple[Callable[[Report], Section | None], ...] = (

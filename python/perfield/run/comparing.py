@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 import numpy as np
 
 from perfield.analysis.comparing.measured import LARGEST, SUMS, TABLES, Measured
 from perfield.analysis.comparing.table import TIMES
+from perfield.analysis.words import did_you_mean
 from perfield.run.errors import RunError
 from perfield.run.run import RunDirectory
 from perfield.run.snapshot import Snapshot
@@ -79,8 +78,7 @@ def mean_by_rank(run: RunDirectory, field: str, positions: np.ndarray) -> np.nda
     Raises RunError, with the nearest names, if the run has no such field.
     """
     if field not in run.columns.names:
-        near = get_close_matches(field, run.columns.names, 3, 0.5)
-        advice = f"did you mean {' or '.join(near)}?" if near else f"`perfield fields {run.path}` lists them."
+        advice = did_you_mean(field, run.columns.names) or f"`perfield fields {run.path}` lists them."
         raise RunError(f"{run.path} has no field '{field}'; {advice}")
     sums, counts = np.zeros((2, run.n_ranks))
     for here, values in Snapshot(run).in_chunks(positions, [field]):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -17,6 +18,7 @@ SETTINGS = (
     *("regions", "counters", "messages", "io", "mpi", "clock", "max_regions", "max_peers"),
 )
 MOST_NAMES = 8
+INTERPRETER = re.compile(r"python[\d.]*|bash|sh|julia|perl")
 
 
 def check(before: RunDirectory, after: RunDirectory, names: Sequence[str], anyway: bool = False) -> None:
@@ -84,7 +86,7 @@ def program(info: dict[str, Any]) -> str:
     if not words:
         return ""
     name = Path(words[0]).name
-    if name.startswith(("python", "bash", "sh", "julia", "perl")):
+    if INTERPRETER.fullmatch(name):
         scripts = [word for word in words[1:] if not word.startswith("-")]
         return Path(scripts[0]).name if scripts else name
     return name

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from perfield.analysis.observed import PAIRS, WAITS
+from perfield.analysis.pair_keys import pair_keys
 from perfield.run.run import RunDirectory
 from perfield.run.snapshot import Snapshot
 
@@ -29,7 +30,7 @@ def added_up(parts: Sequence[np.ndarray], columns: np.dtype) -> np.ndarray:
     """Rows of several tables that have these columns and maybe others, added up by pair of ranks."""
     one, other, *amounts = columns.names
     rows = {name: np.concatenate([part[name] for part in parts]) for name in columns.names}
-    keys = rows[one].astype(np.int64) << 32 | rows[other].astype(np.int64) & 0xFFFFFFFF
+    keys = pair_keys(rows[one], rows[other])
     order = np.argsort(keys, kind="stable")
     first = np.flatnonzero(np.diff(keys[order], prepend=-1 - keys[order[:1]]))
     total = np.zeros(len(first), columns)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.analysis.words import counted
+
 if TYPE_CHECKING:
     from perfield.run.run import RunDirectory
 
@@ -51,7 +53,7 @@ def _ranks_and_hosts(run: RunDirectory) -> str:
     hosts = {str(entry.get("host") or "") for entry in run.rank_entries if entry is not None}
     absent = sum(entry is None for entry in run.rank_entries)
     missing = f" ({absent} never checked in)" if absent else ""
-    return f"{_count(run.n_ranks, 'rank')} on {_count(len(hosts), 'host')}{missing}"
+    return f"{counted(run.n_ranks, 'rank')} on {counted(len(hosts), 'host')}{missing}"
 
 
 def _steps(run: RunDirectory) -> str:
@@ -59,11 +61,7 @@ def _steps(run: RunDirectory) -> str:
     if not closed:
         return "no step closed"
     measured = f" ({len(run)} frames)" if len(run) != closed else ""
-    return _count(closed, "step") + measured
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}{'s' if number != 1 else ''}"
+    return counted(closed, "step") + measured
 
 
 def _imbalance(run: RunDirectory) -> tuple[np.ndarray, np.ndarray]:

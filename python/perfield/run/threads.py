@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.fields.columns import read_columns
+from perfield.run.tables import MOST_FRAMES
 
 if TYPE_CHECKING:
     from perfield.run.run import RunDirectory
-
-MOST_FRAMES = 1000
 
 
 def with_threads(run: RunDirectory, rows: list[dict]) -> list[dict]:

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s, pair_keys
+from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s
 from perfield.analysis.observed import Observed
+from perfield.analysis.pair_keys import pair_keys
 from perfield.analysis.words import in_number, part_of
 
 QUESTION = "Which messages carry no bytes?"
@@ -29,7 +30,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     saved_s = cost_s(observed, told["source"], told["target"], told["empty"])
     if n_empty < MANY * n_all and (saved_s or 0.0) < WORTH_TELLING * observed.elapsed_s:
         return
-    known = told[(told["source"] >= 0) & (told["target"] >= 0) & (told["empty"] > 0)]
+    known = observed.known_messages[observed.known_messages["empty"] > 0]
     steps = observed.index[observed.empty > 0]
     some = len(steps) < observed.n_steps
     n_steps = len(steps) if some else observed.n_program_steps

@@ -27,7 +27,7 @@ def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
     placement = observed.placement
     if placement is None:
         return
-    pairs = _both_ways(observed.messages, placement)
+    pairs = _both_ways(observed.known_messages, placement)
     if not len(pairs["bytes"]):
         return
     node = placement.node_id
@@ -77,10 +77,8 @@ def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
 def _both_ways(messages: np.ndarray, placement: Placement) -> dict[str, np.ndarray]:
     """Bytes between a rank and each peer in both directions, for each of both ranks; only of known nodes."""
     source, target = messages["source"].astype(np.int64), messages["target"].astype(np.int64)
-    good = (source >= 0) & (target >= 0) & (source != target)
+    good = (placement.node_id[source] >= 0) & (placement.node_id[target] >= 0) & (source != target)
     source, target, size = source[good], target[good], messages["bytes"][good].astype(np.float64)
-    good = (placement.node_id[source] >= 0) & (placement.node_id[target] >= 0)
-    source, target, size = source[good], target[good], size[good]
     n_ranks = max(placement.n_ranks, 1)
     keys = np.concatenate([source * n_ranks + target, target * n_ranks + source])
     pairs, which = np.unique(keys, return_inverse=True)

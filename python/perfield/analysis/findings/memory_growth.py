@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings.finding import Finding, Picture
+from perfield.analysis.findings.placed import rank_ranges
 from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_bytes
-from perfield.topology import ranges
 
 QUESTION = "Does a rank need more and more memory?"
 KINDS = ("growing memory",)
@@ -49,7 +49,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     most = growing[grown[growing].argmax()]
     n_steps = len(table) * observed.n_program_steps / len(observed.of("resident_bytes"))
     per_step = grown[most] / (n_steps * (len(parts) - 1) / len(parts))
-    who = f"rank{'s' if len(growing) > 1 else ''} {ranges(observed.ranks[growing])}"
+    who = rank_ranges(observed.ranks[growing])
     by = f", most on rank {observed.ranks[most]}:" if len(growing) > 1 else ""
     yield Finding(
         kind="growing memory",

@@ -44,8 +44,3 @@ def per_step(observed: Observed, number: float) -> str:
     """A number of messages in words: "1,500 per step", and of a run with one step "1,500"."""
     many = observed.n_program_steps > 1
     return f"{in_number(number / max(observed.n_program_steps, 1))}{' per step' if many else ''}"
-
-
-def pair_keys(source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """A number for each pair of known ranks, int64; it sorts by source, then by target."""
-    return source.astype(np.int64) << 32 | target.astype(np.int64)

@@ -13,8 +13,9 @@ import numpy as np
 
 from perfield.analysis.findings.bursts import messages_in_bursts
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s, pair_keys, per_step
+from perfield.analysis.findings.message_costs import COST_FIELDS, cost_s, per_step
 from perfield.analysis.observed import Observed
+from perfield.analysis.pair_keys import pair_keys
 from perfield.analysis.words import in_bytes, in_number, in_percent, in_ranks, start
 
 QUESTION = "Which ranks exchange messages with ranks that they do not touch on the mesh?"
@@ -37,8 +38,8 @@ def find(observed: Observed) -> Iterator[Finding]:
     touching = observed.neighbours[observed.neighbours[:, 0] != observed.neighbours[:, 1]]
     n_neighbours = np.bincount(touching[:, 0], minlength=observed.n_ranks)
     n_steps = observed.n_program_steps
-    told = observed.messages
-    told = told[(told["source"] >= 0) & (told["target"] >= 0) & (told["source"] != told["target"])]
+    told = observed.known_messages
+    told = told[told["source"] != told["target"]]
     told = told[(n_neighbours[told["source"]] > 0) & (n_neighbours[told["target"]] > 0)]
     count = told["count"].astype(float) - told["empty"]
     far = ~np.isin(pair_keys(told["source"], told["target"]), pair_keys(touching[:, 0], touching[:, 1]))

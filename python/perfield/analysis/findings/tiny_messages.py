@@ -27,8 +27,8 @@ def find(observed: Observed) -> Iterator[Finding]:
 
     Empty messages are another finding, and so are those in bursts.
     """
-    told = observed.messages
-    told = told[(told["source"] >= 0) & (told["target"] >= 0) & (told["source"] != told["target"])]
+    told = observed.known_messages
+    told = told[told["source"] != told["target"]]
     count = told["count"].astype(float) - told["empty"]
     n_steps = observed.n_program_steps
     many = (count >= MANY * n_steps) & (told["bytes"] <= TINY * count) & (count > 0)
