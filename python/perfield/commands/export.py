@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfield.analysis.words import counted
 from perfield.commands import STEPS_HELP, CommandError, words
 from perfield.commands._newest import add_run, run_path
 
@@ -141,8 +142,7 @@ def _timeline(
         with path.open("wb") as file:
             made: Written = write_timeline(of, file, positions, fields, most)
         told.append(
-            f"{made.n_slices:,} slices of {made.n_steps:,} step{'s' * (made.n_steps != 1)} on "
-            f"{of.n_ranks:,} rank{'s' * (of.n_ranks != 1)}"
+            f"{made.n_slices:,} slices of {counted(made.n_steps, 'step')} on {counted(of.n_ranks, 'rank')}"
         )
         if made.n_steps < made.n_asked:
             told.append(
