@@ -61,9 +61,10 @@ class Scaling:
     steps : of the median step that writes no output. whole : of the whole runs, with their setup; None if
         they did different numbers of steps, or their ends are unknown. regions : of each region, by name.
     load_balance, communication_efficiency, computation_scaling : (n_sizes,), as POP defines them, but of each
-        step by itself: mean over largest compute time of the ranks; largest compute time over the step's time; and how far compute time
-        stays what it was on the fewest ranks (strong: added up over ranks; weak: per rank). Their product,
-        over that of the first two on the fewest ranks, is about `steps.efficiency`.
+        step by itself: mean over largest compute time of the ranks; largest compute time over the step's
+        time; and how far compute time stays what it was on the fewest ranks (strong: added up over ranks;
+        weak: per rank). Their product, over that of the first two on the fewest ranks, is about
+        `steps.efficiency`.
     memory_mean_bytes, memory_largest_bytes : (n_sizes,) B, mean and largest over ranks of their largest
         resident memory.
     n_steps, n_output : (n_sizes,) steps of all runs with that many ranks, and those that write output.
