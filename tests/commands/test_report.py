@@ -137,6 +137,15 @@ def test_run_of_one_step_is_reported(tmp_path, with_plots):
     assert "a single step; nothing can be said about how it changes" in words
 
 
+def test_one_step_answers_no_question_that_compares_steps(tmp_path, capsys):
+    run = twin.write_run(tmp_path / "run", steps=1)
+    assert main(["report", str(run), "--text"]) == 0
+    asked, could_not_look = " ".join(capsys.readouterr().out.split()).split("Could not look: ", 1)
+    for question in ("Do some ranks compute longer", "Do steps take longer", "Do ranks lose time"):
+        assert question not in asked and question in could_not_look
+    assert "Do ranks lose time irregularly? The run lacks steps that could be compared." in could_not_look
+
+
 def test_run_without_steps_says_that_it_could_not_look(tmp_path):
     run = twin.write_run(tmp_path / "run", steps=0, ended=False, change_rank=twin.live_rank)
     words = words_of(run)
@@ -148,6 +157,10 @@ def test_run_without_steps_says_that_it_could_not_look(tmp_path):
 def test_whole_run_without_steps_is_one_frame(tmp_path):
     words = words_of(twin.write_run(tmp_path / "run", steps=0))
     assert "The program closed no step: one frame covers the whole run" in words
+    assert "heat: 4 ranks on 1 host, no steps" in words
+    assert "whole run" in words and "the first step" not in words
+    assert "found nothing, but most costs show only where several steps can be compared" in words
+    assert "The whole run was one step, with its setup and teardown." in words
 
 
 def test_run_that_still_grows_is_reported_as_it_was_when_read(tmp_path):

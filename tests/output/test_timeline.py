@@ -191,6 +191,11 @@ def test_limit_of_slices_stops_with_a_whole_step_and_is_told(path, tmp_path, cap
     assert "These are the first 2 of 5 steps, as --most-slices is 40; choose others with --steps." in printed
 
 
+def test_one_step_is_counted_as_one(path, tmp_path, capsys):
+    exported(path, tmp_path / "one", "--steps", "3")
+    assert "slices of 1 step on 4 ranks" in capsys.readouterr().out
+
+
 def test_times_of_overlapping_threads_are_left_out_and_told(tmp_path, capsys):
     def overlap(rank, step, values):
         if step == 1:

@@ -87,8 +87,11 @@ class Observed:
     def has(self, name: str) -> bool:
         """Whether any rank has a value of a field; `<region>_...`: of this field of any region.
 
-        "neighbours": whether it is known which pieces of the mesh touch.
+        "neighbours": whether it is known which pieces of the mesh touch. "steps": whether there are several,
+        which can be compared.
         """
+        if name == "steps":
+            return self.n_steps > 1
         if name == "neighbours":
             return self.neighbours is not None
         return (

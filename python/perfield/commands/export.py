@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfield.analysis.words import counted
 from perfield.commands import STEPS_HELP, CommandError, words
 from perfield.commands._newest import add_run, run_path
 
@@ -140,7 +141,9 @@ def _timeline(
     def write(of: RunDirectory, path: Path) -> None:
         with path.open("wb") as file:
             made: Written = write_timeline(of, file, positions, fields, most)
-        told.append(f"{made.n_slices:,} slices of {made.n_steps:,} steps on {of.n_ranks:,} ranks")
+        told.append(
+            f"{made.n_slices:,} slices of {counted(made.n_steps, 'step')} on {counted(of.n_ranks, 'rank')}"
+        )
         if made.n_steps < made.n_asked:
             told.append(
                 f"These are the first {made.n_steps:,} of {made.n_asked:,} steps, as --most-slices is "

@@ -97,6 +97,11 @@ class Report:
         return self.observed.elapsed_s
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the program closed no step, so that one frame covers the whole run."""
+        return len(self.run) > 0 and self.run.frame(0).kind == "whole"
+
+    @property
     def n_left_out(self) -> int:
         """How many frames were left out; `notes` says why."""
         return self.observed.n_left_out + self.observed.n_uneven

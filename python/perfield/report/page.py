@@ -64,7 +64,8 @@ def page(report: Report, images: Sequence[Image] = (), notes: Sequence[str] = ()
 def title(report: Report) -> str:
     """A run in a line: "heat3d: 8 ranks on 1 host, 40 steps"."""
     hosts = counted(len(report.placement.nodes), "host")
-    ranks, steps = counted(report.run.n_ranks, "rank"), counted(len(report.run), "step")
+    ranks = counted(report.run.n_ranks, "rank")
+    steps = "no steps" if report.is_whole else counted(len(report.run), "step")
     return f"{printable(report.program)}: {ranks} on {hosts}, {steps}"
 
 

@@ -99,14 +99,28 @@ def chance(finding: Finding) -> str:
 
 
 def lacking(missing: Sequence[str]) -> str:
-    """What a run lacks, for a question that could not be asked: names of fields, or a mesh."""
-    return ", ".join("a mesh that tells neighbours" if name == "neighbours" else name for name in missing)
+    """What a run lacks, for a question that could not be asked: names of fields, a mesh, or steps."""
+    said = {"neighbours": "a mesh that tells neighbours", "steps": "steps that could be compared"}
+    return ", ".join(said.get(name, name) for name in missing)
+
+
+def not_asked(report: Report) -> list[str]:
+    """Why questions could not be asked, as sentences; those that lack the same share one."""
+    together: dict[tuple[str, ...], list[str]] = {}
+    for question, missing in report.questions_not_asked:
+        together.setdefault(missing, []).append(question)
+    return [
+        f"Could not look: {' '.join(questions)} The run lacks {lacking(missing)}."
+        for missing, questions in together.items()
+    ]
 
 
 def nothing_found(report: Report) -> str:
     """What is said in place of findings."""
     if not report.observed.n_steps:
         return "perfield could not look for anything, as no step is finished that all ranks did."
+    if report.observed.n_steps == 1:
+        return "perfield found nothing, but most costs show only where several steps can be compared."
     return "Nothing that perfield looks for costs this run time."
 
 
@@ -208,14 +222,14 @@ def _slowest(report: Report) -> Section | None:
     first = int(report.observed.index[0])
     rows = tuple(
         (
-            f"{step.label:,}" if report.run.frame(0).kind == "step" else "whole run",
+            "whole run" if report.is_whole else f"{step.label:,}",
             in_seconds(step.longest_s),
             in_seconds(step.mean_s),
             _known(step.imbalance, "{:.2f}".format),
             str(step.rank) if step.rank >= 0 else UNKNOWN,
             ", ".join(
                 [f"writes {in_bytes(step.written_bytes)}"] * step.is_output
-                + ["the first step"] * (step.index == first)
+                + ["the first step"] * (step.index == first and not report.is_whole)
             ),
         )
         for step in steps
@@ -232,10 +246,8 @@ def _messages(report: Report) -> Section:
     if not sums.n_messages:
         return Section("messages", "Messages", ("No rank sent a message to another in these steps.",))
     n_steps = max(report.observed.n_steps, 1)
-    words = [
-        f"{sums.n_messages:,} messages between {sums.n_pairs:,} pairs of ranks; "
-        f"{sums.n_messages / n_steps:,.0f} per step."
-    ]
+    per_step = "" if report.is_whole else f"; {sums.n_messages / n_steps:,.0f} per step"
+    words = [f"{sums.n_messages:,} messages between {sums.n_pairs:,} pairs of ranks{per_step}."]
     parts = [
         f"{in_bytes(count)} {what}"
         for count, what in (
@@ -332,7 +344,12 @@ def _how(report: Report) -> Section:
         "Computing is all time of a step outside MPI and files. Waiting is the time in MPI calls that may "
         "wait for other ranks, with what these calls transfer. What balancing saves is the largest compute "
         "time of a rank minus the mean, added up over the steps.",
-        f"{counted(report.observed.n_steps, 'step')} of {len(report.run):,} were compared. "
+        "The imbalance of the run is that largest compute time over the mean, both added up over the steps, "
+        "whichever rank it is. A finding that names ranks tells how long these compute in all steps "
+        "together, which is less where the slowest rank changes. The plot's median is that of single steps.",
+        "The whole run was one step, with its setup and teardown."
+        if report.is_whole
+        else f"{counted(report.observed.n_steps, 'step')} of {len(report.run):,} were compared. "
         "Setup before the first step and teardown after the last are in no number.",
     )
     lines = tuple((printable(name), printable(text)) for name, text in report.lines)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from perfield.analysis.words import printable
 from perfield.report.contents import Report
 from perfield.report.page import title, when
-from perfield.report.sections import Section, Table, chance, cost, lacking, nothing_found, sections
+from perfield.report.sections import Section, Table, chance, cost, not_asked, nothing_found, sections
 
 WIDTH = 100  # characters of a line of words
 
@@ -43,8 +43,8 @@ def as_text(report: Report) -> str:
     if report.questions_without_findings and report.observed.n_steps:
         nothing = " ".join(report.questions_without_findings)
         lines += ["", *_wrapped("", f"perfield asked this, too, and the answer is no: {nothing}")]
-    for question, missing in report.questions_not_asked:
-        lines += _wrapped("", f"Could not look: {question} The run lacks {lacking(missing)}.")
+    for words in not_asked(report):
+        lines += _wrapped("", words)
     for section in sections(report):
         if section.words or section.tables:
             lines += ["", *_section(section)]

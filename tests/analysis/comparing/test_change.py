@@ -90,3 +90,12 @@ def test_more_tests_ask_for_less_chance_of_each():
 def test_mean_of_no_steps_is_refused():
     with pytest.raises(ValueError, match="at least one step"):
         change.mean_of(np.zeros(0))
+
+
+def test_no_interval_holds_less_than_nothing():
+    random = np.random.default_rng(4)
+    scattered = random.exponential(1.0, 30) ** 3
+    found = compared(np.full(30, 1.0), scattered)
+    assert found.share_low is not None and -1.0 <= found.share_low <= found.share <= found.share_high
+    slow = np.where(np.arange(30) == 20, 100.0, 1.0)  # one step of 30 is nearly all of the time
+    assert compared(np.full(30, 1.0), slow).share_low == -1.0

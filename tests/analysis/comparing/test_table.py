@@ -211,3 +211,20 @@ def test_a_slow_step_is_no_change_where_some_ordinary_steps_are_as_slow():
     found = compare(run.of("step 19", np.array([19])), run.of("step 20", np.array([20])))
     step = rows(found)["step_time_s"]
     assert not step.beyond_chance and step.change.chance == pytest.approx(3 / 149)
+
+
+def test_a_better_balance_is_told_where_no_time_and_no_amount_changed():
+    before, after = measured("A", hot_ms=9.0), measured("B", seed=1)
+    after = Measured(**{**vars(after), "means": before.means, "unbalanced": before.unbalanced})
+    known = rows(compare(before, after))["load_balance"]
+    assert known.beyond_chance and known.change.before < 0.5 < 0.9 < known.change.after
+    words = f" Beyond chance: {known.words}, {100 * known.change.after:.0f} % instead of "
+    assert f"{words}{100 * known.change.before:.0f} %." in compare(before, after).verdict
+
+
+def test_several_steps_take_and_one_takes():
+    run = measured("", n_steps=40)
+    some = run.of("steps 0 to 19", np.arange(20)), run.of("steps 20 to 39", np.arange(20, 40))
+    assert compare(*some).verdict.startswith("steps 20 to 39 take as long per step as steps 0 to 19")
+    one = compare(run.of("step 3", np.array([3])), run.of("step 4", np.array([4])))
+    assert one.verdict.startswith("step 4 takes as long as step 3")

@@ -54,6 +54,15 @@ def test_two_ranks_are_too_few_to_blame_cells():
     assert found.kind == "imbalance" and "two ranks are too few" in found.words
 
 
+def test_more_cells_that_cost_no_more_are_no_reason_to_weigh_them():
+    cells = np.array([1, 1, 1, 1.7]) * 300
+    compute = computing([0.043, 0.036, 0.033, 0.056], noise=0.1)
+    found = only(imbalance.find(observed_run(4, compute_time_s=compute, cells=cells)))
+    assert found.kind == "imbalance" and found.ranks.tolist() == [3]
+    assert ": numbers of cells alone give 1.45, which may be chance." in found.words
+    assert found.remedy.startswith("Divide the mesh so that every rank gets equally many")
+
+
 def test_imbalance_without_a_mesh_is_told_without_a_reason():
     found = only(imbalance.find(observed_run(compute_time_s=computing([0.1] * 7 + [0.2]))))
     assert found.kind == "imbalance" and found.ranks.tolist() == [7]
@@ -114,12 +123,11 @@ def test_imbalance_of_less_than_a_hundredth_of_the_time_is_not_told():
 WAITS = [(rank, 2, 60, 0.9) for rank in range(8) if rank != 2]
 
 
-def waiting_for_two(**fields):
+def waiting_for_two(waits=WAITS, **fields):
     """Others wait 15 ms in each step for rank 2."""
     waited = computing([0, 0, 0.105, 0, 0, 0, 0, 0])
-    return observed_run(
-        waits=WAITS, waited_for_time_s=waited, waiting_time_s=[0.02] * 2 + [0.005] + [0.02] * 5, **fields
-    )
+    waiting = [0.02] * 2 + [0.005] + [0.02] * 5
+    return observed_run(waits=waits, waited_for_time_s=waited, waiting_time_s=waiting, **fields)
 
 
 def test_a_rank_that_others_wait_for_is_named():
@@ -127,6 +135,11 @@ def test_a_rank_that_others_wait_for_is_named():
     assert found.kind == "rank that all wait for" and found.ranks.tolist() == [2]
     assert found.words.startswith("7 ranks wait 6.3 s in all for rank 2, 7")
     assert found.saved_s == pytest.approx(0.9)
+
+
+def test_a_rank_that_waits_as_long_itself_passes_on_what_others_cause():
+    assert not list(waited_for.find(waiting_for_two(waits=[*WAITS, (2, 3, 60, 0.95)])))
+    assert only(waited_for.find(waiting_for_two(waits=[*WAITS, (2, 3, 60, 0.2)]))).ranks.tolist() == [2]
 
 
 def test_a_rank_that_computes_longer_is_told_once():

@@ -64,6 +64,16 @@ def test_waiting_that_grows_is_no_computing():
     assert told.words.endswith("The time grows in calls of MPI, while computing takes as long as before.")
 
 
+def test_waiting_that_grows_is_not_told_where_others_take_pus():
+    compute = 0.1 * noisy(4)
+    step = compute.max(axis=1, keepdims=True) + 0.1 * RAMP + 0 * compute
+    cpu = {"cpu_user_time_s": 0.1, "cpu_system_time_s": 0}
+    calm, busy = (
+        observed_run(compute_time_s=compute, step_time_s=step, involuntary_switches=n, **cpu) for n in (0, 50)
+    )
+    assert list(find(calm)) and not list(find(busy))
+
+
 def test_steady_run_finds_nothing():
     assert not [told for seed in range(50) for told in find(observed_run(seed=seed, noise=0.2))]
 

@@ -148,7 +148,8 @@ def _quantile(degrees_of_freedom: float) -> float:
 
 
 def _ends_of_share(before: Estimate, after: Estimate, reach: float) -> tuple[float | None, float | None]:
-    """The interval of after / before - 1 (Fieller's theorem): all ratios that a test would not exclude."""
+    """The interval of after / before - 1 (Fieller's theorem): all ratios that a test would not exclude, but
+    no less than -1, as times and amounts are never negative."""
     a = before.value**2 - (reach * before.error) ** 2
     b = -2 * before.value * after.value
     c = after.value**2 - (reach * after.error) ** 2
@@ -156,4 +157,4 @@ def _ends_of_share(before: Estimate, after: Estimate, reach: float) -> tuple[flo
     if a <= 0 or root < 0:
         return None, None
     ends = [(-b + sign * math.sqrt(root)) / (2 * a) - 1 for sign in (-1, 1)]
-    return min(ends), max(ends)
+    return max(min(ends), -1.0), max(ends)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from perfield.analysis.comparing.change import Change
 from perfield.analysis.comparing.measured import Measured
-from perfield.analysis.comparing.table import OUTPUT_STEP, REGIONS, STEP, Row
+from perfield.analysis.comparing.table import EFFICIENCY, OUTPUT_STEP, REGIONS, STEP, Row
 
 WORTH_TELLING = 0.01  # of the time of a step
 PROBABLE = 0.05  # a chance below this one leaves zero out of the interval
@@ -51,11 +51,11 @@ def _of_output_steps(rows: Sequence[Row]) -> str:
 def _no_change(before: Measured, after: Measured, change: Change) -> str:
     each = "" if before.is_single and after.is_single else " per step"
     if not change.difference:
-        return f"{after.name} takes exactly as long{each} as {before.name}."
+        return f"{after.name} {_take(after)} exactly as long{each} as {before.name}."
     doubt = f"may be chance (probability {_bare(change.chance or 0.0)} %)"
     if (change.chance or 0.0) < PROBABLE:
         return f"{_longer(before, after, change)}, but that {doubt}."
-    same = f"{after.name} takes as long{each} as {before.name}, as far as their scatter shows"
+    same = f"{after.name} {_take(after)} as long{each} as {before.name}, as far as their scatter shows"
     if change.share_low is None or change.share_high is None:
         return f"{same}."
     within = f"{_percent(change.share_low)} to {_percent(change.share_high)}"
@@ -64,18 +64,18 @@ def _no_change(before: Measured, after: Measured, change: Change) -> str:
 
 def _longer(before: Measured, after: Measured, change: Change) -> str:
     """How much longer a step takes: "B takes 12 % less time per step than A (8 to 15 %)"."""
-    share, name, other = change.share, after.name, before.name
+    share, name, other = change.share, f"{after.name} {_take(after)}", before.name
     each = "" if before.is_single and after.is_single else " per step"
     if share is None:
-        return f"{name} takes time per step, and {other} takes none"
+        return f"{name} time per step, and {other} {_take(before)} none"
     known = change.share_low is not None and change.share_high is not None
     if abs(share) >= 1:
         ends = f" ({_times(change.share_low)} to {_times(change.share_high)})" if known else ""
-        return f"{name} takes {_times(share)} times as long{each} as {other}{ends}"
+        return f"{name} {_times(share)} times as long{each} as {other}{ends}"
     word, sign = ("more", 1) if share > 0 else ("less", -1)
     ends = sorted([sign * change.share_low, sign * change.share_high]) if known else []
     between = f" ({_bare(ends[0])} to {_bare(ends[1])} %)" if known else ""
-    return f"{name} takes {_bare(abs(share))} % {word} time{each} than {other}{between}"
+    return f"{name} {_bare(abs(share))} % {word} time{each} than {other}{between}"
 
 
 def _where(before: Measured, after: Measured, change: Change) -> str:
@@ -126,7 +126,7 @@ def _most(differences: dict[str, float], whole: float) -> str:
 
 def _other_changes(rows: Sequence[Row]) -> str:
     """The largest change of time in a region or part that is beyond chance, where the step hardly changed;
-    without one, the largest change of messages or bytes."""
+    without one, the largest change of messages or bytes, and without that the one of an efficiency."""
     beyond = [row for row in rows if row.group in (STEP, REGIONS) and row.beyond_chance]
     times = [row for row in beyond if row.unit == "s" and row.key != "step_time_s"]
     amounts = [row for row in beyond if row.unit != "s" and row.change.share]
@@ -135,12 +135,25 @@ def _other_changes(rows: Sequence[Row]) -> str:
     elif amounts:
         most = max(amounts, key=lambda row: abs(row.change.share or 0.0))
     else:
-        return ""
+        return _change_of_efficiency(rows)
     share = most.change.share
     if share is None:
         return f" Beyond chance: {most.words}, which was nothing before."
     said = f"{_times(share)} times as much" if share >= 1 else f"by {_percent(share)}"
     return f" Beyond chance: {most.words}, {said}."
+
+
+def _change_of_efficiency(rows: Sequence[Row]) -> str:
+    found = [row for row in rows if row.group == EFFICIENCY and row.unit == "%" and row.beyond_chance]
+    if not found:
+        return ""
+    most = max(found, key=lambda row: abs(row.change.difference))
+    ends = (_bare(most.change.before), _bare(most.change.after))
+    return f" Beyond chance: {most.words}, {ends[1]} % instead of {ends[0]} %."
+
+
+def _take(side: Measured) -> str:
+    return "take" if side.name.startswith("steps ") else "takes"
 
 
 def _times(share: float) -> str:

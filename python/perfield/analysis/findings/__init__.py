@@ -2,8 +2,8 @@
 """What costs time in a run, and why: one module per kind of finding.
 
 Each module has QUESTION, what it asks; KINDS, those of the findings that it may yield; NEEDS, names of
-fields without which it cannot answer ("<region>_..." for any region); and find(), which yields findings. To
-add one, write a module and add it to QUESTIONS.
+fields without which it cannot answer ("<region>_..." for any region; "steps" for two steps or more); and
+find(), which yields findings. To add one, write a module and add it to QUESTIONS.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ KINDS = (
     "imbalance that moves",
     "rank that all wait for",
 )
-NEEDS = ("compute_time_s",)
+NEEDS = ("compute_time_s", "steps")
 CALLS_ON_FILES = ("io_read_count", "io_write_count")
 LIKES = (*CAUSES, "waiting_time_s", *OF_REGIONS, "<region>_count", *CALLS_ON_FILES)
 
@@ -85,6 +85,7 @@ BY_COUNT = (
     "Look for what makes {region} run more often on these ranks: their part of the mesh (more cells, zones, "
     "boundaries), iterations until convergence, work that others do not get; divide by that work."
 )
+MOST = 0.5  # of what ranks compute more than the mean, where numbers of cells would give that
 
 
 class Why(NamedTuple):
@@ -176,7 +177,11 @@ def why(observed: Observed, imbalance: Imbalance) -> Why:
         return Why(
             "imbalance by cost per cell", f"{counts}, and each costs {cost.dearer:.3g} times as much", BY_COST
         )
-    return Why("imbalance by cost per cell" if cost.are_alike else "imbalance", counts, BY_COST)
+    if cost.are_alike:
+        return Why("imbalance by cost per cell", counts, BY_COST)
+    if cost.alone - 1 >= MOST * (imbalance.times_mean - 1):  # these have more cells, which cost no more
+        return Why("imbalance", f"{counts}, which may be chance", BY_CELLS)
+    return Why("imbalance", counts, BY_COST)
 
 
 def _calls_on_files(observed: Observed, imbalance: Imbalance) -> str:

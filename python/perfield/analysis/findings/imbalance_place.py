@@ -22,7 +22,7 @@ from perfield.analysis.words import start
 
 QUESTION = "Does imbalance follow the mesh, or the place in the machine?"
 KINDS = ("imbalance follows the machine", "imbalance follows the mesh")
-NEEDS = ("compute_time_s",)
+NEEDS = ("compute_time_s", "steps")
 LIKES = (*FIELDS, "waiting_time_s", *OF_REGIONS, "<region>_count", *CALLS_ON_FILES)
 
 LIKE = 0.3  # Moran's I of neighbours, below which the mesh explains little

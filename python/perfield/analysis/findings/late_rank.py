@@ -36,7 +36,10 @@ class LateRank:
 
 
 def late_rank(observed: Observed) -> LateRank | None:
-    """The rank, unless an imbalance or its files explain it, or the waiting costs little."""
+    """The rank, unless an imbalance or its files explain it, or the waiting costs little.
+
+    A rank that waits for others itself, as long as each waits for it, is no cause but a link of a chain.
+    """
     if not all(map(observed.has, NEEDS)):
         return None
     waited = np.nan_to_num(observed.of("waited_for_time_s").astype(float))
@@ -53,6 +56,8 @@ def late_rank(observed: Observed) -> LateRank | None:
     each_s = float(waits.sum() / max(1, len(waits)))
     files = np.nansum(observed.of("io_time_s")[:, column], dtype=float)
     if each_s < WORTH_TELLING * observed.elapsed_s or files >= MOSTLY * each_s:
+        return None
+    if named[named["rank"] == rank]["time_s"].sum() >= each_s:  # it passes on what it waits for itself
         return None
     wait = "1 rank waits" if len(waits) == 1 else f"{len(waits)} ranks wait"
     in_all = "" if len(waits) == 1 else " in all"

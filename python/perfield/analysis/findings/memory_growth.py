@@ -14,7 +14,7 @@ from perfield.analysis.words import in_bytes
 
 QUESTION = "Does a rank need more and more memory?"
 KINDS = ("growing memory",)
-NEEDS = ("resident_bytes",)
+NEEDS = ("resident_bytes", "steps")
 CHANCE = 1e-3
 SETTLED = 0.2  # of the run, in which programs still allocate
 MOST_PARTS = 30

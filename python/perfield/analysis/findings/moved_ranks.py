@@ -14,7 +14,7 @@ from perfield.analysis.words import in_percent, in_seconds, start
 
 QUESTION = "Do ranks move between cores or memories?"
 KINDS = ("moved ranks", "far memory", "moved threads")
-NEEDS = ("pu_id",)
+NEEDS = ("pu_id", "steps")
 LIKES = (
     *("compute_time_s", "cpu_user_time_s", "cpu_system_time_s", "involuntary_switches"),
     "<region>_cpu_migrations",

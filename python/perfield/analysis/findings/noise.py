@@ -13,7 +13,7 @@ from perfield.analysis.words import in_percent, in_seconds
 
 QUESTION = "Do ranks lose time irregularly?"
 KINDS = ("noise",)
-NEEDS = ("compute_time_s",)
+NEEDS = ("compute_time_s", "steps")
 MUCH = 0.25  # of the run's time
 FEWEST = 20  # steps
 

@@ -16,7 +16,7 @@ from perfield.analysis.words import in_bytes, in_percent, in_seconds
 
 QUESTION = "Do steps that write output take longer?"
 KINDS = ("output steps",)
-NEEDS = ("io_write_bytes",)
+NEEDS = ("io_write_bytes", "steps")
 LIKES = ("io_time_s",)
 REASONS = (io_by_one_rank_per_node, io_through_few_ranks, bursts)
 

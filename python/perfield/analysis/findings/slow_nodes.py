@@ -15,7 +15,7 @@ from perfield.analysis.words import in_list, start
 
 QUESTION = "Is a node slow, or are all nodes below one switch?"
 KINDS = ("slow node", "slow switch")
-NEEDS = ("compute_time_s",)
+NEEDS = ("compute_time_s", "steps")
 LIKES = (*FIELDS, *OF_REGIONS)
 
 

@@ -18,7 +18,7 @@ from perfield.analysis.words import in_ranks, in_seconds
 
 QUESTION = "Do steps take longer and longer?"
 KINDS = ("steps get slower",)
-NEEDS = ("step_time_s",)
+NEEDS = ("step_time_s", "steps")
 LIKES = (
     *("compute_time_s", "io_time_s", "waiting_time_s", "<region>_compute_time_s", "<region>_time_s"),
     *("involuntary_switches", "cpu_user_time_s", "cpu_system_time_s"),
@@ -47,7 +47,8 @@ def find(observed: Observed) -> Iterator[Finding]:
         return
     steps = trend(lengths_s(observed))
     # Where others take PUs from ranks, only all ranks together tell of the program.
-    by_rank = _counts(steps) or not disturbed(observed).any()
+    others_take_pus = disturbed(observed).any()
+    by_rank = _counts(steps) or not others_take_pus
     columns, compute = _computing_that_grows(observed, by_rank)
     of_ranks = np.median
     if not _counts(compute) and not _counts(steps):
@@ -67,6 +68,8 @@ def find(observed: Observed) -> Iterator[Finding]:
         where = f" in {observed.regions[region]}" if region else " in computing"
     else:
         columns, other = columns[:0], _what_else_grows(observed)
+        if other == "waiting_time_s" and others_take_pus and observed.has("involuntary_switches"):
+            return  # who waits for a rank without a PU waits in MPI
         where = WHERE[other]
     ranks = observed.ranks[columns] if len(columns) < len(observed.ranks) else observed.ranks[:0]
     who = f", on {in_ranks(ranks)}" if len(ranks) else ""

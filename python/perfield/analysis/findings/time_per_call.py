@@ -17,7 +17,7 @@ from perfield.analysis.words import in_list, in_number, in_ranks, in_seconds, st
 
 QUESTION = "Does a region take longer on some ranks without running more often there?"
 KINDS = ("time that counts do not explain",)
-NEEDS = ("<region>_time_s", "<region>_count")
+NEEDS = ("<region>_time_s", "<region>_count", "steps")
 LIKES = ("compute_time_s", *CAUSES, *OF_REGIONS)
 CALLS = 2  # per step: a region that runs once has nothing to count
 LONGER = 1.1  # of the time per call of dear ranks, over the mean of all

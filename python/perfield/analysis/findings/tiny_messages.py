@@ -17,7 +17,7 @@ from perfield.analysis.words import in_bytes, in_number
 
 QUESTION = "Do ranks send many tiny messages?"
 KINDS = ("tiny messages",)
-NEEDS = ("sent_count", "mpi_p2p_time_s")
+NEEDS = ("sent_count", "mpi_p2p_time_s", "steps")
 LIKES = (*COST_FIELDS, *late_rank.NEEDS, *late_rank.LIKES)
 TINY = 512.0  # bytes of a message on average, at most; such a message costs its call, not its bytes
 MANY = 20  # per step from a rank to another, at least

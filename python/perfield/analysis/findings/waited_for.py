@@ -13,7 +13,7 @@ from perfield.analysis.observed import Observed
 
 QUESTION = "Do ranks wait for one that computes no longer than they do?"
 KINDS = ("rank that all wait for",)
-NEEDS = late_rank.NEEDS
+NEEDS = (*late_rank.NEEDS, "steps")
 LIKES = late_rank.LIKES
 
 
@@ -27,8 +27,8 @@ def find(observed: Observed) -> Iterator[Finding]:
         words=f"{late.words}, {late.share} of all waiting, although rank {late.rank} computes no longer than "
         "others.",
         saved_s=late.each_s,
-        remedy="Look at what this rank does before it sends: messages sent one by one, or a receive that "
-        "waits for yet another rank; post its sends earlier, or use a collective call.",
+        remedy="Look at what this rank does before it sends: messages sent one by one, or other calls of "
+        "MPI; post its sends earlier, or use a collective call.",
         picture=Picture("heat_map", "waited_for_time_s"),
         ranks=np.array([late.rank], np.int64),
         chance=late.chance,
