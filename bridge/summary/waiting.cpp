@@ -44,7 +44,7 @@ std::string waiting_line(const Totals& totals, const Tables& tables, bool is_bli
 
 std::string waited_for_line(const Totals& totals, const Tables& tables) {
   struct WaitedFor {
-    double ns = 0;
+    double ns = 0, own_ns = 0;  // own: for which it waits itself
     uint64_t ranks = 0;
   };
   std::map<int32_t, WaitedFor> by_peer;
@@ -53,6 +53,7 @@ std::string waited_for_line(const Totals& totals, const Tables& tables) {
     WaitedFor& peer = by_peer[static_cast<int32_t>(key & 0xFFFFFFFFu)];
     peer.ns += double(ns);
     peer.ranks += ns > 0;
+    by_peer[static_cast<int32_t>(key >> 32)].own_ns += double(ns);
     known += double(ns);
   }
   const RankSums all = totals.of_all_ranks();
@@ -63,6 +64,7 @@ std::string waited_for_line(const Totals& totals, const Tables& tables) {
   const WaitedFor& most = by_peer[rank];
   const double of_those = all.measured_ns / double(totals.ranks.size()) * double(most.ranks);
   if (most.ns < kWorthTelling * of_those) return "";
+  if (most.own_ns * double(most.ranks) >= most.ns) return "";  // it passes on what it waits for
   return line("waits", plural(most.ranks, "rank") + (most.ranks == 1 ? " waits " : " wait ") +
                            text_of_time(most.ns) + (most.ranks == 1 ? "" : " in all") +
                            " for rank " + std::to_string(rank) + ": " +

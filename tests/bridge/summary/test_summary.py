@@ -208,6 +208,20 @@ def test_one_waiting_rank_is_in_the_singular(tmp_path):
     assert text.startswith("1 rank waits 2.00 ms for rank 0: 83 % of all waiting, 100 %")
 
 
+def test_rank_that_passes_waiting_on_is_not_named(tmp_path):
+    def chain(passes_on):
+        def change(rank, index, values):
+            waits = [{"peer": 1, "count": 1, "ns": 900_000}] if rank > 1 else []
+            if rank == 1 and passes_on:
+                waits = [{"peer": 0, "count": 1, "ns": 900_000}]
+            values["waits"] = waits
+
+        return lines_of(twin.write_run(tmp_path / f"run-{passes_on}", ranks=4, steps=12, change_step=change))
+
+    assert "for rank 1" in chain(False)["waits"]
+    assert "waits" not in chain(True)
+
+
 def test_waits_in_a_ring_name_nobody(run):
     assert "waits" not in lines_of(run)
 
