@@ -14,7 +14,7 @@ from typing import Any
 
 import paraview.simple as pv
 from palette import ABSENT, BEYOND, OUTLINE, PALETTE, TEXT, UNKNOWN, colour_map
-from ticks import ticks, unit_for
+from ticks import amount, ticks, unit_for
 
 PLACE = (0.82, 0.2)  # of the legend
 PRESETS = {"viridis": "Viridis (matplotlib)", "magma": "Magma (matplotlib)", "RdBu_r": "BuRd"}
@@ -74,7 +74,7 @@ def colour(
     table.Annotations = [text for value, name in marks.items() for text in (repr(float(value)), f"  {name}")]
     legend = pv.GetScalarBar(table, view)
     title = about["title"] + (" magnitude" if vector else "") + (f" ({unit})" if unit else "")
-    beyond = [f"orange: up to {most * scale:.3g}"] if high < most else []
+    beyond = [f"orange: up to {amount(most * scale)}"] if high < most else []
     beyond += ["dark: peer unknown"] if unknown and few is not numbers else []
     blank = " "  # a line of space above the first number
     legend.Title = "\n".join([*title_lines(title, view), *beyond, blank])

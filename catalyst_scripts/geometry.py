@@ -26,7 +26,7 @@ from in_program import Program, is_pipeline
 from mesh_values import OFFSET, MeshValues, dearest, outstanding
 from mesh_views import FACTORS, Chooser, MeshView
 from scene import FREE, SIZE, Pictures, at_first_step, fit_points, new_view, set_title
-from ticks import unit_for
+from ticks import amount, unit_for
 
 if TYPE_CHECKING:
     from hidden import Sight
@@ -247,7 +247,7 @@ class Names:
         words = [f"rank {rank}", places["host"][rank], places["core"][rank]]
         about = self._pictures.arrays("geometry")[self._field]
         scale, unit = unit_for(about["unit"], max(map(abs, about["range"])))
-        return f"{', '.join(filter(None, words))}: {value * scale:.3g} {unit}".rstrip()
+        return f"{', '.join(filter(None, words))}: {amount(value * scale)} {unit}".rstrip()
 
 
 def _in_front(mesh: Any, view: Any, field: str, about: Any, names: Names) -> list[Any]:

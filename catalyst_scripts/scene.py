@@ -14,7 +14,7 @@ from typing import Any
 
 import paraview.simple as pv
 from colours import TEXT, font_size
-from ticks import unit_for
+from ticks import amount, unit_for
 
 SIZE = (1280, 720)
 FREE = (0.03, 0.76, 0.04, 0.85)  # left, right, bottom, top of the area without title and legend
@@ -86,7 +86,7 @@ class Pictures:
         if beyond:
             factor, unit = unit_for(about["unit"], beyond["peak"])
             own = "a scale of its own, " if beyond["scale"] else ""
-            peak = f"{beyond['peak'] * factor:.3g} {unit}".rstrip()
+            peak = f"{amount(beyond['peak'] * factor)} {unit}".rstrip()
             notes.append(f"{own}beyond the scale of the other steps: up to {peak}")
         line = f"{self.description['run']}, {step['title']}"
         return "\n".join([line, *[", ".join(filter(None, notes))] * any(notes)])

@@ -22,6 +22,11 @@ def unit_for(unit: str, largest: float) -> tuple[float, str]:
     return next(((factor, name) for factor, name in units if largest * factor >= 0.9995), units[-1])
 
 
+def amount(value: float) -> str:
+    """A number with three digits, and commas between thousands: "0.25", "1,500"."""
+    return f"{value:.3g}" if abs(value) < 999.5 else f"{float(f'{value:.3g}'):,.0f}"
+
+
 def ticks(low: float, high: float, factor: float = 1.0, whole: bool = False) -> dict[float, str]:
     """Values from low to high, including both, and their texts.
 

@@ -29,7 +29,7 @@ from in_program import Program, is_pipeline
 from labels import Camera, Label, Labels
 from layouts import LAYOUTS, direction, has_letters
 from scene import FREE, Pictures, at_first_step, fit_points, new_view, set_title
-from ticks import unit_for
+from ticks import amount, unit_for
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet, vtkPolyData
 
@@ -320,7 +320,7 @@ class Names:
                 name += f", core {core[n]:.0f}" if np.isfinite(core[n]) else ", unbound" if free[n] else ""
             if self._is_shown or self._layer == "messages":  # others are the same in all steps
                 what = "" if self._is_shown else f" {about['title']}"
-                name += f":{what} {values[n] * scale:.3g} {unit}".rstrip()
+                name += f":{what} {amount(values[n] * scale)} {unit}".rstrip()
             corners = _corners(measurements, n)
             is_bar = rank is not None and (free[n] or not np.isfinite(core[n]))  # with room for its name
             at = (corners if is_bar else corners[:2]).mean(axis=0)  # its middle, or that of its lower edge

@@ -73,3 +73,8 @@ def test_single_value_gives_one_tick():
 )
 def test_unit_suits_the_largest_value(unit, largest, name):
     assert unit_for(unit, largest)[1] == name
+
+
+def test_amounts_have_three_digits_and_commas():
+    found = [module.amount(value) for value in (0.02468, 20.24, 999.4, 999.6, 3082.0, 1.5e6)]
+    assert found == ["0.0247", "20.2", "999", "1,000", "3,080", "1,500,000"]
