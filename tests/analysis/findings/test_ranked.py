@@ -31,3 +31,9 @@ def test_imbalance_of_others_or_of_much_more_time_stays():
     assert kinds(finding("shared cores", 3.0, 0, 1), finding("imbalance", 4.0, 2)) == both
     assert kinds(finding("shared cores", 1.0, 0, 1), finding("imbalance", 4.0, 1)) == both
     assert kinds(finding("shared cores", None, 0, 1), finding("imbalance", 4.0, 1)) == both
+
+
+def test_rank_that_all_wait_for_comes_behind_files_that_explain_half_of_it():
+    late, files = finding("rank that all wait for", 1.4, 3), finding("I/O through few ranks", 1.2, 5)
+    assert kinds(late, files, finding("output steps", 1.3)) == ["output steps", files.kind, late.kind]
+    assert kinds(late, finding("I/O through few ranks", 0.6, 5)) == [late.kind, files.kind]
