@@ -194,8 +194,10 @@ def test_rank_that_dies_meanwhile_holds_nobody_beyond_the_deadline(on_nodes, bin
     #include <unistd.h>
     int main(int argc, char** argv) {
       MPI_Init(&argc, &argv);
-      if (getenv("OMPI_COMM_WORLD_RANK")[0] == '2') fclose(fopen("arrived", "w"));
-      while (access("arrived", F_OK)) usleep(10000);
+      char own[] = "arrived.?";
+      own[8] = getenv("OMPI_COMM_WORLD_RANK")[0];
+      fclose(fopen(own, "w"));
+      while (access("arrived.0", F_OK) || access("arrived.2", F_OK)) usleep(10000);
       _exit(3);
     }
     """

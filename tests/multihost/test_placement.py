@@ -103,10 +103,10 @@ def test_table_and_words_name_hosts_switches_and_gains(present, perfield_cli):
     assert lines[0][:6] == ["ranks", "host", "switch", "package", "core", "pu"]
     assert lines[4][:6] == ["3", "n2", "s1", "0", "0", "0"]
     assert (
-        "ranks 0-2 are packed on package 0 of n1 while package 1 is empty (the same on 3 more nodes)" in text
+        "Ranks 0-2 are packed on package 0 of n1 while package 1 is empty (the same on 3 more nodes)" in text
     )
     assert "12 of 12 ranks exchange most with a rank on another node" in text
-    assert re.search(r"cost: they waited \S+ m?s for these partners", text), "MPI_Wait tells for whom"
+    assert re.search(r"They waited \S+ m?s for these partners", text), "MPI_Wait tells for whom"
     assert "proposal   another order of the ranks" in text
     assert "between switches" in text
     start = f"SLURM_HOSTFILE={hostfile} srun --distribution=arbitrary -n 12 perfield-exec "

@@ -85,7 +85,7 @@ def in_list(names: Sequence[str], most: int = 3) -> str:
 
 def did_you_mean(name: str, known: Iterable[str], most: int = 3) -> str:
     """A question about the known names that are nearest to one: "did you mean a or b?"; "" without such."""
-    near = get_close_matches(name, list(known), most, 0.5)
+    near = get_close_matches(name, list(known), most)
     return f"did you mean {' or '.join(near)}?" if near else ""
 
 
