@@ -117,8 +117,8 @@ def answers(observed: Observed, questions: Iterable[ModuleType] = QUESTIONS) -> 
 def ranked(answered: Iterable[Answer]) -> list[Finding]:
     """All findings, the dearest first; those without a known cost come last, in the order of questions.
 
-    A rank that all wait for comes behind files that another rank uses for all, if these explain half of it: it
-    may wait for that rank itself, in calls that do not tell for whom.
+    A rank that all wait for comes behind files that another rank uses for all, if these explain half of it:
+    it may wait for that rank itself, in calls that do not tell for whom.
     """
     told = [finding for answer in answered for finding in answer.findings]
     told = [finding for finding in told if not any(_explains(cause, finding) for cause in told)]
