@@ -15,7 +15,7 @@ from perfield.analysis.explanation import (
     explanation,
     regions_to_tell,
 )
-from perfield.analysis.observed import Observed
+from perfield.analysis.observed import Observed, once
 
 CAUSES = ("cells", "points", "ghost_cells", "sent_bytes")  # in the order of the closing lines
 FIELDS = ("compute_time_s", *CAUSES)
@@ -76,6 +76,7 @@ def imbalance_of(observed: Observed, region: DearRegion | None = None) -> Imbala
     return Imbalance(compute, found, explained, cost_of_cells(compute, found, cells), inside)
 
 
+@once
 def imbalance_to_tell(observed: Observed, least: float) -> tuple[Imbalance, list[DearRegion]] | None:
     """The imbalance that is beyond chance and costs enough, and the regions it is in; None without one.
 

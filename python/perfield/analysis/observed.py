@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from perfield.topology import Placement, UsedDevices
 
 PAIRS = np.dtype([("source", "i4"), ("target", "i4"), ("count", "u8"), ("bytes", "u8"), ("empty", "u8")])
 WAITS = np.dtype([("rank", "i4"), ("peer", "i4"), ("count", "u8"), ("time_s", "f8")])
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class Observed:
     span: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     n_uneven: int = 0
     n_left_out: int = 0
+    _answers: dict = field(init=False, repr=False, compare=False, default_factory=dict)  # of `once`
 
     @property
     def n_steps(self) -> int:
@@ -129,3 +133,16 @@ def unmeasured(placement: Placement) -> Observed:
         tables={},
         placement=placement,
     )
+
+
+def once(ask: Callable[..., _Answer]) -> Callable[..., _Answer]:
+    """Makes a function of an `Observed` answer it once; several findings ask the same of large tables."""
+
+    @wraps(ask)
+    def answer(observed: Observed, *more: Any) -> _Answer:
+        key = ask, *more
+        if key not in observed._answers:
+            observed._answers[key] = ask(observed, *more)
+        return observed._answers[key]
+
+    return answer

@@ -84,7 +84,7 @@ CAUSES = frozenset({"shared cores", "far memory", "moved ranks"})
 CONSEQUENCES = frozenset(
     {"imbalance", "imbalance by cost per cell", "imbalance follows the machine", "rank that all wait for"}
 )
-
+# A late rank comes behind files that explain it.
 LATE = "rank that all wait for"
 WRITERS = ("I/O through few ranks", "I/O by one rank per node")
 
@@ -117,16 +117,17 @@ def answers(observed: Observed, questions: Iterable[ModuleType] = QUESTIONS) -> 
 def ranked(answered: Iterable[Answer]) -> list[Finding]:
     """All findings, the dearest first; those without a known cost come last, in the order of questions.
 
-    A rank that all wait for comes behind files that another rank uses for all, if these explain half of it:
+    A rank that all wait for comes behind files that one rank uses for all, if these explain half of it:
     it may wait for that rank itself, in calls that do not tell for whom.
     """
     told = [finding for answer in answered for finding in answer.findings]
     told = [finding for finding in told if not any(_explains(cause, finding) for cause in told)]
 
+    files = [each.saved_s or 0.0 for each in told if each.kind in WRITERS]
+
     def place(finding: Finding) -> tuple[float, bool]:
         saved_s = finding.saved_s or 0.0
-        files = [each.saved_s or 0.0 for each in told if each.kind in WRITERS and finding.kind == LATE]
-        behind = [cost_s for cost_s in files if saved_s / 2 <= cost_s < saved_s]
+        behind = [cost_s for cost_s in files if finding.kind == LATE and saved_s / 2 <= cost_s < saved_s]
         return -min([saved_s, *behind]), bool(behind)
 
     return sorted(told, key=place)

@@ -11,7 +11,7 @@ from perfield.analysis.chance import differences
 from perfield.analysis.explanation import rank_waited_for
 from perfield.analysis.findings.finding import WORTH_TELLING
 from perfield.analysis.imbalance import FIELDS, OF_REGIONS, imbalance_to_tell
-from perfield.analysis.observed import Observed
+from perfield.analysis.observed import Observed, once
 from perfield.analysis.words import in_percent, in_seconds
 
 NEEDS = ("waited_for_time_s", "waiting_time_s")
@@ -35,6 +35,7 @@ class LateRank:
     chance: float
 
 
+@once
 def late_rank(observed: Observed) -> LateRank | None:
     """The rank, unless an imbalance or its files explain it, or the waiting costs little.
 
