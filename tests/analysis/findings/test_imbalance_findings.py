@@ -187,6 +187,11 @@ def test_waiting_for_another_rank_than_that_of_empty_messages_stays():
     assert [found.kind for found in ranked(answers(run))] == ["rank that all wait for", "empty messages"]
 
 
+def test_empty_messages_to_ranks_beyond_the_world_harm_nothing():
+    run = waiting_for_two(messages=[*HALO, (5, 1000, 3600, 0, 3600)], sent_count=10.0, empty=60.0)
+    assert "rank that all wait for" in [found.kind for found in ranked(answers(run))]
+
+
 def test_waiting_that_mostly_names_nobody_accuses_nobody():
     run = waiting_for_two()
     run.tables["waiting_time_s"][:] = 0.2

@@ -81,5 +81,6 @@ def made_late_by(observed: Observed, told: np.ndarray, needless: np.ndarray) -> 
 def _of_each_rank(observed: Observed, rows: np.ndarray, count: np.ndarray) -> np.ndarray:
     """How many messages each rank of the world sends and receives, float64 (n_ranks,)."""
     apart = rows["source"] != rows["target"]
-    ends = ((rows[end], apart & (rows[end] >= 0)) for end in ("source", "target"))
+    known = {end: (rows[end] >= 0) & (rows[end] < observed.n_ranks) for end in ("source", "target")}
+    ends = ((rows[end], apart & known[end]) for end in known)
     return sum(np.bincount(rank[ours], count[ours], observed.n_ranks) for rank, ours in ends)
