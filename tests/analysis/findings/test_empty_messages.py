@@ -113,3 +113,9 @@ def test_a_rank_that_sends_or_gets_them_all_is_named():
 def test_nearly_all_is_not_all():
     (finding,) = found([(0, 1, 60, 480, 0), (3, 7, 60_000, 0, 60_000)])
     assert "1,000 messages per step carry no bytes, nearly all of them. They go" in finding.words
+
+
+def test_messages_to_ranks_beyond_the_world_cost_their_senders_alone():
+    quick = {"mpi_p2p_time_s": 1e-4, "mpi_wait_time_s": 0.0}
+    (finding,) = found([*HALO, (3, 1000, 1800, 0, 1800)], **quick)
+    assert finding.saved_s > 0

@@ -10,6 +10,7 @@ import numpy as np
 from perfield.analysis.chance import differences
 from perfield.analysis.explanation import rank_waited_for
 from perfield.analysis.findings.finding import WORTH_TELLING
+from perfield.analysis.findings.message_costs import of_each_rank
 from perfield.analysis.imbalance import FIELDS, OF_REGIONS, imbalance_to_tell
 from perfield.analysis.observed import Observed, once
 from perfield.analysis.words import in_percent, in_seconds
@@ -72,15 +73,14 @@ def made_late_by(observed: Observed, told: np.ndarray, needless: np.ndarray) -> 
 
     told : rows of observed.messages. needless : how many messages of each row are.
     """
-    all_messages = _of_each_rank(observed, observed.messages, observed.messages["count"])
-    many = _of_each_rank(observed, told, needless) > MOST * all_messages
+    many = _with_others(observed, told, needless) > MOST * _with_others(
+        observed, observed.messages, observed.messages["count"]
+    )
     late = late_rank(observed) if many.any() else None
     return late if late is not None and many[late.rank] else None
 
 
-def _of_each_rank(observed: Observed, rows: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """How many messages each rank of the world sends and receives, float64 (n_ranks,)."""
+def _with_others(observed: Observed, rows: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """How many messages each rank of the world exchanges with others, float64 (n_ranks,)."""
     apart = rows["source"] != rows["target"]
-    known = {end: (rows[end] >= 0) & (rows[end] < observed.n_ranks) for end in ("source", "target")}
-    ends = ((rows[end], apart & known[end]) for end in known)
-    return sum(np.bincount(rank[ours], count[ours], observed.n_ranks) for rank, ours in ends)
+    return of_each_rank(observed, rows["source"][apart], rows["target"][apart], count[apart])

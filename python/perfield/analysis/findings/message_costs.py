@@ -35,9 +35,15 @@ def cost_s(observed: Observed, source: np.ndarray, target: np.ndarray, count: np
     usual = np.isfinite(each).any(axis=0) & (total >= AS_MANY * total.mean())
     if not usual.any():
         return None
-    of_rank = sum(np.bincount(end[end >= 0], count[end >= 0], observed.n_ranks) for end in (source, target))
+    of_rank = of_each_rank(observed, source, target, count)
     each_s = np.nanpercentile(each[:, usual], UNDISTURBED, axis=0).min()
     return min(float(of_rank.max(initial=0.0) * each_s), observed.elapsed_s)
+
+
+def of_each_rank(observed: Observed, source: np.ndarray, target: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """How many of some messages each rank of the world sends and receives, float64 (n_ranks,)."""
+    known = ((end, (end >= 0) & (end < observed.n_ranks)) for end in (source, target))
+    return sum(np.bincount(end[ours], count[ours], observed.n_ranks) for end, ours in known)
 
 
 def per_step(observed: Observed, number: float) -> str:
