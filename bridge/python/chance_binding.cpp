@@ -6,6 +6,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <stdexcept>
@@ -165,8 +166,7 @@ void bind_chance(py::module_& module) {
       "explanation", &explanation, py::arg("compute"), py::arg("causes"), py::arg("pattern"),
       py::arg("most"), py::arg("stay"),
       "The number of the first cause that explains an imbalance, or None, and the imbalance that "
-      "it "
-      "makes.\n\ncompute : (n_steps, n_ranks). causes : tables of that shape; None: not known. "
+      "it makes.\n\ncompute : (n_steps, n_ranks). causes : tables of that shape; None: not known. "
       "pattern, most, stay : what differences(compute) found. Raises ValueError for other shapes.");
   module.def(
       "cost_of_cells", &cost_of_cells, py::arg("compute"), py::arg("cells"), py::arg("most"),

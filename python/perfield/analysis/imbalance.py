@@ -68,12 +68,12 @@ def imbalance_of(observed: Observed, region: DearRegion | None = None) -> Imbala
         compute, inside = compute_time_in(observed, region.stem), region.name
     found = differences(compute)
     causes = {name: observed.tables.get(name) for name in CAUSES}
-    nothing = Explanation(None, 1.0)
-    explained = nothing if found.pattern == "chance" else explanation(compute, found, causes)
-    cells = causes["cells"]
-    if found.pattern != "fixed" or explained.cause or cells is None:
-        return Imbalance(compute, found, explained, None, inside)
-    return Imbalance(compute, found, explained, cost_of_cells(compute, found, cells), inside)
+    by_chance = found.pattern == "chance"
+    explained = Explanation(None, 1.0) if by_chance else explanation(compute, found, causes)
+    cells, cost = causes["cells"], None
+    if found.pattern == "fixed" and not explained.cause and cells is not None:
+        cost = cost_of_cells(compute, found, cells)
+    return Imbalance(compute, found, explained, cost, inside)
 
 
 @once

@@ -79,13 +79,11 @@ QUESTIONS: tuple[ModuleType, ...] = (
     memory_growth,
     noise,
 )
+LATE = "rank that all wait for"
 # Ranks that are slow for one of the causes are told once.
 CAUSES = frozenset({"shared cores", "far memory", "moved ranks"})
-CONSEQUENCES = frozenset(
-    {"imbalance", "imbalance by cost per cell", "imbalance follows the machine", "rank that all wait for"}
-)
+CONSEQUENCES = frozenset({"imbalance", "imbalance by cost per cell", "imbalance follows the machine", LATE})
 # A late rank comes behind files that explain it.
-LATE = "rank that all wait for"
 WRITERS = ("I/O through few ranks", "I/O by one rank per node")
 
 

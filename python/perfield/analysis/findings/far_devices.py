@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.findings.placed import rank_ranges
+from perfield.analysis.findings.placed import hosts_of, rank_ranges
 from perfield.analysis.observed import Observed
 from perfield.analysis.words import start
 
@@ -44,5 +44,5 @@ def find(observed: Observed, worth: float = WORTH_TELLING) -> Iterator[Finding]:
         "CUDA_VISIBLE_DEVICES (UCX_NET_DEVICES for network cards) for each rank.",
         picture=Picture("machine", "compute_time_s"),
         ranks=ranks,
-        hosts=tuple({placement.nodes[n].label: None for n in placement.node_id[ranks].tolist()}),
+        hosts=hosts_of(placement, ranks),
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.findings.placed import disturbed, on_each_node, rank_ranges, shorter_s
+from perfield.analysis.findings.placed import disturbed, hosts_of, on_each_node, rank_ranges, shorter_s
 from perfield.analysis.observed import Observed
 from perfield.analysis.words import start
 
@@ -70,7 +70,7 @@ def _more_than_pus(observed: Observed, n_threads: np.ndarray) -> Finding | None:
         "`srun --cpus-per-task=4`; or set OMP_NUM_THREADS.",
         picture=Picture("machine", "involuntary_switches"),
         ranks=ranks,
-        hosts=tuple({placement.nodes[n].label: None for n in placement.node_id[ranks].tolist()}),
+        hosts=hosts_of(placement, ranks),
     )
 
 

@@ -42,6 +42,7 @@ NEARLY_NOTHING = 0.1  # of the dear rank's time in a region: what others compute
 MOSTLY = 0.6  # of its excess must lie in such regions
 NEARLY_ALL = 0.9  # of the calls on files
 MANY_CALLS = 100  # on files, of one rank in a step: writing the numbers takes time, which counts as computing
+CELLS_GIVE_MOST = 0.5  # of what ranks compute more than the mean, where numbers of cells would give that
 OFTEN = 2  # times in a step: a region that runs once has nothing to count
 OF_THE_MESH = ("cells", "points", "ghost_cells")
 CAUSE_IN_WORDS = {
@@ -63,6 +64,14 @@ BY_COST = (
     "Give the partitioner the measured cost of cells as weights (perfield balance writes them), or look for "
     "what makes them dearer there: iterations, chemistry, boundary conditions, work that others do not do."
 )
+BY_FILES = (
+    "Look at how this rank prepares output, which counts as computing: write less often, or more at once "
+    "(a larger buffer, binary instead of text); or share this work with other ranks."
+)
+BY_COUNT = (
+    "Look for what makes {region} run more often on these ranks: their part of the mesh (more cells, zones, "
+    "boundaries), iterations until convergence, work that others do not get; divide by that work."
+)
 UNEXPLAINED = (
     "Compare what these ranks do with what others do, region by region; describe the mesh to perfield, and "
     "it says whether cells explain the difference."
@@ -75,17 +84,6 @@ ALONE = (
     "Spread this work over all ranks (perfield balance writes weights, if cells cause it), do it less often, "
     "or let the others compute meanwhile."
 )
-
-
-BY_FILES = (
-    "Look at how this rank prepares output, which counts as computing: write less often, or more at once "
-    "(a larger buffer, binary instead of text); or share this work with other ranks."
-)
-BY_COUNT = (
-    "Look for what makes {region} run more often on these ranks: their part of the mesh (more cells, zones, "
-    "boundaries), iterations until convergence, work that others do not get; divide by that work."
-)
-MOST = 0.5  # of what ranks compute more than the mean, where numbers of cells would give that
 
 
 class Why(NamedTuple):
@@ -179,7 +177,7 @@ def why(observed: Observed, imbalance: Imbalance) -> Why:
         )
     if cost.are_alike:
         return Why("imbalance by cost per cell", counts, BY_COST)
-    if cost.alone - 1 >= MOST * (imbalance.times_mean - 1):  # these have more cells, which cost no more
+    if cost.alone - 1 >= CELLS_GIVE_MOST * (imbalance.times_mean - 1):  # more cells, which cost no more
         return Why("imbalance", f"{counts}, which may be chance", BY_CELLS)
     return Why("imbalance", counts, BY_COST)
 

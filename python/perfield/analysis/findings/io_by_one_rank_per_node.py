@@ -10,6 +10,7 @@ import numpy as np
 from perfield.analysis.findings.file_costs import (
     FILE_FIELDS,
     MORE_FILE_FIELDS,
+    FileUse,
     file_use,
     saved_by_spreading_s,
     when,
@@ -28,8 +29,11 @@ ALIKE = 4.0  # times as many bytes as another node's rank, at most
 
 def find(observed: Observed) -> Iterator[Finding]:
     """Yields a finding if the same holds on every node, and costs at least 1 % of the time."""
-    use, users = file_use(observed), one_per_node(observed)
-    if use is None or not users.any():
+    use = file_use(observed)
+    if use is None:
+        return
+    users = one_per_node(observed, use)
+    if not users.any():
         return
     saved_s = saved_by_spreading_s(observed, users)
     if saved_s < WORTH_TELLING * observed.elapsed_s:
@@ -55,13 +59,13 @@ def find(observed: Observed) -> Iterator[Finding]:
     )
 
 
-def one_per_node(observed: Observed) -> np.ndarray:
+def one_per_node(observed: Observed, use: FileUse) -> np.ndarray:
     """bool (n_columns,), the rank of each node that uses files far more than the others there.
 
     None is True unless every node of at least two has such a rank, and they use files about equally.
     """
-    users, use = np.zeros(len(observed.ranks), bool), file_use(observed)
-    if use is None or observed.placement is None:
+    users = np.zeros(len(observed.ranks), bool)
+    if observed.placement is None:
         return users
     nodes = observed.placement.node_id[observed.ranks]
     for node in np.unique(nodes):

@@ -33,7 +33,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     One rank per node is another finding.
     """
     use = file_use(observed)
-    if use is None or one_per_node(observed).any():
+    if use is None or one_per_node(observed, use).any():
         return
     order = np.argsort(-use.amount, kind="stable")
     held = np.cumsum(use.amount[order]) / use.amount.sum()

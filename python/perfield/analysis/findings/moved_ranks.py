@@ -8,7 +8,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from perfield.analysis.findings.finding import WORTH_TELLING, Finding, Picture
-from perfield.analysis.findings.placed import crowded, disturbed, part_of, rank_ranges, shorter_s, times
+from perfield.analysis.findings.placed import (
+    crowded,
+    disturbed,
+    hosts_of,
+    part_of,
+    rank_ranges,
+    shorter_s,
+    times,
+)
 from perfield.analysis.observed import Observed
 from perfield.analysis.words import in_percent, in_seconds, start
 
@@ -152,7 +160,7 @@ def _far_memory(observed: Observed, worth: float) -> Iterator[Finding]:
         remedy=f"{BIND}, so that each rank stays near the memory that it touches first.",
         picture=Picture("heat_map", "pu_id"),
         ranks=ranks,
-        hosts=tuple({placement.nodes[n].label: None for n in placement.node_id[ranks].tolist()}),
+        hosts=hosts_of(placement, ranks),
         chance=max(chances.values()),
     )
 

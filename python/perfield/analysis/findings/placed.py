@@ -21,6 +21,11 @@ def on_each_node(placement: Placement) -> Iterator[tuple[Node, np.ndarray]]:
         yield node, by_node[first[number] : first[number + 1]]
 
 
+def hosts_of(placement: Placement, ranks: np.ndarray) -> tuple[str, ...]:
+    """Labels of the nodes that the ranks sit on, each once, in the order of the ranks."""
+    return tuple(dict.fromkeys(placement.nodes[node].label for node in placement.node_id[ranks].tolist()))
+
+
 def part_of(placement: Placement, pu_id: np.ndarray, level: str) -> np.ndarray:
     """The part of a level that holds each PU. pu_id : (n_rows, n_ranks); returns float64 in its shape, NaN
     where unknown."""
