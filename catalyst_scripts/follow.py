@@ -201,11 +201,6 @@ def _title_of(view: Any) -> Any:
     return None
 
 
-def _is_plain(rgb: Any) -> bool:
-    """Whether text has none of the colours that say something, such as a warning's."""
-    return any(max(abs(a - b) for a, b in zip(rgb, other)) < 0.01 for other in (TEXT, LIGHT_TEXT))
-
-
 def _text_on(view: Any) -> tuple[float, float, float]:
     """The colour of text that is legible on a view's background."""
     if view.UseColorPaletteForBackground:

@@ -2,8 +2,7 @@
 """The colours of all pictures and plots, safe for colour-blind eyes. Needs neither ParaView nor matplotlib.
 
 Values are shown in viridis, waiting in magma, so that waiting never looks like cost, and differences from
-blue (less) through white to red (more). A few categories take
-the palette of Okabe and Ito.
+blue (less) through white to red (more). A few categories take the palette of Okabe and Ito.
 """
 
 from __future__ import annotations

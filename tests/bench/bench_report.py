@@ -11,7 +11,6 @@ import argparse
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from bench_xarray import write_run
@@ -44,10 +43,7 @@ def main() -> None:
     ranks, steps = arguments.ranks, arguments.steps
     with tempfile.TemporaryDirectory(dir=arguments.folder) as name:
         path = Path(name) / "run"
-        begin = time.perf_counter()
         write_run(path, ranks, steps, hosts=max(1, ranks // RANKS_PER_NODE))
-        size = sum(file.stat().st_size for file in path.rglob("*.pf"))
-        print(f"a run of {size / 1e9:.3g} GB took {time.perf_counter() - begin:.3g} s", file=sys.stderr)
         times, cpu_times, peaks = [], [], []
         for _ in range(2):
             command = [sys.executable, "-c", REPORT, path]

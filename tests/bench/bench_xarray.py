@@ -47,7 +47,11 @@ print(opened - begin, computed - opened, peak_kb * 1.024e-3, float(imbalance.ise
 
 
 def write_run(path: Path, ranks: int, steps: int, hosts: int = 1) -> None:
-    """A run in which region r takes rank q (r + 1) * (1 ms + q us) in each step."""
+    """Writes a run in which region r takes rank q (r + 1) * (1 ms + q us) in each step.
+
+    Prints its size and how long that took.
+    """
+    begin = time.perf_counter()
     names = tuple(f"region {number}" for number in range(REGIONS))
     named = tuple(f"n{number:03d}" for number in range(hosts))
     twin.write_run(path, ranks, 0, hosts=named, regions=names, mesh=False, ended=False)
@@ -61,6 +65,8 @@ def write_run(path: Path, ranks: int, steps: int, hosts: int = 1) -> None:
             for rank, rest in enumerate(bodies):
                 body = time_of_step + rest
                 files[rank * hosts // ranks].write(_header(rank, written + step, step, body) + body)
+    size = sum(file.stat().st_size for file in path.rglob("*.pf"))
+    print(f"a run of {size / 1e9:.3g} GB took {time.perf_counter() - begin:.3g} s", file=sys.stderr)
 
 
 def _body_without_time(rank: int, ranks: int) -> bytes:
@@ -92,10 +98,7 @@ def main() -> None:
     ranks, steps = arguments.ranks, arguments.steps
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "run"
-        begin = time.perf_counter()
         write_run(path, ranks, steps)
-        size = sum(file.stat().st_size for file in path.rglob("*.pf"))
-        print(f"a run of {size / 1e9:.3g} GB took {time.perf_counter() - begin:.3g} s", file=sys.stderr)
         opening, reducing, peaks = [], [], []
         for _ in range(2):
             done = subprocess.run(

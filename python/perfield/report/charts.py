@@ -112,19 +112,21 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
     def heat_map(field: str) -> Image:
         from perfield.plots import heat_map as plot
 
-        figure = _figure(5.2)
+        figure, shows = _figure(5.2), [("heat_map", field)]
+        beside, caption = "", ONE_FIELD
         if field == PAIR[0]:
             heat_map_figure(run, steps, figure, field, source)
+            shows.append(("heat_map", PAIR[1]))
+            beside, caption = " and, beside it, of waiting", RANKS_AND_STEPS
         else:
             plot(run, field, steps, figure.subplots(), source)
-        beside = " and, beside it, of waiting" if field == PAIR[0] else ""
         means = f" Each value is the mean of {source.joined} steps." if source.joined > 1 else ""
         return _image(
             figure,
             f"heat_map-{field}",
-            (("heat_map", field), *([("heat_map", PAIR[1])] if field == PAIR[0] else [])),
+            tuple(shows),
             f"Heat map of {field}{beside}: a row for each rank, a column for each step.",
-            (RANKS_AND_STEPS if field == PAIR[0] else ONE_FIELD) + means,
+            caption + means,
         )
 
     def matrix() -> Image:
