@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The one form of phases: a Dataset, whether a model or a run gave them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+if TYPE_CHECKING:
+    from perfield.analysis.oscillators.topology import Topology
+
+MODEL, RUN = "model", "run"
+
+
+def phase_dataset(
+    phase: np.ndarray,
+    times: np.ndarray,
+    edges: Topology | None = None,
+    *,
+    source: str = MODEL,
+    oscillators: np.ndarray | None = None,
+) -> xr.Dataset:
+    """A Dataset of phases.
+
+    `phase` : float64 (oscillator, time), rad, unwrapped: 2 pi is one step; NaN where unknown. `receiver`,
+    `sender`, `weight` (edge) : the communication topology, where known. Coordinates: `oscillator` (the
+    rank), `time` in s. Attribute `source` : "model" or "run".
+    """
+    about = {"units": "rad", "long_name": "phase: 2 pi times steps completed"}
+    variables = {"phase": (("oscillator", "time"), phase, about)}
+    if edges is not None:
+        variables["receiver"] = ("edge", edges.receiver, {"long_name": "rank that receives"})
+        variables["sender"] = ("edge", edges.sender, {"long_name": "rank that it receives from"})
+        variables["weight"] = ("edge", edges.weight, {"long_name": "T_ij"})
+    ranks = np.arange(len(phase)) if oscillators is None else oscillators
+    coordinates = {
+        "oscillator": ("oscillator", ranks, {"long_name": "rank"}),
+        "time": ("time", np.asarray(times, float), {"units": "s"}),
+    }
+    return xr.Dataset(variables, coordinates, {"source": source})
