@@ -10,6 +10,7 @@ from c_programs import mpi_program
 import perfield
 from perfield.analysis.oscillators import ModelError, Stages, oscillate, topologies
 from perfield.run.oscillators import model_by_stages, model_of, parameters_of, topology_of
+from perfield.traces import import_trace
 
 RANKS, STEPS, WORK_MS = 5, 12, 4
 
@@ -247,3 +248,17 @@ def test_calls_are_counted_by_rank_and_step(exchange):
     everything = exchange(64, "-", 1).calls().compute()
     assert everything[everything.call == "waitall"]["count"].sum() == RANKS * STEPS
     assert (everything.time_s >= 0).all()
+
+
+def test_an_imported_trace_gives_the_same_answers(tmp_path):
+    small_traces = pytest.importorskip("small_traces", reason="small_traces needs the module otf2")
+    anchor = small_traces.write_ring(tmp_path / "trace", ranks=4, steps=3)
+    run = perfield.open(import_trace(anchor, tmp_path / "run", step_region="time_step").path)
+    assert (matrix(topology_of(run)) == matrix(topologies.ring(4))).all()
+    found = parameters_of(run)
+    solve, rest = 1000 * np.arange(1, 5), 100 + small_traces.GAP
+    assert found.t_comp.value == pytest.approx(1e-9 * (solve + rest))
+    assert found.t_comm.value == pytest.approx(1e-9 * (small_traces.STEP - 4000 - 100))  # of rank 3
+    assert found.kappa.value == 1
+    assert "0 of it and 1 calls that complete single messages" in found.kappa.source
+    assert "for an unknown MPI" in found.beta.source
