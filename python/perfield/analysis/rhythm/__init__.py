@@ -14,6 +14,7 @@ from perfield.analysis.rhythm.differences import (
     phase_differences,
     wrapped,
 )
+from perfield.analysis.rhythm.early_warning import early_warnings
 from perfield.analysis.rhythm.energy import lyapunov, lyapunov_rate, potential
 from perfield.analysis.rhythm.entropy import CIRCLE_BINS, entropy
 from perfield.analysis.rhythm.errors import RhythmError
@@ -21,9 +22,9 @@ from perfield.analysis.rhythm.gradient import phase_gradient
 from perfield.analysis.rhythm.help import HELP
 from perfield.analysis.rhythm.order import mean_phase, order_parameter, order_parameter_rate
 from perfield.analysis.rhythm.phases import phases
-from perfield.analysis.rhythm.settling import crossing_time, settling_time
+from perfield.analysis.rhythm.settling import Settled, crossing_time, settled, settling_time
 from perfield.analysis.rhythm.spread import phase_variance, spread
-from perfield.analysis.rhythm.state import STATES, state
+from perfield.analysis.rhythm.state import STATES, in_words, state
 from perfield.analysis.rhythm.wavefront import wavefront
 
 __all__ = [
@@ -31,10 +32,13 @@ __all__ = [
     "HELP",
     "STATES",
     "RhythmError",
+    "Settled",
     "crossing_time",
     "difference_histogram",
     "difference_matrix",
+    "early_warnings",
     "entropy",
+    "in_words",
     "lyapunov",
     "lyapunov_rate",
     "mean_phase",
@@ -47,6 +51,7 @@ __all__ = [
     "phase_variance",
     "phases",
     "potential",
+    "settled",
     "settling_time",
     "spread",
     "state",
