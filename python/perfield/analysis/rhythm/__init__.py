@@ -7,7 +7,8 @@ time), in radians and unwrapped: 2 pi is one step.
 """
 
 from perfield.analysis.rhythm.dataset import phase_dataset
+from perfield.analysis.rhythm.errors import RhythmError
 from perfield.analysis.rhythm.order import order_parameter
 from perfield.analysis.rhythm.phases import phases
 
-__all__ = ["order_parameter", "phase_dataset", "phases"]
+__all__ = ["RhythmError", "order_parameter", "phase_dataset", "phases"]
