@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import xarray as xr
 
 import twin
 
@@ -55,3 +56,50 @@ def even(ranks: int, steps: int, period_s: float = 1.0, behind_s: Sequence[float
     begin = np.arange(steps) * period_s
     late = np.zeros(ranks) if behind_s is None else np.asarray(behind_s)
     return {rank: [(at + late[rank], at + late[rank] + period_s) for at in begin] for rank in range(ranks)}
+
+
+def steps_of(stamps: Mapping[int, Sequence[tuple[float, float] | None]]) -> xr.Dataset:
+    """The Dataset of steps that `perfield.analysis.rhythm.phases` takes, without a run."""
+    n_steps = max(len(ends) for ends in stamps.values())
+    both = np.full((2, n_steps, len(stamps)), np.nan)
+    for rank, of_rank in stamps.items():
+        for number, stamp in enumerate(of_rank):
+            if stamp is not None:
+                both[:, number, rank] = stamp
+    dims = ("step", "rank")
+    return xr.Dataset(
+        {
+            "begin_s": (dims, both[0]),
+            "end_s": (dims, both[1]),
+            "clock_uncertainty_s": ("rank", [0.0] * len(stamps)),
+        },
+        {"step": np.arange(n_steps), "rank": list(stamps)},
+    )
+
+
+def waiting(
+    ranks: int, steps: int, period_s: float = 1.0, delay: tuple[int, int, float] | None = None
+) -> dict[int, list[tuple[float, float]]]:
+    """Stamps of ranks in a row that wait for both neighbours at the end of each step.
+
+    delay : rank, step and length, s, of one longer step.
+    """
+    now = np.zeros(ranks)
+    stamps: dict[int, list[tuple[float, float]]] = {rank: [] for rank in range(ranks)}
+    for step in range(steps):
+        computed = now + period_s
+        if delay and delay[1] == step:
+            computed[delay[0]] += delay[2]
+        end = computed.copy()
+        end[1:] = np.maximum(end[1:], computed[:-1])
+        end[:-1] = np.maximum(end[:-1], computed[1:])
+        for rank in range(ranks):
+            stamps[rank].append((now[rank], end[rank]))
+        now = end
+    return stamps
+
+
+def drifting(ranks: int, steps: int, period_s: float = 1.0, longer: float = 0.01) -> dict:
+    """Stamps of ranks that never wait: each step of rank r takes 1 + longer * r periods."""
+    lengths = period_s * (1 + longer * np.arange(ranks))
+    return {rank: [(n * one, (n + 1) * one) for n in range(steps)] for rank, one in enumerate(lengths)}

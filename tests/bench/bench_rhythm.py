@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Phases and R(t) of 4,096 ranks and 10,000 steps, once their stamps are read: CPU time and memory.
 
-The stamps are made in memory: ranks on a ring wait for both neighbours, and each step takes a little longer on
-some ranks. `--ranks` and `--steps` make a smaller run.
+The stamps are made in memory: ranks on a ring wait for both neighbours, and each step takes a little longer
+on some ranks. `--ranks` and `--steps` make a smaller run.
 """
 
 from __future__ import annotations
