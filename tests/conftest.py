@@ -277,18 +277,53 @@ def with_scorep(tmp_path_factory) -> Callable[..., Path]:
     return build
 
 
-@pytest.fixture(scope="session")
-def heat3d(perfield_flags: Callable[[str], list[str]], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The heat case, built as users build it, against the installed package."""
-    build = tmp_path_factory.mktemp("heat3d")
-    include = perfield_flags("--include")[0]
+def build_testcase(name: str, include: str, build: Path) -> Path:
+    """Builds testcase/<name> in the folder `build`, as users do, against the headers in `include`."""
     for argv in (
-        ["cmake", "-S", REPOSITORY / "testcase/heat3d", "-B", build, f"-DPERFIELD_INCLUDE={include}"],
-        ["cmake", "--build", build],
+        ["cmake", "-S", REPOSITORY / "testcase" / name, "-B", build, f"-DPERFIELD_INCLUDE={include}"],
+        ["cmake", "--build", build, "--parallel", "2"],
     ):
         result = run_command(argv, None, build, 600)
         assert result.returncode == 0, f"{' '.join(result.args)} failed:\n{result.stdout}\n{result.stderr}"
-    return build / "heat3d"
+    return build
+
+
+@pytest.fixture(scope="session")
+def heat3d(perfield_flags: Callable[[str], list[str]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The heat case, built as users build it, against the installed package."""
+    include = perfield_flags("--include")[0]
+    return build_testcase("heat3d", include, tmp_path_factory.mktemp("heat3d")) / "heat3d"
+
+
+@pytest.fixture(scope="session")
+def rhythm_programs(perfield_flags, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the programs of testcase/rhythm, built once."""
+    include = perfield_flags("--include")[0]
+    return build_testcase("rhythm", include, tmp_path_factory.mktemp("rhythm-programs"))
+
+
+@pytest.fixture(scope="session")
+def rhythm_run(
+    rhythm_programs: Path,
+    perfield_cli: Callable[..., Completed],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[..., Path]:
+    """rhythm_run(n_ranks, program, *options): measures a program of testcase/rhythm, once per choice.
+
+    Returns the run directory: `rhythm_run(8, "pisolver", "--sleep", 0.01, "--delay", 5, 20, 10)`.
+    """
+    known: dict[tuple, Path] = {}
+
+    def run(n_ranks: int, program: str, *options: object) -> Path:
+        if (n_ranks, program, options) not in known:
+            folder = tmp_path_factory.mktemp(program)
+            words = ["run", "--oversubscribe", "-n", n_ranks, "--", rhythm_programs / program, *options]
+            result = perfield_cli(*words, cwd=folder)
+            assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
+            known[n_ranks, program, options] = folder / "perfield-run"
+        return known[n_ranks, program, options]
+
+    return run
 
 
 @pytest.fixture(scope="session")
