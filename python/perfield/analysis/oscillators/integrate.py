@@ -46,7 +46,7 @@ def oscillate(
     history : only with delays: phases (oscillator, time) up to times[0], such as the end of an earlier
     result; by default each oscillator went at its own frequency before.
     Attributes of the result: `parameters` (JSON), `seed`, `rhs_evaluations`, and the
-    `notes` of the topology, if it has any.
+    `remarks` of the topology, if it has any.
     Raises ModelError for phases or times that make no sense, delays longer than the history, and stalls.
     """
     times = np.asarray(times, float)
@@ -59,8 +59,8 @@ def oscillate(
     found.attrs["parameters"] = json.dumps({**model.parameters(), **solver}, default=float)
     found.attrs["seed"] = seed
     found.attrs["rhs_evaluations"] = run.evaluations
-    if model.topology.notes:
-        found.attrs["notes"] = " ".join(model.topology.notes)
+    if model.topology.remarks:
+        found.attrs["remarks"] = " ".join(model.topology.remarks)
     return found
 
 
@@ -243,7 +243,7 @@ class _Integration:
         detuning = frequency - frame
         detuned = drifts or bool(detuning.any())
         even = not varies and bool((strength == strength[0]).all())
-        # Kuramoto: sum_j sin(theta_j - theta_i) is the imaginary part of exp(-i theta_i) sum_j exp(i theta_j).
+        # Kuramoto: sum_j sin(theta_j - theta_i) = Im(exp(-i theta_i) sum_j exp(i theta_j)).
         all_to_all = edges.n_edges == n * (n - 1)
         classical = isinstance(potential, Sine) and all_to_all and even and self.past is None
         standing = np.array([who for first, last, who in self.stops if first <= time < last], int)
