@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from scipy.integrate import RK45
 
-from perfield.analysis.oscillators.changing import Changing, Stages, value_at
+from perfield.analysis.oscillators.changing import Changing, Stages, Stop, value_at
 from perfield.analysis.oscillators.delayed import DelayedRK45, Past
 from perfield.analysis.oscillators.delays import DelayFunction, RandomDelay
 from perfield.analysis.oscillators.dop853 import LeanDOP853
@@ -98,10 +98,7 @@ class _Integration:
         self.frame = float(model.frequency_at(times[0]).mean())
         self.found = np.empty((len(times), len(initial)))
         self.evaluations, self.next = 0, 1
-        self.stops = []
-        for stop in model.stops:
-            span = 2 * np.pi * stop.steps / model.frequency_at(stop.start)[stop.oscillator]
-            self.stops.append((stop.start, stop.start + span, stop.oscillator))
+        self.stops = [(stop.start, _end_of(stop, model), stop.oscillator) for stop in model.stops]
         self.most_delay = self._longest_delay()
         self.past = None
         if self.most_delay > 0:
@@ -312,6 +309,16 @@ class _Integration:
             return seen - phase[receiver]
 
         return differences
+
+
+def _end_of(stop: Stop, model: Model) -> float:
+    frequency = abs(model.frequency_at(stop.start)[stop.oscillator])
+    if frequency == 0:
+        raise ModelError(
+            f"oscillator {stop.oscillator} is to stop for {stop.steps:g} steps, but its frequency is 0, so its "
+            "steps have no length; give it a frequency."
+        )
+    return stop.start + 2 * np.pi * stop.steps / frequency
 
 
 def _is_smooth(parameter: Changing) -> bool:
