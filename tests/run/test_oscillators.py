@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from c_programs import mpi_program
@@ -12,6 +14,7 @@ from perfield.analysis.oscillators import ModelError, Stages, oscillate, topolog
 from perfield.run.oscillators import model_by_stages, model_of, parameters_of, topology_of
 from perfield.traces import import_trace
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 RANKS, STEPS, WORK_MS = 5, 12, 4
 
 # argv: bytes of a message, how it is sent and completed, then pairs (first step, offset of a send).
@@ -161,6 +164,24 @@ def test_a_model_of_a_run_can_be_integrated(exchange):
     period = 2 * np.pi / model.frequency.mean()
     phase = oscillate(model, np.zeros(RANKS), np.linspace(0, 3 * period, 4)).phase
     assert phase.values[:, -1] == pytest.approx(6 * np.pi, rel=0.2)
+
+
+def test_the_example_of_the_docs_runs_as_printed(exchange, monkeypatch, capsys):
+    monkeypatch.chdir(exchange(64, "-", 1).path.parent)
+    text = (REPOSITORY / "docs/model-of-a-run.md").read_text()
+    known: dict = {}
+    exec(text.split("```python")[1].split("```")[0], known)
+    printed = capsys.readouterr().out
+    assert [line.split(" = ")[0] for line in printed.splitlines()] == [
+        line.split(" = ")[0] for line in text.split("```\n")[2].splitlines() if " = " in line
+    ]
+    phase = known["phases"].phase
+    assert phase[1, 0] == -4 * np.pi
+    model, duration = known["model"], float(phase.time[-1])
+    # tanh is saturated, so rank 1 gains v_p / P on rank 0 (eq. 2), beside its own frequency
+    gained = float(phase[1, -1] - phase[0, -1]) + 4 * np.pi
+    expected = (model.coupling / RANKS + model.frequency[1] - model.frequency[0]) * duration
+    assert gained == pytest.approx(expected, abs=0.01)
 
 
 def test_what_the_caller_says_takes_the_place_of_what_was_measured(exchange):
