@@ -34,6 +34,7 @@ Steps = Union[int, slice, Sequence[int], None]
 _STEP, _SETUP, _TEARDOWN = 0, 1, 2
 _NOT_MEASURED = 4
 _MOST_RANKS = 1 << 24  # larger numbers are damaged
+_ENTRIES_AT_ONCE = 1 << 15
 _MOST_UNSTATED = 1 << 12  # where no rank entry states the size of the world
 _CALL_ROWS = np.dtype([("step", "i8"), ("rank", "i4"), ("call", "i4"), ("count", "u8"), ("time_s", "f8")])
 
@@ -343,6 +344,18 @@ class RunDirectory:
             parts.append(part)
         found = np.concatenate(parts)
         return found[np.lexsort((found["call"], found["rank"], found["step"]))]
+
+    def closings(self, ranks: Sequence[int] | None = None) -> Iterator[tuple[np.ndarray, ...]]:
+        """Every closed step that has an entry, also those without a frame (measure_every, skip_steps), in
+        chunks: (index, rank, fixed part) of undamaged entries. ranks : None for all."""
+        rows = self._every_step
+        if ranks is not None:
+            rows = rows[np.isin(self._streams.places["rank"][rows], ranks)]
+        for begin in range(0, len(rows), _ENTRIES_AT_ONCE):
+            for here, tables in self._streams.steps(rows[begin : begin + _ENTRIES_AT_ONCE]):
+                whole = tables["whole"].astype(bool)
+                places = self._streams.places[here[whole]]
+                yield places["index"].astype(np.int64), places["rank"], tables["steps"][whole]
 
     def told(self, position: int) -> np.void:
         """The fixed part (label, time, span, ...) of the lowest rank's undamaged entry of a frame."""
