@@ -9,7 +9,8 @@ import pytest
 from perfield.analysis.oscillators import Model, ModelError, oscillate
 from perfield.analysis.oscillators.initial import disordered, perturbed, spaced
 from perfield.analysis.oscillators.potentials import Custom, Fourier, PerEdge, PiecewiseSine, Sine, Tanh
-from perfield.analysis.oscillators.presets import all_to_all, kuramoto
+from perfield.analysis.oscillators.presets import kuramoto
+from perfield.analysis.oscillators.topologies import all_to_all
 from perfield.analysis.oscillators.topology import from_offsets, topology
 from perfield.analysis.rhythm import order_parameter
 
