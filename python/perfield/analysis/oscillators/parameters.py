@@ -74,13 +74,13 @@ class Completion:
 
 @dataclass(frozen=True)
 class Parameters:
-    """t_comp (n,) and t_comm in s, beta, kappa. remarks : sentences on what these leave out."""
+    """t_comp (n,) and t_comm in s, beta, kappa. notes : sentences on what these leave out."""
 
     t_comp: Parameter
     t_comm: Parameter
     beta: Parameter
     kappa: Parameter
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def frequency(self) -> Parameter:
@@ -102,9 +102,9 @@ class Parameters:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Each parameter with its value and source, then the remarks."""
+        """Each parameter with its value and source, then the notes."""
         all_of = (self.t_comp, self.t_comm, self.frequency, self.beta, self.kappa, self.coupling)
-        return (*map(str, all_of), *self.remarks)
+        return (*map(str, all_of), *self.notes)
 
 
 def step_times(
