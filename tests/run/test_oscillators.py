@@ -257,6 +257,28 @@ def test_a_run_without_steps_is_refused(build_c, perfield_cli, tmp_path):
         topology_of(perfield.open(tmp_path / "perfield-run"))
 
 
+def test_steps_of_the_clock_are_no_turns(build_c, perfield_cli, tmp_path):
+    program = build_c(EXCHANGE)
+    result = perfield_cli(
+        *("run", "--oversubscribe", "-n", 2, "--", program, 64, "-", 0, 1),
+        cwd=tmp_path,
+        env={"PERFIELD_STEP_SECONDS": "0.01"},
+    )
+    assert result.returncode == 0, result.stderr
+    run = perfield.open(tmp_path / "perfield-run")
+    assert topology_of(run).n_edges == 1
+    with pytest.raises(ModelError, match="ends its steps by the clock"):
+        parameters_of(run)
+
+
+def test_ranks_of_unknown_place_only_matter_where_places_weigh(exchange):
+    run = perfield.open(exchange(64, "-", 1, -1).path)
+    run.rank_entries[2] = None  # as of a rank whose check-in is lost
+    assert parameters_of(run).kappa.value == 1
+    with pytest.raises(ModelError, match="the node of rank 2 is unknown"):
+        topology_of(run, by_place={"node": 1.0, "package": 1.0})
+
+
 def test_an_unknown_weight_is_refused(exchange):
     with pytest.raises(ModelError, match="weight = 'size' is unknown; expected one of none, messages, bytes"):
         topology_of(exchange(64, "-", 1), weight="size")

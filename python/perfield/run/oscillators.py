@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfield.analysis.oscillators import Model, ModelError, Stages, Topology
-from perfield.analysis.oscillators.by_place import LEVELS, by_level, levels_of
+from perfield.analysis.oscillators.by_place import by_level, in_same, levels_of
 from perfield.analysis.oscillators.parameters import (
     Completion,
     Parameters,
@@ -191,6 +191,12 @@ class _Reading:
 
     def parameters(self, edges: Topology, eager_limit: float | None, least: int = 2) -> Parameters:
         """least : steps that medians need."""
+        configuration = self.run.info.get("configuration") or {}
+        if configuration.get("step_seconds"):
+            raise ModelError(
+                f"{self.run.path} ends its steps by the clock (step_seconds), so they are no turns of an "
+                "oscillator; measure steps that the program makes (step_call or perfield_step)."
+            )
         calls = self._calls()
         t_comp, t_comm = step_times(*self._times(edges), self.words, least=least)
         completion = self._completion(calls, edges)
@@ -220,8 +226,7 @@ class _Reading:
         return np.maximum(self.snapshot.told(positions, "span"), 1).astype(float)
 
     def _beta(self, edges: Topology, eager_limit: float | None):
-        placed = placement_of(self.run)
-        same_node = levels_of(edges, placed.node_id) <= LEVELS.index("node")
+        same_node = in_same(edges, placement_of(self.run).node_id)
         library = next((str(e["mpi"]) for e in self.run.rank_entries if e and e.get("mpi")), "")
         limit, limit_from = eager_limits(library, same_node, eager_limit)
         pairs = self.pairs
