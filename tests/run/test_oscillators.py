@@ -11,7 +11,13 @@ from c_programs import mpi_program
 
 import perfield
 from perfield.analysis.oscillators import ModelError, Stages, oscillate, topologies
-from perfield.run.oscillators import model_by_stages, model_of, parameters_of, topology_of
+from perfield.run.oscillators import (
+    measured_model,
+    model_by_stages,
+    model_of,
+    parameters_of,
+    topology_of,
+)
 from perfield.traces import import_trace
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -158,7 +164,8 @@ def test_each_parameter_is_printed_with_its_source(exchange):
 
 def test_a_model_of_a_run_can_be_integrated(exchange):
     run = exchange(64, "-", 1)
-    found, model = parameters_of(run), model_of(run, compensate=True)
+    model, found = measured_model(run, compensate=True)
+    assert found.sentences == parameters_of(run).sentences
     assert model.coupling == found.coupling.value
     assert model.compensate
     period = 2 * np.pi / model.frequency.mean()

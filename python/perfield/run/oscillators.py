@@ -68,7 +68,7 @@ def parameters_of(run: RunDirectory, steps: Steps = None, *, eager_limit: float 
     return reading.parameters(reading.topology(), eager_limit)
 
 
-def model_of(
+def measured_model(
     run: RunDirectory,
     steps: Steps = None,
     *,
@@ -77,15 +77,20 @@ def model_of(
     by_place: Mapping[str, float] | None = None,
     eager_limit: float | None = None,
     **more: Any,
-) -> Model:
-    """A Model with the communication topology of a run, the frequency of each rank, and v_p.
+) -> tuple[Model, Parameters]:
+    """A Model with the communication topology of a run, the frequency of each rank, and v_p; and its sources.
 
     potential : V; by default tanh(P x), so that an idle wave moves at v_p when the coupling is divided by P.
     weight, by_place, eager_limit : as in `topology_of` and `parameters_of`. more : other parameters of Model;
-    `frequency` and `coupling` take the place of those of the run.
+    `frequency` and `coupling` take the place of those of the run. The run is read once.
     """
     reading = _Reading(run, steps)
     return reading.model(reading.topology(weight, by_place), potential, eager_limit, more)
+
+
+def model_of(run: RunDirectory, steps: Steps = None, **more: Any) -> Model:
+    """The Model alone; all as in `measured_model`."""
+    return measured_model(run, steps, **more)[0]
 
 
 def model_by_stages(
@@ -292,10 +297,10 @@ class _Reading:
         potential: Potential | None,
         eager_limit: float | None,
         more: dict[str, Any],
-    ) -> Model:
+    ) -> tuple[Model, Parameters]:
         found = self.parameters(edges, eager_limit)
         taken = {"frequency": found.frequency.value, "coupling": found.coupling.value, **more}
-        return Model(edges, potential or Tanh(float(edges.n)), **taken)
+        return Model(edges, potential or Tanh(float(edges.n)), **taken), found
 
     def by_stages(
         self, potential: Potential | None, eager_limit: float | None, more: dict[str, Any]
@@ -310,7 +315,7 @@ class _Reading:
                 "(`steps`), or take one model of all (`model_of`)."
             )
         if n_kinds == 1:
-            return self.model(edges, potential, eager_limit, more)
+            return self.model(edges, potential, eager_limit, more)[0]
         first = np.flatnonzero(np.diff(kind, prepend=-1))
         if len(first) * edges.n_edges > _MOST_TIMES:
             raise ModelError(
