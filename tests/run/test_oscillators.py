@@ -228,14 +228,14 @@ def test_a_program_of_one_stage_has_constant_parameters(exchange):
 
 
 def test_collectives_are_told(exchange):
-    (note,) = parameters_of(exchange(64, "c", 1)).notes
+    (note,) = parameters_of(exchange(64, "c", 1)).remarks
     assert "ranks also meet in collectives (barrier 1 per step)" in note
 
 
 def test_an_isolated_rank_is_told(exchange):
     run = exchange(64, "i", 1)
     assert topology_of(run).isolated.tolist() == [RANKS - 1]
-    (note,) = parameters_of(run).notes
+    (note,) = parameters_of(run).remarks
     assert f"no edge begins or ends at rank {RANKS - 1} (of {RANKS})" in note
 
 

@@ -210,7 +210,7 @@ class _Reading:
             t_comm,
             self._beta(edges, eager_limit),
             kappa_of(edges, completion),
-            self._notes(edges, calls, completion),
+            self._remarks(edges, calls, completion),
         )
 
     def _times(self, edges: Topology) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -264,10 +264,10 @@ class _Reading:
             messages=float(np.median(self.pairs["count"]) / self._span(self.positions).sum()),
         )
 
-    def _notes(
+    def _remarks(
         self, edges: Topology, calls: Mapping[str, np.ndarray], completion: Completion | None
     ) -> tuple[str, ...]:
-        found = list(edges.notes)
+        found = list(edges.remarks)
         if self._unknown > 0:
             found.append(
                 f"{in_percent(self._unknown)} of the messages went to or came from ranks that the run does "

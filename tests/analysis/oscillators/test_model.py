@@ -62,9 +62,9 @@ def test_times_that_make_no_step_are_refused():
 def test_isolated_oscillators_are_allowed_and_named():
     model = Model(topology(5, [1], [0]), Sine(), np.arange(5.0))
     found = oscillate(model, np.zeros(5), np.array([0.0, 2.0]))
-    assert "no edge begins or ends at ranks 2, 3 and 4 (of 5)" in found.attrs["notes"]
+    assert "no edge begins or ends at ranks 2, 3 and 4 (of 5)" in found.attrs["remarks"]
     assert found.phase.values[2:, -1] == pytest.approx([4, 6, 8])
-    assert "notes" not in oscillate(Model(CHAIN, Sine()), np.zeros(4), np.array([0.0, 1.0])).attrs
+    assert "remarks" not in oscillate(Model(CHAIN, Sine()), np.zeros(4), np.array([0.0, 1.0])).attrs
 
 
 def test_parameters_of_a_wrong_shape_or_value_are_refused():

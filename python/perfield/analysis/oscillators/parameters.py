@@ -74,13 +74,13 @@ class Completion:
 
 @dataclass(frozen=True)
 class Parameters:
-    """t_comp (n,) and t_comm in s, beta, kappa. notes : sentences on what these leave out."""
+    """t_comp (n,) and t_comm in s, beta, kappa. remarks : sentences on what these leave out."""
 
     t_comp: Parameter
     t_comm: Parameter
     beta: Parameter
     kappa: Parameter
-    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def frequency(self) -> Parameter:
@@ -102,9 +102,9 @@ class Parameters:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Each parameter with its value and source, then the notes."""
+        """Each parameter with its value and source, then the remarks."""
         all_of = (self.t_comp, self.t_comm, self.frequency, self.beta, self.kappa, self.coupling)
-        return (*map(str, all_of), *self.notes)
+        return (*map(str, all_of), *self.remarks)
 
 
 def step_times(

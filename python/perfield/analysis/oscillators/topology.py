@@ -69,7 +69,7 @@ class Topology:
         )
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[str, ...]:
         """What a user should know before believing the model: a sentence each; often ()."""
         found = []
         alone, n_groups = self.isolated, int(self.group.max()) + 1
