@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cost of the oscillator model: a period of a large chain beside its right-hand sides, and beside dense form.
 
-CPU seconds per simulated period. Bidirectional chains with tanh start from random phases, so
+CPU seconds of one thread per simulated period. Bidirectional chains with tanh start from random phases, so
 that all oscillators move. The dense form of the same equations adds up all N^2 pairs, in the same solver.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 import tracemalloc
 
@@ -17,7 +19,7 @@ from scipy.integrate import DOP853
 from perfield.analysis.oscillators import Model, initial, oscillate, potentials, topologies
 
 LARGE, DENSE = 100_000, 1_000
-PERIODS = 5  # of the smaller chain
+PERIODS = 10  # of the smaller chain
 TIGHT = {"rtol": 1e-8, "atol": 1e-10}
 
 
@@ -82,8 +84,8 @@ def dense(repeats: int) -> None:
         raise SystemExit(
             f"the dense form ends {apart:.1e} rad away from the sparse one: they are not the same."
         )
-    few = [five / PERIODS for five in cpu(lambda: oscillate(model, start, times, **TIGHT), repeats)]
-    many = [five / PERIODS for five in cpu(dense_periods, max(repeats // 3, 3))]
+    few = [whole / PERIODS for whole in cpu(lambda: oscillate(model, start, times, **TIGHT), repeats)]
+    many = [whole / PERIODS for whole in cpu(dense_periods, max(repeats // 3, 3))]
     report.figure(f"chain of {DENSE:,}: a period by edges", few, "s", target=None)
     report.figure(f"chain of {DENSE:,}: a period in dense form", many, "s", target=None)
     speed = [np.median(many) / one for one in few]
@@ -112,6 +114,8 @@ def memory(n: int) -> None:
 
 
 if __name__ == "__main__":
+    if os.environ.get("OPENBLAS_NUM_THREADS") != "1":  # NumPy reads it when it is imported
+        os.execve(sys.executable, [sys.executable, __file__], {**os.environ, "OPENBLAS_NUM_THREADS": "1"})
     large(9)
     dense(9)
     others(9)
