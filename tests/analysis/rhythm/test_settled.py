@@ -43,6 +43,14 @@ def test_wavefront_that_keeps_growing_has_not_settled():
     assert found.words.startswith("The ranks have not settled. At the end, 12 ranks are a wavefront")
 
 
+def test_change_in_the_last_tenth_is_no_settling():
+    periods = np.zeros((12, 1001))
+    periods[:6, :920] = -1
+    found = settled(state(run_of(periods)))
+    assert np.isnan(found.time)
+    assert found.words.startswith("The ranks have not settled. At the end, 12 ranks are synchronised")
+
+
 def test_ranks_in_step_throughout_have_settled_from_the_start():
     found = settled(state(run_of(np.zeros((12, 1001)), noise=0.01)))
     assert (found.time, found.state) == (0, "synchronised")

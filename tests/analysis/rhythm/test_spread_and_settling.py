@@ -58,6 +58,11 @@ def test_fit_leaves_unknown_ranks_out_and_is_unknown_of_equal_phases():
     assert np.isnan(found.slope.values[2])
 
 
+def test_rounding_of_equal_phases_has_no_fit():
+    late = phases_of(1e6 + 1e-10 * np.arange(4))  # the next number after 2 pi 1e6 is 1e-9 away
+    assert np.isnan(float(wavefront(late).fit))
+
+
 def test_wavefront_may_run_along_nodes():
     node = np.repeat(np.arange(4), 3)
     assert float(wavefront(phases_of(0.5 * node), node).slope) == pytest.approx(0.5)

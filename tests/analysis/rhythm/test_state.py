@@ -174,6 +174,19 @@ def test_few_ranks_of_many_that_lag_a_little_leave_them_synchronised():
     assert str(state(phases_of(periods)).state.values) == "synchronised"
 
 
+def test_few_ranks_of_many_that_lag_by_more_than_half_a_step_do_not():
+    periods = np.random.default_rng(1).normal(0, 0.02, 2000)
+    periods[:19] -= np.linspace(0.05, 0.7, 19)
+    assert str(state(phases_of(periods)).state.values) == "disordered"
+
+
+def test_trend_that_explains_little_of_the_phases_is_no_wavefront():
+    periods = 0.002 * np.arange(512) + np.random.default_rng(2).normal(0, 0.25, 512)
+    found = state(phases_of(periods))
+    assert 0.4 < float(found.fit) < 0.7
+    assert str(found.state.values) == "disordered"
+
+
 def test_order_may_be_that_of_nodes():
     node = np.random.default_rng(2).permutation(np.repeat(np.arange(10), 2))
     phase = phases_of(0.15 * node)
