@@ -7,6 +7,7 @@ time), in radians and unwrapped: 2 pi is one step. Phases of one instant, (oscil
 """
 
 from perfield.analysis.rhythm.circle import phase_circle
+from perfield.analysis.rhythm.course import Course, course
 from perfield.analysis.rhythm.dataset import phase_dataset
 from perfield.analysis.rhythm.differences import (
     difference_histogram,
@@ -14,6 +15,7 @@ from perfield.analysis.rhythm.differences import (
     phase_differences,
     wrapped,
 )
+from perfield.analysis.rhythm.drift import Drift, drift
 from perfield.analysis.rhythm.early_warning import early_warnings
 from perfield.analysis.rhythm.energy import lyapunov, lyapunov_rate, potential
 from perfield.analysis.rhythm.entropy import CIRCLE_BINS, entropy
@@ -31,11 +33,15 @@ __all__ = [
     "CIRCLE_BINS",
     "HELP",
     "STATES",
+    "Course",
+    "Drift",
     "RhythmError",
     "Settled",
+    "course",
     "crossing_time",
     "difference_histogram",
     "difference_matrix",
+    "drift",
     "early_warnings",
     "entropy",
     "in_words",
