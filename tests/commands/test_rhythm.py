@@ -66,6 +66,18 @@ def test_says_which_rank_ended_early(say):
     assert "Rank 1 ended early (at 19.9 s, after 20 steps) and counts only meanwhile." in say(stamps)
 
 
+def test_says_how_far_ranks_that_exchange_messages_are_apart(say):
+    told = say(rhythm_runs.even(4, 50, behind_s=[0, 0.2, 0.4, 0.6]))  # a ring
+    assert "Ranks that exchange messages are at most 0.60 steps apart at the end" in told
+
+
+def test_run_without_messages_says_nothing_of_them(say):
+    def silent(rank, step, values):
+        values["messages"] = []
+
+    assert "exchange messages" not in say(rhythm_runs.even(3, 20), change=silent)
+
+
 def test_warns_of_uncertain_clocks(say):
     about = {"realtime_error_ns": 50_000_000}
     told = say(rhythm_runs.even(2, 20), hosts=("a", "b"), rank_values=about)
@@ -130,7 +142,7 @@ def test_dataset_holds_phases_and_metrics(say, tmp_path, ending):
     say(rhythm_runs.waiting(3, 50), "--output", target)
     with xr.open_dataset(target, engine="zarr" if ending == ".zarr" else "scipy") as found:
         assert found.phase.dims == ("oscillator", "time") and found.attrs["source"] == "run"
-        assert {"order_parameter", "spread", "entropy", "period_s", "phase_uncertainty"} <= set(found)
+        assert {"order_parameter", "spread", "entropy", "phase_gradient", "phase_uncertainty"} <= set(found)
         assert float(found.spread.max()) == pytest.approx(0, abs=1e-9)
 
 

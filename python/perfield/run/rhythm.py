@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from perfield.analysis.oscillators import ModelError
 from perfield.analysis.rhythm import RhythmError, phases
 from perfield.run.dataframes import placement
+from perfield.run.oscillators import topology_of
 
 if TYPE_CHECKING:
     from perfield.run.run import RunDirectory
+
+MOST_FOR_EDGES = 64  # steps whose messages are read, evenly spaced
 
 
 def phases_of_run(
@@ -28,7 +32,9 @@ def phases_of_run(
     ranks : world ranks, None for all. steps : a slice of step indexes that includes both ends, None for all;
     with damaged or missing steps, the others count. samples, times : when, as for `phases`; pass times of
     your own where results of a growing run should fit together.
-    Along oscillator stand `group`, the ranks that step together, and `node_name`. Attributes: run, state.
+    Along oscillator stand `group`, the ranks that step together, and `node_name`. The communication topology
+    (receiver, sender, weight) comes from the messages of at most MOST_FOR_EDGES of these steps, and is left
+    out where none are known. Attributes: run, state.
     Raises RhythmError if the run closed no step, or one only, or has no such rank or step.
     """
     found = phases(closed_steps(run, ranks, steps), times, samples=samples)
@@ -40,7 +46,29 @@ def phases_of_run(
         group=("oscillator", groups, {"long_name": "ranks that step together"}),
         node_name=("oscillator", nodes, {"long_name": "name of the node on which the rank ran"}),
     )
+    edges = _edges(run, chosen, steps)
+    about = {"receiver": "rank that receives", "sender": "rank that it receives from", "weight": "T_ij"}
+    for name, values in edges.items():
+        found[name] = "edge", values, {"long_name": about[name]}
     return found.assign_attrs(run=str(run.path), state=run.state)
+
+
+def _edges(run: RunDirectory, ranks: np.ndarray, steps: slice | None) -> dict[str, np.ndarray]:
+    """receiver, sender (positions in `ranks`) and weight of the messages between ranks; {} without any."""
+    within = run.step_indexes
+    if steps is not None:
+        low, high = (end if end is not None else np.inf for end in (steps.start or 0, steps.stop))
+        within = within[(within >= low) & (within <= high)]
+    some = np.unique(np.linspace(0, len(within) - 1, MOST_FOR_EDGES).round().astype(int))
+    try:
+        found = topology_of(run, within[some].tolist()) if len(within) else None
+    except ModelError:  # no messages between ranks, or one rank alone
+        found = None
+    if found is None:
+        return {}
+    there = np.isin(found.receiver, ranks) & np.isin(found.sender, ranks)
+    receiver, sender = (np.searchsorted(ranks, ends[there]) for ends in (found.receiver, found.sender))
+    return {"receiver": receiver, "sender": sender, "weight": found.weight[there]}
 
 
 def closed_steps(
