@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from perfield.analysis.oscillators import ModelError
+from perfield.analysis.oscillators import ModelError, Topology
 from perfield.analysis.rhythm import RhythmError, phases
 from perfield.run.dataframes import placement
 from perfield.run.oscillators import topology_of
@@ -46,15 +46,20 @@ def phases_of_run(
         group=("oscillator", groups, {"long_name": "ranks that step together"}),
         node_name=("oscillator", nodes, {"long_name": "name of the node on which the rank ran"}),
     )
-    edges = _edges(run, chosen, steps)
-    about = {"receiver": "rank that receives", "sender": "rank that it receives from", "weight": "T_ij"}
-    for name, values in edges.items():
-        found[name] = "edge", values, {"long_name": about[name]}
+    edges = communication(run, chosen, steps)
+    if edges is not None:
+        found["receiver"] = "edge", edges.receiver, {"long_name": "rank that receives"}
+        found["sender"] = "edge", edges.sender, {"long_name": "rank that it receives from"}
+        found["weight"] = "edge", edges.weight, {"long_name": "T_ij"}
     return found.assign_attrs(run=str(run.path), state=run.state)
 
 
-def _edges(run: RunDirectory, ranks: np.ndarray, steps: slice | None) -> dict[str, np.ndarray]:
-    """receiver, sender (positions in `ranks`) and weight of the messages between ranks; {} without any."""
+def communication(run: RunDirectory, ranks: np.ndarray, steps: slice | None = None) -> Topology | None:
+    """The communication topology among some ranks, from at most MOST_FOR_EDGES of the steps; None if no
+    messages between them are known.
+
+    ranks : int (n,), ascending; the topology counts them from 0. steps : as for `phases_of_run`.
+    """
     within = run.step_indexes
     if steps is not None:
         low, high = (end if end is not None else np.inf for end in (steps.start or 0, steps.stop))
@@ -63,12 +68,14 @@ def _edges(run: RunDirectory, ranks: np.ndarray, steps: slice | None) -> dict[st
     try:
         found = topology_of(run, within[some].tolist()) if len(within) else None
     except ModelError:  # no messages between ranks, or one rank alone
-        found = None
+        return None
     if found is None:
-        return {}
+        return None
     there = np.isin(found.receiver, ranks) & np.isin(found.sender, ranks)
+    if not there.any():
+        return None
     receiver, sender = (np.searchsorted(ranks, ends[there]) for ends in (found.receiver, found.sender))
-    return {"receiver": receiver, "sender": sender, "weight": found.weight[there]}
+    return Topology(len(ranks), receiver, sender, found.weight[there])
 
 
 def closed_steps(

@@ -83,8 +83,8 @@ class Course:
     period_s : median time of a step. end : the last tenth of the time. since : when its state began; None if
     it held from the beginning. widest : the instant of the largest spread. apart : the largest distance
     of two ranks that communicate, in steps, at the end and in all (NaN where not known who communicates).
-    fall : the largest early warning. moments : the instants of a table. late, early : ranks that begin later or
-    end earlier. unknown : share of the phases within a rank's own time that are unknown. uncertainty : the
+    fall : the largest early warning. moments : the instants of a table. late, early : ranks that begin later
+    or end earlier. unknown : share of the phases within a rank's own time that are unknown. uncertainty : the
     largest error of a phase in steps, from clocks; NaN where the clocks of some ranks were never compared.
     """
 
