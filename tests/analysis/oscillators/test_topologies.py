@@ -127,10 +127,10 @@ def test_a_large_sparse_random_graph_takes_memory_for_its_edges_only():
 
 def test_a_random_graph_tells_whether_it_is_connected():
     dense = topologies.random_graph(60, 0.2, seed=1)
-    assert dense.is_connected and dense.notes == ()
+    assert dense.is_connected and dense.remarks == ()
     sparse = topologies.random_graph(60, 0.01, seed=1)
     assert not sparse.is_connected
-    assert any("falls into" in note for note in sparse.notes)
+    assert any("falls into" in note for note in sparse.remarks)
 
 
 def test_a_users_matrix_has_a_row_for_each_receiver():
@@ -152,18 +152,18 @@ def test_a_users_matrix_that_is_not_square_is_refused():
 def test_isolated_ranks_are_told():
     found = topology(5, [1, 2], [0, 1])
     assert found.isolated.tolist() == [3, 4]
-    (note,) = found.notes
-    assert "2 of 5 ranks (3, 4) neither receive nor send" in note
-    assert "leave them out, or add their edges" in note
+    (note,) = found.remarks
+    assert "no edge begins or ends at ranks 3 and 4 (of 5), so nothing couples them" in note
+    assert "leave them out, or add edges" in note
 
 
 def test_groups_without_edges_between_them_are_told():
-    (note,) = topology(4, [1, 3], [0, 2]).notes
+    (note,) = topology(4, [1, 3], [0, 2]).remarks
     assert "falls into 2 groups" in note
 
 
 def test_an_open_chain_has_nothing_to_tell():
-    assert topologies.chain(18).notes == ()
+    assert topologies.chain(18).remarks == ()
 
 
 @pytest.mark.parametrize("make", [topologies.chain, topologies.ring, topologies.all_to_all])

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from perfield.analysis.oscillators.errors import ModelError
+from perfield.analysis.words import in_ranks
 
 
 @dataclass(frozen=True)
@@ -68,19 +69,20 @@ class Topology:
         )
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[str, ...]:
         """What a user should know before believing the model: a sentence each; often ()."""
         found = []
         alone, n_groups = self.isolated, int(self.group.max()) + 1
         if len(alone):
+            these = "it" if len(alone) == 1 else "them"
             found.append(
-                f"{len(alone)} of {self.n} ranks ({_listed(alone)}) neither receive nor send, so nothing "
-                "couples them; leave them out, or add their edges."
+                f"no edge begins or ends at {in_ranks(alone, 8)} (of {self.n}), so nothing couples {these} "
+                f"to the others; leave {these} out, or add edges."
             )
         if n_groups - len(alone) > 1:
             found.append(
                 f"the topology falls into {n_groups - len(alone)} groups without edges between them; they "
-                "cannot synchronise with one another, so judge each group by itself or add edges."
+                "cannot synchronise with one another, so judge each group by itself, or add edges."
             )
         return tuple(found)
 
@@ -141,8 +143,3 @@ def from_offsets(n: int, offsets: tuple[int, ...], *, periodic: bool = False) ->
     there = (sender >= 0) & (sender < n) & (sender != receiver)
     edges = np.unique(np.stack([receiver[there], sender[there]]), axis=1)
     return topology(n, edges[0], edges[1])
-
-
-def _listed(ranks: np.ndarray) -> str:
-    few = ", ".join(map(str, ranks[:8].tolist()))
-    return f"{few}, ..." if len(ranks) > 8 else few

@@ -7,6 +7,7 @@ time), in radians and unwrapped: 2 pi is one step. Phases of one instant, (oscil
 """
 
 from perfield.analysis.rhythm.circle import phase_circle
+from perfield.analysis.rhythm.course import Course, course
 from perfield.analysis.rhythm.dataset import phase_dataset
 from perfield.analysis.rhythm.differences import (
     difference_histogram,
@@ -14,6 +15,8 @@ from perfield.analysis.rhythm.differences import (
     phase_differences,
     wrapped,
 )
+from perfield.analysis.rhythm.drift import Drift, drift
+from perfield.analysis.rhythm.early_warning import early_warnings
 from perfield.analysis.rhythm.energy import lyapunov, lyapunov_rate, potential
 from perfield.analysis.rhythm.entropy import CIRCLE_BINS, entropy
 from perfield.analysis.rhythm.errors import RhythmError
@@ -21,20 +24,27 @@ from perfield.analysis.rhythm.gradient import phase_gradient
 from perfield.analysis.rhythm.help import HELP
 from perfield.analysis.rhythm.order import mean_phase, order_parameter, order_parameter_rate
 from perfield.analysis.rhythm.phases import phases
-from perfield.analysis.rhythm.settling import crossing_time, settling_time
+from perfield.analysis.rhythm.settling import Settled, crossing_time, settled, settling_time
 from perfield.analysis.rhythm.spread import phase_variance, spread
-from perfield.analysis.rhythm.state import STATES, state
+from perfield.analysis.rhythm.state import STATES, in_words, state
 from perfield.analysis.rhythm.wavefront import wavefront
 
 __all__ = [
     "CIRCLE_BINS",
     "HELP",
     "STATES",
+    "Course",
+    "Drift",
     "RhythmError",
+    "Settled",
+    "course",
     "crossing_time",
     "difference_histogram",
     "difference_matrix",
+    "drift",
+    "early_warnings",
     "entropy",
+    "in_words",
     "lyapunov",
     "lyapunov_rate",
     "mean_phase",
@@ -47,6 +57,7 @@ __all__ = [
     "phase_variance",
     "phases",
     "potential",
+    "settled",
     "settling_time",
     "spread",
     "state",
