@@ -47,7 +47,7 @@ def test_wave_is_told_from_its_rank_and_step_to_its_end():
     )
     assert (told.ranks.tolist(), told.steps.tolist()) == (list(range(5, 14)), list(range(120, 128)))
     assert told.saved_s == pytest.approx(0.2, rel=0.02)
-    assert (told.picture.kind, told.picture.field) == ("heat_map", "waiting_time_s")
+    assert (told.picture.kind, told.picture.field) == ("idle_wave", "waiting_time_s")
     assert told.chance < 1e-6
 
 
@@ -65,6 +65,12 @@ def test_region_of_the_delay_is_named():
     (told,) = find(run)
     assert "longer in read_table." in told.words
     assert told.regions == ("read_table",)
+
+
+def test_step_has_the_number_that_the_program_gives_it():
+    run = observed(120, 8, [(2, 40, 0.5)], noise=0.02)
+    (told,) = find(replace(run, label=run.index + 1001))
+    assert told.words.startswith("A delay began on rank 2 in step 1,041 (frame 40): it computed 500 ms")
 
 
 def test_more_waves_are_counted():

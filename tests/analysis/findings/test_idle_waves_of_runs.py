@@ -65,7 +65,7 @@ def test_report_tells_the_delay_and_its_region(rhythm_run):
     run = run_of(rhythm_run)
     observed = observe(run, [*idle_wave.NEEDS, *idle_wave.LIKES])
     (told,) = idle_wave.find(observed)
-    assert told.words.startswith("A delay began on rank 2 in step 40 (the program's step 41): it computed 25")
+    assert told.words.startswith("A delay began on rank 2 in step 41 (frame 40): it computed 25")
     assert (
         "longer in injected_delay. The delay travelled forward through 5 ranks at 1 rank per step"
         in told.words

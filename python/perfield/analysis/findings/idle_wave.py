@@ -94,9 +94,9 @@ def find(observed: Observed) -> Iterator[Finding]:
         words=f"{sentence(wave, name, _label(observed, wave.step))} It costs at most the delay, "
         f"{in_percent(wave.delay_s / observed.elapsed_s)} of the time.{more}",
         saved_s=wave.delay_s,
-        remedy=f"Look at what rank {wave.rank} did in step {wave.step:,}: a file, a page fault, another "
+        remedy=f"Look at what rank {wave.rank} did in that step: a file, a page fault, another "
         "process on its core. A collective call would have made all wait at once.",
-        picture=Picture("heat_map", "waiting_time_s"),
+        picture=Picture("idle_wave", "waiting_time_s"),
         ranks=np.concatenate([[wave.rank], reached]).astype(np.int64),
         steps=np.unique(np.concatenate([[wave.step], *(front.step for front in wave.fronts)])),
         regions=(name,) if name else (),
@@ -110,18 +110,18 @@ def sentence(wave: IdleWave, region: str = "", label: int | None = None) -> str:
     region : that took longer, if known. label : the program's own number of the step, where it differs.
     """
     periods = f"{in_number(wave.delay_periods)} periods" if wave.delay_periods >= 1 else "less than a period"
-    went = " and ".join(_went(front) for front in wave.fronts)
+    ways = " and ".join(went(front) for front in wave.fronts)
     ends = [text for text in (_ended(front, wave.delay_s) for front in wave.fronts) if text]
     where = f" in {region}" if region else ""
-    named = "" if label is None else f" (the program's step {label:,})"
+    step = f"{wave.step:,}" if label is None else f"{label:,} (frame {wave.step:,})"
     words = (
-        f"A delay began on rank {wave.rank} in step {wave.step:,}{named}: it computed "
-        f"{in_seconds(wave.delay_s)} ({periods}) longer{where}. The delay travelled {went}."
+        f"A delay began on rank {wave.rank} in step {step}: it computed "
+        f"{in_seconds(wave.delay_s)} ({periods}) longer{where}. The delay travelled {ways}."
     )
     return " ".join([words, *(f"{start(text)}." for text in ends)])
 
 
-def _went(front: Front) -> str:
+def went(front: Front) -> str:
     """How far and how fast a front went: "forward through 8 ranks at 1 rank per step (97 ranks per s)"."""
     unit = "hop" if front.direction == "outward" else "rank"
     through = f"{front.direction} through {counted(len(front.ranks), 'rank')}"
