@@ -85,10 +85,7 @@ def model_of(
     `frequency` and `coupling` take the place of those of the run.
     """
     reading = _Reading(run, steps)
-    edges = reading.topology(weight, by_place)
-    found = reading.parameters(edges, eager_limit)
-    taken = {"frequency": found.frequency.value, "coupling": found.coupling.value, **more}
-    return Model(edges, potential or Tanh(float(edges.n)), **taken)
+    return reading.model(reading.topology(weight, by_place), potential, eager_limit, more)
 
 
 def model_by_stages(
@@ -282,7 +279,18 @@ class _Reading:
             )
         return tuple(found)
 
-    # --- stages of the program -------------------------------------------------------------------
+    # --- models ----------------------------------------------------------------------------------
+
+    def model(
+        self,
+        edges: Topology,
+        potential: Potential | None,
+        eager_limit: float | None,
+        more: dict[str, Any],
+    ) -> Model:
+        found = self.parameters(edges, eager_limit)
+        taken = {"frequency": found.frequency.value, "coupling": found.coupling.value, **more}
+        return Model(edges, potential or Tanh(float(edges.n)), **taken)
 
     def by_stages(
         self, potential: Potential | None, eager_limit: float | None, more: dict[str, Any]
@@ -296,6 +304,8 @@ class _Reading:
                 f"exchanges messages, and output), more than {MOST_KINDS}; choose steps that repeat "
                 "(`steps`), or take one model of all (`model_of`)."
             )
+        if n_kinds == 1:
+            return self.model(edges, potential, eager_limit, more)
         first = np.flatnonzero(np.diff(kind, prepend=-1))
         if len(first) * edges.n_edges > _MOST_TIMES:
             raise ModelError(
@@ -314,10 +324,8 @@ class _Reading:
         starts = np.nanmedian(self.snapshot.stamps(self.positions[first], "begin_s"), axis=1)
         starts -= starts[0]
         of_kind = {"frequency": frequency, "coupling": coupling, "weight": weight}
-        taken = {name: Stages(starts, values[kind[first]]) for name, values in of_kind.items()}
-        if n_kinds == 1:
-            taken = {"frequency": frequency[0], "coupling": coupling[0]}
-        return Model(edges, potential or Tanh(float(edges.n)), **{**taken, **more})
+        stages = {name: Stages(starts, values[kind[first]]) for name, values in of_kind.items()}
+        return Model(edges, potential or Tanh(float(edges.n)), **{**stages, **more})
 
     def _kinds(self) -> np.ndarray:
         """The kind of each step, int64, counted by first appearance: who exchanges messages, and output."""
@@ -343,11 +351,12 @@ class _Reading:
 
 def _added_up(pairs: np.ndarray) -> np.ndarray:
     """_PAIRS with one row for each key, ascending."""
-    keys, which = np.unique(pairs["key"], return_inverse=True)
-    total = np.zeros(len(keys), _PAIRS)
-    total["key"] = keys
-    for name in _PAIRS.names[1:]:
-        np.add.at(total[name], which, pairs[name])
+    order = np.argsort(pairs["key"], kind="stable")
+    first = np.flatnonzero(np.diff(pairs["key"][order], prepend=-1))
+    total = np.zeros(len(first), _PAIRS)
+    total["key"] = pairs["key"][order][first]
+    for name in _PAIRS.names[1:] if len(first) else ():
+        total[name] = np.add.reduceat(pairs[name][order], first)
     return total
 
 

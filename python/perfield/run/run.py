@@ -326,18 +326,6 @@ class RunDirectory:
         read = self.read(positions, [], with_tables=False)
         return read["step"], read["rank"], read["fixed"]
 
-    def closings(self, ranks: Sequence[int] | None = None) -> Iterator[tuple[np.ndarray, ...]]:
-        """Every closed step that has an entry, also those without a frame (measure_every, skip_steps), in
-        chunks: (index, rank, fixed part) of undamaged entries. ranks : None for all."""
-        rows = self._every_step
-        if ranks is not None:
-            rows = rows[np.isin(self._streams.places["rank"][rows], ranks)]
-        for begin in range(0, len(rows), _ENTRIES_AT_ONCE):
-            for here, tables in self._streams.steps(rows[begin : begin + _ENTRIES_AT_ONCE]):
-                whole = tables["whole"].astype(bool)
-                places = self._streams.places[here[whole]]
-                yield places["index"].astype(np.int64), places["rank"], tables["steps"][whole]
-
     def call_rows(self, positions: Sequence[int]) -> np.ndarray:
         """MPI calls in frames, structured: `step` (index into positions), `rank`, `call` (its number),
         `count` and `time_s`; sorted by step, then rank."""
@@ -356,6 +344,18 @@ class RunDirectory:
             parts.append(part)
         found = np.concatenate(parts)
         return found[np.lexsort((found["call"], found["rank"], found["step"]))]
+
+    def closings(self, ranks: Sequence[int] | None = None) -> Iterator[tuple[np.ndarray, ...]]:
+        """Every closed step that has an entry, also those without a frame (measure_every, skip_steps), in
+        chunks: (index, rank, fixed part) of undamaged entries. ranks : None for all."""
+        rows = self._every_step
+        if ranks is not None:
+            rows = rows[np.isin(self._streams.places["rank"][rows], ranks)]
+        for begin in range(0, len(rows), _ENTRIES_AT_ONCE):
+            for here, tables in self._streams.steps(rows[begin : begin + _ENTRIES_AT_ONCE]):
+                whole = tables["whole"].astype(bool)
+                places = self._streams.places[here[whole]]
+                yield places["index"].astype(np.int64), places["rank"], tables["steps"][whole]
 
     def told(self, position: int) -> np.void:
         """The fixed part (label, time, span, ...) of the lowest rank's undamaged entry of a frame."""

@@ -10,6 +10,7 @@ from typing import Union
 import numpy as np
 
 from perfield.analysis.oscillators.errors import ModelError
+from perfield.analysis.oscillators.potentials import name_of
 
 
 @dataclass(frozen=True)
@@ -94,5 +95,5 @@ def described(parameter: Changing) -> object:
         kept = {"starts": parameter.starts.tolist(), "values": parameter.values.tolist()}
         return kept if parameter.period is None else {**kept, "period": parameter.period}
     if callable(parameter):
-        return {"function": getattr(parameter, "__qualname__", type(parameter).__name__)}
+        return {"function": name_of(parameter)}
     return np.asarray(parameter, float).tolist()

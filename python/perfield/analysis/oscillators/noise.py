@@ -18,7 +18,7 @@ from perfield.analysis.oscillators.errors import ModelError
 
 KINDS = {
     "paper_uniform": "rate times (1 + size r), r in [0, 1): eq. 6; its mean also makes all faster",
-    "zero_mean_uniform": "rate times (1 + size (r - 1/2)), r in [0, 1): the same width, but mean 0",
+    "zero_mean_uniform": "rate times (1 + size r), r in [-1, 1): the same amplitude, but mean 0",
     "ornstein_uhlenbeck": "adds omega times an Ornstein-Uhlenbeck process of standard deviation size",
     "white": "adds size dW: phases spread by size sqrt(t) rad, size in rad/sqrt(s)",
 }
@@ -93,6 +93,6 @@ class Noise:
                 state = keep * state + fresh * normal(seed, NOISE, step, count)
                 yield None, self.size * state
             else:
-                middle = 0.5 if self.kind == "zero_mean_uniform" else 0.0
-                yield 1.0 + self.size * (uniform(seed, NOISE, step, count) - middle), None
+                drawn = uniform(seed, NOISE, step, count)
+                yield 1.0 + self.size * (drawn if self.kind == "paper_uniform" else 2 * drawn - 1), None
             step += 1

@@ -281,6 +281,11 @@ def potential(name: str, **parameters: float) -> Potential:
     return POTENTIALS[name](**parameters)
 
 
+def name_of(function: object) -> str:
+    """The name of a function, NumPy's among them; of another callable that of its type."""
+    return getattr(function, "__qualname__", getattr(function, "__name__", type(function).__name__))
+
+
 def described(of: Potential) -> dict[str, object]:
     """Name and parameters of a potential, as JSON can hold them: what a saved result carries."""
     if isinstance(of, PerEdge):
@@ -290,4 +295,4 @@ def described(of: Potential) -> dict[str, object]:
         if isinstance(of, kind):
             return {"name": name, **dataclasses.asdict(of)}
     function = of.function if isinstance(of, Custom) else of
-    return {"name": "custom", "function": getattr(function, "__qualname__", type(function).__name__)}
+    return {"name": "custom", "function": name_of(function)}

@@ -16,6 +16,7 @@ from perfield.analysis.rhythm.differences import (
     wrapped,
 )
 from perfield.analysis.rhythm.drift import Drift, drift
+from perfield.analysis.rhythm.early_warning import early_warnings
 from perfield.analysis.rhythm.energy import lyapunov, lyapunov_rate, potential
 from perfield.analysis.rhythm.entropy import CIRCLE_BINS, entropy
 from perfield.analysis.rhythm.errors import RhythmError
@@ -23,9 +24,9 @@ from perfield.analysis.rhythm.gradient import phase_gradient
 from perfield.analysis.rhythm.help import HELP
 from perfield.analysis.rhythm.order import mean_phase, order_parameter, order_parameter_rate
 from perfield.analysis.rhythm.phases import phases
-from perfield.analysis.rhythm.settling import crossing_time, settling_time
+from perfield.analysis.rhythm.settling import Settled, crossing_time, settled, settling_time
 from perfield.analysis.rhythm.spread import phase_variance, spread
-from perfield.analysis.rhythm.state import STATES, state
+from perfield.analysis.rhythm.state import STATES, in_words, state
 from perfield.analysis.rhythm.wavefront import wavefront
 
 __all__ = [
@@ -35,12 +36,15 @@ __all__ = [
     "Course",
     "Drift",
     "RhythmError",
+    "Settled",
     "course",
     "crossing_time",
     "difference_histogram",
     "difference_matrix",
     "drift",
+    "early_warnings",
     "entropy",
+    "in_words",
     "lyapunov",
     "lyapunov_rate",
     "mean_phase",
@@ -53,6 +57,7 @@ __all__ = [
     "phase_variance",
     "phases",
     "potential",
+    "settled",
     "settling_time",
     "spread",
     "state",

@@ -23,6 +23,7 @@ WITHIN = 5  # instants of which most have one state: shorter ones are flicker
 ABSENT = 0.05  # of the time, by which a rank begins late or ends early
 FALL_STEPS = 10  # a fall of R takes at most so many steps
 FALL, FALL_FROM = 0.2, 0.9  # by how much R falls at least, and where from: below, R wanders
+FALL_WITHIN = 0.5  # steps: spread before a fall, beyond which R near 1 is no synchrony
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ def course(phases: xr.Dataset, edges: Edges | None = None, rows: int = 10) -> Co
         since=since,
         widest=at_widest,
         apart=(_median(apart[round((1 - AT_END) * n_times) - 1 :]), _largest(apart)),
-        fall=_fall(r.values, times, period, during.values),
+        fall=_fall(r.values, widths.values, times, period, during.values),
         drift=drift(phase),
         moments=tuple(told[number] for number in shown),
         late=late,
@@ -199,18 +200,21 @@ def _apart(phase: xr.DataArray, edges: Edges | None) -> np.ndarray:
     return found
 
 
-def _fall(r: np.ndarray, times: np.ndarray, period_s: float, phase: np.ndarray) -> Fall | None:
+def _fall(
+    r: np.ndarray, widths: np.ndarray, times: np.ndarray, period_s: float, phase: np.ndarray
+) -> Fall | None:
     """The fastest fall of R within FALL_STEPS steps, where it is one."""
     if len(times) < 2 or not period_s > 0:
         return None
     ahead = max(1, round(FALL_STEPS * period_s / (times[1] - times[0])))
     if ahead >= len(r):
         return None
-    falls = np.where(r[:-ahead] >= FALL_FROM, r[:-ahead] - r[ahead:], -np.inf)
+    in_step = (r >= FALL_FROM) & (widths < FALL_WITHIN)
+    falls = np.where(in_step[:-ahead], r[:-ahead] - r[ahead:], -np.inf)
     at = int(np.nanargmax(np.where(np.isnan(falls), -np.inf, falls)))
     if not falls[at] >= FALL:
         return None
-    began = at + int(np.flatnonzero(r[at : at + ahead] >= FALL_FROM)[-1])
+    began = at + int(np.flatnonzero(in_step[at : at + ahead])[-1])
     step = float(_middle_step(phase[:, began : began + 1])[0])
     goes_on = at + ahead >= len(r) - ahead
     return Fall(float(times[began]), step, float(r[at]), float(r[at + ahead]), goes_on)

@@ -111,4 +111,6 @@ def _clock_uncertainty(steps: xr.Dataset) -> np.ndarray:
     if "clock_uncertainty_s" not in steps:
         return np.full(steps.sizes["rank"], np.nan)
     uncertainty = steps["clock_uncertainty_s"]
-    return (uncertainty.max("step") if "step" in uncertainty.dims else uncertainty).values
+    if "step" not in uncertainty.dims:
+        return uncertainty.values
+    return np.fmax.reduce(uncertainty.transpose("step", "rank").values, axis=0)
