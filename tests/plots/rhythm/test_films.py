@@ -57,8 +57,11 @@ def test_matrix_is_ordered_by_node(tmp_path):
     [
         ({"path": "film.avi"}, "a film ends in .gif or .mp4"),
         ({"kind": "bars"}, "'bars' is no film; expected one of circle, matrix"),
-        ({"frame": 9}, "frame = 9 is no rank here; expected 'mean' or a rank of 0 to 3"),
-        ({"order": "colour"}, "order = 'colour' is unknown here; expected 'phase' or one of oscillator, node_name"),
+        ({"frame": 9}, "frame = 9 is no rank here; expected 'mean' or one of 0 to 3"),
+        (
+            {"order": "colour"},
+            "order = 'colour' is unknown here; expected 'phase' or one of oscillator, node_name",
+        ),
         ({"order": [0, 0, 1, 2]}, "each of the positions 0 to 3 once"),
         ({"frames": 1}, "a film of 1 frames"),
     ],
@@ -71,7 +74,7 @@ def test_what_makes_no_film_is_refused_in_a_sentence(tmp_path, arguments, words)
 
 def test_mp4_without_ffmpeg_names_the_package(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(PlotError, match="install the Debian package ffmpeg, or make a .gif"):
+    with pytest.raises(PlotError, match="install the Debian package ffmpeg, or make a"):
         rhythm.film(drifting(), tmp_path / "film.mp4")
 
 

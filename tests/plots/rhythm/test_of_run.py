@@ -11,12 +11,12 @@ import twin
 
 pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed")
 
-from perfield.analysis.oscillators import Model  # noqa: E402
-from perfield.analysis.oscillators.potentials import Tanh  # noqa: E402
-from perfield.analysis.oscillators.topologies import chain  # noqa: E402
-from perfield.analysis.rhythm import phase_dataset  # noqa: E402
-from perfield.plots import rhythm  # noqa: E402
-from perfield.plots.style import PlotError  # noqa: E402
+from perfield.analysis.oscillators import Model
+from perfield.analysis.oscillators.potentials import Tanh
+from perfield.analysis.oscillators.topologies import chain
+from perfield.analysis.rhythm import phase_dataset
+from perfield.plots import rhythm
+from perfield.plots.style import PlotError
 
 TURN = 2 * np.pi
 

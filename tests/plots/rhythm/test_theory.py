@@ -8,12 +8,12 @@ import pytest
 
 pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed")
 
-from perfield.analysis.oscillators.potentials import MexicanHat, PiecewiseSine  # noqa: E402
-from perfield.analysis.oscillators.topologies import chain  # noqa: E402
-from perfield.analysis.oscillators.topology import topology  # noqa: E402
-from perfield.analysis.rhythm import phase_dataset  # noqa: E402
-from perfield.plots import rhythm  # noqa: E402
-from perfield.plots.style import PlotError  # noqa: E402
+from perfield.analysis.oscillators.potentials import MexicanHat, PiecewiseSine
+from perfield.analysis.oscillators.topologies import chain
+from perfield.analysis.oscillators.topology import topology
+from perfield.analysis.rhythm import phase_dataset
+from perfield.plots import rhythm
+from perfield.plots.style import PlotError
 
 TURN = 2 * np.pi
 
@@ -50,7 +50,8 @@ def test_matrix_of_many_ranks_joins_them_and_keeps_each_edge():
 def test_sweep_draws_order_and_spread_of_each_result():
     times = np.linspace(0, 1, 11)
     results = {
-        f"{apart:g}": phase_dataset(TURN * (times + np.array([[0.0], [apart]])), times) for apart in (0.5, 1.0)
+        f"{apart:g}": phase_dataset(TURN * (times + np.array([[0.0], [apart]])), times)
+        for apart in (0.5, 1.0)
     }
     order, spread = rhythm.sweep(results, "apart").axes
     assert [text.get_text() for text in order.get_legend().get_texts()] == ["0.5", "1"]

@@ -56,7 +56,9 @@ def film(
             f"{path} needs ffmpeg, which is not installed; install the Debian package ffmpeg, or make a .gif."
         )
     if per_second < 1 or frames < 2:
-        raise PlotError(f"a film of {frames} frames, {per_second} per second, shows nothing; take 2 and 1 or more.")
+        raise PlotError(
+            f"a film of {frames} frames, {per_second} per second, shows nothing; take 2 and 1 or more."
+        )
     arranged, told = _arranged(phases, order)
     shown = Shown(arranged)
     figure = new_figure(SIZE)
@@ -82,7 +84,7 @@ class _Circle:
         known = [*map(int, shown.phase["oscillator"].values)]
         if frame != "mean" and frame not in known:
             raise PlotError(
-                f"frame = {frame!r} is no rank here; expected 'mean' or a rank of {min(known)} to {max(known)}."
+                f"frame = {frame!r} is no rank here; expected 'mean' or one of {min(known)} to {max(known)}."
             )
         self.points = rhythm.phase_circle(shown.phase, frame).values
         self.title = figure.text(0.5, 0.93, "", ha="center", fontsize=13)
@@ -122,11 +124,15 @@ def _arranged(phases: xr.Dataset, order: np.ndarray | str | None) -> tuple[xr.Da
         return phases, "in the order of ranks"
     if isinstance(order, str) and order == "phase":
         last = Shown(phases).snapshot.values
-        return phases.isel(oscillator=np.argsort(last, kind="stable")), "ranks in the order of their last phase"
+        return phases.isel(
+            oscillator=np.argsort(last, kind="stable")
+        ), "ranks in the order of their last phase"
     if isinstance(order, str):
         if order not in phases.coords or phases[order].dims != ("oscillator",):
             known = [name for name in phases.coords if phases[name].dims == ("oscillator",)]
-            raise PlotError(f"order = {order!r} is unknown here; expected 'phase' or one of {', '.join(known)}.")
+            raise PlotError(
+                f"order = {order!r} is unknown here; expected 'phase' or one of {', '.join(known)}."
+            )
         return phases.isel(oscillator=np.argsort(phases[order].values, kind="stable")), f"ranks by {order}"
     places = np.asarray(order)
     if sorted(places.tolist()) != list(range(n)):

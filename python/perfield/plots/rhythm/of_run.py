@@ -85,7 +85,8 @@ def of_run(run: RunDirectory, steps: Steps = None, figure: Figure | None = None)
 def run_and_model(run: RunDirectory, steps: Steps = None, figure: Figure | None = None) -> Figure:
     """Draws a run and its model side by side: topology, frequencies and coupling are those of the run.
 
-    The model starts from phases that were measured, as `predicted` says. Raises PlotError as `measured`, and if the run's messages or times make no model.
+    The model starts from phases that were measured, as `predicted` says. Raises PlotError as `measured`,
+    and if the run's messages or times make no model.
     """
     phases, of_steps = measured(run, steps)
     model = _model(run, steps)

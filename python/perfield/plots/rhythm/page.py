@@ -94,8 +94,8 @@ def side_by_side(
     """Draws two sets of phases in two columns, such as a run's and its model's, with equal scales in a row.
 
     steps : of the run on the left, for its timeline. at : s, the moment of snapshots of each. span : s,
-    begin and end of the axes of time, where both have the same clock. notes : sentences about what is on the right, beside the timeline. The rest
-    is as for `page`.
+    begin and end of the axes of time, where both have the same clock. notes : sentences about what is on
+    the right, beside the timeline. The rest is as for `page`.
     """
     both = [Shown(phases, potential, moment, span) for phases, moment in zip((left, right), at)]
     figure = _laid_out(figure, PAIR_SIZE)

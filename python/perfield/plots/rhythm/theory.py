@@ -30,8 +30,8 @@ SCALABLE: dict[str, Potential] = {
     "tanh 18x": Tanh(18.0),
 }
 BOTTLENECKED: dict[str, Potential] = {
-    "piecewise sine, σ = π": PiecewiseSine(np.pi),
-    "piecewise sine, σ = 1": PiecewiseSine(1.0),
+    r"piecewise sine, $\sigma = \pi$": PiecewiseSine(np.pi),
+    r"piecewise sine, $\sigma = 1$": PiecewiseSine(1.0),
     "sin x - 0.5 sin 6x + 0.1 sin 12x": Fourier(0.5, 0.1, 6),
 }
 MOST_ROWS = 512  # of a matrix; more are joined
@@ -45,7 +45,9 @@ def mexican_hat(potential: MexicanHat | None = None, figure: Figure | None = Non
     try:
         left = figure.add_subplot(1, 2, 1, projection="3d")
     except ValueError as error:  # parts of another matplotlib come first
-        raise PlotError("matplotlib has no 3-D axes here: two of its versions are mixed; keep one.") from error
+        raise PlotError(
+            "matplotlib has no 3-D axes here: two of its versions are mixed; keep one."
+        ) from error
     around, out = np.meshgrid(np.linspace(0, 2 * np.pi, 121), np.linspace(0, reach, 61))
     energy = potential.integral(out)
     shape = {"rstride": 1, "cstride": 1, "linewidth": 0, "antialiased": False}
