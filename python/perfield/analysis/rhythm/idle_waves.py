@@ -265,7 +265,11 @@ class _Search:
                 hits[partner] = _Hit(hit, moved, here, waiting_s, against)
                 log_chance += min(0.0, np.log(WINDOW) + self._quiet.log_chance(waiting_s))
                 heapq.heappush(ahead, (hit, hops + 1, partner))
-        rows = {hit.row for number, hit in hits.items() if number != rank}
+        reached = [hit for number, hit in hits.items() if number != rank]
+        rows = {hit.row for hit in reached}
+        sends = any(not against for _, against in self.partners.of(rank))
+        if sends and all(hit.against for hit in reached):
+            return  # who receives from a late rank waits first
         if len(rows) < 2 or log_chance > np.log(CHANCE):
             return
         self._claimed.update((hit.row, number) for number, hit in hits.items())
