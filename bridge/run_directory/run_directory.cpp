@@ -158,6 +158,7 @@ Found look_at(const std::string& path) {
   const int directory = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   struct stat facts {};
   if (directory < 0) {
+    if (errno == ENOENT) return found;  // even if another rank has claimed it since
     found.anything = lstat(path.c_str(), &facts) == 0;
     found.owner = facts.st_uid;
     return found;

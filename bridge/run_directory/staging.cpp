@@ -194,12 +194,13 @@ void NodeFiles::join(const std::string& stage, uint64_t run_id) {
     directory_ = stage + "/perfield-" + hex16(run_id) + "-" + name_;
     struct stat facts {};
     if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) fail("cannot make " + directory_);
-    if (lstat(directory_.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) ||
-        facts.st_uid != geteuid())
+    const bool there = lstat(directory_.c_str(), &facts) == 0;
+    if (!there && errno == ENOENT) continue;  // collected since mkdir
+    if (!there || !S_ISDIR(facts.st_mode) || facts.st_uid != geteuid())
       throw std::runtime_error(directory_ + " is not a directory that this user owns");
     const std::string file = directory_ + "/stream.pf";
     lock_ = open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-    if (lock_ < 0 && errno == ENOENT) continue;  // collected since mkdir
+    if (lock_ < 0 && errno == ENOENT) continue;  // collected since then, too
     if (lock_ < 0) give_up("cannot make " + file);
     if (flock(lock_, LOCK_SH | LOCK_NB) != 0 || !still_there(lock_, file)) continue;
     if (exists(collected)) {  // just before we made the file again

@@ -71,6 +71,20 @@ def test_rows_of_a_large_run_hold_several_steps(run, monkeypatch):
         np.testing.assert_allclose(found.totals[name], total, err_msg="of each single step")
 
 
+def test_begins_and_ends_are_those_of_the_frames(run, monkeypatch):
+    frames = list(perfield.open(run).frames())
+    begin, end = (np.array([getattr(frame, name) for frame in frames]) for name in ("begin_s", "end_s"))
+    found = observed(run, ("begin_s", "end_s"))
+    np.testing.assert_array_equal(found.begin_s, begin)
+    np.testing.assert_array_equal(found.end_s, end)
+    assert found.begin_s.dtype == np.float64, "float32 tells hours only to 0.2 ms"
+    assert found.has("begin_s") and not observed(run).has("begin_s")
+    monkeypatch.setattr(observing, "MOST_NUMBERS", 70)  # of 40 times one field and two stamps
+    joined = observed(run, ("begin_s", "end_s"))
+    np.testing.assert_array_equal(joined.begin_s, begin[::3])
+    np.testing.assert_array_equal(joined.end_s, end[[2, 5, 8, 9]])
+
+
 def test_each_entry_is_read_once(run, monkeypatch):
     opened, read, reading = perfield.open(run), [], Columns.read_tables
 

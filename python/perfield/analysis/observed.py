@@ -14,6 +14,7 @@ from perfield.topology import Placement, UsedDevices
 
 PAIRS = np.dtype([("source", "i4"), ("target", "i4"), ("count", "u8"), ("bytes", "u8"), ("empty", "u8")])
 WAITS = np.dtype([("rank", "i4"), ("peer", "i4"), ("count", "u8"), ("time_s", "f8")])
+STAMPS = ("begin_s", "end_s")
 _Answer = TypeVar("_Answer")
 
 
@@ -37,6 +38,8 @@ class Observed:
     neighbours : int64 (n, 2), pairs of ranks whose pieces of the mesh touch, both directions; None without
     a mesh.
     span : int64 (n_steps,), how many steps of the program each of these steps adds up; empty if one each.
+    begin_s, end_s : float64 (n_rows, n_columns), when each rank began its first step of a row, and ended its
+    last one, s on the run's common clock; NaN where unknown, (0, 0) where nobody asked.
     n_uneven : frames left out since ranks of a group may have done different steps in them. n_left_out :
     frames left out since some of these ranks have no readable entry of them.
     """
@@ -57,6 +60,8 @@ class Observed:
     devices: UsedDevices | None = None
     neighbours: np.ndarray | None = None
     span: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    begin_s: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    end_s: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     n_uneven: int = 0
     n_left_out: int = 0
     _answers: dict = field(init=False, repr=False, compare=False, default_factory=dict)  # of `once`
@@ -92,12 +97,16 @@ class Observed:
         """Whether any rank has a value of a field; `<region>_...`: of this field of any region.
 
         "neighbours": whether it is known which pieces of the mesh touch. "steps": whether there are several,
-        which can be compared.
+        which can be compared. "messages": whether ranks of the world exchanged any.
         """
         if name == "steps":
             return self.n_steps > 1
         if name == "neighbours":
             return self.neighbours is not None
+        if name == "messages":
+            return len(self.known_messages) > 0
+        if name in STAMPS:
+            return bool(np.isfinite(getattr(self, name)).any())
         return (
             bool(np.isfinite(self.of(name)).any()) if "<region>" not in name else bool(self.of_regions(name))
         )

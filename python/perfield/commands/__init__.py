@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 
 COMMANDS = (
-    *("run", "info", "steps", "fields", "render", "open", "plot", "report", "compare", "scaling"),
+    *("run", "info", "steps", "fields", "render", "open", "plot", "report", "compare", "scaling", "rhythm"),
     *("placement", "balance", "export", "collect", "import", "env", "config", "paths"),
 )
 

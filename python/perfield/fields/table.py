@@ -12,6 +12,7 @@ from functools import cache
 from perfield import _bridge
 
 CALL_NAMES = {number: name for number, name, _, _ in _bridge.calls()}
+CALL_CLASSES = {name: kind for _, name, kind, _ in _bridge.calls()}  # p2p, wait, collective, ...
 OTHER_REGIONS = "other regions"
 
 

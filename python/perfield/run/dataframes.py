@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from perfield.run import tables
-from perfield.run.frame import MESSAGES, WAITS, call_names
+from perfield.run.frame import CALLS, MESSAGES, WAITS, call_names
 from perfield.run.snapshot import Snapshot
 from perfield.topology import placement_of
 
@@ -55,7 +55,7 @@ def regions(run: RunDirectory) -> pd.DataFrame:
 
 
 def rows_of_steps(run: RunDirectory, table: str, steps: Steps) -> pd.DataFrame | dd.DataFrame:
-    """Messages or waits of steps, see `RunDirectory.messages`. table : "messages", "received" or "waits"."""
+    """Rows of steps, see `RunDirectory.messages`. table : "messages", "received", "waits" or "calls"."""
     snapshot = Snapshot(run)
     if steps is not None:
         return _rows(positions_of(run, steps), snapshot, table)
@@ -71,7 +71,7 @@ def rows_of_steps(run: RunDirectory, table: str, steps: Steps) -> pd.DataFrame |
 def _rows(positions: np.ndarray, snapshot: Snapshot, table: str) -> pd.DataFrame:
     rows = snapshot.rows(positions, table)
     columns = {"step": snapshot.run.step_indexes[positions][rows["step"]]}
-    for name in (WAITS if table == "waits" else MESSAGES).names:
+    for name in {"waits": WAITS, "calls": CALLS}.get(table, MESSAGES).names:
         columns[name] = call_names(rows["call"]).astype(object) if name == "call" else rows[name]
     return pd.DataFrame(columns)
 

@@ -20,6 +20,7 @@ MESSAGES = np.dtype(
     + [(name, "u8") for name in ("count", "bytes", "empty", "largest")]
 )
 WAITS = np.dtype([("rank", "i4"), ("peer", "i4"), ("count", "u8"), ("time_s", "f8")])
+CALLS = np.dtype([("rank", "i4"), ("call", "U22"), ("count", "u8"), ("time_s", "f8")])
 _CALLS = np.array([CALL_NAMES.get(number, f"call_{number}") for number in range(128)], dtype="U22")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perfield.analysis.observed import PAIRS, WAITS, Observed
+from perfield.analysis.observed import PAIRS, STAMPS, WAITS, Observed
 from perfield.run.pairs import added_up
 from perfield.run.run import RunDirectory
 from perfield.run.snapshot import ENTRIES_PER_CHUNK, NUMBERS_PER_CHUNK, Snapshot
@@ -16,6 +16,7 @@ from perfield.topology import placement_of, used_devices
 
 MOST_NUMBERS = 3 * 2**26  # of all tables together: 800 MB; beyond, rows hold several steps
 CHUNKS_AT_ONCE = 32  # that dask's workers compute before they are joined
+NUMBERS_OF_STAMPS = 4  # of float32, that begin and end of a step take
 _MANY_MORE = 2  # times as many entries that leaving out ranks must bring
 _RATIOS = frozenset(
     {
@@ -35,7 +36,8 @@ def observe(
 ) -> Observed:
     """Reads fields of all frames, each entry once.
 
-    names : of fields; `<region>_...` stands for all regions. Those that the run lacks are left out.
+    names : of fields; `<region>_...` stands for all regions. Those that the run lacks are left out. "begin_s"
+    or "end_s" : reads when ranks began and ended their steps.
     neighbours : as in `Observed`. comparable : whether to read only steps that all ranks of the largest group
     closed; else all steps are read, and absent ranks are NaN there.
     dask reads chunks of steps, with threads, or with the workers of the `distributed.Client` that the caller
@@ -47,7 +49,8 @@ def observe(
     of_ranks, of_regions = _fields(run, names)
     everything = np.arange(run.n_ranks), np.arange(len(run))
     columns, positions = _largest_group(run.presence) if comparable else everything
-    n_fields = max(len(of_ranks) + len(of_regions), 1)
+    stamped = any(name in STAMPS for name in names)
+    n_fields = max(len(of_ranks) + len(of_regions) + NUMBERS_OF_STAMPS * stamped, 1)
     per_row = -(-n_fields * len(columns) * len(positions) // MOST_NUMBERS) or 1
     plan = _Plan(
         of_ranks + of_regions,
@@ -56,6 +59,7 @@ def observe(
         columns,
         per_row,
         comparable,
+        stamped,
     )
     collected = _Collected(plan, -(-len(positions) // per_row))
     for part in _parts(snapshot, positions, plan):
@@ -77,7 +81,7 @@ def observe(
 @dataclass(frozen=True)
 class _Plan:
     """What to read: names of fields, how their steps are joined, how many of them are of ranks (the first);
-    columns to keep; steps per row; whether steps must be comparable."""
+    columns to keep; steps per row; whether steps must be comparable; whether begins and ends are wanted."""
 
     names: list[str]
     joined: list[str]
@@ -85,6 +89,7 @@ class _Plan:
     columns: np.ndarray
     per_row: int
     comparable: bool
+    stamped: bool
 
 
 @dataclass(frozen=True)
@@ -100,6 +105,7 @@ class _Part:
     largest: np.ndarray
     row: np.ndarray  # of each kept position
     tables: np.ndarray  # float32 (n_names, n_rows, n_columns)
+    stamps: np.ndarray  # float64 (2, n_rows, n_columns): begin and end; (2, 0, 0) where not wanted
     messages: np.ndarray
     waits: np.ndarray
 
@@ -188,6 +194,7 @@ def _read(snapshot: Snapshot, positions: np.ndarray, plan: _Plan) -> _Part:
         largest=of_ranks.max(axis=2, initial=0.0),
         row=row,
         tables=_join(values, row, plan.joined),
+        stamps=_stamps(snapshot.run, read, kept, row, plan),
         messages=added_up([messages], PAIRS),
         waits=added_up([waits], WAITS),
     )
@@ -214,6 +221,22 @@ def _join(values: np.ndarray, row: np.ndarray, joined: list[str]) -> np.ndarray:
     return rows
 
 
+def _stamps(
+    run: RunDirectory, read: dict[str, np.ndarray], kept: np.ndarray, row: np.ndarray, plan: _Plan
+) -> np.ndarray:
+    """When ranks began the first step of each row, and ended the last one."""
+    if not plan.stamped:
+        return np.zeros((2, 0, 0))
+    first = np.flatnonzero(np.diff(row, prepend=-1))
+    last = np.append(first[1:], len(row)) - 1 if len(first) else first
+    found = []
+    for name, chosen in (("begin_ns", first), ("end_ns", last)):
+        values = np.full((len(kept), run.n_ranks), np.nan)
+        values[read["step"], read["rank"]] = run.stamps.common_s(read["rank"], read["fixed"][name])
+        found.append(values[kept][chosen][:, plan.columns])
+    return np.stack(found)
+
+
 class _Collected:
     """Parts of a run, put together. A table without a value takes no memory."""
 
@@ -221,6 +244,7 @@ class _Collected:
         self.plan, self.n_uneven, self.n_steps = plan, 0, 0
         self._shape = most_rows, len(plan.columns)
         self._tables: dict[str, np.ndarray] = {}
+        self._stamps = np.full((2, *(self._shape if plan.stamped else (0, 0))), np.nan)
         self._n_rows = 0
         self._row: list[np.ndarray] = []
         self._of_step: dict[str, list[np.ndarray]] = {
@@ -246,6 +270,8 @@ class _Collected:
                 self._tables[name] = np.empty(self._shape, np.float32)
                 self._tables[name][: here.start] = np.nan
             self._tables[name][here] = table
+        if self.plan.stamped:
+            self._stamps[:, here] = part.stamps
         self._messages = added_up([self._messages, part.messages], PAIRS)
         self._waits = added_up([self._waits, part.waits], WAITS)
 
@@ -269,6 +295,8 @@ class _Collected:
             "totals": {name: totals[kept, number] for number, name in enumerate(names)},
             "largest": {name: largest[kept, number] for number, name in enumerate(names)},
             "tables": tables,
+            "begin_s": self._stamps[0, : self._n_rows],
+            "end_s": self._stamps[1, : self._n_rows],
             "messages": self._messages,
             "waits": self._waits,
         }

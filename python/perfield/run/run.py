@@ -34,7 +34,9 @@ Steps = Union[int, slice, Sequence[int], None]
 _STEP, _SETUP, _TEARDOWN = 0, 1, 2
 _NOT_MEASURED = 4
 _MOST_RANKS = 1 << 24  # larger numbers are damaged
+_ENTRIES_AT_ONCE = 1 << 15
 _MOST_UNSTATED = 1 << 12  # where no rank entry states the size of the world
+_CALL_ROWS = np.dtype([("step", "i8"), ("rank", "i4"), ("call", "i4"), ("count", "u8"), ("time_s", "f8")])
 
 
 class RunDirectory:
@@ -235,6 +237,15 @@ class RunDirectory:
 
         return rows_of_steps(self, "waits", steps)
 
+    def calls(self, steps: Steps = None) -> pd.DataFrame | dd.DataFrame:
+        """How often and how long each rank was in each MPI call: step, rank, call, count, time_s.
+
+        steps and result : as for `messages`. Calls that a rank did not make in a step have no row.
+        """
+        from perfield.run.dataframes import rows_of_steps
+
+        return rows_of_steps(self, "calls", steps)
+
     def mesh(self, rank: int, version: int) -> list[Block]:
         """The blocks of a rank's piece in one version of its mesh, by number; empty if it described none."""
         return self._meshes.mesh(rank, version)
@@ -314,6 +325,37 @@ class RunDirectory:
         """The fixed parts of all undamaged entries of frames: (index into positions, rank, fixed part)."""
         read = self.read(positions, [], with_tables=False)
         return read["step"], read["rank"], read["fixed"]
+
+    def call_rows(self, positions: Sequence[int]) -> np.ndarray:
+        """MPI calls in frames, structured: `step` (index into positions), `rank`, `call` (its number),
+        `count` and `time_s`; sorted by step, then rank."""
+        rows = [self._rows(position) for position in positions]
+        which = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
+        rows = np.concatenate([np.zeros(0, np.int64), *rows])
+        step_of = dict(zip(rows.tolist(), which.tolist()))
+        parts = [np.zeros(0, _CALL_ROWS)]
+        for here, read in self._streams.steps(rows):
+            n_calls = np.diff(read["call_start"].astype(np.int64))
+            part = np.zeros(len(read["calls"]), _CALL_ROWS)
+            part["step"] = np.repeat([step_of[row] for row in here.tolist()], n_calls)
+            part["rank"] = np.repeat(self._streams.places["rank"][here], n_calls)
+            part["call"], part["count"] = read["calls"]["call"], read["calls"]["count"]
+            part["time_s"] = read["calls"]["ns"] * 1e-9
+            parts.append(part)
+        found = np.concatenate(parts)
+        return found[np.lexsort((found["call"], found["rank"], found["step"]))]
+
+    def closings(self, ranks: Sequence[int] | None = None) -> Iterator[tuple[np.ndarray, ...]]:
+        """Every closed step that has an entry, also those without a frame (measure_every, skip_steps), in
+        chunks: (index, rank, fixed part) of undamaged entries. ranks : None for all."""
+        rows = self._every_step
+        if ranks is not None:
+            rows = rows[np.isin(self._streams.places["rank"][rows], ranks)]
+        for begin in range(0, len(rows), _ENTRIES_AT_ONCE):
+            for here, tables in self._streams.steps(rows[begin : begin + _ENTRIES_AT_ONCE]):
+                whole = tables["whole"].astype(bool)
+                places = self._streams.places[here[whole]]
+                yield places["index"].astype(np.int64), places["rank"], tables["steps"][whole]
 
     def told(self, position: int) -> np.void:
         """The fixed part (label, time, span, ...) of the lowest rank's undamaged entry of a frame."""

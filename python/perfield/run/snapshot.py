@@ -73,8 +73,11 @@ class Snapshot:
         return values
 
     def rows(self, positions: np.ndarray, table: str) -> np.ndarray:
-        """Rows of "messages", "received" or "waits" of these frames; `step` is an index into
+        """Rows of "messages", "received", "waits" or "calls" of these frames; `step` is an index into
         `positions`."""
+        if table == "calls":
+            self._places(positions)
+            return self.run.call_rows(positions)
         return self.run.columns.read_tables(self._places(positions), [])[table]
 
     def _places(self, positions: np.ndarray) -> Places:

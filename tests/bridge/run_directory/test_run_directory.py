@@ -9,6 +9,27 @@ from pathlib import Path
 
 import pytest
 
+# Lets another rank claim the directory just after this one has seen that it is not there.
+OVERTAKEN = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+int open(const char* path, int flags, ...) {
+  int (*real)(const char*, int, ...) = dlsym(RTLD_NEXT, "open");
+  const int file = real(path, flags, 0666);  // a mode that only O_CREAT reads
+  const char *name = strrchr(path, '/'), *other = getenv("OTHER_RANK");
+  if (file >= 0 || !name || strcmp(name, "/perfield-run") || !other) return file;
+  unsetenv("LD_PRELOAD");
+  unsetenv("OTHER_RANK");
+  if (system(other)) abort();
+  errno = ENOENT;
+  return file;
+}
+"""
+
 
 @pytest.fixture
 def claim(execute):
@@ -140,6 +161,15 @@ def test_racing_ranks_of_two_jobs_make_two_directories(plain_environment, tmp_pa
         assert found[Path(path).name]["run_id"] == run_id
     told = [err for _, err in results if err]
     assert told == ["perfield: perfield-run exists; using perfield-run-2\n"]
+
+
+def test_rank_that_is_overtaken_while_it_looks_joins_the_other(claim, build_c, tmp_path):
+    library = build_c(OVERTAKEN, "-shared", "-fPIC", "-ldl", mpi=False)
+    other = "echo first >seen; perfield-exec true"
+    result = claim(PERFIELD_RUN_ID="one job", LD_PRELOAD=str(library), OTHER_RANK=other)
+    assert (result.returncode, result.stderr) == (0, "")
+    (tmp_path / "seen").unlink()  # the other rank did run
+    assert list(runs(tmp_path)) == ["perfield-run"]
 
 
 def test_ranks_of_mpirun_share_a_directory_with_their_number(mpirun, bin_dir, tmp_path):

@@ -7,8 +7,22 @@ another, a `Model` joins both, and `oscillate` integrates it. The phases that co
 those that `perfield.analysis.rhythm.phases` takes from a run, so the same metrics judge both.
 """
 
+from perfield.analysis.oscillators.changing import Stages, Stop
+from perfield.analysis.oscillators.delays import DelayFunction, RandomDelay
+from perfield.analysis.oscillators.errors import ModelError
 from perfield.analysis.oscillators.integrate import oscillate
-from perfield.analysis.oscillators.model import Model, ModelError
+from perfield.analysis.oscillators.model import Model
+from perfield.analysis.oscillators.noise import Noise
 from perfield.analysis.oscillators.topology import Topology
 
-__all__ = ["Model", "ModelError", "Topology", "oscillate"]
+__all__ = [
+    "DelayFunction",
+    "Model",
+    "ModelError",
+    "Noise",
+    "RandomDelay",
+    "Stages",
+    "Stop",
+    "Topology",
+    "oscillate",
+]

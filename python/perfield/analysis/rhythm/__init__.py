@@ -3,11 +3,64 @@
 
 Afzal, Hager, Wellein, "Exploring metrics for analyzing dynamic behavior in MPI programs via a
 coupled-oscillator model", sections 4.2.1 to 4.2.8. Each metric takes phases of the dimensions (oscillator,
-time), in radians and unwrapped: 2 pi is one step.
+time), in radians and unwrapped: 2 pi is one step. Phases of one instant, (oscillator), do, too.
 """
 
+from perfield.analysis.rhythm.circle import phase_circle
+from perfield.analysis.rhythm.course import Course, course
 from perfield.analysis.rhythm.dataset import phase_dataset
-from perfield.analysis.rhythm.order import order_parameter
+from perfield.analysis.rhythm.differences import (
+    difference_histogram,
+    difference_matrix,
+    phase_differences,
+    wrapped,
+)
+from perfield.analysis.rhythm.drift import Drift, drift
+from perfield.analysis.rhythm.early_warning import early_warnings
+from perfield.analysis.rhythm.energy import lyapunov, lyapunov_rate, potential
+from perfield.analysis.rhythm.entropy import CIRCLE_BINS, entropy
+from perfield.analysis.rhythm.errors import RhythmError
+from perfield.analysis.rhythm.gradient import phase_gradient
+from perfield.analysis.rhythm.help import HELP
+from perfield.analysis.rhythm.order import mean_phase, order_parameter, order_parameter_rate
 from perfield.analysis.rhythm.phases import phases
+from perfield.analysis.rhythm.settling import Settled, crossing_time, settled, settling_time
+from perfield.analysis.rhythm.spread import phase_variance, spread
+from perfield.analysis.rhythm.state import STATES, in_words, state
+from perfield.analysis.rhythm.wavefront import wavefront
 
-__all__ = ["order_parameter", "phase_dataset", "phases"]
+__all__ = [
+    "CIRCLE_BINS",
+    "HELP",
+    "STATES",
+    "Course",
+    "Drift",
+    "RhythmError",
+    "Settled",
+    "course",
+    "crossing_time",
+    "difference_histogram",
+    "difference_matrix",
+    "drift",
+    "early_warnings",
+    "entropy",
+    "in_words",
+    "lyapunov",
+    "lyapunov_rate",
+    "mean_phase",
+    "order_parameter",
+    "order_parameter_rate",
+    "phase_circle",
+    "phase_dataset",
+    "phase_differences",
+    "phase_gradient",
+    "phase_variance",
+    "phases",
+    "potential",
+    "settled",
+    "settling_time",
+    "spread",
+    "state",
+    "wavefront",
+    "wrapped",
+]

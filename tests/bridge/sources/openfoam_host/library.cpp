@@ -1,19 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // library.cpp - see openfoam.hpp.
-#include <chrono>
+#include <time.h>
+
+#include <atomic>
 #include <cstdio>
 
 #include "openfoam.hpp"
 
+namespace {
+constexpr long long kSecondNs = 1000000000;
+std::atomic<long long> clock_ns{kSecondNs};
+}  // namespace
+
+// A clock that perfield reads, too: only work() makes time pass.
+extern "C" int clock_gettime(clockid_t, timespec* t) noexcept {
+  t->tv_sec = clock_ns / kSecondNs;
+  t->tv_nsec = clock_ns % kSecondNs;
+  return 0;
+}
+
 namespace Foam {
 
-void work(double ms) {
-  using clock = std::chrono::steady_clock;
-  const auto end = clock::now() + std::chrono::duration<double, std::milli>(ms);
-  while (clock::now() < end) {
-  }
-}
+void work(double ms) { clock_ns += static_cast<long long>(ms * 1e6); }
 
 word Time::timeName() const { return std::to_string(index * 0.5); }
 

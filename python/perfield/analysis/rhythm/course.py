@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The course of a rhythm in a few numbers: the state at the end, since when, what came before, what warns."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from perfield.analysis.rhythm.blocks import Edges, edge_arrays
+from perfield.analysis.rhythm.drift import Drift, common_window, drift
+from perfield.analysis.rhythm.order import order_parameter
+from perfield.analysis.rhythm.spread import TURN, spread
+from perfield.analysis.rhythm.state import state
+
+INSTANTS = 200  # at which states are named
+AT_END = 0.1  # of the time is "the end"
+WITHIN = 5  # instants of which most have one state: shorter ones are flicker
+ABSENT = 0.05  # of the time, by which a rank begins late or ends early
+FALL_STEPS = 10  # a fall of R takes at most so many steps
+FALL, FALL_FROM = 0.2, 0.9  # by how much R falls at least, and where from: below, R wanders
+FALL_WITHIN = 0.5  # steps: spread before a fall, beyond which R near 1 is no synchrony
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The ranks at a time, or over a stretch of time (medians).
+
+    step : steps that the middle rank completed. spread : from the rank furthest behind to the one furthest
+    ahead, in steps. order_parameter, entropy : of `perfield.analysis.rhythm`; the latter over its largest
+    value. groups : of ranks, where the state is "clusters". slope : steps gained from rank to rank; fit : R^2
+    of that line, along `order`. known : ranks with a phase.
+    """
+
+    time_s: float
+    step: float
+    state: str
+    spread: float
+    order_parameter: float
+    entropy: float
+    groups: int
+    slope: float
+    fit: float
+    order: str
+    known: int
+
+
+@dataclass(frozen=True)
+class Fall:
+    """A fast fall of R within FALL_STEPS steps, from `high` to `low`: an early warning.
+
+    At time_s (step) R was last above FALL_FROM. goes_on : it lasts until the end of the phases.
+    """
+
+    time_s: float
+    step: float
+    high: float
+    low: float
+    goes_on: bool
+
+
+@dataclass(frozen=True)
+class Absence:
+    """A rank that has a phase in a part of the time only: its first and last time, s, and steps completed."""
+
+    rank: int
+    begin_s: float
+    end_s: float
+    steps: float
+
+
+@dataclass(frozen=True)
+class Course:
+    """How ranks march from begin_s to end_s, while most of them have a phase.
+
+    period_s : median time of a step. end : the last tenth of the time. since : when its state began; None if
+    it held from the beginning. widest : the instant of the largest spread. apart : the largest distance
+    of two ranks that communicate, in steps, at the end and in all (NaN where not known who communicates).
+    fall : the fastest fall of R. moments : the instants of a table. late, early : ranks that begin later or
+    end earlier. unknown : share of the phases within a rank's own time that are unknown. uncertainty : the
+    largest error of a phase in steps, from clocks; NaN where the clocks of some ranks were never compared.
+    """
+
+    n_ranks: int
+    period_s: float
+    begin_s: float
+    end_s: float
+    end: Moment
+    since: Moment | None
+    widest: Moment
+    apart: tuple[float, float]
+    fall: Fall | None
+    drift: Drift | None
+    moments: tuple[Moment, ...]
+    late: tuple[Absence, ...]
+    early: tuple[Absence, ...]
+    unknown: float
+    uncertainty: float
+
+
+def course(phases: xr.Dataset, edges: Edges | None = None, rows: int = 10) -> Course:
+    """The course of the ranks of a Dataset of phases (`perfield.analysis.rhythm.phases`).
+
+    edges : the communication topology, if known. rows : number of instants in `moments`.
+    """
+    phase = phases["phase"].transpose("oscillator", "time")
+    window = common_window(phase)
+    during = phase.isel(time=window)
+    n_times = during.sizes["time"]
+    chosen = np.unique(np.linspace(0, n_times - 1, INSTANTS).round().astype(int))
+    widths, r = spread(during), order_parameter(during)
+    widest = int(np.nanargmax(widths.values))
+    told = _moments(during, np.append(chosen, widest), edges)
+    told, at_widest = told[:-1], told[-1]
+    last = told[-max(1, round(AT_END * len(told))) :]
+    end = _middle(last)
+    since = _since(told, end.state)
+    apart = _apart(during, edges)
+    late, early = _absences(phase)
+    shown = np.unique(np.linspace(0, len(told) - 1, rows).round().astype(int))
+    times = during["time"].values
+    period = float(np.nanmedian(phases["period_s"].values))
+    return Course(
+        n_ranks=phase.sizes["oscillator"],
+        period_s=period,
+        begin_s=float(times[0]),
+        end_s=float(times[-1]),
+        end=end,
+        since=since,
+        widest=at_widest,
+        apart=(_median(apart[round((1 - AT_END) * n_times) - 1 :]), _largest(apart)),
+        fall=_fall(r.values, widths.values, times, period, during.values),
+        drift=drift(phase),
+        moments=tuple(told[number] for number in shown),
+        late=late,
+        early=early,
+        unknown=_unknown(phase.values),
+        uncertainty=float(np.max(phases["phase_uncertainty"].values) / TURN),
+    )
+
+
+def _moments(phase: xr.DataArray, at: np.ndarray, edges: Edges | None) -> list[Moment]:
+    """The ranks at instants."""
+    there = phase.isel(time=at)
+    judged = state(there, edges)
+    columns = {name: judged[name].values.tolist() for name in _JUDGED}
+    columns["time_s"] = there["time"].values.tolist()
+    columns["step"] = _middle_step(there.values).tolist()
+    return [Moment(**dict(zip(columns, row))) for row in zip(*columns.values())]
+
+
+_JUDGED = ("state", "spread", "order_parameter", "entropy", "groups", "slope", "fit", "order", "known")
+
+
+def _middle_step(phase: np.ndarray) -> np.ndarray:
+    """(time,) steps that the middle rank completed; NaN where no rank has a phase."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of instants without any phase
+        return np.nanmedian(phase, axis=0) / TURN
+
+
+def _middle(moments: Sequence[Moment]) -> Moment:
+    """The medians of moments of the state that most of them have, at the time of the last one."""
+    name = Counter(each.state for each in moments).most_common(1)[0][0]
+    alike = [each for each in moments if each.state == name]
+    order = Counter(each.order for each in alike).most_common(1)[0][0]
+    middle = {
+        key: _median([getattr(each, key) for each in alike if each.order == order])
+        for key in ("spread", "order_parameter", "entropy", "groups", "slope", "fit", "known")
+    }
+    middle |= {"groups": round(middle["groups"]), "known": round(middle["known"])}
+    return Moment(moments[-1].time_s, moments[-1].step, name, order=order, **middle)
+
+
+def _since(moments: Sequence[Moment], name: str) -> Moment | None:
+    """The moment at which the last state began; None if it held from the beginning."""
+    half = WITHIN // 2
+    for number in range(len(moments) - 1, -1, -1):
+        near = moments[max(0, number - half) : number + half + 1]
+        if 2 * sum(each.state == name for each in near) <= len(near) and moments[number].state != name:
+            return moments[min(number + 1, len(moments) - 1)]
+    return None
+
+
+def _apart(phase: xr.DataArray, edges: Edges | None) -> np.ndarray:
+    """(time,) the largest distance of two ranks that communicate, in steps; NaN where unknown."""
+    found = np.full(phase.sizes["time"], np.nan)
+    if edges is None or not len(edges.receiver):
+        return found
+    receiver, sender, _ = edge_arrays(edges, phase.sizes["oscillator"])
+    for number in range(len(found)):
+        steps = phase.values[:, number] / TURN
+        distance = np.abs(steps[sender] - steps[receiver])
+        if np.isfinite(distance).any():
+            found[number] = np.nanmax(distance)
+    return found
+
+
+def _fall(
+    r: np.ndarray, widths: np.ndarray, times: np.ndarray, period_s: float, phase: np.ndarray
+) -> Fall | None:
+    """The fastest fall of R within FALL_STEPS steps, where it is one."""
+    if len(times) < 2 or not period_s > 0:
+        return None
+    ahead = max(1, round(FALL_STEPS * period_s / (times[1] - times[0])))
+    if ahead >= len(r):
+        return None
+    in_step = (r >= FALL_FROM) & (widths < FALL_WITHIN)
+    falls = np.where(in_step[:-ahead], r[:-ahead] - r[ahead:], -np.inf)
+    at = int(np.nanargmax(np.where(np.isnan(falls), -np.inf, falls)))
+    if not falls[at] >= FALL:
+        return None
+    began = at + int(np.flatnonzero(in_step[at : at + ahead])[-1])
+    step = float(_middle_step(phase[:, began : began + 1])[0])
+    goes_on = at + ahead >= len(r) - ahead
+    return Fall(float(times[began]), step, float(r[at]), float(r[at + ahead]), goes_on)
+
+
+def _absences(phase: xr.DataArray) -> tuple[tuple[Absence, ...], tuple[Absence, ...]]:
+    """Ranks that begin far later, or end far earlier, than the middle rank."""
+    known = np.isfinite(phase.values)
+    times, ranks = phase["time"].values, phase["oscillator"].values
+    first = np.where(known.any(axis=1), known.argmax(axis=1), len(times))
+    last = np.where(known.any(axis=1), len(times) - 1 - known[:, ::-1].argmax(axis=1), -1)
+
+    def told(rank: int) -> Absence:
+        if last[rank] < 0:
+            return Absence(int(ranks[rank]), np.nan, np.nan, 0.0)
+        steps = float(phase.values[rank, last[rank]] / TURN)
+        return Absence(int(ranks[rank]), float(times[first[rank]]), float(times[last[rank]]), steps)
+
+    far = ABSENT * len(times)
+    late = tuple(told(rank) for rank in np.flatnonzero(first > np.median(first) + far))
+    early = tuple(told(rank) for rank in np.flatnonzero((last >= 0) & (last < np.median(last) - far)))
+    return late, early
+
+
+def _unknown(phase: np.ndarray) -> float:
+    """Share of phases between the first and the last one of each rank that are unknown."""
+    known = np.isfinite(phase)
+    within = np.logical_or.accumulate(known, axis=1)
+    within &= np.logical_or.accumulate(known[:, ::-1], axis=1)[:, ::-1]
+    return float(1 - known.sum() / within.sum()) if within.any() else 1.0
+
+
+def _median(values: Sequence[float] | np.ndarray) -> float:
+    known = [value for value in values if np.isfinite(value)]
+    return float(np.median(known)) if known else float("nan")
+
+
+def _largest(values: np.ndarray) -> float:
+    return float(np.nanmax(values)) if np.isfinite(values).any() else float("nan")

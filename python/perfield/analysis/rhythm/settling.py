@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""When a run or a model has settled, and into which state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from perfield.analysis.rhythm.order import order_parameter
+from perfield.analysis.rhythm.state import PARTLY_KNOWN, in_words
+from perfield.analysis.words import in_seconds
+
+LAST = 0.1
+"""Which last share of the known instants stands for the end."""
+MOSTLY = 0.95
+"""Which share of the instants after settling are as at the end."""
+STEADY = 0.1
+"""Periods by which the spread may differ from that of the end."""
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Since when the ranks have been in their last state.
+
+    time : s; the first known instant if they always were, NaN if they have not settled. state : the name of
+    the last state, one of STATES. words : a sentence.
+    """
+
+    time: float
+    state: str
+    words: str
+
+
+def settled(states: xr.Dataset) -> Settled:
+    """When the ranks settled, and into which state; `states` is what `state` returned, of dimension time.
+
+    The end is what holds in most of the last tenth of the instants. The ranks have settled at the first
+    instant from which 19 of 20 instants have the name of the end and a spread within a tenth of a step of
+    that of the end; not if that is in the last tenth. Instants that are only partly known do not count.
+    """
+    known = states.isel(time=states["state"].values != PARTLY_KNOWN)
+    count = known.sizes["time"]
+    if not count:
+        return Settled(float("nan"), PARTLY_KNOWN, "The state is unknown: too few ranks have a phase.")
+    last = max(1, round(LAST * count))
+    names, spreads = known["state"].values, known["spread"].values
+    name = Counter(names[-last:].tolist()).most_common(1)[0][0]
+    like = (names == name) & (np.abs(spreads - np.median(spreads[-last:])) <= STEADY)
+    share = np.cumsum(like[::-1])[::-1] / np.arange(count, 0, -1)
+    begin = np.flatnonzero(like & (share >= MOSTLY))
+    at_end = known.isel(time=int(np.flatnonzero(names == name)[-1]))
+    if not len(begin) or (begin[0] >= count - last and count > 1):
+        return Settled(float("nan"), name, f"The ranks have not settled. At the end, {in_words(at_end)}")
+    time = float(known["time"][begin[0]])
+    when = "From the start" if begin[0] == 0 else f"Since {in_seconds(time)}"
+    return Settled(time, name, f"{when}, {in_words(at_end)}")
+
+
+def settling_time(phase: xr.DataArray, level: float = 0.99) -> float:
+    """The last upward crossing of R = level, in s; NaN if R is below `level` at the end.
+
+    The first instant, if R is never below. R does not see whole steps: crossing_time of `spread`, with
+    `rising=False`, does.
+    """
+    return crossing_time(order_parameter(phase), level)
+
+
+def crossing_time(series: xr.DataArray, level: float, *, rising: bool = True) -> float:
+    """When a series (time) has passed `level` for good, in s, upward or (rising=False) downward.
+
+    Linear between known instants. NaN if it is on the wrong side at the end or unknown throughout; the first
+    known instant if it is always on the right side.
+    """
+    values = np.asarray(series.values, float)
+    known = np.isfinite(values)
+    values, times = values[known], np.asarray(series["time"].values, float)[known]
+    above = (values - level) * (1 if rising else -1)
+    if not len(above) or above[-1] < 0:
+        return float("nan")
+    wrong = np.flatnonzero(above < 0)
+    if not len(wrong):
+        return float(times[0])
+    before = wrong[-1]
+    share = -above[before] / (above[before + 1] - above[before])
+    return float(times[before] + share * (times[before + 1] - times[before]))

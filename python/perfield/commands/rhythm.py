@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield rhythm: says whether the ranks of a run march in step."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfield.analysis.plain import plain
+from perfield.analysis.words import counted, in_number, in_percent, in_ranks, in_seconds, start
+from perfield.commands import STEPS_HELP, CommandError, words
+from perfield.commands._datasets import OUTPUT_HELP, check_target, write_dataset
+from perfield.commands._newest import add_run, run_path
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from perfield.analysis.rhythm import Course
+    from perfield.analysis.rhythm.blocks import Edges
+    from perfield.run import RunDirectory
+
+HELP = "say whether ranks march in step, form a wavefront or drift apart"
+DESCRIPTION = """\
+Says whether the ranks of a run march in step, since when, and how far they are
+apart, in steps. The phase of a rank is the number of steps that it completed,
+with the fraction of its current step, on one clock for all ranks.
+
+  perfield rhythm perfield-run
+  perfield rhythm perfield-run --ranks 0-7 --steps 100:2000
+  perfield rhythm perfield-run --output rhythm.nc
+
+  synchronised  all ranks are within a tenth of a step or so
+  wavefront     each rank is as far behind the one before it as that is itself
+  clusters      a few groups of ranks, each in step with itself
+  disordered    none of these
+
+The table: time since the first rank's start; step, of the middle rank; spread,
+from the rank furthest behind to the one furthest ahead, in steps; R, 1 if all
+ranks are at the same point of a step, near 0 if they are anywhere in it. R does
+not see whole steps: ranks exactly one step apart have R = 1. Judge by the spread.
+
+The run may be finished, killed, imported or still running."""
+
+ROWS = 10
+MOST_SAMPLES, LEAST_SAMPLES, MOST_NUMBERS = 10_000, 500, 2**26
+BLIND_R, BLIND_SPREAD = 0.9, 0.5
+WORTH_TELLING = 0.01  # of a step, or of the phases
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the run, which ranks and steps, and what to print or write."""
+    add_run(parser)
+    add = parser.add_argument
+    add("--ranks", metavar="RANKS", help="only these: 0-7,12")
+    add("--steps", metavar="STEPS", help=f"from the first to the last of these: {STEPS_HELP}")
+    add("--rows", metavar="N", type=int, default=ROWS, help=f"rows of the table ({ROWS})")
+    add("--json", action="store_true", help="print everything as one JSON object")
+    add("-o", "--output", metavar="FILE", help=OUTPUT_HELP)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Prints sentences and a table, or JSON, for each group of ranks; writes the Dataset."""
+    import perfield
+    from perfield.analysis.rhythm import course
+    from perfield.run.rhythm import phases_of_run
+
+    check_target(arguments.output)
+    run = perfield.open(run_path(arguments.run))
+    steps = _steps(run, arguments.steps)
+    groups = _groups(run, arguments.ranks)
+    if arguments.output and len(groups) > 1:
+        raise CommandError(
+            f"--output holds ranks that step together, but {run.path} has {len(groups)} groups of ranks; "
+            "choose one with --ranks."
+        )
+    told = []
+    for number, (name, ranks) in enumerate(groups.items()):
+        samples = _samples(run, len(ranks))
+        found = phases_of_run(run, ranks, steps, samples)
+        edges = edges_of(found)
+        judged = course(found, edges, max(arguments.rows, 1))
+        lines = list(sentences(judged, run))
+        told.append({"group": name, **as_json(judged), "sentences": lines})
+        if not arguments.json:
+            print(("\n" if number else "") + (f"{name}:\n" if len(groups) > 1 else "") + "\n".join(lines))
+            print(f"\n{_table(judged)}")
+        if arguments.output:
+            write_dataset(with_metrics(found, edges), arguments.output)
+    if arguments.json:
+        about = {"run": str(run.path), "state": run.state, "groups": told}
+        print(json.dumps(about, indent=1, allow_nan=False))
+    elif arguments.output:
+        print(f"\n  {arguments.output}")
+    return 0
+
+
+def sentences(course: Course, run: RunDirectory | None = None) -> Iterator[str]:
+    """What a course says, the most important first. run : adds what its clocks and damage mean for it."""
+    n_steps = course.end.step - course.moments[0].step
+    yield (
+        f"{counted(course.n_ranks, 'rank')}, {in_number(n_steps)} steps of {in_seconds(course.period_s)}, "
+        f"from {in_seconds(course.begin_s)} to {in_seconds(course.end_s)}."
+    )
+    yield from _state(course, "now" if run is not None and run.state == "running" else "at the end")
+    if course.n_ranks > 1:
+        if course.drift is None:
+            yield from _history(course)
+            yield from _warnings(course)
+        yield from _neighbours(course)
+    yield from _limits(course, run)
+
+
+def _state(course: Course, when: str) -> Iterator[str]:
+    end = course.end
+    apart = f"within {_steps_apart(end.spread)} steps of each other (R {end.order_parameter:.2f})"
+    if course.n_ranks < 2:
+        yield "A single rank has no rhythm with others."
+        return
+    found = course.drift
+    if found is not None:
+        yield (
+            f"The ranks drift apart: from {in_seconds(found.begin_s)} to {in_seconds(found.end_s)} rank "
+            f"{found.fast} steadily gained {in_number(found.gain)} steps on rank {found.slow}, "
+            f"{in_percent(found.share)} of its steps. Nothing makes the fast ranks wait for the slow ones."
+        )
+    if end.state == "synchronised":
+        yield f"{start(when)} the ranks march in step: they are {apart}."
+    elif end.state == "wavefront":
+        yield f"{start(when)} the ranks form a wavefront: {_front(course)}."
+    elif end.state == "clusters":
+        yield f"{start(when)} the ranks form {end.groups} groups, each in step with itself: they are {apart}."
+    elif end.state == "disordered":
+        yield f"{start(when)} the ranks are in no order: they are {apart}."
+    else:
+        yield f"{start(when)} only {end.known} of {counted(course.n_ranks, 'rank')} have a phase."
+    if end.order_parameter >= BLIND_R and end.spread >= BLIND_SPREAD:
+        yield "R is near 1 because it does not see whole steps; the spread shows them."
+
+
+def _front(course: Course) -> str:
+    end = course.end
+    lag, size = ("ahead of" if end.slope > 0 else "behind"), _steps_apart(abs(end.slope))
+    along = f"each rank is {size} steps {lag} the one before it"
+    if end.order.startswith("distance"):
+        of = "furthest ahead" if end.order.endswith("first") else "furthest behind"
+        along = f"with each message on the way from the rank {of}, ranks are {size} steps further {lag} it"
+        along = along.replace("ahead of it", "ahead").replace("behind it", "behind")
+    elif end.order == "ring":
+        along += ", around the ring"
+    return (
+        f"{along} (a straight line explains {in_percent(end.fit)}), and all are within "
+        f"{_steps_apart(end.spread)} steps (R {end.order_parameter:.2f})"
+    )
+
+
+def _history(course: Course) -> Iterator[str]:
+    if course.since is not None:
+        at = f"{in_seconds(course.since.time_s)} (step {course.since.step:,.0f})"
+        before = next((m.state for m in reversed(course.moments) if m.time_s < course.since.time_s), "")
+        was = f"; before that they were {_WORDS[before]}" if before and before != course.end.state else ""
+        yield f"This has been so since {at}{was}."
+    else:
+        yield "This has been so from the beginning."
+    widest = course.widest
+    if widest.spread >= 2 * course.end.spread and widest.spread - course.end.spread >= 10 * WORTH_TELLING:
+        yield (
+            f"They were furthest apart at {in_seconds(widest.time_s)} (step {widest.step:,.0f}): "
+            f"{_steps_apart(widest.spread)} steps."
+        )
+
+
+def _neighbours(course: Course) -> Iterator[str]:
+    at_end, most = course.apart
+    if np.isfinite(most):
+        yield (
+            f"Ranks that exchange messages are at most {_steps_apart(at_end)} steps apart at the end, "
+            f"and were never more than {_steps_apart(most)} apart."
+        )
+
+
+_WORDS = {
+    "synchronised": "in step",
+    "wavefront": "a wavefront",
+    "clusters": "in groups",
+    "disordered": "in no order",
+    "partly known": "only partly known",
+}
+
+
+def _warnings(course: Course) -> Iterator[str]:
+    fall = course.fall
+    if fall is None:
+        return
+    at = f"{in_seconds(fall.time_s)} (step {fall.step:,.0f})"
+    how = f"from {fall.high:.2f} to {fall.low:.2f} within 10 steps"
+    if fall.goes_on:
+        yield f"Early warning: R falls, {how} since {at}."
+    else:
+        yield f"R fell fastest at {at}: {how}."
+
+
+def _limits(course: Course, run: RunDirectory | None) -> Iterator[str]:
+    """What makes these numbers less sure."""
+    for absent, verb in ((course.late, "began late"), (course.early, "ended early")):
+        if absent:
+            ranks = np.array([each.rank for each in absent])
+            told = ""
+            if len(absent) == 1 and verb == "ended early":
+                told = f" (at {in_seconds(absent[0].end_s)}, after {absent[0].steps:,.0f} steps)"
+            elif len(absent) == 1 and np.isfinite(absent[0].begin_s):
+                told = f" (at {in_seconds(absent[0].begin_s)})"
+            yield f"{start(in_ranks(ranks))} {verb}{told} and {'counts' if len(absent) == 1 else 'count'} " \
+                  "only meanwhile."  # fmt: skip
+    if course.unknown >= WORTH_TELLING:
+        yield (f"{in_percent(course.unknown)} of the phases are unknown, since entries of steps are missing.")
+    if course.uncertainty >= WORTH_TELLING:
+        yield (
+            f"Clocks of nodes make phases uncertain by up to {in_number(course.uncertainty)} steps; "
+            "distances below that mean nothing."
+        )
+    elif run is not None and np.isnan(course.uncertainty) and len({*run.clocks["host"]}) > 1:
+        yield (
+            "How well the clocks of the nodes agree is unknown, so distances between ranks of "
+            "different nodes may be wrong."
+        )
+
+
+def _steps_apart(steps: float) -> str:
+    """A distance in steps: hundredths, three digits from 1 on."""
+    return f"{steps:.2f}" if steps < 1 else in_number(steps)
+
+
+def as_json(course: Course) -> dict[str, Any]:
+    """A course as JSON objects; docs/rhythm.md lists its names. Unknown numbers are null."""
+    made = plain(course)
+    return made | {"apart": dict(zip(("at_end", "largest"), made["apart"]))}
+
+
+def with_metrics(phases: xr.Dataset, edges: Edges | None = None) -> xr.Dataset:
+    """Phases with their metrics of dimension time, and with the phase gradient where `edges` are known."""
+    from perfield.analysis.rhythm import (
+        entropy,
+        mean_phase,
+        order_parameter,
+        order_parameter_rate,
+        phase_gradient,
+        phase_variance,
+        spread,
+    )
+
+    phase = phases["phase"]
+    found = [
+        metric(phase)
+        for metric in (order_parameter, mean_phase, order_parameter_rate, spread, phase_variance)
+    ]
+    found.append(entropy(phase, relative=True).drop_vars("bins").rename("entropy"))
+    if edges is not None:
+        found.append(phase_gradient(phase, edges, mean=True))
+    return phases.assign({each.name: each for each in found})
+
+
+def edges_of(phases: xr.Dataset) -> Edges | None:
+    """The communication topology that a Dataset of phases holds, None if it holds none."""
+    return phases if "receiver" in phases and phases.sizes.get("edge") else None
+
+
+def _table(course: Course) -> str:
+    from perfield.commands.info import format_table
+
+    scale, unit = next(
+        (scale, unit) for scale, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")) if course.end_s * scale >= 1
+    )
+    columns = {
+        f"time in {unit}": [_cell(each.time_s * scale, 2) for each in course.moments],
+        "step": [_cell(each.step, 0) for each in course.moments],
+        "spread": [_cell(each.spread, 2) for each in course.moments],
+        "R": [_cell(each.order_parameter, 2) for each in course.moments],
+        "ranks": [_cell(each.known, 0) for each in course.moments],
+    }
+    widths = {name: max(map(len, (name, *cells))) for name, cells in columns.items()}
+    return format_table(
+        [
+            {
+                **{name.rjust(widths[name]): cells[n].rjust(widths[name]) for name, cells in columns.items()},
+                "state": each.state,
+            }
+            for n, each in enumerate(course.moments)
+        ]
+    )
+
+
+def _cell(value: float, digits: int) -> str:
+    return f"{value:,.{digits}f}" if np.isfinite(value) else "-"
+
+
+def _samples(run: RunDirectory, n_ranks: int) -> int:
+    """At how many times phases are taken: one for each step, within limits of sense and memory."""
+    wanted = min(max(int(run.steps_closed.max(initial=0)), LEAST_SAMPLES), MOST_SAMPLES)
+    return max(100, min(wanted, MOST_NUMBERS // max(n_ranks, 1)))
+
+
+def _steps(run: RunDirectory, text: str | None) -> slice | None:
+    if text is None:
+        return None
+    from perfield.output.steps import choose_steps
+
+    chosen = run.step_indexes[choose_steps(run, text)]
+    return slice(int(chosen[0]), int(chosen[-1]))
+
+
+def _groups(run: RunDirectory, text: str | None) -> dict[str, list[int]]:
+    """Ranks that are judged together: those chosen, else each group of the run."""
+    if text is None:
+        return run.groups
+    ranks: set[int] = set()
+    for word in words(text):
+        first, dash, last = word.partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()) or (dash and int(last) < int(first)):
+            raise CommandError(f"--ranks {text}: '{word}' is no rank; expected ranks such as 0-7,12.")
+        ranks.update(range(int(first), int(last or first) + 1))
+    return {"chosen ranks": sorted(ranks)}

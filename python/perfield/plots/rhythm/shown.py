@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The phases that plots show, and what follows from them; each is computed when it is first asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfield.analysis import rhythm
+from perfield.analysis.oscillators.topology import Topology, topology
+from perfield.analysis.rhythm.dataset import MODEL
+from perfield.catalyst_scripts.palette import PALETTE
+from perfield.plots.style import PlotError, scaled
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from perfield.analysis.oscillators.potentials import Potential
+
+TURN = 2 * np.pi  # rad in a period
+MOST_TIMES = 2000  # points of a line; more are thinned
+MOST_IN_PAIRS = 512  # oscillators of which each pair counts in a histogram or a heat map
+COLOURS = {MODEL: PALETTE[1], "": PALETTE[0]}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Phases as plots show them.
+
+    phases : in the form of `perfield.analysis.rhythm.dataset`. potential : V of eq. 14; without it or
+    without a communication topology in the phases, there is no V(t). at : s, when snapshots are; None: the
+    end.
+    Raises PlotError if there are no two moments or no two oscillators with phases.
+    """
+
+    phases: xr.Dataset
+    potential: Potential | None = None
+    at: float | None = None
+
+    def __post_init__(self) -> None:
+        known = np.isfinite(self.phases["phase"].values)
+        if known.any(axis=1).sum() < 2 or known.any(axis=0).sum() < 2:
+            raise PlotError(
+                "there is no rhythm to plot: it needs phases of at least 2 ranks at 2 moments, and here are "
+                f"{known.any(axis=1).sum()} ranks at {known.any(axis=0).sum()} moments; take more steps."
+            )
+
+    @cached_property
+    def phase(self) -> xr.DataArray:
+        """Phases at not more than 2,000 moments, (oscillator, time) rad."""
+        return self.phases["phase"].isel(time=some(self.phases.sizes["time"], MOST_TIMES))
+
+    @property
+    def n(self) -> int:
+        """Number of oscillators."""
+        return self.phase.sizes["oscillator"]
+
+    @property
+    def is_model(self) -> bool:
+        """Whether a model gave the phases."""
+        return self.phases.attrs.get("source") == MODEL
+
+    @property
+    def word(self) -> str:
+        """What has a phase: "oscillator" of a model, "rank" of a run."""
+        return "oscillator" if self.is_model else "rank"
+
+    @property
+    def rgb(self) -> tuple[float, float, float]:
+        """The colour of lines: one of models, one of runs."""
+        return COLOURS[MODEL if self.is_model else ""]
+
+    @cached_property
+    def zero(self) -> float:
+        """The first moment, s."""
+        return float(self.phases["time"][0])
+
+    @cached_property
+    def time(self) -> np.ndarray:
+        """s, from the first moment on."""
+        return self.phase["time"].values - self.zero
+
+    @cached_property
+    def _scaled(self) -> tuple[float, str]:
+        return scaled("s", float(self.time[-1]))
+
+    @property
+    def factor(self) -> float:
+        """What seconds are multiplied by on axes."""
+        return self._scaled[0]
+
+    @property
+    def unit(self) -> str:
+        """Of time on axes."""
+        return self._scaled[1]
+
+    @cached_property
+    def moment(self) -> int:
+        """Which moment snapshots show: the one next to `at`, or the last one at which all that ever have a
+        phase still have one."""
+        if self.at is not None:
+            return int(np.abs(self.time - (self.at - self.zero)).argmin())
+        known = np.isfinite(self.phase.values).sum(axis=0)
+        return int(np.flatnonzero(known == known.max())[-1])
+
+    @cached_property
+    def snapshot(self) -> xr.DataArray:
+        """The phases at that moment, (oscillator,) rad."""
+        return self.phase.isel(time=self.moment)
+
+    @cached_property
+    def behind(self) -> np.ndarray:
+        """How many periods each oscillator is behind the foremost one, (oscillator, time); NaN: unknown."""
+        values = self.phase.values
+        return (np.fmax.reduce(values, axis=0) - values) / TURN
+
+    @cached_property
+    def topology(self) -> Topology | None:
+        """The communication topology, if the phases tell it."""
+        if "receiver" not in self.phases:
+            return None
+        of = self.phases
+        return topology(self.n, of["receiver"].values, of["sender"].values, of["weight"].values)
+
+    @cached_property
+    def order_parameter(self) -> np.ndarray:
+        """R (time,), where half of the oscillators have a phase."""
+        return self._of_half(rhythm.order_parameter(self.phase))
+
+    @cached_property
+    def entropy(self) -> np.ndarray:
+        """S (time,), where half of the oscillators have a phase."""
+        return self._of_half(rhythm.entropy(self.phase))
+
+    @cached_property
+    def spread(self) -> np.ndarray:
+        """Periods from the last to the first oscillator (time,), where half of them have a phase."""
+        return self._of_half(rhythm.spread(self.phase))
+
+    def _of_half(self, values: xr.DataArray) -> np.ndarray:
+        """NaN at the moments at which few have begun or not ended, which would look synchronous."""
+        known = np.isfinite(self.phase.values).sum(axis=0)
+        return np.where(2 * known >= self.n, values.values, np.nan)
+
+    @cached_property
+    def gradient(self) -> np.ndarray | None:
+        """g_i (oscillator, time) rad; None without a communication topology."""
+        return None if self.topology is None else rhythm.phase_gradient(self.phase, self.topology).values
+
+    @cached_property
+    def energy(self) -> np.ndarray | None:
+        """V(t) (time,); None without a communication topology or a potential."""
+        if self.topology is None or self.potential is None:
+            return None
+        return rhythm.potential(self.phase, self.topology, self.potential).values
+
+    @cached_property
+    def paired(self) -> np.ndarray:
+        """The oscillators of which each pair counts: all, or 512 of more, evenly chosen."""
+        return some(self.n, MOST_IN_PAIRS)
+
+
+def some(n: int, most: int) -> np.ndarray:
+    """At most so many of 0 to n - 1, evenly chosen, the first and the last one among them."""
+    return np.arange(n) if n <= most else np.unique(np.linspace(0, n - 1, most).round().astype(int))
+
+
+def largest(values: np.ndarray, least: float = 0.0) -> float:
+    """The largest absolute value, NaN aside, or `least` if that is larger."""
+    return float(np.nanmax(np.append(np.abs(values), least)))

@@ -1,0 +1,376 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Takes an oscillator model from a run: its communication topology, frequencies, beta, kappa and v_p."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfield.analysis.oscillators import Model, ModelError, Stages, Topology
+from perfield.analysis.oscillators.by_place import LEVELS, by_level, levels_of
+from perfield.analysis.oscillators.parameters import (
+    Completion,
+    Parameters,
+    beta_of,
+    eager_limits,
+    kappa_of,
+    step_times,
+)
+from perfield.analysis.oscillators.potentials import Potential, Tanh
+from perfield.analysis.oscillators.topology import topology
+from perfield.analysis.pair_keys import ends_of, pair_keys
+from perfield.analysis.steps import output_steps
+from perfield.analysis.words import counted, in_list, in_percent
+from perfield.fields.table import CALL_CLASSES, CALL_NAMES
+from perfield.run.dataframes import positions_of
+from perfield.run.snapshot import Snapshot
+from perfield.topology import placement_of
+
+if TYPE_CHECKING:
+    from perfield.run.run import RunDirectory, Steps
+
+WEIGHTS = ("none", "messages", "bytes")
+MOST_KINDS = 16  # of steps, that stages tell apart
+_MOST_TIMES = 2**24  # of ranks and steps that medians take; beyond, steps are taken evenly
+_MOST_FOR_CALLS = 64  # steps whose calls are counted, taken evenly
+_SYNCHRONOUS = frozenset(number for number, name in CALL_NAMES.items() if name in ("ssend", "issend"))
+_SINGLE = ("wait", "waitany", "waitsome", "recv", "mrecv", "sendrecv", "sendrecv_replace")
+_PAIRS = np.dtype([("key", "i8"), ("count", "i8"), ("bytes", "i8"), ("empty", "i8"), ("synchronous", "i8")])
+
+
+def topology_of(
+    run: RunDirectory,
+    steps: Steps = None,
+    *,
+    weight: str = "none",
+    by_place: Mapping[str, float] | None = None,
+) -> Topology:
+    """The communication topology of a run: who received from whom in some steps, as the senders counted.
+
+    steps : as in `RunDirectory.messages`; None takes all. weight : "none" (T_ij = 1), or the number of
+    "messages" or of "bytes", divided by their mean over the edges, so that v_p keeps its meaning. by_place :
+    a factor for each of `by_place.LEVELS` that joins ranks, {"package": 1, "node": 0.5, "network": 0.1}.
+    Messages of a rank to itself, and to peers that the run does not know, make no edges.
+    Raises ModelError if no messages between different ranks are known.
+    """
+    return _Reading(run, steps).topology(weight, by_place)
+
+
+def parameters_of(run: RunDirectory, steps: Steps = None, *, eager_limit: float | None = None) -> Parameters:
+    """t_comp of each rank, t_comm, beta and kappa of a run, each with its source.
+
+    eager_limit : bytes; by default what `parameters.EAGER_LIMITS` assumes for the run's MPI.
+    Raises ModelError for a run with fewer than two steps, without messages, or without times in MPI.
+    """
+    reading = _Reading(run, steps)
+    return reading.parameters(reading.topology(), eager_limit)
+
+
+def model_of(
+    run: RunDirectory,
+    steps: Steps = None,
+    *,
+    potential: Potential | None = None,
+    weight: str = "none",
+    by_place: Mapping[str, float] | None = None,
+    eager_limit: float | None = None,
+    **more: Any,
+) -> Model:
+    """A Model with the communication topology of a run, the frequency of each rank, and v_p.
+
+    potential : V; by default tanh(P x), so that an idle wave moves at v_p when the coupling is divided by P.
+    weight, by_place, eager_limit : as in `topology_of` and `parameters_of`. more : other parameters of Model;
+    `frequency` and `coupling` take the place of those of the run.
+    """
+    reading = _Reading(run, steps)
+    return reading.model(reading.topology(weight, by_place), potential, eager_limit, more)
+
+
+def model_by_stages(
+    run: RunDirectory,
+    steps: Steps = None,
+    *,
+    potential: Potential | None = None,
+    eager_limit: float | None = None,
+    **more: Any,
+) -> Model:
+    """As `model_of`, but omega_i, v_p and T_ij follow the stages of the program.
+
+    Steps are of one kind if the same ranks exchange messages and if they write output or not; a stage is a
+    stretch of steps of one kind. Each kind has its own parameters. A kind of a single step has its times from
+    that step. Time 0 of the model is the begin of the first step (median of the ranks).
+    Raises ModelError if the run has more than MOST_KINDS kinds.
+    """
+    return _Reading(run, steps).by_stages(potential, eager_limit, more)
+
+
+class _Reading:
+    """What several questions ask of the same steps of a run."""
+
+    def __init__(self, run: RunDirectory, steps: Steps):
+        self.run, self.snapshot = run, Snapshot(run)
+        self.positions = np.arange(len(run)) if steps is None else positions_of(run, steps)
+        if run.n_ranks < 2:
+            raise ModelError(
+                f"{run.path} is a run of one rank, which has nobody to couple to; measure at least 2 ranks."
+            )
+        if not len(self.positions) or run.frame(0).kind != "step":
+            raise ModelError(
+                f"{run.path} has no steps; close them with perfield_step, or name a call as step_call "
+                "(`perfield steps` proposes some)."
+            )
+        self.words = _in_words(run.step_indexes[self.positions], steps is None)
+        self._pairs: np.ndarray | None = None
+        self._unknown = 0.0
+
+    # --- messages --------------------------------------------------------------------------------
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """_PAIRS, sums over the steps, by sender and receiver; only between different ranks of this world."""
+        if self._pairs is None:
+            total, n_unknown, n_all = np.zeros(0, _PAIRS), 0, 0
+            for rows in self._chunks_of_messages():
+                found, unknown, count = self._known(rows)
+                total = _added_up(np.concatenate([total, found]))
+                n_unknown, n_all = n_unknown + unknown, n_all + count
+            self._pairs, self._unknown = total, n_unknown / max(n_all, 1)
+        return self._pairs
+
+    def _chunks_of_messages(self):
+        size = self.snapshot.steps_per_chunk
+        for begin in range(0, len(self.positions), size):
+            yield self.snapshot.rows(self.positions[begin : begin + size], "messages")
+
+    def _known(self, rows: np.ndarray) -> tuple[np.ndarray, int, int]:
+        """_PAIRS of rows of messages, how many went to ranks that are not known, and how many there are."""
+        count = rows["count"].astype(np.int64)
+        ends = rows["source"].astype(np.int64), rows["target"].astype(np.int64)
+        inside = [(end >= 0) & (end < self.run.n_ranks) for end in ends]
+        known = inside[0] & inside[1]
+        there = known & (ends[0] != ends[1])
+        found = np.zeros(int(there.sum()), _PAIRS)
+        found["key"] = pair_keys(ends[0], ends[1])[there]
+        for name in ("count", "bytes", "empty"):
+            found[name] = rows[name][there]
+        found["synchronous"] = np.where(np.isin(rows["call"], list(_SYNCHRONOUS)), count, 0)[there]
+        return found, int(count[~known].sum()), int(count.sum())
+
+    def topology(self, weight: str = "none", by_place: Mapping[str, float] | None = None) -> Topology:
+        if weight not in WEIGHTS:
+            raise ModelError(f"weight = {weight!r} is unknown; expected one of {', '.join(WEIGHTS)}.")
+        pairs = self.pairs
+        if not len(pairs):
+            raise ModelError(
+                f"{self.run.path} recorded no messages between ranks{self.words and ' in ' + self.words}; "
+                "ranks that meet only in collectives are coupled all to all (`topologies.all_to_all`). If "
+                "the program sends messages, measure it with MPI watched (`mpi`) and `messages` on."
+            )
+        sender, receiver = ends_of(pairs["key"])
+        values = None
+        if weight != "none":
+            values = pairs["count" if weight == "messages" else "bytes"].astype(float)
+            if not values.any():
+                raise ModelError(
+                    f"all messages of {self.run.path} are without bytes, so bytes weigh nothing; choose "
+                    "weight = 'messages' or 'none'."
+                )
+            values /= values.mean()
+        edges = topology(self.run.n_ranks, receiver, sender, values)
+        if by_place is None:
+            return edges
+        return edges.weighted(edges.weight * by_level(self._levels(edges), by_place))
+
+    def _levels(self, edges: Topology) -> np.ndarray:
+        placed = placement_of(self.run)
+        return levels_of(edges, placed.node_id, placed.package_id, placed.switch_id)
+
+    # --- parameters ------------------------------------------------------------------------------
+
+    def parameters(self, edges: Topology, eager_limit: float | None, least: int = 2) -> Parameters:
+        """least : steps that medians need."""
+        calls = self._calls()
+        t_comp, t_comm = step_times(*self._times(edges), self.words, least=least)
+        completion = self._completion(calls, edges)
+        return Parameters(
+            t_comp,
+            t_comm,
+            self._beta(edges, eager_limit),
+            kappa_of(edges, completion),
+            self._remarks(edges, calls, completion),
+        )
+
+    def _times(self, edges: Topology) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """step_s and waiting_s of steps, each divided by the steps that it adds up; and who exchanges."""
+        most = max(_MOST_TIMES // self.run.n_ranks, 2)
+        chosen = _evenly(self.positions, most)
+        parts = [values for _, values in self.snapshot.in_chunks(chosen, ["step_time_s", "waiting_time_s"])]
+        values = np.concatenate(parts)
+        values = values / self._span(chosen)[:, None, None]
+        sends = np.bincount(edges.sender, minlength=edges.n) > 0
+        both = sends & (edges.degree > 0)
+        return values[:, 0], values[:, 1], both if both.any() else sends | (edges.degree > 0)
+
+    def _span(self, positions: np.ndarray) -> np.ndarray:
+        """How many steps of the program each step adds up, float64."""
+        if (self.run.info.get("configuration") or {}).get("sum_every", 1) == 1:
+            return np.ones(len(positions))
+        return np.maximum(self.snapshot.told(positions, "span"), 1).astype(float)
+
+    def _beta(self, edges: Topology, eager_limit: float | None):
+        placed = placement_of(self.run)
+        same_node = levels_of(edges, placed.node_id) <= LEVELS.index("node")
+        library = next((str(e["mpi"]) for e in self.run.rank_entries if e and e.get("mpi")), "")
+        limit, limit_from = eager_limits(library, same_node, eager_limit)
+        pairs = self.pairs
+        at = np.searchsorted(pairs["key"], pair_keys(edges.sender, edges.receiver))
+        pairs = pairs[at]
+        full = np.maximum(pairs["count"] - pairs["empty"], 1)
+        synchronous = pairs["synchronous"] > 0.5 * pairs["count"]
+        return beta_of(edges, pairs["bytes"] / full, limit, synchronous, limit_from)
+
+    def _calls(self) -> dict[str, np.ndarray]:
+        """Calls per step of each rank, (n_ranks,), by name; means of steps that are taken evenly."""
+        chosen = _evenly(self.positions, _MOST_FOR_CALLS)
+        rows = self.snapshot.rows(chosen, "calls")
+        n_steps = self._span(chosen).sum()
+        found = {}
+        for number in np.unique(rows["call"]).tolist():
+            here = rows[rows["call"] == number]
+            count = np.bincount(here["rank"], here["count"], minlength=self.run.n_ranks)
+            found[CALL_NAMES.get(number, f"call_{number}")] = count / n_steps
+        return found
+
+    def _completion(self, calls: Mapping[str, np.ndarray], edges: Topology) -> Completion | None:
+        if not calls:
+            return None
+        none = np.zeros(self.run.n_ranks)
+        active = edges.degree > 0
+        return Completion(
+            waitalls=float(np.median(calls.get("waitall", none)[active])),
+            single=float(np.median(sum((calls.get(name, none) for name in _SINGLE), none)[active])),
+            messages=float(np.median(self.pairs["count"]) / self._span(self.positions).sum()),
+        )
+
+    def _remarks(
+        self, edges: Topology, calls: Mapping[str, np.ndarray], completion: Completion | None
+    ) -> tuple[str, ...]:
+        found = list(edges.remarks)
+        if self._unknown > 0:
+            found.append(
+                f"{in_percent(self._unknown)} of the messages went to or came from ranks that the run does "
+                "not name, so they make no edges; raise max_peers if ranks have more partners."
+            )
+        meeting = {
+            n: c.max() for n, c in calls.items() if CALL_CLASSES.get(n) == "collective" and c.max() > 0
+        }
+        if meeting:
+            often = in_list([f"{name} {count:.3g}" for name, count in meeting.items()])
+            found.append(
+                f"ranks also meet in collectives ({often} per step), which couple all of them and which no "
+                "edge of this topology stands for; the measured program is coupled more strongly."
+            )
+        if completion and completion.one_waitall and completion.waitalls > 1.5:
+            found.append(
+                f"a step holds {completion.waitalls:.3g} exchanges, so an idle wave moves that many times "
+                "kappa ranks per step; close a step per exchange to compare speeds."
+            )
+        return tuple(found)
+
+    # --- models ----------------------------------------------------------------------------------
+
+    def model(
+        self,
+        edges: Topology,
+        potential: Potential | None,
+        eager_limit: float | None,
+        more: dict[str, Any],
+    ) -> Model:
+        found = self.parameters(edges, eager_limit)
+        taken = {"frequency": found.frequency.value, "coupling": found.coupling.value, **more}
+        return Model(edges, potential or Tanh(float(edges.n)), **taken)
+
+    def by_stages(
+        self, potential: Potential | None, eager_limit: float | None, more: dict[str, Any]
+    ) -> Model:
+        edges = self.topology()
+        kind = self._kinds()
+        n_kinds = int(kind.max()) + 1
+        if n_kinds > MOST_KINDS:
+            raise ModelError(
+                f"{self.run.path} has {n_kinds} kinds of steps{self.words and ' in ' + self.words} (who "
+                f"exchanges messages, and output), more than {MOST_KINDS}; choose steps that repeat "
+                "(`steps`), or take one model of all (`model_of`)."
+            )
+        if n_kinds == 1:
+            return self.model(edges, potential, eager_limit, more)
+        first = np.flatnonzero(np.diff(kind, prepend=-1))
+        if len(first) * edges.n_edges > _MOST_TIMES:
+            raise ModelError(
+                f"{self.run.path} changes its kind of step {len(first)} times, which is too often for "
+                f"{edges.n_edges} edges; choose fewer steps (`steps`), or take one model of all (`model_of`)."
+            )
+        frequency = np.empty((n_kinds, edges.n))
+        coupling, weight = np.empty(n_kinds), np.zeros((n_kinds, edges.n_edges))
+        own = pair_keys(edges.sender, edges.receiver)
+        for number in range(n_kinds):
+            part = self._part(self.positions[kind == number])
+            there = np.isin(own, part.pairs["key"])
+            found = part.parameters(part.topology() if there.any() else edges, eager_limit, least=1)
+            frequency[number], coupling[number] = found.frequency.value, found.coupling.value
+            weight[number] = there
+        starts = np.nanmedian(self.snapshot.stamps(self.positions[first], "begin_s"), axis=1)
+        starts -= starts[0]
+        of_kind = {"frequency": frequency, "coupling": coupling, "weight": weight}
+        stages = {name: Stages(starts, values[kind[first]]) for name, values in of_kind.items()}
+        return Model(edges, potential or Tanh(float(edges.n)), **{**stages, **more})
+
+    def _kinds(self) -> np.ndarray:
+        """The kind of each step, int64, counted by first appearance: who exchanges messages, and output."""
+        chunks, written = [], []
+        begin = 0
+        for rows in self._chunks_of_messages():
+            there = (rows["source"] >= 0) & (rows["target"] >= 0) & (rows["source"] != rows["target"])
+            step = rows["step"][there].astype(np.int64)
+            pairs = np.unique(np.stack([step, pair_keys(rows["source"], rows["target"])[there]]), axis=1)
+            n_here = min(self.snapshot.steps_per_chunk, len(self.positions) - begin)
+            cuts = np.searchsorted(pairs[0], np.arange(n_here + 1))
+            chunks += [pairs[1, a:b].tobytes() for a, b in zip(cuts[:-1], cuts[1:])]
+            here = self.positions[begin : begin + n_here]
+            written.append(self.snapshot.fields(here, ["io_write_bytes"])[:, 0])
+            begin += n_here
+        writes = output_steps(np.concatenate(written))
+        known: dict[tuple[bytes, bool], int] = {}
+        return np.array([known.setdefault(one, len(known)) for one in zip(chunks, writes.tolist())])
+
+    def _part(self, positions: np.ndarray) -> _Reading:
+        return _Reading(self.run, self.run.step_indexes[positions].tolist())
+
+
+def _added_up(pairs: np.ndarray) -> np.ndarray:
+    """_PAIRS with one row for each key, ascending."""
+    order = np.argsort(pairs["key"], kind="stable")
+    first = np.flatnonzero(np.diff(pairs["key"][order], prepend=-1))
+    total = np.zeros(len(first), _PAIRS)
+    total["key"] = pairs["key"][order][first]
+    for name in _PAIRS.names[1:] if len(first) else ():
+        total[name] = np.add.reduceat(pairs[name][order], first)
+    return total
+
+
+def _evenly(positions: np.ndarray, most: int) -> np.ndarray:
+    """At most so many positions, evenly spaced."""
+    if len(positions) <= most:
+        return positions
+    return positions[np.linspace(0, len(positions) - 1, most).round().astype(np.int64)]
+
+
+def _in_words(indexes: np.ndarray, every: bool) -> str:
+    """ "steps 10 to 20", or "" for all steps."""
+    if every:
+        return ""
+    if len(indexes) == 1:
+        return f"step {indexes[0]}"
+    return f"{counted(len(indexes), 'step')} from {indexes[0]} to {indexes[-1]}"

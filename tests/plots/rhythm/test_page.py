@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page about rhythm: what its panels say of phases that are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+figures = pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed")
+from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: E402
+from matplotlib.text import Text  # noqa: E402
+
+from perfield.analysis.oscillators.potentials import Tanh  # noqa: E402
+from perfield.analysis.oscillators.topologies import chain  # noqa: E402
+from perfield.analysis.rhythm import phase_dataset, phases  # noqa: E402
+from perfield.plots import rhythm  # noqa: E402
+from perfield.plots.rhythm import panels  # noqa: E402
+from perfield.plots.style import PlotError  # noqa: E402
+
+TURN = 2 * np.pi
+LETTERS = "bcdefghi"
+
+
+def wave(n: int = 6, moments: int = 21, step: float = 0.25) -> xr.Dataset:
+    """Oscillators that are `step` periods apart, each ahead of the one before; period 1 s."""
+    times = np.linspace(0.0, 2.0, moments)
+    return phase_dataset(TURN * (times + step * np.arange(n)[:, None]), times, chain(n))
+
+
+def late_steps(n: int = 4, count: int = 5) -> xr.Dataset:
+    """Ranks that take 1 s for a step, of which rank r waits r tenths."""
+    begin = np.repeat(np.arange(count, dtype=float)[:, None], n, axis=1)
+    waits = np.broadcast_to(0.1 * np.arange(n), (count, n))
+    names = ("step", "rank")
+    values = {"begin_s": (names, begin), "end_s": (names, begin + 1), "waiting_time_s": (names, waits)}
+    return xr.Dataset(values, {"step": np.arange(count), "rank": np.arange(n)})
+
+
+def titles(figure) -> str:
+    """All that is written above panels."""
+    figure.canvas.draw()
+    return " | ".join(text.get_text() for axes in figure.axes for text in axes.texts)
+
+
+def axes_of(figure, letter: str):
+    """The panel of a letter."""
+    return next(
+        axes for axes in figure.axes if any(text.get_text().startswith(f"({letter})") for text in axes.texts)
+    )
+
+
+@pytest.fixture
+def shown():
+    """Six oscillators, a quarter of a period apart."""
+    return rhythm.Shown(wave(), Tanh(1.0))
+
+
+@pytest.fixture
+def axes():
+    """Axes without a window."""
+    return figures.Figure(figsize=(6, 4)).subplots()
+
+
+def test_page_of_a_model_has_the_panels_b_to_i_and_names_the_state():
+    figure = rhythm.page(wave(), potential=Tanh(1.0), words="planted")
+    words = titles(figure)
+    assert all(f"({letter})" in words for letter in LETTERS)
+    assert "(a)" not in words
+    title = figure.texts[0].get_text()
+    assert "planted: 6 oscillators, wavefront at 2 s" in title and "1.25 periods" in title
+
+
+def test_page_of_a_run_shows_its_steps_first():
+    steps = late_steps()
+    assert "(a) Steps" in titles(rhythm.page(phases(steps), steps))
+
+
+def test_timeline_shows_waiting_at_the_end_of_each_step(axes):
+    steps = late_steps()
+    image = panels.timeline(axes, steps, rhythm.Shown(phases(steps)))
+    cells = image.get_array().filled(np.nan)
+    assert np.nanmean(cells, axis=1) == pytest.approx([0, 10, 20, 30], abs=1.0)
+    begin = round(cells.shape[1] / image.get_extent()[1])  # cells in a second
+    assert cells[3, : int(0.6 * begin)].max() == 0 and cells[3, int(0.75 * begin)] == 100
+
+
+def test_panels_show_periods_behind_the_foremost(shown, axes):
+    image = panels.lag(axes, shown)
+    assert image.get_array().data[:, 0] == pytest.approx([1.25, 1.0, 0.75, 0.5, 0.25, 0.0])
+
+
+def test_spread_in_periods_stands_beside_an_order_parameter_that_is_blind(axes):
+    blind = rhythm.Shown(wave(step=1.0))
+    panels.order(axes, blind)
+    assert axes.lines[0].get_ydata() == pytest.approx(1.0)
+    beside = figures.Figure().subplots()
+    panels.spread(beside, blind)
+    assert beside.lines[0].get_ydata() == pytest.approx(5.0)
+
+
+def test_differences_have_a_line_for_each_pair(shown, axes):
+    panels.differences(axes, shown)
+    (lines,) = axes.collections
+    ends = sorted(round(abs(line[-1, 1]), 6) for line in lines.get_segments())
+    assert ends == sorted(0.25 * apart for i in range(6) for apart in range(1, i + 1))
+
+
+def test_heat_map_and_histogram_show_the_chosen_moment(axes):
+    drifting = wave()
+    drifting["phase"][0] -= TURN * drifting["time"]  # stands still
+    image = panels.matrix(axes, rhythm.Shown(drifting, at=1.0))
+    assert image.get_array().data[0, 1] == pytest.approx(1.25)
+    assert image.get_array().data[1, 0] == pytest.approx(-1.25)
+
+
+def test_circle_names_groups_of_oscillators(axes):
+    times = np.linspace(0, 1, 5)
+    two = np.where(np.arange(8) < 3, 0.0, 0.5)[:, None] + times
+    panels.circle(axes, rhythm.Shown(phase_dataset(TURN * two, times)))
+    assert sorted(text.get_text() for text in axes.texts if text.get_text()) == ["0-2", "3-7"]
+
+
+def test_many_ranks_are_chosen_and_told():
+    figure = rhythm.page(wave(n=1200, step=0.001), potential=Tanh(1.0))
+    assert "Of 24 of 1,200 oscillators" in axes_of(figure, "e").get_title(loc="left")
+    assert "Of 512 of 1,200 oscillators" in axes_of(figure, "i").get_title(loc="left")
+    assert len(axes_of(figure, "e").collections[0].get_segments()) == 24 * 23 / 2
+    assert axes_of(figure, "i").images[0].get_array().shape == (512, 512)
+
+
+def test_each_panel_says_its_use_and_its_limit():
+    figure = rhythm.page(wave())
+    for letter, name in zip("bcdeghi", ("order_parameter", "entropy", "phase_gradient", "phase_differences")):
+        below = axes_of(figure, letter).get_title(loc="left").replace("\n", " ")
+        assert rhythm.help_of(name) == below
+
+
+def test_unknown_topology_leaves_its_panels_empty_with_a_reason():
+    alone = wave()[["phase"]].assign_attrs(source="run")
+    words = titles(rhythm.page(alone))
+    assert "topology\nis not known" in words and "the potential of a model" in words
+
+
+def test_few_ranks_at_the_end_of_a_run_do_not_look_synchronous():
+    ending = wave(step=0.3)
+    ending["phase"][1:, 15:] = np.nan
+    shown = rhythm.Shown(ending)
+    assert np.isnan(shown.order_parameter[15:]).all() and np.isfinite(shown.order_parameter[:15]).all()
+    assert shown.moment == 14
+
+
+def test_side_by_side_gives_both_the_same_scales():
+    figure = rhythm.side_by_side(wave(step=0.5), wave(step=0.1), words=("left", "right"))
+    words = titles(figure)
+    assert "left: 6 oscillators" in words and "right: 6 oscillators" in words
+    for letter in "bcde":
+        pair = [
+            axes for axes in figure.axes if any(t.get_text().startswith(f"({letter})") for t in axes.texts)
+        ]
+        assert pair[0].get_ylim() == pair[1].get_ylim()
+
+
+def test_one_moment_is_refused_in_a_sentence():
+    with pytest.raises(PlotError, match="at least 2 ranks at 2 moments, and here are 6 ranks at 1 moments"):
+        rhythm.page(wave(moments=1))
+
+
+def test_no_words_are_cut_at_the_edge():
+    figure = rhythm.page(wave(n=40), potential=Tanh(1.0), words="a page")
+    FigureCanvasAgg(figure).draw()
+    width, height = figure.canvas.get_width_height()
+    for text in figure.findobj(Text):
+        if text.get_text() and text.get_visible():
+            box = text.get_window_extent()
+            assert box.x0 >= 0 and box.x1 <= width and box.y0 >= 0 and box.y1 <= height, text.get_text()
