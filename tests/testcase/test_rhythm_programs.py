@@ -196,14 +196,15 @@ def test_unequal_ranks_without_messages_drift_apart(slept):
     periods = np.median(steps.step_time_s.values, axis=0)
     np.testing.assert_allclose(periods, SLEEP_S * np.array([1, 1.25, 1.5]), rtol=0.1)
     ends = steps.end_s.values[-1]
-    assert ends[2] - ends[0] > 0.45 * STEPS * SLEEP_S
+    assert ends[2] - ends[0] > 0.3 * STEPS * SLEEP_S
 
 
 def test_gauss_seidel_starts_as_a_wave_front(rhythm_run):
     words = ["--sleep", SLEEP_S, "--steps", 5, "--columns", 10]
-    ends = perfield.open(rhythm_run(4, "gauss_seidel", *words)).steps.end_s.values
-    behind = np.median(np.diff(ends, axis=1), axis=0)  # of neighbours
-    np.testing.assert_allclose(behind, SLEEP_S, rtol=0.5)
+    steps = perfield.open(rhythm_run(4, "gauss_seidel", *words)).steps
+    after = steps.end_s.values - steps.begin_s.values.min()
+    number, rank = np.indices(after.shape)
+    assert (after > (number + 1 + rank) * SLEEP_S).all()  # each rank is a step behind the one before it
 
 
 @in_mpich
