@@ -315,8 +315,8 @@ def _end_of(stop: Stop, model: Model) -> float:
     frequency = abs(model.frequency_at(stop.start)[stop.oscillator])
     if frequency == 0:
         raise ModelError(
-            f"oscillator {stop.oscillator} is to stop for {stop.steps:g} steps, but its frequency is 0, so its "
-            "steps have no length; give it a frequency."
+            f"oscillator {stop.oscillator} is to stop for {stop.steps:g} steps, but its frequency is 0, so "
+            "its steps have no length; give it a frequency."
         )
     return stop.start + 2 * np.pi * stop.steps / frequency
 
