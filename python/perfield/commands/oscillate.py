@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfield.analysis.plain import plain
 from perfield.analysis.words import counted, in_list, in_number, start
 from perfield.commands import STEPS_HELP, CommandError, _model_files
+from perfield.commands._datasets import check_target, write_dataset
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -67,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("eager", "rendezvous"),
         help="say beside it what messages alone would do, by the max-plus recursion (eager)",
     )
-    add("-o", "--output", metavar="FILE", type=Path, help="save the result: .nc or .zarr")
+    add("-o", "--output", metavar="FILE", help="save the result: .nc or .zarr")
     add("--plot", metavar="FILE", type=Path, help="draw the page of the paper's figures: .png or .svg")
     add("--json", action="store_true", help="print numbers as one JSON object")
     add("--show-config", action="store_true", help="print the config in force as TOML, and stop")
@@ -81,8 +83,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.keys:
         print(keys(), end="")
         return 0
-    if arguments.output:
-        _model_files.check_target(arguments.output)
+    check_target(arguments.output)
     if arguments.plot and arguments.plot.suffix not in (".png", ".svg"):
         raise CommandError(f"--plot {arguments.plot} is no picture; end it in .png or .svg.")
     tables, told = _tables(arguments)
@@ -103,7 +104,7 @@ def execute(arguments: argparse.Namespace) -> int:
             print(f"{start(of.title)}.")
         for sentence in (*told, *sentences(of, found, about)):
             print(sentence)
-    _keep(arguments, found)
+    _keep(arguments, of, found)
     return 0
 
 
@@ -156,7 +157,7 @@ def outcome(of: Experiment, found: xr.Dataset) -> dict[str, Any]:
         "slope_fit": fit,
         "groups": int(last["groups"]),
         "least_order_parameter": float(order.min()),
-        "least_at_s": float(order["time"][int(order.argmin())]),
+        "least_at_s": float(phase["time"].values[order.values.argmin()]),
         "settled_99_s": settling_time(phase, 0.99),
         "largest_spread_periods": largest,
         "spread_below_5_percent_s": crossing_time(apart, 0.05 * largest, rising=False) if largest else np.nan,
@@ -187,7 +188,7 @@ def outcome(of: Experiment, found: xr.Dataset) -> dict[str, Any]:
         about["zero_modes"], about["slowest_per_s"] = locked.zero_modes, locked.slowest
     except ModelError:
         about["locked"] = None
-    return _plain(about)
+    return plain(about)
 
 
 def predicted_speed(of: Experiment) -> float:
@@ -214,7 +215,7 @@ def beside(of: Experiment, protocol: str) -> dict[str, Any]:
     late = max((delay.time_s for delay in program.delays), default=0.0)
     waits = steps["waiting_time_s"].values > 0.5 * late if late else np.zeros((1, 1), bool)
     hit = waits.any(axis=0)
-    return _plain(
+    return plain(
         {
             "protocol": protocol,
             "steps": n_steps,
@@ -305,7 +306,7 @@ def _from_run(named: str, steps: str | None, preset: bool) -> tuple[dict[str, An
             f"The model starts with rank 0 late by a period; set initial and times for another start "
             f"({counted(n, 'rank')}, {8 * n} periods)."
         )
-    return made, [start(sentence) for sentence in sources]
+    return made, sources
 
 
 def _model(of: Experiment) -> str:
@@ -377,7 +378,7 @@ def _fronts(of: Experiment, about: dict[str, Any]) -> Iterator[str]:
         text = f"{share} comes as far as {counted(one['reached'], 'message')}"
         if one["speed_per_s"] is not None:
             text += f", at {one['speed_per_s']:.3g} oscillators/s"
-            if one["predicted_per_s"] is not None:
+            if one["predicted_per_s"] is not None and one is about["fronts"][-1]:
                 text += f" (c V'(0) = {one['predicted_per_s']:.3g} is the speed of its head)"
             exponent = one["exponent"]
             if exponent is not None and exponent > 1.5:
@@ -430,13 +431,13 @@ def _scan(arguments: argparse.Namespace, tables: dict[str, Any]) -> int:
     found = scan(tables, axes)
     rows = found.to_dataframe().reset_index()
     if arguments.json:
-        print(json.dumps(_plain(rows.to_dict("records")), indent=1, allow_nan=False))
+        print(json.dumps(plain(rows.to_dict("records")), indent=1, allow_nan=False))
     else:
-        print(format_table(_plain(rows.to_dict("records"))))
+        print(format_table(plain(rows.to_dict("records"))))
     if arguments.plot:
         raise CommandError("--plot draws one result; leave out --scan.")
     if arguments.output:
-        _model_files.write_result(found, arguments.output)
+        write_dataset(found, arguments.output)
         if not arguments.json:
             print(f"\n  {arguments.output}")
     return 0
@@ -454,28 +455,15 @@ def _values(text: str, values: str) -> list[Any]:
     return [_model_files.read_value(value) for value in values.split(",")]
 
 
-def _keep(arguments: argparse.Namespace, found: xr.Dataset) -> None:
+def _keep(arguments: argparse.Namespace, of: Experiment, found: xr.Dataset) -> None:
     """Draws and saves the result."""
     if arguments.plot:
         from perfield.plots.rhythm import page
 
-        page(found).savefig(arguments.plot)
+        page(found, potential=of.model.potential, words=of.title).savefig(arguments.plot)
         if not arguments.json:
             print(f"  {arguments.plot}")
     if arguments.output:
-        _model_files.write_result(found, arguments.output)
+        write_dataset(found, arguments.output)
         if not arguments.json:
             print(f"  {arguments.output}; again: perfield oscillate --config {arguments.output}")
-
-
-def _plain(value: Any) -> Any:
-    """Values that JSON can hold; NaN is None."""
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value
