@@ -206,7 +206,7 @@ def test_page_is_drawn(model, tmp_path):
     [
         ([], "no model is named; give --config model.toml, --preset figure-5 or --from-run perfield-run."),
         (["--preset", "figure-10"], "preset = 'figure-10' is unknown; did you mean figure_"),
-        (["--preset", "figure-5", "--set", "noise.sizee=1"], "'noise.sizee' is unknown; did you mean size?"),
+        (["--preset", "figure-5", "--set", "noise.sized=1"], "'noise.sized' is unknown; did you mean size?"),
         (["--preset", "figure-5", "--set", "noise.size"], "--set noise.size lacks a value; write KEY=VALUE"),
         (["--preset", "figure-5", "--output", "x.csv"], "--output x.csv is no Dataset; expected a name that"),
         (["--preset", "figure-5", "--plot", "x.pdf"], "--plot x.pdf is no picture; end it in .png or .svg."),

@@ -179,5 +179,5 @@ def test_wrong_tables_are_told_with_a_remedy(changes, sentence):
 
 def test_all_mistakes_are_told_at_once():
     with pytest.raises(ModelError) as raised:
-        experiment({"topology": {"kind": "chain", "rank": 3}, "potenial": {}, "times": {"end_s": "late"}})
+        experiment({"topology": {"kind": "chain", "rank": 3}, "coupilng": {}, "times": {"end_s": "late"}})
     assert len(str(raised.value).splitlines()) == 5  # two unknown names, a wrong type, two missing tables
