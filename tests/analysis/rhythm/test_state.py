@@ -196,6 +196,11 @@ def test_order_may_be_that_of_nodes():
     assert float(found.slope) == pytest.approx(0.15)
 
 
+def test_positions_of_other_ranks_are_refused():
+    with pytest.raises(RhythmError, match=r"position has the shape \(3,\); expected one number for each"):
+        state(phases_of(np.zeros(4)), position=np.arange(3))
+
+
 def test_state_has_the_numbers_that_it_was_judged_by():
     found = state(phases_of([[0.0, 0.0], [0.0, 0.02], [0.75, 0.04], [0.75, 0.06]], np.array([5.0, 6.0])))
     assert found.state.values.tolist() == ["clusters", "synchronised"]

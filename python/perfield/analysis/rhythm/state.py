@@ -32,7 +32,7 @@ from perfield.analysis.rhythm.blocks import Edges, blocks, checked, edge_arrays
 from perfield.analysis.rhythm.entropy import entropy
 from perfield.analysis.rhythm.order import order_parameter
 from perfield.analysis.rhythm.spread import TURN, spread
-from perfield.analysis.rhythm.wavefront import line
+from perfield.analysis.rhythm.wavefront import line, places
 from perfield.analysis.words import shortened
 
 SYNCHRONISED, CLUSTERS, WAVEFRONT, DISORDERED = "synchronised", "clusters", "wavefront", "disordered"
@@ -60,7 +60,7 @@ BEFORE = {
 
 @dataclass(frozen=True)
 class Front:
-    """A straight line through phases: its order, slope in periods per rank, R^2; is it more than chance?"""
+    """A straight line through phases: its order, slope in periods per rank, R^2; whether it is no chance."""
 
     order: str
     slope: float
@@ -81,7 +81,7 @@ def state(phase: xr.DataArray, edges: Edges | None = None, position: np.ndarray 
     whole = checked(phase)
     n = whole.sizes["oscillator"]
     graph = None if edges is None else links(edges, n)
-    place = np.arange(n, dtype=float) if position is None else np.asarray(position, float)
+    place = places(whole, position)
     names, groups, fronts = [], [], []
     for _, block in blocks(whole):
         for periods in np.ascontiguousarray(block.T) / TURN:
