@@ -177,7 +177,7 @@ def _state(course: Course, when: str) -> Iterator[str]:
     end = course.end
     apart = f"within {_steps_apart(end.spread)} steps of each other (R {end.order_parameter:.2f})"
     if course.n_ranks < 2:
-        yield "A single rank has no rhythm with others."
+        yield "A single rank has no rhythm with others; measure two or more."
         return
     found = course.drift
     if found is not None:
