@@ -80,8 +80,7 @@ def find(observed: Observed) -> Iterator[Finding]:
     if not told:
         return
     wave = told[0]
-    stem = _region(observed, wave)
-    name = observed.regions.get(stem, "")
+    name = _region(observed, wave)
     reached = np.concatenate([front.ranks for front in wave.fronts])
     more = ""
     if len(told) > 1:
@@ -91,7 +90,7 @@ def find(observed: Observed) -> Iterator[Finding]:
         )
     yield Finding(
         kind="idle wave",
-        words=f"{sentence(wave, name, _label(observed, wave.step))} It costs at most the delay, "
+        words=f"{described(observed, wave)} It costs at most the delay, "
         f"{in_percent(wave.delay_s / observed.elapsed_s)} of the time.{more}",
         saved_s=wave.delay_s,
         remedy=f"Look at what rank {wave.rank} did in that step: a file, a page fault, another "
@@ -104,16 +103,15 @@ def find(observed: Observed) -> Iterator[Finding]:
     )
 
 
-def sentence(wave: IdleWave, region: str = "", label: int | None = None) -> str:
-    """Where a wave began, how fast it went, and where it ended.
-
-    region : that took longer, if known. label : the program's own number of the step, where it differs.
-    """
+def described(observed: Observed, wave: IdleWave) -> str:
+    """Where a wave began, in which region, how fast it went, and where it ended."""
     periods = f"{in_number(wave.delay_periods)} periods" if wave.delay_periods >= 1 else "less than a period"
     ways = " and ".join(went(front) for front in wave.fronts)
     ends = [text for text in (_ended(front, wave.delay_s) for front in wave.fronts) if text]
+    region = _region(observed, wave)
     where = f" in {region}" if region else ""
-    step = f"{wave.step:,}" if label is None else f"{label:,} (frame {wave.step:,})"
+    label = int(observed.label[np.searchsorted(observed.index, wave.step)])
+    step = f"{wave.step:,}" if label == wave.step else f"{label:,} (frame {wave.step:,})"
     words = (
         f"A delay began on rank {wave.rank} in step {step}: it computed "
         f"{in_seconds(wave.delay_s)} ({periods}) longer{where}. The delay travelled {ways}."
@@ -151,14 +149,8 @@ def _ended(front: Front, delay_s: float) -> str:
     return f"{left} reached rank {last}, the last one"
 
 
-def _label(observed: Observed, step: int) -> int | None:
-    """The program's own number of a step; None if it is the same."""
-    label = int(observed.label[np.searchsorted(observed.index, step)])
-    return None if label == step else label
-
-
 def _region(observed: Observed, wave: IdleWave) -> str:
-    """The stem of the region that took longer in the delay; "" if none did. Of several, the innermost."""
+    """The name of the region that took longer in the delay; "" if none did. Of several, the innermost."""
     row = observed.row[np.searchsorted(observed.index, wave.step)]
     column = np.searchsorted(observed.ranks, wave.rank)
     found = []
@@ -166,7 +158,7 @@ def _region(observed: Observed, wave: IdleWave) -> str:
         times = np.nan_to_num(table[:, column].astype(float))
         if times[row] - np.median(times) >= INSIDE * wave.delay_s:
             found.append((float(times.sum()), stem))
-    return min(found, default=(0.0, ""))[1]
+    return observed.regions[min(found)[1]] if found else ""
 
 
 def _is_worth_telling(observed: Observed, wave: IdleWave) -> bool:

@@ -34,6 +34,7 @@ BOTTLENECKED: dict[str, Potential] = {
     r"piecewise sine, $\sigma = 1$": PiecewiseSine(1.0),
     "sin x - 0.5 sin 6x + 0.1 sin 12x": Fourier(0.5, 0.1, 6),
 }
+TURNED = -60  # degrees, from where one looks at the hat
 MOST_ROWS = 512  # of a matrix; more are joined
 
 
@@ -48,15 +49,18 @@ def mexican_hat(potential: MexicanHat | None = None, figure: Figure | None = Non
         raise PlotError(
             "matplotlib has no 3-D axes here: two of its versions are mixed; keep one."
         ) from error
-    around, out = np.meshgrid(np.linspace(0, 2 * np.pi, 121), np.linspace(0, reach, 61))
+    around, out = np.meshgrid(np.linspace(0, 2 * np.pi, 181), np.linspace(0, reach, 61))
     energy = potential.integral(out)
     shape = {"rstride": 1, "cstride": 1, "linewidth": 0, "antialiased": False}
     left.plot_surface(
         out * np.cos(around), out * np.sin(around), energy, cmap=colour_map("energy"), alpha=0.9, **shape
     )
-    ring = potential.radius * np.stack([np.cos(around[0]), np.sin(around[0])])
-    left.plot(*ring, np.full(ring.shape[1], -potential.depth), color=BEYOND, linewidth=2.5, zorder=9)
-    left.view_init(50, -60)
+    angle, turned = around[0] - np.deg2rad(TURNED), np.deg2rad(TURNED)
+    hidden = (np.cos(angle) < 0) & (np.abs(np.sin(angle)) < 0.72)  # behind the hill
+    for shown, width in ((~hidden, 2.5), (hidden, 1.0)):
+        ring = [potential.radius * np.where(shown, of(angle + turned), np.nan) for of in (np.cos, np.sin)]
+        left.plot(*ring, np.full(len(angle), -potential.depth), color=BEYOND, linewidth=width, zorder=9)
+    left.view_init(50, TURNED)
     left.set_xlabel("x (rad)")
     left.set_ylabel("y (rad)")
     left.set_title(
