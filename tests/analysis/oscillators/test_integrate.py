@@ -8,7 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from perfield.analysis.oscillators import Model, ModelError, oscillate
+from perfield.analysis.oscillators import Model, ModelError, Noise, Stages, Stop, oscillate
 from perfield.analysis.oscillators.initial import disordered, perturbed, spaced
 from perfield.analysis.oscillators.potentials import Custom, Fourier, PerEdge, PiecewiseSine, Sine, Tanh
 from perfield.analysis.oscillators.presets import kuramoto
@@ -306,3 +306,21 @@ def test_memory_grows_with_the_edges_only():
     small, large = bytes_per_edge(2_000), bytes_per_edge(20_000)
     assert large == pytest.approx(small, rel=0.2)
     assert large < 300
+
+
+def test_noise_delays_stops_and_stages_work_together():
+    model = Model(
+        from_offsets(6, (1, -1)),
+        Tanh(3.0),
+        Stages([0.0, 1.03], [6.0, 7.0]),
+        coupling=lambda time: 2.0 + np.sin(time),
+        noise=Noise("ornstein_uhlenbeck", 0.1, until=2.0),
+        delay=0.13,
+        stops=(Stop(2, 0.77, 0.5),),
+    )
+    times = np.array([0.0, 0.8, 1.2, 3.0])
+    coarse = oscillate(model, perturbed(6), times, seed=9).phase.values
+    fine = oscillate(model, perturbed(6), times, seed=9, rtol=1e-11, atol=1e-13).phase.values
+    assert coarse == pytest.approx(fine, abs=1e-6)
+    assert coarse[2, 1] == pytest.approx(coarse[2, 2], abs=1e-9)  # it stands from 0.77 s to 1.29 s
+    assert (np.diff(coarse[[0, 1, 3, 4, 5], 1:3]) > 1.0).all()
