@@ -159,20 +159,3 @@ def test_mistakes_are_told_with_their_remedy(tmp_path, capsys):
     assert "ends in .nc or .zarr" in refused(capsys, path, "-o", tmp_path / "rhythm.txt")
     assert "exists already" in refused(capsys, path, "-o", taken)
     assert "is no directory; make it first" in refused(capsys, path, "-o", tmp_path / "absent/rhythm.nc")
-
-
-def test_delay_that_travelled_is_told_with_its_speed(rhythm_run, capsys):
-    options = "--sleep", 0.005, "--steps", 120, "--delay", 2, 41, 50
-    path = rhythm_run(8, "pisolver", *options)
-    assert commands.main(["rhythm", str(path)]) == 0
-    told = capsys.readouterr().out
-    assert "A delay began on rank 2 in step 41 (frame 40): it computed 25" in told
-    assert "The delay travelled forward through 5 ranks at 1 rank per step (" in told
-    assert "The formula beta kappa / (t_comp + t_comm) gives 1 rank per step, 1" in told
-    assert commands.main(["rhythm", str(path), "--steps", "50:110", "--json"]) == 0
-    (group,) = json.loads(capsys.readouterr().out)["groups"]
-    assert group["idle_waves"] == [], "it began before these steps"
-    assert commands.main(["rhythm", str(path), "--json"]) == 0
-    (group,) = json.loads(capsys.readouterr().out)["groups"]
-    (wave,) = group["idle_waves"]
-    assert (wave["rank"], wave["step"], wave["fronts"][0]["ranks"]) == (2, 40, [3, 4, 5, 6, 7])

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,10 +19,8 @@ from perfield.commands._newest import add_run, run_path
 if TYPE_CHECKING:
     import xarray as xr
 
-    from perfield.analysis.observed import Observed
     from perfield.analysis.rhythm import Course
     from perfield.analysis.rhythm.blocks import Edges
-    from perfield.analysis.rhythm.idle_waves import IdleWave
     from perfield.run import RunDirectory
 
 HELP = "say whether ranks march in step, form a wavefront or drift apart"
@@ -45,13 +43,10 @@ from the rank furthest behind to the one furthest ahead, in steps; R, 1 if all
 ranks are at the same point of a step, near 0 if they are anywhere in it. R does
 not see whole steps: ranks exactly one step apart have R = 1. Judge by the spread.
 
-It also says whether a delay of one rank travelled through others, and how fast.
-
 The run may be finished, killed, imported or still running."""
 
 ROWS = 10
 MOST_SAMPLES, LEAST_SAMPLES, MOST_NUMBERS = 10_000, 500, 2**26
-MOST_ENTRIES, MOST_WAVES = 2**22, 3  # steps times ranks in which idle waves are looked for; told
 BLIND_R, BLIND_SPREAD = 0.9, 0.5
 WORTH_TELLING = 0.01  # of a step, or of the phases
 
@@ -88,9 +83,8 @@ def execute(arguments: argparse.Namespace) -> int:
         found = phases_of_run(run, ranks, steps, samples)
         edges = edges_of(found)
         judged = course(found, edges, max(arguments.rows, 1))
-        observed, waves = idle_waves(run, ranks, steps)
-        lines = [*sentences(judged, run), *wave_sentences(run, observed, waves)]
-        told.append({"group": name, **as_json(judged), "idle_waves": plain(waves), "sentences": lines})
+        lines = list(sentences(judged, run))
+        told.append({"group": name, **as_json(judged), "sentences": lines})
         if not arguments.json:
             print(("\n" if number else "") + (f"{name}:\n" if len(groups) > 1 else "") + "\n".join(lines))
             print(f"\n{_table(judged)}")
@@ -118,53 +112,6 @@ def sentences(course: Course, run: RunDirectory | None = None) -> Iterator[str]:
             yield from _warnings(course)
         yield from _neighbours(course)
     yield from _limits(course, run)
-
-
-def idle_waves(
-    run: RunDirectory, ranks: Sequence[int], steps: slice | None
-) -> tuple[Observed | None, list[IdleWave]]:
-    """The run as findings see it, and delays of these ranks that travelled through others in these steps.
-
-    Of a run too large to read once more, nothing: (None, []). Small delays are left out as in the report.
-    """
-    from perfield.analysis.findings import idle_wave
-    from perfield.run.observe import observe
-
-    if len(run) * run.n_ranks > MOST_ENTRIES:
-        return None, []
-    observed = observe(run, [*idle_wave.NEEDS, *idle_wave.LIKES])
-    first, last = (None, None) if steps is None else (steps.start, steps.stop)
-    found = [
-        wave
-        for wave in idle_wave.worth_telling(observed)
-        if wave.rank in ranks and (first or 0) <= wave.step and (last is None or wave.step <= last)
-    ]
-    return observed, found
-
-
-def wave_sentences(run: RunDirectory, observed: Observed | None, waves: Sequence[IdleWave]) -> Iterator[str]:
-    """The longest delays that travelled, and the speed that the model's formula gives them."""
-    from perfield.analysis.findings import idle_wave
-    from perfield.analysis.oscillators import ModelError
-    from perfield.run.oscillators import parameters_of
-
-    if observed is None:
-        yield "The run is large; `perfield report` says whether delays travelled through its ranks."
-        return
-    for wave in waves[:MOST_WAVES]:
-        yield idle_wave.described(observed, wave)
-    if len(waves) > MOST_WAVES:
-        yield f"{counted(len(waves) - MOST_WAVES, 'shorter delay')} travelled likewise."
-    if waves:
-        try:
-            expected = parameters_of(run)
-        except ModelError:
-            return
-        per_step, per_s = expected.beta.value * expected.kappa.value, float(expected.coupling.value)
-        yield (
-            f"The formula beta kappa / (t_comp + t_comm) gives {in_number(per_step)} "
-            f"rank{'' if per_step == 1 else 's'} per step, {in_number(per_s)} ranks per s."
-        )
 
 
 def _state(course: Course, when: str) -> Iterator[str]:
