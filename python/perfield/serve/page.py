@@ -190,7 +190,9 @@ class Page:
         self.circle.axis.visible = self.circle.grid.visible = False
         self.circle.ellipse(x=[0], y=[0], width=2, height=2, fill_color=None, line_color="#ccc")
         fill = {"field": "rank", "transform": self.of_rank}
-        self.drawn = self.circle.scatter("x", "y", source=self.points, size=13, color=fill, line_color="white")
+        self.drawn = self.circle.scatter(
+            "x", "y", source=self.points, size=13, color=fill, line_color="white"
+        )
         self.arrow = Arrow(
             end=NormalHead(size=10, fill_color=rgb(BEYOND), line_color=rgb(BEYOND)),
             line_color=rgb(BEYOND),
