@@ -17,6 +17,7 @@ import xarray as xr
 from scipy.special import ndtri
 
 from perfield.analysis.oscillators.errors import ModelError
+from perfield.analysis.oscillators.model import Model
 from perfield.analysis.oscillators.noise import uniform
 from perfield.analysis.oscillators.topology import Topology
 
@@ -191,6 +192,27 @@ def march(program: MaxPlus, n_steps: int, *, seed: int = 0) -> xr.Dataset:
         {"step": np.arange(n_steps), "rank": np.arange(of.n)},
         {"source": SOURCE, "parameters": json.dumps(program.described()), "seed": seed},
     )
+
+
+def like(model: Model, initial: np.ndarray, protocol: str = EAGER) -> MaxPlus:
+    """The program that an oscillator model stands for: same topology, steps of 2 pi / omega, same start.
+
+    initial : rad (n,), phases at the start: the oscillator furthest ahead begins its first step at once, the
+    others begin as much later as they are behind. A `Stop` makes the work of its rank so much longer. Noise,
+    delays tau_ij, and what changes with time have no counterpart and are left out.
+    """
+    frequency = model.frequency_at(0.0)
+    if not (frequency > 0).all():
+        raise ModelError(
+            "an oscillator with a frequency of 0 or less makes no steps; give all a frequency above 0."
+        )
+    period = 2 * np.pi / frequency
+    behind = (np.max(initial) - initial) / frequency
+    late = [LateWork(int(rank), 0, float(behind[rank])) for rank in np.flatnonzero(behind)]
+    for stop in model.stops:
+        of_rank = float(period[stop.oscillator])
+        late.append(LateWork(stop.oscillator, int(max(stop.start, 0) // of_rank), stop.steps * of_rank))
+    return MaxPlus(model.topology, period, protocol=protocol, delays=tuple(late))
 
 
 class _Exchange:

@@ -1,0 +1,481 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield oscillate: lets a program's ranks move as coupled oscillators, and says what comes of it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfield.analysis.words import counted, in_list, in_number, start
+from perfield.commands import STEPS_HELP, CommandError, _model_files
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from perfield.analysis.oscillators.configured import Experiment
+
+HELP = "predict how ranks fall in and out of step, by a model of coupled oscillators"
+DESCRIPTION = """\
+Integrates a model of a program's ranks as coupled oscillators, and says in which
+state they end, when they settle, and how fast a delay travels.
+
+  perfield oscillate --preset figure-5              a figure of the paper
+  perfield oscillate --preset figure-5 --show-config > model.toml
+  perfield oscillate --config model.toml            a model of your own
+  perfield oscillate --config model.toml --set potential.steepness=5 --set seed=3
+  perfield oscillate --from-run perfield-run        with a run's messages and times
+  perfield oscillate --config model.toml --output result.nc
+  perfield oscillate --config result.nc             the same again, from its result
+  perfield oscillate --preset figure-9 --scan potential.sigma=0.5:3:6
+
+presets: figure-5, -6, -7, -8, -9, wavefront, mexican-hat, kuramoto.
+The config is TOML with the tables topology, potential, program, coupling, noise,
+delay, initial, stops, times and solver; --keys lists their keys. A result (.nc,
+.zarr) holds all parameters and the seed. Task-based, hybrid and GPU programs are
+beyond this model."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds where the model comes from, what changes it, and what to do with the result."""
+    add = parser.add_argument
+    source = parser.add_argument_group("the model")
+    source.add_argument(
+        "--config", metavar="FILE", type=Path, help="a .toml file, or a result (.nc, .zarr) to repeat"
+    )
+    source.add_argument("--preset", metavar="NAME", help="begin with a preset; --config changes it")
+    source.add_argument(
+        "--from-run", metavar="RUN", help="topology, frequencies and coupling of a measured run"
+    )
+    source.add_argument("--steps", metavar="STEPS", help=f"of the run: {STEPS_HELP}")
+    source.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="change a key, such as noise.size=0.1 or initial.kind=delayed; may come again",
+    )
+    add("--scan", metavar="KEY=VALUES", action="append", default=[], help="repeat for 1,2,5 or FROM:TO:COUNT")
+    add(
+        "--max-plus",
+        nargs="?",
+        const="eager",
+        choices=("eager", "rendezvous"),
+        help="say beside it what messages alone would do, by the max-plus recursion (eager)",
+    )
+    add("-o", "--output", metavar="FILE", type=Path, help="save the result: .nc or .zarr")
+    add("--plot", metavar="FILE", type=Path, help="draw the page of the paper's figures: .png or .svg")
+    add("--json", action="store_true", help="print numbers as one JSON object")
+    add("--show-config", action="store_true", help="print the config in force as TOML, and stop")
+    add("--keys", action="store_true", help="print all keys of the config as a Markdown table, and stop")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Integrates, and prints sentences, a table or JSON."""
+    from perfield.analysis.oscillators.configured import experiment
+
+    if arguments.keys:
+        print(keys(), end="")
+        return 0
+    if arguments.output:
+        _model_files.check_target(arguments.output)
+    if arguments.plot and arguments.plot.suffix not in (".png", ".svg"):
+        raise CommandError(f"--plot {arguments.plot} is no picture; end it in .png or .svg.")
+    tables, told = _tables(arguments)
+    if arguments.show_config:
+        print(_model_files.toml(tables), end="")
+        return 0
+    if arguments.scan:
+        return _scan(arguments, tables)
+    of = experiment(tables)
+    found = of.run()
+    about = outcome(of, found)
+    if arguments.max_plus:
+        about["max_plus"] = beside(of, arguments.max_plus)
+    if arguments.json:
+        print(json.dumps(about, indent=1, allow_nan=False))
+    else:
+        if of.title:
+            print(f"{start(of.title)}.")
+        for sentence in (*told, *sentences(of, found, about)):
+            print(sentence)
+    _keep(arguments, found)
+    return 0
+
+
+def keys() -> str:
+    """All keys of the config as a Markdown table."""
+    from perfield.analysis.oscillators.configured import KEYS
+
+    rows = ["| table | key | type | meaning (default) |", "| --- | --- | --- | --- |"]
+    for table, those in KEYS.items():
+        name = "" if not table else "`[[stops]]`" if table == "stops" else f"`[{table}]`"
+        for key, (kind, meaning) in those.items():
+            rows.append(f"| {name} | `{key}` | {kind} | {meaning} |")
+            name = ""
+    return "\n".join(rows) + "\n"
+
+
+def outcome(of: Experiment, found: xr.Dataset) -> dict[str, Any]:
+    """Numbers of a result, None where unknown: its state at the end, how it settled, what travelled."""
+    from perfield.analysis.oscillators.errors import ModelError
+    from perfield.analysis.oscillators.front import LEVELS, front, perturbed_ranks
+    from perfield.analysis.oscillators.stability import stability
+    from perfield.analysis.rhythm import (
+        crossing_time,
+        order_parameter,
+        settling_time,
+        spread,
+        state,
+        wavefront,
+    )
+    from perfield.analysis.rhythm.state import FIT, NUMBER
+
+    phase = found["phase"]
+    edges = of.model.topology
+    order, apart = order_parameter(phase), spread(phase)
+    last = state(phase.isel(time=[-1]), edges).isel(time=0)
+    line = wavefront(phase.isel(time=[-1])).isel(time=0)
+    order_of, slope, fit = NUMBER, float(line["slope"]), float(line["fit"])
+    if not fit >= FIT:  # only along the topology, if at all
+        order_of, slope, fit = str(last["order"].values), float(last["slope"]), float(last["fit"])
+    largest = float(apart.max())
+    about: dict[str, Any] = {
+        "title": of.title,
+        "oscillators": edges.n,
+        "edges": edges.n_edges,
+        "state": str(last["state"].values),
+        "spread_periods": float(apart[-1]),
+        "order_parameter": float(order[-1]),
+        "order": order_of,
+        "slope_periods": slope,
+        "slope_fit": fit,
+        "groups": int(last["groups"]),
+        "least_order_parameter": float(order.min()),
+        "least_at_s": float(order["time"][int(order.argmin())]),
+        "settled_99_s": settling_time(phase, 0.99),
+        "largest_spread_periods": largest,
+        "spread_below_5_percent_s": crossing_time(apart, 0.05 * largest, rising=False) if largest else np.nan,
+        "noise": of.model.noise is not None,
+        "seed": of.seed,
+    }
+    fronts = []
+    if len(perturbed_ranks(of.initial)):
+        for level in LEVELS:
+            try:
+                one = front(phase, of.model, level)
+            except ModelError:
+                break
+            fronts.append(
+                {
+                    "level": level,
+                    "reached": one.reached,
+                    "speed_per_s": one.speed,
+                    "exponent": one.exponent,
+                    "predicted_per_s": predicted_speed(of),
+                }
+            )
+    about["fronts"] = fronts
+    try:
+        locked = stability(of.model, phase[:, -1].values, time=float(of.times[-1]))
+        scale = float(np.abs(of.model.edge_strength_at(float(of.times[-1]))).max())
+        about["locked"] = bool(locked.drift <= 1e-3 * scale)
+        about["zero_modes"], about["slowest_per_s"] = locked.zero_modes, locked.slowest
+    except ModelError:
+        about["locked"] = None
+    return _plain(about)
+
+
+def predicted_speed(of: Experiment) -> float:
+    """c V'(0), oscillators/s: the speed of a front's head where each follows one other alone; else NaN.
+
+    c is what V is multiplied by (reference: linear cascade of a one-directional chain).
+    """
+    model = of.model
+    slope = float(np.ravel(model.potential.slope(np.zeros(model.topology.n_edges)))[0])
+    strength = model.edge_strength_at(float(of.times[0]))
+    if model.topology.degree.max() > 1 or np.ptp(strength) > 0 or slope <= 0:
+        return float("nan")
+    return float(strength[0]) * slope
+
+
+def beside(of: Experiment, protocol: str) -> dict[str, Any]:
+    """What the max-plus recursion says of the same start: spread at the end, and who was reached when."""
+    from perfield.analysis.oscillators import max_plus
+
+    program = max_plus.like(of.model, of.initial, protocol)
+    period = float(np.mean(program.t_comp))
+    n_steps = max(int((of.times[-1] - of.times[0]) / period), 1)
+    steps = max_plus.march(program, n_steps)
+    late = max((delay.time_s for delay in program.delays), default=0.0)
+    waits = steps["waiting_time_s"].values > 0.5 * late if late else np.zeros((1, 1), bool)
+    hit = waits.any(axis=0)
+    return _plain(
+        {
+            "protocol": protocol,
+            "steps": n_steps,
+            "spread_periods": float(np.ptp(steps["end_s"].values[-1]) / period),
+            "waiting_ranks": int(hit.sum()),
+            "last_hit_step": int(waits.argmax(axis=0)[hit].max()) if hit.any() else None,
+            "left_out": [
+                name
+                for name, there in (
+                    ("noise", of.model.noise is not None),
+                    ("delays of messages", np.any(of.model.delay != 0.0)),
+                )
+                if there
+            ],
+        }
+    )
+
+
+def sentences(of: Experiment, found: xr.Dataset, about: dict[str, Any]) -> Iterator[str]:
+    """What came out, the most important first."""
+    yield _model(of)
+    yield _state(about)
+    yield _course(of, about)
+    yield from _fronts(of, about)
+    yield from _stability(about)
+    if about.get("max_plus"):
+        yield _beside(about["max_plus"])
+    if found.attrs.get("remarks"):
+        yield start(found.attrs["remarks"])
+
+
+def _tables(arguments: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    """The tables in force, and sentences on where they come from."""
+    from perfield.analysis.oscillators.configured import merged, preset_of, with_preset
+
+    told: list[str] = []
+    if not (arguments.config or arguments.preset or arguments.from_run):
+        raise CommandError(
+            "no model is named; give --config model.toml, --preset figure-5 or --from-run perfield-run."
+        )
+    if arguments.steps and not arguments.from_run:
+        raise CommandError("--steps chooses steps of a run; name the run with --from-run.")
+    given: dict[str, Any] = {}
+    if arguments.from_run:
+        given, told = _from_run(arguments.from_run, arguments.steps, bool(arguments.preset))
+    if arguments.config:
+        given = merged(given, _model_files.read_tables(arguments.config))
+    for text in arguments.set:
+        given = merged(given, _assigned(text))
+    if arguments.preset:
+        given["preset"] = arguments.preset
+    tables = with_preset(given)
+    if "preset" in given:
+        told.insert(0, preset_of(given["preset"]).about)
+    return tables, told
+
+
+def _assigned(text: str) -> dict[str, Any]:
+    """The tables of one --set KEY=VALUE."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise CommandError(f"--set {text} lacks a value; write KEY=VALUE, such as noise.size=0.1.")
+    table, dot, key = name.strip().rpartition(".")
+    read = _model_files.read_value(value.strip())
+    return {table: {key: read}} if dot else {key: read}
+
+
+def _from_run(named: str, steps: str | None, preset: bool) -> tuple[dict[str, Any], list[str]]:
+    """The tables of a run, and where its parameters come from; potential and start are a preset's, if any."""
+    import perfield
+    from perfield.analysis.oscillators import initial
+    from perfield.analysis.oscillators.configured import Experiment, tables_of
+    from perfield.output.steps import choose_steps
+    from perfield.run.oscillators import model_of, parameters_of
+
+    run = perfield.open(named)
+    chosen = None if steps is None else run.step_indexes[choose_steps(run, steps)].tolist()
+    model = model_of(run, chosen)
+    n, period = model.topology.n, 2 * np.pi / float(np.mean(model.frequency))
+    start_at, times = initial.delayed(n, periods=1.0), np.linspace(0.0, 8 * n * period, 601)
+    made = tables_of(Experiment(model, start_at, times, title=f"model of {run.path}"))
+    if preset:
+        made = {name: made[name] for name in ("title", "topology", "program", "coupling")}
+        made["times"] = {"start_s": 0.0, "end_s": float(times[-1]), "count": 601}
+    sources = list(parameters_of(run, chosen).sentences)
+    if not preset:
+        sources.append(
+            f"The model starts with rank 0 late by a period; set initial and times for another start "
+            f"({counted(n, 'rank')}, {8 * n} periods)."
+        )
+    return made, [start(sentence) for sentence in sources]
+
+
+def _model(of: Experiment) -> str:
+    model = of.model
+    kept = model.parameters()
+    force = kept["potential"]
+    parameters = ", ".join(
+        f"{key} = {in_number(v)}" for key, v in force.items() if isinstance(v, (int, float))
+    )
+    v_p = kept["coupling"]
+    pull = "v_p changes with time" if isinstance(v_p, dict) else f"v_p = {in_number(v_p)} rad/s"
+    divided = {"ranks": ", divided by their number", "degree": ", divided by each one's partners", "none": ""}
+    edges = model.topology
+    back = set(zip(edges.sender.tolist(), edges.receiver.tolist()))
+    n_back = sum(edge in back for edge in zip(edges.receiver.tolist(), edges.sender.tolist()))
+    way = "both ways" if n_back == edges.n_edges else "some one way" if n_back else "one way"
+    return (
+        f"{counted(model.topology.n, 'oscillator')} with {counted(model.topology.n_edges, 'edge')} ({way}), "
+        f"V = {force['name'].replace('_', ' ')}{f' ({parameters})' if parameters else ''}, "
+        f"{pull}{divided[model.normalisation]}; "
+        f"{in_number(of.times[0])} to {in_number(of.times[-1])} s{_noise(of)}."
+    )
+
+
+def _noise(of: Experiment) -> str:
+    noise = of.model.noise
+    if noise is None:
+        return ""
+    return f", {noise.kind.replace('_', ' ')} noise of {noise.size:g}, seed {of.seed}"
+
+
+def _state(about: dict[str, Any]) -> str:
+    name = {"wavefront": "as a wavefront", "clusters": "in clusters"}.get(about["state"], about["state"])
+    text = (
+        f"They end {name}: from the last to the first are {about['spread_periods']:.3f} periods "
+        f"(R = {about['order_parameter']:.3f})"
+    )
+    if about["state"] == "wavefront":
+        text += (
+            f"; each is {about['slope_periods']:+.4f} periods from the one before it, by {about['order']} "
+            f"(R^2 of the line: {about['slope_fit']:.3f})"
+        )
+    if about["state"] == "clusters":
+        text += f", in {about['groups']} groups"
+    return f"{text}."
+
+
+def _course(of: Experiment, about: dict[str, Any]) -> str:
+    low = f"R is least, {about['least_order_parameter']:.3f}, at {in_number(about['least_at_s'])} s"
+    period = 2 * np.pi / float(np.mean(of.model.frequency_at(0.0)))
+    unit = f"{in_number(period)} s" if period > 0 else "no period"
+    settled = about["settled_99_s"]
+    if settled is None:
+        text = f"{low}, and below 0.99 at the end"
+    else:
+        text = f"{low}, and above 0.99 for good from {in_number(settled)} s"
+    narrow = about["spread_below_5_percent_s"]
+    if narrow is not None:
+        text += f"; the spread stays below 5 % of its largest from {in_number(narrow)} s"
+    return f"{text} (a period is {unit})."
+
+
+def _fronts(of: Experiment, about: dict[str, Any]) -> Iterator[str]:
+    for one in about["fronts"]:
+        share = f"{100 * one['level']:g} % of the perturbation"
+        if not one["reached"]:
+            yield f"{share} reaches no other oscillator."
+            continue
+        text = f"{share} comes as far as {counted(one['reached'], 'message')}"
+        if one["speed_per_s"] is not None:
+            text += f", at {one['speed_per_s']:.3g} oscillators/s"
+            if one["predicted_per_s"] is not None:
+                text += f" (c V'(0) = {one['predicted_per_s']:.3g} is the speed of its head)"
+            exponent = one["exponent"]
+            if exponent is not None and exponent > 1.5:
+                text += f"; it slows down like diffusion (time ~ distance^{exponent:.1f})"
+        yield f"{text}."
+
+
+def _stability(about: dict[str, Any]) -> Iterator[str]:
+    if about["locked"] is None or about["noise"]:
+        return
+    if not about["locked"]:
+        yield "They are not locked at the end: their rates still differ."
+        return
+    n_free = about["zero_modes"]
+    free = f"{counted(n_free, 'shift')} of the phases {'is' if n_free == 1 else 'are'} free"
+    slowest = about["slowest_per_s"]
+    if slowest is None:
+        return
+    if slowest < 0:
+        yield f"They are locked, and stably so: {free}, other deviations die at {-slowest:.3g}/s or faster."
+    else:
+        yield f"They are locked, but not stably: {free}, and a deviation grows at {slowest:.3g}/s."
+
+
+def _beside(about: dict[str, Any]) -> str:
+    text = (
+        f"Messages alone (max-plus, {about['protocol']}) would leave {about['spread_periods']:.3f} periods "
+        f"between the last and the first after {about['steps']:,} steps"
+    )
+    if about["waiting_ranks"]:
+        text += (
+            f"; {counted(about['waiting_ranks'], 'rank')} would wait for the delay, the last one in step "
+            f"{about['last_hit_step']:,}"
+        )
+    if about["left_out"]:
+        text += f" (without {in_list(about['left_out'])})"
+    return f"{text}."
+
+
+def _scan(arguments: argparse.Namespace, tables: dict[str, Any]) -> int:
+    from perfield.analysis.oscillators.scans import scan
+    from perfield.commands.info import format_table
+
+    axes = {}
+    for text in arguments.scan:
+        key, equals, values = text.partition("=")
+        if not equals:
+            raise CommandError(f"--scan {text} lacks values; write KEY=1,2,5 or KEY=FROM:TO:COUNT.")
+        axes[key.strip()] = _values(text, values)
+    found = scan(tables, axes)
+    rows = found.to_dataframe().reset_index()
+    if arguments.json:
+        print(json.dumps(_plain(rows.to_dict("records")), indent=1, allow_nan=False))
+    else:
+        print(format_table(_plain(rows.to_dict("records"))))
+    if arguments.plot:
+        raise CommandError("--plot draws one result; leave out --scan.")
+    if arguments.output:
+        _model_files.write_result(found, arguments.output)
+        if not arguments.json:
+            print(f"\n  {arguments.output}")
+    return 0
+
+
+def _values(text: str, values: str) -> list[Any]:
+    try:
+        if ":" in values:
+            first, last, count = values.split(":")
+            return np.linspace(float(first), float(last), int(count)).tolist()
+    except ValueError as error:
+        raise CommandError(
+            f"--scan {text} has no numbers to scan; write KEY=1,2,5 or FROM:TO:COUNT."
+        ) from error
+    return [_model_files.read_value(value) for value in values.split(",")]
+
+
+def _keep(arguments: argparse.Namespace, found: xr.Dataset) -> None:
+    """Draws and saves the result."""
+    if arguments.plot:
+        from perfield.plots.rhythm import page
+
+        page(found).savefig(arguments.plot)
+        if not arguments.json:
+            print(f"  {arguments.plot}")
+    if arguments.output:
+        _model_files.write_result(found, arguments.output)
+        if not arguments.json:
+            print(f"  {arguments.output}; again: perfield oscillate --config {arguments.output}")
+
+
+def _plain(value: Any) -> Any:
+    """Values that JSON can hold; NaN is None."""
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value
