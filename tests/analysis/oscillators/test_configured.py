@@ -80,15 +80,13 @@ def test_a_result_with_weights_and_a_potential_per_edge_can_be_repeated():
     of = of.weighted(1.0 + 0.1 * np.arange(of.n_edges))
     model = Model(of, PerEdge((Tanh(3.0), Sine()), np.arange(of.n_edges) % 2))
     first = oscillate(model, disordered(8), np.linspace(0, 1, 3))
-    np.testing.assert_array_equal(
-        experiment(tables_of_result(first)).run().phase.values, first.phase.values
-    )
+    np.testing.assert_array_equal(experiment(tables_of_result(first)).run().phase.values, first.phase.values)
 
 
 def test_functions_cannot_be_kept():
     for more in ({"potential": Custom(np.sin)}, {"frequency": np.cos}):
         model = Model(chain(3), **{"potential": Sine(), **more})
-        with pytest.raises(ModelError, match="is the function .*, which no file can hold"):
+        with pytest.raises(ModelError, match=r"is the function .*, which no file can hold"):
             tables_of_result(oscillate(model, np.zeros(3), np.array([0.0, 0.1])))
 
 
@@ -125,7 +123,9 @@ def test_a_new_kind_drops_the_keys_of_the_old_one():
 
 
 def test_a_key_drops_those_that_it_excludes():
-    found = merged(with_preset({"preset": "figure-5"}), {"coupling": {"beta": 2}, "times": {"values": [0, 1]}})
+    found = merged(
+        with_preset({"preset": "figure-5"}), {"coupling": {"beta": 2}, "times": {"values": [0, 1]}}
+    )
     assert found["coupling"] == {"normalisation": "ranks", "beta": 2}
     assert found["times"] == {"values": [0, 1]}
 
@@ -142,7 +142,10 @@ def test_a_changed_preset_says_so():
         ({"topolgy": {}}, "'topolgy' is unknown; did you mean topology?"),
         ({"potential": {"steepnes": 3}}, "'potential.steepnes' is unknown; did you mean steepness?"),
         ({"potential": {"name": "tanhh"}}, "potential.name = 'tanhh' is unknown; did you mean tanh?"),
-        ({"potential": {"name": "xyz"}}, "'xyz' is unknown; expected one of sine, tanh, piecewise_sine, fourier"),
+        (
+            {"potential": {"name": "xyz"}},
+            "'xyz' is unknown; expected one of sine, tanh, piecewise_sine, fourier",
+        ),
         ({"potential": {"name": "sine", "sigma": 1.0}}, "the potential 'sine' has no parameter 'sigma'"),
         ({"potential": {"name": "piecewise_sine", "sigma": -1.0}}, "sigma = -1 makes no potential"),
         ({"topology": {"kind": "chian"}}, "topology.kind = 'chian' is unknown; did you mean chain?"),
@@ -160,7 +163,10 @@ def test_a_changed_preset_says_so():
         ({"times": {"end_s": -1.0}}, "times from 0 to -1 s in 5 instants make no axis"),
         ({"coupling": {"v_p": {"starts": [0.0]}}}, "stages have the keys starts; give starts and values"),
         ({"coupling": {"normalisation": "rank"}}, "normalisation = 'rank' is unknown; expected one of ranks"),
-        ({"program": {"frequency": "fast"}}, "program.frequency = 'fast' does not fit; expected a number, a list"),
+        (
+            {"program": {"frequency": "fast"}},
+            "program.frequency = 'fast' does not fit; expected a number, a list",
+        ),
         ({"solver": 3}, "'solver' is a table; write [solver] and its keys below"),
         ({"preset": "figure-55"}, "preset = 'figure-55' is unknown; did you mean figure_5"),
     ],
@@ -173,5 +179,5 @@ def test_wrong_tables_are_told_with_a_remedy(changes, sentence):
 
 def test_all_mistakes_are_told_at_once():
     with pytest.raises(ModelError) as raised:
-        experiment({"topology": {"kind": "chain", "rank": 3}, "potental": {}, "times": {"end_s": "late"}})
+        experiment({"topology": {"kind": "chain", "rank": 3}, "coupilng": {}, "times": {"end_s": "late"}})
     assert len(str(raised.value).splitlines()) == 5  # two unknown names, a wrong type, two missing tables
