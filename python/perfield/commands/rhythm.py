@@ -217,12 +217,12 @@ def _front(course: Course) -> str:
 
 
 def _history(course: Course) -> Iterator[str]:
-    if course.since is not None:
+    if course.since is not None and course.since.time_s > course.begin_s:
         at = f"{in_seconds(course.since.time_s)} (step {course.since.step:,.0f})"
         before = next((m.state for m in reversed(course.moments) if m.time_s < course.since.time_s), "")
         was = f"; before that they were {_WORDS[before]}" if before and before != course.end.state else ""
         yield f"This has been so since {at}{was}."
-    else:
+    elif course.since is not None:
         yield "This has been so from the beginning."
     widest = course.widest
     if widest.spread >= 2 * course.end.spread and widest.spread - course.end.spread >= 10 * WORTH_TELLING:
