@@ -40,7 +40,11 @@ def test_settles_after_a_delay_has_left_the_ranks():
 
 def test_state_that_changes_to_and_fro_has_no_begin():
     stamps = rhythm_runs.even(6, 100)
-    for rank, step in ((1, 91), (2, 95), (4, 99)):  # a hiccup of half a step each, which the rank makes up for
+    for rank, step in (
+        (1, 91),
+        (2, 95),
+        (4, 99),
+    ):  # a hiccup of half a step each, which the rank makes up for
         (begin, _), (_, end) = stamps[rank][step - 1 : step + 1]
         stamps[rank][step - 1 : step + 1] = [(begin, begin + 1.5), (begin + 1.5, end)]
     found = course_of(stamps)
