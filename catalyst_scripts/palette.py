@@ -34,8 +34,9 @@ def is_waiting(field: str) -> bool:
 def colour_map(field: str) -> str:
     """The name of the map, as in matplotlib, in which a field's values are shown.
 
-    Differences (`<field>_difference`) have a map with white in its middle, which stands for no change.
+    Differences (`<field>_difference`), and steps ahead of the mean rank, have a map with white in its middle,
+    which stands for no difference.
     """
-    if field.endswith("_difference"):
+    if field.endswith("_difference") or field == "phase_steps":
         return "RdBu_r"
     return "magma" if is_waiting(field) else "viridis"

@@ -303,11 +303,7 @@ def rhythm_programs(perfield_flags, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture(scope="session")
-def rhythm_run(
-    rhythm_programs: Path,
-    perfield_cli: Callable[..., Completed],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Callable[..., Path]:
+def rhythm_run(rhythm_programs: Path, mpirun: Callable[..., Completed], bin_dir: Path) -> Callable[..., Path]:
     """rhythm_run(n_ranks, program, *options): measures a program of testcase/rhythm, once per choice.
 
     Returns the run directory: `rhythm_run(8, "pisolver", "--sleep", 0.01, "--delay", 5, 20, 10)`.
@@ -316,11 +312,9 @@ def rhythm_run(
 
     def run(n_ranks: int, program: str, *options: object) -> Path:
         if (n_ranks, program, options) not in known:
-            folder = tmp_path_factory.mktemp(program)
-            words = ["run", "--oversubscribe", "-n", n_ranks, "--", rhythm_programs / program, *options]
-            result = perfield_cli(*words, cwd=folder)
+            result = mpirun(n_ranks, bin_dir / "perfield-exec", rhythm_programs / program, *options)
             assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
-            known[n_ranks, program, options] = folder / "perfield-run"
+            known[n_ranks, program, options] = result.cwd / "perfield-run"
         return known[n_ranks, program, options]
 
     return run

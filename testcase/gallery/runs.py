@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The runs of the gallery: each is made once, in a folder of its own, and kept.
 
-Hosts are namespaces of this machine whose hardware is faked (tests/multihost), which needs root. Where a run
-cannot be made, `make` says why, and the gallery goes on.
+Hosts are namespaces of this machine whose hardware is faked (tests/multihost), which needs root. The programs of
+testcase/rhythm run on this machine as it is, and sleep in place of working. Where a run cannot be made, `make`
+says why, and the gallery goes on.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ HASWELL = "pack:2 [numa(memory=32GB)] l3:1(size=30MB) l2:12(size=256kB) l1d:1(si
 FOUR_NODES, MOST_SECONDS = "n1;n2,n3;n4", 600
 PROGRAMS = {"flow": "testcase/gallery", "heat3d": "testcase/heat3d", "multigrid_c": "testcase/patterns"}
 PROGRAMS |= {"multipartition_c": "testcase/patterns"}
+RHYTHM = ("pisolver", "stream_triad", "schoenauer_triad", "jacobi", "gauss_seidel")
+PROGRAMS |= dict.fromkeys(RHYTHM, "testcase/rhythm")
 
 
 class NotMadeError(RuntimeError):
@@ -37,8 +40,8 @@ class NotMadeError(RuntimeError):
 class Program:
     """A program on some hosts.
 
-    hosts : as mhrun takes them, a leaf switch between two semicolons. ranks : on each host. machine : in
-    lstopo's words. words : the command; its first one is in PROGRAMS, or a program of this machine. mapping :
+    hosts : as mhrun takes them, a leaf switch between two semicolons; "" for this machine. ranks : on each
+    host. machine : in lstopo's words. words : the command; its first one is in PROGRAMS, or a program of this machine. mapping :
     of mpirun. case : of OpenFOAM, to be prepared first. variables : of its environment.
     """
 
@@ -78,6 +81,22 @@ MULTIPARTITION = Program(FOUR_NODES, 16, SANDY_BRIDGE, ("multipartition_c", "4",
 NODE_OUTPUT = Program(FOUR_NODES, 16, SANDY_BRIDGE, ("flow", "wing", "5", "node"))
 EACH = Program("n1;n2", 8, SANDY_BRIDGE, SOLVER, case=STEP)
 GATHER = ("-fileHandler", "collated")
+
+
+def rhythm(*words: str) -> Program:
+    """A program of testcase/rhythm on 18 ranks, as in the paper, whose steps of 20 ms are sleeps."""
+    return Program("", 18, "", (*words, "--sleep", "0.02", "--steps", "100"))
+
+
+DELAY = ("--delay", "5", "20", "10")  # rank, step, periods
+RHYTHMS = {
+    "rhythm-pisolver": rhythm("pisolver", *DELAY),
+    "rhythm-stream-triad": rhythm("stream_triad", "--send-to", "1,-1", *DELAY),
+    "rhythm-schoenauer-triad": rhythm("schoenauer_triad", "--send-to", "1,-1", "--noise", "0.2", *DELAY),
+    "rhythm-jacobi": rhythm("jacobi", "--topology", "ring", "--send-to", "1,-1", *DELAY),
+    "rhythm-gauss-seidel": rhythm("gauss_seidel", "--columns", "28", *DELAY),
+    "rhythm-drift": rhythm("pisolver", "--topology", "none", "--unequal", "0.2"),
+}
 
 
 def programs() -> dict[str, Program]:
@@ -146,7 +165,7 @@ def make(name: str, folder: Path, say: Callable[[str], None]) -> Path:
     folder.mkdir(parents=True)
     say(f"run {name}")
     by_formula = synthetic.RUNS.get(name)
-    words = by_formula(run) if by_formula else measure(programs()[name], folder, run)
+    words = by_formula(run) if by_formula else measure((programs() | RHYTHMS)[name], folder, run)
     made.write_text(json.dumps({"words": words}) + "\n", encoding="utf-8")
     return run
 
@@ -158,6 +177,8 @@ def described(folder: Path) -> str:
 
 def measure(program: Program, folder: Path, run: Path) -> str:
     """Runs a program on its hosts under perfield; returns the command in words. Raises NotMadeError."""
+    if not program.hosts:
+        return measure_here(program, folder, run)
     reason = why_no_hosts()
     if reason:
         raise NotMadeError(f"this run needs several hosts, and {reason}")
@@ -192,6 +213,19 @@ def measure(program: Program, folder: Path, run: Path) -> str:
             f"{' '.join(command)} ended with {result.returncode}: {(result.stderr or result.stdout)[-600:]}"
         )
     return f"`{' '.join(program.words)}`, {n_ranks} ranks on the hosts {', '.join(program.names)}"
+
+
+def measure_here(program: Program, folder: Path, run: Path) -> str:
+    """Runs a program on this machine as it is; returns the command in words. Raises NotMadeError."""
+    words = [executable(program.words[0]), *program.words[1:]]
+    launcher = [Path(sys.executable).parent / "perfield", "run", "--run-directory", run]
+    command = [*launcher, "--oversubscribe", "-n", str(program.ranks), "--", *words]
+    result = subprocess.run(
+        command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=MOST_SECONDS
+    )
+    if result.returncode or not run.is_dir():
+        raise NotMadeError(f"{program.words[0]} ended with {result.returncode}: {result.stderr[-600:]}")
+    return f"`{' '.join(program.words)}`, {program.ranks} ranks on this machine"
 
 
 def network(program: Program, folder: Path) -> Path:

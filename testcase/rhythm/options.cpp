@@ -108,7 +108,6 @@ void check_delay(const Delay& delay, const Options& options, int n_ranks) {
 
 void check(const Options& options, int n_ranks) {
   if (options.steps < 1) throw Misuse("--steps must be at least 1");
-  if (options.size < 0) throw Misuse("--size must be at least 1");
   if (options.bytes && options.bytes < kSmallestMessage)
     throw Misuse("--bytes must be at least 16: a message holds its sender's rank and step");
   if (!(options.noise >= 0)) throw Misuse("--noise must not be negative");
@@ -127,8 +126,9 @@ void check(const Options& options, int n_ranks) {
 
 }  // namespace
 
-Options read_options(int argc, char** argv, int n_ranks) {
-  Options options;
+Options read_options(int argc, char** argv, int n_ranks, const Options& defaults, bool can_lag) {
+  Options options = defaults;
+  bool sized = false;
   Words words(argc, argv);
   while (!words.empty()) {
     const std::string option = words.next();
@@ -138,6 +138,11 @@ Options read_options(int argc, char** argv, int n_ranks) {
       options.steps = int(number());
     } else if (option == "--size") {
       if ((options.size = number()) < 1) throw Misuse("--size must be at least 1");
+      sized = true;
+    } else if (option == "--columns" && defaults.columns) {
+      if ((options.columns = number()) < 1) throw Misuse("--columns must be at least 1");
+    } else if (option == "--lagged" && can_lag) {
+      options.lagged = true;
     } else if (option == "--topology") {
       options.topology = topology(words.next(option, "chain, ring or none"));
     } else if (option == "--send-to") {
@@ -166,6 +171,10 @@ Options read_options(int argc, char** argv, int n_ranks) {
     }
   }
   check(options, n_ranks);
+  if (options.sleep_s > 0) {
+    if (sized) throw Misuse("--size means nothing with --sleep; leave one of them out");
+    options.size = 1;  // the arrays of work that is not done
+  }
   return options;
 }
 

@@ -47,11 +47,12 @@ class PiSolver : public rhythm::Work {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return rhythm::run(argc, argv,
-                     {"pisolver",
-                      "integrates 4 / (1 + x^2) from 0 to 1 by the midpoint rule.\n"
-                      "--size: intervals of one rank (2000000). Checked against pi.",
-                      2000000, [](const rhythm::Options& options, rhythm::Ranks ranks) {
-                        return std::make_unique<PiSolver>(options, ranks);
-                      }});
+  return rhythm::run(
+      argc, argv,
+      {"pisolver",
+       "integrates 4 / (1 + x^2) from 0 to 1 by the midpoint rule.\n"
+       "--size: intervals of one rank (5000000). Checked against pi.",
+       rhythm::sized(5000000), false, [](const rhythm::Options& options, rhythm::Ranks ranks) {
+         return std::make_unique<PiSolver>(options, ranks);
+       }});
 }

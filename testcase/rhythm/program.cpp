@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <perfield.hpp>
 
@@ -17,23 +18,40 @@ double now_s() {
   return double(now.tv_sec) + double(now.tv_nsec) * 1e-9;
 }
 
+constexpr long kStartNs = 100'000'000;  // after the barrier: the last rank has left it by then
+
+// Returns on all ranks at about the same time. After a barrier alone, ranks that share a core
+// leave one after the other, and in a chain such differences stay. Nodes differ by their clocks.
+void start_together() {
+  MPI_Barrier(MPI_COMM_WORLD);
+  timespec start;
+  clock_gettime(CLOCK_REALTIME, &start);
+  start.tv_nsec += kStartNs;
+  start.tv_sec += start.tv_nsec / 1'000'000'000;
+  start.tv_nsec %= 1'000'000'000;
+  MPI_Bcast(&start, sizeof start, MPI_BYTE, 0, MPI_COMM_WORLD);
+  while (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &start, nullptr) != 0) {
+  }
+}
+
 void sleep_for(double seconds) {
   timespec left{time_t(seconds), long((seconds - double(time_t(seconds))) * 1e9)};
   while (nanosleep(&left, &left) != 0) {
   }
 }
 
-// Exponentially distributed with mean 1; the same for equal seed, step and rank. The hash is
-// splitmix64 (Steele, Lea and Flood, 2014).
+// splitmix64 (Steele, Lea and Flood, 2014) of two numbers.
+uint64_t hash(uint64_t x, uint64_t key) {
+  x += 0x9e3779b97f4a7c15 * (key + 1);
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+// Exponentially distributed with mean 1; the same for equal seed, step and rank.
 double random(uint64_t seed, int step, int rank) {
-  uint64_t x = seed;
-  for (uint64_t key : {uint64_t(step), uint64_t(rank)}) {
-    x += 0x9e3779b97f4a7c15 * (key + 1);
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    x ^= x >> 31;
-  }
-  return -std::log1p(-double(x >> 11) * 0x1p-53);
+  const uint64_t bits = hash(hash(seed, uint64_t(step)), uint64_t(rank));
+  return -std::log1p(-double(bits >> 11) * 0x1p-53);
 }
 
 class Loop {
@@ -46,6 +64,7 @@ class Loop {
 
   void step(int number) {
     const double begin = now_s();
+    if (work_.receives_first()) receive(number);
     delay(number);
     if (sleeps()) {
       perfield::Region measured(timed_sleep_);
@@ -57,17 +76,29 @@ class Loop {
       }
       add_noise(number);
     }
-    {
-      perfield::Region measured(region_of_exchange_);
-      if (!sleeps()) work_.before_sending(exchange_);
-      exchange_.all(number);
-      if (!sleeps()) work_.after_receiving(exchange_, number);
-    }
+    exchange(number);
     durations_.push_back(now_s() - begin);
     perfield_step(number, number);
   }
 
  private:
+  void receive(int number) {
+    perfield::Region measured(region_of_exchange_);
+    exchange_.receive(number);
+    if (!sleeps()) work_.after_receiving(exchange_, number);
+  }
+
+  void exchange(int number) {
+    perfield::Region measured(region_of_exchange_);
+    if (!sleeps()) work_.before_sending(exchange_);
+    if (work_.receives_first()) {
+      exchange_.send(number);
+      return;
+    }
+    exchange_.all(number);
+    if (!sleeps()) work_.after_receiving(exchange_, number);
+  }
+
   bool sleeps() const { return options_.sleep_s > 0; }
 
   double period_s() {
@@ -129,6 +160,17 @@ bool tell(const Program& program, const Options& options, Ranks ranks, const Exc
 
 }  // namespace
 
+unsigned long long checksum(const double* numbers, size_t n, uint64_t first) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < n; ++i) {
+    uint64_t bits;
+    std::memcpy(&bits, &numbers[i], sizeof bits);
+    sum += hash(bits, first + i);
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+  return sum;
+}
+
 int run(int argc, char** argv, const Program& program) {
   MPI_Init(&argc, &argv);
   Ranks ranks;
@@ -136,15 +178,15 @@ int run(int argc, char** argv, const Program& program) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks.size);
   int status = 0;
   try {
-    Options options = read_options(argc, argv, ranks.size);
+    const Options options = read_options(argc, argv, ranks.size, program.defaults, program.can_lag);
     if (options.help) {
       if (ranks.rank == 0) std::printf("%s %s\n%s", program.name, program.about, kHelp);
     } else {
-      if (!options.size) options.size = program.size;
       const std::unique_ptr<Work> work = program.start(options, ranks);
       Exchange exchange(options, work->numbers(), ranks.rank, ranks.size);
       Loop loop(options, ranks, exchange, *work);
-      MPI_Barrier(MPI_COMM_WORLD);  // the only one: all ranks start together
+      exchange.rehearse();
+      start_together();
       perfield_initialize();
       for (int number = 1; number <= options.steps; ++number) loop.step(number);
       status = tell(program, options, ranks, exchange, *work) ? 0 : 1;

@@ -30,6 +30,8 @@ class Work {
   virtual void work(int step) = 0;
   // How many numbers a message must hold; the two functions below write and read them.
   virtual size_t numbers() const { return 0; }
+  // Whether a step receives before it works, instead of after.
+  virtual bool receives_first() const { return false; }
   virtual void before_sending(Exchange&) {}
   virtual void after_receiving(const Exchange&, int /*step*/) {}
   // Checks the numbers after all steps. Collective.
@@ -38,10 +40,15 @@ class Work {
 
 struct Program {
   const char* name;
-  const char* about;  // for --help: what it computes, what --size is, how it is checked
-  long size;          // default of --size
+  const char* about;  // for --help: what it computes, its own options, how it is checked
+  Options defaults;
+  bool can_lag;  // has --lagged
   std::function<std::unique_ptr<Work>(const Options&, Ranks)> start;
 };
+
+// Of all ranks' numbers: the same for any division among them. first: the place of this rank's
+// first number among all. Collective.
+unsigned long long checksum(const double* numbers, size_t n, uint64_t first);
 
 // The main function of each program.
 int run(int argc, char** argv, const Program& program);

@@ -31,6 +31,6 @@ def test_all_else_is_viridis(field):
     assert colour_map(field) == "viridis"
 
 
-@pytest.mark.parametrize("field", ["compute_time_s_difference", "waiting_time_s_difference"])
+@pytest.mark.parametrize("field", ["compute_time_s_difference", "waiting_time_s_difference", "phase_steps"])
 def test_differences_have_a_map_with_a_middle(field):
     assert colour_map(field) == "RdBu_r"

@@ -26,7 +26,7 @@ def plot(*words: object) -> int:
 def test_all_plots_are_drawn_by_default(run, capsys):
     assert plot(run) == 0
     folder = run / "pictures/plots"
-    names = ["heat_map_compute_time_s.png", "imbalance.png", "messages.png", "regions.png"]
+    names = ["heat_map_compute_time_s.png", "imbalance.png", "messages.png", "regions.png", "rhythm.png"]
     assert sorted(path.name for path in folder.iterdir()) == names
     header = (folder / "imbalance.png").read_bytes()[:24]
     assert header[1:4] == b"PNG"
@@ -46,6 +46,18 @@ def test_format_and_folder_are_chosen(run, tmp_path):
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["messages.svg", "regions.svg"]
 
 
+def test_film_goes_to_the_plots_or_to_the_file_named(run, tmp_path, capsys):
+    assert plot(run, "--film", "circle", "--order", "phase", "--frames", "3") == 0
+    assert (run / "pictures/plots/circle.gif").read_bytes()[:6] == b"GIF89a"
+    assert plot(run, "--film", "matrix", "--frames", "2", "-o", tmp_path / "m.gif") == 0
+    assert f"{tmp_path / 'm.gif'}" in capsys.readouterr().out
+
+
+def test_rhythm_stands_beside_its_model(run, tmp_path):
+    assert plot(run, "--only", "rhythm-and-model", "-o", tmp_path / "both.svg") == 0
+    assert "v_p" in (tmp_path / "both.svg").read_text()
+
+
 def test_plot_without_data_is_left_out_in_a_sentence(tmp_path, capsys):
     path = twin.write_run(tmp_path / "run", ranks=2, steps=2, change_step=twin.without_calls)
     assert plot(path) == 0
@@ -61,9 +73,9 @@ def test_steps_are_those_of_render(run, capsys):
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
-        (["--only", "heat"], "--only heat is no plot; expected some of imbalance,heat_map,messages,regions."),
+        (["--only", "heat"], "--only heat is no plot; expected some of imbalance,heat_map,messages,regions,"),
         (["--field", "compute"], "has no field 'compute'; did you mean compute_time_s"),
-        (["-o", "all.png"], "all.png is one file, but 4 plots are to be drawn"),
+        (["-o", "all.png"], "all.png is one file, but 5 plots are to be drawn"),
         (["--only", "regions", "-o", "a.pdf"], "a.pdf ends in .pdf; expected .png or .svg"),
         (["--only", "regions", "-o", "a.png", "--format", "svg"], "ends in .png, but --format says svg"),
         (["--steps", "9"], "frame 9 is not in this run, which has frames 0 to 4"),

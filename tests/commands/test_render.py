@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
+import rhythm_runs
 from vtkmodules.util.numpy_support import vtk_to_numpy
 from vtkmodules.vtkCommonDataModel import vtkCompositeDataSet
 from vtkmodules.vtkIOXML import vtkXMLMultiBlockDataReader, vtkXMLPolyDataReader
@@ -350,3 +351,23 @@ def test_wrong_choices_are_refused_before_anything_is_written(perfield_cli, run_
     assert result.returncode == 2
     assert said in " ".join(result.stderr.split())
     assert not (run_path / "pictures").exists()
+
+
+def test_rhythm_is_on_both_pictures_where_asked_for(perfield_cli, tmp_path):
+    path = rhythm_runs.write(tmp_path / "run", rhythm_runs.even(4, 5, behind_s=[0, 0.1, 0.2, 0.3]), mesh=True)
+    result = perfield_cli("render", path, "--rhythm")
+    assert result.returncode == 0, result.stderr
+    for _, file in steps_of(path / "pictures/geometry.pvd"):
+        ahead = values_by_rank(file, "phase_steps")
+        assert list(ahead.values()) == pytest.approx([0.15, 0.05, -0.05, -0.15])
+    layers = json.loads((path / "pictures/pictures.json").read_text())["layers"]
+    for layer in ("geometry", "topology/measurements"):
+        assert {"phase_steps", "phase_gradient_steps", "order_parameter"} <= set(layers[layer]["arrays"])
+        assert layers[layer]["arrays"]["phase_steps"]["scale"] == pytest.approx([-0.15, 0.15])
+
+
+def test_rhythm_of_a_single_step_is_refused(perfield_cli, tmp_path):
+    path = rhythm_runs.write(tmp_path / "run", rhythm_runs.even(2, 1), mesh=True)
+    result = perfield_cli("render", path, "--fields", "phase_steps")
+    assert result.returncode == 2
+    assert "a rhythm needs at least two; measure more steps" in result.stderr

@@ -42,7 +42,7 @@ def test_says_when_ranks_were_furthest_apart_and_since_when_they_are_in_step(say
     told = say(rhythm_runs.waiting(8, 100, delay=(2, 30, 10.0)))
     assert "This has been so since 4" in told
     assert "They were furthest apart at 36.6 s (step 32): 3.64 steps." in told
-    assert "R fell fastest at 3" in told
+    assert "R fell from 1.00 to 0.43 from 30 s (step 30) to 30.4 s, while rank" in told
 
 
 def test_says_how_far_each_rank_of_a_wavefront_is_behind(say):
@@ -64,6 +64,18 @@ def test_says_which_rank_ended_early(say):
     stamps = rhythm_runs.waiting(4, 50)
     del stamps[1][20:]
     assert "Rank 1 ended early (at 19.9 s, after 20 steps) and counts only meanwhile." in say(stamps)
+
+
+def test_says_how_far_ranks_that_exchange_messages_are_apart(say):
+    told = say(rhythm_runs.even(4, 50, behind_s=[0, 0.2, 0.4, 0.6]))  # a ring
+    assert "Ranks that exchange messages are at most 0.60 steps apart at the end" in told
+
+
+def test_run_without_messages_says_nothing_of_them(say):
+    def silent(rank, step, values):
+        values["messages"] = []
+
+    assert "exchange messages" not in say(rhythm_runs.even(3, 20), change=silent)
 
 
 def test_warns_of_uncertain_clocks(say):
@@ -130,7 +142,7 @@ def test_dataset_holds_phases_and_metrics(say, tmp_path, ending):
     say(rhythm_runs.waiting(3, 50), "--output", target)
     with xr.open_dataset(target, engine="zarr" if ending == ".zarr" else "scipy") as found:
         assert found.phase.dims == ("oscillator", "time") and found.attrs["source"] == "run"
-        assert {"order_parameter", "spread", "entropy", "period_s", "phase_uncertainty"} <= set(found)
+        assert {"order_parameter", "spread", "entropy", "phase_gradient", "phase_uncertainty"} <= set(found)
         assert float(found.spread.max()) == pytest.approx(0, abs=1e-9)
 
 

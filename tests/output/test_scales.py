@@ -46,6 +46,15 @@ def test_own_fields_keep_their_range():
     assert scale_of("T", about(300.0, 301.5, ""), {"T": "T"}) == (300.0, 301.5)
 
 
+def test_steps_ahead_have_zero_in_the_middle_and_leave_nothing_out():
+    assert scale_of("phase_steps", about(-0.4, 2.3, "", usual_peak=1.0), {}) == (-2.5, 2.5)
+    assert scale_of("phase_steps", about(-0.01, 0.02, ""), {}) == (-0.1, 0.1)
+
+
+def test_order_parameter_reaches_from_0_to_1():
+    assert scale_of("order_parameter", about(0.4, 0.6, ""), {}) == (0, 1)
+
+
 def test_negative_amounts_keep_their_range():
     assert scale_of("balance", about(-2.0, 3.0, ""), {}) == (-2.0, 3.0)
 

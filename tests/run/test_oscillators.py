@@ -3,15 +3,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from c_programs import mpi_program
 
 import perfield
 from perfield.analysis.oscillators import ModelError, Stages, oscillate, topologies
-from perfield.run.oscillators import model_by_stages, model_of, parameters_of, topology_of
+from perfield.run.oscillators import (
+    measured_model,
+    model_by_stages,
+    model_of,
+    parameters_of,
+    topology_of,
+)
 from perfield.traces import import_trace
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 RANKS, STEPS, WORK_MS = 5, 12, 4
 
 # argv: bytes of a message, how it is sent and completed, then pairs (first step, offset of a send).
@@ -155,12 +164,31 @@ def test_each_parameter_is_printed_with_its_source(exchange):
 
 def test_a_model_of_a_run_can_be_integrated(exchange):
     run = exchange(64, "-", 1)
-    found, model = parameters_of(run), model_of(run, compensate=True)
+    model, found = measured_model(run, compensate=True)
+    assert found.sentences == parameters_of(run).sentences
     assert model.coupling == found.coupling.value
     assert model.compensate
     period = 2 * np.pi / model.frequency.mean()
     phase = oscillate(model, np.zeros(RANKS), np.linspace(0, 3 * period, 4)).phase
     assert phase.values[:, -1] == pytest.approx(6 * np.pi, rel=0.2)
+
+
+def test_the_example_of_the_docs_runs_as_printed(exchange, monkeypatch, capsys):
+    monkeypatch.chdir(exchange(64, "-", 1).path.parent)
+    text = (REPOSITORY / "docs/model-of-a-run.md").read_text()
+    known: dict = {}
+    exec(text.split("```python")[1].split("```")[0], known)
+    printed = capsys.readouterr().out
+    assert [line.split(" = ")[0] for line in printed.splitlines()] == [
+        line.split(" = ")[0] for line in text.split("```\n")[2].splitlines() if " = " in line
+    ]
+    phase = known["phases"].phase
+    assert phase[1, 0] == -4 * np.pi
+    model, duration = known["model"], float(phase.time[-1])
+    # tanh is saturated, so rank 1 gains v_p / P on rank 0 (eq. 2), beside its own frequency
+    gained = float(phase[1, -1] - phase[0, -1]) + 4 * np.pi
+    expected = (model.coupling / RANKS + model.frequency[1] - model.frequency[0]) * duration
+    assert gained == pytest.approx(expected, abs=0.01)
 
 
 def test_what_the_caller_says_takes_the_place_of_what_was_measured(exchange):
@@ -200,15 +228,15 @@ def test_a_program_of_one_stage_has_constant_parameters(exchange):
 
 
 def test_collectives_are_told(exchange):
-    (remark,) = parameters_of(exchange(64, "c", 1)).remarks
-    assert "ranks also meet in collectives (barrier 1 per step)" in remark
+    (note,) = parameters_of(exchange(64, "c", 1)).remarks
+    assert "ranks also meet in collectives (barrier 1 per step)" in note
 
 
 def test_an_isolated_rank_is_told(exchange):
     run = exchange(64, "i", 1)
     assert topology_of(run).isolated.tolist() == [RANKS - 1]
-    (remark,) = parameters_of(run).remarks
-    assert f"no edge begins or ends at rank {RANKS - 1} (of {RANKS})" in remark
+    (note,) = parameters_of(run).remarks
+    assert f"no edge begins or ends at rank {RANKS - 1} (of {RANKS})" in note
 
 
 def test_a_run_without_messages_is_refused(exchange):
@@ -234,6 +262,28 @@ def test_a_run_without_steps_is_refused(build_c, perfield_cli, tmp_path):
     assert result.returncode == 0, result.stderr
     with pytest.raises(ModelError, match="has no steps; close them with perfield_step, or name a call"):
         topology_of(perfield.open(tmp_path / "perfield-run"))
+
+
+def test_steps_of_the_clock_are_no_turns(build_c, perfield_cli, tmp_path):
+    program = build_c(EXCHANGE)
+    result = perfield_cli(
+        *("run", "--oversubscribe", "-n", 2, "--", program, 64, "-", 0, 1),
+        cwd=tmp_path,
+        env={"PERFIELD_STEP_SECONDS": "0.01"},
+    )
+    assert result.returncode == 0, result.stderr
+    run = perfield.open(tmp_path / "perfield-run")
+    assert topology_of(run).n_edges == 1
+    with pytest.raises(ModelError, match="ends its steps by the clock"):
+        parameters_of(run)
+
+
+def test_ranks_of_unknown_place_only_matter_where_places_weigh(exchange):
+    run = perfield.open(exchange(64, "-", 1, -1).path)
+    run.rank_entries[2] = None  # as of a rank whose check-in is lost
+    assert parameters_of(run).kappa.value == 1
+    with pytest.raises(ModelError, match="the node of rank 2 is unknown"):
+        topology_of(run, by_place={"node": 1.0, "package": 1.0})
 
 
 def test_an_unknown_weight_is_refused(exchange):

@@ -91,6 +91,22 @@ def test_chosen_ranks_and_steps(tmp_path):
     assert found.sel(oscillator=3).phase.values[-1] == pytest.approx(4 * TURN)
 
 
+def test_communication_topology_comes_from_the_messages(tmp_path):
+    run = opened(tmp_path, rhythm_runs.even(4, 5))  # a ring: rank r sends to r + 1
+    found = phases_of_run(run)
+    assert (found.receiver.values.tolist(), found.sender.values.tolist()) == ([0, 1, 2, 3], [3, 0, 1, 2])
+    some = phases_of_run(run, ranks=[1, 2])
+    assert (some.receiver.values.tolist(), some.sender.values.tolist()) == ([1], [0])
+
+
+def test_run_without_messages_has_phases_and_no_edges(tmp_path):
+    def silent(rank, step, values):
+        values["messages"] = []
+
+    found = phases_of_run(opened(tmp_path, rhythm_runs.even(3, 5), change=silent))
+    assert "receiver" not in found and np.isfinite(found.phase.values).any()
+
+
 def test_uncompared_clocks_of_nodes_make_phases_uncertain(tmp_path):
     errors = {"realtime_error_ns": 50_000_000}  # of each host: 0.1 s between two
     run = opened(tmp_path, rhythm_runs.even(2, 4), hosts=("a", "b"), rank_values=errors)

@@ -3,20 +3,36 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import perfield
 
+SMALL = {
+    "pisolver": ["--size", 1000],
+    "stream_triad": ["--size", 1000],
+    "schoenauer_triad": ["--size", 1000],
+    "jacobi": ["--size", 20, "--columns", 30],
+    "gauss_seidel": ["--size", 20, "--columns", 30],
+}
 SLEEP_S = 0.02
-STEPS = 25
-DELAY = 5, 10, 10  # rank, step, periods
+STEPS = 20
+DELAY = 5, 8, 10  # rank, step, periods
+EAGER, HELD_UNTIL_SEEN, RENDEZVOUS = 128, 1024, 65536  # bytes, for Open MPI's shared memory
 
 
-def delayed(rhythm_run, n_ranks: int, *options: object):
-    """Steps of a sleeping pisolver with DELAY; waiting times have the shape (step, rank)."""
-    words = ["--sleep", SLEEP_S, "--steps", STEPS, "--delay", *DELAY, *options]
-    return perfield.open(rhythm_run(n_ranks, "pisolver", *words)).steps
+@pytest.fixture(scope="module")
+def slept(rhythm_run):
+    """slept(n_ranks, *options): the steps of a pisolver that sleeps in place of working."""
+
+    def run(n_ranks: int, *options: object):
+        words = ["--sleep", SLEEP_S, "--steps", STEPS, *options]
+        return perfield.open(rhythm_run(n_ranks, "pisolver", *words)).steps
+
+    return run
 
 
 def steps_hit(steps) -> dict[int, int]:
@@ -29,46 +45,201 @@ def steps_hit(steps) -> dict[int, int]:
     }
 
 
-def test_pisolver_finds_pi(mpirun, rhythm_programs):
-    result = mpirun(4, rhythm_programs / "pisolver", "--steps", 3, "--size", 1000)
-    assert result.returncode == 0, result.stderr
-    pi = float(result.stdout.split("pi is ")[1].split(",")[0])
-    # The midpoint rule with 4,000 intervals is off by width^2 / 12.
-    np.testing.assert_allclose(pi - np.pi, 1 / 4000**2 / 12, rtol=0.01)
+def printed(run, program: Path, n_ranks: int, *words: object) -> str:
+    """What the program printed on standard output, if it found its numbers and messages right."""
+    result = run(n_ranks, program, *words)
+    assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
+    return result.stdout
 
 
-def test_a_delay_sleeps_on_its_rank_in_its_step(rhythm_run):
-    steps = delayed(rhythm_run, 8)
-    slept = steps.region_time_s.sel(region="injected_delay").values
-    rank, step, periods = DELAY
-    assert np.argwhere(slept > 0).tolist() == [[step - 1, rank]]
-    assert slept[step - 1, rank] >= periods * SLEEP_S
+@pytest.fixture(scope="session")
+def programs(mpi, rhythm_programs, build_case) -> Path:
+    """The folder of the programs, built with this MPI."""
+    return rhythm_programs if mpi.name == "openmpi" else build_case("rhythm")
 
 
-def test_a_delay_hits_one_rank_per_step_in_one_direction(rhythm_run):
-    assert steps_hit(delayed(rhythm_run, 8)) == {6: 10, 7: 11}
+# MPICH starts and ends programs several times as fast as Open MPI.
+in_mpich = pytest.mark.parametrize("mpi", ["mpich"], indirect=True)
 
 
-def test_a_run_tells_that_its_work_was_a_sleep(rhythm_run):
-    steps = delayed(rhythm_run, 8)
-    assert "work" not in steps.region
-    assert (steps.region_time_s.sel(region="timed_sleep").values >= SLEEP_S).all()
-    counts = steps.region_count.sel(region="timed_sleep").values
-    assert (counts == 1).all()
+@pytest.mark.parametrize("program", SMALL)
+def test_numbers_are_those_of_the_closed_form(program, mpi, programs):
+    # The program compares them itself, and exits with 1 if they are wrong.
+    text = printed(mpi.run, programs / program, 3, "--steps", 5, *SMALL[program])
+    assert "messages: 10 arrived, 0 of them from the wrong rank or step" in text
+
+
+@in_mpich
+def test_pisolver_is_off_pi_by_the_midpoint_rules_error(mpi, programs):
+    text = printed(mpi.run, programs / "pisolver", 4, "--steps", 3, "--size", 1000)
+    pi = float(re.search("pi is (.*),", text)[1])
+    np.testing.assert_allclose(pi - np.pi, 1 / 4000**2 / 12, rtol=0.01)  # width^2 / 12
+
+
+@in_mpich
+def test_gauss_seidel_reduces_the_residual(mpi, programs):
+    text = printed(mpi.run, programs / "gauss_seidel", 3, "--steps", 60, *SMALL["gauss_seidel"])
+    first, last = re.search(r"residual fell from (\S+) to (\S+),", text).groups()
+    assert float(last) < 1e-10 * float(first)
+
+
+@in_mpich
+@pytest.mark.parametrize(("program", "words"), [("jacobi", ["--send-to", "1,-1"]), ("gauss_seidel", [])])
+def test_a_solver_has_the_same_bits_on_any_number_of_ranks(program, words, mpi, programs):
+    checksums = {
+        re.search(r"checksum (\w{16})", text)[1]
+        for n in (1, 4)
+        for text in [printed(mpi.run, programs / program, n, "--size", 60 // n, "--columns", 30, *words)]
+    }
+    assert len(checksums) == 1
+
+
+@in_mpich
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--topology", "ring"],
+        ["--send-to", "1,-1,-2"],
+        ["--topology", "none"],
+        ["--send-to", "-1", "--waits"],
+    ],
+)
+def test_jacobi_is_right_for_each_topology(words, mpi, programs):
+    printed(mpi.run, programs / "jacobi", 4, *SMALL["jacobi"], *words)
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("topology", "offsets", "calls_in_rank_2"),
+    [("chain", [1], 3), ("ring", [1, -1], 5), ("chain", [1, -1, -2], 7), ("ring", [-2, 2], 5)],
+)
+def test_messages_are_those_of_the_closed_form(topology, offsets, calls_in_rank_2, rhythm_run):
+    n, size = 5, 200
+    words = ["--size", 1000, "--steps", 2, "--topology", topology, "--bytes", size]
+    run = perfield.open(rhythm_run(n, "pisolver", *words, "--send-to", ",".join(map(str, offsets))))
+    targets = {(rank, rank + offset) for rank in range(n) for offset in offsets}
+    if topology == "ring":
+        targets = {(rank, target % n) for rank, target in targets}
+    expected = {(rank, target, 1, size) for rank, target in targets if 0 <= target < n}
+    for frame in run.frames():
+        messages = {
+            tuple(int(m[key]) for key in ("source", "target", "count", "bytes")) for m in frame.messages
+        }
+        assert messages == expected
+    assert run.steps.mpi_call_count.values[:, 2].tolist() == [calls_in_rank_2] * 2  # and one MPI_Waitall
+
+
+def test_waits_waits_for_each_request(rhythm_run):
+    words = ["--size", 1000, "--steps", 2, "--send-to", "1,-1", "--waits"]
+    steps = perfield.open(rhythm_run(3, "pisolver", *words)).steps
+    assert steps.mpi_call_count.values[0].tolist() == [4, 8, 4]  # as many MPI_Wait as Irecv and Isend
+
+
+def test_a_delay_sleeps_on_its_rank_in_its_step(slept):
+    times = slept(8, "--delay", *DELAY).region_time_s.sel(region="injected_delay").values
+    rank, step, periods = DELAY
+    assert np.argwhere(times > 0).tolist() == [[step - 1, rank]]
+    assert times[step - 1, rank] >= periods * SLEEP_S
+
+
+@pytest.mark.parametrize(
+    ("words", "hit"),
     [
-        (["--nosuch"], "'--nosuch' is no option; --help lists them."),
-        (["--delay", 2, 1, 5, "--sleep", 1], "--delay names rank 2, but the ranks are 0 to 1."),
-        (["--delay", 1, 3, 5], "must name one of 4 to 100 (the steps before it tell how long a period is)."),
-        (["--delay", 1, 3], "--delay needs PERIODS, too, but the command ends there."),
-        (["--send-to", "2"], "--send-to reaches no other rank of 2; use smaller offsets, more ranks, or"),
-        (["--unequal", 1], "--unequal needs --sleep SECONDS"),
+        (["--bytes", EAGER], {6: 8, 7: 9}),
+        (["--bytes", HELD_UNTIL_SEEN], {4: 8, 6: 8, 7: 9}),
+        (["--bytes", RENDEZVOUS], {4: 8, 3: 9, 2: 10, 1: 11, 0: 12, 6: 8, 7: 9}),
+        (["--send-to", "1,-1"], {4: 8, 3: 9, 2: 10, 1: 11, 0: 12, 6: 8, 7: 9}),
+        (["--send-to", "1", "--topology", "ring"], {6: 8, 7: 9, 0: 10, 1: 11, 2: 12, 3: 13, 4: 14}),
+        (["--send-to", "1,2"], {6: 8, 7: 8}),
     ],
 )
-def test_a_wrong_option_is_told_in_a_sentence(words, sentence, mpirun, rhythm_programs):
-    result = mpirun(2, rhythm_programs / "pisolver", *words)
+def test_a_delay_reaches_ranks_in_the_steps_of_the_closed_form(words, hit, slept):
+    assert steps_hit(slept(8, "--delay", *DELAY, *words)) == hit
+
+
+def test_a_delay_of_real_work_lasts_so_many_median_steps(rhythm_run):
+    words = ["--steps", 12, "--size", 1000000, "--topology", "none", "--delay", 1, 10, 8]
+    steps = perfield.open(rhythm_run(2, "pisolver", *words)).steps
+    assert "timed_sleep" not in steps.region
+    times = steps.region_time_s.sel(region="injected_delay").values
+    assert np.argwhere(times > 0).tolist() == [[9, 1]]
+    # The program's own median; a busy machine lets single steps differ.
+    np.testing.assert_allclose(times[9, 1], 8 * np.median(steps.step_time_s.values[:9, 1]), rtol=0.5)
+
+
+def test_a_run_tells_that_its_work_was_a_sleep(slept):
+    steps = slept(8, "--delay", *DELAY)
+    assert "work" not in steps.region
+    assert (steps.region_time_s.sel(region="timed_sleep").values >= SLEEP_S).all()
+    assert (steps.region_count.sel(region="timed_sleep").values == 1).all()
+
+
+def splitmix64(x: int, key: int) -> int:
+    """A twin of the programs' hash (Steele, Lea and Flood, 2014)."""
+    mask = 2**64 - 1
+    x = (x + 0x9E3779B97F4A7C15 * (key + 1)) & mask
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & mask
+    return x ^ (x >> 31)
+
+
+def test_noise_follows_from_seed_step_and_rank(slept):
+    steps = slept(3, "--noise", 1.5, "--seed", 7, "--topology", "none")
+    bits = [[splitmix64(splitmix64(7, step), rank) for rank in range(3)] for step in range(1, STEPS + 1)]
+    planned = SLEEP_S * (1 - 1.5 * np.log1p(-((np.array(bits, dtype=np.uint64) >> np.uint64(11)) / 2**53)))
+    late = steps.region_time_s.sel(region="timed_sleep").values - planned
+    assert late.min() > -1e-6  # a sleep lasts at least as long as asked
+    assert np.median(late) < 0.1 * SLEEP_S
+
+
+def test_unequal_ranks_without_messages_drift_apart(slept):
+    steps = slept(3, "--unequal", 0.5, "--topology", "none")
+    periods = np.median(steps.step_time_s.values, axis=0)
+    np.testing.assert_allclose(periods, SLEEP_S * np.array([1, 1.25, 1.5]), rtol=0.1)
+    ends = steps.end_s.values[-1]
+    assert ends[2] - ends[0] > 0.3 * STEPS * SLEEP_S
+
+
+def test_gauss_seidel_starts_as_a_wave_front(rhythm_run):
+    words = ["--sleep", SLEEP_S, "--steps", 5, "--columns", 10]
+    steps = perfield.open(rhythm_run(4, "gauss_seidel", *words)).steps
+    after = steps.end_s.values - steps.begin_s.values.min()
+    number, rank = np.indices(after.shape)
+    assert (after > (number + 1 + rank) * SLEEP_S).all()  # each rank is a step behind the one before it
+
+
+@in_mpich
+@pytest.mark.parametrize(
+    ("program", "words", "sentence"),
+    [
+        ("pisolver", "--nosuch", "'--nosuch' is no option; --help lists them."),
+        ("pisolver", "--columns 5", "'--columns' is no option; --help lists them."),
+        ("pisolver", "--steps many", "--steps needs a whole number, not 'many'."),
+        ("pisolver", "--steps 0", "--steps must be at least 1."),
+        ("pisolver", "--delay 2 1 5 --sleep 1", "--delay names rank 2, but the ranks are 0 to 1."),
+        (
+            "pisolver",
+            "--delay 1 3 5",
+            "must name one of 4 to 100 (the steps before it tell how long a period is).",
+        ),
+        ("pisolver", "--delay 1 3", "--delay needs PERIODS, too, but the command ends there."),
+        ("pisolver", "--delay 1 30 0", "--delay needs more than 0 periods."),
+        ("pisolver", "--send-to 2", "--send-to reaches no other rank of 2; use smaller offsets, more ranks,"),
+        ("pisolver", "--send-to 0", "--send-to 0 would make each rank send to itself; leave 0 out."),
+        ("pisolver", "--topology star", "--topology 'star' is unknown; choose chain, ring or none."),
+        ("pisolver", "--bytes 8", "--bytes must be at least 16: a message holds its sender's rank and step."),
+        ("pisolver", "--sleep 0", "--sleep needs more than 0 seconds."),
+        ("pisolver", "--sleep 1 --size 5", "--size means nothing with --sleep; leave one of them out."),
+        ("pisolver", "--unequal 1", "--unequal needs --sleep SECONDS: real work is the same on all ranks."),
+        ("pisolver", "--noise -1", "--noise must not be negative."),
+        (
+            "jacobi",
+            "--bytes 80",
+            "--bytes 80 is too small: a message holds 1000 numbers and needs 8016 bytes;",
+        ),
+        ("gauss_seidel", "--topology ring", "use --topology chain with positive offsets, or --lagged."),
+    ],
+)
+def test_a_wrong_option_is_told_in_a_sentence(program, words, sentence, mpi, programs):
+    result = mpi.run(2, programs / program, *words.split())
     assert result.returncode == 2
-    assert result.stderr.startswith("pisolver: ") and sentence in result.stderr
+    assert result.stderr.startswith(f"{program}: ") and sentence in result.stderr

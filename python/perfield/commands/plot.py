@@ -21,26 +21,42 @@ Draws plots of all steps, to RUN/pictures/plots:
   heat_map    a field of each rank in each step, and how long the rank waits, beside it
   messages    the bytes that each rank sent to each other
   regions     where the time of a step goes, and what balancing each region would save
+  rhythm      whether ranks march in step: phases over time, and what judges them
+
+and with --only:
+
+  rhythm_and_model   the same beside what a model of the run's messages predicts
 
   perfield plot perfield-run
   perfield plot perfield-run --only heat_map --field solve_compute_time_s
   perfield plot perfield-run --only messages --steps 10:200 -o messages.svg
+  perfield plot perfield-run --film circle --frame 0 -o circle.mp4
+
+A film shows phases moment by moment: --film circle, or matrix, the differences
+of all pairs of ranks. A .gif always works; a .mp4 needs ffmpeg.
 
 In a notebook: perfield.plots.heat_map(perfield.open("perfield-run"), "compute_time_s").
 Needs the package matplotlib: pip install 'perfield[plot]'."""
 
 FORMATS = ("png", "svg")
-PLOTS = ("imbalance", "heat_map", "messages", "regions")  # of perfield.plots.figures, which loads matplotlib
+# of perfield.plots.figures and perfield.plots.rhythm.films, which load matplotlib
+PLOTS = ("imbalance", "heat_map", "messages", "regions", "rhythm")
+MORE_PLOTS = ("rhythm_and_model",)  # where --only names them
+FILMS = ("circle", "matrix")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the run, which plots, and the target."""
     add_run(parser)
     add = parser.add_argument
-    add("--only", metavar="PLOTS", help=f"only these, of {','.join(PLOTS)}")
+    add("--only", metavar="PLOTS", help=f"only these, of {','.join(PLOTS + MORE_PLOTS)}")
     add("--field", metavar="NAME", default="compute_time_s", help="of the heat map (compute_time_s)")
     add("--steps", metavar="STEPS", default="all", help=STEPS_HELP)
     add("--format", choices=FORMATS, help="of the files (png)")
+    add("--film", choices=FILMS, help="make a film of phases instead")
+    add("--frame", metavar="RANK", default="mean", help="of the circle, what stands still: a rank (the mean)")
+    add("--order", metavar="NAME", help="of ranks in a film: phase, node_name or group (by rank)")
+    add("--frames", metavar="N", type=int, default=100, help="pictures of a film (100)")
     add("-o", "--output", metavar="PATH", help="a folder, or the file of a single plot: heat.svg")
 
 
@@ -53,6 +69,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
     names = _names(arguments.only)
     run = perfield.open(run_path(arguments.run))
+    if arguments.film:
+        return _film(run, arguments)
     known_field(run, arguments.field)
     steps = run.step_indexes[choose_steps(run, arguments.steps)]
     files = _files(arguments, run, names)
@@ -71,13 +89,35 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _film(run: RunDirectory, arguments: argparse.Namespace) -> int:
+    """Makes a film and prints its file."""
+    from perfield.output.steps import choose_steps
+    from perfield.plots.rhythm import film, measured
+
+    if arguments.only:
+        raise CommandError("--film makes a film and --only chooses plots; give one of them.")
+    frame = arguments.frame
+    if frame != "mean":
+        if not frame.isdigit():
+            raise CommandError(f"--frame {frame} is no rank; expected mean or a rank's number.")
+        frame = int(frame)
+    phases, _ = measured(run, run.step_indexes[choose_steps(run, arguments.steps)])
+    target = Path(arguments.output or Path(run.path, "pictures", "plots"))
+    if target.is_dir() or not target.suffix:
+        target = target / f"{arguments.film}.gif"
+    chosen = {"frame": frame, "order": arguments.order, "frames": arguments.frames}
+    print(f"  {film(phases, target, arguments.film, **chosen)}")
+    return 0
+
+
 def _names(only: str | None) -> list[str]:
     if only is None:
         return list(PLOTS)
     names = [word.replace("-", "_") for word in words(only)]
     for name in names:
-        if name not in PLOTS:
-            raise CommandError(f"--only {name} is no plot; expected some of {','.join(PLOTS)}.")
+        if name not in PLOTS + MORE_PLOTS:
+            known = ",".join(PLOTS + MORE_PLOTS)
+            raise CommandError(f"--only {name} is no plot; expected some of {known}.")
     return names
 
 

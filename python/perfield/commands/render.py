@@ -36,6 +36,7 @@ Writes RUN/pictures: geometry.pvd (values on the simulation's mesh), messages.pv
   perfield render perfield-run                      at most 20 steps, the most telling values
   perfield render perfield-run --steps all --images
   perfield render perfield-run --steps 0,10,20:50:5 --fields solve_time_s,sent_bytes
+  perfield render perfield-run --rhythm --images    who is ahead of whom, in steps
   perfield render perfield-run --mesh case/         pieces in case/processor0, ...
   perfield render perfield-run --zoom n17 --images  one node in full, with its partners"""
 
@@ -50,6 +51,10 @@ default), or all; own fields of the simulation are always there"""
 IMAGES_HELP = """\
 also draw images (.png): values over all steps, a typical step and the slowest to compute that
 writes no output; or all in --steps"""
+RHYTHM = {"phase_steps", "phase_gradient_steps", "order_parameter"}  # which also --fields may ask for
+RHYTHM_HELP = """\
+also show, in each step, how many steps each rank is ahead of the mean (phase_steps), how many it
+is apart from those it receives from (phase_gradient_steps), and R (order_parameter)"""
 VIEWS = ("auto", "plain", "exploded", "dearest")
 VIEW_HELP = """\
 how images show the mesh: plain; exploded, its pieces apart; dearest, the dearest ranks opaque
@@ -72,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--steps", metavar="STEPS", help=STEPS_HELP)
     add("--fields", metavar="NAMES", help=FIELDS_HELP)
     add("--arrays", choices=("telling", "all"), default="telling", help=ARRAYS_HELP)
+    add("--rhythm", action="store_true", help=RHYTHM_HELP)
     add("--images", action="store_true", help=IMAGES_HELP)
     add("--mesh", metavar="PATH", help="read the pieces from disk: a .pvtu file or an OpenFOAM case")
     add("--cells", action="store_true", help="put values on cells (default: on points)")
@@ -88,6 +94,10 @@ def execute(arguments: argparse.Namespace) -> int:
     import perfield
 
     run = perfield.open(run_path(arguments.run))
+    if arguments.rhythm or RHYTHM.intersection(words(arguments.fields or "")):
+        from perfield.run.rhythm_frames import RhythmFrames  # importing xarray is slow
+
+        run = RhythmFrames(run)
     check_fields(run, arguments)
     render(run, arguments)
     return 0

@@ -195,12 +195,10 @@ def _warnings(course: Course) -> Iterator[str]:
     fall = course.fall
     if fall is None:
         return
-    at = f"{in_seconds(fall.time_s)} (step {fall.step:,.0f})"
-    how = f"from {fall.high:.2f} to {fall.low:.2f} within 10 steps"
-    if fall.goes_on:
-        yield f"Early warning: R falls, {how} since {at}."
-    else:
-        yield f"R fell fastest at {at}: {how}."
+    how = f"R fell from {fall.before:.2f} to {fall.after:.2f}"
+    when = f"from {in_seconds(fall.begin_s)} (step {fall.step:,.0f}) to {in_seconds(fall.end_s)}"
+    moved = f"{_steps_apart(abs(fall.moved))} steps {'ahead' if fall.moved > 0 else 'behind'}"
+    yield f"{'Early warning: ' if fall.recent else ''}{how} {when}, while rank {fall.rank} went {moved}."
 
 
 def _limits(course: Course, run: RunDirectory | None) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from perfield.output.survey import COMPUTING, PAIRED_REGIONS, cost_field, waiting_of
+from perfield.output.telling import RHYTHM
 from perfield.pictures.machine_values import SUFFIXES
 
 PARTS = ("topology_type", "node_id", "host_name", "id")  # arrays of the machine, the same in all steps
@@ -112,9 +113,9 @@ def telling_steps(description: dict[str, Any]) -> list[int]:
 def default_values(description: dict[str, Any]) -> list[str]:
     """The arrays drawn by default.
 
-    Computing and waiting, compute times of the two regions with most to save, rank, one field of the
-    simulation, the parts of the machine, and its nodes if there are several, and the switches between them.
-    An overview has no images of parts.
+    Computing and waiting, the rhythm where it was asked for, compute times of the two regions with most to
+    save, rank, one field of the simulation, the parts of the machine, and its nodes if there are several, and
+    the switches between them. An overview has no images of parts.
     """
     known = _known(description)
     regions = [cost_field(known, stem) for stem in description["regions"]]
@@ -126,7 +127,8 @@ def default_values(description: dict[str, Any]) -> list[str]:
     parts = ["topology_type", "node_id"] if several else ["topology_type"]
     parts += ["name"] * ("name" in description["layers"].get("topology/switches", {}).get("arrays", {}))
     parts = [] if description.get("layout") == "" else parts  # an overview, whose parts are nodes alone
-    return [*pair_of(description), *regions[:PAIRED_REGIONS], "rank", *own[:1], *parts]
+    rhythm = [name for name in RHYTHM if name in known]
+    return [*pair_of(description), *rhythm, *regions[:PAIRED_REGIONS], "rank", *own[:1], *parts]
 
 
 def pair_of(description: dict[str, Any]) -> list[str]:

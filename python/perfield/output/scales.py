@@ -19,17 +19,25 @@ NAMES = {
     *("same_node", "same_package", "same_numa", "same_switch", "hops"),
 }
 
+SIGNED = {"phase_steps": 0.1}  # white in the middle; the least end, below which differences are noise
+SHARES = {"order_parameter"}
+
 
 def scale_of(name: str, about: Mapping[str, Any], own: Mapping[str, str]) -> tuple[float, float] | None:
     """Both ends of an array's colours; None for arrays that name things.
 
     about : its "range", "usual_peak" if some steps are unusual, and "unit". own : the simulation's own
-    fields; these keep their range, and so do negative amounts.
+    fields; these keep their range, and so do negative amounts, except those around 0 (SIGNED).
     """
     low, high = about["range"]
     high = about.get("usual_peak", high)
     if name in NAMES and name not in own:
         return None
+    if name in SIGNED and name not in own:
+        end = round_end(max(-low, about["range"][1], SIGNED[name]))
+        return -end, end
+    if name in SHARES and name not in own:
+        return 0.0, 1.0
     if name in own or low < 0:
         return low, high
     return 0.0, round_end(high, whole=about["unit"] == "1")

@@ -14,6 +14,7 @@ are read from the run.
 from importlib.util import find_spec
 
 from perfield.plots.compared_messages import compared_messages
+from perfield.plots.idle_waves import idle_wave
 from perfield.plots.messages import message_matrix
 from perfield.plots.over_steps import imbalance
 from perfield.plots.rank_by_step import heat_map
@@ -26,4 +27,12 @@ if find_spec("matplotlib") is None:
         "python3-matplotlib, or call pip install 'perfield[plot]'."
     )
 
-__all__ = ["compared_messages", "heat_map", "imbalance", "message_matrix", "region_bars", "scaling"]
+__all__ = [
+    "compared_messages",
+    "heat_map",
+    "idle_wave",
+    "imbalance",
+    "message_matrix",
+    "region_bars",
+    "scaling",
+]

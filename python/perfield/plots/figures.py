@@ -75,9 +75,29 @@ def regions_figure(
     region_bars(run, steps, figure.subplots(), source)
 
 
+def rhythm_figure(
+    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+) -> None:
+    """Whether ranks march in step: their phases and what judges them."""
+    from perfield.plots.rhythm import of_run
+
+    of_run(run, steps, figure)
+
+
+def rhythm_and_model_figure(
+    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+) -> None:
+    """The same beside what a model of the run predicts."""
+    from perfield.plots.rhythm import run_and_model
+
+    run_and_model(run, steps, figure)
+
+
 FIGURES: dict[str, Callable[..., None]] = {
     "imbalance": imbalance_figure,
     "heat_map": heat_map_figure,
     "messages": messages_figure,
     "regions": regions_figure,
+    "rhythm": rhythm_figure,
+    "rhythm_and_model": rhythm_and_model_figure,
 }

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.analysis.findings import idle_wave
 from perfield.analysis.words import start
 from perfield.report.contents import Report
 
@@ -129,6 +130,21 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
             caption + means,
         )
 
+    def wave() -> Image:
+        from perfield.plots import idle_wave as plot
+
+        figure = _figure(5.2)
+        plot(run, idle_wave.worth_telling(report.observed)[0], figure.subplots(), source)
+        return _image(
+            figure,
+            "idle_wave",
+            (("idle_wave", PAIR[1]),),
+            "Heat map of waiting around an idle wave: a row for each rank, a column for each step, and lines "
+            "along the ranks that waited one after the other.",
+            "The star is the rank that computed longer once. Its partners wait for it, then theirs for them: "
+            "the steeper the line, the faster the delay travels.",
+        )
+
     def matrix() -> Image:
         figure = _figure(5.6)
         messages_figure(run, steps, figure, source=source)
@@ -152,6 +168,8 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
     more = [field for field in told if field not in (first, *PAIR, "") and known(field)]
     for field in [first, *more[:MOST_FIELDS]]:
         yield lambda field=field: heat_map(field)
+    if any(finding.picture.kind == "idle_wave" for finding in report.findings):
+        yield wave
     if len(report.observed.messages):
         yield matrix
 

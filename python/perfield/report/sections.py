@@ -100,7 +100,11 @@ def chance(finding: Finding) -> str:
 
 def lacking(missing: Sequence[str]) -> str:
     """What a run lacks, for a question that could not be asked: names of fields, a mesh, or steps."""
-    said = {"neighbours": "a mesh that tells neighbours", "steps": "steps that could be compared"}
+    said = {
+        "neighbours": "a mesh that tells neighbours",
+        "steps": "steps that could be compared",
+        "messages": "messages between ranks",
+    }
     return ", ".join(said.get(name, name) for name in missing)
 
 
@@ -212,7 +216,7 @@ def _regions(report: Report) -> Section:
 
 
 def _heat_maps(report: Report) -> Section:
-    return Section("ranks", "Each rank in each step", images=("heat_map",))
+    return Section("ranks", "Each rank in each step", images=("heat_map", "idle_wave"))
 
 
 def _slowest(report: Report) -> Section | None:

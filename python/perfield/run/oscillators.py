@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfield.analysis.oscillators import Model, ModelError, Stages, Topology
-from perfield.analysis.oscillators.by_place import LEVELS, by_level, levels_of
+from perfield.analysis.oscillators.by_place import by_level, in_same, levels_of
 from perfield.analysis.oscillators.parameters import (
     Completion,
     Parameters,
@@ -68,7 +68,7 @@ def parameters_of(run: RunDirectory, steps: Steps = None, *, eager_limit: float 
     return reading.parameters(reading.topology(), eager_limit)
 
 
-def model_of(
+def measured_model(
     run: RunDirectory,
     steps: Steps = None,
     *,
@@ -77,15 +77,20 @@ def model_of(
     by_place: Mapping[str, float] | None = None,
     eager_limit: float | None = None,
     **more: Any,
-) -> Model:
-    """A Model with the communication topology of a run, the frequency of each rank, and v_p.
+) -> tuple[Model, Parameters]:
+    """A Model with the communication topology of a run, the frequency of each rank, and v_p; and its sources.
 
     potential : V; by default tanh(P x), so that an idle wave moves at v_p when the coupling is divided by P.
     weight, by_place, eager_limit : as in `topology_of` and `parameters_of`. more : other parameters of Model;
-    `frequency` and `coupling` take the place of those of the run.
+    `frequency` and `coupling` take the place of those of the run. The run is read once.
     """
     reading = _Reading(run, steps)
     return reading.model(reading.topology(weight, by_place), potential, eager_limit, more)
+
+
+def model_of(run: RunDirectory, steps: Steps = None, **more: Any) -> Model:
+    """The Model alone; all as in `measured_model`."""
+    return measured_model(run, steps, **more)[0]
 
 
 def model_by_stages(
@@ -191,6 +196,12 @@ class _Reading:
 
     def parameters(self, edges: Topology, eager_limit: float | None, least: int = 2) -> Parameters:
         """least : steps that medians need."""
+        configuration = self.run.info.get("configuration") or {}
+        if configuration.get("step_seconds"):
+            raise ModelError(
+                f"{self.run.path} ends its steps by the clock (step_seconds), so they are no turns of an "
+                "oscillator; measure steps that the program makes (step_call or perfield_step)."
+            )
         calls = self._calls()
         t_comp, t_comm = step_times(*self._times(edges), self.words, least=least)
         completion = self._completion(calls, edges)
@@ -220,8 +231,7 @@ class _Reading:
         return np.maximum(self.snapshot.told(positions, "span"), 1).astype(float)
 
     def _beta(self, edges: Topology, eager_limit: float | None):
-        placed = placement_of(self.run)
-        same_node = levels_of(edges, placed.node_id) <= LEVELS.index("node")
+        same_node = in_same(edges, placement_of(self.run).node_id)
         library = next((str(e["mpi"]) for e in self.run.rank_entries if e and e.get("mpi")), "")
         limit, limit_from = eager_limits(library, same_node, eager_limit)
         pairs = self.pairs
@@ -287,10 +297,10 @@ class _Reading:
         potential: Potential | None,
         eager_limit: float | None,
         more: dict[str, Any],
-    ) -> Model:
+    ) -> tuple[Model, Parameters]:
         found = self.parameters(edges, eager_limit)
         taken = {"frequency": found.frequency.value, "coupling": found.coupling.value, **more}
-        return Model(edges, potential or Tanh(float(edges.n)), **taken)
+        return Model(edges, potential or Tanh(float(edges.n)), **taken), found
 
     def by_stages(
         self, potential: Potential | None, eager_limit: float | None, more: dict[str, Any]
@@ -305,7 +315,7 @@ class _Reading:
                 "(`steps`), or take one model of all (`model_of`)."
             )
         if n_kinds == 1:
-            return self.model(edges, potential, eager_limit, more)
+            return self.model(edges, potential, eager_limit, more)[0]
         first = np.flatnonzero(np.diff(kind, prepend=-1))
         if len(first) * edges.n_edges > _MOST_TIMES:
             raise ModelError(

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from perfield.analysis.oscillators import ModelError, Topology
 from perfield.analysis.rhythm import RhythmError, phases
 from perfield.run.dataframes import placement
+from perfield.run.oscillators import topology_of
 
 if TYPE_CHECKING:
     from perfield.run.run import RunDirectory
+
+MOST_FOR_EDGES = 64  # steps whose messages are read, evenly spaced
 
 
 def phases_of_run(
@@ -28,7 +32,9 @@ def phases_of_run(
     ranks : world ranks, None for all. steps : a slice of step indexes that includes both ends, None for all;
     with damaged or missing steps, the others count. samples, times : when, as for `phases`; pass times of
     your own where results of a growing run should fit together.
-    Along oscillator stand `group`, the ranks that step together, and `node_name`. Attributes: run, state.
+    Along oscillator stand `group`, the ranks that step together, and `node_name`. The communication topology
+    (receiver, sender, weight) comes from the messages of at most MOST_FOR_EDGES of these steps, and is left
+    out where none are known. Attributes: run, state.
     Raises RhythmError if the run closed no step, or one only, or has no such rank or step.
     """
     found = phases(closed_steps(run, ranks, steps), times, samples=samples)
@@ -40,7 +46,36 @@ def phases_of_run(
         group=("oscillator", groups, {"long_name": "ranks that step together"}),
         node_name=("oscillator", nodes, {"long_name": "name of the node on which the rank ran"}),
     )
+    edges = communication(run, chosen, steps)
+    if edges is not None:
+        found["receiver"] = "edge", edges.receiver, {"long_name": "rank that receives"}
+        found["sender"] = "edge", edges.sender, {"long_name": "rank that it receives from"}
+        found["weight"] = "edge", edges.weight, {"long_name": "T_ij"}
     return found.assign_attrs(run=str(run.path), state=run.state)
+
+
+def communication(run: RunDirectory, ranks: np.ndarray, steps: slice | None = None) -> Topology | None:
+    """The communication topology among some ranks, from at most MOST_FOR_EDGES of the steps; None if no
+    messages between them are known.
+
+    ranks : int (n,), ascending; the topology counts them from 0. steps : as for `phases_of_run`.
+    """
+    within = run.step_indexes
+    if steps is not None:
+        low, high = (end if end is not None else np.inf for end in (steps.start or 0, steps.stop))
+        within = within[(within >= low) & (within <= high)]
+    some = np.unique(np.linspace(0, len(within) - 1, MOST_FOR_EDGES).round().astype(int))
+    try:
+        found = topology_of(run, within[some].tolist()) if len(within) else None
+    except ModelError:  # no messages between ranks, or one rank alone
+        return None
+    if found is None:
+        return None
+    there = np.isin(found.receiver, ranks) & np.isin(found.sender, ranks)
+    if not there.any():
+        return None
+    receiver, sender = (np.searchsorted(ranks, ends[there]) for ends in (found.receiver, found.sender))
+    return Topology(len(ranks), receiver, sender, found.weight[there])
 
 
 def closed_steps(

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from perfield.analysis.oscillators import Model, ModelError, oscillate
 from perfield.analysis.oscillators.initial import disordered, perturbed, spaced
 from perfield.analysis.oscillators.potentials import Custom, Fourier, PerEdge, PiecewiseSine, Sine, Tanh
-from perfield.analysis.oscillators.presets import all_to_all, kuramoto
+from perfield.analysis.oscillators.presets import kuramoto
+from perfield.analysis.oscillators.topologies import all_to_all
 from perfield.analysis.oscillators.topology import from_offsets, topology
 from perfield.analysis.rhythm import order_parameter
 
@@ -243,3 +246,17 @@ def test_an_integration_that_stalls_says_where_and_why(delay):
 def test_too_many_steps_count_as_a_stall():
     with pytest.raises(ModelError, match=r"stalled at .* 20 steps were not enough"):
         oscillate(Model(BOTH, Tanh(50.0)), perturbed(18), np.array([0.0, 100.0]), most_steps=20)
+
+
+def test_memory_grows_with_the_edges_only():
+    def bytes_per_edge(n: int) -> float:
+        tracemalloc.start()
+        model = Model(from_offsets(n, (1, -1)), Tanh())
+        oscillate(model, disordered(n), np.array([0.0, 0.1]))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak / model.topology.n_edges
+
+    small, large = bytes_per_edge(2_000), bytes_per_edge(20_000)
+    assert large == pytest.approx(small, rel=0.2)
+    assert large < 300

@@ -175,11 +175,11 @@ def test_frequency_and_coupling_follow_from_times_beta_and_kappa():
         Parameter("t_comm", 0.2, "s", "planted"),
         Parameter("beta", 2.0, "1", "planted"),
         Parameter("kappa", 3.0, "1", "planted"),
-        ("one remark.",),
+        ("one note.",),
     )
     assert found.frequency.value == pytest.approx([2 * np.pi, np.pi])
     assert found.coupling.value == pytest.approx(2 * 3 / (1.3 + 0.2))
     assert found.sentences[0] == "t_comp = 1.3 s (median; 800 ms to 1.8 s by rank): planted"
     assert found.sentences[1] == "t_comm = 200 ms: planted"
     assert found.sentences[3] == "beta = 2: planted"
-    assert found.sentences[-1] == "one remark."
+    assert found.sentences[-1] == "one note."

@@ -34,7 +34,7 @@ def test_settles_after_a_delay_has_left_the_ranks():
     assert 40 < found.since.time_s < 55  # the wave needs 5 steps from rank 2 to rank 7, after 10 s
     # When rank 7 begins its step 34, in which the wave stops it, rank 2 has completed 30 + 4/11 steps.
     assert found.widest.spread == pytest.approx(34 - 30 - 4 / 11, abs=0.02)
-    assert 30 <= found.fall.step <= 36 and found.fall.high > 0.9 and not found.fall.goes_on
+    assert 29 <= found.fall.step <= 36 and found.fall.before > 0.9 and not found.fall.recent
 
 
 def test_wavefront_has_the_planted_slope():
@@ -56,10 +56,10 @@ def test_largest_distance_of_ranks_that_communicate():
     assert np.isnan(course_of(rhythm_runs.even(5, 50)).apart).all()
 
 
-def test_fall_that_lasts_until_the_end_warns():
+def test_fall_in_the_last_tenth_of_the_time_is_recent():
     stamps = rhythm_runs.waiting(8, 100, delay=(2, 97, 8.0))
     found = course_of({rank: of_rank[:100] for rank, of_rank in stamps.items()})
-    assert found.fall.goes_on
+    assert found.fall.recent
 
 
 def test_absent_ranks_and_unknown_phases_are_told():

@@ -72,6 +72,12 @@ def test_partners_two_ranks_away_double_the_speed():
     assert front.speed_per_s == pytest.approx(2 / PERIOD, rel=0.1)
 
 
+def test_sides_with_partners_at_other_distances_have_other_speeds():
+    forward, backward = the_wave(120, 19, chain(19, (1, -1, -2)), [(8, 40, DELAY)], noise=0.02).fronts
+    assert (forward.speed_per_step, backward.speed_per_step) == (pytest.approx(1), pytest.approx(2))
+    assert (forward.against, backward.against) == (False, False)
+
+
 def test_wave_in_a_one_directional_ring_goes_around():
     (front,) = the_wave(120, 8, chain(8, ring=True), [(5, 40, DELAY)], noise=0.02).fronts
     assert front.ranks.tolist() == [6, 7, 0, 1, 2, 3, 4]

@@ -20,6 +20,7 @@ from perfield.analysis.findings import (
     far_devices,
     far_partners,
     idle_threads,
+    idle_wave,
     imbalance,
     imbalance_place,
     io_by_one_rank_per_node,
@@ -36,6 +37,7 @@ from perfield.analysis.findings import (
     time_per_call,
     tiny_messages,
     waited_for,
+    wavefront,
 )
 from perfield.analysis.findings.finding import Finding, Picture
 from perfield.analysis.observed import Observed
@@ -66,6 +68,7 @@ QUESTIONS: tuple[ModuleType, ...] = (
     slow_nodes,
     imbalance_place,
     waited_for,
+    idle_wave,
     time_per_call,
     empty_messages,
     messages_to_no_neighbours,
@@ -77,6 +80,7 @@ QUESTIONS: tuple[ModuleType, ...] = (
     *OF_PLACEMENT,
     steps_get_slower,
     memory_growth,
+    wavefront,
     noise,
 )
 LATE = "rank that all wait for"

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfield.analysis.chance import differences
+from perfield.analysis.findings import idle_wave
 from perfield.analysis.findings.finding import Finding, Picture
 from perfield.analysis.findings.placed import crowded
 from perfield.analysis.observed import Observed
@@ -14,15 +15,17 @@ from perfield.analysis.words import in_percent, in_seconds
 QUESTION = "Do ranks lose time irregularly?"
 KINDS = ("noise",)
 NEEDS = ("compute_time_s", "steps")
+LIKES = (*idle_wave.NEEDS, *idle_wave.LIKES)
 MUCH = 0.25  # of the run's time
 FEWEST = 20  # steps
+MOST = 0.5  # of the time lost: if single delays that travel explain it, they are told
 
 
 def find(observed: Observed) -> Iterator[Finding]:
     """Yields a finding if much time is lost and no rank is slower than others beyond chance.
 
     Every run has noise, and a busy machine has much, so only a quarter of the time is worth telling. Ranks
-    that share cores are left to the finding about these.
+    that share cores, and single long delays, are left to the findings about these.
     """
     if observed.n_steps < FEWEST or len(observed.ranks) < 2:
         return
@@ -31,6 +34,8 @@ def find(observed: Observed) -> Iterator[Finding]:
     compute = observed.of("compute_time_s")
     found = differences(compute)
     if found.pattern != "chance" or found.saved < MUCH * observed.elapsed_s:
+        return
+    if sum(wave.delay_s for wave in idle_wave.worth_telling(observed)) >= MOST * found.saved:
         return
     yield Finding(
         kind="noise",

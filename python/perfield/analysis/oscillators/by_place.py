@@ -28,8 +28,7 @@ def levels_of(
     packages share the node; nodes without a known switch share the network.
     Raises ModelError if the node of a rank with edges is unknown.
     """
-    ends = topology.receiver, topology.sender
-    lost = np.intersect1d(np.flatnonzero(~(_known(node))), np.concatenate(ends))
+    lost = np.intersect1d(np.flatnonzero(~_known(node)), np.concatenate([topology.receiver, topology.sender]))
     if len(lost):
         raise ModelError(
             f"the node of {in_ranks(lost)} is unknown, so nothing tells what joins it to others; leave such "
@@ -38,9 +37,9 @@ def levels_of(
     level = np.full(topology.n_edges, LEVELS.index("network"))
     for name, numbers in (("switch", switch), ("node", node)):
         if numbers is not None:
-            level[_same(numbers, *ends)] = LEVELS.index(name)
+            level[in_same(topology, numbers)] = LEVELS.index(name)
     if package is not None:
-        level[_same(node, *ends) & _same(package, *ends)] = LEVELS.index("package")
+        level[in_same(topology, node) & in_same(topology, package)] = LEVELS.index("package")
     return level
 
 
@@ -65,10 +64,14 @@ def by_level(levels: np.ndarray, values: Mapping[str, float]) -> np.ndarray:
     return np.array([values.get(name, np.nan) for name in LEVELS])[levels]
 
 
+def in_same(topology: Topology, numbers: np.ndarray) -> np.ndarray:
+    """Whether both ranks of each edge have the same number, bool (n_edges,); False where it is unknown.
+
+    numbers : (n,), of a part of the machine; negative or NaN where unknown.
+    """
+    numbers = np.asarray(numbers)
+    return (numbers[topology.receiver] == numbers[topology.sender]) & _known(numbers)[topology.receiver]
+
+
 def _known(numbers: np.ndarray) -> np.ndarray:
     return np.isfinite(numbers) & (np.asarray(numbers) >= 0)
-
-
-def _same(numbers: np.ndarray, receiver: np.ndarray, sender: np.ndarray) -> np.ndarray:
-    numbers = np.asarray(numbers)
-    return (numbers[receiver] == numbers[sender]) & _known(numbers)[receiver]

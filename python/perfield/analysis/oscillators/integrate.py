@@ -8,17 +8,19 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import xarray as xr
+from scipy.integrate import RK45
 
-from perfield.analysis.oscillators.changing import Stages, value_at
+from perfield.analysis.oscillators.changing import Changing, Stages, value_at
 from perfield.analysis.oscillators.delayed import DelayedRK45, Past
 from perfield.analysis.oscillators.delays import DelayFunction, RandomDelay
+from perfield.analysis.oscillators.dop853 import LeanDOP853
 from perfield.analysis.oscillators.errors import ModelError
 from perfield.analysis.oscillators.model import Model
 from perfield.analysis.oscillators.noise import DELAYS, uniform
 from perfield.analysis.oscillators.potentials import Sine
 from perfield.analysis.rhythm.dataset import phase_dataset
 
-METHODS = ("DOP853", "RK45")
+METHODS = {"DOP853": LeanDOP853, "RK45": RK45}
 
 
 def oscillate(
@@ -38,12 +40,13 @@ def oscillate(
     initial : rad (n,), phases at times[0] (see `initial` for the paper's). times : s, ascending, at least
     two: when phases are wanted; the solver chooses its own steps.
     seed : of noise and random delays. rtol, atol : tolerance of a step, in the mean square over oscillators.
-    method : SciPy's "DOP853" or "RK45"; delays take an RK45 of our own, as SciPy has none for them.
+    method : "DOP853", with SciPy's coefficients, or SciPy's "RK45". Delays take an RK45 that keeps the past.
     It integrates in the co-rotating frame (theta minus the mean omega times t), where the tolerance acts on
     what differs, not on what grows. most_steps : after so many the integration counts as stalled.
     history : only with delays: phases (oscillator, time) up to times[0], such as the end of an earlier
     result; by default each oscillator went at its own frequency before.
-    Attributes of the result: `parameters` (JSON), `seed`, `rhs_evaluations`, and `remarks` if there are any.
+    Attributes of the result: `parameters` (JSON), `seed`, `rhs_evaluations`, and the
+    `remarks` of the topology, if it has any.
     Raises ModelError for phases or times that make no sense, delays longer than the history, and stalls.
     """
     times = np.asarray(times, float)
@@ -51,13 +54,13 @@ def oscillate(
     _check(model, initial, times, method, rtol, atol)
     run = _Integration(model, initial, times, seed=seed, history=history)
     run.go(method, rtol, atol, most_steps)
-    found = phase_dataset(run.found, times, model.topology)
+    found = phase_dataset(run.found.T, times, model.topology)
     solver = {"method": method, "rtol": rtol, "atol": atol}
     found.attrs["parameters"] = json.dumps({**model.parameters(), **solver}, default=float)
     found.attrs["seed"] = seed
     found.attrs["rhs_evaluations"] = run.evaluations
-    if model.remarks:
-        found.attrs["remarks"] = " ".join(model.remarks)
+    if model.topology.remarks:
+        found.attrs["remarks"] = " ".join(model.topology.remarks)
     return found
 
 
@@ -93,7 +96,7 @@ class _Integration:
     ) -> None:
         self.model, self.initial, self.times, self.seed = model, initial, times, seed
         self.frame = float(model.frequency_at(times[0]).mean())
-        self.found = np.empty((len(initial), len(times)))
+        self.found = np.empty((len(times), len(initial)))
         self.evaluations = 0
         self.stops = []
         for stop in model.stops:
@@ -162,11 +165,9 @@ class _Integration:
 
     def go(self, method: str, rtol: float, atol: float, most_steps: int) -> None:
         """Fills `found` with phases at all times."""
-        import scipy.integrate
-
-        solver_of = getattr(scipy.integrate, method)
+        solver_of = METHODS[method]
         y, step, steps, next_ = self.initial, None, 0, 1
-        self.found[:, 0] = y
+        self.found[0] = y
         noise, holds, number = self.model.noise, None, None
         for begin, end in self.pieces():
             middle = 0.5 * (begin + end)
@@ -211,14 +212,14 @@ class _Integration:
                     within = None
                     while next_ < len(self.times) and self.times[next_] <= solver.t:
                         if self.times[next_] == solver.t:
-                            self.found[:, next_] = solver.y
+                            self.found[next_] = solver.y
                         else:
                             within = within or solver.dense_output()
-                            self.found[:, next_] = within(self.times[next_])
+                            self.found[next_] = within(self.times[next_])
                         next_ += 1
             y = solver.y
             self.evaluations += solver.nfev
-        self.found += self.frame * (self.times - self.times[0])
+        self.found += (self.frame * (self.times - self.times[0]))[:, None]
 
     def shortest_delay(self, time: float) -> float:
         """A lower limit (s) of the delays above 0 in the piece around that time."""
@@ -237,30 +238,35 @@ class _Integration:
         model, frame = self.model, self.frame
         edges, n = model.topology, model.topology.n
         sender, receiver, potential = edges.sender, edges.receiver, model.potential
-        smooth = [
-            callable(p) and not isinstance(p, Stages) for p in (model.frequency, model.coupling, model.weight)
-        ]
+        drifts, varies = _is_smooth(model.frequency), _is_smooth(model.coupling) or _is_smooth(model.weight)
         frequency, strength = model.frequency_at(time), model.edge_strength_at(time)
+        detuning = frequency - frame
+        detuned = drifts or bool(detuning.any())
+        even = not varies and bool((strength == strength[0]).all())
+        # Kuramoto: sum_j sin(theta_j - theta_i) = Im(exp(-i theta_i) sum_j exp(i theta_j)).
+        all_to_all = edges.n_edges == n * (n - 1)
+        classical = isinstance(potential, Sine) and all_to_all and even and self.past is None
         standing = np.array([who for first, last, who in self.stops if first <= time < last], int)
         difference = self.difference(time)
-        all_alike = self.past is None and not any(smooth) and _all_alike(model, strength)
+
+        def pulls(now: float, phase: np.ndarray) -> np.ndarray:
+            if classical:
+                turn = np.exp(1j * phase)
+                return strength[0] * (turn.conj() * turn.sum()).imag
+            apart = difference(now, phase) if difference else phase.take(sender) - phase.take(receiver)
+            if even:
+                return strength[0] * np.bincount(receiver, potential(apart), minlength=n)
+            now_strength = model.edge_strength_at(now) if varies else strength
+            return np.bincount(receiver, now_strength * potential(apart), minlength=n)
 
         def right_hand_side(now: float, phase: np.ndarray) -> np.ndarray:
-            nonlocal frequency, strength
-            if smooth[0]:
-                frequency = model.frequency_at(now)
-            if smooth[1] or smooth[2]:
-                strength = model.edge_strength_at(now)
-            if all_alike:  # sum_j sin(theta_j - theta_i) = Im(exp(-i theta_i) sum_j exp(i theta_j))
-                turn = np.exp(1j * phase)
-                rate = strength[0] * (turn.conj() * turn.sum()).imag
-            else:
-                pull = potential(difference(now, phase) if difference else phase[sender] - phase[receiver])
-                rate = np.bincount(receiver, strength * pull, minlength=n)
-            if factor is not None:
-                rate = factor * (frequency + rate) - frame
-            else:
-                rate += frequency - frame
+            rate = pulls(now, phase)
+            if detuned:
+                rate += model.frequency_at(now) - frame if drifts else detuning
+            if factor is not None:  # it multiplies the whole rate, not that of the frame
+                rate += frame
+                rate *= factor
+                rate -= frame
             if term is not None:
                 rate += term
             if len(standing):
@@ -295,11 +301,8 @@ class _Integration:
         return differences
 
 
-def _all_alike(model: Model, strength: np.ndarray) -> bool:
-    """Whether it is the classical Kuramoto model, whose sum over all pairs takes O(n)."""
-    n = model.topology.n
-    complete = model.topology.n_edges == n * (n - 1) and isinstance(model.potential, Sine)
-    return bool(complete and (strength == strength[0]).all())
+def _is_smooth(parameter: Changing) -> bool:
+    return callable(parameter) and not isinstance(parameter, Stages)
 
 
 def _delays_now(delay: DelayFunction, now: float, count: int) -> np.ndarray:

@@ -49,15 +49,6 @@ class Model:
     def __post_init__(self) -> None:
         object.__setattr__(self, "stops", tuple(self.stops))
         of = self.topology
-        if of.n < 2:
-            raise ModelError(
-                f"a model of {of.n} oscillator has nobody to couple to; give a topology of at least 2 ranks."
-            )
-        if not of.n_edges:
-            raise ModelError(
-                f"the communication topology of {of.n} oscillators has no edges, so none of them follows "
-                "another; give edges, or coupling = 0 on any topology for free oscillators."
-            )
         if self.normalisation not in NORMALISATIONS:
             known = ", ".join(NORMALISATIONS)
             raise ModelError(f"normalisation = {self.normalisation!r} is unknown; expected one of {known}.")
@@ -100,21 +91,6 @@ class Model:
     def frequency_at(self, time: float) -> np.ndarray:
         """omega_i at that time (s), rad/s, float64 (n,)."""
         return np.broadcast_to(np.asarray(value_at(self.frequency, time), float), (self.topology.n,))
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """Sentences on what is allowed but may surprise; `oscillate` keeps them in its result."""
-        of = self.topology
-        seen = np.zeros(of.n, bool)
-        seen[of.receiver] = seen[of.sender] = True
-        alone = np.flatnonzero(~seen)
-        if not len(alone):
-            return ()
-        names = ", ".join(str(rank) for rank in alone[:10]) + (", ..." if len(alone) > 10 else "")
-        return (
-            f"{len(alone)} of {of.n} oscillators neither send nor receive and go at their own frequency: "
-            f"{names}.",
-        )
 
     def parameters(self) -> dict[str, object]:
         """All parameters but the edges, as JSON can hold them."""

@@ -42,10 +42,9 @@ class Parameter:
 
     def __str__(self) -> str:
         values = np.atleast_1d(self.value)
-        text = self._in_words(float(np.median(values)))
-        if values.max() > values.min():
-            span = f"{self._in_words(float(values.min()))} to {self._in_words(float(values.max()))}"
-            text = f"{text} (median; {span} by rank)"
+        least, text, most = (self._in_words(float(f(values))) for f in (np.min, np.median, np.max))
+        if least != most:
+            text = f"{text} (median; {least} to {most} by rank)"
         return f"{self.name} = {text}: {self.source}"
 
     def _in_words(self, value: float) -> str:

@@ -66,7 +66,8 @@ class Tanh:
         _positive("steepness", self.steepness)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        return np.tanh(self.steepness * x)
+        scaled = self.steepness * np.asarray(x)
+        return np.tanh(scaled, out=scaled if scaled.ndim else None)
 
     def slope(self, x: np.ndarray) -> np.ndarray:
         """dV/dx = s (1 - tanh(s x)^2)."""

@@ -19,7 +19,7 @@ from perfield.analysis.oscillators.integrate import oscillate
 from perfield.analysis.oscillators.model import Model, protocol_factor
 from perfield.analysis.oscillators.noise import Noise
 from perfield.analysis.oscillators.potentials import MexicanHat, PiecewiseSine, Potential, Sine, Tanh
-from perfield.analysis.oscillators.topology import Topology, from_offsets, topology
+from perfield.analysis.oscillators.topologies import all_to_all, by_send
 
 UNI, BOTH = (1,), (1, -1)
 N_RANKS = 18  # of the paper's figures
@@ -169,12 +169,5 @@ def preset(name: str) -> Preset:
     return PRESETS[name]()
 
 
-def all_to_all(n: int) -> Topology:
-    """Each receives from each other: n (n - 1) edges."""
-    receiver, sender = np.divmod(np.arange(n * n), n)
-    other = receiver != sender
-    return topology(n, receiver[other], sender[other])
-
-
 def _chain(offsets: tuple[int, ...], potential: Potential, coupling: float = 1.0, **more: object) -> Model:
-    return Model(from_offsets(N_RANKS, offsets), potential, coupling=coupling, **more)
+    return Model(by_send(N_RANKS, offsets), potential, coupling=coupling, **more)

@@ -102,8 +102,6 @@ def random_graph(n: int, probability: float, *, seed: int, directed: bool = True
         receiver, other = np.divmod(chosen, max(n - 1, 1))
         return topology(n, receiver, other + (other >= receiver))
     upper = ((1 + np.sqrt(1 + 8 * chosen.astype(float))) // 2).astype(np.int64)  # pairs (1,0) (2,0) (2,1) ...
-    upper -= upper * (upper - 1) // 2 > chosen
-    upper += (upper + 1) * upper // 2 <= chosen
     lower = chosen - upper * (upper - 1) // 2
     return topology(n, np.concatenate([upper, lower]), np.concatenate([lower, upper]))
 

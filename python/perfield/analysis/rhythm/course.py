@@ -13,7 +13,7 @@ import xarray as xr
 
 from perfield.analysis.rhythm.blocks import Edges, edge_arrays
 from perfield.analysis.rhythm.drift import Drift, common_window, drift
-from perfield.analysis.rhythm.order import order_parameter
+from perfield.analysis.rhythm.early_warning import early_warnings
 from perfield.analysis.rhythm.spread import TURN, spread
 from perfield.analysis.rhythm.state import state
 
@@ -21,7 +21,6 @@ INSTANTS = 200  # at which states are named
 AT_END = 0.1  # of the time is "the end"
 WITHIN = 5  # instants of which most have one state: shorter ones are flicker
 ABSENT = 0.05  # of the time, by which a rank begins late or ends early
-FALL_STEPS = 10  # a fall of R takes at most so many steps
 FALL, FALL_FROM = 0.2, 0.9  # by how much R falls at least, and where from: below, R wanders
 FALL_WITHIN = 0.5  # steps: spread before a fall, beyond which R near 1 is no synchrony
 
@@ -51,16 +50,20 @@ class Moment:
 
 @dataclass(frozen=True)
 class Fall:
-    """A fast fall of R within FALL_STEPS steps, from `high` to `low`: an early warning.
+    """The largest fast fall of R of ranks that were in step: an early warning.
 
-    At time_s (step) R was last above FALL_FROM. goes_on : it lasts until the end of the phases.
+    From begin_s (step) to end_s R fell from `before` to `after`, while `rank` moved by `moved` steps against
+    the middle rank (negative: it fell behind). recent : this was in the last tenth of the time.
     """
 
-    time_s: float
+    begin_s: float
+    end_s: float
     step: float
-    high: float
-    low: float
-    goes_on: bool
+    before: float
+    after: float
+    rank: int
+    moved: float
+    recent: bool
 
 
 @dataclass(frozen=True)
@@ -80,8 +83,8 @@ class Course:
     period_s : median time of a step. end : the last tenth of the time. since : when its state began; None if
     it held from the beginning. widest : the instant of the largest spread. apart : the largest distance
     of two ranks that communicate, in steps, at the end and in all (NaN where not known who communicates).
-    fall : the fastest fall of R. moments : the instants of a table. late, early : ranks that begin later or
-    end earlier. unknown : share of the phases within a rank's own time that are unknown. uncertainty : the
+    fall : the largest early warning. moments : the instants of a table. late, early : ranks that begin later
+    or end earlier. unknown : share of the phases within a rank's own time that are unknown. uncertainty : the
     largest error of a phase in steps, from clocks; NaN where the clocks of some ranks were never compared.
     """
 
@@ -112,7 +115,7 @@ def course(phases: xr.Dataset, edges: Edges | None = None, rows: int = 10) -> Co
     during = phase.isel(time=window)
     n_times = during.sizes["time"]
     chosen = np.unique(np.linspace(0, n_times - 1, INSTANTS).round().astype(int))
-    widths, r = spread(during), order_parameter(during)
+    widths = spread(during)
     widest = int(np.nanargmax(widths.values))
     told = _moments(during, np.append(chosen, widest), edges)
     told, at_widest = told[:-1], told[-1]
@@ -133,7 +136,7 @@ def course(phases: xr.Dataset, edges: Edges | None = None, rows: int = 10) -> Co
         since=since,
         widest=at_widest,
         apart=(_median(apart[round((1 - AT_END) * n_times) - 1 :]), _largest(apart)),
-        fall=_fall(r.values, widths.values, times, period, during.values),
+        fall=_fall(during, widths.values),
         drift=drift(phase),
         moments=tuple(told[number] for number in shown),
         late=late,
@@ -200,24 +203,22 @@ def _apart(phase: xr.DataArray, edges: Edges | None) -> np.ndarray:
     return found
 
 
-def _fall(
-    r: np.ndarray, widths: np.ndarray, times: np.ndarray, period_s: float, phase: np.ndarray
-) -> Fall | None:
-    """The fastest fall of R within FALL_STEPS steps, where it is one."""
-    if len(times) < 2 or not period_s > 0:
+def _fall(phase: xr.DataArray, widths: np.ndarray) -> Fall | None:
+    """The largest of the early warnings that is a loss of a common rhythm."""
+    warned = early_warnings(phase)
+    times = phase["time"].values
+    began = np.searchsorted(times, warned["begin"].values)
+    lost = (warned["before"] - warned["after"]).values
+    lost = np.where((warned["before"].values >= FALL_FROM) & (widths[began] < FALL_WITHIN), lost, -np.inf)
+    if not len(lost) or not lost.max() >= FALL:
         return None
-    ahead = max(1, round(FALL_STEPS * period_s / (times[1] - times[0])))
-    if ahead >= len(r):
-        return None
-    in_step = (r >= FALL_FROM) & (widths < FALL_WITHIN)
-    falls = np.where(in_step[:-ahead], r[:-ahead] - r[ahead:], -np.inf)
-    at = int(np.nanargmax(np.where(np.isnan(falls), -np.inf, falls)))
-    if not falls[at] >= FALL:
-        return None
-    began = at + int(np.flatnonzero(in_step[at : at + ahead])[-1])
-    step = float(_middle_step(phase[:, began : began + 1])[0])
-    goes_on = at + ahead >= len(r) - ahead
-    return Fall(float(times[began]), step, float(r[at]), float(r[at + ahead]), goes_on)
+    at = warned.isel(warning=int(lost.argmax()))
+    begin, end = float(at["begin"]), float(at["end"])
+    step = float(_middle_step(phase.values[:, [began[lost.argmax()]]])[0])
+    return Fall(
+        begin, end, step, float(at["before"]), float(at["after"]), int(at["rank"]), float(at["moved"]),
+        end >= times[int((1 - AT_END) * len(times))],
+    )  # fmt: skip
 
 
 def _absences(phase: xr.DataArray) -> tuple[tuple[Absence, ...], tuple[Absence, ...]]:

@@ -22,7 +22,8 @@ def entropy(phase: xr.DataArray, bins: int | None = None, *, relative: bool = Fa
         them centred at psi: CIRCLE_BINS is usual. Only with fixed bins may S of two instants be compared.
     relative : S / ln N_b in [0, 1] instead of S; 0 where there is one bin.
     Like R, it does not see whole steps. The bins of Freedman and Diaconis shrink with the spread, so that
-    S stays above 0 also for nearly synchronous ranks. Ranks without a phase do not count.
+    S stays above 0 also for nearly synchronous ranks; two equal clusters of fewer than 8 ranks share one bin.
+    Ranks without a phase do not count; NaN where none has one.
     """
     whole = checked(phase)
     values = np.empty(whole.sizes["time"])

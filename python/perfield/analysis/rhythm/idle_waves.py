@@ -151,7 +151,11 @@ class _Partners:
     def of(self, rank: int) -> Iterator[tuple[int, bool]]:
         """Partners of a rank, and whether the way there runs against the messages."""
         for partner in self._partner[self._first[rank] : self._first[rank + 1]].tolist():
-            yield partner, rank * self.n_ranks + partner not in self._along
+            yield partner, not self.sends(rank, partner)
+
+    def sends(self, rank: int, partner: int) -> bool:
+        """Whether a rank sends messages to a partner."""
+        return rank * self.n_ranks + partner in self._along
 
     def moved(self, rank: int, partner: int) -> int:
         """How far the partner lies from the rank: ranks with a sign in a chain or ring, else one hop."""
@@ -265,12 +269,27 @@ class _Search:
                 hits[partner] = _Hit(hit, moved, here, waiting_s, against)
                 log_chance += min(0.0, np.log(WINDOW) + self._quiet.log_chance(waiting_s))
                 heapq.heappush(ahead, (hit, hops + 1, partner))
-        rows = {hit.row for number, hit in hits.items() if number != rank}
+        for number in [number for number, hit in hits.items() if hit.against]:
+            if self._came_along(number, hits):
+                hits[number] = replace(hits[number], against=False)
+        reached = [hit for number, hit in hits.items() if number != rank]
+        rows = {hit.row for hit in reached}
+        sends = any(not against for _, against in self.partners.of(rank))
+        if sends and all(hit.against for hit in reached):
+            return  # who receives from a late rank waits first
         if len(rows) < 2 or log_chance > np.log(CHANCE):
             return
         self._claimed.update((hit.row, number) for number, hit in hits.items())
         delay_chance = np.log(self._noise.n) + self._noise.log_chance(delay_s)
         yield _Wave(rank, row, delay_s, hits, log_chance + min(0.0, delay_chance))
+
+    def _came_along(self, rank: int, hits: dict[int, _Hit]) -> bool:
+        """Whether a rank that was hit receives from one that was hit shortly before."""
+        row = hits[rank].row
+        return any(
+            partner in hits and 0 <= row - hits[partner].row < WINDOW and self.partners.sends(partner, rank)
+            for partner, _ in self.partners.of(rank)
+        )
 
     def _hit(self, rank: int, row: int, least_s: float, due_s: float) -> int | None:
         """The first row in which a rank waits as the wave would make it; None if it does not."""

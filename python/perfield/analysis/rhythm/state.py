@@ -74,7 +74,7 @@ def state(phase: xr.DataArray, edges: Edges | None = None, position: np.ndarray 
     edges : the communication topology, if known. position : where each rank stands, instead of its number.
     Returns, of dimension time: `state` (one of STATES); `spread` in periods; `order_parameter` and `entropy`
     (relative), which do not see whole steps; `groups`, the number of tight groups (0 if there are none), and
-    `sizes`, their ranks from the group furthest behind, such as "17 + 1"; `slope` in periods per rank (per
+    `members`, their sizes from the group furthest behind, such as "17 + 1"; `slope` in periods per rank (per
     message, where `order` is a distance), `fit` (R^2) and `order` of the straight line that was judged;
     `known`, the number of ranks with a phase. `in_words` makes a sentence of one instant.
     """
@@ -92,7 +92,7 @@ def state(phase: xr.DataArray, edges: Edges | None = None, position: np.ndarray 
     columns = {
         "state": (names, "", "state"),
         "groups": ([len(sizes) for sizes in groups], "1", "tight groups of ranks"),
-        "sizes": ([" + ".join(map(str, sizes)) for sizes in groups], "", "ranks of each group"),
+        "members": ([" + ".join(map(str, sizes)) for sizes in groups], "", "ranks of each group"),
         "slope": ([found.slope for found in fronts], "periods/rank", "phase gained from rank to rank"),
         "fit": ([found.fit for found in fronts], "1", "share of the variance that a line explains"),
         "order": ([found.order for found in fronts], "", "what the line runs along"),
@@ -121,7 +121,7 @@ def in_words(found: xr.Dataset) -> str:
     if name == SYNCHRONISED:
         text = f"{who} are synchronised: they stand within {in_steps(apart)} of one another"
     elif name == CLUSTERS:
-        sizes = shortened(str(found["sizes"].values), 40)
+        sizes = shortened(str(found["members"].values), 40)
         text = f"{who} are {int(found['groups'])} clusters ({sizes}) over {in_steps(apart)}"
     elif name == WAVEFRONT:
         slope, order = float(found["slope"]), str(found["order"].values)
@@ -137,10 +137,9 @@ def in_words(found: xr.Dataset) -> str:
 
 
 def in_steps(periods: float) -> str:
-    """A phase difference: "0.25 step", "3.2 steps"."""
-    if periods < 0.001:
-        return "0.001 step"
-    return f"{periods:.2g} step{'' if periods <= 1 else 's'}" if periods < 99.5 else f"{periods:,.0f} steps"
+    """A phase difference that is not negative: "0.25 step", "3.2 steps"; at least "0.001 step"."""
+    number = f"{max(periods, 0.001):.2g}" if periods < 99.5 else f"{periods:,.0f}"
+    return f"{number} step{'' if float(number.replace(',', '')) <= 1 else 's'}"
 
 
 def named(

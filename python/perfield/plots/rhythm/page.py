@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -86,15 +86,18 @@ def side_by_side(
     steps: xr.Dataset | None = None,
     potential: Potential | None = None,
     at: tuple[float | None, float | None] = (None, None),
+    span: tuple[float, float] | None = None,
     words: tuple[str, str] = ("", ""),
+    notes: Sequence[str] = (),
     figure: Figure | None = None,
 ) -> Figure:
     """Draws two sets of phases in two columns, such as a run's and its model's, with equal scales in a row.
 
-    steps : of the run on the left, for its timeline. at : s, the moment of snapshots of each. The rest is as
-    for `page`.
+    steps : of the run on the left, for its timeline. at : s, the moment of snapshots of each. span : s,
+    begin and end of the axes of time, where both have the same clock. notes : sentences about what is on
+    the right, beside the timeline. The rest is as for `page`.
     """
-    both = [Shown(phases, potential, moment) for phases, moment in zip((left, right), at)]
+    both = [Shown(phases, potential, moment, span) for phases, moment in zip((left, right), at)]
     figure = _laid_out(figure, PAIR_SIZE)
     rows = len(GRID) + 1 + (steps is not None)
     heights = [0.9] * (rows - 9) + [1.0] * 6 + [1.7, 1.3, 1.9]
@@ -104,6 +107,9 @@ def side_by_side(
         _head(drawn[0, 0], "a", TIMELINE)
         panels.timeline(drawn[0, 0], steps, both[0])
         drawn[0, 1].axis("off")
+        lines = [line for note in notes for line in textwrap.wrap(note, 112)]
+        about = {"fontsize": 8, "color": "0.3", "va": "top", "parse_math": False}
+        drawn[0, 1].text(0.0, 1.12, "\n".join(lines), transform=drawn[0, 1].transAxes, **about)
     first = rows - len(GRID)
     for column, shown in enumerate(both):
         _head(drawn[first - 1, column], "", LAG)

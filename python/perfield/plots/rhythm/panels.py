@@ -40,7 +40,7 @@ def timeline(axes: Axes, steps: xr.Dataset, shown: Shown) -> AxesImage:
     steps = steps[["begin_s", "end_s", "waiting_time_s"]].isel(rank=some(n, MOST_ROWS)).compute()
     begin, end = steps["begin_s"].values, steps["end_s"].values
     waiting = np.nan_to_num(steps["waiting_time_s"].values)
-    edges = shown.zero + np.linspace(shown.time[0], shown.time[-1], MOST_COLUMNS + 1)
+    edges = shown.zero + np.linspace(0.0, shown.last, MOST_COLUMNS + 1)
     share = np.full((begin.shape[1], MOST_COLUMNS), np.nan)
     for row in range(begin.shape[1]):
         known = np.isfinite(begin[:, row]) & np.isfinite(end[:, row])
@@ -48,7 +48,7 @@ def timeline(axes: Axes, steps: xr.Dataset, shown: Shown) -> AxesImage:
         inside = _covered(edges, first, last)
         waited = _covered(edges, np.maximum(first, last - waiting[known, row]), last)
         np.divide(waited, inside, share[row], where=inside > 1e-3 * (edges[1] - edges[0]))
-    extent = (0.0, shown.time[-1] * shown.factor, n - 0.5, -0.5)
+    extent = (0.0, shown.last * shown.factor, n - 0.5, -0.5)
     image = _map(axes, 100 * share, WAITING, extent, (0.0, 100.0), "waits, %")
     axes.set_ylabel("rank")
     _time(axes, shown)
@@ -269,6 +269,17 @@ def absent_grey(name: str) -> Colormap:
     return matplotlib.colormaps[name].with_extremes(bad=ABSENT)
 
 
+def phase_axis(axes: Axes, reach: float) -> None:
+    """An axis of phase differences from -reach to reach, in multiples of pi."""
+    whole = int(reach / np.pi * 2) / 2
+    ticks = np.arange(-whole, whole + 0.25, 0.5)
+    names = {0.0: "0", 0.5: "π/2", 1.0: "π", 1.5: "3π/2", 2.0: "2π"}
+    words = [("-" if tick < 0 else "") + names.get(abs(tick), f"{abs(tick):g}π") for tick in ticks]
+    axes.set_xticks(ticks * np.pi, words)
+    axes.set_xlim(-reach, reach)
+    axes.set_xlabel(r"phase difference $x = \theta_j - \theta_i$ (rad)")
+
+
 def _line(axes: Axes, shown: Shown, values: np.ndarray) -> None:
     axes.plot(shown.time * shown.factor, values, color=shown.rgb, linewidth=1.8)
     _time(axes, shown)
@@ -291,7 +302,7 @@ def _coloured(
 def _time(axes: Axes, shown: Shown) -> None:
     """The axis of time, and a dotted line at the moment of the snapshots."""
     time = shown.time * shown.factor
-    axes.set_xlim(time[0], time[-1])
+    axes.set_xlim(0.0, shown.last * shown.factor)
     axes.axvline(time[shown.moment], color="0.4", linewidth=1, linestyle=":")
     axes.set_xlabel(f"time ({shown.unit})")
 

@@ -32,13 +32,14 @@ class Shown:
 
     phases : in the form of `perfield.analysis.rhythm.dataset`. potential : V of eq. 14; without it or
     without a communication topology in the phases, there is no V(t). at : s, when snapshots are; None: the
-    end.
+    end. span : s, begin and end of the axis of time; None: those of the phases.
     Raises PlotError if there are no two moments or no two oscillators with phases.
     """
 
     phases: xr.Dataset
     potential: Potential | None = None
     at: float | None = None
+    span: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         known = np.isfinite(self.phases["phase"].values)
@@ -75,17 +76,22 @@ class Shown:
 
     @cached_property
     def zero(self) -> float:
-        """The first moment, s."""
-        return float(self.phases["time"][0])
+        """What the axis of time counts from, s."""
+        return float(self.phases["time"][0]) if self.span is None else self.span[0]
+
+    @property
+    def last(self) -> float:
+        """The end of that axis, s from `zero` on."""
+        return float(self.time[-1]) if self.span is None else self.span[1] - self.span[0]
 
     @cached_property
     def time(self) -> np.ndarray:
-        """s, from the first moment on."""
+        """s, from `zero` on."""
         return self.phase["time"].values - self.zero
 
     @cached_property
     def _scaled(self) -> tuple[float, str]:
-        return scaled("s", float(self.time[-1]))
+        return scaled("s", self.last)
 
     @property
     def factor(self) -> float:

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield serve: a page with sliders for a model of coupled oscillators, of the paper or of a run."""
+
+from __future__ import annotations
+
+import argparse
+
+from perfield.commands import CommandError
+from perfield.commands._newest import run_path
+
+HELP = "try a model of coupled oscillators with sliders, in a browser"
+DESCRIPTION = """\
+Opens a page with sliders in a browser: communication topology, potential,
+coupling, noise, delay and start of a model of coupled oscillators, and at once
+its phase circle, order parameter R, spread and phases over time. It begins with
+the figures of the paper or, where a run is named, with the topology, the
+frequencies and the coupling of that run.
+
+  perfield serve
+  perfield serve perfield-run
+  perfield serve --port 8000 --no-browser
+
+The page is for browsers of this machine only. On a cluster, let ssh hand it on:
+ssh -L 5006:localhost:5006 HOST, then open http://localhost:5006/ at home.
+Ctrl-C ends it. Needs the package bokeh: pip install 'perfield[serve]'."""
+
+PORT = 5006
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the run and where the page is."""
+    parser.add_argument("run", nargs="?", metavar="RUN", help="a run to begin with (the paper's figures)")
+    add = parser.add_argument
+    add("--port", type=int, default=PORT, metavar="N", help=f"of localhost; 0 for any that is free ({PORT})")
+    add("--no-browser", action="store_true", help="print the address only")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Serves the page until it is interrupted."""
+    import perfield
+    from perfield.serve.experiment import bases
+    from perfield.serve.server import PortError, serve
+
+    if not 0 <= arguments.port < 65536:
+        raise CommandError(f"--port {arguments.port} is no port; expected 0 to 65535.")
+    run = perfield.open(run_path(arguments.run)) if arguments.run else None
+
+    def ready(address: str) -> None:
+        print(f"the page is at {address}; Ctrl-C ends it", flush=True)
+        if not arguments.no_browser:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    try:
+        serve(bases(run), arguments.port, ready)
+    except PortError as error:
+        raise CommandError(str(error)) from error
+    return 0

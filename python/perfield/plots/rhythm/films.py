@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Films of phases: the circle, or the heat map of differences, moment by moment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfield.analysis import rhythm
+from perfield.plots.figures import new_figure
+from perfield.plots.rhythm import panels
+from perfield.plots.rhythm.shown import TURN, Shown, largest, some
+from perfield.plots.style import PlotError
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+KINDS = ("circle", "matrix")
+ENDINGS = (".gif", ".mp4")
+SIZE = (6.4, 6.8)  # inches
+MOST_FRAMES = 100
+
+
+def film(
+    phases: xr.Dataset,
+    path: str | Path,
+    kind: str = "circle",
+    *,
+    frame: str | int = "mean",
+    order: np.ndarray | str | None = None,
+    frames: int = MOST_FRAMES,
+    per_second: int = 20,
+) -> Path:
+    """Makes a film of phases; returns its path.
+
+    phases : in the form of `perfield.analysis.rhythm.dataset`. path : ends in .gif (made by Pillow, always)
+    or .mp4 (made by ffmpeg, where it is installed). kind : "circle" (eq. 7) or "matrix", the heat map of
+    differences (eq. 13). frame : of the circle, what stands still: "mean" or a rank. order : of the ranks of
+    the heat map and of the circle's colours: "phase" (by the phase at the end), the name of a coordinate
+    along `oscillator`, such as "node_name", or positions (n,); None: by rank.
+    frames : of the film, evenly chosen. per_second : frames per second.
+    Raises PlotError for another ending, kind or order, for no such rank, and where there is no ffmpeg.
+    """
+    from matplotlib.animation import FFMpegWriter, PillowWriter
+
+    path = Path(path)
+    if path.suffix not in ENDINGS:
+        raise PlotError(f"{path} ends in '{path.suffix}'; a film ends in {' or '.join(ENDINGS)}.")
+    if kind not in KINDS:
+        raise PlotError(f"{kind!r} is no film; expected one of {', '.join(KINDS)}.")
+    if path.suffix == ".mp4" and not FFMpegWriter.isAvailable():
+        raise PlotError(
+            f"{path} needs ffmpeg, which is not installed; install the Debian package ffmpeg, or make a .gif."
+        )
+    if per_second < 1 or frames < 2:
+        raise PlotError(
+            f"a film of {frames} frames, {per_second} per second, shows nothing; take 2 and 1 or more."
+        )
+    arranged, told = _arranged(phases, order)
+    shown = Shown(arranged)
+    figure = new_figure(SIZE)
+    figure.set_layout_engine("none")
+    draw = _Circle(figure, shown, frame) if kind == "circle" else _Matrix(figure, shown, order is not None)
+    writer = (PillowWriter if path.suffix == ".gif" else FFMpegWriter)(fps=per_second)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    note = figure.text(0.5, 0.02, "", ha="center", color="0.35", fontsize=10)
+    with writer.saving(figure, str(path), dpi=100):
+        for moment in some(len(shown.time), frames):
+            draw.at(moment)
+            unknown = np.isnan(shown.phase.values[:, moment]).sum()
+            note.set_text(told + (f"; {unknown} have no phase now" if unknown else ""))
+            writer.grab_frame()
+    return path
+
+
+class _Circle:
+    """The phase circle of one moment after another."""
+
+    def __init__(self, figure: Figure, shown: Shown, frame: str | int):
+        self.axes, self.shown, self.frame = figure.add_axes((0.02, 0.06, 0.96, 0.84)), shown, frame
+        known = [*map(int, shown.phase["oscillator"].values)]
+        if frame != "mean" and frame not in known:
+            raise PlotError(
+                f"frame = {frame!r} is no rank here; expected 'mean' or one of {min(known)} to {max(known)}."
+            )
+        self.points = rhythm.phase_circle(shown.phase, frame).values
+        self.title = figure.text(0.5, 0.93, "", ha="center", fontsize=13)
+
+    def at(self, moment: int) -> None:
+        self.axes.clear()
+        panels.draw_circle(self.axes, self.points[:, :, moment], self.shown.n)
+        at = f"{self.shown.time[moment] * self.shown.factor:.4g} {self.shown.unit}"
+        r, apart = self.shown.order_parameter[moment], self.shown.spread[moment]
+        self.title.set_text(f"{at}: R = {r:.2f}, spread {apart:.2f} periods")
+
+
+class _Matrix:
+    """The heat map of one moment after another, with the colours of all moments."""
+
+    def __init__(self, figure: Figure, shown: Shown, reordered: bool):
+        self.shown, axes = shown, figure.add_axes((0.12, 0.12, 0.72, 0.78))
+        self.image = panels.matrix(axes, shown)
+        if reordered:
+            axes.set_xlabel(f"place of {shown.word} j")
+            axes.set_ylabel(f"place of {shown.word} i")
+        most = largest(shown.spread, 1e-3)
+        self.image.set_clim(-most, most)
+        self.title = figure.text(0.5, 0.93, "", ha="center", fontsize=13)
+
+    def at(self, moment: int) -> None:
+        chosen = self.shown.phase.isel(oscillator=self.shown.paired, time=moment)
+        self.image.set_data(rhythm.difference_matrix(chosen).values / TURN)
+        at = f"{self.shown.time[moment] * self.shown.factor:.4g} {self.shown.unit}"
+        self.title.set_text(f"{at}: spread {self.shown.spread[moment]:.2f} periods")
+
+
+def _arranged(phases: xr.Dataset, order: np.ndarray | str | None) -> tuple[xr.Dataset, str]:
+    """The phases with the ranks in another order, and that in words."""
+    n = phases.sizes["oscillator"]
+    if order is None:
+        return phases, "in the order of ranks"
+    if isinstance(order, str) and order == "phase":
+        last = Shown(phases).snapshot.values
+        return phases.isel(
+            oscillator=np.argsort(last, kind="stable")
+        ), "ranks in the order of their last phase"
+    if isinstance(order, str):
+        if order not in phases.coords or phases[order].dims != ("oscillator",):
+            known = [name for name in phases.coords if phases[name].dims == ("oscillator",)]
+            raise PlotError(
+                f"order = {order!r} is unknown here; expected 'phase' or one of {', '.join(known)}."
+            )
+        return phases.isel(oscillator=np.argsort(phases[order].values, kind="stable")), f"ranks by {order}"
+    places = np.asarray(order)
+    if sorted(places.tolist()) != list(range(n)):
+        raise PlotError(f"order must name each of the positions 0 to {n - 1} once.")
+    return phases.isel(oscillator=places), "in a given order"

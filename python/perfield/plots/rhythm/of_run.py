@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What plots of rhythm take from a run: its phases, its steps, and what a model of it predicts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfield.analysis import rhythm
+from perfield.analysis.oscillators import ModelError, oscillate
+from perfield.analysis.rhythm import RhythmError
+from perfield.analysis.words import counted
+from perfield.plots.rhythm.page import page, side_by_side
+from perfield.plots.rhythm.shown import MOST_TIMES
+from perfield.plots.style import PlotError, Steps, frames_of
+from perfield.run.oscillators import model_of, parameters_of, topology_of
+from perfield.run.rhythm import phases_of_run
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+    from perfield.analysis.oscillators import Model
+    from perfield.run import RunDirectory
+
+MOMENTS_PER_STEP, LEAST_MOMENTS = 4, 400
+
+
+def measured(run: RunDirectory, steps: Steps = None) -> tuple[xr.Dataset, xr.Dataset]:
+    """Phases of a run's ranks, with its communication topology where messages are known; and its steps.
+
+    steps : as `perfield.plots` says; phases are those from the first of them to the last. Raises PlotError if
+    the run has no rhythm: one rank, or fewer than two steps.
+    """
+    positions = frames_of(run, steps)
+    indexes = run.step_indexes[positions]
+    moments = int(np.clip(MOMENTS_PER_STEP * len(indexes), LEAST_MOMENTS, MOST_TIMES))
+    try:
+        phases = phases_of_run(run, None, slice(int(indexes[0]), int(indexes[-1])), moments)
+    except RhythmError as error:
+        raise PlotError(str(error)) from error
+    try:
+        edges = topology_of(run, steps)
+    except ModelError:  # no messages: the page says so in its panels
+        pass
+    else:
+        phases = phases.assign(
+            receiver=("edge", edges.receiver), sender=("edge", edges.sender), weight=("edge", edges.weight)
+        )
+    return phases, run.steps.isel(step=positions)
+
+
+def predicted(phases: xr.Dataset, model: Model) -> xr.Dataset:
+    """What a model makes of measured phases on their clock, from the moment on at which they had spread most
+    in a twentieth of the time: the end of a delay, if there was one.
+
+    Raises PlotError if no moment has the phases of all ranks.
+    """
+    known = np.isfinite(phases["phase"].values).all(axis=0)
+    if known.sum() < 2:
+        raise PlotError("at no moment all ranks have a phase, so the model has no start; choose other steps.")
+    apart = np.where(known, rhythm.spread(phases["phase"]).values, np.nan)
+    back = max(1, len(apart) // 20)
+    rise = apart[back:] - apart[:-back]
+    begin = back + int(np.nanargmax(rise)) if np.isfinite(rise).any() else int(np.flatnonzero(known)[0])
+    begin = min(begin, int(np.flatnonzero(known)[-2]))
+    start = phases["phase"].isel(time=begin).values
+    return oscillate(model, start, phases["time"].values[begin:])
+
+
+def of_run(run: RunDirectory, steps: Steps = None, figure: Figure | None = None) -> Figure:
+    """Draws the page of a run: its steps (a), then what its phases say (b to i).
+
+    V(t) is that of tanh(P x), the potential of `perfield.run.oscillators.model_of`. Raises PlotError as
+    `measured`.
+    """
+    phases, of_steps = measured(run, steps)
+    pull = _model(run, steps).potential if "receiver" in phases else None
+    words = f"{Path(run.path).resolve().name}, {counted(of_steps.sizes['step'], 'step')}"
+    return page(phases, of_steps, potential=pull, words=words, figure=figure)
+
+
+def run_and_model(run: RunDirectory, steps: Steps = None, figure: Figure | None = None) -> Figure:
+    """Draws a run and its model side by side: topology, frequencies and coupling are those of the run.
+
+    The model starts from phases that were measured, as `predicted` says. Raises PlotError as `measured`,
+    and if the run's messages or times make no model.
+    """
+    phases, of_steps = measured(run, steps)
+    model = _model(run, steps)
+    found = predicted(phases, model)
+    span = float(phases["time"][0]), float(phases["time"][-1])
+    words = ("measured", "model from its measured start")
+    begin = float(found["time"][0])
+    middle = begin + 0.25 * (span[1] - begin)
+    return side_by_side(
+        phases,
+        found,
+        steps=of_steps,
+        potential=model.potential,
+        at=(middle, middle),
+        span=span,
+        words=words,
+        notes=parameters_of(run, steps).sentences,
+        figure=figure,
+    )
+
+
+def _model(run: RunDirectory, steps: Steps) -> Model:
+    try:
+        return model_of(run, steps)
+    except ModelError as error:
+        raise PlotError(str(error)) from error

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`perfield serve` in a browser: the page loads without a network, and a slider that moves changes it."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("bokeh", reason="bokeh is not installed")
+
+from chromium import browser
+from driven_chromium import opened_tab
+
+import twin
+from perfield import commands
+
+STATE = "Bokeh.documents[0].get_model_by_name('state').text"
+
+
+@contextlib.contextmanager
+def served(*words: object) -> Iterator[str]:
+    """The address of a page that `perfield serve` serves."""
+    command = [sys.executable, "-m", "perfield.commands", "serve", "--port", "0", "--no-browser"]
+    with subprocess.Popen([*command, *map(str, words)], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield re.search(r"http://localhost:\d+/", process.stdout.readline())[0]
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+
+
+def test_slider_that_moves_changes_the_picture(tmp_path):
+    browser()
+    run = twin.write_run(tmp_path / "run", ranks=4, steps=8)
+    with served(run) as address, opened_tab(address, tmp_path) as tab:
+        tab.until("window.Bokeh && Bokeh.documents.length && Bokeh.documents[0].is_idle")
+        assert tab.value("Bokeh.documents[0].get_model_by_name('preset').value") == "run run"
+        before, picture = tab.value(STATE), tab.picture()
+        # Focus the handle of the slider inside the page's shadow trees, as Tab would, and press an arrow.
+        found = (
+            "(() => { const all = root => [...root.querySelectorAll('*')].flatMap("
+            "e => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);"
+            "const slider = all(document).find(e => /coupling, times/.test(e.textContent) && "
+            "e.classList.contains('bk-slider-title'));"
+            "slider.parentNode.querySelector('.noUi-handle').focus(); return true; })()"
+        )
+        assert tab.value(found)
+        for _ in range(8):
+            tab.press("ArrowRight")
+        tab.until("Bokeh.documents[0].get_model_by_name('coupling').value > 1.3")
+        changed = tab.until(f"{STATE} != {before!r} && !{STATE}.includes('computing') && {STATE}")
+        assert "4 oscillators" in changed
+        assert tab.picture() != picture
+        assert not tab.told, tab.told  # neither errors nor scripts that a network should have brought
+
+
+def test_taken_port_is_told(capsys):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert commands.main(["serve", "--port", str(port), "--no-browser"]) == 2
+    assert f"port {port} cannot be taken" in capsys.readouterr().err
+
+
+def test_impossible_port_is_told(capsys):
+    assert commands.main(["serve", "--port", "70000"]) == 2
+    assert "--port 70000 is no port; expected 0 to 65535." in capsys.readouterr().err

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plots of the rhythm of a run: its phases, and its model beside it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import perfield
+import twin
+
+pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed")
+
+from perfield.analysis.oscillators import Model
+from perfield.analysis.oscillators.potentials import Tanh
+from perfield.analysis.oscillators.topologies import chain
+from perfield.analysis.rhythm import phase_dataset
+from perfield.plots import rhythm
+from perfield.plots.style import PlotError
+
+TURN = 2 * np.pi
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Four ranks, 8 steps; see twin.write_run."""
+    return perfield.open(twin.write_run(tmp_path_factory.mktemp("run") / "run", ranks=4, steps=8))
+
+
+def texts(figure) -> str:
+    """All words of a figure."""
+    from matplotlib.text import Text
+
+    return " | ".join(text.get_text() for text in figure.findobj(Text))
+
+
+def test_measured_phases_know_who_receives_from_whom(run):
+    phases, steps = rhythm.measured(run)
+    assert phases.attrs["source"] == "run" and phases.sizes["oscillator"] == 4
+    assert phases.sizes["edge"] > 0
+    assert steps.sizes["step"] == 8
+
+
+def test_page_of_a_run_names_it_and_has_its_timeline(run):
+    words = texts(rhythm.of_run(run))
+    assert "run, 8 steps: 4 ranks" in words and "(a) Steps" in words
+
+
+def test_chosen_steps_shorten_the_axis_of_time(run):
+    whole, _ = rhythm.measured(run)
+    some, steps = rhythm.measured(run, slice(2, 4))
+    assert steps.sizes["step"] == 3
+    assert float(np.ptp(some["time"].values)) < 0.6 * float(np.ptp(whole["time"].values))
+
+
+def test_model_stands_beside_its_run_with_the_sources_of_its_parameters(run):
+    words = texts(rhythm.run_and_model(run))
+    assert "measured: 4 ranks" in words and "4 oscillators" in words and "v_p = " in words
+
+
+def test_model_starts_at_the_end_of_a_delay():
+    times = np.linspace(0.0, 40.0, 401)
+    late = np.clip(times - 10, 0, 2)  # rank 0 stands still for 2 s
+    phase = TURN * (times - np.stack([late, np.zeros(401), np.zeros(401)]))
+    measured = phase_dataset(phase, times, chain(3), source="run")
+    found = rhythm.predicted(measured, Model(chain(3), Tanh(3.0)))
+    assert float(found["time"][0]) == pytest.approx(12.0, abs=0.2)
+    assert found["phase"][:, 0].values == pytest.approx(measured["phase"].sel(time=found["time"][0]).values)
+
+
+def test_run_of_one_step_is_refused_in_a_sentence(tmp_path):
+    run = perfield.open(twin.write_run(tmp_path / "run", ranks=2, steps=1))
+    with pytest.raises(PlotError, match="step"):
+        rhythm.of_run(run)
+
+
+def test_run_without_messages_has_no_topology_and_no_model(tmp_path):
+    run = perfield.open(twin.write_run(tmp_path / "run", ranks=2, steps=4, change_step=twin.without_calls))
+    assert "the communication topology" in texts(rhythm.of_run(run))
+    with pytest.raises(PlotError, match="message"):
+        rhythm.run_and_model(run)
