@@ -178,6 +178,15 @@ def test_model_of_a_run_takes_its_topology_and_times(rhythm_run, capsys):
     assert found["oscillators"] == 8 and found["title"].startswith("model of")
 
 
+def test_model_of_a_run_follows_its_stages_and_weights(rhythm_run, capsys):
+    run = rhythm_run(8, "pisolver", "--sleep", 0.02, "--steps", 25, "--delay", 5, 10, 10)
+    assert oscillate("--from-run", run, "--stages", "--eager-limit", 10, "--steps", "5:20") == 0
+    told = capsys.readouterr().out
+    assert "messages over 7 edges, no output" in told and "eager limit given as 10 B" in told
+    assert oscillate("--from-run", run, "--weight", "bytes") == 0
+    assert "8 oscillators with 7 edges (one way)" in capsys.readouterr().out
+
+
 def test_keys_in_the_docs_are_those_of_the_command(capsys):
     assert oscillate("--keys") == 0
     table = capsys.readouterr().out
@@ -202,6 +211,8 @@ def test_page_is_drawn(model, tmp_path):
         (["--preset", "figure-5", "--output", "x.csv"], "--output x.csv is no Dataset; expected a name that"),
         (["--preset", "figure-5", "--plot", "x.pdf"], "--plot x.pdf is no picture; end it in .png or .svg."),
         (["--preset", "figure-5", "--steps", "3"], "--steps chooses steps of a run; name the run with"),
+        (["--preset", "figure-5", "--stages"], "--stages takes stages of a run; name the run with"),
+        (["--from-run", "run", "--stages", "--weight", "bytes"], "--stages has weights of its own"),
         (["--preset", "figure-5", "--scan", "seed"], "--scan seed lacks values; write KEY=1,2,5"),
         (["--preset", "figure-5", "--scan", "seed=1:x:2"], "--scan seed=1:x:2 has no numbers to scan"),
         (["--config", "absent.toml"], "absent.toml does not exist; `perfield oscillate --preset figure-5"),

@@ -55,6 +55,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     source.add_argument("--steps", metavar="STEPS", help=f"of the run: {STEPS_HELP}")
     source.add_argument(
+        "--stages", action="store_true", help="of the run: parameters that follow the stages of the program"
+    )
+    source.add_argument(
+        "--weight",
+        choices=("none", "messages", "bytes"),
+        default="none",
+        help="of the run: what weighs an edge (none)",
+    )
+    source.add_argument(
+        "--eager-limit", metavar="BYTES", type=float, help="longer messages are rendezvous (by the run's MPI)"
+    )
+    source.add_argument(
         "--set",
         metavar="KEY=VALUE",
         action="append",
@@ -256,11 +268,19 @@ def _tables(arguments: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         raise CommandError(
             "no model is named; give --config model.toml, --preset figure-5 or --from-run perfield-run."
         )
-    if arguments.steps and not arguments.from_run:
-        raise CommandError("--steps chooses steps of a run; name the run with --from-run.")
+    for option, asked, does in (
+        ("--steps", arguments.steps, "chooses steps"),
+        ("--stages", arguments.stages, "takes stages"),
+        ("--weight", arguments.weight != "none", "weighs edges"),
+        ("--eager-limit", arguments.eager_limit is not None, "judges messages"),
+    ):
+        if asked and not arguments.from_run:
+            raise CommandError(f"{option} {does} of a run; name the run with --from-run.")
+    if arguments.stages and arguments.weight != "none":
+        raise CommandError("--stages has weights of its own, 0 or 1 in each stage; leave out --weight.")
     given: dict[str, Any] = {}
     if arguments.from_run:
-        given, told = _from_run(arguments.from_run, arguments.steps, bool(arguments.preset))
+        given, told = _from_run(arguments, bool(arguments.preset))
     if arguments.config:
         given = merged(given, _model_files.read_tables(arguments.config))
     for text in arguments.set:
@@ -283,24 +303,29 @@ def _assigned(text: str) -> dict[str, Any]:
     return {table: {key: read}} if dot else {key: read}
 
 
-def _from_run(named: str, steps: str | None, preset: bool) -> tuple[dict[str, Any], list[str]]:
+def _from_run(arguments: argparse.Namespace, preset: bool) -> tuple[dict[str, Any], list[str]]:
     """The tables of a run, and where its parameters come from; potential and start are a preset's, if any."""
     import perfield
     from perfield.analysis.oscillators import initial
     from perfield.analysis.oscillators.configured import Experiment, tables_of
     from perfield.output.steps import choose_steps
-    from perfield.run.oscillators import model_of, parameters_of
+    from perfield.run.oscillators import measured_model, measured_stages
 
-    run = perfield.open(named)
+    run = perfield.open(arguments.from_run)
+    steps = arguments.steps
     chosen = None if steps is None else run.step_indexes[choose_steps(run, steps)].tolist()
-    model = model_of(run, chosen)
-    n, period = model.topology.n, 2 * np.pi / float(np.mean(model.frequency))
+    if arguments.stages:
+        model, kinds = measured_stages(run, chosen, eager_limit=arguments.eager_limit)
+        sources = [sentence for kind in kinds for sentence in kind.sentences]
+    else:
+        model, taken = measured_model(run, chosen, weight=arguments.weight, eager_limit=arguments.eager_limit)
+        sources = list(taken.sentences)
+    n, period = model.topology.n, 2 * np.pi / float(np.mean(model.frequency_at(0.0)))
     start_at, times = initial.delayed(n, periods=1.0), np.linspace(0.0, 8 * n * period, 601)
     made = tables_of(Experiment(model, start_at, times, title=f"model of {run.path}"))
     if preset:
         made = {name: made[name] for name in ("title", "topology", "program", "coupling")}
         made["times"] = {"start_s": 0.0, "end_s": float(times[-1]), "count": 601}
-    sources = list(parameters_of(run, chosen).sentences)
     if not preset:
         sources.append(
             f"The model starts with rank 0 late by a period; set initial and times for another start "
