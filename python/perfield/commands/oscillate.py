@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,7 +137,7 @@ def keys() -> str:
 def outcome(of: Experiment, found: xr.Dataset) -> dict[str, Any]:
     """Numbers of a result, None where unknown: its state at the end, how it settled, what travelled."""
     from perfield.analysis.oscillators.errors import ModelError
-    from perfield.analysis.oscillators.front import LEVELS, front, perturbed_ranks
+    from perfield.analysis.oscillators.front import LEVELS, front, is_uniform, perturbed_ranks
     from perfield.analysis.oscillators.stability import stability
     from perfield.analysis.rhythm import (
         crossing_time,
@@ -177,12 +178,14 @@ def outcome(of: Experiment, found: xr.Dataset) -> dict[str, Any]:
         "seed": of.seed,
     }
     fronts = []
-    if len(perturbed_ranks(of.initial)):
+    sources = perturbed_ranks(of.initial)
+    if len(sources):
+        rest = np.delete(of.initial, sources)[0]
+        without = None
+        if not is_uniform(of.model):
+            without = replace(of, initial=np.full(edges.n, rest)).run()["phase"]
         for level in LEVELS:
-            try:
-                one = front(phase, of.model, level)
-            except ModelError:
-                break
+            one = front(phase, of.model, level, unperturbed=without)
             fronts.append(
                 {
                     "level": level,
