@@ -53,9 +53,9 @@ def front(
     """The front of a perturbation in a model's phases (oscillator, time), of which the first instant counts.
 
     level : between 0 and 1, the share of the perturbation (of the largest) that counts as its arrival.
-    unperturbed : phases of the same model, seed and times without the perturbation, from which deviations
-    count. Without it all must go at the same constant frequency, without noise, or ModelError is raised, as it
-    is unless most oscillators start at the same phase.
+    unperturbed : phases of the same model, seed and times without the perturbation; deviations from them
+    count. Without it all must go at one constant frequency, without noise. Raises ModelError if they do not,
+    and unless most oscillators start at the same phase.
     """
     if not 0 < level < 1:
         raise ModelError(f"level = {level:g} is no share of a perturbation; give more than 0, less than 1.")
@@ -66,8 +66,8 @@ def front(
         raise ModelError("no oscillators start apart from a majority, so no front starts; perturb a few.")
     if unperturbed is None and not is_uniform(model):
         raise ModelError(
-            "a front needs one constant frequency of all oscillators and no noise; else give the phases of an "
-            "unperturbed model of the same seed."
+            "a front needs one constant frequency of all oscillators and no noise; else give the phases of "
+            "an unperturbed model of the same seed."
         )
     rest = np.setdiff1d(np.arange(len(values)), sources)
     size = values[sources, 0] - values[rest[0], 0]
