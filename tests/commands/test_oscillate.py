@@ -15,6 +15,7 @@ from scipy.sparse import coo_matrix, eye, save_npz
 
 from perfield import commands
 from perfield.analysis.oscillators.configured import KEYS
+from perfield.analysis.oscillators.presets import PRESETS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 MODEL = """
@@ -193,6 +194,13 @@ def test_keys_in_the_docs_are_those_of_the_command(capsys):
     table = capsys.readouterr().out
     assert table in (DOCS / "oscillators.md").read_text(), "copy the output of: perfield oscillate --keys"
     assert all(f"| `{key}` |" in table for keys in KEYS.values() for key in keys)
+
+
+def test_help_names_all_presets(capsys):
+    with pytest.raises(SystemExit):
+        oscillate("--help")
+    told = capsys.readouterr().out
+    assert [name for name in PRESETS if name.replace("_", "-") not in told] == []
 
 
 def test_page_is_drawn(model, tmp_path):
