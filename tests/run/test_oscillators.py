@@ -148,6 +148,13 @@ def test_the_eager_limit_decides_about_rendezvous(exchange):
     assert "eager limit assumed 4.04 kB for Open MPI" in parameters_of(run).beta.source
 
 
+def test_each_mpi_has_an_eager_limit_of_its_own(mpi, build_c):
+    done = mpi.run(2, "perfield-exec", build_c(EXCHANGE, by=mpi), 6000, "-", 0, 1, 0, -1)
+    assert done.returncode == 0, done.stderr
+    beta = parameters_of(perfield.open(done.cwd / "perfield-run")).beta
+    assert beta.value == {"openmpi": 2, "mpich": 1}[mpi.name], beta
+
+
 def test_t_comp_is_of_each_rank_and_t_comm_without_its_waiting(exchange):
     run = exchange(64, "u", 1, -1)  # rank r sleeps r ms longer
     found = parameters_of(run)
