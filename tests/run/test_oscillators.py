@@ -177,9 +177,10 @@ def test_a_model_of_a_run_can_be_integrated(exchange):
     assert found.sentences == parameters_of(run).sentences
     assert model.coupling == found.coupling.value
     assert model.compensate
-    period = 2 * np.pi / model.frequency.mean()
-    phase = oscillate(model, np.zeros(RANKS), np.linspace(0, 3 * period, 4)).phase
-    assert phase.values[:, -1] == pytest.approx(6 * np.pi, rel=0.2)
+    duration = 6 * np.pi / model.frequency.mean()
+    phase = oscillate(model, np.zeros(RANKS), np.linspace(0, duration, 4)).phase.values[:, -1]
+    slowest, fastest = duration * model.frequency.min(), duration * model.frequency.max()
+    assert (phase >= slowest - 1e-6).all() and (phase <= fastest + 1e-6).all()
 
 
 def test_the_example_of_the_docs_runs_as_printed(exchange, monkeypatch, capsys):
