@@ -191,6 +191,8 @@ def test_side_by_side_gives_both_the_same_scales():
             axes for axes in figure.axes if any(t.get_text().startswith(f"({letter})") for t in axes.texts)
         ]
         assert pair[0].get_ylim() == pair[1].get_ylim()
+    bars = [axes for axes in figure.axes if any(t.get_text().startswith("(h)") for t in axes.texts)]
+    assert bars[0].get_xlim() == bars[1].get_xlim()
 
 
 def test_one_moment_is_refused_in_a_sentence():

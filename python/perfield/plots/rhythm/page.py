@@ -130,6 +130,9 @@ def side_by_side(
             color=TEXT,
             parse_math=False,
         )
+    for axes in drawn[:first].flat:  # they are low
+        if axes.images:
+            axes.yaxis.get_major_locator().set_params(nbins=5)
     for row in drawn[first - 1 :]:
         _same_scale(row)
     return figure
@@ -160,6 +163,10 @@ def _same_scale(row: np.ndarray) -> None:
         low, high = zip(*(axes.get_ylim() for axes in row))
         for axes in row:
             axes.set_ylim(min(low), max(high))
+        if all(axes.patches for axes in row):  # bars over differences
+            most = max(axes.get_xlim()[1] for axes in row)
+            for axes in row:
+                axes.set_xlim(-most, most)
 
 
 def _title(shown: Shown, words: str) -> str:
