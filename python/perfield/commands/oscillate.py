@@ -320,12 +320,14 @@ def _from_run(arguments: argparse.Namespace, preset: bool) -> tuple[dict[str, An
     run = perfield.open(arguments.from_run)
     steps = arguments.steps
     chosen = None if steps is None else run.step_indexes[choose_steps(run, steps)].tolist()
+    sources: list[str] = []
     if arguments.stages:
         model, kinds = measured_stages(run, chosen, eager_limit=arguments.eager_limit)
-        sources = [sentence for kind in kinds for sentence in kind.sentences]
+        for which, *parameters in (kind.sentences for kind in kinds):
+            sources += [which, *(f"  {sentence}" for sentence in parameters)]
     else:
         model, taken = measured_model(run, chosen, weight=arguments.weight, eager_limit=arguments.eager_limit)
-        sources = list(taken.sentences)
+        sources += taken.sentences
     n, period = model.topology.n, 2 * np.pi / float(np.mean(model.frequency_at(0.0)))
     # One period passes from rank to rank in 2 pi n / beta kappa periods where V is divided by n.
     n_periods = min(12 * n, MOST_PERIODS)

@@ -9,7 +9,7 @@ from planted_phases import TURN, phases_of
 
 from perfield.analysis.oscillators import Model, oscillate
 from perfield.analysis.oscillators.potentials import PiecewiseSine, Tanh
-from perfield.analysis.oscillators.topology import from_offsets
+from perfield.analysis.oscillators.topologies import by_send
 from perfield.analysis.rhythm import (
     RhythmError,
     early_warnings,
@@ -92,7 +92,7 @@ def test_instants_with_few_known_ranks_do_not_count():
     ids=["tanh", "piecewise"],
 )
 def test_models_of_the_paper_settle_into_step_and_into_a_zigzag(pull, strength, name):
-    model = Model(from_offsets(18, (1,)), pull, coupling=strength, normalisation="none")
+    model = Model(by_send(18, (1,)), pull, coupling=strength, normalisation="none")
     initial = np.append(1.5 * np.pi, np.zeros(17))
     data = oscillate(model, initial, np.linspace(0, 1000, 501))
     found = settled(state(data.phase, data))
@@ -104,7 +104,7 @@ def test_models_of_the_paper_settle_into_step_and_into_a_zigzag(pull, strength, 
 
 def test_model_that_starts_as_a_wavefront_stays_one():
     # Closed form: gaps of 2 sigma / 3 and R = |sin(P sigma / 3) / (P sin(sigma / 3))|, for sigma = 1 rad.
-    model = Model(from_offsets(18, (1,)), PiecewiseSine(1.0), coupling=1.0)
+    model = Model(by_send(18, (1,)), PiecewiseSine(1.0), coupling=1.0)
     data = oscillate(model, 0.349 * np.arange(18), np.linspace(0, 1000, 201))
     states = state(data.phase, data)
     assert settled(states).state == "wavefront"
