@@ -73,7 +73,7 @@ HELP = {
         "It works for any number of ranks, but needs the potential of a model.",
     ),
     "order_parameter_rate": Help(
-        "dR/dt is negative while ranks lose their common rhythm.",
+        "A negative dR/dt means that ranks lose their common rhythm.",
         "Use it as an early warning: a sharp fall comes before R itself is low.",
         f"Noise makes it jump, and ranks that begin or end change R, too. {BLIND}",
         "It works for any number of ranks.",
