@@ -35,9 +35,11 @@ def early_warnings(phase: xr.DataArray, fall: float = FALL) -> xr.Dataset:
     usual = np.nanmedian(np.abs(per_step)) if np.isfinite(per_step).any() else 0.0
     falls = np.nan_to_num(per_step) < -max(fall, NOISE * usual)
     edge = np.diff(np.concatenate([[0], falls.astype(np.int8), [0]]))
-    # A central difference is that of the instants before and after.
-    begin = np.maximum(np.flatnonzero(edge == 1) - 1, 0)
-    end = np.minimum(np.flatnonzero(edge == -1), len(times) - 1)
+    begin, end = np.flatnonzero(edge == 1), np.flatnonzero(edge == -1) - 1
+    # Central differences reach one instant further on both sides; these count if R falls there, too.
+    before, after = np.maximum(begin - 1, 0), np.minimum(end + 1, len(times) - 1)
+    begin = np.where(r.values[before] - r.values[begin] > fall, before, begin)
+    end = np.where(r.values[end] - r.values[after] > fall, after, end)
     ranks = whole["oscillator"].values if "oscillator" in whole.coords else np.arange(len(whole))
     rank, moved = np.zeros(len(begin), np.int64), np.full(len(begin), np.nan)
     for k, (first, last) in enumerate(zip(begin, end)):
