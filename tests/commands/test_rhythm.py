@@ -89,7 +89,7 @@ def test_says_that_ranks_share_cpus(say):
         values.update(monotonic_ns=10**12, cpuset="0")
 
     told = say(rhythm_runs.even(4, 20), change_rank=together)
-    assert "4 ranks on 1 PU: times contain the scheduler, and so do phases." in told
+    assert "4 ranks on 1 PU, bound: times contain the scheduler, and so do phases." in told
 
 
 def test_says_that_clocks_were_never_compared(say):
