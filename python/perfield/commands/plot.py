@@ -26,6 +26,7 @@ Draws plots of all steps, to RUN/pictures/plots:
 and with --only:
 
   rhythm_and_model   the same beside what a model of the run's messages predicts
+  idle_wave          who waited, step by step, behind the longest delay that travelled
 
   perfield plot perfield-run
   perfield plot perfield-run --only heat_map --field solve_compute_time_s
@@ -41,7 +42,7 @@ Needs the package matplotlib: pip install 'perfield[plot]'."""
 FORMATS = ("png", "svg")
 # of perfield.plots.figures and perfield.plots.rhythm.films, which load matplotlib
 PLOTS = ("imbalance", "heat_map", "messages", "regions", "rhythm")
-MORE_PLOTS = ("rhythm_and_model",)  # where --only names them
+MORE_PLOTS = ("rhythm_and_model", "idle_wave")  # where --only names them
 FILMS = ("circle", "matrix")
 
 

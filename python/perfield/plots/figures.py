@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from perfield.plots.idle_waves import idle_wave
 from perfield.plots.messages import message_matrix
 from perfield.plots.over_steps import compute_and_waiting, imbalance
 from perfield.plots.rank_by_step import heat_map
@@ -93,6 +94,13 @@ def rhythm_and_model_figure(
     run_and_model(run, steps, figure)
 
 
+def idle_wave_figure(
+    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+) -> None:
+    """How long ranks waited behind the longest delay that travelled through them."""
+    idle_wave(run, axes=figure.subplots(), source=source)
+
+
 FIGURES: dict[str, Callable[..., None]] = {
     "imbalance": imbalance_figure,
     "heat_map": heat_map_figure,
@@ -100,4 +108,5 @@ FIGURES: dict[str, Callable[..., None]] = {
     "regions": regions_figure,
     "rhythm": rhythm_figure,
     "rhythm_and_model": rhythm_and_model_figure,
+    "idle_wave": idle_wave_figure,
 }

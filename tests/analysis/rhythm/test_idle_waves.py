@@ -100,6 +100,13 @@ def test_two_waves_that_meet_end_there():
     assert (forward.ranks[-1], backward.ranks[-1]) == (9, 10)
 
 
+def test_rank_that_was_late_before_absorbs_a_wave():
+    found = waves(200, 18, chain(18), [(14, 40, 0.3), (5, 120, 0.2)], noise=0.02)
+    assert [(wave.rank, wave.step) for wave in found] == [(14, 40), (5, 120)]
+    (front,) = found[1].fronts
+    assert (front.ending, front.next_rank) == ("absorbed", 14)
+
+
 def test_several_waves_are_found_one_by_one():
     planted = [(4, 140, 0.5), (2, 90, 0.3), (0, 30, 0.1)]
     found = waves(200, 12, chain(12), planted, noise=0.05)

@@ -369,7 +369,8 @@ class _Told:
         if not beyond:
             return EDGE, None
         for wave in self._others:
-            if wave is not self._found and beyond[0] in wave.hits and last not in wave.hits:
+            hit = wave.hits.get(beyond[0])
+            if hit and last not in wave.hits and self._found.row <= hit.row < hits[last].row + WINDOW:
                 return MET, beyond[0]
         return (COLLECTIVE if self._is_late(beyond[0], hits[last]) else ABSORBED), beyond[0]
 
