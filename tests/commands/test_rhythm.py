@@ -136,14 +136,38 @@ def test_json_has_the_course_and_the_sentences(say):
 
 @pytest.mark.parametrize("ending", [".nc", ".zarr"])
 def test_dataset_holds_phases_and_metrics(say, tmp_path, ending):
+    reader = {"engine": "scipy"}
     if ending == ".zarr":
         pytest.importorskip("zarr", reason="zarr is not installed here")
+        reader = {"engine": "zarr", "consolidated": False}
     target = tmp_path / f"rhythm{ending}"
     say(rhythm_runs.waiting(3, 50), "--output", target)
-    with xr.open_dataset(target, engine="zarr" if ending == ".zarr" else "scipy") as found:
+    with xr.open_dataset(target, **reader) as found:
         assert found.phase.dims == ("oscillator", "time") and found.attrs["source"] == "run"
         assert {"order_parameter", "spread", "entropy", "phase_gradient", "phase_uncertainty"} <= set(found)
         assert float(found.spread.max()) == pytest.approx(0, abs=1e-9)
+
+
+def test_says_where_a_delay_began_and_how_far_it_travelled(rhythm_run, capsys):
+    path = rhythm_run(8, "pisolver", "--sleep", 0.02, "--steps", 25, "--delay", 5, 10, 10)
+    assert commands.main(["rhythm", str(path)]) == 0
+    told = capsys.readouterr().out
+    assert "A delay began on rank 5 in step 10 (frame 9)" in told
+    assert "The delay travelled forward through 2 ranks at 1 rank per step" in told
+
+
+def test_model_of_the_run_tells_its_parameters_and_what_it_predicts(rhythm_run, capsys):
+    path = rhythm_run(8, "pisolver", "--sleep", 0.02, "--steps", 25, "--delay", 5, 10, 10)
+    assert commands.main(["rhythm", str(path), "--model", "--json"]) == 0
+    model = json.loads(capsys.readouterr().out)["model"]
+    assert any(sentence.strip().startswith("v_p = ") for sentence in model)
+    assert "It starts at" in model[-1] and "measured are" in model[-1]
+
+
+def test_page_is_drawn(say, tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed here")
+    say(rhythm_runs.waiting(4, 50), "--plot", tmp_path / "page.png")
+    assert (tmp_path / "page.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_mistakes_are_told_with_their_remedy(tmp_path, capsys):
@@ -156,6 +180,7 @@ def test_mistakes_are_told_with_their_remedy(tmp_path, capsys):
     assert "no rank 2; choose some of the ranks 0 to 1" in refused(capsys, path, "--ranks", "0-2")
     assert "a rhythm needs at least two; measure more steps" in refused(capsys, one)
     assert "lists MPI calls that could close steps" in refused(capsys, none)
-    assert "ends in .nc or .zarr" in refused(capsys, path, "-o", tmp_path / "rhythm.txt")
+    assert "ends in neither .nc nor .zarr" in refused(capsys, path, "-o", tmp_path / "rhythm.txt")
+    assert "end it in .png or .svg" in refused(capsys, path, "--plot", tmp_path / "page.txt")
     assert "exists already" in refused(capsys, path, "-o", taken)
-    assert "is no directory; make it first" in refused(capsys, path, "-o", tmp_path / "absent/rhythm.nc")
+    assert "cannot be written; make it first" in refused(capsys, path, "-o", tmp_path / "absent/rhythm.nc")

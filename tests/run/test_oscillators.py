@@ -13,7 +13,7 @@ import perfield
 from perfield.analysis.oscillators import ModelError, Stages, oscillate, topologies
 from perfield.run.oscillators import (
     measured_model,
-    model_by_stages,
+    measured_stages,
     model_of,
     parameters_of,
     topology_of,
@@ -149,11 +149,13 @@ def test_the_eager_limit_decides_about_rendezvous(exchange):
 
 
 def test_t_comp_is_of_each_rank_and_t_comm_without_its_waiting(exchange):
-    found = parameters_of(exchange(64, "u", 1, -1))  # rank r sleeps r ms longer
-    least = 1e-3 * (WORK_MS + np.arange(RANKS))
-    assert (found.t_comp.value >= least).all()
-    assert (np.diff(found.t_comp.value) > 0).all()
-    assert 0 < found.t_comm.value < 1e-3 * (RANKS - 1), "the wait of rank 0 for the last one is left out"
+    run = exchange(64, "u", 1, -1)  # rank r sleeps r ms longer
+    found = parameters_of(run)
+    steps = run.steps[["step_time_s", "waiting_time_s"]].compute()
+    assert (found.t_comp.value >= 1e-3 * (WORK_MS + np.arange(RANKS))).all()
+    outside = (steps.step_time_s - steps.waiting_time_s).median("step")
+    assert found.t_comp.value == pytest.approx(outside.values)
+    assert found.t_comm.value == pytest.approx(float(steps.waiting_time_s.min("rank").median()))
     assert found.frequency.value == pytest.approx(2 * np.pi / (found.t_comp.value + found.t_comm.value))
 
 
@@ -198,7 +200,7 @@ def test_what_the_caller_says_takes_the_place_of_what_was_measured(exchange):
 
 def test_stages_of_a_program_change_its_topology_and_coupling(exchange):
     run = exchange(64, "-", 1, (6, -2))
-    model = model_by_stages(run)
+    model, kinds = measured_stages(run)
     assert all(isinstance(one, Stages) for one in (model.frequency, model.coupling, model.weight))
     begins = run.steps.begin_s.median("rank").values
     assert model.weight.starts == pytest.approx([0, begins[6] - begins[0]])
@@ -211,18 +213,30 @@ def test_stages_of_a_program_change_its_topology_and_coupling(exchange):
     assert model.coupling.values == pytest.approx([first.coupling.value, second.coupling.value])
     assert model.frequency.values == pytest.approx(np.stack([first.frequency.value, second.frequency.value]))
     assert second.kappa.value == 2 > first.kappa.value
+    assert [one.steps.tolist() for one in kinds] == [list(range(6)), list(range(6, STEPS))]
+    assert kinds[1].sentences[0] == "6 steps from 6 to 11: messages over 7 edges, no output"
+    assert kinds[1].sentences[1:] == second.sentences
     phase = oscillate(model, np.zeros(RANKS), np.linspace(0, begins[-1] - begins[0], 5)).phase
     assert np.isfinite(phase).all()
 
 
+def test_steps_without_messages_are_a_stage_without_edges(exchange):
+    model, kinds = measured_stages(exchange(64, "-", (STEPS // 2, 1)))
+    assert [one.topology is None for one in kinds] == [True, False]
+    assert model.weight.values.tolist() == [[0] * (RANKS - 1), [1] * (RANKS - 1)]
+    assert kinds[0].sentences[0] == "6 steps from 0 to 5: no messages, no output"
+
+
 def test_steps_that_write_output_are_stages(exchange):
-    model = model_by_stages(exchange(64, "o", 1))
+    model, kinds = measured_stages(exchange(64, "o", 1))
+    assert [(one.output, len(one.steps)) for one in kinds] == [(False, 9), (True, 3)]
     begins = exchange(64, "o", 1).steps.begin_s.median("rank").values
     assert model.frequency.starts == pytest.approx(begins[[0, 3, 4, 7, 8, 11]] - begins[0])
 
 
 def test_a_program_of_one_stage_has_constant_parameters(exchange):
-    model = model_by_stages(exchange(64, "-", 1))
+    model, kinds = measured_stages(exchange(64, "-", 1))
+    assert len(kinds) == 1
     assert model.frequency.shape == (RANKS,)
     assert model.coupling == model_of(exchange(64, "-", 1)).coupling
 

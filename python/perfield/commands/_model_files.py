@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfield.commands import CommandError
+from perfield.commands._datasets import ENDINGS
 
 if TYPE_CHECKING:
     import xarray as xr
 
-RESULTS = (".nc", ".zarr")
 MATRICES = (".mtx", ".npz")
 
 
@@ -28,7 +26,7 @@ def read_tables(path: Path) -> dict[str, Any]:
             f"{path} does not exist; `perfield oscillate --preset figure-5 --show-config > {path}` makes a "
             "file to begin with."
         )
-    if path.suffix in RESULTS:
+    if path.suffix in ENDINGS:
         from perfield.analysis.oscillators.configured import tables_of_result
 
         return tables_of_result(read_result(path))
@@ -98,36 +96,6 @@ def read_result(path: Path) -> xr.Dataset:
         raise CommandError(
             f"{path} is no saved result: {error}. Name a file that perfield oscillate --output made."
         ) from error
-
-
-def check_target(path: Path) -> None:
-    """Raises CommandError if a result cannot be written there, before anything is computed."""
-    if path.suffix not in RESULTS:
-        raise CommandError(f"--output {path} ends in neither {' nor '.join(RESULTS)}; give it one of these.")
-    if path.exists():
-        raise CommandError(f"{path} exists already and was left as it is; remove it, or name another one.")
-    if not path.absolute().parent.is_dir():
-        raise CommandError(f"{path.parent} is no directory, so {path.name} cannot be written; make it first.")
-
-
-def write_result(found: xr.Dataset, path: Path) -> None:
-    """Writes a result under a hidden name and renames it once it is complete."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        if path.suffix == ".zarr":
-            try:
-                found.to_zarr(partial, consolidated=False)
-            except ImportError as error:
-                raise CommandError(
-                    f"{path} needs the package zarr: pip install 'perfield[export]'. A .nc file does not."
-                ) from error
-        else:
-            found.to_netcdf(partial, engine="scipy", format="NETCDF3_64BIT")
-        partial.rename(path)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-        if partial.is_file():
-            partial.unlink()
 
 
 def _loaded(text: str, source: str) -> dict[str, Any]:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfield.analysis.plain import plain
 from perfield.analysis.words import counted, in_list, in_number, start
 from perfield.commands import STEPS_HELP, CommandError, _model_files
+from perfield.commands._datasets import check_target, write_dataset
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -53,6 +55,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     source.add_argument("--steps", metavar="STEPS", help=f"of the run: {STEPS_HELP}")
     source.add_argument(
+        "--stages", action="store_true", help="of the run: parameters that follow the stages of the program"
+    )
+    source.add_argument(
+        "--weight",
+        choices=("none", "messages", "bytes"),
+        default="none",
+        help="of the run: what weighs an edge (none)",
+    )
+    source.add_argument(
+        "--eager-limit", metavar="BYTES", type=float, help="longer messages are rendezvous (by the run's MPI)"
+    )
+    source.add_argument(
         "--set",
         metavar="KEY=VALUE",
         action="append",
@@ -67,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("eager", "rendezvous"),
         help="say beside it what messages alone would do, by the max-plus recursion (eager)",
     )
-    add("-o", "--output", metavar="FILE", type=Path, help="save the result: .nc or .zarr")
+    add("-o", "--output", metavar="FILE", help="save the result: .nc or .zarr")
     add("--plot", metavar="FILE", type=Path, help="draw the page of the paper's figures: .png or .svg")
     add("--json", action="store_true", help="print numbers as one JSON object")
     add("--show-config", action="store_true", help="print the config in force as TOML, and stop")
@@ -81,8 +95,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.keys:
         print(keys(), end="")
         return 0
-    if arguments.output:
-        _model_files.check_target(arguments.output)
+    check_target(arguments.output)
     if arguments.plot and arguments.plot.suffix not in (".png", ".svg"):
         raise CommandError(f"--plot {arguments.plot} is no picture; end it in .png or .svg.")
     tables, told = _tables(arguments)
@@ -103,7 +116,7 @@ def execute(arguments: argparse.Namespace) -> int:
             print(f"{start(of.title)}.")
         for sentence in (*told, *sentences(of, found, about)):
             print(sentence)
-    _keep(arguments, found)
+    _keep(arguments, of, found)
     return 0
 
 
@@ -156,7 +169,7 @@ def outcome(of: Experiment, found: xr.Dataset) -> dict[str, Any]:
         "slope_fit": fit,
         "groups": int(last["groups"]),
         "least_order_parameter": float(order.min()),
-        "least_at_s": float(order["time"][int(order.argmin())]),
+        "least_at_s": float(phase["time"].values[order.values.argmin()]),
         "settled_99_s": settling_time(phase, 0.99),
         "largest_spread_periods": largest,
         "spread_below_5_percent_s": crossing_time(apart, 0.05 * largest, rising=False) if largest else np.nan,
@@ -187,7 +200,7 @@ def outcome(of: Experiment, found: xr.Dataset) -> dict[str, Any]:
         about["zero_modes"], about["slowest_per_s"] = locked.zero_modes, locked.slowest
     except ModelError:
         about["locked"] = None
-    return _plain(about)
+    return plain(about)
 
 
 def predicted_speed(of: Experiment) -> float:
@@ -214,7 +227,7 @@ def beside(of: Experiment, protocol: str) -> dict[str, Any]:
     late = max((delay.time_s for delay in program.delays), default=0.0)
     waits = steps["waiting_time_s"].values > 0.5 * late if late else np.zeros((1, 1), bool)
     hit = waits.any(axis=0)
-    return _plain(
+    return plain(
         {
             "protocol": protocol,
             "steps": n_steps,
@@ -255,11 +268,19 @@ def _tables(arguments: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         raise CommandError(
             "no model is named; give --config model.toml, --preset figure-5 or --from-run perfield-run."
         )
-    if arguments.steps and not arguments.from_run:
-        raise CommandError("--steps chooses steps of a run; name the run with --from-run.")
+    for option, asked, does in (
+        ("--steps", arguments.steps, "chooses steps"),
+        ("--stages", arguments.stages, "takes stages"),
+        ("--weight", arguments.weight != "none", "weighs edges"),
+        ("--eager-limit", arguments.eager_limit is not None, "judges messages"),
+    ):
+        if asked and not arguments.from_run:
+            raise CommandError(f"{option} {does} of a run; name the run with --from-run.")
+    if arguments.stages and arguments.weight != "none":
+        raise CommandError("--stages has weights of its own, 0 or 1 in each stage; leave out --weight.")
     given: dict[str, Any] = {}
     if arguments.from_run:
-        given, told = _from_run(arguments.from_run, arguments.steps, bool(arguments.preset))
+        given, told = _from_run(arguments, bool(arguments.preset))
     if arguments.config:
         given = merged(given, _model_files.read_tables(arguments.config))
     for text in arguments.set:
@@ -282,30 +303,35 @@ def _assigned(text: str) -> dict[str, Any]:
     return {table: {key: read}} if dot else {key: read}
 
 
-def _from_run(named: str, steps: str | None, preset: bool) -> tuple[dict[str, Any], list[str]]:
+def _from_run(arguments: argparse.Namespace, preset: bool) -> tuple[dict[str, Any], list[str]]:
     """The tables of a run, and where its parameters come from; potential and start are a preset's, if any."""
     import perfield
     from perfield.analysis.oscillators import initial
     from perfield.analysis.oscillators.configured import Experiment, tables_of
     from perfield.output.steps import choose_steps
-    from perfield.run.oscillators import model_of, parameters_of
+    from perfield.run.oscillators import measured_model, measured_stages
 
-    run = perfield.open(named)
+    run = perfield.open(arguments.from_run)
+    steps = arguments.steps
     chosen = None if steps is None else run.step_indexes[choose_steps(run, steps)].tolist()
-    model = model_of(run, chosen)
-    n, period = model.topology.n, 2 * np.pi / float(np.mean(model.frequency))
+    if arguments.stages:
+        model, kinds = measured_stages(run, chosen, eager_limit=arguments.eager_limit)
+        sources = [sentence for kind in kinds for sentence in kind.sentences]
+    else:
+        model, taken = measured_model(run, chosen, weight=arguments.weight, eager_limit=arguments.eager_limit)
+        sources = list(taken.sentences)
+    n, period = model.topology.n, 2 * np.pi / float(np.mean(model.frequency_at(0.0)))
     start_at, times = initial.delayed(n, periods=1.0), np.linspace(0.0, 8 * n * period, 601)
     made = tables_of(Experiment(model, start_at, times, title=f"model of {run.path}"))
     if preset:
         made = {name: made[name] for name in ("title", "topology", "program", "coupling")}
         made["times"] = {"start_s": 0.0, "end_s": float(times[-1]), "count": 601}
-    sources = list(parameters_of(run, chosen).sentences)
     if not preset:
         sources.append(
             f"The model starts with rank 0 late by a period; set initial and times for another start "
             f"({counted(n, 'rank')}, {8 * n} periods)."
         )
-    return made, [start(sentence) for sentence in sources]
+    return made, sources
 
 
 def _model(of: Experiment) -> str:
@@ -377,7 +403,7 @@ def _fronts(of: Experiment, about: dict[str, Any]) -> Iterator[str]:
         text = f"{share} comes as far as {counted(one['reached'], 'message')}"
         if one["speed_per_s"] is not None:
             text += f", at {one['speed_per_s']:.3g} oscillators/s"
-            if one["predicted_per_s"] is not None:
+            if one["predicted_per_s"] is not None and one is about["fronts"][-1]:
                 text += f" (c V'(0) = {one['predicted_per_s']:.3g} is the speed of its head)"
             exponent = one["exponent"]
             if exponent is not None and exponent > 1.5:
@@ -430,13 +456,13 @@ def _scan(arguments: argparse.Namespace, tables: dict[str, Any]) -> int:
     found = scan(tables, axes)
     rows = found.to_dataframe().reset_index()
     if arguments.json:
-        print(json.dumps(_plain(rows.to_dict("records")), indent=1, allow_nan=False))
+        print(json.dumps(plain(rows.to_dict("records")), indent=1, allow_nan=False))
     else:
-        print(format_table(_plain(rows.to_dict("records"))))
+        print(format_table(plain(rows.to_dict("records"))))
     if arguments.plot:
         raise CommandError("--plot draws one result; leave out --scan.")
     if arguments.output:
-        _model_files.write_result(found, arguments.output)
+        write_dataset(found, arguments.output)
         if not arguments.json:
             print(f"\n  {arguments.output}")
     return 0
@@ -454,28 +480,15 @@ def _values(text: str, values: str) -> list[Any]:
     return [_model_files.read_value(value) for value in values.split(",")]
 
 
-def _keep(arguments: argparse.Namespace, found: xr.Dataset) -> None:
+def _keep(arguments: argparse.Namespace, of: Experiment, found: xr.Dataset) -> None:
     """Draws and saves the result."""
     if arguments.plot:
         from perfield.plots.rhythm import page
 
-        page(found).savefig(arguments.plot)
+        page(found, potential=of.model.potential, words=of.title).savefig(arguments.plot)
         if not arguments.json:
             print(f"  {arguments.plot}")
     if arguments.output:
-        _model_files.write_result(found, arguments.output)
+        write_dataset(found, arguments.output)
         if not arguments.json:
             print(f"  {arguments.output}; again: perfield oscillate --config {arguments.output}")
-
-
-def _plain(value: Any) -> Any:
-    """Values that JSON can hold; NaN is None."""
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value

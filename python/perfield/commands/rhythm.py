@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from perfield.analysis.plain import plain
 from perfield.analysis.words import counted, in_number, in_percent, in_ranks, in_seconds, start
 from perfield.commands import STEPS_HELP, CommandError, words
-from perfield.commands._datasets import OUTPUT_HELP, check_target, write_dataset
+from perfield.commands._model_files import check_target, write_result
 from perfield.commands._newest import add_run, run_path
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ with the fraction of its current step, on one clock for all ranks.
 
   perfield rhythm perfield-run
   perfield rhythm perfield-run --ranks 0-7 --steps 100:2000
+  perfield rhythm perfield-run --plot rhythm.png      as in the paper's figures
+  perfield rhythm perfield-run --model --plot both.png    a model beside it
   perfield rhythm perfield-run --output rhythm.nc
 
   synchronised  all ranks are within a tenth of a step or so
@@ -45,6 +48,11 @@ not see whole steps: ranks exactly one step apart have R = 1. Judge by the sprea
 
 The run may be finished, killed, imported or still running."""
 
+MODEL_HELP = """\
+say beside it what coupled oscillators with the run's messages and times would do; --plot then
+draws both"""
+OUTPUT_HELP = "save phases and metrics as a Dataset: .nc (netCDF) or .zarr"
+FORMATS = (".png", ".svg")
 ROWS = 10
 MOST_SAMPLES, LEAST_SAMPLES, MOST_NUMBERS = 10_000, 500, 2**26
 BLIND_R, BLIND_SPREAD = 0.9, 0.5
@@ -59,7 +67,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--steps", metavar="STEPS", help=f"from the first to the last of these: {STEPS_HELP}")
     add("--rows", metavar="N", type=int, default=ROWS, help=f"rows of the table ({ROWS})")
     add("--json", action="store_true", help="print everything as one JSON object")
-    add("-o", "--output", metavar="FILE", help=OUTPUT_HELP)
+    add("--model", action="store_true", help=MODEL_HELP)
+    add("--plot", metavar="FILE", type=Path, help="draw all metrics on one page: .png or .svg")
+    add("-o", "--output", metavar="FILE", type=Path, help=OUTPUT_HELP)
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -68,7 +78,10 @@ def execute(arguments: argparse.Namespace) -> int:
     from perfield.analysis.rhythm import course
     from perfield.run.rhythm import phases_of_run
 
-    check_target(arguments.output)
+    if arguments.output:
+        check_target(arguments.output)
+    if arguments.plot and arguments.plot.suffix.lower() not in FORMATS:
+        raise CommandError(f"--plot {arguments.plot} is no picture; end it in .png or .svg.")
     run = perfield.open(run_path(arguments.run))
     steps = _steps(run, arguments.steps)
     groups = _groups(run, arguments.ranks)
@@ -77,6 +90,8 @@ def execute(arguments: argparse.Namespace) -> int:
             f"--output holds ranks that step together, but {run.path} has {len(groups)} groups of ranks; "
             "choose one with --ranks."
         )
+    whole = arguments.steps is None and arguments.ranks is None
+    waves = idle_waves(run) if whole else []
     told = []
     for number, (name, ranks) in enumerate(groups.items()):
         samples = _samples(run, len(ranks))
@@ -89,13 +104,57 @@ def execute(arguments: argparse.Namespace) -> int:
             print(("\n" if number else "") + (f"{name}:\n" if len(groups) > 1 else "") + "\n".join(lines))
             print(f"\n{_table(judged)}")
         if arguments.output:
-            write_dataset(with_metrics(found, edges), arguments.output)
+            write_result(with_metrics(found, edges), arguments.output)
+    model = beside(run, steps) if arguments.model else []
     if arguments.json:
-        about = {"run": str(run.path), "state": run.state, "groups": told}
-        print(json.dumps(about, indent=1, allow_nan=False))
-    elif arguments.output:
-        print(f"\n  {arguments.output}")
+        about = {"run": str(run.path), "state": run.state, "groups": told, "idle_waves": waves}
+        print(json.dumps(about | ({"model": model} if arguments.model else {}), indent=1, allow_nan=False))
+    else:
+        print("".join(f"\n{line}" for line in [*waves, *model]) + "\n" * bool([*waves, *model]), end="")
+    if arguments.plot:
+        from perfield.plots.rhythm.of_run import of_run, run_and_model
+
+        draw = run_and_model if arguments.model else of_run
+        draw(run, steps).savefig(arguments.plot)
+    files = [file for file in (arguments.plot, arguments.output) if file and not arguments.json]
+    print("".join(f"\n  {file}" for file in files) + "\n" * bool(files), end="")
     return 0
+
+
+def idle_waves(run: RunDirectory) -> list[str]:
+    """A sentence on the longest delay that travelled through the ranks, if any did."""
+    from perfield.analysis.findings import idle_wave
+    from perfield.run.observe import observe
+
+    if run.n_ranks < 2 or len(run) < 2:
+        return []
+    return [found.words for found in idle_wave.find(observe(run, (*idle_wave.NEEDS, *idle_wave.LIKES)))]
+
+
+def beside(run: RunDirectory, steps: slice | None) -> list[str]:
+    """What the model of the run has from it, and what it predicts from the measured start on."""
+    from perfield.analysis.rhythm import order_parameter, spread
+    from perfield.plots.rhythm.of_run import measured, predicted
+    from perfield.run.oscillators import model_of, parameters_of
+
+    phases, _ = measured(run, steps)
+    found = predicted(phases, model_of(run, steps))
+    known = phases["time"].values[np.isfinite(phases["phase"].values).all(axis=0)]
+    ends = found["time"].values[0], max(known[-1], found["time"].values[0])  # at which all ranks have phases
+    (begin, end), (apart, r), (apart_then, r_then) = (
+        ends,
+        *(
+            (spread(phase).values.tolist(), order_parameter(phase).values.tolist())
+            for phase in (each["phase"].sel(time=list(ends), method="nearest") for each in (phases, found))
+        ),
+    )
+    return [
+        "A model of coupled oscillators takes from this run:",
+        *(f"  {sentence}" for sentence in parameters_of(run, steps).sentences),
+        f"It starts at {in_seconds(begin)} from the measured phases, {_steps_apart(apart[0])} steps apart. "
+        f"At {in_seconds(end)} it has the ranks {_steps_apart(apart_then[1])} steps apart (R "
+        f"{r_then[1]:.2f}); measured are {_steps_apart(apart[1])} (R {r[1]:.2f}).",
+    ]
 
 
 def sentences(course: Course, run: RunDirectory | None = None) -> Iterator[str]:
@@ -118,7 +177,7 @@ def _state(course: Course, when: str) -> Iterator[str]:
     end = course.end
     apart = f"within {_steps_apart(end.spread)} steps of each other (R {end.order_parameter:.2f})"
     if course.n_ranks < 2:
-        yield "A single rank has no rhythm with others."
+        yield "A single rank has no rhythm with others; measure two or more."
         return
     found = course.drift
     if found is not None:

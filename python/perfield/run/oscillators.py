@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,19 +95,40 @@ def model_of(run: RunDirectory, steps: Steps = None, **more: Any) -> Model:
     return measured_model(run, steps, **more)[0]
 
 
-def model_by_stages(
+@dataclass(frozen=True)
+class KindOfSteps:
+    """Steps in which the same ranks exchange messages, and which write output or not.
+
+    steps : their indexes, int64, ascending. topology : None if no rank sends a message in them. output :
+    whether they write far more to files than other steps.
+    """
+
+    steps: np.ndarray
+    topology: Topology | None
+    output: bool
+    parameters: Parameters
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Which steps these are, then the parameters with their sources."""
+        edges = "no messages" if self.topology is None else f"messages over {self.topology.n_edges} edges"
+        which = f"{_in_words(self.steps)}: {edges}, {'output' if self.output else 'no output'}"
+        return (which, *self.parameters.sentences)
+
+
+def measured_stages(
     run: RunDirectory,
     steps: Steps = None,
     *,
     potential: Potential | None = None,
     eager_limit: float | None = None,
     **more: Any,
-) -> Model:
-    """As `model_of`, but omega_i, v_p and T_ij follow the stages of the program.
+) -> tuple[Model, tuple[KindOfSteps, ...]]:
+    """As `measured_model`, but omega_i, v_p and T_ij follow the stages of the program; with its kinds.
 
-    Steps are of one kind if the same ranks exchange messages and if they write output or not; a stage is a
-    stretch of steps of one kind. Each kind has its own parameters. A kind of a single step has its times from
-    that step. Time 0 of the model is the begin of the first step (median of the ranks).
+    A stage is a stretch of steps of one kind; each kind has its own parameters. Those of a single step have
+    their times from that step. In steps without messages T_ij is 0. Time 0 of the model is the begin of the
+    first step (median of the ranks). A run of one kind of steps gives constant parameters.
     Raises ModelError if the run has more than MOST_KINDS kinds.
     """
     return _Reading(run, steps).by_stages(potential, eager_limit, more)
@@ -126,23 +149,21 @@ class _Reading:
                 f"{run.path} has no steps; close them with perfield_step, or name a call as step_call "
                 "(`perfield steps` proposes some)."
             )
-        self.words = _in_words(run.step_indexes[self.positions], steps is None)
-        self._pairs: np.ndarray | None = None
+        self.words = "" if steps is None else _in_words(run.step_indexes[self.positions])
         self._unknown = 0.0
 
     # --- messages --------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def pairs(self) -> np.ndarray:
         """_PAIRS, sums over the steps, by sender and receiver; only between different ranks of this world."""
-        if self._pairs is None:
-            total, n_unknown, n_all = np.zeros(0, _PAIRS), 0, 0
-            for rows in self._chunks_of_messages():
-                found, unknown, count = self._known(rows)
-                total = _added_up(np.concatenate([total, found]))
-                n_unknown, n_all = n_unknown + unknown, n_all + count
-            self._pairs, self._unknown = total, n_unknown / max(n_all, 1)
-        return self._pairs
+        total, n_unknown, n_all = np.zeros(0, _PAIRS), 0, 0
+        for rows in self._chunks_of_messages():
+            found, unknown, count = self._known(rows)
+            total = _added_up(np.concatenate([total, found]))
+            n_unknown, n_all = n_unknown + unknown, n_all + count
+        self._unknown = n_unknown / max(n_all, 1)
+        return total
 
     def _chunks_of_messages(self):
         size = self.snapshot.steps_per_chunk
@@ -304,9 +325,9 @@ class _Reading:
 
     def by_stages(
         self, potential: Potential | None, eager_limit: float | None, more: dict[str, Any]
-    ) -> Model:
+    ) -> tuple[Model, tuple[KindOfSteps, ...]]:
         edges = self.topology()
-        kind = self._kinds()
+        kind, writes = self._kinds()
         n_kinds = int(kind.max()) + 1
         if n_kinds > MOST_KINDS:
             raise ModelError(
@@ -314,31 +335,37 @@ class _Reading:
                 f"exchanges messages, and output), more than {MOST_KINDS}; choose steps that repeat "
                 "(`steps`), or take one model of all (`model_of`)."
             )
-        if n_kinds == 1:
-            return self.model(edges, potential, eager_limit, more)[0]
         first = np.flatnonzero(np.diff(kind, prepend=-1))
         if len(first) * edges.n_edges > _MOST_TIMES:
             raise ModelError(
                 f"{self.run.path} changes its kind of step {len(first)} times, which is too often for "
                 f"{edges.n_edges} edges; choose fewer steps (`steps`), or take one model of all (`model_of`)."
             )
-        frequency = np.empty((n_kinds, edges.n))
-        coupling, weight = np.empty(n_kinds), np.zeros((n_kinds, edges.n_edges))
+        kinds, weight = [], np.zeros((n_kinds, edges.n_edges))
         own = pair_keys(edges.sender, edges.receiver)
         for number in range(n_kinds):
-            part = self._part(self.positions[kind == number])
-            there = np.isin(own, part.pairs["key"])
-            found = part.parameters(part.topology() if there.any() else edges, eager_limit, least=1)
-            frequency[number], coupling[number] = found.frequency.value, found.coupling.value
-            weight[number] = there
+            here = self.positions[kind == number]
+            part = _Reading(self.run, self.run.step_indexes[here].tolist())
+            weight[number] = np.isin(own, part.pairs["key"])
+            mine = part.topology() if weight[number].any() else None
+            if mine is None:  # beta and kappa of all steps; T_ij is 0
+                part.pairs = self.pairs
+            found = part.parameters(mine or edges, eager_limit, least=1)
+            output = bool(writes[kind == number][0])
+            kinds.append(KindOfSteps(self.run.step_indexes[here], mine, output, found))
         starts = np.nanmedian(self.snapshot.stamps(self.positions[first], "begin_s"), axis=1)
-        starts -= starts[0]
-        of_kind = {"frequency": frequency, "coupling": coupling, "weight": weight}
-        stages = {name: Stages(starts, values[kind[first]]) for name, values in of_kind.items()}
-        return Model(edges, potential or Tanh(float(edges.n)), **{**stages, **more})
+        of_kind = {
+            "frequency": np.stack([one.parameters.frequency.value for one in kinds]),
+            "coupling": np.array([one.parameters.coupling.value for one in kinds]),
+            "weight": weight,
+        }
+        stages = {name: Stages(starts - starts[0], values[kind[first]]) for name, values in of_kind.items()}
+        if n_kinds == 1:
+            stages = {name: of_kind[name][0] for name in ("frequency", "coupling")}
+        return Model(edges, potential or Tanh(float(edges.n)), **{**stages, **more}), tuple(kinds)
 
-    def _kinds(self) -> np.ndarray:
-        """The kind of each step, int64, counted by first appearance: who exchanges messages, and output."""
+    def _kinds(self) -> tuple[np.ndarray, np.ndarray]:
+        """The kind of each step, int64, counted by first appearance; and whether it writes output, bool."""
         chunks, written = [], []
         begin = 0
         for rows in self._chunks_of_messages():
@@ -353,10 +380,8 @@ class _Reading:
             begin += n_here
         writes = output_steps(np.concatenate(written))
         known: dict[tuple[bytes, bool], int] = {}
-        return np.array([known.setdefault(one, len(known)) for one in zip(chunks, writes.tolist())])
-
-    def _part(self, positions: np.ndarray) -> _Reading:
-        return _Reading(self.run, self.run.step_indexes[positions].tolist())
+        kind = [known.setdefault(one, len(known)) for one in zip(chunks, writes.tolist())]
+        return np.array(kind), writes
 
 
 def _added_up(pairs: np.ndarray) -> np.ndarray:
@@ -377,10 +402,8 @@ def _evenly(positions: np.ndarray, most: int) -> np.ndarray:
     return positions[np.linspace(0, len(positions) - 1, most).round().astype(np.int64)]
 
 
-def _in_words(indexes: np.ndarray, every: bool) -> str:
-    """ "steps 10 to 20", or "" for all steps."""
-    if every:
-        return ""
+def _in_words(indexes: np.ndarray) -> str:
+    """ "step 3", "11 steps from 10 to 20"."""
     if len(indexes) == 1:
         return f"step {indexes[0]}"
     return f"{counted(len(indexes), 'step')} from {indexes[0]} to {indexes[-1]}"

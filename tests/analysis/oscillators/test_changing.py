@@ -70,5 +70,7 @@ def test_stages_and_stops_that_make_no_sense_are_refused():
         Stages([0.0, 2.0], [1.0, 2.0], period=1.0)
     with pytest.raises(ModelError, match="a number of steps above 0"):
         Stop(0, 1.0, 0)
+    with pytest.raises(ModelError, match="its frequency is 0, so its steps have no length"):
+        oscillate(Model(PAIR, Sine(), 0.0, stops=(Stop(1, 1.0, 1),)), np.zeros(2), np.array([0.0, 2.0]))
     with pytest.raises(ModelError, match="oscillator 7 is to stop, but there are only 0 to 1"):
         Model(PAIR, Sine(), stops=(Stop(7, 1.0, 1),))

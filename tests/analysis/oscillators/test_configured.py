@@ -86,7 +86,7 @@ def test_a_result_with_weights_and_a_potential_per_edge_can_be_repeated():
 def test_functions_cannot_be_kept():
     for more in ({"potential": Custom(np.sin)}, {"frequency": np.cos}):
         model = Model(chain(3), **{"potential": Sine(), **more})
-        with pytest.raises(ModelError, match="is the function .*, which no file can hold"):
+        with pytest.raises(ModelError, match=r"is the function .*, which no file can hold"):
             tables_of_result(oscillate(model, np.zeros(3), np.array([0.0, 0.1])))
 
 
@@ -179,5 +179,5 @@ def test_wrong_tables_are_told_with_a_remedy(changes, sentence):
 
 def test_all_mistakes_are_told_at_once():
     with pytest.raises(ModelError) as raised:
-        experiment({"topology": {"kind": "chain", "rank": 3}, "potental": {}, "times": {"end_s": "late"}})
+        experiment({"topology": {"kind": "chain", "rank": 3}, "coupilng": {}, "times": {"end_s": "late"}})
     assert len(str(raised.value).splitlines()) == 5  # two unknown names, a wrong type, two missing tables

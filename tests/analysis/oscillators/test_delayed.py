@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -109,3 +111,16 @@ def test_a_history_shorter_than_the_delay_is_refused():
         ModelError, match=r"reaches from 0 to 0.4 s, but delays of up to 0.5 s need -0.1 to 0.4"
     ):
         oscillate(model, np.zeros(2), np.array([0.4, 1.0]), history=known)
+
+
+def test_a_long_run_forgets_what_nobody_looks_back_at():
+    def peak(end: float) -> int:
+        tracemalloc.start()
+        oscillate(model, perturbed(400), np.array([0.0, end]), rtol=1e-5)
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    model = Model(from_offsets(400, (1, -1)), Tanh(50.0), normalisation="none", delay=0.05)
+    peak(0.5)
+    assert peak(24.0) < 1.5 * peak(6.0)

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from planted_phases import phases_of
 
-from perfield.analysis.rhythm import CIRCLE_BINS, entropy
+from perfield.analysis.rhythm import CIRCLE_BINS, RhythmError, difference_histogram, entropy
+
+
+@pytest.mark.parametrize("metric", [entropy, lambda phase, bins: difference_histogram(phase, bins=bins)])
+def test_no_bins_and_parts_of_bins_are_refused(metric):
+    for bins in (0, -1, 2.5):
+        with pytest.raises(RhythmError, match=f"bins = {bins}; expected a whole number above 0, or None"):
+            metric(phases_of([0.1, 0.2]), bins)
 
 
 def test_two_equal_groups_have_the_entropy_of_a_coin():

@@ -94,6 +94,11 @@ def test_less_than_two_steps_are_refused_with_a_remedy(begin, said):
         phases(steps_of(begin, np.add(begin, 1)))
 
 
+def test_steps_without_length_are_refused():
+    with pytest.raises(RhythmError, match="begin and end at 5.0 s; take another run"):
+        phases(steps_of([[5], [5]], [[5], [5]]))
+
+
 def test_times_that_do_not_ascend_are_refused():
     with pytest.raises(RhythmError, match="do not ascend"):
         phases(steps_of([[0], [1]], [[1], [2]]), np.array([1.0, 0.5]))

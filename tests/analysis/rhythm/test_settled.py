@@ -10,7 +10,14 @@ from planted_phases import TURN, phases_of
 from perfield.analysis.oscillators import Model, oscillate
 from perfield.analysis.oscillators.potentials import PiecewiseSine, Tanh
 from perfield.analysis.oscillators.topology import from_offsets
-from perfield.analysis.rhythm import early_warnings, settled, settling_time, state
+from perfield.analysis.rhythm import (
+    RhythmError,
+    early_warnings,
+    order_parameter,
+    settled,
+    settling_time,
+    state,
+)
 
 TIMES = np.linspace(0, 100, 1001)
 
@@ -64,6 +71,11 @@ def test_short_disturbances_do_not_delay_settling():
     assert settled(state(run_of(periods))).time == pytest.approx(30)
 
 
+def test_states_of_one_instant_are_refused():
+    with pytest.raises(RhythmError, match="states are those of one instant; expected what `state` returns"):
+        settled(state(phases_of(np.zeros(4))))
+
+
 def test_instants_with_few_known_ranks_do_not_count():
     periods = np.zeros((12, 1001))
     periods[:, 900:] = np.nan
@@ -88,6 +100,17 @@ def test_models_of_the_paper_settle_into_step_and_into_a_zigzag(pull, strength, 
     if name == "synchronised":  # R >= 0.99 at 109.5 periods; the spread is below a fifth of a step before
         assert settling_time(data.phase) == pytest.approx(109.5, abs=0.5)
         assert 80 < found.time < 115
+
+
+def test_model_that_starts_as_a_wavefront_stays_one():
+    # Closed form: gaps of 2 sigma / 3 and R = |sin(P sigma / 3) / (P sin(sigma / 3))|, for sigma = 1 rad.
+    model = Model(from_offsets(18, (1,)), PiecewiseSine(1.0), coupling=1.0)
+    data = oscillate(model, 0.349 * np.arange(18), np.linspace(0, 1000, 201))
+    states = state(data.phase, data)
+    assert settled(states).state == "wavefront"
+    assert float(states.slope[-1]) * TURN == pytest.approx(2 / 3, abs=1e-6)
+    expected = abs(np.sin(6) / (18 * np.sin(1 / 3)))
+    assert float(order_parameter(data.phase)[-1]) == pytest.approx(expected, abs=1e-6)
 
 
 def test_fall_of_r_names_its_time_and_the_rank_that_fell_behind():

@@ -145,7 +145,8 @@ def test_state_of_fewer_than_half_of_the_ranks_is_partly_known():
         ([0.0, 0.1], "synchronised"),
         ([0.0, 1.0], "disordered"),
         ([0.0, 0.0, 0.75], "clusters"),
-        ([0.0, 1.0, 2.0], "disordered"),
+        ([0.0, 1.0, 2.0], "wavefront"),
+        ([0.0, 1.0, 2.2], "disordered"),
         ([0.0, 1.0, 2.0, 3.0], "wavefront"),
         ([0.0, 1.0, 0.0, 1.0], "clusters"),
     ],
@@ -194,6 +195,11 @@ def test_order_may_be_that_of_nodes():
     found = state(phase, position=node)
     assert str(found.state.values) == "wavefront"
     assert float(found.slope) == pytest.approx(0.15)
+
+
+def test_positions_of_other_ranks_are_refused():
+    with pytest.raises(RhythmError, match=r"position has the shape \(3,\); expected one number for each"):
+        state(phases_of(np.zeros(4)), position=np.arange(3))
 
 
 def test_state_has_the_numbers_that_it_was_judged_by():

@@ -21,16 +21,18 @@ class Past:
     most : s, how far back anybody will look; older steps are forgotten.
     """
 
-    def __init__(self, start: float, before: Callable[[np.ndarray, np.ndarray], np.ndarray], most: float):
+    def __init__(
+        self, n: int, start: float, before: Callable[[np.ndarray, np.ndarray], np.ndarray], most: float
+    ) -> None:
         self.start, self._before, self._most = start, before, most
         self._begins, self._spans = np.empty(0), np.empty(0)
-        self._values = np.empty((0, LAST + 1, 0))
+        self._values = np.empty((0, LAST + 1, n))
         self._count = 0
 
     def remember(self, begin: float, span: float, y: np.ndarray, slopes: np.ndarray) -> None:
         """Adds the step from `begin` (s) that lasts `span`: y (n,) at its begin, slopes (LAST, n)."""
         if self._count == len(self._begins):
-            self._make_room(begin, len(y))
+            self._make_room(begin)
         at = self._count
         self._begins[at], self._spans[at] = begin, span
         self._values[at, 0], self._values[at, 1:] = y, slopes * span
@@ -40,16 +42,25 @@ class Past:
         """Takes the last step back."""
         self._count -= 1
 
-    def _make_room(self, now: float, n: int) -> None:
+    def _make_room(self, now: float) -> None:
         # one step older than needed stays, as an estimate may still be repeated from its begin
         first = max(int(np.searchsorted(self._begins[: self._count], now - self._most, side="right")) - 2, 0)
         kept = slice(first, self._count)
         size = max(64, 2 * (self._count - first))
-        begins, spans, values = np.empty(size), np.empty(size), np.empty((size, LAST + 1, n))
+        begins, spans, values = np.empty(size), np.empty(size), np.empty((size, *self._values.shape[1:]))
         self._count -= first
         begins[: self._count], spans[: self._count] = self._begins[kept], self._spans[kept]
-        values[: self._count] = self._values[kept] if first + self._count else values[:0]
+        values[: self._count] = self._values[kept]
         self._begins, self._spans, self._values = begins, spans, values
+
+    def everyone(self, time: float) -> np.ndarray:
+        """Phases of all oscillators at one time (s), (n,); see `__call__`."""
+        n = self._values.shape[2]
+        if time <= self.start or not self._count:
+            return self._before(np.full(n, time), np.arange(n))
+        at = int(np.searchsorted(self._begins[: self._count], time, side="right")) - 1
+        part = (time - self._begins[at]) / self._spans[at]
+        return part ** np.arange(LAST + 1) @ self._values[at]
 
     def __call__(self, times: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Phases of the oscillators `which` at `times` (s), arrays of one shape; extrapolated beyond now."""
@@ -141,5 +152,4 @@ class DelayedRK45:
 
     def dense_output(self) -> Callable[[float], np.ndarray]:
         """Phases within the last step, as a function of time (s)."""
-        everyone = np.arange(len(self.y))
-        return lambda time: self._past(np.full(len(self.y), time), everyone)
+        return self._past.everyone

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from scipy.integrate import RK45
 
-from perfield.analysis.oscillators.changing import Changing, Stages, value_at
+from perfield.analysis.oscillators.changing import Changing, Stages, Stop, value_at
 from perfield.analysis.oscillators.delayed import DelayedRK45, Past
 from perfield.analysis.oscillators.delays import DelayFunction, RandomDelay
 from perfield.analysis.oscillators.dop853 import LeanDOP853
@@ -97,15 +97,12 @@ class _Integration:
         self.model, self.initial, self.times, self.seed = model, initial, times, seed
         self.frame = float(model.frequency_at(times[0]).mean())
         self.found = np.empty((len(times), len(initial)))
-        self.evaluations = 0
-        self.stops = []
-        for stop in model.stops:
-            span = 2 * np.pi * stop.steps / model.frequency_at(stop.start)[stop.oscillator]
-            self.stops.append((stop.start, stop.start + span, stop.oscillator))
+        self.evaluations, self.next = 0, 1
+        self.stops = [(stop.start, _end_of(stop, model), stop.oscillator) for stop in model.stops]
         self.most_delay = self._longest_delay()
         self.past = None
         if self.most_delay > 0:
-            self.past = Past(times[0], self._before(history), self.most_delay)
+            self.past = Past(len(initial), times[0], self._before(history), self.most_delay)
 
     def _longest_delay(self) -> float:
         delay = self.model.delay
@@ -165,61 +162,63 @@ class _Integration:
 
     def go(self, method: str, rtol: float, atol: float, most_steps: int) -> None:
         """Fills `found` with phases at all times."""
-        solver_of = METHODS[method]
-        y, step, steps, next_ = self.initial, None, 0, 1
+        y, step, steps = self.initial, None, 0
         self.found[0] = y
-        noise, holds, number = self.model.noise, None, None
+        draw = self.noise_of_pieces()
         for begin, end in self.pieces():
             middle = 0.5 * (begin + end)
-            factor = term = None
-            if noise is not None and middle < noise.until:
-                hold = int(np.floor(middle / noise.hold))
-                if holds is None:
-                    holds, number = noise.holds(self.seed, len(y), hold), hold - 1
-                while number < hold:
-                    drawn, number = next(holds), number + 1
-                factor, term = drawn
-                if noise.kind == "ornstein_uhlenbeck":
-                    term = term * self.model.frequency_at(middle)
-            rate = self.rate(middle, factor, term)
+            rate = self.rate(middle, *draw(middle))
+            of = {"first_step": None if step is None else min(step, end - begin), "rtol": rtol, "atol": atol}
             if self.past is None:
-                first = None if step is None else min(step, end - begin)
-                solver = solver_of(rate, begin, y, end, first_step=first, rtol=rtol, atol=atol)
+                solver = METHODS[method](rate, begin, y, end, **of)
             else:
-                first = min(
-                    end - begin, 0.05 * 2 * np.pi / max(abs(self.frame), 1e-3) if step is None else step
-                )
+                of["first_step"] = of["first_step"] or min(end - begin, 0.3 / max(abs(self.frame), 1e-2))
                 shortest = self.shortest_delay(middle)
-                solver = DelayedRK45(
-                    rate,
-                    begin,
-                    y,
-                    end,
-                    past=self.past,
-                    shortest_delay=shortest,
-                    first_step=first,
-                    rtol=rtol,
-                    atol=atol,
-                )
+                solver = DelayedRK45(rate, begin, y, end, past=self.past, shortest_delay=shortest, **of)
             while solver.status == "running":
                 told = solver.step()
                 steps += 1
                 if solver.status == "failed" or steps >= most_steps:
                     told = told or f"{steps} steps were not enough"
                     raise ModelError(_stalled(solver.t, self.times, told))
+                # the end of a piece cuts its last step short
                 step = max(step or 0.0, solver.h_abs) if solver.t == end else solver.h_abs
-                if next_ < len(self.times) and self.times[next_] <= solver.t:
-                    within = None
-                    while next_ < len(self.times) and self.times[next_] <= solver.t:
-                        if self.times[next_] == solver.t:
-                            self.found[next_] = solver.y
-                        else:
-                            within = within or solver.dense_output()
-                            self.found[next_] = within(self.times[next_])
-                        next_ += 1
+                self.keep(solver)
             y = solver.y
             self.evaluations += solver.nfev
         self.found += (self.frame * (self.times - self.times[0]))[:, None]
+
+    def keep(self, solver: LeanDOP853 | RK45 | DelayedRK45) -> None:
+        """Keeps phases at the times within the solver's last step."""
+        within = None
+        while self.next < len(self.times) and self.times[self.next] <= solver.t:
+            if self.times[self.next] == solver.t:
+                self.found[self.next] = solver.y
+            else:
+                within = within or solver.dense_output()
+                self.found[self.next] = within(self.times[self.next])
+            self.next += 1
+
+    def noise_of_pieces(self) -> Callable[[float], tuple[np.ndarray | None, ...]]:
+        """(factor, term) of the noise in the piece around a time; asked for one piece after the other."""
+        noise, n = self.model.noise, len(self.initial)
+        if noise is None:
+            return lambda time: (None, None)
+        number = int(np.floor(self.times[0] / noise.hold)) - 1
+        holds, drawn = noise.holds(self.seed, n, number + 1), (None, None)
+
+        def draw(time: float) -> tuple[np.ndarray | None, ...]:
+            nonlocal number, drawn
+            if time >= noise.until:
+                return None, None
+            while number < int(np.floor(time / noise.hold)):
+                drawn, number = next(holds), number + 1
+            factor, term = drawn
+            if noise.kind == "ornstein_uhlenbeck":
+                term = term * self.model.frequency_at(time)
+            return factor, term
+
+        return draw
 
     def shortest_delay(self, time: float) -> float:
         """A lower limit (s) of the delays above 0 in the piece around that time."""
@@ -287,6 +286,17 @@ class _Integration:
         if isinstance(delay, RandomDelay):
             drawn = uniform(self.seed, DELAYS, int(np.floor(time / delay.hold)), edges.n_edges)
             delay = delay.least + (delay.most - delay.least) * drawn
+        if constant and np.min(delay) == np.max(delay):
+            same = float(np.max(delay))
+            ahead = -frame * same
+
+            def differences_of_one_delay(now: float, phase: np.ndarray) -> np.ndarray:
+                seen = past.everyone(now - same) + ahead
+                if model.compensate:
+                    seen += model.frequency_at(now) * same
+                return seen.take(sender) - phase.take(receiver)
+
+            return differences_of_one_delay
         whole = np.broadcast_to(np.asarray(delay, float), (edges.n_edges,)) if constant else None
 
         def differences(now: float, phase: np.ndarray) -> np.ndarray:
@@ -299,6 +309,16 @@ class _Integration:
             return seen - phase[receiver]
 
         return differences
+
+
+def _end_of(stop: Stop, model: Model) -> float:
+    frequency = abs(model.frequency_at(stop.start)[stop.oscillator])
+    if frequency == 0:
+        raise ModelError(
+            f"oscillator {stop.oscillator} is to stop for {stop.steps:g} steps, but its frequency is 0, so "
+            "its steps have no length; give it a frequency."
+        )
+    return stop.start + 2 * np.pi * stop.steps / frequency
 
 
 def _is_smooth(parameter: Changing) -> bool:

@@ -139,15 +139,15 @@ def step_times(
     who = exchanging if (known & exchanging).any() else np.ones_like(exchanging)
     inside = np.where(known & who, waiting_s, np.inf).min(axis=1)
     t_comm = float(np.median(inside[np.isfinite(inside)]))
-    n_steps, of = counted(n_known, "step"), f" ({of_steps})" if of_steps else ""
+    over = of_steps or counted(n_known, "step")
     return (
-        Parameter("t_comp", t_comp, "s", f"each rank's median time outside waiting MPI calls, {n_steps}{of}"),
+        Parameter("t_comp", t_comp, "s", f"each rank's median time outside waiting MPI calls, {over}"),
         Parameter(
             "t_comm",
             t_comm,
             "s",
             "communication without waiting: the least time in MPI of any rank that sends and receives, "
-            f"median over {n_steps}{of}",
+            f"median over {over}",
         ),
     )
 

@@ -64,12 +64,12 @@ def figure_6() -> Preset:
     )
 
 
-def figure_7() -> Preset:
-    """Figure 5 with noise."""
+def figure_7(size: float = 0.05) -> Preset:
+    """Figure 5 with noise of that size (a fraction of the rate; the caption's would be 5)."""
     return Preset(
         "Figure 7: resynchronisation with noise",
-        "As Figure 5 with noise of 5 %; the caption's 5 theta' r would be 500 %.",
-        _chain(UNI, Tanh(N_RANKS), noise=Noise("paper_uniform", 0.05)),
+        f"As Figure 5 with noise of {100 * size:g} %; the caption's 5 theta' r would be 500 %.",
+        _chain(UNI, Tanh(N_RANKS), noise=Noise("paper_uniform", size)),
         initial.perturbed(N_RANKS),
         np.linspace(0, 200, 801),
     )

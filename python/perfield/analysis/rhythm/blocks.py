@@ -108,6 +108,12 @@ def few_enough(count: int, most: int, what: str, instead: str) -> None:
         raise RhythmError(f"{what} would be {count:,} numbers, more than {most:,}; {instead}.")
 
 
+def enough_bins(bins: int | None) -> None:
+    """Raises RhythmError unless `bins` is None or a whole number above 0."""
+    if bins is not None and (int(bins) != bins or bins < 1):
+        raise RhythmError(f"bins = {bins}; expected a whole number above 0, or None for bins that adapt.")
+
+
 def by_offset(n: int, offsets: Sequence[int] | None) -> tuple[np.ndarray, np.ndarray]:
     """Pairs i, j with j < i, int64 (n_pairs,): all of them, or those with i - j among `offsets` (> 0)."""
     if offsets is None:

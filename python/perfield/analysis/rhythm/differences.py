@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from perfield.analysis.rhythm.blocks import by_offset, checked, few_enough, instant
+from perfield.analysis.rhythm.blocks import by_offset, checked, enough_bins, few_enough, instant
 
 MOST_RANKS = 2000
 """Ranks of which all pairs are compared at one instant; beyond, take neighbours by their offsets."""
@@ -56,6 +56,7 @@ def difference_histogram(
     wrap : differences to [-pi, pi). `difference` is each bin's middle in rad; `left` and `right` its edges.
     Pairs with an unknown phase do not count. Raises RhythmError beyond MOST_RANKS ranks.
     """
+    enough_bins(bins)
     values = instant(phase, at)
     i, j = pairs(values, offsets, 1, MOST_RANKS**2 // 2, "a histogram of all pairs")
     apart = values.values[j] - values.values[i]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from perfield.analysis.rhythm.blocks import blocks, checked, series
+from perfield.analysis.rhythm.blocks import blocks, checked, enough_bins, series
 from perfield.analysis.rhythm.order import mean_angle
 
 CIRCLE_BINS = 36
@@ -26,6 +26,7 @@ def entropy(phase: xr.DataArray, bins: int | None = None, *, relative: bool = Fa
     Ranks without a phase do not count; NaN where none has one.
     """
     whole = checked(phase)
+    enough_bins(bins)
     values = np.empty(whole.sizes["time"])
     count = np.empty(whole.sizes["time"], np.int64)
     for part, block in blocks(whole):

@@ -39,8 +39,12 @@ def phases(steps: xr.Dataset, times: np.ndarray | None = None, *, samples: int |
     known = np.isfinite(begin) & (begin <= end)
     _check(known, last - first)
     if times is None:
-        times = np.linspace(begin.min(where=known, initial=np.inf), end.max(where=known, initial=-np.inf),
-                            samples or len(begin))  # fmt: skip
+        since, until = begin.min(where=known, initial=np.inf), end.max(where=known, initial=-np.inf)
+        if since == until:
+            raise RhythmError(
+                f"all steps begin and end at {since} s; take another run, as these times are damaged."
+            )
+        times = np.linspace(since, until, samples or len(begin))
     times = np.asarray(times, dtype=np.float64)
     if times.ndim != 1 or not len(times) or not (np.diff(times) > 0).all():
         raise RhythmError("the times of phases do not ascend; give a list of seconds, each above the last.")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from perfield.analysis.rhythm.errors import RhythmError
 from perfield.analysis.rhythm.order import order_parameter
 from perfield.analysis.rhythm.state import PARTLY_KNOWN, in_words
 from perfield.analysis.words import in_seconds
@@ -41,6 +42,8 @@ def settled(states: xr.Dataset) -> Settled:
     instant from which 19 of 20 instants have the name of the end and a spread within a tenth of a step of
     that of the end; not if that is in the last tenth. Instants that are only partly known do not count.
     """
+    if "time" not in states.dims:
+        raise RhythmError("the states are those of one instant; expected what `state` returns of several.")
     known = states.isel(time=states["state"].values != PARTLY_KNOWN)
     count = known.sizes["time"]
     if not count:

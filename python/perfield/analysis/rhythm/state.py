@@ -32,7 +32,7 @@ from perfield.analysis.rhythm.blocks import Edges, blocks, checked, edge_arrays
 from perfield.analysis.rhythm.entropy import entropy
 from perfield.analysis.rhythm.order import order_parameter
 from perfield.analysis.rhythm.spread import TURN, spread
-from perfield.analysis.rhythm.wavefront import line
+from perfield.analysis.rhythm.wavefront import line, places
 from perfield.analysis.words import shortened
 
 SYNCHRONISED, CLUSTERS, WAVEFRONT, DISORDERED = "synchronised", "clusters", "wavefront", "disordered"
@@ -46,8 +46,8 @@ APART = 3.0
 FIT, CHANCE = 0.9, 0.01
 STRETCHES = 16
 """Along how many stretches of the order the gain of a wavefront is tested."""
-FEWEST_PLACES = 4
-"""Two ranks, or three, tell no wavefront from chance."""
+FEWEST_RANKS, FEWEST_DISTANCES = 3, 4
+"""Places along a wavefront, at least. One late rank gives a line through the distances 0, 1 and 2 from it."""
 
 NUMBER, FROM_FIRST, FROM_LAST, RING = "rank", "distance from the first", "distance from the last", "ring"
 BEFORE = {
@@ -60,7 +60,7 @@ BEFORE = {
 
 @dataclass(frozen=True)
 class Front:
-    """A straight line through phases: its order, slope in periods per rank, R^2; is it more than chance?"""
+    """A straight line through phases: its order, slope in periods per rank, R^2; whether it is no chance."""
 
     order: str
     slope: float
@@ -81,7 +81,7 @@ def state(phase: xr.DataArray, edges: Edges | None = None, position: np.ndarray 
     whole = checked(phase)
     n = whole.sizes["oscillator"]
     graph = None if edges is None else links(edges, n)
-    place = np.arange(n, dtype=float) if position is None else np.asarray(position, float)
+    place = places(whole, position)
     names, groups, fronts = [], [], []
     for _, block in blocks(whole):
         for periods in np.ascontiguousarray(block.T) / TURN:
@@ -205,7 +205,12 @@ def front(name: str, periods: np.ndarray, order: np.ndarray, tried: int) -> Fron
     """The straight line along one order, of as many as are `tried`."""
     slope, fit = (float(value[0]) for value in line(periods[:, None], order))
     known = np.isfinite(periods) & np.isfinite(order)
-    is_one = fit >= FIT and tried * chance(periods[known], order[known]) <= CHANCE
+    fewest = FEWEST_RANKS if name == NUMBER else FEWEST_DISTANCES
+    is_one = (
+        fit >= FIT
+        and len(np.unique(order[known])) >= fewest
+        and tried * chance(periods[known], order[known]) <= CHANCE
+    )
     return Front(name, slope, fit, is_one)
 
 
@@ -215,8 +220,6 @@ def chance(periods: np.ndarray, order: np.ndarray) -> float:
     The mean phases of STRETCHES equal stretches of the order count, or each place's if there are fewer.
     """
     places, at = np.unique(order, return_inverse=True)
-    if len(places) < FEWEST_PLACES:
-        return 1.0
     level = np.bincount(at, periods) / np.bincount(at)
     stretch = np.arange(len(places)) * min(STRETCHES, len(places)) // len(places)
     size = np.bincount(stretch)

@@ -21,14 +21,7 @@ def wavefront(phase: xr.DataArray, position: np.ndarray | None = None) -> xr.Dat
     ranks have a phase, `fit` also where all phases are the same.
     """
     whole = checked(phase)
-    place = (
-        np.arange(whole.sizes["oscillator"], dtype=float) if position is None else np.asarray(position, float)
-    )
-    if place.shape != (whole.sizes["oscillator"],):
-        raise RhythmError(
-            f"position has the shape {place.shape}; expected one number for each of the"
-            f" {whole.sizes['oscillator']} ranks."
-        )
+    place = places(whole, position)
     slope, fit = np.empty(whole.sizes["time"]), np.empty(whole.sizes["time"])
     for part, block in blocks(whole):
         slope[part], fit[part] = line(block / TURN, place)
@@ -38,6 +31,17 @@ def wavefront(phase: xr.DataArray, position: np.ndarray | None = None) -> xr.Dat
             "fit": series(phase, fit, "fit", "1", "share of the variance that a line explains"),
         }
     )
+
+
+def places(phase: xr.DataArray, position: np.ndarray | None) -> np.ndarray:
+    """Where each oscillator stands, float (oscillator,): `position` if given, else its number."""
+    n = phase.sizes["oscillator"]
+    place = np.arange(n, dtype=float) if position is None else np.asarray(position, float)
+    if place.shape != (n,):
+        raise RhythmError(
+            f"position has the shape {place.shape}; expected one number for each of the {n} ranks."
+        )
+    return place
 
 
 def line(values: np.ndarray, place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from perfield.analysis.words import counted
 from perfield.plots.rhythm.page import page, side_by_side
 from perfield.plots.rhythm.shown import MOST_TIMES
 from perfield.plots.style import PlotError, Steps, frames_of
-from perfield.run.oscillators import model_of, parameters_of, topology_of
+from perfield.run.oscillators import model_of, parameters_of
 from perfield.run.rhythm import phases_of_run
 
 if TYPE_CHECKING:
@@ -41,14 +41,6 @@ def measured(run: RunDirectory, steps: Steps = None) -> tuple[xr.Dataset, xr.Dat
         phases = phases_of_run(run, None, slice(int(indexes[0]), int(indexes[-1])), moments)
     except RhythmError as error:
         raise PlotError(str(error)) from error
-    try:
-        edges = topology_of(run, steps)
-    except ModelError:  # no messages: the page says so in its panels
-        pass
-    else:
-        phases = phases.assign(
-            receiver=("edge", edges.receiver), sender=("edge", edges.sender), weight=("edge", edges.weight)
-        )
     return phases, run.steps.isel(step=positions)
 
 
