@@ -47,6 +47,16 @@ def test_run_without_a_wave_has_no_plot(rhythm_run):
         axes_of(run)
 
 
+def test_phases_behind_a_wave_are_late_by_its_size(delayed):
+    from perfield.plots import phase_lag
+    from perfield.plots.figures import new_figure
+
+    cells = phase_lag(delayed, axes=new_figure((10, 5)).subplots()).images[0].get_array()
+    last = np.ma.filled(cells, np.nan)[:, cells.shape[1] // 2]
+    assert last[0] < 5
+    assert last[2:].min() > 30, "rank 2 and those behind it are late"
+
+
 def test_report_shows_the_wave_beside_its_finding(delayed):
     made = report(delayed)
     images, _ = charts.plots(made)

@@ -122,7 +122,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def idle_waves(run: RunDirectory) -> list[str]:
-    """The longest delay that travelled through the ranks, if any did, and what the model says of its speed."""
+    """The longest delay that travelled through ranks, if any did, and what the model says of its speed."""
     from perfield.analysis.findings import idle_wave
     from perfield.run.observe import observe
 
