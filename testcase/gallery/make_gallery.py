@@ -21,11 +21,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import rhythm
 import runs
-from pages import PAGES, Page, Panel
+from pages import PAGES as DISSERTATION
+from pages import Page, Panel
 
 HERE = Path(__file__).resolve().parent
 DRAWING = ("make_gallery.py", "draw.py")
+PAGES = (*DISSERTATION, *rhythm.PAGES)
 MOST_LINES = 30_000
 LINES = ("periodic", "from 0", "heaviest")  # options of panels that change the lines of a picture
 INDEX = """# Gallery
@@ -33,6 +36,10 @@ INDEX = """# Gallery
 Pages in the order of the figures of R. Falcão do Couto Alves, *In Situ Visualization of Performance Data in
 Parallel CFD Applications* (dissertation, Technische Universität Dresden), whose captions say what they show.
 Both sides of a page have the same camera, and the same colours where they show the same unit.
+
+Pages O.1 to O.9 are figures of A. Afzal, G. Hager, G. Wellein, *Exploring metrics for analyzing dynamic
+behavior in MPI programs via a coupled-oscillator model*, from perfield's own model; then come five measured
+programs beside it.
 
 | figure | page | what to see |
 | --- | --- | --- |
@@ -48,7 +55,7 @@ class Work:
     """A page to make. made : its runs. jobs : its images, for `draw.py`. reason : why there is no page."""
 
     page: Page
-    made: list[Path] = field(default_factory=list)
+    made: list[Path | None] = field(default_factory=list)
     jobs: list[dict[str, Any]] = field(default_factory=list)
     reason: str = ""
 
@@ -59,7 +66,7 @@ def make_pages(pages: Sequence[Page], folder: Path) -> list[str]:
     for work in works:
         with _told(work):
             panels = work.page.panels if not work.reason else ()
-            work.made = [runs.make(panel.run, folder / "runs" / panel.run, say) for panel in panels]
+            work.made = [made_run(panel, folder) for panel in panels]
     missing = [work for work in works if work.reason]
     works = [work for work in works if not work.reason and not is_made(work, folder)]
     for work in works:
@@ -82,6 +89,11 @@ def make_pages(pages: Sequence[Page], folder: Path) -> list[str]:
     return [work.page.number for work in [*missing, *works] if work.reason]
 
 
+def made_run(panel: Panel, folder: Path) -> Path | None:
+    """The run of a panel, made if need be; None for a model, which needs none."""
+    return runs.make(panel.run, folder / "runs" / panel.run, say) if panel.run else None
+
+
 @contextlib.contextmanager
 def _told(work: Work) -> Iterator[None]:
     """Turns the errors that a page may meet into the reason why it is not made."""
@@ -102,10 +114,11 @@ def is_made(work: Work, folder: Path) -> bool:
     return mark.exists() and mark.read_text() == fingerprint(work.page, work.made)
 
 
-def fingerprint(page: Page, made: Sequence[Path]) -> str:
+def fingerprint(page: Page, made: Sequence[Path | None]) -> str:
     """What a page is made from: its row of the table, its runs, and how they are drawn."""
-    stamps = [(run.parent / "made.json").stat().st_mtime_ns for run in made]
-    return hashlib.sha256(json.dumps([asdict(page), stamps, how_drawn()]).encode()).hexdigest()
+    stamps = [(run.parent / "made.json").stat().st_mtime_ns for run in made if run is not None]
+    plots = (HERE / "rhythm.py").read_text() if page in rhythm.PAGES else ""
+    return hashlib.sha256(json.dumps([asdict(page), stamps, how_drawn(), plots]).encode()).hexdigest()
 
 
 def how_drawn() -> str:
@@ -114,7 +127,7 @@ def how_drawn() -> str:
 
 
 def image_of(page: Page, number: int) -> str:
-    return f"{page.number}-{'abcdef'[number]}.png"
+    return f"{page.number}-{'abcdef'[number]}.{rhythm.ending(page.panels[number])}"
 
 
 def text_of(page: Page, reason: str, folder: Path) -> str:
@@ -123,11 +136,16 @@ def text_of(page: Page, reason: str, folder: Path) -> str:
     if reason:
         lines += [f"This page was not made: {reason.strip()}", ""]
     else:
-        lines += ["| " + " | ".join(panel.words for panel in page.panels) + " |"]
-        lines += ["| " + " | ".join("---" for _ in page.panels) + " |"]
         images = [f"![{panel.words}]({image_of(page, n)})" for n, panel in enumerate(page.panels)]
-        lines += ["| " + " | ".join(images) + " |", ""]
-        for run in dict.fromkeys(panel.run for panel in page.panels):
+        if page in rhythm.PAGES:  # wide plots, one below the other
+            for panel, image in zip(page.panels, images):
+                lines += [f"## {panel.words}", "", image, ""]
+            lines += [rhythm.MEASURED if page.panels[0].run else rhythm.SOURCE, ""]
+        else:
+            lines += ["| " + " | ".join(panel.words for panel in page.panels) + " |"]
+            lines += ["| " + " | ".join("---" for _ in page.panels) + " |"]
+            lines += ["| " + " | ".join(images) + " |", ""]
+        for run in dict.fromkeys(panel.run for panel in page.panels if panel.run):
             lines.append(f"Run `{run}`: {runs.described(folder / 'runs' / run)}.")
     if page.stands_for:
         lines.append(f"In the dissertation: {page.stands_for}.")
@@ -204,7 +222,9 @@ def jobs_of(work: Work, folder: Path) -> list[dict[str, Any]]:
     for number, (panel, run_path) in enumerate(zip(work.page.panels, work.made)):
         target = folder / image_of(work.page, number)
         target.unlink(missing_ok=True)
-        if panel.layer == "matrix":
+        if panel.layer == "rhythm":
+            rhythm.draw(panel, run_path, target)
+        elif panel.layer == "matrix":
             draw_matrix(panel, run_path, target)
         else:
             jobs.append(described(panel, run_path, target))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The runs of the gallery: each is made once, in a folder of its own, and kept.
 
-Hosts are namespaces of this machine whose hardware is faked (tests/multihost), which needs root. The programs of
-testcase/rhythm run on this machine as it is, and sleep in place of working. Where a run cannot be made, `make`
-says why, and the gallery goes on.
+Hosts are namespaces of this machine whose hardware is faked (tests/multihost), which needs root. The programs
+of testcase/rhythm run on this machine as it is, and sleep in place of working. Where a run cannot be made,
+`make` says why, and the gallery goes on.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ class NotMadeError(RuntimeError):
 class Program:
     """A program on some hosts.
 
-    hosts : as mhrun takes them, a leaf switch between two semicolons; "" for this machine. ranks : on each
-    host. machine : in lstopo's words. words : the command; its first one is in PROGRAMS, or a program of this machine. mapping :
-    of mpirun. case : of OpenFOAM, to be prepared first. variables : of its environment.
+    hosts : as mhrun takes them, a leaf switch between two semicolons; "" for this machine. ranks : on
+    each host. machine : in lstopo's words. words : the command; its first one is in PROGRAMS, or a
+    program of this machine. mapping : of mpirun. case : of OpenFOAM, to be prepared first. variables : of
+    its environment.
     """
 
     hosts: str

@@ -7,14 +7,13 @@ namespace rhythm {
 
 namespace {
 constexpr size_t kHeader = 2;  // the sender's rank and step
-constexpr long kDefaultBytes = 128;
 constexpr long kLargest = 1 << 30;
 }  // namespace
 
 Exchange::Exchange(const Options& options, size_t needed, int rank, int n_ranks)
     : rank_(rank), n_ranks_(n_ranks), wait_for_each_(options.wait_for_each) {
   const long smallest = long((kHeader + needed) * sizeof(double));
-  const long bytes = options.bytes ? options.bytes : std::max(smallest, kDefaultBytes);
+  const long bytes = options.bytes ? options.bytes : smallest;
   if (bytes < smallest)
     throw Misuse("--bytes " + std::to_string(bytes) + " is too small: a message holds " +
                  std::to_string(needed) + " numbers and needs " + std::to_string(smallest) +

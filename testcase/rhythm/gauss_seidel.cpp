@@ -6,7 +6,7 @@
 // the other, each forwards and backwards. It is bound by the latency of the core, not by memory.
 //
 // Ranks own rows. A rank waits for the last row of the rank before it, of the same step, so it is a
-// step behind: ranks that are all busy form a wave front. With --lagged it takes that row from the
+// step behind: ranks that are all busy form a wavefront. With --lagged it takes that row from the
 // step before, as jacobi does; then all ranks start together. Where no message comes from there,
 // the row holds the exact solution.
 #include <cmath>

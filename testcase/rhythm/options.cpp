@@ -23,7 +23,7 @@ who sends to whom
   --topology KIND       chain (the ends have no partner), ring, or none (no messages); (chain)
   --send-to OFFSETS     rank i sends to i + each offset: 1 is one-directional, 1,-1 is
                         bidirectional, 1,-1,-2 and others reach farther (1)
-  --bytes N             size of a message, at least 16 (128, or what the program needs). MPI
+  --bytes N             size of a message, at least 16 (what the program needs). MPI
                         sends a short message eagerly: the sender goes on. For a long one sender
                         and receiver meet (rendezvous). README.md tells from which size on
   --waits               wait for each message by its own MPI_Wait, not for all by one MPI_Waitall

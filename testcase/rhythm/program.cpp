@@ -12,32 +12,29 @@ namespace rhythm {
 
 namespace {
 
-double now_s() {
+constexpr double kStartS = 0.1;  // after the barrier: the last rank has left it by then
+
+double now_s(clockid_t clock = CLOCK_MONOTONIC) {
   timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return double(now.tv_sec) + double(now.tv_nsec) * 1e-9;
-}
-
-constexpr long kStartNs = 100'000'000;  // after the barrier: the last rank has left it by then
-
-// Returns on all ranks at about the same time. After a barrier alone, ranks that share a core
-// leave one after the other, and in a chain such differences stay. Nodes differ by their clocks.
-void start_together() {
-  MPI_Barrier(MPI_COMM_WORLD);
-  timespec start;
-  clock_gettime(CLOCK_REALTIME, &start);
-  start.tv_nsec += kStartNs;
-  start.tv_sec += start.tv_nsec / 1'000'000'000;
-  start.tv_nsec %= 1'000'000'000;
-  MPI_Bcast(&start, sizeof start, MPI_BYTE, 0, MPI_COMM_WORLD);
-  while (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &start, nullptr) != 0) {
-  }
 }
 
 void sleep_for(double seconds) {
   timespec left{time_t(seconds), long((seconds - double(time_t(seconds))) * 1e9)};
   while (nanosleep(&left, &left) != 0) {
   }
+}
+
+// Returns on all ranks at about the same time. After a barrier alone, ranks that share a core
+// leave one after the other, and in a chain such differences stay. Nodes differ by their clocks;
+// where these are far apart, the barrier must do.
+void start_together() {
+  MPI_Barrier(MPI_COMM_WORLD);
+  double start = now_s(CLOCK_REALTIME) + kStartS;
+  MPI_Bcast(&start, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  const double left = start - now_s(CLOCK_REALTIME);
+  if (left > 0 && left <= kStartS) sleep_for(left);
 }
 
 // splitmix64 (Steele, Lea and Flood, 2014) of two numbers.

@@ -84,6 +84,14 @@ def test_warns_of_uncertain_clocks(say):
     assert "Clocks of nodes make phases uncertain by up to 0.1 steps" in told
 
 
+def test_says_that_ranks_share_cpus(say):
+    def together(rank, values):
+        values.update(monotonic_ns=10**12, cpuset="0")
+
+    told = say(rhythm_runs.even(4, 20), change_rank=together)
+    assert "4 ranks on 1 PU: times contain the scheduler, and so do phases." in told
+
+
 def test_says_that_clocks_were_never_compared(say):
     about = {"realtime_error_ns": -1}
     told = say(rhythm_runs.even(2, 20), hosts=("a", "b"), rank_values=about)
@@ -181,7 +189,7 @@ def test_mistakes_are_told_with_their_remedy(tmp_path, capsys):
     assert "no rank 2; choose some of the ranks 0 to 1" in refused(capsys, path, "--ranks", "0-2")
     assert "a rhythm needs at least two; measure more steps" in refused(capsys, one)
     assert "lists MPI calls that could close steps" in refused(capsys, none)
-    assert "ends in neither .nc nor .zarr" in refused(capsys, path, "-o", tmp_path / "rhythm.txt")
+    assert "ends in .nc or .zarr" in refused(capsys, path, "-o", tmp_path / "rhythm.txt")
     assert "end it in .png or .svg" in refused(capsys, path, "--plot", tmp_path / "page.txt")
     assert "exists already" in refused(capsys, path, "-o", taken)
-    assert "cannot be written; make it first" in refused(capsys, path, "-o", tmp_path / "absent/rhythm.nc")
+    assert "is no directory; make it first" in refused(capsys, path, "-o", tmp_path / "absent/rhythm.nc")

@@ -15,7 +15,7 @@ pytest.importorskip("vtkmodules", reason="VTK's Python modules are not installed
 import twin
 
 FOLDER = Path(__file__).resolve().parents[2] / "testcase/gallery"
-MODULES = ("pages", "runs", "synthetic", "make_gallery")
+MODULES = ("pages", "runs", "synthetic", "rhythm", "make_gallery")
 
 
 @pytest.fixture
@@ -36,7 +36,8 @@ def tiny(gallery, monkeypatch, tmp_path):
             raise gallery["runs"].NotMadeError("this machine has no such hosts")
         run = folder / "perfield-run"
         if not run.exists():
-            twin.write_run(run, ranks=4, steps=2, hosts=("a", "b"))
+            steps = 6 if name.startswith("rhythm") else 2
+            twin.write_run(run, ranks=4, steps=steps, hosts=("a", "b"))
             (folder / "made.json").write_text(json.dumps({"words": "a tiny run"}))
         return run
 
@@ -72,6 +73,36 @@ def test_each_page_has_images_or_a_reason(gallery):
 def test_all_runs_of_the_table_are_known(gallery):
     wanted = {panel.run for page in gallery["pages"].PAGES for panel in page.panels}
     assert wanted == set(gallery["runs"].names())
+
+
+def test_pages_on_rhythm_name_the_figures_of_the_paper_and_five_programs(gallery):
+    pages = gallery["rhythm"].PAGES
+    assert {"O.1", "O.2", "O.4", "O.5", "O.6", "O.7", "O.8", "O.9"} <= {page.number for page in pages}
+    measured = {panel.run for page in pages for panel in page.panels} - {""}
+    assert measured == set(gallery["runs"].RHYTHMS) - {"rhythm-drift"}
+    assert {panel.fields[0] for page in pages for panel in page.panels} == set(gallery["rhythm"].DRAWN)
+    numbers = [page.number for page in (*gallery["pages"].PAGES, *pages)]
+    assert len(set(numbers)) == len(numbers)
+
+
+def test_page_of_a_model_needs_no_run(gallery, tmp_path, capsys):
+    (wanted,) = [page for page in gallery["rhythm"].PAGES if page.number == "O.4"]
+    assert gallery["make_gallery"].make_pages([wanted], tmp_path) == []
+    assert "![the chains of the figures](O.4-a.png)" in (tmp_path / "O.4.md").read_text()
+    assert (tmp_path / "O.4-a.png").read_bytes().startswith(b"\x89PNG")
+    capsys.readouterr()
+    assert gallery["make_gallery"].make_pages([wanted], tmp_path) == []
+    assert capsys.readouterr().out == "", "nothing is drawn again"
+
+
+def test_page_of_a_measured_program_shows_it_beside_its_model(gallery, tiny, monkeypatch):
+    monkeypatch.setattr(gallery["rhythm"], "FILM_FRAMES", 2)
+    (wanted,) = [page for page in gallery["rhythm"].PAGES if page.number == "O.jacobi"]
+    assert gallery["make_gallery"].make_pages([wanted], tiny) == []
+    text = (tiny / "O.jacobi.md").read_text()
+    for image in ("O.jacobi-a.png", "O.jacobi-b.png", "O.jacobi-c.gif"):
+        assert f"({image})" in text and (tiny / image).exists()
+    assert "Run `rhythm-jacobi`: a tiny run." in text
 
 
 def test_page_of_a_tiny_run_is_made_and_kept(gallery, page, tiny, capsys):

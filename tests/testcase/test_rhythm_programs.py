@@ -37,11 +37,11 @@ def slept(rhythm_run):
 
 def steps_hit(steps) -> dict[int, int]:
     """Rank -> the step, counted from 1, in which it waited for most of DELAY."""
-    waits = steps.waiting_time_s.values
+    waits = steps.waiting_time_s.values[1:]  # in the first step, ranks of gauss_seidel wait for their start
     return {
-        rank: int(waits[:, rank].argmax()) + 1
+        rank: int(waits[:, rank].argmax()) + 2
         for rank in range(waits.shape[1])
-        if waits[:, rank].max() > 0.5 * DELAY[2] * SLEEP_S
+        if waits[:, rank].max() > 0.7 * DELAY[2] * SLEEP_S
     }
 
 
@@ -156,14 +156,20 @@ def test_a_delay_reaches_ranks_in_the_steps_of_the_closed_form(words, hit, slept
     assert steps_hit(slept(8, "--delay", *DELAY, *words)) == hit
 
 
+def test_a_delay_hits_all_later_ranks_of_gauss_seidel_in_the_same_step(rhythm_run):
+    words = ["--sleep", SLEEP_S, "--steps", STEPS, "--columns", 10, "--delay", *DELAY]
+    hit = steps_hit(perfield.open(rhythm_run(8, "gauss_seidel", *words)).steps)
+    assert hit == {6: DELAY[1], 7: DELAY[1]}
+
+
 def test_a_delay_of_real_work_lasts_so_many_median_steps(rhythm_run):
-    words = ["--steps", 12, "--size", 1000000, "--topology", "none", "--delay", 1, 10, 8]
+    words = ["--steps", 12, "--size", 1000000, "--topology", "none", "--delay", 1, 10, 100]
     steps = perfield.open(rhythm_run(2, "pisolver", *words)).steps
     assert "timed_sleep" not in steps.region
     times = steps.region_time_s.sel(region="injected_delay").values
     assert np.argwhere(times > 0).tolist() == [[9, 1]]
-    # The program's own median; a busy machine lets single steps differ.
-    np.testing.assert_allclose(times[9, 1], 8 * np.median(steps.step_time_s.values[:9, 1]), rtol=0.5)
+    # A busy machine lets sleeps last longer.
+    np.testing.assert_allclose(times[9, 1], 100 * np.median(steps.step_time_s.values[:9, 1]), rtol=0.5)
 
 
 def test_a_run_tells_that_its_work_was_a_sleep(slept):
@@ -199,7 +205,7 @@ def test_unequal_ranks_without_messages_drift_apart(slept):
     assert ends[2] - ends[0] > 0.3 * STEPS * SLEEP_S
 
 
-def test_gauss_seidel_starts_as_a_wave_front(rhythm_run):
+def test_gauss_seidel_starts_as_a_wavefront(rhythm_run):
     words = ["--sleep", SLEEP_S, "--steps", 5, "--columns", 10]
     steps = perfield.open(rhythm_run(4, "gauss_seidel", *words)).steps
     after = steps.end_s.values - steps.begin_s.values.min()

@@ -14,7 +14,7 @@ import numpy as np
 from perfield.analysis.plain import plain
 from perfield.analysis.words import counted, in_number, in_percent, in_ranks, in_seconds, start
 from perfield.commands import STEPS_HELP, CommandError, words
-from perfield.commands._model_files import check_target, write_result
+from perfield.commands._datasets import check_target, write_dataset
 from perfield.commands._newest import add_run, run_path
 
 if TYPE_CHECKING:
@@ -78,8 +78,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from perfield.analysis.rhythm import course
     from perfield.run.rhythm import phases_of_run
 
-    if arguments.output:
-        check_target(arguments.output)
+    check_target(arguments.output)
     if arguments.plot and arguments.plot.suffix.lower() not in FORMATS:
         raise CommandError(f"--plot {arguments.plot} is no picture; end it in .png or .svg.")
     run = perfield.open(run_path(arguments.run))
@@ -104,7 +103,7 @@ def execute(arguments: argparse.Namespace) -> int:
             print(("\n" if number else "") + (f"{name}:\n" if len(groups) > 1 else "") + "\n".join(lines))
             print(f"\n{_table(judged)}")
         if arguments.output:
-            write_result(with_metrics(found, edges), arguments.output)
+            write_dataset(with_metrics(found, edges), arguments.output)
     model = beside(run, steps) if arguments.model else []
     if arguments.json:
         about = {"run": str(run.path), "state": run.state, "groups": told, "idle_waves": waves}
@@ -177,9 +176,9 @@ def beside(run: RunDirectory, steps: slice | None) -> list[str]:
 
 def sentences(course: Course, run: RunDirectory | None = None) -> Iterator[str]:
     """What a course says, the most important first. run : adds what its clocks and damage mean for it."""
-    n_steps = course.end.step - course.moments[0].step
+    n_steps = round(course.end.step - course.moments[0].step)
     yield (
-        f"{counted(course.n_ranks, 'rank')}, {in_number(n_steps)} steps of {in_seconds(course.period_s)}, "
+        f"{counted(course.n_ranks, 'rank')}, {counted(n_steps, 'step')} of {in_seconds(course.period_s)}, "
         f"from {in_seconds(course.begin_s)} to {in_seconds(course.end_s)}."
     )
     yield from _state(course, "now" if run is not None and run.state == "running" else "at the end")
@@ -235,12 +234,12 @@ def _front(course: Course) -> str:
 
 
 def _history(course: Course) -> Iterator[str]:
-    if course.since is not None:
+    if course.since is not None and course.since.time_s > course.begin_s:
         at = f"{in_seconds(course.since.time_s)} (step {course.since.step:,.0f})"
         before = next((m.state for m in reversed(course.moments) if m.time_s < course.since.time_s), "")
         was = f"; before that they were {_WORDS[before]}" if before and before != course.end.state else ""
         yield f"This has been so since {at}{was}."
-    else:
+    elif course.since is not None:
         yield "This has been so from the beginning."
     widest = course.widest
     if widest.spread >= 2 * course.end.spread and widest.spread - course.end.spread >= 10 * WORTH_TELLING:
@@ -290,6 +289,8 @@ def _limits(course: Course, run: RunDirectory | None) -> Iterator[str]:
                 told = f" (at {in_seconds(absent[0].begin_s)})"
             yield f"{start(in_ranks(ranks))} {verb}{told} and {'counts' if len(absent) == 1 else 'count'} " \
                   "only meanwhile."  # fmt: skip
+    if run is not None and (shared := sharing_of(run)):
+        yield f"{start(shared)}, and so do phases."
     if course.unknown >= WORTH_TELLING:
         yield (f"{in_percent(course.unknown)} of the phases are unknown, since entries of steps are missing.")
     if course.uncertainty >= WORTH_TELLING:
@@ -302,6 +303,13 @@ def _limits(course: Course, run: RunDirectory | None) -> Iterator[str]:
             "How well the clocks of the nodes agree is unknown, so distances between ranks of "
             "different nodes may be wrong."
         )
+
+
+def sharing_of(run: RunDirectory) -> str:
+    """Which ranks share CPUs, in words; "" if none do."""
+    from perfield.topology import placement_of, sharing
+
+    return sharing(placement_of(run)).words
 
 
 def _steps_apart(steps: float) -> str:

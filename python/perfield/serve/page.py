@@ -190,7 +190,9 @@ class Page:
         self.circle.axis.visible = self.circle.grid.visible = False
         self.circle.ellipse(x=[0], y=[0], width=2, height=2, fill_color=None, line_color="#ccc")
         fill = {"field": "rank", "transform": self.of_rank}
-        self.circle.scatter("x", "y", source=self.points, size=13, color=fill, line_color="white")
+        self.drawn = self.circle.scatter(
+            "x", "y", source=self.points, size=13, color=fill, line_color="white"
+        )
         self.arrow = Arrow(
             end=NormalHead(size=10, fill_color=rgb(BEYOND), line_color=rgb(BEYOND)),
             line_color=rgb(BEYOND),
@@ -321,6 +323,8 @@ class Page:
         self.of_lag.high = max(float(np.nanmax(behind)), 1e-3)
         self.cells.data = {"image": [behind.astype(np.float32)], "x": [0.0], "dw": [said.periods], "dh": [n]}
         self.of_rank.high = max(n - 1, 1)
+        self.drawn.glyph.size = float(np.clip(1500 / n, 4, 13))
+        self.drawn.glyph.line_alpha = 1.0 if n <= 128 else 0.0
         named = rhythm.state(phase.isel(time=-1), found)
         settled = rhythm.crossing_time(rhythm.spread(phase), 0.05, rising=False) / self.base.period
         end = (

@@ -23,7 +23,8 @@ def neighbours(n):
 
 def test_ranks_in_step_are_so_from_the_beginning():
     found = course_of(rhythm_runs.waiting(8, 100))
-    assert (found.end.state, found.since, found.fall, found.drift) == ("synchronised", None, None, None)
+    assert (found.end.state, found.fall, found.drift) == ("synchronised", None, None)
+    assert found.since.time_s == found.begin_s
     assert found.end.spread == pytest.approx(0, abs=1e-9)
     assert found.period_s == pytest.approx(1)
 
@@ -35,6 +36,19 @@ def test_settles_after_a_delay_has_left_the_ranks():
     # When rank 7 begins its step 34, in which the wave stops it, rank 2 has completed 30 + 4/11 steps.
     assert found.widest.spread == pytest.approx(34 - 30 - 4 / 11, abs=0.02)
     assert 29 <= found.fall.step <= 36 and found.fall.before > 0.9 and not found.fall.recent
+
+
+def test_state_that_changes_to_and_fro_has_no_begin():
+    stamps = rhythm_runs.even(6, 100)
+    for rank, step in (
+        (1, 91),
+        (2, 95),
+        (4, 99),
+    ):  # a hiccup of half a step each, which the rank makes up for
+        (begin, _), (_, end) = stamps[rank][step - 1 : step + 1]
+        stamps[rank][step - 1 : step + 1] = [(begin, begin + 1.5), (begin + 1.5, end)]
+    found = course_of(stamps)
+    assert found.since is None
 
 
 def test_wavefront_has_the_planted_slope():

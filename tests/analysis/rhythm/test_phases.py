@@ -95,7 +95,7 @@ def test_less_than_two_steps_are_refused_with_a_remedy(begin, said):
 
 
 def test_steps_without_length_are_refused():
-    with pytest.raises(RhythmError, match="begin and end at 5.0 s; take another run"):
+    with pytest.raises(RhythmError, match=r"begin and end at 5\.0 s; take another run"):
         phases(steps_of([[5], [5]], [[5], [5]]))
 
 

@@ -166,8 +166,14 @@ def test_one_moment_is_refused_in_a_sentence():
         rhythm.page(wave(moments=1))
 
 
-def test_no_words_are_cut_at_the_edge():
-    figure = rhythm.page(wave(n=40), potential=Tanh(1.0), words="a page")
+@pytest.mark.parametrize("both", [False, True])
+def test_no_words_are_cut_at_the_edge(both):
+    potential = Tanh(1.0)
+    if both:
+        words = ("measured", "a model that starts where it was measured")
+        figure = rhythm.side_by_side(wave(n=40), wave(step=0.3), potential=potential, words=words)
+    else:
+        figure = rhythm.page(wave(n=40), potential=potential, words="a page")
     FigureCanvasAgg(figure).draw()
     width, height = figure.canvas.get_width_height()
     for text in figure.findobj(Text):

@@ -81,7 +81,7 @@ class Course:
     """How ranks march from begin_s to end_s, while most of them have a phase.
 
     period_s : median time of a step. end : the last tenth of the time. since : when its state began; None if
-    it held from the beginning. widest : the instant of the largest spread. apart : the largest distance
+    states change within that tenth. widest : the instant of the largest spread. apart : the largest distance
     of two ranks that communicate, in steps, at the end and in all (NaN where not known who communicates).
     fall : the largest early warning. moments : the instants of a table. late, early : ranks that begin later
     or end earlier. unknown : share of the phases within a rank's own time that are unknown. uncertainty : the
@@ -119,9 +119,9 @@ def course(phases: xr.Dataset, edges: Edges | None = None, rows: int = 10) -> Co
     widest = int(np.nanargmax(widths.values))
     told = _moments(during, np.append(chosen, widest), edges)
     told, at_widest = told[:-1], told[-1]
-    last = told[-max(1, round(AT_END * len(told))) :]
-    end = _middle(last)
-    since = _since(told, end.state)
+    n_last = max(1, round(AT_END * len(told)))
+    end = _middle(told[-n_last:])
+    since = _since(told, end.state, n_last)
     apart = _apart(during, edges)
     late, early = _absences(phase)
     shown = np.unique(np.linspace(0, len(told) - 1, rows).round().astype(int))
@@ -179,14 +179,17 @@ def _middle(moments: Sequence[Moment]) -> Moment:
     return Moment(moments[-1].time_s, moments[-1].step, name, order=order, **middle)
 
 
-def _since(moments: Sequence[Moment], name: str) -> Moment | None:
-    """The moment at which the last state began; None if it held from the beginning."""
+def _since(moments: Sequence[Moment], name: str, n_last: int) -> Moment | None:
+    """The moment at which the last state began; None if that is not before the last n_last moments."""
     half = WITHIN // 2
-    for number in range(len(moments) - 1, -1, -1):
+    latest = max(number for number, each in enumerate(moments) if each.state == name)
+    began = 0
+    for number in range(latest, -1, -1):
         near = moments[max(0, number - half) : number + half + 1]
         if 2 * sum(each.state == name for each in near) <= len(near) and moments[number].state != name:
-            return moments[min(number + 1, len(moments) - 1)]
-    return None
+            began = number + 1
+            break
+    return moments[began] if began <= len(moments) - n_last else None
 
 
 def _apart(phase: xr.DataArray, edges: Edges | None) -> np.ndarray:

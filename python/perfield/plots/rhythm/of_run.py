@@ -62,15 +62,15 @@ def predicted(phases: xr.Dataset, model: Model) -> xr.Dataset:
     return oscillate(model, start, phases["time"].values[begin:])
 
 
-def of_run(run: RunDirectory, steps: Steps = None, figure: Figure | None = None) -> Figure:
+def of_run(run: RunDirectory, steps: Steps = None, figure: Figure | None = None, words: str = "") -> Figure:
     """Draws the page of a run: its steps (a), then what its phases say (b to i).
 
-    V(t) is that of tanh(P x), the potential of `perfield.run.oscillators.model_of`. Raises PlotError as
-    `measured`.
+    words : above all, by default the run's name. V(t) is that of tanh(P x), the potential of
+    `perfield.run.oscillators.model_of`. Raises PlotError as `measured`.
     """
     phases, of_steps = measured(run, steps)
     pull = _model(run, steps).potential if "receiver" in phases else None
-    words = f"{Path(run.path).resolve().name}, {counted(of_steps.sizes['step'], 'step')}"
+    words = f"{words or Path(run.path).resolve().name}, {counted(of_steps.sizes['step'], 'step')}"
     return page(phases, of_steps, potential=pull, words=words, figure=figure)
 
 

@@ -101,7 +101,7 @@ def side_by_side(
     figure = _laid_out(figure, PAIR_SIZE)
     rows = len(GRID) + 1 + (steps is not None)
     heights = [0.9] * (rows - 9) + [1.0] * 6 + [1.7, 1.3, 1.9]
-    edges = {"left": 0.055, "right": 0.95, "top": 0.955, "bottom": 0.025, "hspace": 0.5, "wspace": 0.22}
+    edges = {"left": 0.055, "right": 0.935, "top": 0.955, "bottom": 0.025, "hspace": 0.5, "wspace": 0.22}
     drawn = figure.subplots(rows, 2, height_ratios=heights, gridspec_kw=edges)
     if steps is not None:
         _head(drawn[0, 0], "a", TIMELINE)
@@ -119,7 +119,7 @@ def side_by_side(
             draw(drawn[row, column], shown)
         heading = _title(shown, words[column])
         drawn[0, column].annotate(
-            "\n".join(textwrap.wrap(heading, 84)),
+            "\n".join(textwrap.wrap(heading, 74)),
             (0, 1),
             xytext=(0, 34),
             xycoords="axes fraction",
