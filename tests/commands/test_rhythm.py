@@ -161,6 +161,7 @@ def test_says_where_a_delay_began_and_how_far_it_travelled(rhythm_run, capsys):
     told = capsys.readouterr().out
     assert "A delay began on rank 5 in step 10 (frame 9)" in told
     assert "The delay travelled forward through 2 ranks at 1 rank per step" in told
+    assert "The model's formula beta kappa / (t_comp + t_comm) gives 1 rank per step, " in told
 
 
 def test_model_of_the_run_tells_its_parameters_and_what_it_predicts(rhythm_run, capsys):
