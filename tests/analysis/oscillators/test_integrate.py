@@ -12,12 +12,12 @@ from perfield.analysis.oscillators import Model, ModelError, Noise, Stages, Stop
 from perfield.analysis.oscillators.initial import disordered, perturbed, spaced
 from perfield.analysis.oscillators.potentials import Custom, Fourier, PerEdge, PiecewiseSine, Sine, Tanh
 from perfield.analysis.oscillators.presets import kuramoto
-from perfield.analysis.oscillators.topologies import all_to_all
-from perfield.analysis.oscillators.topology import from_offsets, topology
+from perfield.analysis.oscillators.topologies import all_to_all, by_send
+from perfield.analysis.oscillators.topology import topology
 from perfield.analysis.rhythm import order_parameter
 
-PAIR, FOLLOWER = from_offsets(2, (1, -1)), from_offsets(2, (1,))
-UNI, BOTH = from_offsets(18, (1,)), from_offsets(18, (1, -1))
+PAIR, FOLLOWER = by_send(2, (1, -1)), by_send(2, (1,))
+UNI, BOTH = by_send(18, (1,)), by_send(18, (1, -1))
 TIMES = np.linspace(0, 3, 7)
 
 
@@ -142,7 +142,7 @@ def test_the_end_of_a_delay_depends_on_the_direction():
 def test_the_head_of_an_idle_wave_moves_at_c_times_the_slope():
     from scipy.special import gammainc
 
-    chain, times = from_offsets(60, (1,)), np.linspace(0, 200, 801)
+    chain, times = by_send(60, (1,)), np.linspace(0, 200, 801)
     model = Model(chain, Tanh(0.2), normalisation="none")
     phase = oscillate(model, perturbed(60, value=0.01), times).phase.values - 2 * np.pi * times
     # small differences: a linear cascade, theta_i / theta_1 = P(i - 1, c s t)
@@ -297,7 +297,7 @@ def test_too_many_steps_count_as_a_stall():
 def test_memory_grows_with_the_edges_only():
     def bytes_per_edge(n: int) -> float:
         tracemalloc.start()
-        model = Model(from_offsets(n, (1, -1)), Tanh())
+        model = Model(by_send(n, (1, -1)), Tanh())
         oscillate(model, disordered(n), np.array([0.0, 0.1]))
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
