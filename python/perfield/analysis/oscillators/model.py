@@ -31,8 +31,8 @@ class Model:
     Frequency, coupling and weight may also change with time: `Stages` of the program, or a function of the
     time in s; the solver sees the jumps of Stages, but not those of a function.
     noise : zeta, see `Noise`; none by default. delay : tau_ij in s, a number, (n_edges,), `RandomDelay`
-    or `DelayFunction`; 0 by default. compensate : add omega_j tau_ij to the difference, so that a delay shifts
-    no difference of oscillators that march in step; without it, each lags what it follows by omega tau.
+    or `DelayFunction`; 0 by default. compensate : add omega_j tau_ij to the difference, so that a delay
+    shifts no difference of oscillators that march in step; without it, each lags what it follows by omega tau.
     stops : ranks that stand still for some steps, each a `Stop`.
     """
 
