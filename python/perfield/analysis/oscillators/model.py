@@ -32,7 +32,7 @@ class Model:
     time in s; the solver sees the jumps of Stages, but not those of a function.
     noise : zeta, see `Noise`; none by default. delay : tau_ij in s, a number, (n_edges,), `RandomDelay`
     or `DelayFunction`; 0 by default. compensate : add omega_j tau_ij to the difference, so that a delay
-    shifts no difference of oscillators that march in step; without it, each lags what it follows by omega tau.
+    shifts no difference of oscillators that march in step; else each lags what it follows by omega tau.
     stops : ranks that stand still for some steps, each a `Stop`.
     """
 
