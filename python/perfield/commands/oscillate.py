@@ -36,7 +36,8 @@ state they end, when they settle, and how fast a delay travels.
   perfield oscillate --config result.nc             the same again, from its result
   perfield oscillate --preset figure-9 --scan potential.sigma=0.5:3:6
 
-presets: figure-5, -6, -7, -8, -9, wavefront, mexican-hat, kuramoto.
+presets: figure-5, figure-6, figure-7, figure-8, figure-9, wavefront, mexican-hat,
+kuramoto.
 The config is TOML with the tables topology, potential, program, coupling, noise,
 delay, initial, stops, times and solver; --keys lists their keys. A result (.nc,
 .zarr) holds all parameters and the seed. Task-based, hybrid and GPU programs are

@@ -140,6 +140,19 @@ def test_ranks_in_step_give_no_warning(noise):
     assert early_warnings(phase).sizes["warning"] == 0
 
 
+def test_ranks_that_begin_and_end_one_after_the_other_hide_no_state_and_give_no_warning():
+    periods = -1.02 * np.arange(12)[:, None] + np.zeros(1001)  # a wavefront from the first step to the last
+    for rank in range(12):
+        periods[rank, : 10 * rank] = np.nan
+        periods[rank, 1001 - 10 * (11 - rank) :] = np.nan
+    phase = run_of(periods)
+    found = settled(state(phase))
+    assert found.state == "wavefront"
+    assert found.time < 12
+    assert "12 ranks are a wavefront: each is 1 step behind the one before it" in found.words
+    assert early_warnings(phase).sizes["warning"] == 0
+
+
 def test_unknown_ranks_do_not_disturb_warnings():
     periods = np.zeros((12, 1001))
     periods[7] = -0.4 * np.clip((TIMES - 40) / 4, 0, 1)
