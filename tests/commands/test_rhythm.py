@@ -41,7 +41,7 @@ def test_says_when_ranks_were_furthest_apart_and_since_when_they_are_in_step(say
     told = say(rhythm_runs.waiting(8, 100, delay=(2, 30, 10.0)))
     assert "Since 45.4 s, 8 ranks are synchronised" in told
     assert "They were furthest apart at 36.6 s (step 32): 3.64 steps." in told
-    assert "R fell from 1.00 to 0.43 from 30 s (step 30) to 30.4 s, while rank" in told
+    assert "R fell from 1.00 to 0.35 from 30 s (step 30) to 30.6 s, while rank" in told
 
 
 def test_says_how_far_each_rank_of_a_wavefront_is_behind(say):
@@ -161,6 +161,7 @@ def test_says_where_a_delay_began_and_how_far_it_travelled(rhythm_run, capsys):
     told = capsys.readouterr().out
     assert "A delay began on rank 5 in step 10 (frame 9)" in told
     assert "The delay travelled forward through 2 ranks at 1 rank per step" in told
+    assert "The model's formula beta kappa / (t_comp + t_comm) gives 1 rank per step, " in told
 
 
 def test_model_of_the_run_tells_its_parameters_and_what_it_predicts(rhythm_run, capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import rhythm_runs
 
 import perfield
 from perfield.report import charts, report
@@ -38,13 +39,23 @@ def test_line_follows_the_ranks_that_wait(delayed):
 
 
 def test_colours_reach_the_whole_delay(delayed):
-    assert axes_of(delayed).images[0].get_clim()[1] == pytest.approx(250, rel=0.1)
+    longest_s = float(delayed.steps.waiting_time_s.sel(step=slice(36, 48)).max())
+    assert axes_of(delayed).images[0].get_clim()[1] == pytest.approx(1000 * longest_s)
 
 
 def test_run_without_a_wave_has_no_plot(rhythm_run):
     run = perfield.open(rhythm_run(4, "pisolver", "--sleep", 0.005, "--steps", 20, "--topology", "none"))
     with pytest.raises(perfield.plots.style.PlotError, match="shows no idle wave: no delay of one rank"):
         axes_of(run)
+
+
+def test_phases_are_periods_behind_the_foremost_rank(tmp_path):
+    from perfield.plots import phase_lag
+    from perfield.plots.figures import new_figure
+
+    run = perfield.open(rhythm_runs.write(tmp_path / "run", rhythm_runs.even(3, 40, 1.0, [0, 2.5, 5])))
+    cells = phase_lag(run, axes=new_figure((10, 5)).subplots()).images[0].get_array()
+    np.testing.assert_allclose(cells[:, cells.shape[1] // 2], [0, 2.5, 5], atol=1e-6)
 
 
 def test_report_shows_the_wave_beside_its_finding(delayed):

@@ -120,13 +120,31 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def idle_waves(run: RunDirectory) -> list[str]:
-    """A sentence on the longest delay that travelled through the ranks, if any did."""
+    """The longest delay that travelled through ranks, if any did, and what the model says of its speed."""
     from perfield.analysis.findings import idle_wave
     from perfield.run.observe import observe
 
     if run.n_ranks < 2 or len(run) < 2:
         return []
-    return [found.words for found in idle_wave.find(observe(run, (*idle_wave.NEEDS, *idle_wave.LIKES)))]
+    told = [found.words for found in idle_wave.find(observe(run, (*idle_wave.NEEDS, *idle_wave.LIKES)))]
+    return told + expected_speed(run) if told else []
+
+
+def expected_speed(run: RunDirectory) -> list[str]:
+    """A sentence on the speed that the model's formula gives an idle wave, if the run tells what it needs."""
+    from perfield.analysis.oscillators import ModelError
+    from perfield.run.oscillators import parameters_of
+
+    try:
+        found = parameters_of(run)
+    except ModelError:
+        return []
+    per_step = found.beta.value * found.kappa.value
+    unit = "rank" if per_step == 1 else "ranks"
+    return [
+        f"The model's formula beta kappa / (t_comp + t_comm) gives {in_number(per_step)} {unit} per step, "
+        f"{in_number(float(found.coupling.value))} ranks per s."
+    ]
 
 
 def beside(run: RunDirectory, steps: slice | None) -> list[str]:

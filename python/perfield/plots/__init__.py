@@ -17,6 +17,7 @@ from perfield.plots.compared_messages import compared_messages
 from perfield.plots.idle_waves import idle_wave
 from perfield.plots.messages import message_matrix
 from perfield.plots.over_steps import imbalance
+from perfield.plots.phase_lag import phase_lag
 from perfield.plots.rank_by_step import heat_map
 from perfield.plots.regions import region_bars
 from perfield.plots.speedup import scaling
@@ -33,6 +34,7 @@ __all__ = [
     "idle_wave",
     "imbalance",
     "message_matrix",
+    "phase_lag",
     "region_bars",
     "scaling",
 ]

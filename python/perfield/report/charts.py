@@ -145,6 +145,20 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
             "the steeper the line, the faster the delay travels.",
         )
 
+    def lag() -> Image:
+        from perfield.plots import phase_lag as plot
+
+        figure = _figure(4.6)
+        plot(run, steps, figure.subplots())
+        return _image(
+            figure,
+            "phase_lag",
+            (("phase_lag", ""),),
+            "Heat map of phases: a row for each rank, over time, coloured by how many steps it is behind the "
+            "foremost one.",
+            "In a wavefront the colour changes evenly from rank to rank, and stays so.",
+        )
+
     def matrix() -> Image:
         figure = _figure(5.6)
         messages_figure(run, steps, figure, source=source)
@@ -170,6 +184,8 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
         yield lambda field=field: heat_map(field)
     if any(finding.picture.kind == "idle_wave" for finding in report.findings):
         yield wave
+    if any(finding.picture.kind == "phase_lag" for finding in report.findings):
+        yield lag
     if len(report.observed.messages):
         yield matrix
 

@@ -216,7 +216,7 @@ def _regions(report: Report) -> Section:
 
 
 def _heat_maps(report: Report) -> Section:
-    return Section("ranks", "Each rank in each step", images=("heat_map", "idle_wave"))
+    return Section("ranks", "Each rank in each step", images=("heat_map", "idle_wave", "phase_lag"))
 
 
 def _slowest(report: Report) -> Section | None:

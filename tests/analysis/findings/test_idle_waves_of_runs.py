@@ -72,11 +72,22 @@ def test_report_tells_the_delay_and_its_region(rhythm_run):
     )
 
 
+def test_ranks_that_stay_behind_one_another_are_a_wavefront(rhythm_run):
+    late = [word for rank in range(1, 8) for word in ("--delay", rank, 20, 1.5 * rank)]
+    path = rhythm_run(8, "pisolver", "--sleep", 0.01, "--steps", 100, *late)
+    (told,) = wavefront.find(observe(perfield.open(path), wavefront.NEEDS))
+    slope = float(told.words.split("each is ")[1].split()[0])
+    assert slope == pytest.approx(1.5, rel=0.25)
+    assert " steps behind the rank before it" in told.words
+
+
 @pytest.mark.parametrize("send_to", ["1", "1,-1"])
 def test_run_without_a_delay_tells_neither_wave_nor_wavefront(rhythm_run, send_to):
     run = run_of(rhythm_run, "--send-to", send_to, delay=None)
     questions = idle_wave, wavefront
-    observed = observe(run, [name for module in questions for name in (*module.NEEDS, *module.LIKES)])
+    observed = observe(
+        run, [name for module in questions for name in (*module.NEEDS, *getattr(module, "LIKES", ()))]
+    )
     for answer in answers(observed, questions):
         assert not answer.missing
         assert not answer.findings

@@ -90,11 +90,10 @@ def find(observed: Observed) -> Iterator[Finding]:
         )
     yield Finding(
         kind="idle wave",
-        words=f"{described(observed, wave)} It costs at most the delay, "
-        f"{in_percent(wave.delay_s / observed.elapsed_s)} of the time.{more}",
+        words=described(observed, wave) + more,
         saved_s=wave.delay_s,
         remedy=f"Look at what rank {wave.rank} did in that step: a file, a page fault, another "
-        "process on its core. A collective call would have made all wait at once.",
+        "process on its core.",
         picture=Picture("idle_wave", "waiting_time_s"),
         ranks=np.concatenate([[wave.rank], reached]).astype(np.int64),
         steps=np.unique(np.concatenate([[wave.step], *(front.step for front in wave.fronts)])),

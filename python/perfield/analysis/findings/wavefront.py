@@ -15,7 +15,6 @@ from perfield.analysis.words import in_number, in_percent, in_seconds
 QUESTION = "Do ranks settle into a wavefront?"
 KINDS = ("wavefront",)
 NEEDS = ("begin_s", "end_s", "messages", "steps")
-LIKES = ("waiting_time_s",)  # for its picture
 INSTANTS = 96  # at which phases are looked at; the second half is judged
 FEWEST_STEPS, FEWEST_RANKS = 40, 6
 SETTLED = 0.9  # of the instants of the second half in which ranks must form a wavefront
@@ -64,7 +63,7 @@ def find(observed: Observed) -> Iterator[Finding]:
         saved_s=saved_s,
         remedy="If the ranks share a bottleneck such as memory bandwidth, leave it: some compute while "
         "others communicate. Else look for what delayed ranks; a collective call brings all in step.",
-        picture=Picture("heat_map", "waiting_time_s"),
+        picture=Picture("phase_lag"),
         chance=found.chance,
     )
 
