@@ -310,7 +310,7 @@ def test_memory_grows_with_the_edges_only():
 
 def test_noise_delays_stops_and_stages_work_together():
     model = Model(
-        from_offsets(6, (1, -1)),
+        by_send(6, (1, -1)),
         Tanh(3.0),
         Stages([0.0, 1.03], [6.0, 7.0]),
         coupling=lambda time: 2.0 + np.sin(time),
