@@ -19,7 +19,7 @@ from scipy.integrate import DOP853
 from perfield.analysis.oscillators import Model, initial, oscillate, potentials, topologies
 
 LARGE, DENSE = 100_000, 1_000
-PERIODS = 10  # of the smaller chain
+PERIODS = 20  # of the smaller chain
 TIGHT = {"rtol": 1e-8, "atol": 1e-10}
 
 

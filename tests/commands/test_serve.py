@@ -60,6 +60,19 @@ def test_slider_that_moves_changes_the_picture(tmp_path):
         assert not tab.told, tab.told  # neither errors nor scripts that a network should have brought
 
 
+def test_missing_bokeh_names_the_extra(capsys, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("perfield.serve")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert commands.main(["serve", "--no-browser"]) == 2
+    assert "call pip install 'perfield[serve]'" in capsys.readouterr().err
+
+
+def test_run_that_is_none_is_told(tmp_path, capsys):
+    assert commands.main(["serve", str(tmp_path / "nothing"), "--no-browser"]) == 2
+    assert "nothing does not exist" in capsys.readouterr().err
+
+
 def test_taken_port_is_told(capsys):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

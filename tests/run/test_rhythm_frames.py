@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 import rhythm_runs
@@ -64,6 +66,7 @@ def test_run_without_messages_has_no_gradient(tmp_path):
 def test_everything_else_is_the_runs_own(tmp_path):
     run = frames_of(tmp_path, rhythm_runs.even(2, 4))
     plain = perfield.open(run.path)
+    assert copy.copy(run).n_ranks == 2
     assert isinstance(run, Run) and len(run) == 4 and run.n_ranks == 2
     assert [frame.index for frame in run.frames()] == [frame.index for frame in plain.frames()]
     assert set(run.frame(0).values) - set(plain.frame(0).values) == set(RHYTHM)

@@ -6,13 +6,14 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perfield.analysis.plain import plain
-from perfield.analysis.words import counted, in_list, in_number, start
+from perfield.analysis.words import counted, in_list, in_number, in_seconds, start
 from perfield.commands import STEPS_HELP, CommandError, _model_files
 from perfield.commands._datasets import check_target, write_dataset
 
@@ -35,11 +36,14 @@ state they end, when they settle, and how fast a delay travels.
   perfield oscillate --config result.nc             the same again, from its result
   perfield oscillate --preset figure-9 --scan potential.sigma=0.5:3:6
 
-presets: figure-5, -6, -7, -8, -9, wavefront, mexican-hat, kuramoto.
+presets: figure-5, figure-6, figure-7, figure-8, figure-9, wavefront, mexican-hat,
+kuramoto.
 The config is TOML with the tables topology, potential, program, coupling, noise,
 delay, initial, stops, times and solver; --keys lists their keys. A result (.nc,
 .zarr) holds all parameters and the seed. Task-based, hybrid and GPU programs are
 beyond this model."""
+
+MOST_PERIODS = 2000  # of a run's model, unless times are given
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -136,7 +140,7 @@ def keys() -> str:
 def outcome(of: Experiment, found: xr.Dataset) -> dict[str, Any]:
     """Numbers of a result, None where unknown: its state at the end, how it settled, what travelled."""
     from perfield.analysis.oscillators.errors import ModelError
-    from perfield.analysis.oscillators.front import LEVELS, front, perturbed_ranks
+    from perfield.analysis.oscillators.front import LEVELS, front, is_uniform, perturbed_ranks
     from perfield.analysis.oscillators.stability import stability
     from perfield.analysis.rhythm import (
         crossing_time,
@@ -177,12 +181,14 @@ def outcome(of: Experiment, found: xr.Dataset) -> dict[str, Any]:
         "seed": of.seed,
     }
     fronts = []
-    if len(perturbed_ranks(of.initial)):
+    sources = perturbed_ranks(of.initial)
+    if len(sources):
+        rest = np.delete(of.initial, sources)[0]
+        without = None
+        if not is_uniform(of.model):
+            without = replace(of, initial=np.full(edges.n, rest)).run()["phase"]
         for level in LEVELS:
-            try:
-                one = front(phase, of.model, level)
-            except ModelError:
-                break
+            one = front(phase, of.model, level, unperturbed=without)
             fronts.append(
                 {
                     "level": level,
@@ -314,14 +320,18 @@ def _from_run(arguments: argparse.Namespace, preset: bool) -> tuple[dict[str, An
     run = perfield.open(arguments.from_run)
     steps = arguments.steps
     chosen = None if steps is None else run.step_indexes[choose_steps(run, steps)].tolist()
+    sources: list[str] = []
     if arguments.stages:
         model, kinds = measured_stages(run, chosen, eager_limit=arguments.eager_limit)
-        sources = [sentence for kind in kinds for sentence in kind.sentences]
+        for which, *parameters in (kind.sentences for kind in kinds):
+            sources += [which, *(f"  {sentence}" for sentence in parameters)]
     else:
         model, taken = measured_model(run, chosen, weight=arguments.weight, eager_limit=arguments.eager_limit)
-        sources = list(taken.sentences)
+        sources += taken.sentences
     n, period = model.topology.n, 2 * np.pi / float(np.mean(model.frequency_at(0.0)))
-    start_at, times = initial.delayed(n, periods=1.0), np.linspace(0.0, 8 * n * period, 601)
+    # One period passes from rank to rank in 2 pi n / beta kappa periods where V is divided by n.
+    n_periods = min(12 * n, MOST_PERIODS)
+    start_at, times = initial.delayed(n, periods=1.0), np.linspace(0.0, n_periods * period, 601)
     made = tables_of(Experiment(model, start_at, times, title=f"model of {run.path}"))
     if preset:
         made = {name: made[name] for name in ("title", "topology", "program", "coupling")}
@@ -329,7 +339,7 @@ def _from_run(arguments: argparse.Namespace, preset: bool) -> tuple[dict[str, An
     if not preset:
         sources.append(
             f"The model starts with rank 0 late by a period; set initial and times for another start "
-            f"({counted(n, 'rank')}, {8 * n} periods)."
+            f"({counted(n, 'rank')}, {n_periods:,} periods)."
         )
     return made, sources
 
@@ -381,8 +391,8 @@ def _state(about: dict[str, Any]) -> str:
 
 def _course(of: Experiment, about: dict[str, Any]) -> str:
     low = f"R is least, {about['least_order_parameter']:.3f}, at {in_number(about['least_at_s'])} s"
-    period = 2 * np.pi / float(np.mean(of.model.frequency_at(0.0)))
-    unit = f"{in_number(period)} s" if period > 0 else "no period"
+    mean = float(np.mean(of.model.frequency_at(0.0)))
+    unit = f" (a period is {in_seconds(2 * np.pi / mean)})" if mean > 1e-9 else ""
     settled = about["settled_99_s"]
     if settled is None:
         text = f"{low}, and below 0.99 at the end"
@@ -391,7 +401,7 @@ def _course(of: Experiment, about: dict[str, Any]) -> str:
     narrow = about["spread_below_5_percent_s"]
     if narrow is not None:
         text += f"; the spread stays below 5 % of its largest from {in_number(narrow)} s"
-    return f"{text} (a period is {unit})."
+    return f"{text}{unit}."
 
 
 def _fronts(of: Experiment, about: dict[str, Any]) -> Iterator[str]:

@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--format", choices=FORMATS, help="of the files (png)")
     add("--film", choices=FILMS, help="make a film of phases instead")
     add("--frame", metavar="RANK", default="mean", help="of the circle, what stands still: a rank (the mean)")
-    add("--order", metavar="NAME", help="of ranks in a film: phase, node_name or group (by rank)")
+    add("--order", metavar="NAME", help="of ranks in rhythm and films: phase, node_name or group (by rank)")
     add("--frames", metavar="N", type=int, default=100, help="pictures of a film (100)")
     add("-o", "--output", metavar="PATH", help="a folder, or the file of a single plot: heat.svg")
 
@@ -78,7 +78,8 @@ def execute(arguments: argparse.Namespace) -> int:
     for name, file in files.items():
         try:
             figure = new_figure()
-            FIGURES[name](run, steps, figure, arguments.field)
+            more = {"order": arguments.order} if name == "rhythm" else {}
+            FIGURES[name](run, steps, figure, arguments.field, **more)
         except PlotError as error:
             if len(files) == 1:
                 raise

@@ -20,7 +20,7 @@ from perfield.commands._newest import add_run, run_path
 if TYPE_CHECKING:
     import xarray as xr
 
-    from perfield.analysis.rhythm import Course
+    from perfield.analysis.rhythm import Course, Drift
     from perfield.analysis.rhythm.blocks import Edges
     from perfield.run import RunDirectory
 
@@ -55,7 +55,6 @@ OUTPUT_HELP = "save phases and metrics as a Dataset: .nc (netCDF) or .zarr"
 FORMATS = (".png", ".svg")
 ROWS = 10
 MOST_SAMPLES, LEAST_SAMPLES, MOST_NUMBERS = 10_000, 500, 2**26
-BLIND_R, BLIND_SPREAD = 0.9, 0.5
 WORTH_TELLING = 0.01  # of a step, or of the phases
 
 
@@ -181,66 +180,28 @@ def sentences(course: Course, run: RunDirectory | None = None) -> Iterator[str]:
         f"{counted(course.n_ranks, 'rank')}, {counted(n_steps, 'step')} of {in_seconds(course.period_s)}, "
         f"from {in_seconds(course.begin_s)} to {in_seconds(course.end_s)}."
     )
-    yield from _state(course, "now" if run is not None and run.state == "running" else "at the end")
-    if course.n_ranks > 1:
-        if course.drift is None:
-            yield from _history(course)
-            yield from _warnings(course)
-        yield from _neighbours(course)
-    yield from _limits(course, run)
-
-
-def _state(course: Course, when: str) -> Iterator[str]:
-    end = course.end
-    apart = f"within {_steps_apart(end.spread)} steps of each other (R {end.order_parameter:.2f})"
     if course.n_ranks < 2:
         yield "A single rank has no rhythm with others; measure two or more."
         return
-    found = course.drift
-    if found is not None:
-        yield (
-            f"The ranks drift apart: from {in_seconds(found.begin_s)} to {in_seconds(found.end_s)} rank "
-            f"{found.fast} steadily gained {in_number(found.gain)} steps on rank {found.slow}, "
-            f"{in_percent(found.share)} of its steps. Nothing makes the fast ranks wait for the slow ones."
-        )
-    if end.state == "synchronised":
-        yield f"{start(when)} the ranks march in step: they are {apart}."
-    elif end.state == "wavefront":
-        yield f"{start(when)} the ranks form a wavefront: {_front(course)}."
-    elif end.state == "clusters":
-        yield f"{start(when)} the ranks form {end.groups} groups, each in step with itself: they are {apart}."
-    elif end.state == "disordered":
-        yield f"{start(when)} the ranks are in no order: they are {apart}."
-    else:
-        yield f"{start(when)} only {end.known} of {counted(course.n_ranks, 'rank')} have a phase."
-    if end.order_parameter >= BLIND_R and end.spread >= BLIND_SPREAD:
-        yield "R is near 1 because it does not see whole steps; the spread shows them."
+    if course.drift is not None:
+        yield _drift(course.drift)
+    yield course.words
+    if course.drift is None:
+        yield from _history(course)
+        yield from _warnings(course)
+    yield from _neighbours(course)
+    yield from _limits(course, run)
 
 
-def _front(course: Course) -> str:
-    end = course.end
-    lag, size = ("ahead of" if end.slope > 0 else "behind"), _steps_apart(abs(end.slope))
-    along = f"each rank is {size} steps {lag} the one before it"
-    if end.order.startswith("distance"):
-        of = "furthest ahead" if end.order.endswith("first") else "furthest behind"
-        along = f"with each message on the way from the rank {of}, ranks are {size} steps further {lag} it"
-        along = along.replace("ahead of it", "ahead").replace("behind it", "behind")
-    elif end.order == "ring":
-        along += ", around the ring"
+def _drift(found: Drift) -> str:
     return (
-        f"{along} (a straight line explains {in_percent(end.fit)}), and all are within "
-        f"{_steps_apart(end.spread)} steps (R {end.order_parameter:.2f})"
+        f"The ranks drift apart: from {in_seconds(found.begin_s)} to {in_seconds(found.end_s)} rank "
+        f"{found.fast} steadily gained {_steps_apart(found.gain)} steps on rank {found.slow}, "
+        f"{in_percent(found.share)} of its steps. Nothing makes the fast ranks wait for the slow ones."
     )
 
 
 def _history(course: Course) -> Iterator[str]:
-    if course.since is not None and course.since.time_s > course.begin_s:
-        at = f"{in_seconds(course.since.time_s)} (step {course.since.step:,.0f})"
-        before = next((m.state for m in reversed(course.moments) if m.time_s < course.since.time_s), "")
-        was = f"; before that they were {_WORDS[before]}" if before and before != course.end.state else ""
-        yield f"This has been so since {at}{was}."
-    elif course.since is not None:
-        yield "This has been so from the beginning."
     widest = course.widest
     if widest.spread >= 2 * course.end.spread and widest.spread - course.end.spread >= 10 * WORTH_TELLING:
         yield (
@@ -256,15 +217,6 @@ def _neighbours(course: Course) -> Iterator[str]:
             f"Ranks that exchange messages are at most {_steps_apart(at_end)} steps apart at the end, "
             f"and were never more than {_steps_apart(most)} apart."
         )
-
-
-_WORDS = {
-    "synchronised": "in step",
-    "wavefront": "a wavefront",
-    "clusters": "in groups",
-    "disordered": "in no order",
-    "partly known": "only partly known",
-}
 
 
 def _warnings(course: Course) -> Iterator[str]:

@@ -77,12 +77,17 @@ def regions_figure(
 
 
 def rhythm_figure(
-    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+    run: RunDirectory,
+    steps: Steps,
+    figure: Figure,
+    field: str = "",
+    source: Source | None = None,
+    order: str | None = None,
 ) -> None:
-    """Whether ranks march in step: their phases and what judges them."""
+    """Whether ranks march in step: their phases and what judges them. order : as for `plots.rhythm.page`."""
     from perfield.plots.rhythm import of_run
 
-    of_run(run, steps, figure)
+    of_run(run, steps, figure, order=order)
 
 
 def rhythm_and_model_figure(

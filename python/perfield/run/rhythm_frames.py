@@ -70,6 +70,8 @@ class RhythmFrames:
             self._values[GRADIENT][here] = gradient.T[place]
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_run":  # not there yet, while a copy of this object is made
+            raise AttributeError(name)
         return getattr(self._run, name)
 
     def __len__(self) -> int:

@@ -8,9 +8,9 @@ import pytest
 
 from perfield.analysis.oscillators import Model, ModelError, Stages, Stop, oscillate
 from perfield.analysis.oscillators.potentials import Sine, Tanh
-from perfield.analysis.oscillators.topology import from_offsets
+from perfield.analysis.oscillators.topologies import by_send
 
-PAIR = from_offsets(2, (1, -1))
+PAIR = by_send(2, (1, -1))
 
 
 def test_stages_hold_until_the_next_one_starts():
@@ -46,14 +46,14 @@ def test_a_function_of_time_changes_the_frequency_smoothly():
 
 
 def test_a_rank_that_stops_for_three_steps_is_three_steps_late():
-    chain = Model(from_offsets(4, (1,)), Tanh(), coupling=1e-12, stops=(Stop(2, 1.5, 3),))
+    chain = Model(by_send(4, (1,)), Tanh(), coupling=1e-12, stops=(Stop(2, 1.5, 3),))
     found = oscillate(chain, np.zeros(4), np.array([0.0, 1.5, 3.0, 4.5, 10.0])).phase.values / (2 * np.pi)
     assert found[0] == pytest.approx([0, 1.5, 3.0, 4.5, 10.0])
     assert found[2] == pytest.approx([0, 1.5, 1.5, 1.5, 7.0])
 
 
 def test_a_stop_reaches_its_followers_only():
-    chain = Model(from_offsets(5, (1,)), Tanh(5.0), coupling=10.0, stops=(Stop(2, 2.0, 1),))
+    chain = Model(by_send(5, (1,)), Tanh(5.0), coupling=10.0, stops=(Stop(2, 2.0, 1),))
     late = oscillate(chain, np.zeros(5), np.array([0.0, 60.0])).phase.values[:, -1] / (2 * np.pi) - 60
     assert late[:2] == pytest.approx([0, 0], abs=1e-7)
     # whoever follows is late with the stopped rank, which its own sender pulls back to 0 in the end

@@ -167,6 +167,7 @@ def test_a_changed_preset_says_so():
             {"program": {"frequency": "fast"}},
             "program.frequency = 'fast' does not fit; expected a number, a list",
         ),
+        ({"stops": [3]}, "'stops' is a list of tables; write [[stops]] and its keys below."),
         ({"solver": 3}, "'solver' is a table; write [solver] and its keys below"),
         ({"preset": "figure-55"}, "preset = 'figure-55' is unknown; did you mean figure_5"),
     ],
@@ -179,5 +180,14 @@ def test_wrong_tables_are_told_with_a_remedy(changes, sentence):
 
 def test_all_mistakes_are_told_at_once():
     with pytest.raises(ModelError) as raised:
-        experiment({"topology": {"kind": "chain", "rank": 3}, "coupilng": {}, "times": {"end_s": "late"}})
-    assert len(str(raised.value).splitlines()) == 5  # two unknown names, a wrong type, two missing tables
+        experiment(
+            {
+                "topology": {"kind": "chain", "rank": 3},
+                "coupilng": {},
+                "potential": {"name": "tanhh"},
+                "times": {"end_s": "late"},
+            }
+        )
+    told = str(raised.value).splitlines()
+    assert len(told) == 5  # two unknown names, an unknown potential, a wrong type, a missing table
+    assert any("'tanhh' is unknown" in line for line in told)

@@ -11,9 +11,9 @@ import pytest
 from perfield.analysis.oscillators import DelayFunction, Model, ModelError, RandomDelay, oscillate
 from perfield.analysis.oscillators.initial import perturbed
 from perfield.analysis.oscillators.potentials import Custom, Tanh
-from perfield.analysis.oscillators.topology import from_offsets
+from perfield.analysis.oscillators.topologies import by_send
 
-PAIR, FOLLOWER = from_offsets(2, (1, -1)), from_offsets(2, (1,))
+PAIR, FOLLOWER = by_send(2, (1, -1)), by_send(2, (1,))
 TIMES = np.linspace(0, 2, 41)
 
 
@@ -45,7 +45,7 @@ def test_a_follower_approaches_what_it_sees(tau):
 
 def test_a_delay_of_zero_is_no_delay():
     start = perturbed(6)
-    chain = from_offsets(6, (1, -1))
+    chain = by_send(6, (1, -1))
     plain = oscillate(Model(chain, Tanh(2.0)), start, TIMES).phase.values
     half = np.where(np.arange(chain.n_edges) % 2, 1e-9, 0.0)  # takes the solver with a past
     found = oscillate(Model(chain, Tanh(2.0), delay=half), start, TIMES).phase.values
@@ -53,20 +53,20 @@ def test_a_delay_of_zero_is_no_delay():
 
 
 def test_an_open_chain_lags_by_omega_tau_per_rank():
-    model = Model(from_offsets(8, (1,)), Tanh(5.0), normalisation="none", delay=0.05)
+    model = Model(by_send(8, (1,)), Tanh(5.0), normalisation="none", delay=0.05)
     found = oscillate(model, np.zeros(8), np.array([0.0, 40.0])).phase.values[:, -1]
     assert np.diff(found) == pytest.approx(np.full(7, -0.1 * np.pi), abs=1e-6)  # gap 0.314159
 
 
 def test_a_ring_locks_at_the_root_of_its_frequency_equation():
-    model = Model(from_offsets(18, (1, -1), periodic=True), Tanh(5.0), normalisation="none", delay=0.05)
+    model = Model(by_send(18, (1, -1), periodic=True), Tanh(5.0), normalisation="none", delay=0.05)
     found = oscillate(model, np.zeros(18), np.array([0.0, 10.0, 20.0])).phase.values
     # Omega = omega + 2 V(-Omega tau)
     assert (found[:, 2] - found[:, 1]) / 10 == pytest.approx(np.full(18, 4.640951), abs=2e-6)
 
 
 def test_an_open_bidirectional_chain_does_not_lock_flat_unless_compensated():
-    chain = {"topology": from_offsets(18, (1, -1)), "potential": Tanh(5.0), "normalisation": "none"}
+    chain = {"topology": by_send(18, (1, -1)), "potential": Tanh(5.0), "normalisation": "none"}
     times = np.array([0.0, 400.0])
     end = oscillate(Model(**chain, delay=0.05), perturbed(18), times, rtol=1e-6).phase.values[:, -1]
     assert np.ptp(end) == pytest.approx(3.85, abs=0.01)  # another integrator (jitcdde): 3.85
@@ -75,7 +75,7 @@ def test_an_open_bidirectional_chain_does_not_lock_flat_unless_compensated():
 
 
 def test_random_delays_are_the_same_for_a_seed():
-    model = Model(from_offsets(5, (1, -1)), Tanh(), normalisation="none", delay=RandomDelay(0.02, 0.2))
+    model = Model(by_send(5, (1, -1)), Tanh(), normalisation="none", delay=RandomDelay(0.02, 0.2))
     few = oscillate(model, np.zeros(5), np.array([0.0, 2.0]), seed=3).phase.values[:, -1]
     finer = oscillate(model, np.zeros(5), TIMES, seed=3, rtol=1e-10, atol=1e-12).phase.values[:, -1]
     assert finer == pytest.approx(few, abs=1e-5)  # jumps come back as kinks within steps
@@ -83,7 +83,7 @@ def test_random_delays_are_the_same_for_a_seed():
 
 
 def test_a_result_continues_from_its_own_history():
-    model = Model(from_offsets(5, (1, -1)), Tanh(2.0), normalisation="none", delay=0.3)
+    model = Model(by_send(5, (1, -1)), Tanh(2.0), normalisation="none", delay=0.3)
     whole = oscillate(model, perturbed(5), np.linspace(0, 4, 801)).phase
     first = whole.sel(time=slice(0, 2))
     rest = oscillate(model, first.values[:, -1], np.linspace(2, 4, 401), history=first).phase
@@ -121,6 +121,6 @@ def test_a_long_run_forgets_what_nobody_looks_back_at():
         tracemalloc.stop()
         return found
 
-    model = Model(from_offsets(400, (1, -1)), Tanh(50.0), normalisation="none", delay=0.05)
+    model = Model(by_send(400, (1, -1)), Tanh(50.0), normalisation="none", delay=0.05)
     peak(0.5)
     assert peak(24.0) < 1.5 * peak(6.0)

@@ -47,6 +47,15 @@ def test_late_rank_reaches_only_its_receivers():
     assert found.reached == 4 and (np.diff(found.arrival[4:]) > 0).all()
 
 
+def test_beside_an_unperturbed_model_noise_hides_no_front():
+    model, times = Model(chain(12), Tanh(12.0), noise=Noise(size=0.1)), np.linspace(0, 60, 241)
+    phase, without = (
+        oscillate(model, start, times, seed=5, rtol=1e-5).phase for start in (perturbed(12), np.zeros(12))
+    )
+    found = front(phase, model, 0.01, unperturbed=without)
+    assert found.reached == 11 and found.speed == pytest.approx(1.0, abs=0.25)
+
+
 def test_arrival_is_interpolated():
     model = Model(chain(3), Tanh())
     times = np.array([0.0, 1.0, 2.0])

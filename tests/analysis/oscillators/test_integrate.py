@@ -8,16 +8,16 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from perfield.analysis.oscillators import Model, ModelError, oscillate
+from perfield.analysis.oscillators import Model, ModelError, Noise, Stages, Stop, oscillate
 from perfield.analysis.oscillators.initial import disordered, perturbed, spaced
 from perfield.analysis.oscillators.potentials import Custom, Fourier, PerEdge, PiecewiseSine, Sine, Tanh
 from perfield.analysis.oscillators.presets import kuramoto
-from perfield.analysis.oscillators.topologies import all_to_all
-from perfield.analysis.oscillators.topology import from_offsets, topology
+from perfield.analysis.oscillators.topologies import all_to_all, by_send
+from perfield.analysis.oscillators.topology import topology
 from perfield.analysis.rhythm import order_parameter
 
-PAIR, FOLLOWER = from_offsets(2, (1, -1)), from_offsets(2, (1,))
-UNI, BOTH = from_offsets(18, (1,)), from_offsets(18, (1, -1))
+PAIR, FOLLOWER = by_send(2, (1, -1)), by_send(2, (1,))
+UNI, BOTH = by_send(18, (1,)), by_send(18, (1, -1))
 TIMES = np.linspace(0, 3, 7)
 
 
@@ -51,12 +51,10 @@ def test_a_detuned_pair_locks_at_the_arcsine_and_drifts_beyond():
         model = Model(FOLLOWER, Sine(), np.array([0.0, -detuning]), normalisation="none")
         end = oscillate(model, np.zeros(2), np.array([0.0, 80.0])).phase.values[:, -1]
         assert end[0] - end[1] == pytest.approx(locked, abs=1e-6)
+    turn = 2 * np.pi / np.sqrt(1.1**2 - 1)  # the time for one more period, 2 pi / sqrt(dw^2 - K^2)
     model = Model(FOLLOWER, Sine(), np.array([0.0, -1.1]), normalisation="none")
-    times = np.array([0.0, 400.0])
-    gone = oscillate(model, np.zeros(2), times).phase.values[:, -1]
-    assert (gone[0] - gone[1]) / 400 == pytest.approx(
-        np.sqrt(1.1**2 - 1), abs=6e-3
-    )  # a partial turn in 400 s
+    found = oscillate(model, np.zeros(2), np.array([0.0, 40.0, 40.0 + turn])).phase.values
+    assert (found[0] - found[1])[2] - (found[0] - found[1])[1] == pytest.approx(2 * np.pi, abs=1e-6)
 
 
 @pytest.mark.parametrize("potential", [Tanh(5.0), Sine(), PiecewiseSine(), Fourier()], ids=str)
@@ -144,7 +142,7 @@ def test_the_end_of_a_delay_depends_on_the_direction():
 def test_the_head_of_an_idle_wave_moves_at_c_times_the_slope():
     from scipy.special import gammainc
 
-    chain, times = from_offsets(60, (1,)), np.linspace(0, 200, 801)
+    chain, times = by_send(60, (1,)), np.linspace(0, 200, 801)
     model = Model(chain, Tanh(0.2), normalisation="none")
     phase = oscillate(model, perturbed(60, value=0.01), times).phase.values - 2 * np.pi * times
     # small differences: a linear cascade, theta_i / theta_1 = P(i - 1, c s t)
@@ -152,6 +150,54 @@ def test_the_head_of_an_idle_wave_moves_at_c_times_the_slope():
         assert phase[rank] / 0.01 == pytest.approx(gammainc(rank, 0.2 * times), abs=2e-6)
     half = [times[np.searchsorted(phase[rank], 0.005)] for rank in (10, 30)]
     assert 20 / (half[1] - half[0]) == pytest.approx(0.2, rel=0.03)
+
+
+# ranks/s at which the levels of 50 % and 1 % of a delay of 3 pi / 2 travel, c = 1, 100 ranks, without 1 / P
+SPEEDS = {0.2: (0.200, 0.241), 1.0: (0.986, 1.182), 5.0: (4.44, 5.60), 18.0: (13.7, 19.1)}
+
+
+@pytest.mark.parametrize("steepness", SPEEDS)
+def test_a_large_delay_moves_near_the_speed_of_its_head(steepness):
+    times = np.linspace(0, 220 / steepness, 6001)
+    model = Model(from_offsets(100, (1,)), Tanh(steepness), normalisation="none")
+    phase = oscillate(model, perturbed(100), times, rtol=1e-7).phase.values - 2 * np.pi * times
+    ranks = np.arange(20, 81)
+    for level, expected in zip((0.5, 0.01), SPEEDS[steepness]):
+        arrives = times[np.argmax(phase[ranks] >= level * 1.5 * np.pi, axis=1)]
+        speed = 1 / np.polyfit(ranks, arrives, 1)[0]
+        assert speed == pytest.approx(expected, rel=0.01)
+
+
+def test_normalised_by_ranks_a_steepness_of_p_gives_the_speed_v_p():
+    times = np.linspace(0, 150, 3001)
+    model = Model(from_offsets(100, (1,)), Tanh(100.0), coupling=1.0)
+    phase = oscillate(model, perturbed(100), times, rtol=1e-6).phase.values - 2 * np.pi * times
+    ranks = np.arange(20, 81)
+    arrives = times[np.argmax(phase[ranks] >= 0.01 * 1.5 * np.pi, axis=1)]
+    assert 1 / np.polyfit(ranks, arrives, 1)[0] == pytest.approx(0.960, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "order"), [(np.pi, 0.4194), (np.pi / 2, 0.8221), (1.0, 0.9248), (0.6, 0.9724)]
+)
+@pytest.mark.parametrize("offsets", [(1,), (1, -1)], ids=["one way", "both ways"])
+@pytest.mark.parametrize("periodic", [False, True], ids=["chain", "ring"])
+def test_neighbours_that_repel_end_locked_two_thirds_of_sigma_apart(sigma, order, offsets, periodic):
+    edges = from_offsets(18, offsets, periodic=periodic)
+    found = oscillate(Model(edges, PiecewiseSine(sigma)), perturbed(18), np.array([0.0, 4000.0])).phase
+    end = found.values[:, -1]
+    gaps = end[edges.sender] - end[edges.receiver]
+    assert np.abs(gaps) == pytest.approx(np.full(edges.n_edges, 2 * sigma / 3), abs=1e-5)
+    assert order_parameter(found).values[-1] == pytest.approx(order, abs=1e-4)
+
+
+def test_neighbours_at_distances_one_and_two_are_frustrated():
+    edges = from_offsets(18, (1, -1, 2, -2))
+    of = PiecewiseSine(np.pi)
+    end = oscillate(Model(edges, of), perturbed(18), np.array([0.0, 4000.0])).phase.values[:, -1]
+    apart = np.sort(np.abs(np.diff(end)))
+    assert (of(end[edges.sender] - end[edges.receiver]) ** 2).sum() == pytest.approx(33.2, abs=0.1)
+    assert (apart[0], apart[-1]) == pytest.approx((0.43, 3.22), abs=0.01)  # not 2 sigma / 3
 
 
 def test_each_edge_may_have_its_own_potential():
@@ -251,7 +297,7 @@ def test_too_many_steps_count_as_a_stall():
 def test_memory_grows_with_the_edges_only():
     def bytes_per_edge(n: int) -> float:
         tracemalloc.start()
-        model = Model(from_offsets(n, (1, -1)), Tanh())
+        model = Model(by_send(n, (1, -1)), Tanh())
         oscillate(model, disordered(n), np.array([0.0, 0.1]))
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
@@ -260,3 +306,21 @@ def test_memory_grows_with_the_edges_only():
     small, large = bytes_per_edge(2_000), bytes_per_edge(20_000)
     assert large == pytest.approx(small, rel=0.2)
     assert large < 300
+
+
+def test_noise_delays_stops_and_stages_work_together():
+    model = Model(
+        from_offsets(6, (1, -1)),
+        Tanh(3.0),
+        Stages([0.0, 1.03], [6.0, 7.0]),
+        coupling=lambda time: 2.0 + np.sin(time),
+        noise=Noise("ornstein_uhlenbeck", 0.1, until=2.0),
+        delay=0.13,
+        stops=(Stop(2, 0.77, 0.5),),
+    )
+    times = np.array([0.0, 0.8, 1.2, 3.0])
+    coarse = oscillate(model, perturbed(6), times, seed=9).phase.values
+    fine = oscillate(model, perturbed(6), times, seed=9, rtol=1e-11, atol=1e-13).phase.values
+    assert coarse == pytest.approx(fine, abs=1e-6)
+    assert coarse[2, 1] == pytest.approx(coarse[2, 2], abs=1e-9)  # it stands from 0.77 s to 1.29 s
+    assert (np.diff(coarse[[0, 1, 3, 4, 5], 1:3]) > 1.0).all()

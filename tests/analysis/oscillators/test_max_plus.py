@@ -6,10 +6,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import perfield
 from perfield.analysis.oscillators import ModelError
 from perfield.analysis.oscillators.max_plus import LateWork, MaxPlus, WorkNoise, march
 from perfield.analysis.oscillators.topologies import by_send, chain, mesh, ring
 from perfield.analysis.rhythm import phases
+from perfield.analysis.rhythm.idle_waves import idle_waves
 
 DELAY = 4.5
 
@@ -83,6 +85,13 @@ def test_noise_absorbs_a_delay():
     assert left(0.5) == pytest.approx(1.23, abs=0.5)
 
 
+def test_measured_delay_hits_the_ranks_and_steps_that_max_plus_says(rhythm_run):
+    # The program sleeps for 20 ms per step; rank 5 of 8 sleeps 10 periods longer in its tenth step.
+    run = rhythm_run(8, "pisolver", "--sleep", 0.02, "--steps", 25, "--delay", 5, 10, 10)
+    model = march(MaxPlus(chain(8), t_comp=0.02, delays=(LateWork(5, 9, 0.2),)), 25)
+    assert first_waits(perfield.open(run).steps, 0.1) == first_waits(model, 0.1) == {6: 9, 7: 10}
+
+
 @pytest.mark.parametrize("kind", ["exponential", "uniform", "half_normal"])
 def test_noise_has_its_mean_and_depends_on_the_seed_alone(kind):
     noise = WorkNoise(kind, 0.3)
@@ -111,6 +120,18 @@ def test_phases_of_a_march_follow_its_delay():
     found = phases(steps, np.array([1.0, 2.0, 6.0])).phase.values / (2 * np.pi)
     assert found[:, 0] == pytest.approx(1)
     assert found[0, 1] < 1.2 and found[11, 1] == pytest.approx(2)
+
+
+def test_idle_wave_of_a_march_is_found_as_in_a_run():
+    noise = WorkNoise("exponential", 0.01)
+    steps = march(MaxPlus(chain(18), noise=noise, delays=(LateWork(2, 10, DELAY),)), 40)
+    columns = ("begin_s", "end_s", "compute_time_s", "waiting_time_s", "receiver", "sender")
+    wave, *others = idle_waves(*(steps[name].values for name in columns))
+    assert (wave.rank, wave.step, others) == (2, 10, [])
+    assert wave.delay_s == pytest.approx(DELAY, rel=0.05)
+    (front,) = wave.fronts
+    assert front.direction == "forward" and front.ranks.tolist() == list(range(3, 18))
+    assert front.speed_per_step == pytest.approx(1.0)
 
 
 def test_one_march_takes_100000_ranks():

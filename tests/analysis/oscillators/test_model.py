@@ -16,9 +16,10 @@ from perfield.analysis.oscillators.model import (
     protocol_factor,
 )
 from perfield.analysis.oscillators.potentials import PerEdge, Sine, Tanh
-from perfield.analysis.oscillators.topology import from_offsets, topology
+from perfield.analysis.oscillators.topologies import by_send
+from perfield.analysis.oscillators.topology import topology
 
-CHAIN = from_offsets(4, (1, -1))
+CHAIN = by_send(4, (1, -1))
 
 
 def test_coupling_is_divided_as_the_normalisation_says():

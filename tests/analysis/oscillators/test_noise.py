@@ -12,14 +12,14 @@ from perfield.analysis.oscillators import Model, ModelError, Noise, oscillate
 from perfield.analysis.oscillators.initial import perturbed
 from perfield.analysis.oscillators.noise import KINDS
 from perfield.analysis.oscillators.potentials import Tanh
-from perfield.analysis.oscillators.topology import from_offsets
+from perfield.analysis.oscillators.topologies import by_send
 from perfield.analysis.rhythm import order_parameter
 
 FREE = {"coupling": 0.0, "frequency": 1.0}
 
 
 def chain(n: int = 18, **more: object) -> Model:
-    return Model(from_offsets(n, (1,)), Tanh(5.0), **more)
+    return Model(by_send(n, (1,)), Tanh(5.0), **more)
 
 
 @pytest.mark.parametrize("kind", KINDS)

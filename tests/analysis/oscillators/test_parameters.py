@@ -101,11 +101,8 @@ def test_beta_says_what_it_is_taken_from():
 
 def test_eager_limits_are_assumed_by_mpi_and_place():
     limits, words = eager_limits("Open MPI 4.1.4", np.array([True, False]))
-    assert limits.tolist() == [256, 65_535]
-    assert (
-        words
-        == "assumed 256 B on a node, 65.5 kB between nodes for Open MPI 4.1.4; give eager_limit to change it"
-    )
+    assert limits.tolist() == [4040, 65_480]
+    assert "assumed 4.04 kB on a node, 65.5 kB between nodes for Open MPI 4.1.4; give eager_limit" in words
     limits, words = eager_limits("MPICH 4.0.2", np.array([True]))
     assert limits.tolist() == [8255]
     limits, words = eager_limits("", np.array([True]))

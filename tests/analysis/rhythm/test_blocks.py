@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 from planted_phases import phases_of
 
-from perfield.analysis.oscillators.topology import from_offsets
+from perfield.analysis.oscillators.topologies import by_send
 from perfield.analysis.rhythm import (
     blocks,
     entropy,
@@ -24,7 +24,7 @@ from perfield.analysis.rhythm import (
 )
 
 RANKS = 30
-RING = from_offsets(RANKS, (1, -1), periodic=True)
+RING = by_send(RANKS, (1, -1), periodic=True)
 METRICS = {
     "order_parameter": order_parameter,
     "spread": spread,

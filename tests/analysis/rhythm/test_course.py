@@ -38,17 +38,19 @@ def test_settles_after_a_delay_has_left_the_ranks():
     assert 29 <= found.fall.step <= 36 and found.fall.before > 0.9 and not found.fall.recent
 
 
-def test_state_that_changes_to_and_fro_has_no_begin():
+def test_short_hiccups_do_not_end_a_state():
     stamps = rhythm_runs.even(6, 100)
-    for rank, step in (
-        (1, 91),
-        (2, 95),
-        (4, 99),
-    ):  # a hiccup of half a step each, which the rank makes up for
+    for rank, step in ((1, 30), (2, 60), (4, 80)):  # half a step late, and made up for in the next step
         (begin, _), (_, end) = stamps[rank][step - 1 : step + 1]
         stamps[rank][step - 1 : step + 1] = [(begin, begin + 1.5), (begin + 1.5, end)]
     found = course_of(stamps)
+    assert found.since.time_s == found.begin_s
+
+
+def test_ranks_that_drift_have_not_settled():
+    found = course_of(rhythm_runs.drifting(6, 200, longer=0.05))
     assert found.since is None
+    assert found.words.startswith("The ranks have not settled.")
 
 
 def test_wavefront_has_the_planted_slope():

@@ -9,7 +9,8 @@ from planted_phases import TURN, phases_of
 
 from perfield.analysis.oscillators import Model, oscillate
 from perfield.analysis.oscillators.potentials import PerEdge, PiecewiseSine, Sine, Tanh
-from perfield.analysis.oscillators.topology import from_offsets, topology
+from perfield.analysis.oscillators.topologies import by_send
+from perfield.analysis.oscillators.topology import topology
 from perfield.analysis.rhythm import (
     RhythmError,
     lyapunov,
@@ -46,7 +47,7 @@ def test_gradient_takes_edges_from_the_dataset_of_phases():
 
 def test_topology_of_more_ranks_than_phases_is_refused():
     with pytest.raises(RhythmError, match="oscillators 0 to 2, but there are phases of 0 to 1; take both"):
-        phase_gradient(phases_of([0.0, 0.5]), from_offsets(3, (1, -1)))
+        phase_gradient(phases_of([0.0, 0.5]), by_send(3, (1, -1)))
 
 
 def test_potential_is_the_sum_of_squared_pulls():
@@ -55,7 +56,7 @@ def test_potential_is_the_sum_of_squared_pulls():
 
 
 def test_lyapunov_function_of_a_pair_is_its_integral():
-    both = from_offsets(2, (1, -1))
+    both = by_send(2, (1, -1))
     found = lyapunov(phases_of([[0.0, 0.0], [0.25, 1.0]]), both, Sine())
     assert found.values == pytest.approx([2, 0])  # 2 (1 - cos x)
     far = lyapunov(phases_of([0.0, 10.0]), both, Tanh(3.0))
@@ -64,7 +65,7 @@ def test_lyapunov_function_of_a_pair_is_its_integral():
 
 @pytest.mark.parametrize("pull", [Sine(), Tanh(2.0), PiecewiseSine(2.0)], ids=["sine", "tanh", "piecewise"])
 def test_lyapunov_function_falls_as_fast_as_the_ranks_move(pull):
-    edges = from_offsets(6, (1, -1))
+    edges = by_send(6, (1, -1))
     model = Model(edges, pull, coupling=0.8, normalisation="none")
     initial = np.array([2.0, 0.1, -0.3, 0.2, 0.9, -1.0])
     data = oscillate(model, initial, np.linspace(0, 3, 3001))

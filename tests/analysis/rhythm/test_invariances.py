@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from planted_phases import phases_of
 
 from perfield.analysis.oscillators.potentials import PiecewiseSine
-from perfield.analysis.oscillators.topology import from_offsets, topology
+from perfield.analysis.oscillators.topologies import by_send
+from perfield.analysis.oscillators.topology import topology
 from perfield.analysis.rhythm import (
     CIRCLE_BINS,
     difference_histogram,
@@ -49,7 +50,7 @@ def cloud(seed):
     """Phases in periods of 3 to 40 ranks with a clear mean phase, a chain of them, and the generator."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 41))
-    return rng.normal(0, rng.uniform(0.01, 0.12), n), from_offsets(n, (1, -2)), rng
+    return rng.normal(0, rng.uniform(0.01, 0.12), n), by_send(n, (1, -2)), rng
 
 
 @settings(max_examples=40)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from perfield.analysis.oscillators.topology import from_offsets
+from perfield.analysis.oscillators.topologies import by_send
 from perfield.analysis.rhythm import entropy, order_parameter, phase_dataset, phase_gradient, potential
 
 RANKS = 18
@@ -40,7 +40,7 @@ def figures():
     times = np.array([0.0, 20, 50, 100, 150, 500, 1000])
     found = {}
     for name, (offsets, pull, strength) in CASES.items():
-        edges = from_offsets(RANKS, offsets)
+        edges = by_send(RANKS, offsets)
         initial = np.zeros(RANKS)
         initial[0] = 1.5 * np.pi
 

@@ -9,7 +9,7 @@ from planted_phases import TURN, phases_of
 
 from perfield.analysis.oscillators import Model, oscillate
 from perfield.analysis.oscillators.potentials import PiecewiseSine, Tanh
-from perfield.analysis.oscillators.topology import from_offsets
+from perfield.analysis.oscillators.topologies import by_send
 from perfield.analysis.rhythm import (
     RhythmError,
     early_warnings,
@@ -92,7 +92,7 @@ def test_instants_with_few_known_ranks_do_not_count():
     ids=["tanh", "piecewise"],
 )
 def test_models_of_the_paper_settle_into_step_and_into_a_zigzag(pull, strength, name):
-    model = Model(from_offsets(18, (1,)), pull, coupling=strength, normalisation="none")
+    model = Model(by_send(18, (1,)), pull, coupling=strength, normalisation="none")
     initial = np.append(1.5 * np.pi, np.zeros(17))
     data = oscillate(model, initial, np.linspace(0, 1000, 501))
     found = settled(state(data.phase, data))
@@ -104,7 +104,7 @@ def test_models_of_the_paper_settle_into_step_and_into_a_zigzag(pull, strength, 
 
 def test_model_that_starts_as_a_wavefront_stays_one():
     # Closed form: gaps of 2 sigma / 3 and R = |sin(P sigma / 3) / (P sin(sigma / 3))|, for sigma = 1 rad.
-    model = Model(from_offsets(18, (1,)), PiecewiseSine(1.0), coupling=1.0)
+    model = Model(by_send(18, (1,)), PiecewiseSine(1.0), coupling=1.0)
     data = oscillate(model, 0.349 * np.arange(18), np.linspace(0, 1000, 201))
     states = state(data.phase, data)
     assert settled(states).state == "wavefront"
@@ -137,6 +137,19 @@ def test_warning_comes_before_ranks_that_drift_apart_lose_step():
 @pytest.mark.parametrize("noise", [0.0, 0.01, 0.03])
 def test_ranks_in_step_give_no_warning(noise):
     phase = run_of(np.zeros((12, 1001)), noise=noise, seed=3)
+    assert early_warnings(phase).sizes["warning"] == 0
+
+
+def test_ranks_that_begin_and_end_one_after_the_other_hide_no_state_and_give_no_warning():
+    periods = -1.02 * np.arange(12)[:, None] + np.zeros(1001)  # a wavefront from the first step to the last
+    for rank in range(12):
+        periods[rank, : 10 * rank] = np.nan
+        periods[rank, 1001 - 10 * (11 - rank) :] = np.nan
+    phase = run_of(periods)
+    found = settled(state(phase))
+    assert found.state == "wavefront"
+    assert found.time < 12
+    assert "12 ranks are a wavefront: each is 1 step behind the one before it" in found.words
     assert early_warnings(phase).sizes["warning"] == 0
 
 

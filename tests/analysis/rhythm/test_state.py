@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from planted_phases import phases_of
 
-from perfield.analysis.oscillators.topology import from_offsets, topology
+from perfield.analysis.oscillators.topologies import by_send
+from perfield.analysis.oscillators.topology import topology
 from perfield.analysis.rhythm import RhythmError, in_words, state
 
 SEEDS = 200
@@ -61,7 +62,7 @@ def test_planted_states_get_their_names(kind, n):
 
 @pytest.mark.parametrize("kind", PLANTED)
 def test_planted_states_get_their_names_where_the_topology_is_known(kind):
-    wrong = np.mean(names_of(PLANTED[kind][1], 18, from_offsets(18, (1, -1))) != PLANTED[kind][0])
+    wrong = np.mean(names_of(PLANTED[kind][1], 18, by_send(18, (1, -1))) != PLANTED[kind][0])
     assert wrong <= MOST_WRONG.get((kind, 18), 0.025), f"{kind}: {wrong:.1%} misnamed"
 
 
@@ -87,8 +88,8 @@ def test_wave_from_a_rank_within_a_chain_is_a_wavefront_by_distance():
     def tent(n, rng):
         return -0.3 * np.abs(np.arange(n) - rng.integers(n))
 
-    assert np.mean(names_of(tent, 18, from_offsets(18, (1, -1))) != "wavefront") <= 0.02
-    middle = state(phases_of(-0.3 * np.abs(np.arange(19) - 9)), from_offsets(19, (1, -1)))
+    assert np.mean(names_of(tent, 18, by_send(18, (1, -1))) != "wavefront") <= 0.02
+    middle = state(phases_of(-0.3 * np.abs(np.arange(19) - 9)), by_send(19, (1, -1)))
     assert str(middle.order.values) == "distance from the first"
     assert float(middle.slope) == pytest.approx(-0.3)
     assert "each is 0.3 step behind those one message nearer to the rank furthest ahead" in in_words(middle)
@@ -98,7 +99,7 @@ def test_wave_around_a_ring_is_a_wavefront_wherever_its_seam_is():
     def around(n, rng):
         return (np.arange(n) - rng.integers(n)) % n / n * rng.integers(1, 3)
 
-    assert np.mean(names_of(around, 18, from_offsets(18, (1,), periodic=True)) != "wavefront") <= 0.02
+    assert np.mean(names_of(around, 18, by_send(18, (1,), periodic=True)) != "wavefront") <= 0.02
 
 
 def test_wave_both_ways_around_a_ring_is_a_wavefront():
@@ -106,7 +107,7 @@ def test_wave_both_ways_around_a_ring_is_a_wavefront():
         away = np.abs(np.arange(n) - rng.integers(n))
         return np.minimum(away, n - away) * 0.2
 
-    assert np.mean(names_of(both, 18, from_offsets(18, (1, -1), periodic=True)) != "wavefront") <= 0.02
+    assert np.mean(names_of(both, 18, by_send(18, (1, -1), periodic=True)) != "wavefront") <= 0.02
 
 
 def test_wave_over_a_mesh_is_a_wavefront_by_distance():
@@ -128,7 +129,7 @@ def test_one_late_rank_of_an_all_to_all_topology_is_no_wavefront():
 @pytest.mark.parametrize("kind", ["wavefront", "halves", "synchronised", "whole steps"])
 def test_state_is_named_where_some_ranks_are_unknown(kind):
     name, plant = PLANTED[kind]
-    assert np.mean(names_of(plant, 18, from_offsets(18, (1, -1)), unknown=6) != name) <= 0.02
+    assert np.mean(names_of(plant, 18, by_send(18, (1, -1)), unknown=6) != name) <= 0.02
 
 
 def test_state_of_fewer_than_half_of_the_ranks_is_partly_known():
@@ -215,4 +216,4 @@ def test_state_has_the_numbers_that_it_was_judged_by():
 
 def test_topology_of_other_ranks_is_refused():
     with pytest.raises(RhythmError, match="take both from the same model or run"):
-        state(phases_of(np.zeros(4)), from_offsets(5, (1,)))
+        state(phases_of(np.zeros(4)), by_send(5, (1,)))

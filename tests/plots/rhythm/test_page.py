@@ -117,8 +117,11 @@ def test_heat_map_and_histogram_show_the_chosen_moment(axes):
 def test_circle_names_groups_of_oscillators(axes):
     times = np.linspace(0, 1, 5)
     two = np.where(np.arange(8) < 3, 0.0, 0.5)[:, None] + times
-    panels.circle(axes, rhythm.Shown(phase_dataset(TURN * two, times)))
-    assert sorted(text.get_text() for text in axes.texts if text.get_text()) == ["0-2", "3-7"]
+    shown = rhythm.Shown(phase_dataset(TURN * two, times))
+    for drawn in (shown, shown.arranged(np.arange(8)[::-1])):
+        axes.clear()
+        panels.circle(axes, drawn)
+        assert sorted(text.get_text() for text in axes.texts if text.get_text()) == ["0-2", "3-7"]
 
 
 def test_many_ranks_are_chosen_and_told():
@@ -127,6 +130,35 @@ def test_many_ranks_are_chosen_and_told():
     assert "Of 512 of 1,200 oscillators" in axes_of(figure, "i").get_title(loc="left")
     assert len(axes_of(figure, "e").collections[0].get_segments()) == 24 * 23 / 2
     assert axes_of(figure, "i").images[0].get_array().shape == (512, 512)
+
+
+def test_ranks_are_arranged_by_node_with_their_edges_and_steps(axes):
+    steps = late_steps()
+    found = phases(steps)
+    names = np.array(["b", "a", "b", "a"])
+    edges = chain(4)
+    found = found.assign(
+        receiver=("edge", edges.receiver), sender=("edge", edges.sender), weight=("edge", edges.weight)
+    ).assign_coords(node_name=("oscillator", names))
+    by_node = rhythm.Shown(found).arranged("node_name")
+    assert by_node.phases["oscillator"].values.tolist() == [1, 3, 0, 2]
+    told = {
+        (by_node.places[r], by_node.places[s])
+        for r, s in zip(by_node.topology.receiver, by_node.topology.sender)
+    }
+    assert told == {(1, 0), (2, 1), (3, 2)}  # the same ranks receive from the same ones
+    image = panels.timeline(axes, steps, by_node)
+    waits = np.nanmean(image.get_array().filled(np.nan), axis=1)
+    assert waits == pytest.approx([10, 30, 0, 20], abs=1.0)
+    assert axes.get_ylabel() == "place of rank"
+
+
+def test_order_by_phase_does_not_change_the_state_that_is_named():
+    times = np.linspace(0.0, 2.0, 21)
+    apart = 0.4 * np.random.default_rng(5).permutation(12)[:, None]
+    figure = rhythm.page(phase_dataset(TURN * (times + apart), times), order="phase")
+    title = figure.texts[0].get_text()
+    assert "disordered" in title and title.endswith("ranks in the order of their phase")
 
 
 def test_each_panel_says_its_use_and_its_limit():
@@ -159,6 +191,8 @@ def test_side_by_side_gives_both_the_same_scales():
             axes for axes in figure.axes if any(t.get_text().startswith(f"({letter})") for t in axes.texts)
         ]
         assert pair[0].get_ylim() == pair[1].get_ylim()
+    bars = [axes for axes in figure.axes if any(t.get_text().startswith("(h)") for t in axes.texts)]
+    assert bars[0].get_xlim() == bars[1].get_xlim()
 
 
 def test_one_moment_is_refused_in_a_sentence():

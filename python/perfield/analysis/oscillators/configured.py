@@ -183,45 +183,45 @@ def experiment(tables: Tables) -> Experiment:
     Raises ModelError with all that is wrong, a line each; unknown keys come with the nearest known one.
     """
     tables = with_preset(tables)
-    wrong = errors(tables)
-    if wrong:
-        raise ModelError("\n".join(wrong))
-    told: list[str] = []
+    mistakes = _mistakes(tables)
+    told = [sentence for sentences in mistakes.values() for sentence in sentences]
 
-    def tried(make: Callable[..., Any], *arguments: Any) -> Any:
+    def tried(name: str, make: Callable[..., Any], *arguments: Any) -> Any:
+        """make(the table, ...), unless that table is known to be wrong; None if it cannot."""
+        if mistakes.get(name) or None in arguments:
+            return None
         try:
-            return make(*arguments)
+            return make(tables.get(name, {}), *arguments)
         except ModelError as error:
             told.append(str(error))
             return None
 
-    edges = tried(_topology, tables["topology"])
-    force = tried(_potential, tables["potential"])
-    noise = tried(_noise, tables.get("noise"))
-    delay, compensate = tried(_delay, tables.get("delay", {})) or (0.0, False)
-    stops = tried(_stops, tables.get("stops", ()))
-    times = tried(_times, tables["times"])
-    frequency = v_p = start = model = None
-    if edges is not None:
-        frequency = tried(_frequency, tables.get("program", {}), edges.n)
-        start = tried(_start, tables["initial"], edges.n)
-    coupling = tables.get("coupling", {})
-    if frequency is not None:
-        v_p = tried(_coupling, coupling, frequency)
+    edges = tried("topology", _topology)
+    n = None if edges is None else edges.n
+    force = tried("potential", _potential)
+    noise = tried("noise", _noise) if "noise" in tables else None
+    delay, compensate = tried("delay", _delay) or (0.0, False)
+    stops = (tried("stops", _stops) if "stops" in tables else None) or ()
+    times = tried("times", _times)
+    frequency = tried("program", _frequency, n)
+    start = tried("initial", _start, n)
+    v_p = None if frequency is None else tried("coupling", lambda table: _coupling(table, frequency))
+    model = None
     if not told:
         model = tried(
-            lambda: Model(
+            "coupling",
+            lambda table: Model(
                 edges,
                 force,
                 frequency,
                 v_p,
-                normalisation=coupling.get("normalisation", "ranks"),
-                weight=_changing(coupling.get("weight", 1.0)),
+                normalisation=table.get("normalisation", "ranks"),
+                weight=_changing(table.get("weight", 1.0)),
                 noise=noise,
                 delay=delay,
                 compensate=compensate,
                 stops=stops,
-            )
+            ),
         )
     if told:
         raise ModelError("\n".join(told))
@@ -271,28 +271,29 @@ def merged(base: Tables, over: Tables) -> dict[str, Any]:
     return found
 
 
-def errors(tables: Tables) -> list[str]:
-    """What is wrong with the names and types of tables and keys, a sentence each."""
-    found = []
+def _mistakes(tables: Tables) -> dict[str, list[str]]:
+    """What is wrong with the names and types of tables and keys: sentences by table."""
+    found: dict[str, list[str]] = {}
     for name, part in tables.items():
         if name in KEYS[""]:
-            found += _wrong_type("", name, part)
+            found[name] = _wrong_type("", name, part)
         elif name not in KEYS:
             known = [key for key in KEYS if key] + list(KEYS[""])
-            found.append(f"'{name}' is unknown; {_nearest(name, known)}")
+            found[name] = [f"'{name}' is unknown; {_nearest(name, known)}"]
         elif name == "stops":
-            rows = part if isinstance(part, (list, tuple)) else [part]
-            for row in rows:
-                found += _wrong_keys(name, row)
-                found += [f"a stop lacks '{key}'; give it." for key in KEYS[name] if key not in row]
+            found[name] = []
+            for row in part if isinstance(part, (list, tuple)) else [part]:
+                found[name] += _wrong_keys(name, row) or [
+                    f"a stop lacks '{key}'; give it." for key in KEYS[name] if key not in row
+                ]
         elif not isinstance(part, Mapping):
-            found.append(f"'{name}' is a table; write [{name}] and its keys below, not {name} = {part!r}.")
+            found[name] = [f"'{name}' is a table; write [{name}] and its keys below, not {name} = {part!r}."]
         else:
-            found += _wrong_keys(name, part)
+            found[name] = _wrong_keys(name, part)
     for name in NEEDED:
         if name not in tables:
             some = in_list(list(KEYS[name]), 20)
-            found.append(f"the table [{name}] is missing; it takes {some}.")
+            found[name] = [f"the table [{name}] is missing; it takes {some}."]
     return found
 
 

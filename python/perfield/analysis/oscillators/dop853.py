@@ -117,7 +117,7 @@ class LeanDOP853:
         for slot, when, first, last, row in rows:
             weights = h * row
             weights[Y - first] = 1.0
-            np.dot(weights, slots[first:last], out=work)
+            weights.dot(slots[first:last], out=work)
             slots[slot] = self._rate(begin + h * when, work)
 
     def _error(self, h: float) -> float:

@@ -47,12 +47,15 @@ def perturbed_ranks(initial: np.ndarray) -> np.ndarray:
     return np.flatnonzero(initial != values[count.argmax()])
 
 
-def front(phase: xr.DataArray, model: Model, level: float = 0.5) -> Front:
+def front(
+    phase: xr.DataArray, model: Model, level: float = 0.5, *, unperturbed: xr.DataArray | None = None
+) -> Front:
     """The front of a perturbation in a model's phases (oscillator, time), of which the first instant counts.
 
     level : between 0 and 1, the share of the perturbation (of the largest) that counts as its arrival.
-    Raises ModelError unless most oscillators start at the same phase and all go at the same constant
-    frequency without noise: else a front is no property of the perturbation alone.
+    unperturbed : phases of the same model, seed and times without the perturbation; deviations from them
+    count. Without it all must go at one constant frequency, without noise. Raises ModelError if they do not,
+    and unless most oscillators start at the same phase.
     """
     if not 0 < level < 1:
         raise ModelError(f"level = {level:g} is no share of a perturbation; give more than 0, less than 1.")
@@ -61,16 +64,20 @@ def front(phase: xr.DataArray, model: Model, level: float = 0.5) -> Front:
     sources = perturbed_ranks(values[:, 0])
     if not len(sources):
         raise ModelError("no oscillators start apart from a majority, so no front starts; perturb a few.")
-    if callable(model.frequency) or np.ptp(model.frequency) or model.noise is not None:
+    if unperturbed is None and not is_uniform(model):
         raise ModelError(
-            "a front needs one constant frequency of all oscillators and no noise; compare with an "
-            "unperturbed result of the same seed instead."
+            "a front needs one constant frequency of all oscillators and no noise; else give the phases of "
+            "an unperturbed model of the same seed."
         )
     rest = np.setdiff1d(np.arange(len(values)), sources)
     size = values[sources, 0] - values[rest[0], 0]
     size = size[np.abs(size).argmax()]
-    free = np.float64(np.mean(model.frequency)) * (times - times[0])
-    moved = (values - values[:, :1] - free) / size
+    if unperturbed is None:
+        free = values[:, :1] + float(np.mean(model.frequency)) * (times - times[0])
+        free[sources] += values[rest[0], 0] - values[sources, :1]
+    else:
+        free = unperturbed.transpose("oscillator", "time").values
+    moved = (values - free) / size
     there = moved >= level
     first = there.argmax(axis=1)
     arrival = np.full(len(values), np.nan)
@@ -82,6 +89,12 @@ def front(phase: xr.DataArray, model: Model, level: float = 0.5) -> Front:
     arrival[sources] = np.nan
     distance = hops(model.topology, sources)
     return Front(level, distance, arrival, *_line(distance, arrival))
+
+
+def is_uniform(model: Model) -> bool:
+    """Whether all oscillators go at one constant frequency, without noise and stops."""
+    same = not callable(model.frequency) and not np.ptp(model.frequency)
+    return bool(same and model.noise is None and not model.stops)
 
 
 def hops(of: Topology, sources: np.ndarray) -> np.ndarray:

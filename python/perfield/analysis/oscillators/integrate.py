@@ -32,17 +32,19 @@ def oscillate(
     rtol: float = 1e-8,
     atol: float = 1e-10,
     method: str = "DOP853",
-    most_steps: int = 1_000_000,
+    most_steps: int = 200_000,
     history: xr.DataArray | None = None,
 ) -> xr.Dataset:
     """Integrates a model and returns its phases, in the form of `perfield.analysis.rhythm.dataset`.
 
     initial : rad (n,), phases at times[0] (see `initial` for the paper's). times : s, ascending, at least
     two: when phases are wanted; the solver chooses its own steps.
-    seed : of noise and random delays. rtol, atol : tolerance of a step, in the mean square over oscillators.
+    seed : of noise and random delays. rtol, atol : tolerance of a step, in the mean square over oscillators:
+    one that moves among 100,000 at rest was 4e-7 rad wrong at 1e-8.
     method : "DOP853", with SciPy's coefficients, or SciPy's "RK45". Delays take an RK45 that keeps the past.
     It integrates in the co-rotating frame (theta minus the mean omega times t), where the tolerance acts on
-    what differs, not on what grows. most_steps : after so many the integration counts as stalled.
+    what differs, not on what grows. most_steps : after so many it counts as stalled; steps that end where a
+    parameter jumps do not count.
     history : only with delays: phases (oscillator, time) up to times[0], such as the end of an earlier
     result; by default each oscillator went at its own frequency before.
     Attributes of the result: `parameters` (JSON), `seed`, `rhs_evaluations`, and the
@@ -177,7 +179,7 @@ class _Integration:
                 solver = DelayedRK45(rate, begin, y, end, past=self.past, shortest_delay=shortest, **of)
             while solver.status == "running":
                 told = solver.step()
-                steps += 1
+                steps += solver.t < end  # a jump of a parameter asks for a step of its own
                 if solver.status == "failed" or steps >= most_steps:
                     told = told or f"{steps} steps were not enough"
                     raise ModelError(_stalled(solver.t, self.times, told))

@@ -87,7 +87,7 @@ class MaxPlus:
     t_comm : s, from the later of both sides (rendezvous) or from the sender (eager) until the message is
     there; a number or (n_edges,). protocol : a key of PROTOCOLS. completion : a key of COMPLETIONS; with
     "one_by_one" offsets follow one another by distance, the positive one (to higher ranks) first.
-    noise : a `WorkNoise`, or extra times (n_steps, n) in s, such as measured ones. delays : `LateWork`s.
+    noise : a `WorkNoise`, or extra times (n_steps, n) in s, such as measured ones. delays : each a `LateWork`.
     """
 
     topology: Topology
@@ -148,9 +148,9 @@ class MaxPlus:
 def march(program: MaxPlus, n_steps: int, *, seed: int = 0) -> xr.Dataset:
     """Lets a program make `n_steps` steps, from a common start at 0 s.
 
-    Returns begin_s, end_s, waiting_time_s (step, rank), s: a step ends when its messages are complete, and
-    the next one begins at once; its waiting time is what follows its work, transfers included. `receiver`
-    and `sender` (edge) are the topology. Attributes: `source`, `parameters` (JSON), `seed`. Takes
+    Returns begin_s, end_s, compute_time_s, waiting_time_s (step, rank), s: a step ends when its messages are
+    complete, and the next one begins at once; its waiting time is what follows its work, transfers included.
+    `receiver` and `sender` (edge) are the topology. Attributes: `source`, `parameters` (JSON), `seed`. Takes
     O(n_steps (n + n_edges)) time. seed : of the noise.
 
     Eager: end_i = max(work_i, work_j + t_comm) over the ranks j that i receives from, where work is the end
@@ -185,6 +185,7 @@ def march(program: MaxPlus, n_steps: int, *, seed: int = 0) -> xr.Dataset:
         {
             "begin_s": (dims, begin, {**about, "long_name": "begin of the step"}),
             "end_s": (dims, end, {**about, "long_name": "end of the step"}),
+            "compute_time_s": (dims, worked - begin, {**about, "long_name": "work"}),
             "waiting_time_s": (dims, end - worked, {**about, "long_name": "from the end of the work"}),
             "receiver": ("edge", of.receiver),
             "sender": ("edge", of.sender),

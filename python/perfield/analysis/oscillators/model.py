@@ -32,7 +32,7 @@ class Model:
     noise : zeta, see `Noise`; none by default. delay : tau_ij in s, a number, (n_edges,), `RandomDelay` or
     `DelayFunction`; 0 by default. compensate : add omega_j tau_ij to the difference, so that a delay shifts
     no difference of oscillators that march in step; without it, each lags what it follows by omega tau.
-    stops : `Stop`s, ranks that stand still for some steps.
+    stops : ranks that stand still for some steps, each a `Stop`.
     """
 
     topology: Topology

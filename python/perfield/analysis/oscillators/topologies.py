@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from perfield.analysis.oscillators.errors import ModelError
-from perfield.analysis.oscillators.topology import Topology, from_offsets, topology
+from perfield.analysis.oscillators.topology import Topology, topology
 
 _AT_ONCE = 2**20  # gaps of a random graph
 
@@ -25,12 +25,17 @@ def by_send(n: int, offsets: Sequence[int], *, periodic: bool = False) -> Topolo
     Offsets that come twice count once, and a rank never sends to itself. periodic : modulo n; else ranks
     outside 0 to n - 1 are left out.
     """
-    return from_offsets(n, tuple(offsets), periodic=periodic)
+    receiver = np.repeat(np.arange(n), len(offsets))
+    sender = receiver - np.tile(np.array(offsets, np.int64), n)
+    if periodic:
+        sender %= n
+    there = (sender >= 0) & (sender < n)
+    return _each_once(n, receiver[there], sender[there])
 
 
 def by_receive(n: int, offsets: Sequence[int], *, periodic: bool = False) -> Topology:
     """Rank i receives from i + o for each offset o: the transpose of `by_send`."""
-    return from_offsets(n, tuple(-offset for offset in offsets), periodic=periodic)
+    return by_send(n, [-offset for offset in offsets], periodic=periodic)
 
 
 def chain(n: int, *, bidirectional: bool = False, distance: int = 1) -> Topology:

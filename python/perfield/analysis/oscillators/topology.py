@@ -132,14 +132,3 @@ def topology(n: int, receiver: np.ndarray, sender: np.ndarray, weight: np.ndarra
         at = int(np.flatnonzero(twice)[0])
         raise ModelError(f"the edge {sender[at]} -> {receiver[at]} comes twice; add up its weights first.")
     return Topology(n, receiver, sender, weight)
-
-
-def from_offsets(n: int, offsets: tuple[int, ...], *, periodic: bool = False) -> Topology:
-    """A chain in which rank i receives from i - o for each offset o; a ring if periodic."""
-    receiver = np.repeat(np.arange(n), len(offsets))
-    sender = receiver - np.tile(np.array(offsets, np.int64), n)
-    if periodic:
-        sender %= n
-    there = (sender >= 0) & (sender < n) & (sender != receiver)
-    edges = np.unique(np.stack([receiver[there], sender[there]]), axis=1)
-    return topology(n, edges[0], edges[1])

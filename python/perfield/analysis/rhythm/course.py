@@ -14,12 +14,12 @@ import xarray as xr
 from perfield.analysis.rhythm.blocks import Edges, edge_arrays
 from perfield.analysis.rhythm.drift import Drift, common_window, drift
 from perfield.analysis.rhythm.early_warning import early_warnings
+from perfield.analysis.rhythm.settling import settled
 from perfield.analysis.rhythm.spread import TURN, spread
 from perfield.analysis.rhythm.state import state
 
 INSTANTS = 200  # at which states are named
 AT_END = 0.1  # of the time is "the end"
-WITHIN = 5  # instants of which most have one state: shorter ones are flicker
 ABSENT = 0.05  # of the time, by which a rank begins late or ends early
 FALL, FALL_FROM = 0.2, 0.9  # by how much R falls at least, and where from: below, R wanders
 FALL_WITHIN = 0.5  # steps: spread before a fall, beyond which R near 1 is no synchrony
@@ -80,12 +80,13 @@ class Absence:
 class Course:
     """How ranks march from begin_s to end_s, while most of them have a phase.
 
-    period_s : median time of a step. end : the last tenth of the time. since : when its state began; None if
-    states change within that tenth. widest : the instant of the largest spread. apart : the largest distance
-    of two ranks that communicate, in steps, at the end and in all (NaN where not known who communicates).
-    fall : the largest early warning. moments : the instants of a table. late, early : ranks that begin later
-    or end earlier. unknown : share of the phases within a rank's own time that are unknown. uncertainty : the
-    largest error of a phase in steps, from clocks; NaN where the clocks of some ranks were never compared.
+    period_s : median time of a step. end : the last tenth of the time. words : a sentence on its state.
+    since : when the ranks settled into that state; None if they have not. widest : the instant of the largest
+    spread. apart : the largest distance of two ranks that communicate, in steps, at the end and in all (NaN
+    where not known who communicates). fall : the largest early warning. moments : the instants of a table.
+    late, early : ranks that begin later or end earlier. unknown : share of the phases within a rank's own
+    time that are unknown. uncertainty : the largest error of a phase in steps, from clocks; NaN where the
+    clocks of some ranks were never compared.
     """
 
     n_ranks: int
@@ -93,6 +94,7 @@ class Course:
     begin_s: float
     end_s: float
     end: Moment
+    words: str
     since: Moment | None
     widest: Moment
     apart: tuple[float, float]
@@ -117,11 +119,12 @@ def course(phases: xr.Dataset, edges: Edges | None = None, rows: int = 10) -> Co
     chosen = np.unique(np.linspace(0, n_times - 1, INSTANTS).round().astype(int))
     widths = spread(during)
     widest = int(np.nanargmax(widths.values))
-    told = _moments(during, np.append(chosen, widest), edges)
-    told, at_widest = told[:-1], told[-1]
-    n_last = max(1, round(AT_END * len(told)))
-    end = _middle(told[-n_last:])
-    since = _since(told, end.state, n_last)
+    there, farthest = during.isel(time=chosen), during.isel(time=[widest])
+    judged = state(there, edges)
+    told = _moments(there, judged)
+    last = settled(judged)
+    end = _middle(told[-max(1, round(AT_END * len(told))) :], last.state)
+    since = next((each for each in told if each.time_s >= last.time), None)  # None where that is NaN
     apart = _apart(during, edges)
     late, early = _absences(phase)
     shown = np.unique(np.linspace(0, len(told) - 1, rows).round().astype(int))
@@ -133,8 +136,9 @@ def course(phases: xr.Dataset, edges: Edges | None = None, rows: int = 10) -> Co
         begin_s=float(times[0]),
         end_s=float(times[-1]),
         end=end,
+        words=last.words,
         since=since,
-        widest=at_widest,
+        widest=_moments(farthest, state(farthest, edges))[0],
         apart=(_median(apart[round((1 - AT_END) * n_times) - 1 :]), _largest(apart)),
         fall=_fall(during, widths.values),
         drift=drift(phase),
@@ -146,13 +150,11 @@ def course(phases: xr.Dataset, edges: Edges | None = None, rows: int = 10) -> Co
     )
 
 
-def _moments(phase: xr.DataArray, at: np.ndarray, edges: Edges | None) -> list[Moment]:
-    """The ranks at instants."""
-    there = phase.isel(time=at)
-    judged = state(there, edges)
+def _moments(phase: xr.DataArray, judged: xr.Dataset) -> list[Moment]:
+    """The ranks at instants. judged : their states."""
     columns = {name: judged[name].values.tolist() for name in _JUDGED}
-    columns["time_s"] = there["time"].values.tolist()
-    columns["step"] = _middle_step(there.values).tolist()
+    columns["time_s"] = phase["time"].values.tolist()
+    columns["step"] = _middle_step(phase.values).tolist()
     return [Moment(**dict(zip(columns, row))) for row in zip(*columns.values())]
 
 
@@ -166,10 +168,9 @@ def _middle_step(phase: np.ndarray) -> np.ndarray:
         return np.nanmedian(phase, axis=0) / TURN
 
 
-def _middle(moments: Sequence[Moment]) -> Moment:
-    """The medians of moments of the state that most of them have, at the time of the last one."""
-    name = Counter(each.state for each in moments).most_common(1)[0][0]
-    alike = [each for each in moments if each.state == name]
+def _middle(moments: Sequence[Moment], name: str) -> Moment:
+    """The medians of the moments in this state, at the time of the last one of all."""
+    alike = [each for each in moments if each.state == name] or moments[-1:]
     order = Counter(each.order for each in alike).most_common(1)[0][0]
     middle = {
         key: _median([getattr(each, key) for each in alike if each.order == order])
@@ -177,19 +178,6 @@ def _middle(moments: Sequence[Moment]) -> Moment:
     }
     middle |= {"groups": round(middle["groups"]), "known": round(middle["known"])}
     return Moment(moments[-1].time_s, moments[-1].step, name, order=order, **middle)
-
-
-def _since(moments: Sequence[Moment], name: str, n_last: int) -> Moment | None:
-    """The moment at which the last state began; None if that is not before the last n_last moments."""
-    half = WITHIN // 2
-    latest = max(number for number, each in enumerate(moments) if each.state == name)
-    began = 0
-    for number in range(latest, -1, -1):
-        near = moments[max(0, number - half) : number + half + 1]
-        if 2 * sum(each.state == name for each in near) <= len(near) and moments[number].state != name:
-            began = number + 1
-            break
-    return moments[began] if began <= len(moments) - n_last else None
 
 
 def _apart(phase: xr.DataArray, edges: Edges | None) -> np.ndarray:

@@ -59,13 +59,17 @@ def drift(phase: xr.DataArray) -> Drift | None:
 
 
 def common_window(phase: xr.DataArray) -> slice:
-    """The instants to judge ranks by, where some begin late or end early.
+    """The instants to judge ranks by, where some begin late or end early: `window_of` the known ranks."""
+    return window_of(np.isfinite(phase.values).sum(axis=phase.dims.index("oscillator")))
+
+
+def window_of(known: np.ndarray) -> slice:
+    """The instants to judge ranks by; `known` (time,) is how many ranks have a phase.
 
     It begins where the number of ranks with a phase, times what is left of the time, is largest in the first
     half. It ends where that number, times the time since the first instant, is largest in the second half. So
     one rank of many that ends early does not end the window.
     """
-    known = np.isfinite(phase.values).sum(axis=phase.dims.index("oscillator"))
     n_times, half = len(known), len(known) // 2
     place = np.arange(n_times)
     begin = int((known * (n_times - place))[: half or 1].argmax())

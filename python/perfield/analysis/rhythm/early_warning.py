@@ -29,19 +29,25 @@ def early_warnings(phase: xr.DataArray, fall: float = FALL) -> xr.Dataset:
     r = order_parameter(whole)
     times = np.asarray(whole["time"].values, float)
     per_step = rate(r).values * period(whole)
+    known = whole.notnull().sum("oscillator").values
+    changes = np.diff(known) != 0  # R changes, too, where ranks begin, end or are unknown
+    per_step[np.append(False, changes) | np.append(changes, False)] = np.nan
     usual = np.nanmedian(np.abs(per_step)) if np.isfinite(per_step).any() else 0.0
     falls = np.nan_to_num(per_step) < -max(fall, NOISE * usual)
     edge = np.diff(np.concatenate([[0], falls.astype(np.int8), [0]]))
     begin, end = np.flatnonzero(edge == 1), np.flatnonzero(edge == -1) - 1
+    # Central differences reach one instant further on both sides; these count if R falls there, too.
+    before, after = np.maximum(begin - 1, 0), np.minimum(end + 1, len(times) - 1)
+    begin = np.where(r.values[before] - r.values[begin] > fall, before, begin)
+    end = np.where(r.values[end] - r.values[after] > fall, after, end)
     ranks = whole["oscillator"].values if "oscillator" in whole.coords else np.arange(len(whole))
     rank, moved = np.zeros(len(begin), np.int64), np.full(len(begin), np.nan)
     for k, (first, last) in enumerate(zip(begin, end)):
-        first, last = max(first - 1, 0), min(last + 1, len(times) - 1)
         way = (whole[:, last].values - whole[:, first].values) / TURN
         apart = way - np.nanmedian(way)
         most = int(np.nanargmax(np.abs(apart)))
         rank[k], moved[k] = ranks[most], apart[most]
-    steepest = [float(-per_step[first : last + 1].min()) for first, last in zip(begin, end)]
+    steepest = [float(-np.nanmin(per_step[first : last + 1])) for first, last in zip(begin, end)]
     columns = {
         "begin": (times[begin], "s", "begin of the fall of R"),
         "end": (times[end], "s", "end of the fall of R"),

@@ -72,6 +72,24 @@ HELP = {
         " The Lyapunov function falls for symmetric topologies.",
         "It works for any number of ranks, but needs the potential of a model.",
     ),
+    "order_parameter_rate": Help(
+        "A negative dR/dt means that ranks lose their common rhythm.",
+        "Use it as an early warning: a sharp fall comes before R itself is low.",
+        f"Noise makes it jump, and ranks that begin or end change R, too. {BLIND}",
+        "It works for any number of ranks.",
+    ),
+    "lyapunov": Help(
+        "U(t) adds up what each pull has stored, like the tension of springs.",
+        "Use it to see a state settle: it falls as long as ranks move against one another.",
+        "It may rise where messages go one way only, or where ranks differ in speed.",
+        "It works for any number of ranks, but needs the potential of a model.",
+    ),
+    "wavefront": Help(
+        "The slope is the phase gained from rank to rank, and the fit says how straight the front is.",
+        "Use it to follow a wavefront while it forms.",
+        "A good fit of a few ranks may be chance; the name of the state takes that into account.",
+        "It works for any number of ranks.",
+    ),
     "spread": Help(
         "The spread is the number of steps between the rank furthest behind and the one furthest ahead.",
         "Use it beside R, S and the phase circle, which cannot see whole steps.",

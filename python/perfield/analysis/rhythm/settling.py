@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from perfield.analysis.rhythm.drift import window_of
 from perfield.analysis.rhythm.errors import RhythmError
 from perfield.analysis.rhythm.order import order_parameter
 from perfield.analysis.rhythm.state import PARTLY_KNOWN, in_words
@@ -40,11 +41,13 @@ def settled(states: xr.Dataset) -> Settled:
 
     The end is what holds in most of the last tenth of the instants. The ranks have settled at the first
     instant from which 19 of 20 instants have the name of the end and a spread within a tenth of a step of
-    that of the end; not if that is in the last tenth. Instants that are only partly known do not count.
+    that of the end; not if that is in the last tenth. Instants count while most ranks have a phase
+    (`window_of`), except those that are only partly known.
     """
     if "time" not in states.dims:
         raise RhythmError("the states are those of one instant; expected what `state` returns of several.")
-    known = states.isel(time=states["state"].values != PARTLY_KNOWN)
+    known = states.isel(time=window_of(states["known"].values))
+    known = known.isel(time=known["state"].values != PARTLY_KNOWN)
     count = known.sizes["time"]
     if not count:
         return Settled(float("nan"), PARTLY_KNOWN, "The state is unknown: too few ranks have a phase.")

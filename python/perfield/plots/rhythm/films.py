@@ -38,9 +38,8 @@ def film(
 
     phases : in the form of `perfield.analysis.rhythm.dataset`. path : ends in .gif (made by Pillow, always)
     or .mp4 (made by ffmpeg, where it is installed). kind : "circle" (eq. 7) or "matrix", the heat map of
-    differences (eq. 13). frame : of the circle, what stands still: "mean" or a rank. order : of the ranks of
-    the heat map and of the circle's colours: "phase" (by the phase at the end), the name of a coordinate
-    along `oscillator`, such as "node_name", or positions (n,); None: by rank.
+    differences (eq. 13). frame : of the circle, what stands still: "mean" or a rank. order : of the ranks in
+    the heat map and in the circle's colours, as for `Shown.arranged`.
     frames : of the film, evenly chosen. per_second : frames per second.
     Raises PlotError for another ending, kind or order, for no such rank, and where there is no ffmpeg.
     """
@@ -59,11 +58,10 @@ def film(
         raise PlotError(
             f"a film of {frames} frames, {per_second} per second, shows nothing; take 2 and 1 or more."
         )
-    arranged, told = _arranged(phases, order)
-    shown = Shown(arranged)
+    shown = Shown(phases).arranged(order)
     figure = new_figure(SIZE)
     figure.set_layout_engine("none")
-    draw = _Circle(figure, shown, frame) if kind == "circle" else _Matrix(figure, shown, order is not None)
+    draw = _Circle(figure, shown, frame) if kind == "circle" else _Matrix(figure, shown)
     writer = (PillowWriter if path.suffix == ".gif" else FFMpegWriter)(fps=per_second)
     path.parent.mkdir(parents=True, exist_ok=True)
     note = figure.text(0.5, 0.02, "", ha="center", color="0.35", fontsize=10)
@@ -71,7 +69,7 @@ def film(
         for moment in some(len(shown.time), frames):
             draw.at(moment)
             unknown = np.isnan(shown.phase.values[:, moment]).sum()
-            note.set_text(told + (f"; {unknown} have no phase now" if unknown else ""))
+            note.set_text(shown.order_words + (f"; {unknown} have no phase now" if unknown else ""))
             writer.grab_frame()
     return path
 
@@ -91,7 +89,7 @@ class _Circle:
 
     def at(self, moment: int) -> None:
         self.axes.clear()
-        panels.draw_circle(self.axes, self.points[:, :, moment], self.shown.n)
+        panels.draw_circle(self.axes, self.points[:, :, moment], self.shown.phase["oscillator"].values)
         at = f"{self.shown.time[moment] * self.shown.factor:.4g} {self.shown.unit}"
         r, apart = self.shown.order_parameter[moment], self.shown.spread[moment]
         self.title.set_text(f"{at}: R = {r:.2f}, spread {apart:.2f} periods")
@@ -100,12 +98,9 @@ class _Circle:
 class _Matrix:
     """The heat map of one moment after another, with the colours of all moments."""
 
-    def __init__(self, figure: Figure, shown: Shown, reordered: bool):
+    def __init__(self, figure: Figure, shown: Shown):
         self.shown, axes = shown, figure.add_axes((0.12, 0.12, 0.72, 0.78))
         self.image = panels.matrix(axes, shown)
-        if reordered:
-            axes.set_xlabel(f"place of {shown.word} j")
-            axes.set_ylabel(f"place of {shown.word} i")
         most = largest(shown.spread, 1e-3)
         self.image.set_clim(-most, most)
         self.title = figure.text(0.5, 0.93, "", ha="center", fontsize=13)
@@ -115,26 +110,3 @@ class _Matrix:
         self.image.set_data(rhythm.difference_matrix(chosen).values / TURN)
         at = f"{self.shown.time[moment] * self.shown.factor:.4g} {self.shown.unit}"
         self.title.set_text(f"{at}: spread {self.shown.spread[moment]:.2f} periods")
-
-
-def _arranged(phases: xr.Dataset, order: np.ndarray | str | None) -> tuple[xr.Dataset, str]:
-    """The phases with the ranks in another order, and that in words."""
-    n = phases.sizes["oscillator"]
-    if order is None:
-        return phases, "in the order of ranks"
-    if isinstance(order, str) and order == "phase":
-        last = Shown(phases).snapshot.values
-        return phases.isel(
-            oscillator=np.argsort(last, kind="stable")
-        ), "ranks in the order of their last phase"
-    if isinstance(order, str):
-        if order not in phases.coords or phases[order].dims != ("oscillator",):
-            known = [name for name in phases.coords if phases[name].dims == ("oscillator",)]
-            raise PlotError(
-                f"order = {order!r} is unknown here; expected 'phase' or one of {', '.join(known)}."
-            )
-        return phases.isel(oscillator=np.argsort(phases[order].values, kind="stable")), f"ranks by {order}"
-    places = np.asarray(order)
-    if sorted(places.tolist()) != list(range(n)):
-        raise PlotError(f"order must name each of the positions 0 to {n - 1} once.")
-    return phases.isel(oscillator=places), "in a given order"

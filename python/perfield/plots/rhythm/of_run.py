@@ -10,6 +10,7 @@ import numpy as np
 
 from perfield.analysis import rhythm
 from perfield.analysis.oscillators import ModelError, oscillate
+from perfield.analysis.oscillators.potentials import Tanh
 from perfield.analysis.rhythm import RhythmError
 from perfield.analysis.words import counted
 from perfield.plots.rhythm.page import page, side_by_side
@@ -62,16 +63,23 @@ def predicted(phases: xr.Dataset, model: Model) -> xr.Dataset:
     return oscillate(model, start, phases["time"].values[begin:])
 
 
-def of_run(run: RunDirectory, steps: Steps = None, figure: Figure | None = None, words: str = "") -> Figure:
+def of_run(
+    run: RunDirectory,
+    steps: Steps = None,
+    figure: Figure | None = None,
+    words: str = "",
+    order: np.ndarray | str | None = None,
+) -> Figure:
     """Draws the page of a run: its steps (a), then what its phases say (b to i).
 
-    words : above all, by default the run's name. V(t) is that of tanh(P x), the potential of
-    `perfield.run.oscillators.model_of`. Raises PlotError as `measured`.
+    words : above all, by default the run's name. order : of the ranks, as for `Shown.arranged`. V(t) is
+    that of tanh(P x), the potential of `perfield.run.oscillators.model_of`. Raises PlotError as
+    `measured`.
     """
     phases, of_steps = measured(run, steps)
-    pull = _model(run, steps).potential if "receiver" in phases else None
+    pull = Tanh(float(run.n_ranks)) if "receiver" in phases else None
     words = f"{words or Path(run.path).resolve().name}, {counted(of_steps.sizes['step'], 'step')}"
-    return page(phases, of_steps, potential=pull, words=words, figure=figure)
+    return page(phases, of_steps, potential=pull, order=order, words=words, figure=figure)
 
 
 def run_and_model(run: RunDirectory, steps: Steps = None, figure: Figure | None = None) -> Figure:

@@ -45,18 +45,21 @@ def page(
     *,
     potential: Potential | None = None,
     at: float | None = None,
+    order: np.ndarray | str | None = None,
     words: str = "",
     figure: Figure | None = None,
 ) -> Figure:
     """Draws a page about phases, of a model or of a run.
 
-    phases : in the form of `perfield.analysis.rhythm.dataset`. steps : `run.steps` of the same run, for its
-    timeline (a), with begin_s, end_s and waiting_time_s. potential : V of a model, for V(t) (f), which also
-    needs the communication topology in the phases. at : s, the moment that circle, histogram and heat map
-    show; by default the last one. words : above all. Panels of many ranks say which they show.
-    Raises PlotError if there are no two ranks or no two moments with phases.
+    phases : in the form of `perfield.analysis.rhythm.dataset`. steps : `run.steps` of the same run, for
+    its timeline (a), with begin_s, end_s and waiting_time_s. potential : V of a model, for V(t) (f),
+    which also needs the communication topology in the phases. at : s, the moment that circle, histogram
+    and heat map show; by default the last one. order : of the ranks, as for `Shown.arranged`. words :
+    above all. Panels of many ranks say which they show. Raises PlotError if there are no two ranks or
+    no two moments with phases.
     """
-    shown = Shown(phases, potential, at)
+    by_rank = Shown(phases, potential, at)
+    shown = by_rank.arranged(order)
     figure = _laid_out(figure, SIZE)
     top = 1 if steps is None else 2
     edges = {"left": 0.05, "right": 0.95, "top": 0.935, "bottom": 0.045, "hspace": 0.75, "wspace": 1.0}
@@ -73,9 +76,8 @@ def page(
         axes = figure.add_subplot(grid[row + 1, 2 * column : 2 * column + 2])
         _head(axes, letter, title + _when(name, shown), _limited(name, shown) + help_of(name))
         draw(axes, shown)
-    figure.suptitle(
-        _title(shown, words), x=0.01, y=0.99, ha="left", va="top", fontsize=15, color=TEXT, parse_math=False
-    )
+    words = _title(by_rank, words) + ("" if order is None else f"; {shown.order_words}")
+    figure.suptitle(words, x=0.01, y=0.99, ha="left", va="top", fontsize=15, color=TEXT, parse_math=False)
     return figure
 
 
@@ -128,6 +130,9 @@ def side_by_side(
             color=TEXT,
             parse_math=False,
         )
+    for axes in drawn[:first].flat:  # they are low
+        if axes.images:
+            axes.yaxis.get_major_locator().set_params(nbins=5)
     for row in drawn[first - 1 :]:
         _same_scale(row)
     return figure
@@ -158,6 +163,10 @@ def _same_scale(row: np.ndarray) -> None:
         low, high = zip(*(axes.get_ylim() for axes in row))
         for axes in row:
             axes.set_ylim(min(low), max(high))
+        if all(axes.patches for axes in row):  # bars over differences
+            most = max(axes.get_xlim()[1] for axes in row)
+            for axes in row:
+                axes.set_xlim(-most, most)
 
 
 def _title(shown: Shown, words: str) -> str:

@@ -37,6 +37,7 @@ def timeline(axes: Axes, steps: xr.Dataset, shown: Shown) -> AxesImage:
     waits in a step, not when; the plot puts it at the step's end, where programs communicate.
     """
     n = steps.sizes["rank"]
+    steps = steps if shown.places is None else steps.isel(rank=shown.places)
     steps = steps[["begin_s", "end_s", "waiting_time_s"]].isel(rank=some(n, MOST_ROWS)).compute()
     begin, end = steps["begin_s"].values, steps["end_s"].values
     waiting = np.nan_to_num(steps["waiting_time_s"].values)
@@ -50,7 +51,7 @@ def timeline(axes: Axes, steps: xr.Dataset, shown: Shown) -> AxesImage:
         np.divide(waited, inside, share[row], where=inside > 1e-3 * (edges[1] - edges[0]))
     extent = (0.0, shown.last * shown.factor, n - 0.5, -0.5)
     image = _map(axes, 100 * share, WAITING, extent, (0.0, 100.0), "waits, %")
-    axes.set_ylabel("rank")
+    axes.set_ylabel(shown.axis_words)
     _time(axes, shown)
     return image
 
@@ -70,7 +71,7 @@ def lag(axes: Axes, shown: Shown) -> AxesImage:
     time = shown.time * shown.factor
     extent = (time[0], time[-1], shown.n - 0.5, -0.5)
     image = _map(axes, cells, LAG, extent, (0.0, largest(cells, 1e-3)), "periods")
-    axes.set_ylabel(shown.word)
+    axes.set_ylabel(shown.axis_words)
     _time(axes, shown)
     return image
 
@@ -144,13 +145,14 @@ def circle(axes: Axes, shown: Shown, frame: str | int = "mean") -> None:
     More than 64 oscillators lie in a ring, with higher ranks further out.
     """
     points = rhythm.phase_circle(shown.snapshot, frame).values
-    draw_circle(axes, points, shown.n)
+    draw_circle(axes, points, shown.phase["oscillator"].values)
 
 
-def draw_circle(axes: Axes, points: np.ndarray, n: int) -> None:
-    """Draws points (axis, oscillator) of a circle, coloured by rank."""
+def draw_circle(axes: Axes, points: np.ndarray, numbers: np.ndarray) -> None:
+    """Draws points (axis, oscillator) of a circle, coloured in their order. numbers : of the oscillators."""
     import matplotlib
 
+    n = len(numbers)
     known = np.isfinite(points).all(axis=0)
     ranks, radius = np.flatnonzero(known), np.ones(n)
     if n > MOST_ON_CIRCLE:
@@ -170,16 +172,16 @@ def draw_circle(axes: Axes, points: np.ndarray, n: int) -> None:
             arrowprops={"arrowstyle": "-|>", "color": BEYOND, "linewidth": 2, "shrinkA": 0, "shrinkB": 0},
         )
     if n <= MOST_ON_CIRCLE:
-        _name_groups(axes, points, ranks)
+        _name_groups(axes, points[:, ranks], numbers[ranks])
     axes.set_xlim(-1.3, 1.3)
     axes.set_ylim(-1.3, 1.3)
     axes.set_aspect("equal", adjustable="datalim")
     axes.axis("off")
 
 
-def _name_groups(axes: Axes, points: np.ndarray, ranks: np.ndarray) -> None:
+def _name_groups(axes: Axes, points: np.ndarray, numbers: np.ndarray) -> None:
     """Writes the numbers of oscillators beside their points, where these are few groups."""
-    angle = np.arctan2(points[1, ranks], points[0, ranks])
+    angle = np.arctan2(points[1], points[0])
     order = np.argsort(angle, kind="stable")
     gaps = np.diff(angle[order], append=angle[order[:1]] + TURN)
     ends = np.flatnonzero(gaps > 0.15)
@@ -189,7 +191,7 @@ def _name_groups(axes: Axes, points: np.ndarray, ranks: np.ndarray) -> None:
     sizes = np.diff(np.concatenate([[-1], (ends - ends[-1] - 1) % len(order)]))
     for group in np.split(turned, np.cumsum(sizes)[:-1]):
         middle = np.angle(np.exp(1j * angle[group]).mean())
-        words = number_words(np.sort(ranks[group]))
+        words = number_words(np.sort(numbers[group]))
         x, y = 1.13 * np.cos(middle), 1.13 * np.sin(middle)
         side = "left" if x > 0.2 else "right" if x < -0.2 else "center"
         axes.text(x, y, words, ha=side, va="center", fontsize=9, color="0.3")
@@ -226,8 +228,8 @@ def matrix(axes: Axes, shown: Shown) -> AxesImage:
     extent = (-0.5, shown.n - 0.5, shown.n - 0.5, -0.5)
     image = _map(axes, cells, DIFFERENCES, extent, (-most, most), "periods")
     axes.set_aspect("equal", anchor="W")
-    axes.set_xlabel(f"{shown.word} j")
-    axes.set_ylabel(f"{shown.word} i")
+    axes.set_xlabel(f"{shown.axis_words} j")
+    axes.set_ylabel(f"{shown.axis_words} i")
     whole_numbers(axes.xaxis)
     axes.xaxis.get_major_locator().set_params(nbins=6)
     return image

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,7 @@ class Shown:
     phases : in the form of `perfield.analysis.rhythm.dataset`. potential : V of eq. 14; without it or
     without a communication topology in the phases, there is no V(t). at : s, when snapshots are; None: the
     end. span : s, begin and end of the axis of time; None: those of the phases.
+    places, order_words : where `arranged` took the oscillators from, and that in words.
     Raises PlotError if there are no two moments or no two oscillators with phases.
     """
 
@@ -40,6 +41,8 @@ class Shown:
     potential: Potential | None = None
     at: float | None = None
     span: tuple[float, float] | None = None
+    places: np.ndarray | None = None
+    order_words: str = "in the order of ranks"
 
     def __post_init__(self) -> None:
         known = np.isfinite(self.phases["phase"].values)
@@ -48,6 +51,46 @@ class Shown:
                 "there is no rhythm to plot: it needs phases of at least 2 ranks at 2 moments, and here are "
                 f"{known.any(axis=1).sum()} ranks at {known.any(axis=0).sum()} moments; take more steps."
             )
+
+    def arranged(self, order: np.ndarray | str | None) -> Shown:
+        """The same with the oscillators in another order.
+
+        order : "phase" (by the phase at the moment of the snapshots), the name of a coordinate along
+        `oscillator`, such as "node_name", or positions (n,); None: by rank. Raises PlotError for others.
+        """
+        if order is None:
+            return self
+        if isinstance(order, str) and order == "phase":
+            places, words = (
+                np.argsort(self.snapshot.values, kind="stable"),
+                "ranks in the order of their phase",
+            )
+        elif isinstance(order, str):
+            places, words = np.argsort(self._coordinate(order), kind="stable"), f"ranks by {order}"
+        else:
+            places, words = np.asarray(order), "ranks in a given order"
+            if sorted(places.tolist()) != list(range(self.n)):
+                raise PlotError(f"order must name each of the positions 0 to {self.n - 1} once.")
+        moved = self.phases.isel(oscillator=places)
+        if "receiver" in moved:
+            new = np.argsort(places)
+            ends = {name: (moved[name].dims, new[moved[name].values]) for name in ("receiver", "sender")}
+            moved = moved.assign(ends)
+        return replace(self, phases=moved, places=places, order_words=words)
+
+    def _coordinate(self, name: str) -> np.ndarray:
+        along = self.phases["oscillator"].dims
+        if name not in self.phases.coords or self.phases[name].dims != along:
+            known = [each for each in self.phases.coords if self.phases[each].dims == along]
+            raise PlotError(
+                f"order = {name!r} is unknown here; expected 'phase' or one of {', '.join(known)}."
+            )
+        return self.phases[name].values
+
+    @property
+    def axis_words(self) -> str:
+        """What an axis of oscillators counts: ranks, or their places in another order."""
+        return self.word if self.places is None else f"place of {self.word}"
 
     @cached_property
     def phase(self) -> xr.DataArray:
