@@ -36,7 +36,7 @@ with the fraction of its current step, on one clock for all ranks.
   perfield rhythm perfield-run --model --plot both.png    a model beside it
   perfield rhythm perfield-run --output rhythm.nc
 
-  synchronised  all ranks are within a tenth of a step or so
+  synchronised  all ranks are within a fifth of a step
   wavefront     each rank is as far behind the one before it as that is itself
   clusters      a few groups of ranks, each in step with itself
   disordered    none of these
