@@ -159,7 +159,7 @@ SPEEDS = {0.2: (0.200, 0.241), 1.0: (0.986, 1.182), 5.0: (4.44, 5.60), 18.0: (13
 @pytest.mark.parametrize("steepness", SPEEDS)
 def test_a_large_delay_moves_near_the_speed_of_its_head(steepness):
     times = np.linspace(0, 220 / steepness, 6001)
-    model = Model(from_offsets(100, (1,)), Tanh(steepness), normalisation="none")
+    model = Model(by_send(100, (1,)), Tanh(steepness), normalisation="none")
     phase = oscillate(model, perturbed(100), times, rtol=1e-7).phase.values - 2 * np.pi * times
     ranks = np.arange(20, 81)
     for level, expected in zip((0.5, 0.01), SPEEDS[steepness]):
@@ -170,7 +170,7 @@ def test_a_large_delay_moves_near_the_speed_of_its_head(steepness):
 
 def test_normalised_by_ranks_a_steepness_of_p_gives_the_speed_v_p():
     times = np.linspace(0, 150, 3001)
-    model = Model(from_offsets(100, (1,)), Tanh(100.0), coupling=1.0)
+    model = Model(by_send(100, (1,)), Tanh(100.0), coupling=1.0)
     phase = oscillate(model, perturbed(100), times, rtol=1e-6).phase.values - 2 * np.pi * times
     ranks = np.arange(20, 81)
     arrives = times[np.argmax(phase[ranks] >= 0.01 * 1.5 * np.pi, axis=1)]
@@ -183,7 +183,7 @@ def test_normalised_by_ranks_a_steepness_of_p_gives_the_speed_v_p():
 @pytest.mark.parametrize("offsets", [(1,), (1, -1)], ids=["one way", "both ways"])
 @pytest.mark.parametrize("periodic", [False, True], ids=["chain", "ring"])
 def test_neighbours_that_repel_end_locked_two_thirds_of_sigma_apart(sigma, order, offsets, periodic):
-    edges = from_offsets(18, offsets, periodic=periodic)
+    edges = by_send(18, offsets, periodic=periodic)
     found = oscillate(Model(edges, PiecewiseSine(sigma)), perturbed(18), np.array([0.0, 4000.0])).phase
     end = found.values[:, -1]
     gaps = end[edges.sender] - end[edges.receiver]
@@ -192,7 +192,7 @@ def test_neighbours_that_repel_end_locked_two_thirds_of_sigma_apart(sigma, order
 
 
 def test_neighbours_at_distances_one_and_two_are_frustrated():
-    edges = from_offsets(18, (1, -1, 2, -2))
+    edges = by_send(18, (1, -1, 2, -2))
     of = PiecewiseSine(np.pi)
     end = oscillate(Model(edges, of), perturbed(18), np.array([0.0, 4000.0])).phase.values[:, -1]
     apart = np.sort(np.abs(np.diff(end)))
@@ -310,7 +310,7 @@ def test_memory_grows_with_the_edges_only():
 
 def test_noise_delays_stops_and_stages_work_together():
     model = Model(
-        from_offsets(6, (1, -1)),
+        by_send(6, (1, -1)),
         Tanh(3.0),
         Stages([0.0, 1.03], [6.0, 7.0]),
         coupling=lambda time: 2.0 + np.sin(time),

@@ -87,7 +87,7 @@ class MaxPlus:
     t_comm : s, from the later of both sides (rendezvous) or from the sender (eager) until the message is
     there; a number or (n_edges,). protocol : a key of PROTOCOLS. completion : a key of COMPLETIONS; with
     "one_by_one" offsets follow one another by distance, the positive one (to higher ranks) first.
-    noise : a `WorkNoise`, or extra times (n_steps, n) in s, such as measured ones. delays : each a `LateWork`.
+    noise : a `WorkNoise`, or extra times (n_steps, n) in s, such as measured ones. delays : each a LateWork.
     """
 
     topology: Topology

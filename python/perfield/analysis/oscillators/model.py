@@ -25,13 +25,14 @@ class Model:
 
     topology : who receives from whom, with the weights T_ij. potential : V, see `potentials`; one per edge is
     a `PerEdge`. frequency : omega in rad/s (2 pi / (t_comp + t_comm)), a number or (n,). coupling : v_p in
-    rad/s. normalisation : one of NORMALISATIONS.
+    rad/s. normalisation : what the sum is divided by: "ranks" (P, eq. 2), "degree" (how many it receives
+    from) or "none".
     weight : T_ij(t), (n_edges,) or a number, by which the topology's weights are multiplied; 1 by default.
     Frequency, coupling and weight may also change with time: `Stages` of the program, or a function of the
     time in s; the solver sees the jumps of Stages, but not those of a function.
-    noise : zeta, see `Noise`; none by default. delay : tau_ij in s, a number, (n_edges,), `RandomDelay` or
-    `DelayFunction`; 0 by default. compensate : add omega_j tau_ij to the difference, so that a delay shifts
-    no difference of oscillators that march in step; without it, each lags what it follows by omega tau.
+    noise : zeta, see `Noise`; none by default. delay : tau_ij in s, a number, (n_edges,), `RandomDelay`
+    or `DelayFunction`; 0 by default. compensate : add omega_j tau_ij to the difference, so that a delay
+    shifts no difference of oscillators that march in step; else each lags what it follows by omega tau.
     stops : ranks that stand still for some steps, each a `Stop`.
     """
 

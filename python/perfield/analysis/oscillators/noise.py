@@ -42,9 +42,9 @@ def normal(seed: int, stream: int, step: int, count: int) -> np.ndarray:
 class Noise:
     """zeta_i of eq. 2.
 
-    kind : a key of KINDS, which says what `size` >= 0 means. hold : s, for which a number holds; hold h
-    begins at h times `hold`. until : s, after which all noise ends. correlation : s, of an
-    Ornstein-Uhlenbeck process.
+    kind : "paper_uniform", "zero_mean_uniform", "ornstein_uhlenbeck" or "white". size : 0 or more, a fraction
+    of the rate; KINDS says more. hold : s, for which a number holds; hold h begins at h times `hold`.
+    until : s, after which all noise ends. correlation : s, in which an Ornstein-Uhlenbeck process forgets.
 
     The rate in eq. 6 stands on both sides; here the noise multiplies the rate without noise, as (1 + size r).
     The paper gives sizes from 1 % to 2000 %; its figures fit 2 % to 20 %.
