@@ -183,8 +183,8 @@ class Shown:
 
     @cached_property
     def order_rate(self) -> np.ndarray:
-        """dR/dt (time,) in 1/s, where half of the oscillators have a phase, and as many as just before and after:
-        R changes, too, where an oscillator begins or ends."""
+        """dR/dt (time,) in 1/s, where half of the oscillators have a phase, and as many as just before and
+        after: R changes, too, where an oscillator begins or ends."""
         count = np.isfinite(self.phase.values).sum(axis=0)
         changes = np.diff(count) != 0
         values = self._of_half(rhythm.order_parameter_rate(self.phase))
@@ -192,7 +192,7 @@ class Shown:
 
     @cached_property
     def warnings(self) -> np.ndarray:
-        """Begin and end in s of early warnings (warning, 2): R falls fast, by 0.2 or more, of ranks in step."""
+        """Begin and end in s of early warnings (warning, 2): fast falls of R, by 0.2 or more."""
         found = rhythm.early_warnings(self.phase)
         began = np.searchsorted(self.phase["time"].values, found["begin"].values)
         told = (found["before"] - found["after"]).values >= FALL
