@@ -256,7 +256,9 @@ class _Integration:
                 return strength[0] * (turn.conj() * turn.sum()).imag
             apart = difference(now, phase) if difference else phase.take(sender) - phase.take(receiver)
             if even:
-                return strength[0] * np.bincount(receiver, potential(apart), minlength=n)
+                pull = np.bincount(receiver, potential(apart), minlength=n)
+                pull *= strength[0]
+                return pull
             now_strength = model.edge_strength_at(now) if varies else strength
             return np.bincount(receiver, now_strength * potential(apart), minlength=n)
 
