@@ -222,7 +222,7 @@ def test_stages_of_a_program_change_its_topology_and_coupling(exchange):
     assert model.frequency.values == pytest.approx(np.stack([first.frequency.value, second.frequency.value]))
     assert second.kappa.value == 2 > first.kappa.value
     assert [one.steps.tolist() for one in kinds] == [list(range(6)), list(range(6, STEPS))]
-    assert kinds[1].sentences[0] == "6 steps from 6 to 11: messages over 7 edges, no output"
+    assert kinds[1].sentences[0] == "6 steps from 6 to 11: messages over 7 edges, no output."
     assert kinds[1].sentences[1:] == second.sentences
     phase = oscillate(model, np.zeros(RANKS), np.linspace(0, begins[-1] - begins[0], 5)).phase
     assert np.isfinite(phase).all()
@@ -232,7 +232,7 @@ def test_steps_without_messages_are_a_stage_without_edges(exchange):
     model, kinds = measured_stages(exchange(64, "-", (STEPS // 2, 1)))
     assert [one.topology is None for one in kinds] == [True, False]
     assert model.weight.values.tolist() == [[0] * (RANKS - 1), [1] * (RANKS - 1)]
-    assert kinds[0].sentences[0] == "6 steps from 0 to 5: no messages, no output"
+    assert kinds[0].sentences[0] == "6 steps from 0 to 5: no messages, no output."
 
 
 def test_steps_that_write_output_are_stages(exchange):

@@ -10,6 +10,7 @@ import pytest
 import rhythm_runs
 
 import perfield
+import twin
 from perfield.analysis.rhythm import RhythmError
 from perfield.run import Run
 from perfield.run.rhythm_frames import RHYTHM, RhythmFrames
@@ -44,6 +45,20 @@ def test_rank_without_a_phase_is_absent(tmp_path):
     for name in RHYTHM:
         assert np.isnan(values[name][1])
     assert values["phase_steps"][[0, 2]] == pytest.approx([0, 0])
+
+
+def test_damaged_step_leaves_the_rhythm_of_the_others(tmp_path):
+    path = rhythm_runs.write(tmp_path / "run", rhythm_runs.even(2, 6))
+    stream = next((path / "stream").iterdir())
+    data = bytearray(stream.read_bytes())
+    for entry in twin.decode(bytes(data))[0]:
+        if entry["type"] == "step" and entry["index"] == 3:
+            data[entry["end"] - 1] ^= 0xFF
+    stream.write_bytes(data)
+    frames = list(RhythmFrames(perfield.open(path)).frames())
+    assert [frame.index for frame in frames] == [0, 1, 2, 4, 5]
+    for frame in frames:
+        assert frame.values["phase_steps"] == pytest.approx([0, 0])
 
 
 def test_groups_are_compared_among_themselves(tmp_path):

@@ -15,7 +15,7 @@ from perfield.run import RunError
 from perfield.run.rhythm import phases_of_run
 
 TURN = 2 * np.pi
-SLEEP_S, STEPS, UNEQUAL = 0.01, 100, 0.2
+SLEEP_S, STEPS, UNEQUAL = 0.01, 100, 0.5
 
 
 def test_ranks_without_messages_drift_apart_by_their_work(rhythm_run):
@@ -23,7 +23,7 @@ def test_ranks_without_messages_drift_apart_by_their_work(rhythm_run):
     found = drift(phases_of_run(perfield.open(rhythm_run(4, "pisolver", *words))).phase)
     assert (found.fast, found.slow) == (0, 3)
     assert found.share == pytest.approx(UNEQUAL, rel=0.35)  # sleeps last longer where ranks share cores
-    assert found.gain > 5
+    assert found.gain > 10
 
 
 def test_ranks_that_wait_for_each_other_do_not_drift(rhythm_run):

@@ -36,7 +36,7 @@ with the fraction of its current step, on one clock for all ranks.
   perfield rhythm perfield-run --model --plot both.png    a model beside it
   perfield rhythm perfield-run --output rhythm.nc
 
-  synchronised  all ranks are within a tenth of a step or so
+  synchronised  all ranks are within a fifth of a step
   wavefront     each rank is as far behind the one before it as that is itself
   clusters      a few groups of ranks, each in step with itself
   disordered    none of these
@@ -151,10 +151,11 @@ def beside(run: RunDirectory, steps: slice | None) -> list[str]:
     """What the model of the run has from it, and what it predicts from the measured start on."""
     from perfield.analysis.rhythm import order_parameter, spread
     from perfield.plots.rhythm.of_run import measured, predicted
-    from perfield.run.oscillators import model_of, parameters_of
+    from perfield.run.oscillators import measured_model
 
     phases, _ = measured(run, steps)
-    found = predicted(phases, model_of(run, steps))
+    model, taken = measured_model(run, steps)
+    found = predicted(phases, model)
     known = phases["time"].values[np.isfinite(phases["phase"].values).all(axis=0)]
     ends = found["time"].values[0], max(known[-1], found["time"].values[0])  # at which all ranks have phases
     (begin, end), (apart, r), (apart_then, r_then) = (
@@ -166,7 +167,7 @@ def beside(run: RunDirectory, steps: slice | None) -> list[str]:
     )
     return [
         "A model of coupled oscillators takes from this run:",
-        *(f"  {sentence}" for sentence in parameters_of(run, steps).sentences),
+        *(f"  {sentence}" for sentence in taken.sentences),
         f"It starts at {in_seconds(begin)} from the measured phases, {_steps_apart(apart[0])} steps apart. "
         f"At {in_seconds(end)} it has the ranks {_steps_apart(apart_then[1])} steps apart (R "
         f"{r_then[1]:.2f}); measured are {_steps_apart(apart[1])} (R {r[1]:.2f}).",

@@ -112,7 +112,7 @@ class KindOfSteps:
     def sentences(self) -> tuple[str, ...]:
         """Which steps these are, then the parameters with their sources."""
         edges = "no messages" if self.topology is None else f"messages over {self.topology.n_edges} edges"
-        which = f"{_in_words(self.steps)}: {edges}, {'output' if self.output else 'no output'}"
+        which = f"{_in_words(self.steps)}: {edges}, {'output' if self.output else 'no output'}."
         return (which, *self.parameters.sentences)
 
 

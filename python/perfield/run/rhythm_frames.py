@@ -38,11 +38,10 @@ class RhythmFrames:
         self._run = run
         self._values = {name: np.full((len(run), run.n_ranks), np.nan) for name in RHYTHM}
         steps = closed_steps(run)
-        rows = np.searchsorted(steps["step"].values, run.step_indexes)
         errors, groups = [], run.groups.values()
         for ranks in groups:
             try:
-                self._add(steps.isel(rank=ranks), rows)
+                self._add(steps.isel(rank=ranks))
             except RhythmError as error:
                 errors.append(error)
         if errors and len(errors) == len(groups):
@@ -50,9 +49,10 @@ class RhythmFrames:
         if np.isnan(self._values[GRADIENT]).all():
             del self._values[GRADIENT]
 
-    def _add(self, steps: xr.Dataset, rows: np.ndarray) -> None:
-        """Takes in a group's ranks. rows : of the frames, in `steps`."""
-        middles = ((steps["begin_s"] + steps["end_s"]) / 2).values[rows]
+    def _add(self, steps: xr.Dataset) -> None:
+        """Takes in a group's ranks."""
+        middles = (steps["begin_s"] + steps["end_s"]) / 2
+        middles = middles.reindex(step=self._run.step_indexes).values  # NaN where all entries are damaged
         frames = np.flatnonzero(np.isfinite(middles).any(axis=1))
         times, place = np.unique(np.nanmedian(middles[frames], axis=1), return_inverse=True)
         found = phases(steps, times)

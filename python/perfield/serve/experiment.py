@@ -89,11 +89,11 @@ def base_of_run(run: RunDirectory) -> Base:
 
     Raises ModelError if the run has no messages or too few steps.
     """
-    from perfield.run.oscillators import model_of, parameters_of
+    from perfield.run.oscillators import measured_model
     from perfield.run.rhythm import phases_of_run
 
-    model = model_of(run)
-    about = " ".join(f"{sentence}." for sentence in parameters_of(run).sentences)
+    model, taken = measured_model(run)
+    about = " ".join(taken.sentences)
     phases = phases_of_run(run)["phase"].values
     apart = np.ptp(phases, axis=0)  # NaN where a phase is unknown
     start = np.zeros(len(phases))

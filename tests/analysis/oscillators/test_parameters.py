@@ -176,7 +176,7 @@ def test_frequency_and_coupling_follow_from_times_beta_and_kappa():
     )
     assert found.frequency.value == pytest.approx([2 * np.pi, np.pi])
     assert found.coupling.value == pytest.approx(2 * 3 / (1.3 + 0.2))
-    assert found.sentences[0] == "t_comp = 1.3 s (median; 800 ms to 1.8 s by rank): planted"
-    assert found.sentences[1] == "t_comm = 200 ms: planted"
-    assert found.sentences[3] == "beta = 2: planted"
+    assert found.sentences[0] == "t_comp = 1.3 s (median; 800 ms to 1.8 s by rank): planted."
+    assert found.sentences[1] == "t_comm = 200 ms: planted."
+    assert found.sentences[3] == "beta = 2: planted."
     assert found.sentences[-1] == "one note."

@@ -198,6 +198,24 @@ def test_other_waiting_is_no_wave(edges, more):
     assert not [seed for seed in range(10) if waves(100, 8, edges, noise=0.05, seed=seed, **more)]
 
 
+def test_wave_through_a_pipeline_moves_in_time_within_one_step():
+    n_steps, n_ranks = 60, 8  # each rank computes a step after the one before it: a row needs the row before
+    compute = np.full((n_steps, n_ranks), T_COMP)
+    compute[30, 2] += DELAY
+    begin, end = np.zeros((2, n_steps, n_ranks))
+    for step in range(n_steps):
+        for rank in range(n_ranks):
+            begin[step, rank] = end[step - 1, rank] if step else 0.0
+            needs = end[step, rank - 1] if rank else 0.0
+            end[step, rank] = max(begin[step, rank], needs) + compute[step, rank]
+    (wave,) = idle_waves(begin, end, compute, end - begin - compute, *chain(n_ranks))
+    (front,) = wave.fronts
+    assert (wave.rank, wave.step, front.ranks.tolist()) == (2, 30, [3, 4, 5, 6, 7])
+    assert set(front.step.tolist()) == {30}
+    assert np.isnan(front.speed_per_step)
+    assert front.speed_per_s == pytest.approx(1 / T_COMP, rel=0.05)
+
+
 def test_delay_that_all_wait_for_at_once_is_no_wave():
     edges = chain(8)
     assert not waves(100, 8, edges, [(2, 40, DELAY)], noise=0.02, collective_every=1)

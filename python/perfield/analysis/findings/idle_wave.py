@@ -124,7 +124,8 @@ def went(front: Front) -> str:
     through = f"{front.direction} through {counted(len(front.ranks), 'rank')}"
     through += ", against the messages," if front.against else ""
     if not np.isfinite(front.speed_per_step):
-        return f"{through} within a step"
+        per_s = f" at {in_number(front.speed_per_s)} {unit}s per s" if np.isfinite(front.speed_per_s) else ""
+        return f"{through} within a step{per_s}"
     per_step = float(f"{front.speed_per_step:.2g}")
     words = f"{in_number(per_step)} {unit}{'' if per_step == 1 else 's'} per step"
     if np.isfinite(front.speed_per_s):

@@ -103,7 +103,7 @@ class Parameters:
     def sentences(self) -> tuple[str, ...]:
         """Each parameter with its value and source, then the remarks."""
         all_of = (self.t_comp, self.t_comm, self.frequency, self.beta, self.kappa, self.coupling)
-        return (*map(str, all_of), *self.remarks)
+        return (*(f"{one}." for one in all_of), *self.remarks)
 
 
 def step_times(

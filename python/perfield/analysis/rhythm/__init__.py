@@ -22,6 +22,7 @@ from perfield.analysis.rhythm.entropy import CIRCLE_BINS, entropy
 from perfield.analysis.rhythm.errors import RhythmError
 from perfield.analysis.rhythm.gradient import phase_gradient
 from perfield.analysis.rhythm.help import HELP
+from perfield.analysis.rhythm.idle_waves import IdleWave, idle_waves
 from perfield.analysis.rhythm.order import mean_phase, order_parameter, order_parameter_rate
 from perfield.analysis.rhythm.phases import phases
 from perfield.analysis.rhythm.settling import Settled, crossing_time, settled, settling_time
@@ -35,6 +36,7 @@ __all__ = [
     "STATES",
     "Course",
     "Drift",
+    "IdleWave",
     "RhythmError",
     "Settled",
     "course",
@@ -44,6 +46,7 @@ __all__ = [
     "drift",
     "early_warnings",
     "entropy",
+    "idle_waves",
     "in_words",
     "lyapunov",
     "lyapunov_rate",

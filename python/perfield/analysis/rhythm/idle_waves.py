@@ -19,6 +19,7 @@ LEAST_DELAY = 0.5  # periods; a shorter delay is noise of a step
 CHANCE = 1e-3  # that noise alone makes a delay in a run, and that it makes the waiting behind one
 HOP_CHANCE = 1e-2  # that noise alone looks like the wave at one rank in one step
 LEAST_OF_DELAY, LEAST_OF_HOP = 0.05, 0.1  # of the delay, and of the rank before: less is absorbed
+LEAST_IN_STEPS, LEAST_IN_TIME = 0.2, 0.5  # steps or periods later for each rank or hop: else all wait at once
 WINDOW = 3  # steps in which a partner of a rank may be hit: the same, and two more
 REGULAR = 4  # delays of one rank at equal distances are no one-off delays
 MOST_DELAYS = 256  # that are followed, the longest ones
@@ -35,7 +36,8 @@ class Front:
     where it began; outward, in hops from partner to partner. step : int64 (n,), in which each waited.
     time_s : float64 (n,), the end of that step minus the waiting. waiting_s : float64 (n,), how long it
     waited, beyond what it waits in other steps. against : whether most of its hops run against the messages.
-    speed_per_step, speed_per_s : ranks (or hops) per step and per s; NaN if it was seen in one step only.
+    speed_per_step, speed_per_s : ranks (or hops) per step and per s; the former is NaN if it was seen in one
+    step only, both are NaN if it reached one rank.
     decay_length : ranks (or hops) in which the waiting falls to 1/e; inf if it does not fall.
     ending : "edge" (no rank lies beyond), "absorbed", "met another wave", "went around" a ring, or
     "collective" (a call that all ranks wait in made all others late at once). next_rank : the first rank that
@@ -104,8 +106,8 @@ def idle_waves(
 
     A delay is a step that one rank computes longer than it usually does, and than the others do then: by half
     a period at least, and by more than noise makes in one of 1,000 runs. It is followed from partner to
-    partner, as long as these wait in the same step or the next two, longer than noise makes them. What
-    reached no second rank in another step is no wave, nor are delays of one rank at equal distances.
+    partner, as long as these wait in the same step or the next two, longer than noise makes them. What did
+    not reach two ranks is no wave, nor what reached all at once, nor delays of one rank at equal distances.
 
     Raises ValueError if shapes disagree.
     """
@@ -225,7 +227,8 @@ class _Search:
         self.begin_s, self.end_s, self.partners = begin_s, end_s, partners
         self.row_s = float(np.nanmedian(end_s - begin_s))
         self._usual_s = np.nanmedian(compute_s, axis=0)
-        self.longer, self.waiting = _beyond_usual(compute_s), _beyond_usual(waiting_s)
+        self.longer = _beyond_usual(compute_s)
+        self.waiting = np.nan_to_num(waiting_s - np.nanmedian(waiting_s, axis=0))
         self._noise, self._quiet = _Noise(self.longer), _Noise(self.waiting)
         self._claimed: set[tuple[int, int]] = set()
 
@@ -273,15 +276,28 @@ class _Search:
             if self._came_along(number, hits):
                 hits[number] = replace(hits[number], against=False)
         reached = [hit for number, hit in hits.items() if number != rank]
-        rows = {hit.row for hit in reached}
         sends = any(not against for _, against in self.partners.of(rank))
         if sends and all(hit.against for hit in reached):
             return  # who receives from a late rank waits first
-        if len(rows) < 2 or log_chance > np.log(CHANCE):
+        if len(reached) < 2 or not self._moves(hits, rank) or log_chance > np.log(CHANCE):
             return
         self._claimed.update((hit.row, number) for number, hit in hits.items())
         delay_chance = np.log(self._noise.n) + self._noise.log_chance(delay_s)
         yield _Wave(rank, row, delay_s, hits, log_chance + min(0.0, delay_chance))
+
+    def _moves(self, hits: dict[int, _Hit], origin: int) -> bool:
+        """Whether ranks were hit one after the other, in later steps or later in one, not all at once."""
+        reached = [number for number in hits if number != origin]
+        distance = np.abs([hits[number].distance for number in reached]).astype(float)
+        rows = np.array([hits[number].row for number in reached])
+        waiting = np.array([hits[number].waiting_s for number in reached])
+        begins = self.end_s[rows, reached] - waiting
+        apart = distance - distance.mean()
+        across = float(apart @ apart)
+        if not across:
+            return len(set(rows.tolist())) > 1
+        in_time = float(apart @ (begins - begins.mean())) / across / self.row_s
+        return float(apart @ rows) / across >= LEAST_IN_STEPS or in_time >= LEAST_IN_TIME
 
     def _came_along(self, rank: int, hits: dict[int, _Hit]) -> bool:
         """Whether a rank that was hit receives from one that was hit shortly before."""
@@ -381,10 +397,7 @@ class _Told:
 
 
 def _beyond_usual(values: np.ndarray) -> np.ndarray:
-    """Seconds beyond what a rank usually has, and beyond what most ranks have in the same step.
-
-    The lower median of a step's ranks counts, so that a wave that hits half of them remains.
-    """
+    """Seconds beyond what a rank usually has, and beyond what most ranks have in the same step."""
     usual = np.nanmedian(values, axis=0)
     beyond = np.asarray(values) - usual
     of_step = np.nanquantile(beyond, 0.5, axis=1, method="lower")
@@ -410,7 +423,7 @@ def _speeds(front: Front) -> dict[str, float]:
     if front.ending == EDGE and len(at) > 2:
         steps, farthest, at = steps[:-1], farthest[:-1], at[:-1]
     if len(at) < 2:
-        return {}
+        return {"speed_per_s": _slope(front.time_s, front.distance)} if len(front.ranks) > 1 else {}
     return {
         "speed_per_step": _slope(steps, farthest),
         "speed_per_s": _slope(front.time_s[at], farthest),

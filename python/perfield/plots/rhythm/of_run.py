@@ -16,7 +16,7 @@ from perfield.analysis.words import counted
 from perfield.plots.rhythm.page import page, side_by_side
 from perfield.plots.rhythm.shown import MOST_TIMES
 from perfield.plots.style import PlotError, Steps, frames_of
-from perfield.run.oscillators import model_of, parameters_of
+from perfield.run.oscillators import measured_model
 from perfield.run.rhythm import phases_of_run
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def of_run(
     """Draws the page of a run: its steps (a), then what its phases say (b to i).
 
     words : above all, by default the run's name. order : of the ranks, as for `Shown.arranged`. V(t) is
-    that of tanh(P x), the potential of `perfield.run.oscillators.model_of`. Raises PlotError as
+    that of tanh(P x), the potential of `perfield.run.oscillators.measured_model`. Raises PlotError as
     `measured`.
     """
     phases, of_steps = measured(run, steps)
@@ -89,7 +89,10 @@ def run_and_model(run: RunDirectory, steps: Steps = None, figure: Figure | None 
     and if the run's messages or times make no model.
     """
     phases, of_steps = measured(run, steps)
-    model = _model(run, steps)
+    try:
+        model, taken = measured_model(run, steps)
+    except ModelError as error:
+        raise PlotError(str(error)) from error
     found = predicted(phases, model)
     span = float(phases["time"][0]), float(phases["time"][-1])
     words = ("measured", "model from its measured start")
@@ -103,13 +106,6 @@ def run_and_model(run: RunDirectory, steps: Steps = None, figure: Figure | None 
         at=(middle, middle),
         span=span,
         words=words,
-        notes=parameters_of(run, steps).sentences,
+        notes=taken.sentences,
         figure=figure,
     )
-
-
-def _model(run: RunDirectory, steps: Steps) -> Model:
-    try:
-        return model_of(run, steps)
-    except ModelError as error:
-        raise PlotError(str(error)) from error
