@@ -31,7 +31,10 @@ TURN = 2 * np.pi
 
 @dataclass(frozen=True)
 class Base:
-    """A model to begin with. about : what it is, a sentence in each line. start : rad (n,). periods : how long it runs."""
+    """A model to begin with.
+
+    about : what it is, a sentence in each line. start : rad (n,). periods : how long it runs.
+    """
 
     title: str
     about: str
