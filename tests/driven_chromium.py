@@ -96,9 +96,17 @@ def opened_tab(address: str, place: Path, size: str = "1500,1050") -> Iterator[T
         finally:
             if socket is not None:
                 socket.close()
+                loop.run_until_complete(_closed(socket))
             process.terminate()
             process.wait(timeout=PATIENCE_S)
             loop.close()
+
+
+async def _closed(socket: Any) -> None:
+    """Waits until the browser has closed its end, so that no task and no socket is left open."""
+    while await socket.read_message() is not None:
+        pass
+    await asyncio.sleep(0.05)  # the tasks that read end, too
 
 
 def _page(ports: Path, process: subprocess.Popen) -> str:

@@ -60,6 +60,18 @@ def test_slider_that_moves_changes_the_picture(tmp_path):
         assert not tab.told, tab.told  # neither errors nor scripts that a network should have brought
 
 
+def test_axes_of_time_follow_a_longer_preset(tmp_path):
+    browser()
+    with served() as address, opened_tab(address, tmp_path) as tab:
+        tab.until("window.Bokeh && Bokeh.documents.length && Bokeh.documents[0].is_idle")
+        before = tab.value(STATE)
+        preset = "Bokeh.documents[0].get_model_by_name('preset')"
+        longer = f"{preset}.options.find(title => title.startsWith('Figure 9'))"
+        assert tab.value(f"(() => {{ {preset}.value = {longer}; return true; }})()")
+        tab.until(f"{STATE} != {before!r} && !{STATE}.includes('computing') && Bokeh.documents[0].is_idle")
+        tab.until("Bokeh.documents[0].get_model_by_name('order').x_range.end > 999")  # periods
+
+
 def test_missing_bokeh_names_the_extra(capsys, monkeypatch):
     for name in [name for name in sys.modules if name.startswith("perfield.serve")]:
         monkeypatch.delitem(sys.modules, name)

@@ -205,7 +205,8 @@ class Page:
         )
         self.circle.add_layout(self.arrow)
         wide = {"sizing_mode": "stretch_width", "min_border_right": 30, **plain}
-        self.order = figure(title="Order parameter R", height=190, y_range=Range1d(0, 1.05), **wide)
+        ranges = {"x_range": Range1d(0, 1), "y_range": Range1d(0, 1.05)}  # others fit themselves
+        self.order = figure(title="Order parameter R", height=190, name="order", **ranges, **wide)
         self.order.line("time", "order", source=self.lines, color=rgb(PALETTE[1]), line_width=2.5)
         self.spread = figure(
             title="Spread of the phases: what R does not see (periods)",
