@@ -182,7 +182,7 @@ def test_model_of_a_run_follows_its_stages_and_weights(delayed_run, capsys):
     assert oscillate("--from-run", delayed_run, "--stages", "--eager-limit", 10, "--steps", "5:20") == 0
     told = capsys.readouterr().out
     assert "messages over 7 edges, no output" in told and "eager limit given as 10 B" in told
-    assert oscillate("--from-run", delayed_run, "--weight", "bytes") == 0
+    assert oscillate("--from-run", delayed_run, "--weight", "bytes", "--by-place", "node=0.5,package=0.5") == 0
     assert "8 oscillators with 7 edges (one way)" in capsys.readouterr().out
 
 
@@ -219,6 +219,7 @@ def test_page_is_drawn(model, tmp_path):
         (["--preset", "figure-5", "--steps", "3"], "--steps chooses steps of a run; name the run with"),
         (["--preset", "figure-5", "--stages"], "--stages takes stages of a run; name the run with"),
         (["--from-run", "run", "--stages", "--weight", "bytes"], "--stages has weights of its own"),
+        (["--preset", "figure-5", "--by-place", "node=1"], "--by-place weighs edges of a run; name the run"),
         (["--preset", "figure-5", "--scan", "seed"], "--scan seed lacks values; write KEY=1,2,5"),
         (["--preset", "figure-5", "--scan", "seed=1:x:2"], "--scan seed=1:x:2 has no numbers to scan"),
         (["--config", "absent.toml"], "absent.toml does not exist; `perfield oscillate --preset figure-5"),

@@ -41,7 +41,7 @@ def test_says_when_ranks_were_furthest_apart_and_since_when_they_are_in_step(say
     told = say(rhythm_runs.waiting(8, 100, delay=(2, 30, 10.0)))
     assert "Since 45.4 s, 8 ranks are synchronised" in told
     assert "They were furthest apart at 36.6 s (step 32): 3.64 steps." in told
-    assert "R fell from 1.00 to 0.35 from 30 s (step 30) to 30.6 s, while rank" in told
+    assert "R fell from 1.00 to 0.35 within 610 ms, at 30 s (step 30), while rank" in told
 
 
 def test_says_how_far_each_rank_of_a_wavefront_is_behind(say):
@@ -57,6 +57,7 @@ def test_says_that_r_does_not_see_whole_steps(say):
 def test_says_that_ranks_drift_apart(say):
     told = say(rhythm_runs.drifting(4, 200))
     assert "The ranks drift apart: from 0 s to 200 s rank 0 steadily gained 5.82 steps on rank 3, 3 %" in told
+    assert "Messages lead from rank 3 to rank 0, yet did not hold it back." in told  # a ring
 
 
 def test_says_which_rank_ended_early(say):
@@ -75,6 +76,14 @@ def test_run_without_messages_says_nothing_of_them(say):
         values["messages"] = []
 
     assert "exchange messages" not in say(rhythm_runs.even(3, 20), change=silent)
+
+
+def test_drift_of_ranks_without_messages_is_put_down_to_that(say):
+    def silent(rank, step, values):
+        values["messages"] = []
+
+    told = say(rhythm_runs.drifting(4, 200), change=silent)
+    assert "No messages between these ranks are known that could make the fast ones wait." in told
 
 
 def test_warns_of_uncertain_clocks(say):
@@ -161,6 +170,15 @@ def test_says_where_a_delay_began_and_how_far_it_travelled(delayed_run, capsys):
     assert "A delay began on rank 2 in step 11 (frame 10)" in told
     assert "The delay travelled forward through 5 ranks at 1 rank per step" in told
     assert "The model's formula beta kappa / (t_comp + t_comm) gives 1 rank per step, " in told
+    assert "overstates" not in told
+
+
+def test_formula_that_overstates_measured_speeds_is_told_to_do_so(rhythm_run, capsys):
+    words = ("--send-to", "1,-1", "--bytes", 100_000)
+    path = rhythm_run(8, "pisolver", "--sleep", 0.02, "--steps", 25, "--delay", 5, 10, 10, *words)
+    assert commands.main(["rhythm", str(path)]) == 0
+    told = capsys.readouterr().out
+    assert "gives 2 ranks per step" in told and "It overstates speeds measured with rendezvous" in told
 
 
 def test_model_of_the_run_tells_its_parameters_and_what_it_predicts(delayed_run, capsys):

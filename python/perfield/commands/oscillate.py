@@ -14,7 +14,7 @@ import numpy as np
 
 from perfield.analysis.plain import plain
 from perfield.analysis.words import counted, in_list, in_number, in_seconds, start
-from perfield.commands import STEPS_HELP, CommandError, _model_files
+from perfield.commands import STEPS_HELP, CommandError, _model_files, words
 from perfield.commands._datasets import check_target, write_dataset
 
 if TYPE_CHECKING:
@@ -66,6 +66,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("none", "messages", "bytes"),
         default="none",
         help="of the run: what weighs an edge (none)",
+    )
+    source.add_argument(
+        "--by-place",
+        metavar="LEVEL=FACTOR,...",
+        help="of the run: what weighs an edge, by what joins its ranks: package=1,node=0.5,network=0.1",
     )
     source.add_argument(
         "--eager-limit", metavar="BYTES", type=float, help="longer messages are rendezvous (by the run's MPI)"
@@ -278,12 +283,14 @@ def _tables(arguments: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         ("--steps", arguments.steps, "chooses steps"),
         ("--stages", arguments.stages, "takes stages"),
         ("--weight", arguments.weight != "none", "weighs edges"),
+        ("--by-place", arguments.by_place, "weighs edges"),
         ("--eager-limit", arguments.eager_limit is not None, "judges messages"),
     ):
         if asked and not arguments.from_run:
             raise CommandError(f"{option} {does} of a run; name the run with --from-run.")
-    if arguments.stages and arguments.weight != "none":
-        raise CommandError("--stages has weights of its own, 0 or 1 in each stage; leave out --weight.")
+    for option, asked in (("--weight", arguments.weight != "none"), ("--by-place", arguments.by_place)):
+        if arguments.stages and asked:
+            raise CommandError(f"--stages has weights of its own, 0 or 1 in each stage; leave out {option}.")
     given: dict[str, Any] = {}
     if arguments.from_run:
         given, told = _from_run(arguments, bool(arguments.preset))
@@ -309,6 +316,20 @@ def _assigned(text: str) -> dict[str, Any]:
     return {table: {key: read}} if dot else {key: read}
 
 
+def _factors(text: str) -> dict[str, float]:
+    """The numbers of LEVEL=FACTOR,... by level."""
+    found = {}
+    for word in words(text):
+        level, _, factor = word.partition("=")
+        try:
+            found[level] = float(factor)
+        except ValueError:
+            raise CommandError(
+                f"--by-place {text}: '{word}' is no factor; expected such as package=1,node=0.5,network=0.1."
+            ) from None
+    return found
+
+
 def _from_run(arguments: argparse.Namespace, preset: bool) -> tuple[dict[str, Any], list[str]]:
     """The tables of a run, and where its parameters come from; potential and start are a preset's, if any."""
     import perfield
@@ -326,7 +347,10 @@ def _from_run(arguments: argparse.Namespace, preset: bool) -> tuple[dict[str, An
         for which, *parameters in (kind.sentences for kind in kinds):
             sources += [which, *(f"  {sentence}" for sentence in parameters)]
     else:
-        model, taken = measured_model(run, chosen, weight=arguments.weight, eager_limit=arguments.eager_limit)
+        places = _factors(arguments.by_place) if arguments.by_place else None
+        model, taken = measured_model(
+            run, chosen, weight=arguments.weight, by_place=places, eager_limit=arguments.eager_limit
+        )
         sources += taken.sentences
     n, period = model.topology.n, 2 * np.pi / float(np.mean(model.frequency_at(0.0)))
     # One period passes from rank to rank in 2 pi n / beta kappa periods where V is divided by n.

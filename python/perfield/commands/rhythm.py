@@ -20,6 +20,7 @@ from perfield.commands._newest import add_run, run_path
 if TYPE_CHECKING:
     import xarray as xr
 
+    from perfield.analysis.observed import Observed
     from perfield.analysis.rhythm import Course, Drift
     from perfield.analysis.rhythm.blocks import Edges
     from perfield.run import RunDirectory
@@ -74,6 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Prints sentences and a table, or JSON, for each group of ranks; writes the Dataset."""
     import perfield
+    from perfield.analysis.findings import idle_wave
     from perfield.analysis.rhythm import course
     from perfield.run.rhythm import phases_of_run
 
@@ -88,14 +90,14 @@ def execute(arguments: argparse.Namespace) -> int:
             f"--output holds ranks that step together, but {run.path} has {len(groups)} groups of ranks; "
             "choose one with --ranks."
         )
-    whole = arguments.steps is None and arguments.ranks is None
-    waves = idle_waves(run) if whole else []
+    observed = observed_waves(run) if arguments.steps is None and arguments.ranks is None else None
+    waves = travelled(run, observed) if observed else []
     told = []
     for number, (name, ranks) in enumerate(groups.items()):
         samples = _samples(run, len(ranks))
         found = phases_of_run(run, ranks, steps, samples)
         edges = edges_of(found)
-        judged = course(found, edges, max(arguments.rows, 1))
+        judged = course(found, edges, max(arguments.rows, 1), idle_wave.waves(observed) if observed else ())
         lines = list(sentences(judged, run))
         told.append({"group": name, **as_json(judged), "sentences": lines})
         if not arguments.json:
@@ -119,14 +121,21 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def idle_waves(run: RunDirectory) -> list[str]:
-    """The longest delay that travelled through ranks, if any did, and what the model says of its speed."""
+def observed_waves(run: RunDirectory) -> Observed | None:
+    """What tells of delays that travelled through ranks; None for a single rank or step."""
     from perfield.analysis.findings import idle_wave
     from perfield.run.observe import observe
 
     if run.n_ranks < 2 or len(run) < 2:
-        return []
-    told = [found.words for found in idle_wave.find(observe(run, (*idle_wave.NEEDS, *idle_wave.LIKES)))]
+        return None
+    return observe(run, (*idle_wave.NEEDS, *idle_wave.LIKES))
+
+
+def travelled(run: RunDirectory, observed: Observed) -> list[str]:
+    """The longest delay that travelled through ranks, if any did, and what the model says of its speed."""
+    from perfield.analysis.findings import idle_wave
+
+    told = [found.words for found in idle_wave.find(observed)]
     return told + expected_speed(run) if told else []
 
 
@@ -141,10 +150,16 @@ def expected_speed(run: RunDirectory) -> list[str]:
         return []
     per_step = found.beta.value * found.kappa.value
     unit = "rank" if per_step == 1 else "ranks"
-    return [
+    words = (
         f"The model's formula beta kappa / (t_comp + t_comm) gives {in_number(per_step)} {unit} per step, "
         f"{in_number(float(found.coupling.value))} ranks per s."
-    ]
+    )
+    if per_step > 1:
+        words += (
+            " It overstates speeds measured with rendezvous messages in both directions, and with single "
+            "waits: see docs/model-of-a-run.md."
+        )
+    return [words]
 
 
 def beside(run: RunDirectory, steps: slice | None) -> list[str]:
@@ -198,8 +213,18 @@ def _drift(found: Drift) -> str:
     return (
         f"The ranks drift apart: from {in_seconds(found.begin_s)} to {in_seconds(found.end_s)} rank "
         f"{found.fast} steadily gained {_steps_apart(found.gain)} steps on rank {found.slow}, "
-        f"{in_percent(found.share)} of its steps. Nothing makes the fast ranks wait for the slow ones."
+        f"{in_percent(found.share)} of its steps. {_why_drift(found)}"
     )
+
+
+def _why_drift(found: Drift) -> str:
+    if found.linked is None:
+        return "No messages between these ranks are known that could make the fast ones wait."
+    if not found.linked:
+        return (
+            f"No messages lead from rank {found.slow} to rank {found.fast}, so this one need not wait for it."
+        )
+    return f"Messages lead from rank {found.slow} to rank {found.fast}, yet did not hold it back."
 
 
 def _history(course: Course) -> Iterator[str]:
@@ -225,9 +250,13 @@ def _warnings(course: Course) -> Iterator[str]:
     if fall is None:
         return
     how = f"R fell from {fall.before:.2f} to {fall.after:.2f}"
-    when = f"from {in_seconds(fall.begin_s)} (step {fall.step:,.0f}) to {in_seconds(fall.end_s)}"
+    took = in_seconds(fall.end_s - fall.begin_s)
+    when = f"within {took}, at {in_seconds(fall.begin_s)} (step {fall.step:,.0f})"
     moved = f"{_steps_apart(abs(fall.moved))} steps {'ahead' if fall.moved > 0 else 'behind'}"
-    yield f"{'Early warning: ' if fall.recent else ''}{how} {when}, while rank {fall.rank} went {moved}."
+    what = f"while rank {fall.rank} went {moved}"
+    if fall.delay_s:
+        what = f"as a delay of {in_seconds(fall.delay_s)} that began on rank {fall.rank} travelled"
+    yield f"{'Early warning: ' if fall.recent else ''}{how} {when}, {what}."
 
 
 def _limits(course: Course, run: RunDirectory | None) -> Iterator[str]:

@@ -6,9 +6,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import rhythm_runs
+import xarray as xr
+from simulated_waves import chain, simulated
 
 from perfield.analysis.oscillators import Topology
-from perfield.analysis.rhythm import course, phases
+from perfield.analysis.rhythm import course, idle_waves, phases
 
 
 def course_of(stamps, edges=None, **options):
@@ -76,6 +78,17 @@ def test_fall_in_the_last_tenth_of_the_time_is_recent():
     stamps = rhythm_runs.waiting(8, 100, delay=(2, 97, 8.0))
     found = course_of({rank: of_rank[:100] for rank, of_rank in stamps.items()})
     assert found.fall.recent
+
+
+def test_delay_that_travelled_names_the_rank_of_the_fall():
+    edges = chain(8, (1, -1))
+    steps = simulated(100, 8, edges, [(5, 40, 0.2)], noise=0.01)
+    stamps = {name: (("step", "rank"), steps[name]) for name in ("begin_s", "end_s")}
+    found = phases(xr.Dataset(stamps, {"step": np.arange(100), "rank": np.arange(8)}), samples=1000)
+    times = (steps[name] for name in ("begin_s", "end_s", "compute_time_s", "waiting_time_s"))
+    told = course(found, waves=idle_waves(*times, *edges))
+    assert course(found).fall.delay_s == 0
+    assert (told.fall.rank, told.fall.delay_s) == (5, pytest.approx(0.2, rel=0.05))
 
 
 def test_absent_ranks_and_unknown_phases_are_told():

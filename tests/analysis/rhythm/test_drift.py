@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import rhythm_runs
 
+from perfield.analysis.oscillators.topologies import chain
 from perfield.analysis.rhythm import drift, phases
 
 
@@ -19,6 +20,14 @@ def test_uncoupled_ranks_drift_by_the_difference_of_their_periods():
     assert (found.fast, found.slow) == (0, 4)
     assert found.share == pytest.approx(0.08, rel=1e-3)
     assert found.gain == pytest.approx((found.end_s - found.begin_s) * (1 - 1 / 1.08), rel=1e-3)
+
+
+def test_drift_tells_whether_messages_lead_from_the_slow_rank_to_the_fast_one():
+    stamps = rhythm_runs.drifting(4, 400)  # rank 3 is the slowest
+    found = phases(rhythm_runs.steps_of(stamps)).phase
+    assert drift(found).linked is None
+    assert drift(found, chain(4)).linked is False
+    assert drift(found, chain(4, bidirectional=True)).linked is True
 
 
 def test_delay_is_no_drift():

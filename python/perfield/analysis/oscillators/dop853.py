@@ -113,12 +113,12 @@ class LeanDOP853:
 
     def _stages(self, rows: list, begin: float, h: float, work: np.ndarray) -> None:
         """Fills the slots of these stages; `work` ends as the y that the last one saw."""
-        slots = self._slots
+        slots, rate = self._slots, self._rate
         for slot, when, first, last, row in rows:
             weights = h * row
             weights[Y - first] = 1.0
             weights.dot(slots[first:last], out=work)
-            slots[slot] = self._rate(begin + h * when, work)
+            slots[slot] = rate(begin + h * when, work)
 
     def _error(self, h: float) -> float:
         scale, part = self._work

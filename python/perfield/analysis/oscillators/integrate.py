@@ -244,6 +244,7 @@ class _Integration:
         detuning = frequency - frame
         detuned = drifts or bool(detuning.any())
         even = not varies and bool((strength == strength[0]).all())
+        common = float(strength[0])
         # Kuramoto: sum_j sin(theta_j - theta_i) = Im(exp(-i theta_i) sum_j exp(i theta_j)).
         all_to_all = edges.n_edges == n * (n - 1)
         classical = isinstance(potential, Sine) and all_to_all and even and self.past is None
@@ -253,10 +254,16 @@ class _Integration:
         def pulls(now: float, phase: np.ndarray) -> np.ndarray:
             if classical:
                 turn = np.exp(1j * phase)
-                return strength[0] * (turn.conj() * turn.sum()).imag
-            apart = difference(now, phase) if difference else phase.take(sender) - phase.take(receiver)
+                return common * (turn.conj() * turn.sum()).imag
+            if difference:
+                apart = difference(now, phase)
+            else:
+                apart = phase.take(sender)
+                apart -= phase.take(receiver)
             if even:
-                return strength[0] * np.bincount(receiver, potential(apart), minlength=n)
+                pull = np.bincount(receiver, potential(apart), minlength=n)
+                pull *= common
+                return pull
             now_strength = model.edge_strength_at(now) if varies else strength
             return np.bincount(receiver, now_strength * potential(apart), minlength=n)
 

@@ -66,8 +66,7 @@ class Tanh:
         _positive("steepness", self.steepness)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        scaled = self.steepness * np.asarray(x)
-        return np.tanh(scaled, out=scaled if scaled.ndim else None)
+        return np.tanh(x if self.steepness == 1 else self.steepness * x)
 
     def slope(self, x: np.ndarray) -> np.ndarray:
         """dV/dx = s (1 - tanh(s x)^2)."""

@@ -14,6 +14,7 @@ import xarray as xr
 from perfield.analysis.rhythm.blocks import Edges, edge_arrays
 from perfield.analysis.rhythm.drift import Drift, common_window, drift
 from perfield.analysis.rhythm.early_warning import early_warnings
+from perfield.analysis.rhythm.idle_waves import IdleWave
 from perfield.analysis.rhythm.settling import settled
 from perfield.analysis.rhythm.spread import TURN, spread
 from perfield.analysis.rhythm.state import state
@@ -53,7 +54,8 @@ class Fall:
     """The largest fast fall of R of ranks that were in step: an early warning.
 
     From begin_s (step) to end_s R fell from `before` to `after`, while `rank` moved by `moved` steps against
-    the middle rank (negative: it fell behind). recent : this was in the last tenth of the time.
+    the middle rank (negative: it fell behind). delay_s : of the idle wave that R fell in and that began on
+    `rank`; 0 if there was none, and `rank` moved most. recent : this was in the last tenth of the time.
     """
 
     begin_s: float
@@ -64,6 +66,7 @@ class Fall:
     rank: int
     moved: float
     recent: bool
+    delay_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -107,10 +110,13 @@ class Course:
     uncertainty: float
 
 
-def course(phases: xr.Dataset, edges: Edges | None = None, rows: int = 10) -> Course:
+def course(
+    phases: xr.Dataset, edges: Edges | None = None, rows: int = 10, waves: Sequence[IdleWave] = ()
+) -> Course:
     """The course of the ranks of a Dataset of phases (`perfield.analysis.rhythm.phases`).
 
-    edges : the communication topology, if known. rows : number of instants in `moments`.
+    edges : the communication topology, if known. rows : number of instants in `moments`. waves : idle waves
+    of these ranks, on the same clock: they tell on which rank the cause of a fall of R began.
     """
     phase = phases["phase"].transpose("oscillator", "time")
     window = common_window(phase)
@@ -140,8 +146,8 @@ def course(phases: xr.Dataset, edges: Edges | None = None, rows: int = 10) -> Co
         since=since,
         widest=_moments(farthest, state(farthest, edges))[0],
         apart=(_median(apart[round((1 - AT_END) * n_times) - 1 :]), _largest(apart)),
-        fall=_fall(during, widths.values),
-        drift=drift(phase),
+        fall=_fall(during, widths.values, waves),
+        drift=drift(phase, edges),
         moments=tuple(told[number] for number in shown),
         late=late,
         early=early,
@@ -194,7 +200,7 @@ def _apart(phase: xr.DataArray, edges: Edges | None) -> np.ndarray:
     return found
 
 
-def _fall(phase: xr.DataArray, widths: np.ndarray) -> Fall | None:
+def _fall(phase: xr.DataArray, widths: np.ndarray, waves: Sequence[IdleWave]) -> Fall | None:
     """The largest of the early warnings that is a loss of a common rhythm."""
     warned = early_warnings(phase)
     times = phase["time"].values
@@ -206,10 +212,27 @@ def _fall(phase: xr.DataArray, widths: np.ndarray) -> Fall | None:
     at = warned.isel(warning=int(lost.argmax()))
     begin, end = float(at["begin"]), float(at["end"])
     step = float(_middle_step(phase.values[:, [began[lost.argmax()]]])[0])
+    rank, moved, delay_s = int(at["rank"]), float(at["moved"]), 0.0
+    cause = _cause(waves, begin, end)
+    if cause is not None and cause.rank in phase["oscillator"].values:
+        rank, delay_s = cause.rank, cause.delay_s
+        ends = phase.sel(time=[begin, end], method="nearest").diff("time").isel(time=0) / TURN
+        moved = float(ends.sel(oscillator=rank) - ends.median())
     return Fall(
-        begin, end, step, float(at["before"]), float(at["after"]), int(at["rank"]), float(at["moved"]),
-        end >= times[int((1 - AT_END) * len(times))],
+        begin, end, step, float(at["before"]), float(at["after"]), rank, moved,
+        end >= times[int((1 - AT_END) * len(times))], delay_s,
     )  # fmt: skip
+
+
+def _cause(waves: Sequence[IdleWave], begin_s: float, end_s: float) -> IdleWave | None:
+    """The longest delay that travelled in this time; None if none did."""
+    found = None
+    for wave in waves:
+        last = max(float((front.time_s + front.waiting_s).max()) for front in wave.fronts)
+        during = wave.time_s - wave.period_s <= end_s and begin_s <= last
+        if during and (found is None or wave.delay_s > found.delay_s):
+            found = wave
+    return found
 
 
 def _absences(phase: xr.DataArray) -> tuple[tuple[Absence, ...], tuple[Absence, ...]]:

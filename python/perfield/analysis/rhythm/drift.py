@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import breadth_first_order
 
-from perfield.analysis.rhythm.blocks import checked
+from perfield.analysis.rhythm.blocks import Edges, checked, edge_arrays
 from perfield.analysis.rhythm.spread import TURN
 
 LEAST = 1.0  # steps gained in all; ranks that communicate may be apart by less and stay so
@@ -21,7 +23,8 @@ class Drift:
     """A drift of two ranks, the fastest and the slowest.
 
     gain : steps that `fast` gained on `slow` from begin_s to end_s. share : that gain over the steps that
-    `slow` completed meanwhile.
+    `slow` completed meanwhile. linked : whether messages lead from `slow` to `fast`, directly or over other
+    ranks, so that `fast` should wait; None where it is unknown who communicates.
     """
 
     fast: int
@@ -30,14 +33,16 @@ class Drift:
     share: float
     begin_s: float
     end_s: float
+    linked: bool | None = None
 
 
-def drift(phase: xr.DataArray) -> Drift | None:
+def drift(phase: xr.DataArray, edges: Edges | None = None) -> Drift | None:
     """The drift of ranks over the time in which most of them have a phase; None if they do not drift.
 
-    phase : (oscillator, time). The first quarter of that time names the rank that gained most steps and the
-    one that gained least. They drift if the one gains at least STEADY as much on the other in each of the
-    three later quarters, and LEAST steps in all. So a delay, which widens the spread once, is no drift.
+    phase : (oscillator, time). edges : the communication topology, if known. The first quarter of that time
+    names the rank that gained most steps and the one that gained least. They drift if the one gains at least
+    STEADY as much on the other in each of the three later quarters, and LEAST steps in all. So a delay, which
+    widens the spread once, is no drift.
     """
     whole = checked(phase)
     window = common_window(whole)
@@ -53,9 +58,16 @@ def drift(phase: xr.DataArray) -> Drift | None:
         return None
     number, times = whole["oscillator"].values[ranks], whole["time"].values[marks]
     share = float(apart.sum() / gains[slow].sum()) if gains[slow].sum() > 0 else np.inf
-    return Drift(
-        int(number[fast]), int(number[slow]), float(apart.sum()), share, float(times[0]), float(times[-1])
-    )
+    linked = None if edges is None else _leads(edges, len(whole), ranks[slow], ranks[fast])
+    gain = float(apart.sum())
+    return Drift(int(number[fast]), int(number[slow]), gain, share, float(times[0]), float(times[-1]), linked)
+
+
+def _leads(edges: Edges, n: int, source: int, target: int) -> bool:
+    """Whether messages lead from one column to another, directly or over others."""
+    receiver, sender, _ = edge_arrays(edges, n)
+    graph = coo_matrix((np.ones(len(sender)), (sender, receiver)), shape=(n, n)).tocsr()
+    return bool(target in breadth_first_order(graph, source, return_predecessors=False))
 
 
 def common_window(phase: xr.DataArray) -> slice:
