@@ -12,11 +12,12 @@ import numpy as np
 import xarray as xr
 
 from perfield.analysis.rhythm.blocks import Edges, edge_arrays
+from perfield.analysis.rhythm.dataset import TURN
 from perfield.analysis.rhythm.drift import Drift, common_window, drift
 from perfield.analysis.rhythm.early_warning import early_warnings
 from perfield.analysis.rhythm.idle_waves import IdleWave
 from perfield.analysis.rhythm.settling import settled
-from perfield.analysis.rhythm.spread import TURN, spread
+from perfield.analysis.rhythm.spread import spread
 from perfield.analysis.rhythm.state import state
 
 INSTANTS = 200  # at which states are named

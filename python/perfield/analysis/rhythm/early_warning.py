@@ -7,8 +7,8 @@ import numpy as np
 import xarray as xr
 
 from perfield.analysis.rhythm.blocks import checked
+from perfield.analysis.rhythm.dataset import TURN
 from perfield.analysis.rhythm.order import order_parameter, rate
-from perfield.analysis.rhythm.spread import TURN
 
 FALL = 0.005
 """By how much R falls in a step, at least, for a warning."""

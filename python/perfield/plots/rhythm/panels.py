@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis import rhythm
+from perfield.analysis.rhythm.dataset import TURN
 from perfield.catalyst_scripts.palette import ABSENT, BEYOND, TEXT, colour_map
-from perfield.plots.rhythm.shown import TURN, Shown, largest, some
+from perfield.plots.rhythm.shown import Shown, largest, some
 from perfield.plots.style import whole_numbers
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from perfield.analysis import rhythm
 from perfield.analysis.oscillators.topology import Topology, topology
-from perfield.analysis.rhythm.dataset import MODEL
+from perfield.analysis.rhythm.dataset import MODEL, TURN
 from perfield.catalyst_scripts.palette import PALETTE
 from perfield.plots.style import PlotError, scaled
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from perfield.analysis.oscillators.potentials import Potential
 
-TURN = 2 * np.pi  # rad in a period
 MOST_TIMES = 2000  # points of a line; more are thinned
 MOST_IN_PAIRS = 512  # oscillators of which each pair counts in a histogram or a heat map
 COLOURS = {MODEL: PALETTE[1], "": PALETTE[0]}
