@@ -169,23 +169,20 @@ def test_scan_of_two_keys_is_a_grid(model, capsys):
     assert {row["topology_bidirectional"] for row in rows} == {False, True}
 
 
-def test_model_of_a_run_takes_its_topology_and_times(rhythm_run, capsys):
-    words = ["--sleep", 0.02, "--steps", 25, "--delay", 5, 10, 10]
-    run = rhythm_run(8, "pisolver", *words)
-    assert oscillate("--from-run", run, "--max-plus") == 0
+def test_model_of_a_run_takes_its_topology_and_times(delayed_run, capsys):
+    assert oscillate("--from-run", delayed_run, "--max-plus") == 0
     told = capsys.readouterr().out
     assert "8 oscillators with 7 edges (one way)" in told and "t_comp = " in told and "v_p = " in told
     assert re.search(r"\d ranks would wait for the delay, the last one in step \d", told)
-    found = numbers(capsys, "--from-run", run, "--preset", "figure-9")
+    found = numbers(capsys, "--from-run", delayed_run, "--preset", "figure-9")
     assert found["oscillators"] == 8 and found["title"].startswith("model of")
 
 
-def test_model_of_a_run_follows_its_stages_and_weights(rhythm_run, capsys):
-    run = rhythm_run(8, "pisolver", "--sleep", 0.02, "--steps", 25, "--delay", 5, 10, 10)
-    assert oscillate("--from-run", run, "--stages", "--eager-limit", 10, "--steps", "5:20") == 0
+def test_model_of_a_run_follows_its_stages_and_weights(delayed_run, capsys):
+    assert oscillate("--from-run", delayed_run, "--stages", "--eager-limit", 10, "--steps", "5:20") == 0
     told = capsys.readouterr().out
     assert "messages over 7 edges, no output" in told and "eager limit given as 10 B" in told
-    assert oscillate("--from-run", run, "--weight", "bytes", "--by-place", "node=0.5,package=0.5") == 0
+    assert oscillate("--from-run", delayed_run, "--weight", "bytes", "--by-place", "node=0.5,package=0.5") == 0
     assert "8 oscillators with 7 edges (one way)" in capsys.readouterr().out
 
 

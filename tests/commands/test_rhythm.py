@@ -164,12 +164,11 @@ def test_dataset_holds_phases_and_metrics(say, tmp_path, ending):
         assert float(found.spread.max()) == pytest.approx(0, abs=1e-9)
 
 
-def test_says_where_a_delay_began_and_how_far_it_travelled(rhythm_run, capsys):
-    path = rhythm_run(8, "pisolver", "--sleep", 0.02, "--steps", 25, "--delay", 5, 10, 10)
-    assert commands.main(["rhythm", str(path)]) == 0
+def test_says_where_a_delay_began_and_how_far_it_travelled(delayed_run, capsys):
+    assert commands.main(["rhythm", str(delayed_run)]) == 0
     told = capsys.readouterr().out
-    assert "A delay began on rank 5 in step 10 (frame 9)" in told
-    assert "The delay travelled forward through 2 ranks at 1 rank per step" in told
+    assert "A delay began on rank 2 in step 11 (frame 10)" in told
+    assert "The delay travelled forward through 5 ranks at 1 rank per step" in told
     assert "The model's formula beta kappa / (t_comp + t_comm) gives 1 rank per step, " in told
     assert "overstates" not in told
 
@@ -182,9 +181,8 @@ def test_formula_that_overstates_measured_speeds_is_told_to_do_so(rhythm_run, ca
     assert "gives 2 ranks per step" in told and "It overstates speeds measured with rendezvous" in told
 
 
-def test_model_of_the_run_tells_its_parameters_and_what_it_predicts(rhythm_run, capsys):
-    path = rhythm_run(8, "pisolver", "--sleep", 0.02, "--steps", 25, "--delay", 5, 10, 10)
-    assert commands.main(["rhythm", str(path), "--model", "--json"]) == 0
+def test_model_of_the_run_tells_its_parameters_and_what_it_predicts(delayed_run, capsys):
+    assert commands.main(["rhythm", str(delayed_run), "--model", "--json"]) == 0
     model = json.loads(capsys.readouterr().out)["model"]
     assert any(sentence.strip().startswith("v_p = ") for sentence in model)
     assert "It starts at" in model[-1] and "measured are" in model[-1]

@@ -10,13 +10,12 @@ import rhythm_runs
 import perfield
 from perfield.report import charts, report
 
-SLEEP = "--sleep", 0.005, "--steps", 120
 matplotlib = pytest.importorskip("matplotlib")
 
 
 @pytest.fixture
-def delayed(rhythm_run):
-    return perfield.open(rhythm_run(8, "pisolver", *SLEEP, "--delay", 2, 41, 50))
+def delayed(delayed_run):
+    return perfield.open(delayed_run)
 
 
 def axes_of(run):
@@ -32,19 +31,19 @@ def axes_of(run):
 def test_line_follows_the_ranks_that_wait(delayed):
     axes = axes_of(delayed)
     front, origin = axes.lines
-    np.testing.assert_array_equal(front.get_xydata(), [[41, 3], [42, 4], [43, 5], [44, 6], [45, 7]])
-    np.testing.assert_array_equal(origin.get_xydata(), [[41, 2]])
+    np.testing.assert_array_equal(front.get_xydata(), [[11, 3], [12, 4], [13, 5], [14, 6], [15, 7]])
+    np.testing.assert_array_equal(origin.get_xydata(), [[11, 2]])
     low, high = axes.get_xlim()
-    assert (low, high) == (36.5, 49.5), "the wave, and four steps on each side"
+    assert (low, high) == (6.5, 19.5), "the wave, and four steps on each side"
 
 
 def test_colours_reach_the_whole_delay(delayed):
-    longest_s = float(delayed.steps.waiting_time_s.sel(step=slice(36, 48)).max())
-    assert axes_of(delayed).images[0].get_clim()[1] == pytest.approx(1000 * longest_s)
+    longest_s = float(delayed.steps.waiting_time_s.sel(step=slice(6, 18)).max())
+    assert axes_of(delayed).images[0].get_clim()[1] == pytest.approx(longest_s)
 
 
-def test_run_without_a_wave_has_no_plot(rhythm_run):
-    run = perfield.open(rhythm_run(4, "pisolver", "--sleep", 0.005, "--steps", 20, "--topology", "none"))
+def test_run_without_a_wave_has_no_plot(tmp_path):
+    run = perfield.open(rhythm_runs.write(tmp_path / "run", rhythm_runs.even(4, 20)))
     with pytest.raises(perfield.plots.style.PlotError, match="shows no idle wave: no delay of one rank"):
         axes_of(run)
 

@@ -18,18 +18,18 @@ SMALL = {
     "jacobi": ["--size", 20, "--columns", 30],
     "gauss_seidel": ["--size", 20, "--columns", 30],
 }
-SLEEP_S = 0.02
-STEPS = 20
-DELAY = 5, 8, 10  # rank, step, periods
+SLEEP_S = 0.01
+STEPS = 16
+DELAY = 5, 8, 60  # rank, step, periods
 EAGER, HELD_UNTIL_SEEN, RENDEZVOUS = 128, 1024, 65536  # bytes, for Open MPI's shared memory
 
 
 @pytest.fixture(scope="module")
 def slept(rhythm_run):
-    """slept(n_ranks, *options): the steps of a pisolver that sleeps in place of working."""
+    """slept(n_ranks, *options, sleep_s=SLEEP_S): the steps of a pisolver that sleeps in place of working."""
 
-    def run(n_ranks: int, *options: object):
-        words = ["--sleep", SLEEP_S, "--steps", STEPS, *options]
+    def run(n_ranks: int, *options: object, sleep_s: float = SLEEP_S):
+        words = ["--sleep", sleep_s, "--steps", STEPS, *options]
         return perfield.open(rhythm_run(n_ranks, "pisolver", *words)).steps
 
     return run
@@ -41,7 +41,7 @@ def steps_hit(steps) -> dict[int, int]:
     return {
         rank: int(waits[:, rank].argmax()) + 2
         for rank in range(waits.shape[1])
-        if waits[:, rank].max() > 0.7 * DELAY[2] * SLEEP_S
+        if waits[:, rank].max() > 0.5 * DELAY[2] * SLEEP_S
     }
 
 
@@ -135,7 +135,7 @@ def test_waits_waits_for_each_request(rhythm_run):
 
 
 def test_a_delay_sleeps_on_its_rank_in_its_step(slept):
-    times = slept(8, "--delay", *DELAY).region_time_s.sel(region="injected_delay").values
+    times = slept(8, "--delay", *DELAY, "--bytes", EAGER).region_time_s.sel(region="injected_delay").values
     rank, step, periods = DELAY
     assert np.argwhere(times > 0).tolist() == [[step - 1, rank]]
     assert times[step - 1, rank] >= periods * SLEEP_S
@@ -168,12 +168,14 @@ def test_a_delay_of_real_work_lasts_so_many_median_steps(rhythm_run):
     assert "timed_sleep" not in steps.region
     times = steps.region_time_s.sel(region="injected_delay").values
     assert np.argwhere(times > 0).tolist() == [[9, 1]]
-    # A busy machine lets sleeps last longer.
-    np.testing.assert_allclose(times[9, 1], 100 * np.median(steps.step_time_s.values[:9, 1]), rtol=0.5)
+    # The program's periods contain its work, and steps contain its periods; a busy machine wakes it late.
+    before = steps.isel(step=slice(9), rank=1)
+    work = np.median(before.region_time_s.sel(region="work"))
+    assert 100 * work <= times[9, 1] < 100 * np.median(before.step_time_s) + 0.3
 
 
 def test_a_run_tells_that_its_work_was_a_sleep(slept):
-    steps = slept(8, "--delay", *DELAY)
+    steps = slept(8, "--delay", *DELAY, "--bytes", EAGER)
     assert "work" not in steps.region
     assert (steps.region_time_s.sel(region="timed_sleep").values >= SLEEP_S).all()
     assert (steps.region_count.sel(region="timed_sleep").values == 1).all()
@@ -189,20 +191,22 @@ def splitmix64(x: int, key: int) -> int:
 
 
 def test_noise_follows_from_seed_step_and_rank(slept):
-    steps = slept(3, "--noise", 1.5, "--seed", 7, "--topology", "none")
+    sleep_s = 0.02
+    steps = slept(3, "--noise", 1.5, "--seed", 7, "--topology", "none", sleep_s=sleep_s)
     bits = [[splitmix64(splitmix64(7, step), rank) for rank in range(3)] for step in range(1, STEPS + 1)]
-    planned = SLEEP_S * (1 - 1.5 * np.log1p(-((np.array(bits, dtype=np.uint64) >> np.uint64(11)) / 2**53)))
+    planned = sleep_s * (1 - 1.5 * np.log1p(-((np.array(bits, dtype=np.uint64) >> np.uint64(11)) / 2**53)))
     late = steps.region_time_s.sel(region="timed_sleep").values - planned
     assert late.min() > -1e-6  # a sleep lasts at least as long as asked
-    assert np.median(late) < 0.1 * SLEEP_S
+    assert np.median(late) < 0.5 * sleep_s  # and a busy machine wakes its rank late
 
 
 def test_unequal_ranks_without_messages_drift_apart(slept):
-    steps = slept(3, "--unequal", 0.5, "--topology", "none")
-    periods = np.median(steps.step_time_s.values, axis=0)
-    np.testing.assert_allclose(periods, SLEEP_S * np.array([1, 1.25, 1.5]), rtol=0.1)
+    sleep_s = 0.02
+    steps = slept(3, "--unequal", 1, "--topology", "none", sleep_s=sleep_s)
+    shortest = steps.step_time_s.min("step").values  # a busy machine makes others longer
+    np.testing.assert_allclose(shortest, sleep_s * np.array([1, 1.5, 2]), rtol=0.1)
     ends = steps.end_s.values[-1]
-    assert ends[2] - ends[0] > 0.3 * STEPS * SLEEP_S
+    assert ends[2] > ends[1] > ends[0]
 
 
 def test_gauss_seidel_starts_as_a_wavefront(rhythm_run):

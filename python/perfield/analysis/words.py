@@ -55,6 +55,11 @@ def in_number(number: float) -> str:
     return f"{float(f'{number:.3g}'):,.0f}"
 
 
+def in_periods(apart: float) -> str:
+    """How far ranks are apart: "1.25 periods". Below a thousandth it is what a solver or a clock leaves."""
+    return "less than 0.001 periods" if 0 <= apart < 1e-3 else f"{apart:.3g} periods"
+
+
 def in_percent(share: float, digits: int = 2) -> str:
     """A share: "41 %", "0.5 %", "110 %"; with three digits "11.4 %"."""
     percent = 100 * share

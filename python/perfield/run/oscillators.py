@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,8 @@ from perfield.analysis.oscillators.parameters import (
     beta_of,
     eager_limits,
     kappa_of,
+    remarks_on_coupling,
+    remarks_on_times,
     step_times,
 )
 from perfield.analysis.oscillators.potentials import Potential, Tanh
@@ -224,15 +226,19 @@ class _Reading:
                 "oscillator; measure steps that the program makes (step_call or perfield_step)."
             )
         calls = self._calls()
-        t_comp, t_comm = step_times(*self._times(edges), self.words, least=least)
+        times = self._times(edges)
+        t_comp, t_comm = step_times(*times, self.words, least=least)
         completion = self._completion(calls, edges)
-        return Parameters(
+        found = Parameters(
             t_comp,
             t_comm,
             self._beta(edges, eager_limit),
             kappa_of(edges, completion),
             self._remarks(edges, calls, completion),
         )
+        more = remarks_on_times(times[0], t_comp.value, t_comm.value)
+        more += remarks_on_coupling(found.frequency.value, found.coupling.value, edges)
+        return replace(found, remarks=found.remarks + more)
 
     def _times(self, edges: Topology) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """step_s and waiting_s of steps, each divided by the steps that it adds up; and who exchanges."""

@@ -32,6 +32,7 @@ from perfield.analysis import rhythm
 from perfield.analysis.oscillators import ModelError
 from perfield.analysis.oscillators.model import NORMALISATIONS
 from perfield.analysis.oscillators.potentials import POTENTIALS, potential
+from perfield.analysis.words import in_periods
 from perfield.catalyst_scripts.palette import BEYOND, PALETTE
 from perfield.serve.experiment import (
     GIVEN,
@@ -334,7 +335,7 @@ class Page:
         )
         self.state.text = (
             f"<b>{n:,} oscillators, {html.escape(named['state'].item())} at the end</b>: "
-            f"R = {order[-1]:.3f}, spread {spread[-1]:.3g} periods; {end}."
+            f"R = {order[-1]:.3f}, spread {in_periods(spread[-1])}; {end}."
         )
         self.moment.end = moments - 1
         self._show_moment()

@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Idle waves and phases of real programs, whose work is a timed sleep: many ranks share few cores there."""
+"""Idle waves and phases of real programs, whose work is a timed sleep.
+
+Many ranks share few cores, so each may sleep longer than asked; delays and limits here are longer than that.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+import rhythm_runs
+from simulated_waves import T_COMP, chain, simulated
 
 import perfield
 from perfield.analysis.findings import answers, idle_wave, wavefront
 from perfield.analysis.rhythm import order_parameter, phases, spread
 from perfield.run.observe import observe
 
-SLEEP_S = 0.005
-DELAY = 2, 41, 50  # rank, step counted from 1, periods
+DELAY = 2, 11, 60  # rank, step counted from 1, periods: as in delayed_run
+DELAY_S = 1.2
 RENDEZVOUS = 200_000  # bytes, beyond the eager limits of both MPIs
 
 
-def run_of(rhythm_run, *options, sleep_s=SLEEP_S, steps=120, delay=DELAY):
+def run_of(rhythm_run, *options, sleep_s=0.02, steps=30, delay=DELAY):
     more = [] if delay is None else ["--delay", *delay]
     return perfield.open(rhythm_run(8, "pisolver", "--sleep", sleep_s, "--steps", steps, *more, *options))
 
@@ -25,17 +30,14 @@ def waves_of(run):
     return idle_wave.waves(observe(run, [*idle_wave.NEEDS, *idle_wave.LIKES]))
 
 
-def differences(run):
-    """Phase of each rank minus that of the rank before it, in steps, (rank, time)."""
-    found = phases(run.steps[["begin_s", "end_s"]].compute(), None)["phase"].values / (2 * np.pi)
-    return np.diff(found, axis=0)
+def wavefronts_of(path):
+    return list(wavefront.find(observe(perfield.open(path), wavefront.NEEDS)))
 
 
-def test_delay_of_50_periods_is_found_on_its_rank_in_its_step_at_its_speed(rhythm_run):
-    wave, *_ = waves_of(run_of(rhythm_run))
-    assert wave.rank == 2
-    assert abs(wave.step - 40) <= 1
-    assert 0.9 < wave.delay_s / (50 * SLEEP_S) < 1.5, "a busy machine wakes it late"
+def test_delay_of_60_periods_is_found_on_its_rank_in_its_step_at_its_speed(delayed_run):
+    wave, *_ = waves_of(perfield.open(delayed_run))
+    assert (wave.rank, wave.step) == (2, 10)
+    assert 0.9 < wave.delay_s / DELAY_S < 1.3, "a busy machine wakes it late"
     (front,) = wave.fronts
     assert (front.direction, front.ranks.tolist()) == ("forward", [3, 4, 5, 6, 7])
     assert front.speed_per_step == pytest.approx(1, rel=0.1)
@@ -52,45 +54,39 @@ def test_delay_travels_both_ways_where_messages_do(rhythm_run):
 
 
 def test_rendezvous_sends_a_wave_back_to_the_senders(rhythm_run):
-    wave, *_ = waves_of(run_of(rhythm_run, "--bytes", RENDEZVOUS, delay=(5, 41, 50)))
+    wave, *_ = waves_of(run_of(rhythm_run, "--bytes", RENDEZVOUS, delay=(5, *DELAY[1:])))
     backward = next(front for front in wave.fronts if front.direction == "backward")
     assert backward.against
     assert backward.ranks.tolist() == [4, 3, 2, 1, 0]
     assert backward.speed_per_step == pytest.approx(1, rel=0.1)
 
 
-def test_report_tells_the_delay_and_its_region(rhythm_run):
-    run = run_of(rhythm_run)
-    observed = observe(run, [*idle_wave.NEEDS, *idle_wave.LIKES])
-    (told,) = idle_wave.find(observed)
-    assert told.words.startswith("A delay began on rank 2 in step 41 (frame 40): it computed 25")
+def test_report_tells_the_delay_and_its_region(delayed_run):
+    (told,) = idle_wave.find(observe(perfield.open(delayed_run), [*idle_wave.NEEDS, *idle_wave.LIKES]))
+    assert told.words.startswith("A delay began on rank 2 in step 11 (frame 10): it computed 1.")
     assert (
         "longer in injected_delay. The delay travelled forward through 5 ranks at 1 rank per step"
         in told.words
     )
 
 
-def test_ranks_that_stay_behind_one_another_are_a_wavefront(rhythm_run):
-    late = [word for rank in range(1, 8) for word in ("--delay", rank, 20, 1.5 * rank)]
-    path = rhythm_run(8, "pisolver", "--sleep", 0.01, "--steps", 100, *late)
-    (told,) = wavefront.find(observe(perfield.open(path), wavefront.NEEDS))
-    slope = float(told.words.split("each is ")[1].split()[0])
-    assert slope == pytest.approx(1.5, rel=0.25)
-    assert " steps behind the rank before it" in told.words
+def test_ranks_that_stay_behind_one_another_are_a_wavefront(tmp_path):
+    stamps = rhythm_runs.even(8, 100, 0.01, 0.015 * np.arange(8))
+    (told,) = wavefronts_of(rhythm_runs.write(tmp_path / "run", stamps))
+    assert "each is 1.5 steps behind the rank before it" in told.words
 
 
 def test_pipeline_of_rows_is_a_wavefront(rhythm_run):
-    path = rhythm_run(8, "gauss_seidel", "--sleep", 0.02, "--steps", 60, "--columns", 30)
-    (told,) = wavefront.find(observe(perfield.open(path), wavefront.NEEDS))
+    # Rendezvous: no rank can be more than a step ahead of the next one, however late that one wakes.
+    words = ["--sleep", 0.02, "--steps", 60, "--columns", RENDEZVOUS // 8]
+    (told,) = wavefronts_of(rhythm_run(8, "gauss_seidel", *words))
     slope = float(told.words.split("each is ")[1].split()[0])
-    assert slope == pytest.approx(1.1, abs=0.3), "each rank does a step after the rank before it"
+    assert slope == pytest.approx(1, abs=0.3), "each rank does a step after the rank before it"
 
 
-@pytest.mark.parametrize("send_to", ["1", "1,-1"])
-def test_run_without_a_delay_tells_neither_wave_nor_wavefront(rhythm_run, send_to):
-    run = run_of(
-        rhythm_run, "--send-to", send_to, sleep_s=0.02, steps=60, delay=None
-    )  # a scheduler's turn is short
+def test_run_without_a_delay_tells_neither_wave_nor_wavefront(rhythm_run):
+    # In one direction, late sleeps would push ranks apart for good, into a true wavefront.
+    run = run_of(rhythm_run, "--send-to", "1,-1", sleep_s=0.03, steps=42, delay=None)
     questions = idle_wave, wavefront
     observed = observe(
         run, [name for module in questions for name in (*module.NEEDS, *getattr(module, "LIKES", ()))]
@@ -100,9 +96,10 @@ def test_run_without_a_delay_tells_neither_wave_nor_wavefront(rhythm_run, send_t
         assert not answer.findings
 
 
-def test_eager_neighbours_diverge_by_many_steps_in_one_direction(rhythm_run):
+def test_eager_neighbours_diverge_by_many_steps_in_one_direction(delayed_run):
     """Section 3.3.1 of the paper says that they never do by more than one period."""
-    apart = differences(run_of(rhythm_run))
+    steps = perfield.open(delayed_run).steps[["begin_s", "end_s"]].compute()
+    apart = np.diff(phases(steps, None)["phase"].values / (2 * np.pi), axis=0)
     assert np.nanmin(apart[1]) < -10, "rank 1 goes on while rank 2 is late, until MPI's buffers are full"
     assert np.nanmax(apart) < 2, "a receiver is not ahead of its sender"
 
@@ -115,10 +112,12 @@ def test_neighbours_of_both_directions_stay_within_a_step(rhythm_run):
     assert np.abs(np.diff(completed, axis=0)).max() <= 1
 
 
-def test_r_comes_back_where_neighbours_are_a_step_apart(rhythm_run):
+def test_r_comes_back_where_neighbours_are_a_step_apart():
     """Section 4.2.2 of the paper says that R declines monotonically towards a wavefront."""
-    run = run_of(rhythm_run, "--unequal", 0.3, delay=None)
-    phase = phases(run.steps[["begin_s", "end_s"]].compute())["phase"]
+    slower = T_COMP * (1 + 0.3 * np.arange(8) / 7)
+    steps = simulated(120, 8, chain(8), compute=slower)  # eager: no rank waits for a later one
+    stamps = {rank: list(zip(steps["begin_s"][:, rank], steps["end_s"][:, rank])) for rank in range(8)}
+    phase = phases(rhythm_runs.steps_of(stamps))["phase"]
     r, periods = order_parameter(phase).values, spread(phase).values
     known = np.isfinite(phase.values).all(axis=0)
     r, periods = r[known], periods[known]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfield.analysis.oscillators import ModelError, topologies
+from perfield.analysis.oscillators import Model, ModelError, oscillate, topologies
 from perfield.analysis.oscillators.model import distance_factor
 from perfield.analysis.oscillators.parameters import (
     Completion,
@@ -15,8 +15,11 @@ from perfield.analysis.oscillators.parameters import (
     beta_of,
     eager_limits,
     kappa_of,
+    remarks_on_coupling,
+    remarks_on_times,
     step_times,
 )
+from perfield.analysis.oscillators.potentials import Tanh
 
 ONE_WAITALL = Completion(waitalls=1, single=0, messages=1)
 SINGLE_WAITS = Completion(waitalls=0, single=2, messages=1)
@@ -45,6 +48,38 @@ def test_ranks_without_messages_do_not_make_t_comm_zero():
     step, waiting, exchanging = ranks_that_wait()
     waiting[:, 0], exchanging[0] = 0.0, False
     assert step_times(step, waiting, exchanging)[1].value == pytest.approx(1e-4)
+
+
+def test_steps_whose_work_moves_from_rank_to_rank_are_told_to_be_longer():
+    compute = np.full((40, 4), 0.001)
+    compute[np.arange(40), np.arange(40) % 4] = 0.020  # each rank in turn computes 20 ms
+    waiting = compute.max(axis=1, keepdims=True) - compute + 1e-4
+    t_comp, t_comm = step_times(compute + waiting, waiting, np.ones(4, bool))
+    (note,) = remarks_on_times(compute + waiting, t_comp.value, t_comm.value)
+    assert "steps took 20.1 ms (median), 18.3 times t_comp + t_comm" in note
+    assert "the model's steps are shorter" in note
+
+
+def test_steps_that_the_slowest_rank_decides_are_not_told_to_be_longer():
+    step, waiting, exchanging = ranks_that_wait()
+    t_comp, t_comm = step_times(step, waiting, exchanging)
+    assert remarks_on_times(step, t_comp.value, t_comm.value) == ()
+
+
+def test_frequencies_that_no_coupling_holds_together_are_told_with_their_drift():
+    edges = topologies.chain(6, bidirectional=True)
+    frequency = np.array([100.0, 130.0, 100.0, 100.0, 100.0, 100.0])
+    (note,) = remarks_on_coupling(frequency, 20.0, edges)
+    # rank 1 goes at 130 - 2 * 20 / 6 at least, rank 0 (one partner) at 100 + 20 / 6 at most: 20 rad/s
+    assert "in the model rank 1 gains at least 20 % of a step per step on rank 0" in note
+    model = Model(edges, Tanh(6.0), frequency, 20.0)
+    phase = oscillate(model, np.zeros(6), np.linspace(0, 20, 3)).phase.values[:, -1]
+    assert (phase[1] - phase[0]) / 20 == pytest.approx(20, rel=0.05)
+
+
+@pytest.mark.parametrize("frequencies", [[100.0] * 6, [100.0, 103.0, 100.0, 100.0, 100.0, 100.0]])
+def test_frequencies_that_the_coupling_holds_together_are_not_told(frequencies):
+    assert remarks_on_coupling(np.array(frequencies), 20.0, topologies.chain(6, bidirectional=True)) == ()
 
 
 def test_absent_steps_do_not_count():

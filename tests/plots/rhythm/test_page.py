@@ -68,7 +68,7 @@ def test_page_of_a_model_has_the_panels_b_to_i_and_names_the_state():
     assert all(f"({letter})" in words for letter in LETTERS)
     assert "(a)" not in words
     title = figure.texts[0].get_text()
-    assert "planted: 6 oscillators, wavefront at 2 s" in title and "1.25 periods" in title
+    assert "planted: 6 oscillators, wavefront at 2 s" in title and "1.25\u00a0periods" in title
 
 
 def test_page_of_a_run_shows_its_steps_first():
@@ -97,6 +97,72 @@ def test_spread_in_periods_stands_beside_an_order_parameter_that_is_blind(axes):
     beside = figures.Figure().subplots()
     panels.spread(beside, blind)
     assert beside.lines[0].get_ydata() == pytest.approx(5.0)
+
+
+def late_rank(n: int = 8, count: int = 41) -> xr.Dataset:
+    """Ranks in step; from 2 s to 3 s half of them fall behind by half a step."""
+    times = np.linspace(0.0, 4.0, count)
+    steps = np.tile(times, (n, 1))
+    steps[-n // 2 :] -= 0.5 * np.clip(times - 2.0, 0.0, 1.0)
+    return phase_dataset(TURN * steps, times)
+
+
+def test_fall_of_the_order_parameter_has_its_rate_and_is_shaded_as_early_warning():
+    figure = rhythm.page(late_rank())
+    axes = axes_of(figure, "b")
+    (rate,) = (other for other in figure.axes if other.get_ylabel() == "dR/dt (1/s)")
+    times, values = rate.lines[0].get_data()
+    assert values[times < 1.8] == pytest.approx(0.0, abs=1e-9)
+    assert 2.0 < times[np.nanargmin(values)] < 3.0
+    (shaded,) = axes.patches
+    ends = shaded.get_xy()[:, 0]
+    assert ends.min() == pytest.approx(2.0, abs=0.21) and ends.max() == pytest.approx(3.0, abs=0.21)
+    assert "thin: dR/dt; shaded: early warning" in titles(figure)
+
+
+def test_steady_order_parameter_is_not_shaded():
+    figure = rhythm.page(wave(step=0.0))
+    assert not axes_of(figure, "b").patches and "shaded" not in titles(figure)
+
+
+def test_rate_of_the_order_parameter_does_not_see_ranks_that_end():
+    ending = wave(step=0.3)
+    ending["phase"][3:, 15:] = np.nan
+    rate = rhythm.Shown(ending).order_rate
+    assert np.isnan(rate[14:16]).all() and rate[:14] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_entropy_of_fixed_bins_is_zero_for_ranks_that_differ_by_rounding_errors(axes):
+    equal = wave(step=1e-10)
+    panels.entropy(axes, rhythm.Shown(equal))
+    adapting, fixed = (line.get_ydata() for line in axes.lines[:2])
+    assert adapting.max() > 0.4 and fixed == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("step", [0.0, 1e-9])
+def test_histogram_of_equal_phases_shows_one_bar_of_all_pairs(axes, step):
+    panels.histogram(axes, rhythm.Shown(wave(step=step)))
+    (bar,) = axes.patches
+    assert bar.get_height() == 15  # pairs of 6
+    low, high = axes.get_xlim()
+    assert bar.get_width() > 0.01 * (high - low)
+    assert bar.get_x() + bar.get_width() / 2 == pytest.approx(0.0, abs=1e-6)
+
+
+def test_title_does_not_count_what_a_solver_leaves():
+    assert "less than 0.001 periods" in rhythm.page(wave(step=1e-9)).texts[0].get_text().replace(
+        "\u00a0", " "
+    )
+
+
+def test_gradient_names_the_rank_that_stands_out(axes):
+    apart = wave(n=6, step=0.01)
+    apart["phase"][3:] += 4 * TURN  # rank 3 is ahead of rank 2 that it receives from
+    panels.gradient(axes, rhythm.Shown(apart))
+    assert [text.get_text() for text in axes.texts] == ["oscillator 3"]
+    axes.clear()
+    panels.gradient(axes, rhythm.Shown(wave()))
+    assert not axes.texts
 
 
 def test_differences_have_a_line_for_each_pair(shown, axes):
@@ -193,6 +259,15 @@ def test_side_by_side_gives_both_the_same_scales():
         assert pair[0].get_ylim() == pair[1].get_ylim()
     bars = [axes for axes in figure.axes if any(t.get_text().startswith("(h)") for t in axes.texts)]
     assert bars[0].get_xlim() == bars[1].get_xlim()
+
+
+def test_side_by_side_keeps_scales_apart_that_would_hide_one_another():
+    figure = rhythm.side_by_side(wave(step=20.0), wave(step=0.1))
+    spreads = [axes for axes in figure.axes if axes.get_ylabel() == "periods" and len(axes.lines) == 2]
+    assert len({axes.get_ylim() for axes in spreads}) == 2
+    assert titles(figure).count("left and right have scales of their own") >= 4
+    alike = rhythm.side_by_side(wave(step=0.5), wave(step=0.1))
+    assert "scales of their own" not in titles(alike)
 
 
 def test_one_moment_is_refused_in_a_sentence():

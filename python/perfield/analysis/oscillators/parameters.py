@@ -28,6 +28,9 @@ EAGER_LIMITS = {"Open MPI": (4_040, 65_480), "MPICH": (8_255, 8_255)}
 OTHER_EAGER_LIMIT = 16_384
 _RARE = 0.05  # of as many waits as usual
 
+_LONGER = 2.0  # times t_comp + t_comm from which on steps are told to be longer
+_DRIFT = 0.05  # of a step per step, from which on ranks that the model cannot hold together are told
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -148,6 +151,42 @@ def step_times(
             "communication without waiting: the least time in MPI of any rank that sends and receives, "
             f"median over {over}",
         ),
+    )
+
+
+def remarks_on_times(step_s: np.ndarray, t_comp: np.ndarray, t_comm: float) -> tuple[str, ...]:
+    """A sentence if steps take far longer than t_comp + t_comm of the slowest rank; else none.
+
+    step_s : (n_steps, n) s, NaN where unknown. t_comp : (n,) s. Medians leave out work that moves from rank
+    to rank, for which all others wait.
+    """
+    alone, typical = float(np.max(t_comp)) + t_comm, float(np.nanmedian(step_s))
+    if typical < _LONGER * alone:
+        return ()
+    return (
+        f"steps took {in_seconds(typical)} (median), {in_number(typical / alone)} times t_comp + t_comm of "
+        "the slowest rank: ranks wait for one another in most steps, as where the rank that computes longest "
+        "changes; medians leave that out, so the model's steps are shorter than the program's.",
+    )
+
+
+def remarks_on_coupling(frequency: np.ndarray, v_p: float, edges: Topology) -> tuple[str, ...]:
+    """A sentence if the ranks' frequencies differ by more than the coupling can hold together; else none.
+
+    frequency : omega_i, (n,) rad/s. For tanh and other V with |V| <= 1, rank i goes at omega_i +- v_p / P
+    sum_j T_ij at most (eq. 2). If the slowest that one can go is faster than the fastest that another can,
+    they drift apart.
+    """
+    reach = v_p / edges.n * np.bincount(edges.receiver, edges.weight, minlength=edges.n)
+    drift = float((frequency - reach).max() - (frequency + reach).min())
+    if drift < _DRIFT * float(np.median(frequency)):
+        return ()
+    fast, slow = int((frequency - reach).argmax()), int((frequency + reach).argmin())
+    share = in_percent(drift / float(np.median(frequency)))
+    return (
+        f"v_p / P is too weak for these frequencies: in the model rank {fast} gains at least {share} of a "
+        f"step per step on rank {slow}, while ranks of the program may wait for each other; normalisation = "
+        "'none' couples P times as strongly.",
     )
 
 

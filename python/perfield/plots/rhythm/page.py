@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis import rhythm
-from perfield.analysis.words import counted
-from perfield.catalyst_scripts.palette import TEXT
+from perfield.analysis.words import counted, in_periods
+from perfield.catalyst_scripts.palette import BEYOND, TEXT
 from perfield.plots.figures import new_figure
 from perfield.plots.rhythm import panels
 from perfield.plots.rhythm.shown import MOST_IN_PAIRS, Shown
@@ -36,6 +36,7 @@ GRID: tuple[tuple[str, str, str, Callable[[Axes, Shown], object]], ...] = (
     ("h", "Histogram of differences", "difference_histogram", panels.histogram),
     ("i", "Heat map of differences", "difference_matrix", panels.matrix),
 )
+UNLIKE, OWN_SCALE = 10.0, "left and right have scales of their own"
 TIMELINE = "Steps: a bright stretch is waiting, drawn at the end of its step"
 LAG = "Phases: how many periods each is behind the foremost"
 
@@ -63,7 +64,7 @@ def page(
     shown = by_rank.arranged(order)
     figure = _laid_out(figure, SIZE)
     top = 1 if steps is None else 2
-    edges = {"left": 0.05, "right": 0.95, "top": 0.935, "bottom": 0.045, "hspace": 0.75, "wspace": 1.0}
+    edges = {"left": 0.05, "right": 0.95, "top": 0.935, "bottom": 0.045, "hspace": 0.75, "wspace": 1.2}
     grid = figure.add_gridspec(4, 6, height_ratios=(0.9, 1, 1, 1.35), **edges)
     if steps is not None:
         axes = figure.add_subplot(grid[0, :3])
@@ -94,7 +95,9 @@ def side_by_side(
     notes: Sequence[str] = (),
     figure: Figure | None = None,
 ) -> Figure:
-    """Draws two sets of phases in two columns, such as a run's and its model's, with equal scales in a row.
+    """Draws two sets of phases in two columns, such as a run's and its model's.
+
+    Scales in a row are equal, unless one reaches 10 times as far as the other: then the panels say so.
 
     steps : of the run on the left, for its timeline. at : s, the moment of snapshots of each. span : s,
     begin and end of the axes of time, where both have the same clock. notes : sentences about what is on
@@ -114,12 +117,14 @@ def side_by_side(
         about = {"fontsize": 8, "color": "0.3", "va": "top", "parse_math": False}
         drawn[0, 1].text(0.0, 1.12, "\n".join(lines), transform=drawn[0, 1].transAxes, **about)
     first = rows - len(GRID)
+    rates = []
     for column, shown in enumerate(both):
         _head(drawn[first - 1, column], "", LAG)
         panels.lag(drawn[first - 1, column], shown)
         for row, (letter, title, name, draw) in enumerate(GRID, first):
             _head(drawn[row, column], letter, title + _when(name, shown), _limited(name, shown))
-            draw(drawn[row, column], shown)
+            beside = draw(drawn[row, column], shown)
+            rates += [beside] if name == "order_parameter" else []
         heading = _title(shown, words[column])
         drawn[0, column].annotate(
             "\n".join(textwrap.wrap(heading, 74)),
@@ -136,6 +141,7 @@ def side_by_side(
             axes.yaxis.get_major_locator().set_params(nbins=5)
     for row in drawn[first - 1 :]:
         _same_scale(row)
+    _same_scale(rates)
     return figure
 
 
@@ -153,10 +159,20 @@ def help_of(name: str) -> str:
     return f"{about.use} {about.limit}"
 
 
-def _same_scale(row: np.ndarray) -> None:
-    """Gives both Axes of a row the same scale of values or of colours."""
+def _same_scale(row: Sequence[Axes]) -> None:
+    """Gives both Axes of a row the same scale of values or of colours.
+
+    Where one reaches 10 times as far as the other, each keeps its own scale and says so: else the smaller one
+    would look like zero.
+    """
     images = [axes.images[0] for axes in row if axes.images]
-    if len(images) == 2:
+    reach = [axes.images[0].get_clim()[1] if axes.images else _reach(axes) for axes in row]
+    if min(reach) > 0 and max(reach) > UNLIKE * min(reach):
+        for axes in row:
+            place = {"xycoords": "axes fraction", "ha": "right", "va": "top", "annotation_clip": False}
+            beside_time = {"xytext": (0, -21), "textcoords": "offset points"}
+            axes.annotate(OWN_SCALE, (1.0, 0.0), fontsize=9, color=BEYOND, **place, **beside_time)
+    elif len(images) == 2:
         most = max(image.get_clim()[1] for image in images)
         for image in images:
             image.set_clim(-most if image.get_clim()[0] < 0 else 0.0, most)
@@ -164,10 +180,17 @@ def _same_scale(row: np.ndarray) -> None:
         low, high = zip(*(axes.get_ylim() for axes in row))
         for axes in row:
             axes.set_ylim(min(low), max(high))
-        if all(axes.patches for axes in row):  # bars over differences
+        if all(axes.containers for axes in row):  # bars over differences
             most = max(axes.get_xlim()[1] for axes in row)
             for axes in row:
                 axes.set_xlim(-most, most)
+
+
+def _reach(axes: Axes) -> float:
+    """How far the scale of a panel goes, of bars along x; 0 if it has none."""
+    if axes.containers:
+        return float(max(map(abs, axes.get_xlim())))
+    return float(max(map(abs, axes.get_ylim()))) if axes.lines or axes.collections else 0.0
 
 
 def _title(shown: Shown, words: str) -> str:
@@ -175,7 +198,8 @@ def _title(shown: Shown, words: str) -> str:
     named = rhythm.state(shown.snapshot, shown.topology)
     apart = float(named["spread"])
     about = f"{counted(shown.n, shown.word)}, {named['state'].item()} at {_seconds(shown)}"
-    about += f": R = {float(named['order_parameter']):.3g}, from the last to the first {apart:.3g} periods"
+    about += f": R\u00a0=\u00a0{float(named['order_parameter']):.3g}, "
+    about += f"from the last to the first {in_periods(apart)}".replace(" periods", "\u00a0periods")
     return f"{words}: {about}" if words else about
 
 
@@ -184,7 +208,9 @@ def _seconds(shown: Shown) -> str:
 
 
 def _when(name: str, shown: Shown) -> str:
-    """The moment of a panel that shows one."""
+    """The moment of a panel that shows one, and what stands beside R."""
+    if name == "order_parameter":
+        return "; thin: dR/dt" + ("; shaded: early warning" if len(shown.warnings) else "")
     of_moment = ("phase_circle", "difference_histogram", "difference_matrix")
     return f" at {_seconds(shown)}" if name in of_moment else ""
 

@@ -15,7 +15,7 @@ import numpy as np
 from perfield.analysis import rhythm
 from perfield.analysis.rhythm.dataset import TURN
 from perfield.catalyst_scripts.palette import ABSENT, BEYOND, TEXT, colour_map
-from perfield.plots.rhythm.shown import Shown, largest, some
+from perfield.plots.rhythm.shown import FIXED_BINS, Shown, largest, some
 from perfield.plots.style import whole_numbers
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 MOST_LINES = 24  # oscillators of which each pair has a line
 MOST_ON_CIRCLE = 64  # oscillators that stand on one circle; more lie in a ring, higher ranks further out
 MOST_GROUPS = 8  # of points on the circle that get the numbers of their oscillators
+LEAST_BAR = 0.04  # of half the axis: how wide the bar is of differences that are all alike
 MOST_ROWS, MOST_COLUMNS = 512, 1024  # of a map; more are thinned
 DIFFERENCES, LAG, WAITING = map(colour_map, ("phase_difference", "phase", "waiting_time_s"))
 
@@ -77,11 +78,27 @@ def lag(axes: Axes, shown: Shown) -> AxesImage:
     return image
 
 
-def order(axes: Axes, shown: Shown) -> None:
-    """(b) The order parameter R(t) (eq. 8)."""
+def order(axes: Axes, shown: Shown) -> Axes:
+    """(b) The order parameter R(t) (eq. 8); thin, with an axis on the right, dR/dt (section 4.2.2).
+
+    Fast falls of R of ranks that were in step, the early warnings, are shaded. Returns the Axes of dR/dt.
+    """
+    time = shown.time * shown.factor
+    for ends in shown.warnings:
+        axes.axvspan(*((ends - shown.zero) * shown.factor), color=BEYOND, alpha=0.2, linewidth=0, zorder=0)
     _line(axes, shown, shown.order_parameter)
     axes.set_ylim(0.0, 1.05)
     axes.set_ylabel("R")
+    beside = axes.twinx()
+    beside.plot(time, shown.order_rate, color="0.55", linewidth=0.6)
+    most = 1.1 * largest(shown.order_rate, 1e-3)
+    beside.set_ylim(-most, most)
+    beside.set_ylabel("dR/dt (1/s)", fontsize=9, color="0.4")
+    beside.tick_params(labelsize=9, labelcolor="0.4")
+    beside.locator_params(axis="y", nbins=5)
+    axes.set_zorder(beside.get_zorder() + 1)  # R lies above
+    axes.patch.set_visible(False)
+    return beside
 
 
 def spread(axes: Axes, shown: Shown) -> None:
@@ -92,10 +109,19 @@ def spread(axes: Axes, shown: Shown) -> None:
 
 
 def entropy(axes: Axes, shown: Shown) -> None:
-    """(c) The entropy S(t) of the phases (eq. 9)."""
-    _line(axes, shown, shown.entropy)
-    axes.set_ylim(0.0, 1.1 * largest(shown.entropy, 0.5))
+    """(c) The entropy S(t) of the phases (eq. 9), with bins that adapt; thin, with fixed ones.
+
+    Bins that adapt shrink with the spread, so they show rounding errors of phases that are equal.
+    """
+    time = shown.time * shown.factor
+    axes.plot(time, shown.entropy, color=shown.rgb, linewidth=1.8, label="bins that adapt")
+    fixed = shown.entropy_of_fixed_bins
+    axes.plot(time, fixed, color="0.35", linewidth=1.0, label=f"{FIXED_BINS} fixed bins")
+    most = largest(np.append(shown.entropy, fixed), 0.5)
+    axes.set_ylim(0.0, 1.35 * most)  # with room for the legend
     axes.set_ylabel("S")
+    axes.legend(frameon=False, fontsize=9, loc="upper right", ncols=2, borderaxespad=0.0)
+    _time(axes, shown)
 
 
 def gradient(axes: Axes, shown: Shown) -> None:
@@ -107,6 +133,7 @@ def gradient(axes: Axes, shown: Shown) -> None:
     time = shown.time * shown.factor
     if shown.n <= MOST_ON_CIRCLE:
         _coloured(axes, time, values)
+        _name_largest(axes, time, values, shown)
     else:
         known = np.isfinite(values).any(axis=0)
         low, quarter, half, three, high = np.nanquantile(values[:, known], (0, 0.25, 0.5, 0.75, 1), axis=0)
@@ -116,7 +143,7 @@ def gradient(axes: Axes, shown: Shown) -> None:
         )
         axes.plot(time[known], half, color=TEXT, linewidth=1.2, label="median")
         axes.legend(frameon=False, fontsize=9, loc="upper right")
-    axes.set_ylim(0.0, 1.1 * largest(values, 0.01))
+    axes.set_ylim(0.0, 1.2 * largest(values, 0.01))
     axes.set_ylabel("periods")
     _time(axes, shown)
 
@@ -211,11 +238,13 @@ def histogram(axes: Axes, shown: Shown) -> None:
     """(h) How many pairs of oscillators are how far apart (eq. 12); of many oscillators, the pairs of 512."""
     found = rhythm.difference_histogram(shown.snapshot.isel(oscillator=shown.paired))
     left, right = found["left"].values / TURN, found["right"].values / TURN
-    line = 0.5 if len(left) < 80 else 0.0
-    axes.bar(
-        left, found.values, right - left, align="edge", color=shown.rgb, edgecolor="white", linewidth=line
-    )
+    pairs = found.values
     most = 1.1 * largest(np.append(left, right), 0.05)
+    if len(left) and right[-1] - left[0] < LEAST_BAR * most:  # no bin of it would be seen
+        middle, pairs = (left[0] + right[-1]) / 2, pairs.sum(keepdims=True)
+        left, right = (np.array([middle + end * LEAST_BAR * most]) for end in (-0.5, 0.5))
+    line = 0.5 if len(left) < 80 else 0.0
+    axes.bar(left, pairs, right - left, align="edge", color=shown.rgb, edgecolor="white", linewidth=line)
     axes.set_xlim(-most, most)
     axes.set_xlabel("periods")
     axes.set_ylabel("pairs")
@@ -300,6 +329,28 @@ def _coloured(
     colours = matplotlib.colormaps["viridis"](0.95 * order / max(order.max(initial=0), 1))
     axes.add_collection(LineCollection(lines, colors=colours, linewidths=width))
     axes.autoscale_view()
+
+
+def _name_largest(axes: Axes, time: np.ndarray, values: np.ndarray, shown: Shown) -> None:
+    """Writes whose line is the largest, at its top, if it stands out: twice as high as the next one."""
+    known = np.isfinite(values).any(axis=1)
+    if known.sum() < 3:
+        return
+    tops = np.where(known, np.nanmax(np.where(known[:, None], np.abs(values), 0.0), axis=1), 0.0)
+    who = int(tops.argmax())
+    if tops[who] < max(2 * np.sort(tops)[-2], 0.01):
+        return
+    at = int(np.nanargmax(np.abs(values[who])))
+    left = time[at] < time[-1] / 2
+    axes.annotate(
+        f"{shown.word} {shown.phase['oscillator'].values[who]}",
+        (time[at], values[who, at]),
+        xytext=(6 if left else -6, 2),
+        textcoords="offset points",
+        ha="left" if left else "right",
+        fontsize=9,
+        color="0.3",
+    )
 
 
 def _time(axes: Axes, shown: Shown) -> None:
