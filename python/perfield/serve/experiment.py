@@ -14,6 +14,7 @@ from perfield.analysis.oscillators import Model, initial, oscillate, topologies
 from perfield.analysis.oscillators.noise import KINDS, Noise
 from perfield.analysis.oscillators.potentials import POTENTIALS, potential
 from perfield.analysis.oscillators.presets import PRESETS
+from perfield.analysis.rhythm.dataset import TURN
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,7 +27,6 @@ TOPOLOGIES = (GIVEN, "chain", "ring", "compact chain", "all to all")
 STARTS = (GIVEN, "perturbed", "delayed", "disordered", "spaced", "synchronised")
 NOISES = ("none", *KINDS)
 MOMENTS = 401
-TURN = 2 * np.pi
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from perfield.analysis.oscillators.topologies import by_send
 from perfield.analysis.rhythm import (
     RhythmError,
     early_warnings,
+    losses_of_rhythm,
     order_parameter,
     settled,
     settling_time,
@@ -139,6 +140,15 @@ def test_fall_of_r_names_its_time_and_the_rank_that_fell_behind():
     assert float(found.moved[0]) == pytest.approx(-0.4, abs=0.12)
     assert float(found.before[0]) > 0.99
     assert float(found.after[0]) == pytest.approx(abs(11 + np.exp(-0.4j * TURN)) / 12, abs=0.01)
+
+
+def test_fall_of_ranks_that_are_steps_apart_is_no_loss_of_rhythm():
+    periods = np.zeros((12, 1001))
+    periods[7:10] = -0.5 * np.clip((TIMES - 40) / 4, 0, 1)
+    assert losses_of_rhythm(run_of(periods)).sizes["warning"] == 1
+    periods[:4] -= 1  # which R does not see
+    assert early_warnings(run_of(periods)).sizes["warning"] == 1
+    assert losses_of_rhythm(run_of(periods)).sizes["warning"] == 0
 
 
 def test_warning_comes_before_ranks_that_drift_apart_lose_step():
