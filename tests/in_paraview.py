@@ -24,7 +24,7 @@ def in_paraview(script: str, pictures: Path):
         }
         command = [sys.executable, "-c", text]
         done = subprocess.run(
-            command, env=environment, cwd=pictures, capture_output=True, text=True, check=False, timeout=120
+            command, env=environment, cwd=pictures, capture_output=True, text=True, check=False, timeout=600
         )
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout.rpartition("RESULT")[2])

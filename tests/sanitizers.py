@@ -37,13 +37,14 @@ def has_sanitizer(sanitizers: str, folder: Path) -> bool:
     return bool(started) and started.returncode == 0
 
 
-def compiled(files: Sequence[Path], sanitizers: str, folder: Path) -> list[Path]:
+def compiled(files: Sequence[Path], sanitizers: str, folder: Path, *, optimised: bool = True) -> list[Path]:
     """The objects of these files, in `folder`."""
+    more = [] if optimised else ["-O0"]
 
     def compile_one(file: Path) -> Path:
         made = folder / f"{file.parent.name}-{file.stem}.o"
         flags = ['-DPERFIELD_VERSION="0"', f"-I{BRIDGE}", f"-I{BRIDGE / 'include'}"]
-        subprocess.run([*_words(sanitizers), *flags, "-c", file, "-o", made], check=True, timeout=600)
+        subprocess.run([*_words(sanitizers), *more, *flags, "-c", file, "-o", made], check=True, timeout=600)
         return made
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -60,5 +61,5 @@ def linked(program: Path, objects: Sequence[Path], sanitizers: str, folder: Path
 
 
 def _words(sanitizers: str) -> list[str]:
-    checked = [f"-fsanitize={sanitizers}", "-fno-sanitize-recover=undefined"] if sanitizers else []
-    return ["g++", "-std=c++17", "-O1", "-g", *checked]
+    checked = ["-g", f"-fsanitize={sanitizers}", "-fno-sanitize-recover=undefined"] if sanitizers else []
+    return ["g++", "-std=c++17", "-O1", *checked]

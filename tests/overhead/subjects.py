@@ -104,7 +104,7 @@ class Heat3d:
         folder = self.folder(build)
         folder.mkdir(parents=True, exist_ok=True)
         sources = sorted((TESTCASE / "heat3d").glob("*.cpp"))
-        flags = ["-std=c++17", "-O2", "-ffp-contract=off", f"-I{_include()}"]
+        flags = ["-std=c++17", "-O0" if self.short else "-O2", "-ffp-contract=off", f"-I{_include()}"]
         self._compile(build, "mpicxx.openmpi", flags, sources)
 
     def _compile(self, build: str, compiler: str, flags: list[str], sources: list[Path]) -> None:

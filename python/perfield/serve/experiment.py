@@ -31,7 +31,10 @@ MOMENTS = 401
 
 @dataclass(frozen=True)
 class Base:
-    """A model to begin with, and what it is. start : rad (n,). periods : how long it runs."""
+    """A model to begin with.
+
+    about : what it is, a sentence in each line. start : rad (n,). periods : how long it runs.
+    """
 
     title: str
     about: str
@@ -93,7 +96,8 @@ def base_of_run(run: RunDirectory) -> Base:
     from perfield.run.rhythm import phases_of_run
 
     model, taken = measured_model(run)
-    about = " ".join(taken.sentences)
+    n_parameters = len(taken.sentences) - len(taken.remarks)
+    about = "\n".join(taken.sentences[n_parameters:] + taken.sentences[:n_parameters])  # remarks first
     phases = phases_of_run(run)["phase"].values
     apart = np.ptp(phases, axis=0)  # NaN where a phase is unknown
     start = np.zeros(len(phases))

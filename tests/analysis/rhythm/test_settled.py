@@ -59,6 +59,21 @@ def test_change_in_the_last_tenth_is_no_settling():
     assert found.words.startswith("The ranks have not settled. At the end, 12 ranks are synchronised")
 
 
+def test_state_that_comes_and_goes_is_told_with_its_share_of_the_time():
+    periods = np.zeros((12, 1001))
+    periods[:6, np.arange(1001) % 10 == 5] = 0.5  # two clusters in a tenth of the time, again and again
+    found = settled(state(run_of(periods)))
+    assert np.isnan(found.time)
+    assert found.words.endswith("They were so for 90 % of the time.")
+
+
+def test_spread_at_the_end_is_that_of_most_of_the_end_and_not_of_its_last_instant():
+    periods = np.zeros((12, 1001))
+    periods[6:] = 0.15
+    periods[:, 995:] = 0.0  # all in step for a last moment
+    assert "within 0.15 step of one another" in settled(state(run_of(periods))).words
+
+
 def test_ranks_in_step_throughout_have_settled_from_the_start():
     found = settled(state(run_of(np.zeros((12, 1001)), noise=0.01)))
     assert (found.time, found.state) == (0, "synchronised")

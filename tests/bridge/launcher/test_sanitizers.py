@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import subprocess
@@ -85,9 +86,11 @@ WHOLE_STACKS = {
 def sanitized(perfield_flags, tmp_path_factory):
     """sanitized(text, build, *flags, command=None): a program; skips without its compiler.
 
-    build : a key of BUILDS. command : an MPI's compiler, which calls the one of BUILDS.
+    build : a key of BUILDS. command : an MPI's compiler, which calls the one of BUILDS. Equal calls compile
+    only once.
     """
 
+    @functools.cache
     def make(text: str, build: str, *flags: str, command: str | None = None) -> Path:
         compiler, *own = BUILDS[build]
         if shutil.which(compiler) is None:
