@@ -72,7 +72,8 @@ def test_figure_9_ends_in_clusters_that_are_locked(capsys):
     told = capsys.readouterr().out
     assert told.startswith("Figure 9: desynchronisation, bottlenecked.\n")
     assert (
-        "They end in clusters: from the last to the first are 0.667 periods (R = 0.419), in 3 groups." in told
+        "They end in clusters: 0.667 periods lie between the last and the first (R = 0.419), in 3 groups."
+        in told
     )
     assert "They are locked, and stably so: 1 shift of the phases is free" in told
 

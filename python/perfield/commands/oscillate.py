@@ -400,7 +400,7 @@ def _noise(of: Experiment) -> str:
 def _state(about: dict[str, Any]) -> str:
     name = {"wavefront": "as a wavefront", "clusters": "in clusters"}.get(about["state"], about["state"])
     text = (
-        f"They end {name}: from the last to the first are {about['spread_periods']:.3f} periods "
+        f"They end {name}: {about['spread_periods']:.3f} periods lie between the last and the first "
         f"(R = {about['order_parameter']:.3f})"
     )
     if about["state"] == "wavefront":

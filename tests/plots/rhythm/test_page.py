@@ -271,8 +271,16 @@ def test_side_by_side_keeps_scales_apart_that_would_hide_one_another():
 
 
 def test_one_moment_is_refused_in_a_sentence():
-    with pytest.raises(PlotError, match="at least 2 ranks at 2 moments, and here are 6 ranks at 1 moments"):
+    with pytest.raises(
+        PlotError,
+        match="at least 2 ranks at 2 moments, and here are those of 6 ranks at 1 moment; take more steps",
+    ):
         rhythm.page(wave(moments=1))
+
+
+def test_one_rank_is_refused_in_a_sentence():
+    with pytest.raises(PlotError, match="here are those of 1 rank at 20 moments; take more ranks"):
+        rhythm.page(wave(moments=20).isel(oscillator=[0]))
 
 
 @pytest.mark.parametrize("both", [False, True])

@@ -199,7 +199,7 @@ def _title(shown: Shown, words: str) -> str:
     apart = float(named["spread"])
     about = f"{counted(shown.n, shown.word)}, {named['state'].item()} at {_seconds(shown)}"
     about += f": R\u00a0=\u00a0{float(named['order_parameter']):.3g}, "
-    about += f"from the last to the first {in_periods(apart)}".replace(" periods", "\u00a0periods")
+    about += f"{in_periods(apart)} from the last to the first".replace(" periods", "\u00a0periods")
     return f"{words}: {about}" if words else about
 
 

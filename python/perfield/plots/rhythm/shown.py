@@ -12,6 +12,7 @@ import numpy as np
 from perfield.analysis import rhythm
 from perfield.analysis.oscillators.topology import Topology, topology
 from perfield.analysis.rhythm.dataset import MODEL, TURN
+from perfield.analysis.words import counted
 from perfield.catalyst_scripts.palette import PALETTE
 from perfield.plots.style import PlotError, scaled
 
@@ -45,10 +46,12 @@ class Shown:
 
     def __post_init__(self) -> None:
         known = np.isfinite(self.phases["phase"].values)
-        if known.any(axis=1).sum() < 2 or known.any(axis=0).sum() < 2:
+        n_ranks, n_moments = (int(known.any(axis=axis).sum()) for axis in (1, 0))
+        if n_ranks < 2 or n_moments < 2:
+            found = f"{counted(n_ranks, 'rank')} at {counted(n_moments, 'moment')}"
             raise PlotError(
                 "there is no rhythm to plot: it needs phases of at least 2 ranks at 2 moments, and here are "
-                f"{known.any(axis=1).sum()} ranks at {known.any(axis=0).sum()} moments; take more steps."
+                f"those of {found}; take more {'ranks' if n_ranks < 2 else 'steps'}."
             )
 
     def arranged(self, order: np.ndarray | str | None) -> Shown:
