@@ -182,7 +182,8 @@ def test_model_of_a_run_follows_its_stages_and_weights(delayed_run, capsys):
     assert oscillate("--from-run", delayed_run, "--stages", "--eager-limit", 10, "--steps", "5:20") == 0
     told = capsys.readouterr().out
     assert "messages over 7 edges, no output" in told and "eager limit given as 10 B" in told
-    assert oscillate("--from-run", delayed_run, "--weight", "bytes", "--by-place", "node=0.5,package=0.5") == 0
+    places = "node=0.5,package=0.5"
+    assert oscillate("--from-run", delayed_run, "--weight", "bytes", "--by-place", places) == 0
     assert "8 oscillators with 7 edges (one way)" in capsys.readouterr().out
 
 
