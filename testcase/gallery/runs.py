@@ -96,7 +96,6 @@ RHYTHMS = {
     "rhythm-schoenauer-triad": rhythm("schoenauer_triad", "--send-to", "1,-1", "--noise", "0.2", *DELAY),
     "rhythm-jacobi": rhythm("jacobi", "--topology", "ring", "--send-to", "1,-1", *DELAY),
     "rhythm-gauss-seidel": rhythm("gauss_seidel", "--columns", "28", *DELAY),
-    "rhythm-drift": rhythm("pisolver", "--topology", "none", "--unequal", "0.2"),
 }
 
 

@@ -2,15 +2,17 @@
 """Cost of the oscillator model: a period of a large chain beside its right-hand sides, and beside dense form.
 
 CPU seconds of one thread per simulated period. Bidirectional chains with tanh start from random phases, so
-that all oscillators move. The dense form of the same equations adds up all N^2 pairs, in the same solver.
+that all oscillators move. The dense form of the same equations adds up all N^2 pairs, in SciPy's DOP853.
 """
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 import tracemalloc
+from collections.abc import Callable
 
 import numpy as np
 import report
@@ -64,32 +66,51 @@ def large(repeats: int) -> None:
 
 
 def dense(repeats: int) -> None:
-    """Some periods of the smaller chain against the dense form."""
+    """Some periods of the smaller chain against the dense form, in turn, so that load strikes both.
+
+    The plain dense form makes new arrays in each call, as NumPy's users write it. What these cost depends on
+    the memory that malloc keeps, so this needs a process of its own. The frugal form makes none.
+    """
     model, start = chain(DENSE), initial.disordered(DENSE)
     matrix = model.topology.matrix.toarray()
+    kept = np.empty_like(matrix)
 
-    def dense_side(_: float, phase: np.ndarray) -> np.ndarray:
+    def plain(_: float, phase: np.ndarray) -> np.ndarray:
         return (matrix * np.tanh(phase[None, :] - phase[:, None])).sum(axis=1)
 
-    def dense_periods() -> np.ndarray:
-        solver = DOP853(dense_side, 0.0, start, float(PERIODS), **TIGHT)
+    def frugal(_: float, phase: np.ndarray) -> np.ndarray:
+        np.subtract(phase[None, :], phase[:, None], out=kept)
+        np.tanh(kept, out=kept)
+        np.multiply(matrix, kept, out=kept)
+        return kept.sum(axis=1)
+
+    def periods(side: Callable[[float, np.ndarray], np.ndarray]) -> np.ndarray:
+        solver = DOP853(side, 0.0, start, float(PERIODS), **TIGHT)
         while solver.status == "running":
             solver.step()
         return solver.y
 
-    times = np.array([0.0, PERIODS])
-    sparse = oscillate(model, start, times, **TIGHT).phase.values[:, -1] - 2 * np.pi * PERIODS
-    apart = np.abs(dense_periods() - sparse).max()
-    if apart > 1e-7:
-        raise SystemExit(
-            f"the dense form ends {apart:.1e} rad away from the sparse one: they are not the same."
-        )
-    few = [whole / PERIODS for whole in cpu(lambda: oscillate(model, start, times, **TIGHT), repeats)]
-    many = [whole / PERIODS for whole in cpu(dense_periods, max(repeats // 3, 3))]
-    report.figure(f"chain of {DENSE:,}: a period by edges", few, "s", target=None)
-    report.figure(f"chain of {DENSE:,}: a period in dense form", many, "s", target=None)
-    speed = [np.median(many) / one for one in few]
-    report.figure(f"chain of {DENSE:,}: dense form over edges", speed, "times", target=200, most=False)
+    def by_edges() -> np.ndarray:
+        found = oscillate(model, start, np.array([0.0, PERIODS]), **TIGHT)
+        return found.phase.values[:, -1] - 2 * np.pi * PERIODS
+
+    for side in (plain, frugal):
+        apart = np.abs(periods(side) - by_edges()).max()
+        if apart > 1e-7:
+            raise SystemExit(f"the dense form ends {apart:.1e} rad away: it is not the same as the edges.")
+    few, many = [], {plain: [], frugal: []}
+    for _ in range(repeats):
+        few.append(np.median(cpu(by_edges, 5)) / PERIODS)
+        for side, taken in many.items():
+            begin = time.process_time()
+            periods(side)
+            taken.append((time.process_time() - begin) / PERIODS)
+    of = f"chain of {DENSE:,}"
+    report.figure(f"{of}: a period by edges", few, "s", target=None)
+    for side, name, target in ((plain, "dense form", 200), (frugal, "dense form without new arrays", None)):
+        report.figure(f"{of}: a period in {name}", many[side], "s", target=None)
+        speed = [slow / fast for slow, fast in zip(many[side], few)]
+        report.figure(f"{of}: {name} over edges", speed, "times", target=target, most=False)
 
 
 def others(repeats: int) -> None:
@@ -115,9 +136,12 @@ def memory(n: int) -> None:
 
 if __name__ == "__main__":
     if os.environ.get("OPENBLAS_NUM_THREADS") != "1":  # NumPy reads it when it is imported
-        os.execve(sys.executable, [sys.executable, __file__], {**os.environ, "OPENBLAS_NUM_THREADS": "1"})
-    dense(9)  # first: after large arrays malloc keeps memory, which spares the dense form a third of its time
-    large(9)
-    others(9)
-    for size in (LARGE, 10 * LARGE):
-        memory(size)
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+    if sys.argv[1:] == ["dense"]:
+        dense(7)
+    else:
+        subprocess.run([sys.executable, __file__, "dense"], check=True)
+        large(9)
+        others(9)
+        for size in (LARGE, 10 * LARGE):
+            memory(size)

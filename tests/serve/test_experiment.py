@@ -88,7 +88,8 @@ def test_run_comes_first_with_its_topology_and_frequencies(tmp_path):
     assert title == "run run" and FIGURE_5 in found
     assert base.model.topology.n == 4 and base.model.topology.n_edges > 0
     assert len(np.unique(base.model.frequency_at(0))) == 4  # ranks of the twin compute differently
-    assert "v_p = " in base.about
+    names = [line.split(" = ")[0] for line in base.about.split("\n")]  # a line for each parameter
+    assert names[-6:] == ["t_comp", "t_comm", "omega", "beta", "kappa", "v_p"]
     assert base.start.max() == 0 and len(base.start) == 4
 
 

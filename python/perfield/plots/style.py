@@ -47,14 +47,19 @@ def head(axes: Axes, words: str, more: str = "") -> None:
     columns = grid.get_topmost_subplotspec().get_gridspec().ncols if grid is not None else 1
     points = 72 * axes.figure.get_figwidth() / columns - 100  # without the labels and the legend
     lines = textwrap.wrap(printable(more), max(20, int(points / 5.6)))
-    axes.set_title("\n".join(lines), loc="left", fontsize=11, color="0.35", parse_math=False)
+    write_head(axes, printable(words), lines)
+
+
+def write_head(axes: Axes, words: str, lines: Sequence[str], large: float = 15, small: float = 11) -> None:
+    """Writes a title and lines below it, in font sizes `large` and `small`."""
+    axes.set_title("\n".join(lines), loc="left", fontsize=small, color="0.35", parse_math=False)
     axes.annotate(
-        printable(words),
+        words,
         (0, 1),
-        xytext=(0, 8 + 16 * len(lines)),
+        xytext=(0, large / 2 + 1.45 * small * len(lines)),
         xycoords="axes fraction",
         textcoords="offset points",
-        fontsize=15,
+        fontsize=large,
         color=TEXT,
         parse_math=False,
     )

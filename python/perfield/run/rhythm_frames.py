@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfield.analysis.rhythm import RhythmError, order_parameter, phase_gradient, phases
+from perfield.analysis.rhythm.dataset import TURN
 from perfield.run.rhythm import closed_steps, communication
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 PHASE, GRADIENT, ORDER = "phase_steps", "phase_gradient_steps", "order_parameter"
 RHYTHM = (PHASE, GRADIENT, ORDER)
-TURN = 2 * np.pi
 
 
 class RhythmFrames:

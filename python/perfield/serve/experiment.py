@@ -14,6 +14,7 @@ from perfield.analysis.oscillators import Model, initial, oscillate, topologies
 from perfield.analysis.oscillators.noise import KINDS, Noise
 from perfield.analysis.oscillators.potentials import POTENTIALS, potential
 from perfield.analysis.oscillators.presets import PRESETS
+from perfield.analysis.rhythm.dataset import TURN
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,12 +27,14 @@ TOPOLOGIES = (GIVEN, "chain", "ring", "compact chain", "all to all")
 STARTS = (GIVEN, "perturbed", "delayed", "disordered", "spaced", "synchronised")
 NOISES = ("none", *KINDS)
 MOMENTS = 401
-TURN = 2 * np.pi
 
 
 @dataclass(frozen=True)
 class Base:
-    """A model to begin with, and what it is. start : rad (n,). periods : how long it runs."""
+    """A model to begin with.
+
+    about : what it is, a sentence in each line. start : rad (n,). periods : how long it runs.
+    """
 
     title: str
     about: str
@@ -93,7 +96,8 @@ def base_of_run(run: RunDirectory) -> Base:
     from perfield.run.rhythm import phases_of_run
 
     model, taken = measured_model(run)
-    about = " ".join(taken.sentences)
+    n_parameters = len(taken.sentences) - len(taken.remarks)
+    about = "\n".join(taken.sentences[n_parameters:] + taken.sentences[:n_parameters])  # remarks first
     phases = phases_of_run(run)["phase"].values
     apart = np.ptp(phases, axis=0)  # NaN where a phase is unknown
     start = np.zeros(len(phases))

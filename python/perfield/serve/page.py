@@ -118,7 +118,7 @@ class Page:
     def _make_widgets(self) -> None:
         slider = self._slider
         self.preset = Select(title="begin with", options=list(self.bases), width=WIDTH, name="preset")
-        self.about = Div(width=WIDTH, styles={"color": "#555", "max-height": "9em", "overflow-y": "auto"})
+        self.about = Div(width=WIDTH, styles={"color": "#555", "max-height": "16em", "overflow-y": "auto"})
         self.topology = self._select("communication topology", TOPOLOGIES, "topology")
         self.n = slider("oscillators", 2, 128, 1, "n")
         self.distance = slider("distance of partners", 1, 8, 1, "distance")
@@ -126,7 +126,7 @@ class Page:
         self.potential = self._select("potential", (GIVEN, *POTENTIALS), "potential")
         self.coupling = slider("coupling, times that of the preset", 0.0, 5.0, 0.05, "coupling")
         self.normalisation = self._select("sum over partners divided by", NORMALISATIONS, "normalisation")
-        self.detuning = slider("frequencies differ by (%)", 0.0, 20.0, 0.1, "detuning")
+        self.detuning = slider("further spread of frequencies (%)", 0.0, 20.0, 0.1, "detuning")
         self.noise = self._select("noise", NOISES, "noise")
         self.size = slider("size of the noise", 0.0, 2.0, 0.01, "size")
         self.delay = slider("delay of messages (periods)", 0.0, 0.5, 0.01, "delay")
@@ -240,7 +240,8 @@ class Page:
         """Begins with another model: sets all sliders as it says, then computes it."""
         self.base = self.bases[title]
         self.preset.value = title
-        self.about.text = html.escape(self.base.about)
+        lines = (html.escape(line) for line in self.base.about.split("\n"))
+        self.about.text = "".join(f"<div style='margin-bottom: 0.4em'>{line}</div>" for line in lines)
         said = settings_of(self.base)
         self._waits = True  # sliders that are set here need no computation of their own
         for name in ("topology", "potential", "normalisation", "noise", "start", "seed"):

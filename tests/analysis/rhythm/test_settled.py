@@ -13,6 +13,7 @@ from perfield.analysis.oscillators.topologies import by_send
 from perfield.analysis.rhythm import (
     RhythmError,
     early_warnings,
+    losses_of_rhythm,
     order_parameter,
     settled,
     settling_time,
@@ -56,6 +57,21 @@ def test_change_in_the_last_tenth_is_no_settling():
     found = settled(state(run_of(periods)))
     assert np.isnan(found.time)
     assert found.words.startswith("The ranks have not settled. At the end, 12 ranks are synchronised")
+
+
+def test_state_that_comes_and_goes_is_told_with_its_share_of_the_time():
+    periods = np.zeros((12, 1001))
+    periods[:6, np.arange(1001) % 10 == 5] = 0.5  # two clusters in a tenth of the time, again and again
+    found = settled(state(run_of(periods)))
+    assert np.isnan(found.time)
+    assert found.words.endswith("They were so for 90 % of the time.")
+
+
+def test_spread_at_the_end_is_that_of_most_of_the_end_and_not_of_its_last_instant():
+    periods = np.zeros((12, 1001))
+    periods[6:] = 0.15
+    periods[:, 995:] = 0.0  # all in step for a last moment
+    assert "within 0.15 step of one another" in settled(state(run_of(periods))).words
 
 
 def test_ranks_in_step_throughout_have_settled_from_the_start():
@@ -124,6 +140,15 @@ def test_fall_of_r_names_its_time_and_the_rank_that_fell_behind():
     assert float(found.moved[0]) == pytest.approx(-0.4, abs=0.12)
     assert float(found.before[0]) > 0.99
     assert float(found.after[0]) == pytest.approx(abs(11 + np.exp(-0.4j * TURN)) / 12, abs=0.01)
+
+
+def test_fall_of_ranks_that_are_steps_apart_is_no_loss_of_rhythm():
+    periods = np.zeros((12, 1001))
+    periods[7:10] = -0.5 * np.clip((TIMES - 40) / 4, 0, 1)
+    assert losses_of_rhythm(run_of(periods)).sizes["warning"] == 1
+    periods[:4] -= 1  # which R does not see
+    assert early_warnings(run_of(periods)).sizes["warning"] == 1
+    assert losses_of_rhythm(run_of(periods)).sizes["warning"] == 0
 
 
 def test_warning_comes_before_ranks_that_drift_apart_lose_step():

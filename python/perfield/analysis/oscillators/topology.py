@@ -58,16 +58,6 @@ class Topology:
         """Whether every rank is joined to every other one, by edges of either direction."""
         return not self.group.any()
 
-    @cached_property
-    def is_symmetric(self) -> bool:
-        """Whether each rank receives from those that it sends to, with equal weights."""
-        there = np.lexsort((self.receiver, self.sender))
-        return bool(
-            (self.receiver == self.sender[there]).all()
-            and (self.sender == self.receiver[there]).all()
-            and (self.weight == self.weight[there]).all()
-        )
-
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a user should know before believing the model: a sentence each; often ()."""

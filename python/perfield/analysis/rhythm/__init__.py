@@ -16,7 +16,7 @@ from perfield.analysis.rhythm.differences import (
     wrapped,
 )
 from perfield.analysis.rhythm.drift import Drift, drift
-from perfield.analysis.rhythm.early_warning import early_warnings
+from perfield.analysis.rhythm.early_warning import early_warnings, losses_of_rhythm
 from perfield.analysis.rhythm.energy import lyapunov, lyapunov_rate, potential
 from perfield.analysis.rhythm.entropy import CIRCLE_BINS, entropy
 from perfield.analysis.rhythm.errors import RhythmError
@@ -48,6 +48,7 @@ __all__ = [
     "entropy",
     "idle_waves",
     "in_words",
+    "losses_of_rhythm",
     "lyapunov",
     "lyapunov_rate",
     "mean_phase",

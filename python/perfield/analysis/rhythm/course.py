@@ -12,18 +12,17 @@ import numpy as np
 import xarray as xr
 
 from perfield.analysis.rhythm.blocks import Edges, edge_arrays
+from perfield.analysis.rhythm.dataset import TURN
 from perfield.analysis.rhythm.drift import Drift, common_window, drift
-from perfield.analysis.rhythm.early_warning import early_warnings
+from perfield.analysis.rhythm.early_warning import losses_of_rhythm
 from perfield.analysis.rhythm.idle_waves import IdleWave
 from perfield.analysis.rhythm.settling import settled
-from perfield.analysis.rhythm.spread import TURN, spread
+from perfield.analysis.rhythm.spread import spread
 from perfield.analysis.rhythm.state import state
 
 INSTANTS = 200  # at which states are named
 AT_END = 0.1  # of the time is "the end"
 ABSENT = 0.05  # of the time, by which a rank begins late or ends early
-FALL, FALL_FROM = 0.2, 0.9  # by how much R falls at least, and where from: below, R wanders
-FALL_WITHIN = 0.5  # steps: spread before a fall, beyond which R near 1 is no synchrony
 
 
 @dataclass(frozen=True)
@@ -146,7 +145,7 @@ def course(
         since=since,
         widest=_moments(farthest, state(farthest, edges))[0],
         apart=(_median(apart[round((1 - AT_END) * n_times) - 1 :]), _largest(apart)),
-        fall=_fall(during, widths.values, waves),
+        fall=_fall(during, waves),
         drift=drift(phase, edges),
         moments=tuple(told[number] for number in shown),
         late=late,
@@ -200,18 +199,15 @@ def _apart(phase: xr.DataArray, edges: Edges | None) -> np.ndarray:
     return found
 
 
-def _fall(phase: xr.DataArray, widths: np.ndarray, waves: Sequence[IdleWave]) -> Fall | None:
-    """The largest of the early warnings that is a loss of a common rhythm."""
-    warned = early_warnings(phase)
-    times = phase["time"].values
-    began = np.searchsorted(times, warned["begin"].values)
-    lost = (warned["before"] - warned["after"]).values
-    lost = np.where((warned["before"].values >= FALL_FROM) & (widths[began] < FALL_WITHIN), lost, -np.inf)
-    if not len(lost) or not lost.max() >= FALL:
+def _fall(phase: xr.DataArray, waves: Sequence[IdleWave]) -> Fall | None:
+    """The largest loss of a common rhythm, and its cause."""
+    losses = losses_of_rhythm(phase)
+    if not losses.sizes["warning"]:
         return None
-    at = warned.isel(warning=int(lost.argmax()))
+    at = losses.isel(warning=int((losses["before"] - losses["after"]).values.argmax()))
+    times = phase["time"].values
     begin, end = float(at["begin"]), float(at["end"])
-    step = float(_middle_step(phase.values[:, [began[lost.argmax()]]])[0])
+    step = float(_middle_step(phase.sel(time=[begin]).values)[0])
     rank, moved, delay_s = int(at["rank"]), float(at["moved"]), 0.0
     cause = _cause(waves, begin, end)
     if cause is not None and cause.rank in phase["oscillator"].values:

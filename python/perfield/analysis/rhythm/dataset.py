@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from perfield.analysis.oscillators.topology import Topology
 
 MODEL, RUN = "model", "run"
+TURN = 2 * np.pi
+"""A step (period) in rad."""
 
 
 def phase_dataset(

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from perfield.analysis.rhythm.blocks import by_offset, checked, enough_bins, few_enough, instant
+from perfield.analysis.rhythm.dataset import TURN
 
 MOST_RANKS = 2000
 """Ranks of which all pairs are compared at one instant; beyond, take neighbours by their offsets."""
@@ -19,7 +20,7 @@ MOST_BINS = 500
 
 def wrapped(difference: np.ndarray | xr.DataArray) -> np.ndarray | xr.DataArray:
     """Angles wrapped to [-pi, pi), rad: ((x + pi) mod 2 pi) - pi."""
-    return (difference + np.pi) % (2 * np.pi) - np.pi
+    return (difference + np.pi) % TURN - np.pi
 
 
 def phase_differences(phase: xr.DataArray, *, offsets: Sequence[int] | None = None) -> xr.DataArray:

@@ -11,7 +11,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import breadth_first_order
 
 from perfield.analysis.rhythm.blocks import Edges, checked, edge_arrays
-from perfield.analysis.rhythm.spread import TURN
+from perfield.analysis.rhythm.dataset import TURN
 
 LEAST = 1.0  # steps gained in all; ranks that communicate may be apart by less and stay so
 STEADY = 0.5  # of the gain in the first quarter, in each later one

@@ -7,13 +7,18 @@ import numpy as np
 import xarray as xr
 
 from perfield.analysis.rhythm.blocks import checked
+from perfield.analysis.rhythm.dataset import TURN
 from perfield.analysis.rhythm.order import order_parameter, rate
-from perfield.analysis.rhythm.spread import TURN
+from perfield.analysis.rhythm.spread import spread
 
 FALL = 0.005
 """By how much R falls in a step, at least, for a warning."""
 NOISE = 7.5
 """How many times the usual change of R in a step (its median size) the fall is, at least."""
+LOSS, LOSS_FROM = 0.2, 0.9
+"""By how much R falls at least in a loss of rhythm, and from where: below, R wanders."""
+LOSS_WITHIN = 0.5
+"""Steps: spread before a loss of rhythm; beyond it R near 1 is no synchrony."""
 
 
 def early_warnings(phase: xr.DataArray, fall: float = FALL) -> xr.Dataset:
@@ -63,6 +68,19 @@ def early_warnings(phase: xr.DataArray, fall: float = FALL) -> xr.Dataset:
             for name, (values, units, text) in columns.items()
         }
     )
+
+
+def losses_of_rhythm(phase: xr.DataArray) -> xr.Dataset:
+    """Those of `early_warnings` in which ranks that marched in step lost their common rhythm.
+
+    Before, R is LOSS_FROM at least and the spread below LOSS_WITHIN steps; R falls by LOSS at least.
+    """
+    found = early_warnings(phase)
+    if not found.sizes["warning"]:
+        return found
+    near = spread(checked(phase).sel(time=found["begin"].values)).values < LOSS_WITHIN
+    much = ((found["before"] - found["after"]) >= LOSS) & (found["before"] >= LOSS_FROM)
+    return found.isel(warning=np.flatnonzero(near & much.values))
 
 
 def period(phase: xr.DataArray) -> float:

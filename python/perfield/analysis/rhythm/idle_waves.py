@@ -80,11 +80,6 @@ class IdleWave:
         """The delay in periods: how far the phases of the ranks behind the front fall, divided by 2 pi."""
         return self.delay_s / self.period_s
 
-    @property
-    def n_reached(self) -> int:
-        """How many ranks the wave reached."""
-        return sum(len(front.ranks) for front in self.fronts)
-
 
 def idle_waves(
     begin_s: np.ndarray,

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
-from perfield.analysis.rhythm.dataset import RUN, phase_dataset
+from perfield.analysis.rhythm.dataset import RUN, TURN, phase_dataset
 from perfield.analysis.rhythm.errors import RhythmError
 
-TURN = 2 * np.pi
 _RANKS_AT_ONCE = 64  # their stamps are copied so that those of one rank lie together
 
 

@@ -13,7 +13,7 @@ from perfield.analysis.rhythm.drift import window_of
 from perfield.analysis.rhythm.errors import RhythmError
 from perfield.analysis.rhythm.order import order_parameter
 from perfield.analysis.rhythm.state import PARTLY_KNOWN, in_words
-from perfield.analysis.words import in_seconds
+from perfield.analysis.words import in_percent, in_seconds
 
 LAST = 0.1
 """Which last share of the known instants stands for the end."""
@@ -39,9 +39,10 @@ class Settled:
 def settled(states: xr.Dataset) -> Settled:
     """When the ranks settled, and into which state; `states` is what `state` returned, of dimension time.
 
-    The end is what holds in most of the last tenth of the instants. The ranks have settled at the first
-    instant from which 19 of 20 instants have the name of the end and a spread within a tenth of a step of
-    that of the end; not if that is in the last tenth. Instants count while most ranks have a phase
+    The end is what holds in most of the last tenth of the instants; words give it at the instant of the
+    median spread, and say how often it held if the ranks have not settled. The ranks have settled at the
+    first instant from which 19 of 20 instants have the name of the end and a spread within a tenth of a
+    step of that of the end; not if that is in the last tenth. Instants count while most ranks have a phase
     (`window_of`), except those that are only partly known.
     """
     if "time" not in states.dims:
@@ -57,12 +58,21 @@ def settled(states: xr.Dataset) -> Settled:
     like = (names == name) & (np.abs(spreads - np.median(spreads[-last:])) <= STEADY)
     share = np.cumsum(like[::-1])[::-1] / np.arange(count, 0, -1)
     begin = np.flatnonzero(like & (share >= MOSTLY))
-    at_end = known.isel(time=int(np.flatnonzero(names == name)[-1]))
+    at_end = known.isel(time=_typical(np.flatnonzero(names[-last:] == name) + count - last, spreads))
     if not len(begin) or (begin[0] >= count - last and count > 1):
-        return Settled(float("nan"), name, f"The ranks have not settled. At the end, {in_words(at_end)}")
+        words = f"The ranks have not settled. At the end, {in_words(at_end)}"
+        often = float((names == name).mean())
+        return Settled(float("nan"), name, f"{words} They were so for {in_percent(often)} of the time.")
     time = float(known["time"][begin[0]])
     when = "From the start" if begin[0] == 0 else f"Since {in_seconds(time)}"
     return Settled(time, name, f"{when}, {in_words(at_end)}")
+
+
+def _typical(of: np.ndarray, spreads: np.ndarray) -> int:
+    """Which of these instants has the median spread of them, the last one of several."""
+    order = of[np.argsort(spreads[of], kind="stable")]
+    middle = spreads[order[len(order) // 2]]
+    return int(of[spreads[of] == middle][-1])
 
 
 def settling_time(phase: xr.DataArray, level: float = 0.99) -> float:

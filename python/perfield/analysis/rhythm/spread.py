@@ -9,8 +9,7 @@ import numpy as np
 import xarray as xr
 
 from perfield.analysis.rhythm.blocks import over_time
-
-TURN = 2 * np.pi
+from perfield.analysis.rhythm.dataset import TURN
 
 
 def spread(phase: xr.DataArray) -> xr.DataArray:

@@ -29,9 +29,10 @@ from scipy.sparse.csgraph import dijkstra
 from scipy.special import stdtr
 
 from perfield.analysis.rhythm.blocks import Edges, blocks, checked, edge_arrays
+from perfield.analysis.rhythm.dataset import TURN
 from perfield.analysis.rhythm.entropy import entropy
 from perfield.analysis.rhythm.order import order_parameter
-from perfield.analysis.rhythm.spread import TURN, spread
+from perfield.analysis.rhythm.spread import spread
 from perfield.analysis.rhythm.wavefront import line, places
 from perfield.analysis.words import shortened
 

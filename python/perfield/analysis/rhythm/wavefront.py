@@ -7,8 +7,8 @@ import numpy as np
 import xarray as xr
 
 from perfield.analysis.rhythm.blocks import blocks, checked, series
+from perfield.analysis.rhythm.dataset import TURN
 from perfield.analysis.rhythm.errors import RhythmError
-from perfield.analysis.rhythm.spread import TURN
 
 
 def wavefront(phase: xr.DataArray, position: np.ndarray | None = None) -> xr.Dataset:

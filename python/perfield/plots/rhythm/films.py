@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis import rhythm
+from perfield.analysis.rhythm.dataset import TURN
 from perfield.plots.figures import new_figure
 from perfield.plots.rhythm import panels
-from perfield.plots.rhythm.shown import TURN, Shown, largest, some
+from perfield.plots.rhythm.shown import Shown, largest, some
 from perfield.plots.style import PlotError
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from perfield.catalyst_scripts.palette import BEYOND, TEXT
 from perfield.plots.figures import new_figure
 from perfield.plots.rhythm import panels
 from perfield.plots.rhythm.shown import MOST_IN_PAIRS, Shown
+from perfield.plots.style import write_head
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -227,15 +228,4 @@ def _limited(name: str, shown: Shown) -> str:
 def _head(axes: Axes, letter: str, title: str, more: str = "") -> None:
     """A title, and smaller lines below it."""
     lines = textwrap.wrap(more, 78)
-    words = f"({letter}) {title}" if letter else title
-    axes.set_title("\n".join(lines), loc="left", fontsize=8.5, color="0.4", parse_math=False)
-    axes.annotate(
-        words,
-        (0, 1),
-        xytext=(0, 7 + 12 * len(lines)),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        fontsize=12,
-        color=TEXT,
-        parse_math=False,
-    )
+    write_head(axes, f"({letter}) {title}" if letter else title, lines, large=12, small=8.5)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis import rhythm
+from perfield.analysis.rhythm.dataset import TURN
 from perfield.catalyst_scripts.palette import ABSENT, BEYOND, TEXT, colour_map
-from perfield.plots.rhythm.shown import FIXED_BINS, TURN, Shown, largest, some
+from perfield.plots.rhythm.shown import Shown, largest, some
 from perfield.plots.style import whole_numbers
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def entropy(axes: Axes, shown: Shown) -> None:
     time = shown.time * shown.factor
     axes.plot(time, shown.entropy, color=shown.rgb, linewidth=1.8, label="bins that adapt")
     fixed = shown.entropy_of_fixed_bins
-    axes.plot(time, fixed, color="0.35", linewidth=1.0, label=f"{FIXED_BINS} fixed bins")
+    axes.plot(time, fixed, color="0.35", linewidth=1.0, label=f"{rhythm.CIRCLE_BINS} fixed bins")
     most = largest(np.append(shown.entropy, fixed), 0.5)
     axes.set_ylim(0.0, 1.35 * most)  # with room for the legend
     axes.set_ylabel("S")

@@ -11,8 +11,7 @@ import numpy as np
 
 from perfield.analysis import rhythm
 from perfield.analysis.oscillators.topology import Topology, topology
-from perfield.analysis.rhythm.course import FALL, FALL_FROM, FALL_WITHIN
-from perfield.analysis.rhythm.dataset import MODEL
+from perfield.analysis.rhythm.dataset import MODEL, TURN
 from perfield.catalyst_scripts.palette import PALETTE
 from perfield.plots.style import PlotError, scaled
 
@@ -21,9 +20,7 @@ if TYPE_CHECKING:
 
     from perfield.analysis.oscillators.potentials import Potential
 
-TURN = 2 * np.pi  # rad in a period
 MOST_TIMES = 2000  # points of a line; more are thinned
-FIXED_BINS = 36  # of the entropy
 MOST_IN_PAIRS = 512  # oscillators of which each pair counts in a histogram or a heat map
 COLOURS = {MODEL: PALETTE[1], "": PALETTE[0]}
 
@@ -192,12 +189,9 @@ class Shown:
 
     @cached_property
     def warnings(self) -> np.ndarray:
-        """Begin and end in s of early warnings (warning, 2): fast falls of R, by 0.2 or more."""
-        found = rhythm.early_warnings(self.phase)
-        began = np.searchsorted(self.phase["time"].values, found["begin"].values)
-        told = (found["before"] - found["after"]).values >= FALL
-        told &= (found["before"].values >= FALL_FROM) & (self.spread[began] < FALL_WITHIN)
-        return np.stack([found["begin"].values, found["end"].values], axis=1)[told]
+        """Begin and end in s of early warnings (warning, 2): losses of a common rhythm."""
+        found = rhythm.losses_of_rhythm(self.phase)
+        return np.stack([found["begin"].values, found["end"].values], axis=1)
 
     @cached_property
     def entropy(self) -> np.ndarray:
@@ -207,7 +201,7 @@ class Shown:
     @cached_property
     def entropy_of_fixed_bins(self) -> np.ndarray:
         """S (time,) of fixed bins, where half of the oscillators have a phase."""
-        return self._of_half(rhythm.entropy(self.phase, bins=FIXED_BINS))
+        return self._of_half(rhythm.entropy(self.phase, bins=rhythm.CIRCLE_BINS))
 
     @cached_property
     def spread(self) -> np.ndarray:
