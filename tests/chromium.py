@@ -38,7 +38,7 @@ def opened(page: Path, place: Path, *options: str) -> tuple[str, str]:
         capture_output=True,
         text=True,
         errors="replace",
-        timeout=60,
+        timeout=180,
     )
     assert run.returncode == 0, run.stderr[-2000:]
     return run.stdout, run.stderr

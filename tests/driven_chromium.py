@@ -15,7 +15,7 @@ from typing import Any
 
 from chromium import browser
 
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 
 
 class Tab:

@@ -175,7 +175,7 @@ def test_says_where_a_delay_began_and_how_far_it_travelled(delayed_run, capsys):
 
 def test_formula_that_overstates_measured_speeds_is_told_to_do_so(rhythm_run, capsys):
     words = ("--send-to", "1,-1", "--bytes", 100_000)
-    path = rhythm_run(8, "pisolver", "--sleep", 0.02, "--steps", 25, "--delay", 5, 10, 10, *words)
+    path = rhythm_run(8, "pisolver", "--sleep", 0.02, "--steps", 30, "--delay", 5, 11, 60, *words)
     assert commands.main(["rhythm", str(path)]) == 0
     told = capsys.readouterr().out
     assert "gives 2 ranks per step" in told and "It overstates speeds measured with rendezvous" in told
