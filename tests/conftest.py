@@ -322,11 +322,11 @@ def rhythm_run(rhythm_programs: Path, mpirun: Callable[..., Completed], bin_dir:
 
 @pytest.fixture(scope="session")
 def delayed_run(rhythm_run: Callable[..., Path]) -> Path:
-    """The run of 8 ranks in a chain that sleep 20 ms in each step; rank 2 sleeps 1.2 s longer in step 11.
+    """8 ranks in a chain sleep 24 ms in each step; rank 2 sleeps 1.2 s (50 periods) longer in step 11.
 
     A rank that the scheduler leaves out for a tenth of a second neither hides nor mimics such a delay.
     """
-    return rhythm_run(8, "pisolver", "--sleep", 0.02, "--steps", 30, "--delay", 2, 11, 60)
+    return rhythm_run(8, "pisolver", "--sleep", 0.024, "--steps", 30, "--delay", 2, 11, 50)
 
 
 @pytest.fixture(scope="session")
