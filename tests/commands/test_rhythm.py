@@ -60,10 +60,23 @@ def test_says_that_ranks_drift_apart(say):
     assert "Messages lead from rank 3 to rank 0, yet did not hold it back." in told  # a ring
 
 
+def test_says_which_steps_are_judged_where_most_ranks_ended_early(say):
+    stamps = rhythm_runs.waiting(4, 50)
+    for rank in range(3):
+        del stamps[rank][30:]
+    assert "30 steps of 1 s (of 50: those in which most ranks have a phase), from 0 s to" in say(stamps)
+
+
+def test_single_rank_gets_a_sentence_and_no_table(say):
+    told = say(rhythm_runs.even(1, 50))
+    assert "A single rank has no rhythm with others" in told
+    assert "spread" not in told
+
+
 def test_says_which_rank_ended_early(say):
     stamps = rhythm_runs.waiting(4, 50)
     del stamps[1][20:]
-    assert "Rank 1 ended early (at 19.9 s, after 20 steps) and counts only meanwhile." in say(stamps)
+    assert "Rank 1 ended early (at 19.9 s, after 20 steps); it counts only until then." in say(stamps)
 
 
 def test_says_how_far_ranks_that_exchange_messages_are_apart(say):

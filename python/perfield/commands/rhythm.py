@@ -98,11 +98,13 @@ def execute(arguments: argparse.Namespace) -> int:
         found = phases_of_run(run, ranks, steps, samples)
         edges = edges_of(found)
         judged = course(found, edges, max(arguments.rows, 1), idle_wave.waves(observed) if observed else ())
-        lines = list(sentences(judged, run))
+        closed = int(run.steps_closed[ranks].max(initial=0)) if steps is None else 0
+        lines = list(sentences(judged, run, closed))
         told.append({"group": name, **as_json(judged), "sentences": lines})
         if not arguments.json:
             print(("\n" if number else "") + (f"{name}:\n" if len(groups) > 1 else "") + "\n".join(lines))
-            print(f"\n{_table(judged)}")
+            if judged.n_ranks > 1:
+                print(f"\n{_table(judged)}")
         if arguments.output:
             write_dataset(with_metrics(found, edges), arguments.output)
     model = beside(run, steps) if arguments.model else []
@@ -189,12 +191,14 @@ def beside(run: RunDirectory, steps: slice | None) -> list[str]:
     ]
 
 
-def sentences(course: Course, run: RunDirectory | None = None) -> Iterator[str]:
-    """What a course says, the most important first. run : adds what its clocks and damage mean for it."""
+def sentences(course: Course, run: RunDirectory | None = None, n_closed: int = 0) -> Iterator[str]:
+    """What a course says, the most important first. run : adds what its clocks and damage mean for it.
+    n_closed : the steps that its ranks closed, where all of these were asked for."""
     n_steps = round(course.end.step - course.moments[0].step)
+    all_steps = f" (of {n_closed:,}: those in which most ranks have a phase)" if n_steps < n_closed else ""
     yield (
-        f"{counted(course.n_ranks, 'rank')}, {counted(n_steps, 'step')} of {in_seconds(course.period_s)}, "
-        f"from {in_seconds(course.begin_s)} to {in_seconds(course.end_s)}."
+        f"{counted(course.n_ranks, 'rank')}, {counted(n_steps, 'step')} of {in_seconds(course.period_s)}"
+        f"{all_steps}, from {in_seconds(course.begin_s)} to {in_seconds(course.end_s)}."
     )
     if course.n_ranks < 2:
         yield "A single rank has no rhythm with others; measure two or more."
@@ -269,8 +273,9 @@ def _limits(course: Course, run: RunDirectory | None) -> Iterator[str]:
                 told = f" (at {in_seconds(absent[0].end_s)}, after {absent[0].steps:,.0f} steps)"
             elif len(absent) == 1 and np.isfinite(absent[0].begin_s):
                 told = f" (at {in_seconds(absent[0].begin_s)})"
-            yield f"{start(in_ranks(ranks))} {verb}{told} and {'counts' if len(absent) == 1 else 'count'} " \
-                  "only meanwhile."  # fmt: skip
+            count = "it counts" if len(absent) == 1 else "they count"
+            when = "until then" if verb == "ended early" else "from then on"
+            yield f"{start(in_ranks(ranks))} {verb}{told}; {count} only {when}."
     if run is not None and (shared := sharing_of(run)):
         yield f"{start(shared)}, and so do phases."
     if course.unknown >= WORTH_TELLING:

@@ -90,7 +90,7 @@ def test_uncertain_clock_makes_an_uncertain_phase():
     ("begin", "said"), [([[0.0]], "one step"), ([[np.nan], [np.nan]], "no step with known times")]
 )
 def test_less_than_two_steps_are_refused_with_a_remedy(begin, said):
-    with pytest.raises(RhythmError, match=f"has {said}.*measure more steps"):
+    with pytest.raises(RhythmError, match=f"there is {said}.*measure more steps"):
         phases(steps_of(begin, np.add(begin, 1)))
 
 

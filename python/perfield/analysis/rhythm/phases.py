@@ -70,8 +70,9 @@ def _check(known: np.ndarray, spans: np.ndarray) -> None:
     most = int((known * spans[:, np.newaxis]).sum(axis=0).max(initial=0))
     if most < 2:
         raise RhythmError(
-            f"the run has {'one step' if most else 'no step with known times'}, and a rhythm needs at least "
-            "two; measure more steps (`perfield steps RUN` lists calls that could close them)."
+            f"there is {'one step' if most else 'no step with known times'}, and a rhythm needs at least "
+            "two; measure more steps, or choose more (`perfield steps RUN` lists calls that could "
+            "close them)."
         )
 
 
