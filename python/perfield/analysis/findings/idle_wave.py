@@ -115,7 +115,7 @@ def described(observed: Observed, wave: IdleWave) -> str:
         f"A delay began on rank {wave.rank} in step {step}: it computed "
         f"{in_seconds(wave.delay_s)} ({periods}) longer{where}. The delay travelled {ways}."
     )
-    return " ".join([words, *(f"{start(text)}." for text in ends)])
+    return f"{words} {start('; '.join(ends))}." if ends else words
 
 
 def went(front: Front) -> str:
