@@ -65,8 +65,8 @@ def execute(arguments: argparse.Namespace) -> int:
     """Draws the plots and prints their files; a plot without data is left out in a sentence."""
     import perfield
     from perfield.output.steps import choose_steps
-    from perfield.plots.figures import FIGURES, new_figure
-    from perfield.plots.style import PlotError, known_field
+    from perfield.plots.figures import FIGURES
+    from perfield.plots.style import PlotError, known_field, new_figure
 
     names = _names(arguments.only)
     run = perfield.open(run_path(arguments.run))

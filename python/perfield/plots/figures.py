@@ -12,25 +12,12 @@ from perfield.plots.over_steps import compute_and_waiting, imbalance
 from perfield.plots.rank_by_step import heat_map
 from perfield.plots.regions import region_bars
 from perfield.plots.source import Source
-from perfield.plots.style import STYLE, WAITING, Steps
+from perfield.plots.style import WAITING, Steps
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from perfield.run import RunDirectory
-
-SIZE = (12.8, 7.2)  # inches, of 100 pixels each
-
-
-def new_figure(size: tuple[float, float] = SIZE) -> Figure:
-    """An empty figure without a window. size : in inches, of 100 pixels each."""
-    from matplotlib import rcParams
-    from matplotlib.figure import Figure
-
-    rcParams.update(STYLE)
-    figure = Figure(figsize=size, dpi=100, layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)
-    return figure
 
 
 def imbalance_figure(

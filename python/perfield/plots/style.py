@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What all plots share: new Axes, titles, units, colours, and how steps are chosen and numbered."""
+"""What all plots share: new figures, Axes, titles, units, colours, and how steps are chosen and numbered."""
 
 from __future__ import annotations
 
@@ -19,16 +19,29 @@ from perfield.run.dataframes import positions_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
 
     from perfield.run import RunDirectory
 
 COMPUTING, WAITING = "compute_time_s", "waiting_time_s"
 Steps = Union[int, slice, Sequence[int], None]
 STYLE = {"font.size": 12, "axes.spines.top": False, "axes.spines.right": False, "svg.fonttype": "none"}
+SIZE = (12.8, 7.2)  # inches, of 100 pixels each
 
 
 class PlotError(ValueError):
     """A plot cannot be drawn; the text says why and what to do."""
+
+
+def new_figure(size: tuple[float, float] = SIZE) -> Figure:
+    """An empty figure without a window. size : in inches, of 100 pixels each."""
+    from matplotlib import rcParams
+    from matplotlib.figure import Figure
+
+    rcParams.update(STYLE)
+    figure = Figure(figsize=size, dpi=100, layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)
+    return figure
 
 
 def new_axes(axes: Axes | None) -> Axes:

@@ -239,7 +239,7 @@ def read_source(report: Report) -> Source:
 
 
 def _figure(height: float) -> Figure:
-    from perfield.plots.figures import new_figure
+    from perfield.plots.style import new_figure
 
     return new_figure((WIDTH, height))
 

@@ -10,10 +10,9 @@ import numpy as np
 
 from perfield.analysis import rhythm
 from perfield.analysis.rhythm.dataset import TURN
-from perfield.plots.figures import new_figure
 from perfield.plots.rhythm import panels
 from perfield.plots.rhythm.shown import Shown, largest, some
-from perfield.plots.style import PlotError
+from perfield.plots.style import PlotError, new_figure
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -12,10 +12,9 @@ import numpy as np
 from perfield.analysis import rhythm
 from perfield.analysis.words import counted, in_periods
 from perfield.catalyst_scripts.palette import BEYOND, TEXT
-from perfield.plots.figures import new_figure
 from perfield.plots.rhythm import panels
 from perfield.plots.rhythm.shown import MOST_IN_PAIRS, Shown
-from perfield.plots.style import write_head
+from perfield.plots.style import new_figure, write_head
 
 if TYPE_CHECKING:
     import xarray as xr

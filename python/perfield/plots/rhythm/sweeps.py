@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from perfield.catalyst_scripts.palette import PALETTE
-from perfield.plots.figures import new_figure
 from perfield.plots.rhythm.shown import Shown, largest
-from perfield.plots.style import PlotError, head
+from perfield.plots.style import PlotError, head, new_figure
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -11,9 +11,8 @@ import numpy as np
 from perfield.analysis.oscillators.potentials import Fourier, MexicanHat, PiecewiseSine, Sine, Tanh
 from perfield.analysis.oscillators.topologies import chain
 from perfield.catalyst_scripts.palette import BEYOND, PALETTE, colour_map
-from perfield.plots.figures import new_figure
 from perfield.plots.rhythm.panels import phase_axis
-from perfield.plots.style import PlotError, head, whole_numbers
+from perfield.plots.style import PlotError, head, new_figure, whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
