@@ -378,10 +378,8 @@ def _model(of: Experiment) -> str:
     v_p = kept["coupling"]
     pull = "v_p changes with time" if isinstance(v_p, dict) else f"v_p = {in_number(v_p)} rad/s"
     divided = {"ranks": ", divided by their number", "degree": ", divided by each one's partners", "none": ""}
-    edges = model.topology
-    back = set(zip(edges.sender.tolist(), edges.receiver.tolist()))
-    n_back = sum(edge in back for edge in zip(edges.receiver.tolist(), edges.sender.tolist()))
-    way = "both ways" if n_back == edges.n_edges else "some one way" if n_back else "one way"
+    answered = model.topology.answered
+    way = "both ways" if answered.all() else "some one way" if answered.any() else "one way"
     return (
         f"{counted(model.topology.n, 'oscillator')} with {counted(model.topology.n_edges, 'edge')} ({way}), "
         f"V = {force['name'].replace('_', ' ')}{f' ({parameters})' if parameters else ''}, "
