@@ -479,6 +479,8 @@ def _scan(arguments: argparse.Namespace, tables: dict[str, Any]) -> int:
     from perfield.analysis.oscillators.scans import scan
     from perfield.commands.info import format_table
 
+    if arguments.plot:
+        raise CommandError("--plot draws one result; leave out --scan.")
     axes = {}
     for text in arguments.scan:
         key, equals, values = text.partition("=")
@@ -491,8 +493,6 @@ def _scan(arguments: argparse.Namespace, tables: dict[str, Any]) -> int:
         print(json.dumps(plain(rows.to_dict("records")), indent=1, allow_nan=False))
     else:
         print(format_table(plain(rows.to_dict("records"))))
-    if arguments.plot:
-        raise CommandError("--plot draws one result; leave out --scan.")
     if arguments.output:
         write_dataset(found, arguments.output)
         if not arguments.json:
