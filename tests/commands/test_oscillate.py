@@ -232,6 +232,13 @@ def test_mistakes_are_told_with_a_remedy(words, sentence, capsys):
     assert sentence in capsys.readouterr().err
 
 
+def test_a_scan_with_a_picture_is_refused_before_it_runs(model, tmp_path, capsys):
+    assert oscillate("--config", model, "--scan", "seed=1,2", "--plot", tmp_path / "page.png") == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "--plot draws one result; leave out --scan." in told.err
+
+
 def test_a_file_that_is_no_toml_or_no_result_is_told(model, tmp_path, capsys):
     model.write_text("[topology\n")
     assert oscillate("--config", model) == 2

@@ -378,10 +378,8 @@ def _model(of: Experiment) -> str:
     v_p = kept["coupling"]
     pull = "v_p changes with time" if isinstance(v_p, dict) else f"v_p = {in_number(v_p)} rad/s"
     divided = {"ranks": ", divided by their number", "degree": ", divided by each one's partners", "none": ""}
-    edges = model.topology
-    back = set(zip(edges.sender.tolist(), edges.receiver.tolist()))
-    n_back = sum(edge in back for edge in zip(edges.receiver.tolist(), edges.sender.tolist()))
-    way = "both ways" if n_back == edges.n_edges else "some one way" if n_back else "one way"
+    answered = model.topology.answered
+    way = "both ways" if answered.all() else "some one way" if answered.any() else "one way"
     return (
         f"{counted(model.topology.n, 'oscillator')} with {counted(model.topology.n_edges, 'edge')} ({way}), "
         f"V = {force['name'].replace('_', ' ')}{f' ({parameters})' if parameters else ''}, "
@@ -481,6 +479,8 @@ def _scan(arguments: argparse.Namespace, tables: dict[str, Any]) -> int:
     from perfield.analysis.oscillators.scans import scan
     from perfield.commands.info import format_table
 
+    if arguments.plot:
+        raise CommandError("--plot draws one result; leave out --scan.")
     axes = {}
     for text in arguments.scan:
         key, equals, values = text.partition("=")
@@ -493,8 +493,6 @@ def _scan(arguments: argparse.Namespace, tables: dict[str, Any]) -> int:
         print(json.dumps(plain(rows.to_dict("records")), indent=1, allow_nan=False))
     else:
         print(format_table(plain(rows.to_dict("records"))))
-    if arguments.plot:
-        raise CommandError("--plot draws one result; leave out --scan.")
     if arguments.output:
         write_dataset(found, arguments.output)
         if not arguments.json:

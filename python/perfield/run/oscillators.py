@@ -24,11 +24,12 @@ from perfield.analysis.oscillators.parameters import (
 )
 from perfield.analysis.oscillators.potentials import Potential, Tanh
 from perfield.analysis.oscillators.topology import topology
-from perfield.analysis.pair_keys import ends_of, pair_keys
+from perfield.analysis.pair_keys import pair_keys
 from perfield.analysis.steps import output_steps
 from perfield.analysis.words import counted, in_list, in_percent
 from perfield.fields.table import CALL_CLASSES, CALL_NAMES
 from perfield.run.dataframes import positions_of
+from perfield.run.pairs import added_up
 from perfield.run.snapshot import Snapshot
 from perfield.topology import placement_of
 
@@ -41,7 +42,7 @@ _MOST_TIMES = 2**24  # of ranks and steps that medians take; beyond, steps are t
 _MOST_FOR_CALLS = 64  # steps whose calls are counted, taken evenly
 _SYNCHRONOUS = frozenset(number for number, name in CALL_NAMES.items() if name in ("ssend", "issend"))
 _SINGLE = ("wait", "waitany", "waitsome", "recv", "mrecv", "sendrecv", "sendrecv_replace")
-_PAIRS = np.dtype([("key", "i8"), ("count", "i8"), ("bytes", "i8"), ("empty", "i8"), ("synchronous", "i8")])
+_PAIRS = np.dtype([(name, "i8") for name in ("source", "target", "count", "bytes", "empty", "synchronous")])
 
 
 def topology_of(
@@ -158,11 +159,11 @@ class _Reading:
 
     @cached_property
     def pairs(self) -> np.ndarray:
-        """_PAIRS, sums over the steps, by sender and receiver; only between different ranks of this world."""
+        """_PAIRS, sums over the steps, by source and target; only between different ranks of this world."""
         total, n_unknown, n_all = np.zeros(0, _PAIRS), 0, 0
         for rows in self._chunks_of_messages():
             found, unknown, count = self._known(rows)
-            total = _added_up(np.concatenate([total, found]))
+            total = added_up([total, found], _PAIRS)
             n_unknown, n_all = n_unknown + unknown, n_all + count
         self._unknown = n_unknown / max(n_all, 1)
         return total
@@ -180,8 +181,7 @@ class _Reading:
         known = inside[0] & inside[1]
         there = known & (ends[0] != ends[1])
         found = np.zeros(int(there.sum()), _PAIRS)
-        found["key"] = pair_keys(ends[0], ends[1])[there]
-        for name in ("count", "bytes", "empty"):
+        for name in ("source", "target", "count", "bytes", "empty"):
             found[name] = rows[name][there]
         found["synchronous"] = np.where(np.isin(rows["call"], list(_SYNCHRONOUS)), count, 0)[there]
         return found, int(count[~known].sum()), int(count.sum())
@@ -196,7 +196,6 @@ class _Reading:
                 "ranks that meet only in collectives are coupled all to all (`topologies.all_to_all`). If "
                 "the program sends messages, measure it with MPI watched (`mpi`) and `messages` on."
             )
-        sender, receiver = ends_of(pairs["key"])
         values = None
         if weight != "none":
             values = pairs["count" if weight == "messages" else "bytes"].astype(float)
@@ -206,7 +205,7 @@ class _Reading:
                     "weight = 'messages' or 'none'."
                 )
             values /= values.mean()
-        edges = topology(self.run.n_ranks, receiver, sender, values)
+        edges = topology(self.run.n_ranks, pairs["target"], pairs["source"], values)
         if by_place is None:
             return edges
         return edges.weighted(edges.weight * by_level(self._levels(edges), by_place))
@@ -262,7 +261,8 @@ class _Reading:
         library = next((str(e["mpi"]) for e in self.run.rank_entries if e and e.get("mpi")), "")
         limit, limit_from = eager_limits(library, same_node, eager_limit)
         pairs = self.pairs
-        at = np.searchsorted(pairs["key"], pair_keys(edges.sender, edges.receiver))
+        keys = pair_keys(pairs["source"], pairs["target"])
+        at = np.searchsorted(keys, pair_keys(edges.sender, edges.receiver))
         pairs = pairs[at]
         full = np.maximum(pairs["count"] - pairs["empty"], 1)
         synchronous = pairs["synchronous"] > 0.5 * pairs["count"]
@@ -352,7 +352,7 @@ class _Reading:
         for number in range(n_kinds):
             here = self.positions[kind == number]
             part = _Reading(self.run, self.run.step_indexes[here].tolist())
-            weight[number] = np.isin(own, part.pairs["key"])
+            weight[number] = np.isin(own, pair_keys(part.pairs["source"], part.pairs["target"]))
             mine = part.topology() if weight[number].any() else None
             if mine is None:  # beta and kappa of all steps; T_ij is 0
                 part.pairs = self.pairs
@@ -388,17 +388,6 @@ class _Reading:
         known: dict[tuple[bytes, bool], int] = {}
         kind = [known.setdefault(one, len(known)) for one in zip(chunks, writes.tolist())]
         return np.array(kind), writes
-
-
-def _added_up(pairs: np.ndarray) -> np.ndarray:
-    """_PAIRS with one row for each key, ascending."""
-    order = np.argsort(pairs["key"], kind="stable")
-    first = np.flatnonzero(np.diff(pairs["key"][order], prepend=-1))
-    total = np.zeros(len(first), _PAIRS)
-    total["key"] = pairs["key"][order][first]
-    for name in _PAIRS.names[1:] if len(first) else ():
-        total[name] = np.add.reduceat(pairs[name][order], first)
-    return total
 
 
 def _evenly(positions: np.ndarray, most: int) -> np.ndarray:

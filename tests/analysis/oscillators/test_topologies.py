@@ -149,6 +149,11 @@ def test_a_users_matrix_that_is_not_square_is_refused():
         topologies.from_matrix(np.ones((2, 3)))
 
 
+def test_edges_with_one_in_the_other_direction_are_known():
+    found = topology(4, [1, 0, 2, 3], [0, 1, 1, 0])  # sorted: 0 from 1, 1 from 0, 2 from 1, 3 from 0
+    assert found.answered.tolist() == [True, True, False, False]
+
+
 def test_isolated_ranks_are_told():
     found = topology(5, [1, 2], [0, 1])
     assert found.isolated.tolist() == [3, 4]

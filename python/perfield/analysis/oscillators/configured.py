@@ -432,9 +432,7 @@ def _coupling(table: Tables, frequency: Any) -> Any:
     return coupling_strength(table.get("beta", 1.0), table.get("kappa", 1.0), period, 0.0)
 
 
-def _noise(table: Tables | None) -> Noise | None:
-    if table is None:
-        return None
+def _noise(table: Tables) -> Noise:
     if table.get("kind", "paper_uniform") not in NOISES:
         raise ModelError(f"noise.kind = {table['kind']!r} is unknown; {_nearest(table['kind'], NOISES)}")
     return Noise(**table)
@@ -548,8 +546,6 @@ def _times_table(times: np.ndarray) -> dict[str, Any]:
 
 # --- checks ------------------------------------------------------------------------------------------
 
-_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {}
-
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -563,25 +559,23 @@ def _list_of(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, (list, tuple)) and all(map(check, value))
 
 
-_TYPES.update(
-    {
-        "text": ("a text in quotes", lambda value: isinstance(value, str)),
-        "integer": ("a whole number", _is_integer),
-        "number": ("a number", _is_number),
-        "boolean": ("true or false", lambda value: isinstance(value, bool)),
-        "integers": ("a list of whole numbers", _list_of(_is_integer)),
-        "numbers": ("a number or a list of numbers", lambda v: _is_number(v) or _list_of(_is_number)(v)),
-        "flags": (
-            "true or false, or a list of these",
-            lambda v: isinstance(v, bool) or _list_of(lambda one: isinstance(one, bool))(v),
-        ),
-        "changing": (
-            "a number, a list of numbers, or stages: {starts = [...], values = [...]}",
-            lambda v: _is_number(v) or _list_of(_is_number)(v) or isinstance(v, Mapping),
-        ),
-        "tables": ("a list of tables", _list_of(lambda one: isinstance(one, Mapping))),
-    }
-)
+_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "text": ("a text in quotes", lambda value: isinstance(value, str)),
+    "integer": ("a whole number", _is_integer),
+    "number": ("a number", _is_number),
+    "boolean": ("true or false", lambda value: isinstance(value, bool)),
+    "integers": ("a list of whole numbers", _list_of(_is_integer)),
+    "numbers": ("a number or a list of numbers", lambda v: _is_number(v) or _list_of(_is_number)(v)),
+    "flags": (
+        "true or false, or a list of these",
+        lambda v: isinstance(v, bool) or _list_of(lambda one: isinstance(one, bool))(v),
+    ),
+    "changing": (
+        "a number, a list of numbers, or stages: {starts = [...], values = [...]}",
+        lambda v: _is_number(v) or _list_of(_is_number)(v) or isinstance(v, Mapping),
+    ),
+    "tables": ("a list of tables", _list_of(lambda one: isinstance(one, Mapping))),
+}
 
 
 def _wrong_keys(name: str, part: Any) -> list[str]:

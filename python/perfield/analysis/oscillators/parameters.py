@@ -18,7 +18,6 @@ from perfield.analysis.oscillators.model import (
     protocol_factor,
 )
 from perfield.analysis.oscillators.topology import Topology
-from perfield.analysis.pair_keys import pair_keys
 from perfield.analysis.words import counted, in_bytes, in_number, in_percent, in_seconds
 
 # How many bytes a message holds at most whose MPI_Send returns although nobody receives it yet: on one node,
@@ -224,14 +223,13 @@ def beta_of(
     """
     by_size = message_bytes > limit
     late = by_size | synchronous
-    backward = np.isin(pair_keys(edges.sender, edges.receiver), pair_keys(edges.receiver, edges.sender))
-    rendezvous, both = late.mean() > 0.5, backward.mean() > 0.5
+    rendezvous, both = late.mean() > 0.5, edges.answered.mean() > 0.5
     size = in_bytes(float(np.median(message_bytes)))
     why = [f"{in_percent(late.mean())} of {edges.n_edges} edges are rendezvous"]
     why += [f"messages of {size} (median), eager limit {limit_from}"]
     if synchronous.any():
         why += [f"{in_percent(synchronous.mean())} are sent synchronously"]
-    why += [f"{in_percent(backward.mean())} have one in the other direction"]
+    why += [f"{in_percent(edges.answered.mean())} have one in the other direction"]
     value = protocol_factor(rendezvous=bool(rendezvous), bidirectional=bool(both))
     return Parameter("beta", value, "1", "; ".join(why))
 

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from perfield.analysis.oscillators.errors import ModelError
+from perfield.analysis.pair_keys import pair_keys
 from perfield.analysis.words import in_ranks
 
 
@@ -41,6 +42,11 @@ class Topology:
     def matrix(self) -> csr_array:
         """T as a sparse matrix (n, n): row = receiver, column = sender."""
         return csr_array((self.weight, (self.receiver, self.sender)), shape=(self.n, self.n))
+
+    @cached_property
+    def answered(self) -> np.ndarray:
+        """Whether each edge has one in the other direction, bool (n_edges,)."""
+        return np.isin(pair_keys(self.sender, self.receiver), pair_keys(self.receiver, self.sender))
 
     @cached_property
     def isolated(self) -> np.ndarray:
