@@ -11,6 +11,7 @@ import xarray as xr
 
 from perfield.analysis.oscillators import ModelError, Topology
 from perfield.analysis.rhythm import RhythmError, phases
+from perfield.analysis.rhythm.dataset import with_edges
 from perfield.run.dataframes import placement
 from perfield.run.oscillators import topology_of
 
@@ -48,9 +49,7 @@ def phases_of_run(
     )
     edges = communication(run, chosen, steps)
     if edges is not None:
-        found["receiver"] = "edge", edges.receiver, {"long_name": "rank that receives"}
-        found["sender"] = "edge", edges.sender, {"long_name": "rank that it receives from"}
-        found["weight"] = "edge", edges.weight, {"long_name": "T_ij"}
+        found = with_edges(found, edges)
     return found.assign_attrs(run=str(run.path), state=run.state)
 
 
