@@ -11,6 +11,7 @@ import xarray as xr
 
 from perfield.analysis.oscillators import ModelError, Topology
 from perfield.analysis.rhythm import RhythmError, phases
+from perfield.analysis.rhythm.dataset import with_edges
 from perfield.run.dataframes import placement
 from perfield.run.oscillators import topology_of
 
@@ -48,9 +49,7 @@ def phases_of_run(
     )
     edges = communication(run, chosen, steps)
     if edges is not None:
-        found["receiver"] = "edge", edges.receiver, {"long_name": "rank that receives"}
-        found["sender"] = "edge", edges.sender, {"long_name": "rank that it receives from"}
-        found["weight"] = "edge", edges.weight, {"long_name": "T_ij"}
+        found = with_edges(found, edges)
     return found.assign_attrs(run=str(run.path), state=run.state)
 
 
@@ -60,10 +59,7 @@ def communication(run: RunDirectory, ranks: np.ndarray, steps: slice | None = No
 
     ranks : int (n,), ascending; the topology counts them from 0. steps : as for `phases_of_run`.
     """
-    within = run.step_indexes
-    if steps is not None:
-        low, high = (end if end is not None else np.inf for end in (steps.start or 0, steps.stop))
-        within = within[(within >= low) & (within <= high)]
+    within = run.step_indexes[_are_within(run.step_indexes, steps)]
     some = np.unique(np.linspace(0, len(within) - 1, MOST_FOR_EDGES).round().astype(int))
     try:
         found = topology_of(run, within[some].tolist()) if len(within) else None
@@ -109,6 +105,12 @@ def closed_steps(
     )
 
 
+def _are_within(indexes: np.ndarray, steps: slice | None) -> np.ndarray:
+    """Whether each index lies in a slice of steps that includes both ends; None: all do."""
+    low, high = (None, None) if steps is None else (steps.start, steps.stop)
+    return (indexes >= (0 if low is None else low)) & (indexes <= (np.inf if high is None else high))
+
+
 def _ranks(run: RunDirectory, ranks: Sequence[int] | None) -> np.ndarray:
     chosen = np.arange(run.n_ranks) if ranks is None else np.unique(np.asarray(ranks, dtype=np.int64))
     outside = chosen[(chosen < 0) | (chosen >= run.n_ranks)]
@@ -125,9 +127,7 @@ def _entries(
     names = ["begin_ns", "end_ns", "span"]
     parts = []
     for index, rank, fixed in run.closings(None if len(ranks) == run.n_ranks else ranks):
-        low = 0 if steps is None or steps.start is None else steps.start
-        high = np.inf if steps is None or steps.stop is None else steps.stop
-        within = (index >= low) & (index <= high)
+        within = _are_within(index, steps)
         stamps = np.empty(int(within.sum()), dtype=[(name, "i8") for name in names])
         for name in names:
             stamps[name] = fixed[name][within]

@@ -72,6 +72,7 @@ def _settled(observed: Observed) -> _Settled | None:
     """The wavefront of the second half of the run, if ranks form one there, steadily and beyond chance."""
     import xarray as xr
 
+    from perfield.analysis.rhythm.dataset import TURN
     from perfield.analysis.rhythm.phases import phases
     from perfield.analysis.rhythm.state import SYNCHRONISED, WAVEFRONT, chance, state
     from perfield.analysis.rhythm.wavefront import wavefront
@@ -101,7 +102,7 @@ def _settled(observed: Observed) -> _Settled | None:
         return None
     late = phase.isel(time=slice(half, None))
     mean = (late - late.mean("oscillator")).mean("time")
-    periods = mean.values / (2 * np.pi)
+    periods = mean.values / TURN
     probability = chance(periods, np.arange(len(periods), dtype=float))
     if np.ptp(periods) < LEAST or probability > CHANCE:
         return None

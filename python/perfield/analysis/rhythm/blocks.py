@@ -114,6 +114,13 @@ def enough_bins(bins: int | None) -> None:
         raise RhythmError(f"bins = {bins}; expected a whole number above 0, or None for bins that adapt.")
 
 
+def ranks_of(phase: xr.DataArray) -> np.ndarray:
+    """The number of each oscillator: its coordinate, or where there is none its position."""
+    if "oscillator" in phase.coords:
+        return phase["oscillator"].values
+    return np.arange(phase.sizes["oscillator"])
+
+
 def by_offset(n: int, offsets: Sequence[int] | None) -> tuple[np.ndarray, np.ndarray]:
     """Pairs i, j with j < i, int64 (n_pairs,): all of them, or those with i - j among `offsets` (> 0)."""
     if offsets is None:

@@ -32,13 +32,19 @@ def phase_dataset(
     """
     about = {"units": "rad", "long_name": "phase: 2 pi times steps completed"}
     variables = {"phase": (("oscillator", "time"), phase, about)}
-    if edges is not None:
-        variables["receiver"] = ("edge", edges.receiver, {"long_name": "rank that receives"})
-        variables["sender"] = ("edge", edges.sender, {"long_name": "rank that it receives from"})
-        variables["weight"] = ("edge", edges.weight, {"long_name": "T_ij"})
     ranks = np.arange(len(phase)) if oscillators is None else oscillators
     coordinates = {
         "oscillator": ("oscillator", ranks, {"long_name": "rank"}),
         "time": ("time", np.asarray(times, float), {"units": "s"}),
     }
-    return xr.Dataset(variables, coordinates, {"source": source})
+    found = xr.Dataset(variables, coordinates, {"source": source})
+    return found if edges is None else with_edges(found, edges)
+
+
+def with_edges(phases: xr.Dataset, edges: Topology) -> xr.Dataset:
+    """A Dataset of phases with its communication topology: `receiver`, `sender` and `weight` (edge)."""
+    return phases.assign(
+        receiver=("edge", edges.receiver, {"long_name": "rank that receives"}),
+        sender=("edge", edges.sender, {"long_name": "rank that it receives from"}),
+        weight=("edge", edges.weight, {"long_name": "T_ij"}),
+    )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from perfield.analysis.rhythm.blocks import by_offset, checked, enough_bins, few_enough, instant
+from perfield.analysis.rhythm.blocks import by_offset, checked, enough_bins, few_enough, instant, ranks_of
 from perfield.analysis.rhythm.dataset import TURN
 
 MOST_RANKS = 2000
@@ -34,7 +34,7 @@ def phase_differences(phase: xr.DataArray, *, offsets: Sequence[int] | None = No
     values = whole.values
     found = np.empty((len(i), whole.sizes["time"]))
     np.subtract(values[j], values[i], out=found)
-    ranks = whole["oscillator"].values if "oscillator" in whole.coords else np.arange(len(values))
+    ranks = ranks_of(whole)
     names = {"i": ("pair", ranks[i]), "j": ("pair", ranks[j])}
     times = {"time": whole["time"]} if "time" in whole.coords else {}
     about = {"units": "rad", "long_name": "theta_j - theta_i"}
@@ -91,7 +91,7 @@ def difference_matrix(phase: xr.DataArray, at: float | None = None, *, wrap: boo
     values = instant(phase, at)
     few_enough(values.size**2, MOST_RANKS**2, "the matrix of all pairs", BY_OFFSETS)
     apart = values.values[None, :] - values.values[:, None]
-    ranks = values["oscillator"].values if "oscillator" in values.coords else np.arange(len(apart))
+    ranks = ranks_of(values)
     about = {"units": "rad", "long_name": "theta_j - theta_i"}
     names = {"oscillator": ranks, "other": ranks}
     apart = wrapped(apart) if wrap else apart

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from perfield.analysis.rhythm.blocks import checked
+from perfield.analysis.rhythm.blocks import checked, ranks_of
 from perfield.analysis.rhythm.dataset import TURN
 from perfield.analysis.rhythm.order import order_parameter, rate
 from perfield.analysis.rhythm.spread import spread
@@ -45,7 +45,7 @@ def early_warnings(phase: xr.DataArray, fall: float = FALL) -> xr.Dataset:
     before, after = np.maximum(begin - 1, 0), np.minimum(end + 1, len(times) - 1)
     begin = np.where(r.values[before] - r.values[begin] > fall, before, begin)
     end = np.where(r.values[end] - r.values[after] > fall, after, end)
-    ranks = whole["oscillator"].values if "oscillator" in whole.coords else np.arange(len(whole))
+    ranks = ranks_of(whole)
     rank, moved = np.zeros(len(begin), np.int64), np.full(len(begin), np.nan)
     for k, (first, last) in enumerate(zip(begin, end)):
         way = (whole[:, last].values - whole[:, first].values) / TURN

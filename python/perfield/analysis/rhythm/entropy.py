@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from perfield.analysis.rhythm.blocks import blocks, checked, enough_bins, series
+from perfield.analysis.rhythm.dataset import TURN
 from perfield.analysis.rhythm.order import mean_angle
 
 CIRCLE_BINS = 36
@@ -61,7 +62,7 @@ def of_block(block: np.ndarray, bins: int | None) -> tuple[np.ndarray, np.ndarra
         place = np.where(known & ~flat, np.minimum(place, count - 1), 0)
     else:
         count = np.full(block.shape[1], bins, np.int64)
-        place = np.floor((np.where(known, around, 0.0) + np.pi) / (2 * np.pi / bins) + 0.5) % bins
+        place = np.floor((np.where(known, around, 0.0) + np.pi) / (TURN / bins) + 0.5) % bins
     begin = np.cumsum(count) - count
     cell = (place + begin).astype(np.int64)
     share = np.bincount(cell[known], minlength=int(count.sum())) / np.repeat(np.maximum(ranks, 1), count)
