@@ -309,7 +309,8 @@ class Page:
         phase = found["phase"]
         n, moments = phase.shape
         time = np.linspace(0.0, said.periods, moments)
-        order, spread = rhythm.order_parameter(phase).values, rhythm.spread(phase).values
+        order, apart = rhythm.order_parameter(phase).values, rhythm.spread(phase)
+        spread = apart.values
         self.turned = rhythm.phase_circle(phase, "mean").values
         self.series = order, spread, time
         self.lines.data = {"time": time, "order": order, "spread": spread}
@@ -325,7 +326,7 @@ class Page:
         self.drawn.glyph.size = float(np.clip(1500 / n, 4, 13))
         self.drawn.glyph.line_alpha = 1.0 if n <= 128 else 0.0
         named = rhythm.state(phase.isel(time=-1), found)
-        settled = rhythm.crossing_time(rhythm.spread(phase), 0.05, rising=False) / self.base.period
+        settled = rhythm.crossing_time(apart, 0.05, rising=False) / self.base.period
         end = (
             "the spread stays above 0.05 periods"
             if np.isnan(settled)
