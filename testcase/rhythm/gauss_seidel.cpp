@@ -9,6 +9,7 @@
 // step behind: ranks that are all busy form a wavefront. With --lagged it takes that row from the
 // step before, as jacobi does; then all ranks start together. Where no message comes from there,
 // the row holds the exact solution.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 

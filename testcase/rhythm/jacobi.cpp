@@ -9,6 +9,7 @@
 // (columns + 1)) + cos(pi / (rows + 1))) / 2. In a ring, rows have no walls but wrap around: sin(2
 // pi j / rows). A side from which no message comes holds these values, so that they stay right for
 // each --send-to.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 

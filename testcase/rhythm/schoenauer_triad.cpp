@@ -5,6 +5,7 @@
 // share it than for STREAM Triad.
 //
 // After each step a and b change places, so that b = 1 + steps cos(c / d).
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 

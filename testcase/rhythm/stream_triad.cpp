@@ -5,8 +5,6 @@
 //
 // After each step a and b change places, so that the numbers tell how many steps ran:
 // b = 1 + steps s c. All of these are short binary fractions, hence exact.
-#include <cstdio>
-
 #include "program.hpp"
 
 namespace {

@@ -51,7 +51,6 @@ default), or all; own fields of the simulation are always there"""
 IMAGES_HELP = """\
 also draw images (.png): values over all steps, a typical step and the slowest to compute that
 writes no output; or all in --steps"""
-RHYTHM = {"phase_steps", "phase_gradient_steps", "order_parameter"}  # which also --fields may ask for
 RHYTHM_HELP = """\
 also show, in each step, how many steps each rank is ahead of the mean (phase_steps), how many it
 is apart from those it receives from (phase_gradient_steps), and R (order_parameter)"""
@@ -92,9 +91,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Prints what it will write, writes it, and prints how to look at it."""
     import perfield
+    from perfield.output.telling import RHYTHM
 
     run = perfield.open(run_path(arguments.run))
-    if arguments.rhythm or RHYTHM.intersection(words(arguments.fields or "")):
+    if arguments.rhythm or set(RHYTHM).intersection(words(arguments.fields or "")):
         from perfield.run.rhythm_frames import RhythmFrames  # importing xarray is slow
 
         run = RhythmFrames(run)

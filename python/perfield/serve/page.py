@@ -59,6 +59,9 @@ SLIDERS = {  # parameter of a potential -> (words, lowest, highest, step)
     "radius": ("radius of the minima (rad)", 0.2, 6.4, 0.1),
     "depth": ("depth of the minima", 0.05, 2.0, 0.05),
 }
+# Settings of the same name that a widget holds as they are; those of SLID may need a longer slider.
+CHOSEN = ("topology", "potential", "normalisation", "noise", "start", "seed")
+SLID = ("n", "distance", "coupling", "size", "delay", "which", "late", "periods")
 MOST_ROWS = 256  # of the map of phases; more oscillators are thinned
 FRAME_MS = 60  # of the animation
 WIDTH = 330
@@ -245,9 +248,9 @@ class Page:
         self.about.text = "".join(f"<div style='margin-bottom: 0.4em'>{line}</div>" for line in lines)
         said = settings_of(self.base)
         self._waits = True  # sliders that are set here need no computation of their own
-        for name in ("topology", "potential", "normalisation", "noise", "start", "seed"):
+        for name in CHOSEN:
             getattr(self, name).value = getattr(said, name)
-        for name in ("n", "distance", "coupling", "size", "delay", "which", "late", "periods"):
+        for name in SLID:
             _set(getattr(self, name), getattr(said, name))
         _set(self.detuning, 100 * said.detuning)
         self.both.active, self.compensate.active = said.both, said.compensate
@@ -260,14 +263,7 @@ class Page:
         """What the sliders say now."""
         name = self.potential.value
         takes = vars(potential(name)) if name != GIVEN else {}
-        values = {
-            word: getattr(self, word).value
-            for word in ("topology", "n", "distance", "potential", "coupling", "normalisation", "noise")
-        }
-        values |= {
-            word: getattr(self, word).value
-            for word in ("size", "delay", "start", "which", "late", "periods", "seed")
-        }
+        values = {word: getattr(self, word).value for word in (*CHOSEN, *SLID)}
         parameters = {word: slider.value for word, slider in self.of_potential.items() if word in takes}
         said = Settings(**values, parameters=parameters, detuning=self.detuning.value / 100)
         return replace(said, both=self.both.active, compensate=self.compensate.active)
@@ -313,7 +309,8 @@ class Page:
         phase = found["phase"]
         n, moments = phase.shape
         time = np.linspace(0.0, said.periods, moments)
-        order, spread = rhythm.order_parameter(phase).values, rhythm.spread(phase).values
+        order, apart = rhythm.order_parameter(phase).values, rhythm.spread(phase)
+        spread = apart.values
         self.turned = rhythm.phase_circle(phase, "mean").values
         self.series = order, spread, time
         self.lines.data = {"time": time, "order": order, "spread": spread}
@@ -329,7 +326,7 @@ class Page:
         self.drawn.glyph.size = float(np.clip(1500 / n, 4, 13))
         self.drawn.glyph.line_alpha = 1.0 if n <= 128 else 0.0
         named = rhythm.state(phase.isel(time=-1), found)
-        settled = rhythm.crossing_time(rhythm.spread(phase), 0.05, rising=False) / self.base.period
+        settled = rhythm.crossing_time(apart, 0.05, rising=False) / self.base.period
         end = (
             "the spread stays above 0.05 periods"
             if np.isnan(settled)

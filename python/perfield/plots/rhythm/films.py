@@ -90,9 +90,8 @@ class _Circle:
     def at(self, moment: int) -> None:
         self.axes.clear()
         panels.draw_circle(self.axes, self.points[:, :, moment], self.shown.phase["oscillator"].values)
-        at = f"{self.shown.time[moment] * self.shown.factor:.4g} {self.shown.unit}"
         r, apart = self.shown.order_parameter[moment], self.shown.spread[moment]
-        self.title.set_text(f"{at}: R = {r:.2f}, spread {apart:.2f} periods")
+        self.title.set_text(f"{self.shown.clock(moment)}: R = {r:.2f}, spread {apart:.2f} periods")
 
 
 class _Matrix:
@@ -108,5 +107,4 @@ class _Matrix:
     def at(self, moment: int) -> None:
         chosen = self.shown.phase.isel(oscillator=self.shown.paired, time=moment)
         self.image.set_data(rhythm.difference_matrix(chosen).values / TURN)
-        at = f"{self.shown.time[moment] * self.shown.factor:.4g} {self.shown.unit}"
-        self.title.set_text(f"{at}: spread {self.shown.spread[moment]:.2f} periods")
+        self.title.set_text(f"{self.shown.clock(moment)}: spread {self.shown.spread[moment]:.2f} periods")

@@ -196,14 +196,10 @@ def _title(shown: Shown, words: str) -> str:
     """Who is shown, in which state, when."""
     named = rhythm.state(shown.snapshot, shown.topology)
     apart = float(named["spread"])
-    about = f"{counted(shown.n, shown.word)}, {named['state'].item()} at {_seconds(shown)}"
+    about = f"{counted(shown.n, shown.word)}, {named['state'].item()} at {shown.clock(shown.moment)}"
     about += f": R\u00a0=\u00a0{float(named['order_parameter']):.3g}, "
     about += f"{in_periods(apart)} from the last to the first".replace(" periods", "\u00a0periods")
     return f"{words}: {about}" if words else about
-
-
-def _seconds(shown: Shown) -> str:
-    return f"{shown.time[shown.moment] * shown.factor:.4g} {shown.unit}"
 
 
 def _when(name: str, shown: Shown) -> str:
@@ -211,7 +207,7 @@ def _when(name: str, shown: Shown) -> str:
     if name == "order_parameter":
         return "; thin: dR/dt" + ("; shaded: early warning" if len(shown.warnings) else "")
     of_moment = ("phase_circle", "difference_histogram", "difference_matrix")
-    return f" at {_seconds(shown)}" if name in of_moment else ""
+    return f" at {shown.clock(shown.moment)}" if name in of_moment else ""
 
 
 def _limited(name: str, shown: Shown) -> str:

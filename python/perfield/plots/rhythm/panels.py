@@ -14,14 +14,13 @@ import numpy as np
 
 from perfield.analysis import rhythm
 from perfield.analysis.rhythm.dataset import TURN
-from perfield.catalyst_scripts.palette import ABSENT, BEYOND, TEXT, colour_map
+from perfield.catalyst_scripts.palette import BEYOND, TEXT
 from perfield.plots.rhythm.shown import Shown, largest, some
-from perfield.plots.style import whole_numbers
+from perfield.plots.style import WAITING, map_of, whole_numbers
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
-    from matplotlib.colors import Colormap
     from matplotlib.image import AxesImage
 
 MOST_LINES = 24  # oscillators of which each pair has a line
@@ -29,7 +28,6 @@ MOST_ON_CIRCLE = 64  # oscillators that stand on one circle; more lie in a ring,
 MOST_GROUPS = 8  # of points on the circle that get the numbers of their oscillators
 LEAST_BAR = 0.04  # of half the axis: how wide the bar is of differences that are all alike
 MOST_ROWS, MOST_COLUMNS = 512, 1024  # of a map; more are thinned
-DIFFERENCES, LAG, WAITING = map(colour_map, ("phase_difference", "phase", "waiting_time_s"))
 
 
 def timeline(axes: Axes, steps: xr.Dataset, shown: Shown) -> AxesImage:
@@ -72,7 +70,7 @@ def lag(axes: Axes, shown: Shown) -> AxesImage:
     cells = shown.behind[np.ix_(some(shown.n, MOST_ROWS), some(len(shown.time), MOST_COLUMNS))]
     time = shown.time * shown.factor
     extent = (time[0], time[-1], shown.n - 0.5, -0.5)
-    image = _map(axes, cells, LAG, extent, (0.0, largest(cells, 1e-3)), "periods")
+    image = _map(axes, cells, "phase", extent, (0.0, largest(cells, 1e-3)), "periods")
     axes.set_ylabel(shown.axis_words)
     _time(axes, shown)
     return image
@@ -256,7 +254,7 @@ def matrix(axes: Axes, shown: Shown) -> AxesImage:
     cells = rhythm.difference_matrix(shown.snapshot.isel(oscillator=shown.paired)).values / TURN
     most = largest(cells, 1e-3)
     extent = (-0.5, shown.n - 0.5, shown.n - 0.5, -0.5)
-    image = _map(axes, cells, DIFFERENCES, extent, (-most, most), "periods")
+    image = _map(axes, cells, "phase_difference", extent, (-most, most), "periods")
     axes.set_aspect("equal", anchor="W")
     axes.set_xlabel(f"{shown.axis_words} j")
     axes.set_ylabel(f"{shown.axis_words} i")
@@ -271,15 +269,14 @@ def matrix(axes: Axes, shown: Shown) -> AxesImage:
 def _map(
     axes: Axes,
     cells: np.ndarray,
-    name: str,
+    field: str,
     extent: tuple[float, ...],
     ends: tuple[float, float],
     words: str,
 ) -> AxesImage:
-    colours = absent_grey(name)
     image = axes.imshow(
         cells,
-        colours,
+        map_of(field),
         aspect="auto",
         interpolation="nearest",
         vmin=ends[0],
@@ -292,13 +289,6 @@ def _map(
     bar.ax.tick_params(labelsize=9)
     whole_numbers(axes.yaxis)
     return image
-
-
-def absent_grey(name: str) -> Colormap:
-    """A map of colours in which what is absent is grey."""
-    import matplotlib
-
-    return matplotlib.colormaps[name].with_extremes(bad=ABSENT)
 
 
 def phase_axis(axes: Axes, reach: float) -> None:

@@ -157,6 +157,10 @@ class Shown:
         known = np.isfinite(self.phase.values).sum(axis=0)
         return int(np.flatnonzero(known == known.max())[-1])
 
+    def clock(self, moment: int) -> str:
+        """The time of a moment in words: "2.5 ms"."""
+        return f"{self.time[moment] * self.factor:.4g} {self.unit}"
+
     @cached_property
     def snapshot(self) -> xr.DataArray:
         """The phases at that moment, (oscillator,) rad."""
