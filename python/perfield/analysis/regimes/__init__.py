@@ -6,7 +6,9 @@ Matrix-Free Finite Element Operators", ICS '25, section 2.2. Everything here tak
 `timings` makes: `time_s` (rank, step), in seconds.
 """
 
+from perfield.analysis.regimes.decode import Follower, classify
 from perfield.analysis.regimes.errors import RegimeError
+from perfield.analysis.regimes.fit import Fit, fit, fit_pooled
 from perfield.analysis.regimes.model import EMISSIONS, Model
 from perfield.analysis.regimes.simulated import simulated
 from perfield.analysis.regimes.timings import PROBABILITY, REGIME, TIME, UNKNOWN, largest, timings
@@ -17,8 +19,13 @@ __all__ = [
     "REGIME",
     "TIME",
     "UNKNOWN",
+    "Fit",
+    "Follower",
     "Model",
     "RegimeError",
+    "classify",
+    "fit",
+    "fit_pooled",
     "largest",
     "simulated",
     "timings",
