@@ -14,6 +14,7 @@ from perfield.analysis.regimes.places import LEVELS, places
 from perfield.analysis.regimes.simulated import simulated
 from perfield.analysis.regimes.statistics import shares, statistics
 from perfield.analysis.regimes.timings import PROBABILITY, REGIME, TIME, UNKNOWN, largest, timings
+from perfield.analysis.regimes.where import Cluster, where
 
 __all__ = [
     "EMISSIONS",
@@ -22,6 +23,7 @@ __all__ = [
     "REGIME",
     "TIME",
     "UNKNOWN",
+    "Cluster",
     "Model",
     "RegimeError",
     "block_length",
@@ -36,4 +38,5 @@ __all__ = [
     "statistics",
     "stretches",
     "timings",
+    "where",
 ]
