@@ -18,8 +18,7 @@ import xarray as xr
 from scipy.sparse import csr_matrix
 
 from perfield.analysis.regimes.places import LEVELS, places
-from perfield.analysis.regimes.statistics import n_regimes_of
-from perfield.analysis.regimes.timings import REGIME
+from perfield.analysis.regimes.statistics import slow_points
 from perfield.analysis.words import in_list, in_percent
 
 if TYPE_CHECKING:
@@ -113,10 +112,8 @@ def where(
     numbers, neighbouring steps are joined. The same seed gives the same answer. Ranks without a place are
     left out. Raises RegimeError for timings without regimes.
     """
-    slow = n_regimes_of(classified) - 1
-    regime = classified[REGIME].transpose("rank", "step").values
     ranks = classified["rank"].values
-    table = _joined(regime == slow) if slow else np.zeros((len(ranks), 1), np.float32)
+    table = _joined(slow_points(classified))
     number = {level: places(placement, ranks, level) for level in LEVELS}
     found = []
     for level in LEVELS:
