@@ -6,20 +6,34 @@ Matrix-Free Finite Element Operators", ICS '25, section 2.2. Everything here tak
 `timings` makes: `time_s` (rank, step), in seconds.
 """
 
+from perfield.analysis.regimes.bootstrap import block_length, interval, resampled_sums
 from perfield.analysis.regimes.errors import RegimeError
+from perfield.analysis.regimes.events import cost_of_slow_steps, events, stretches
 from perfield.analysis.regimes.model import EMISSIONS, Model
+from perfield.analysis.regimes.places import LEVELS, places
 from perfield.analysis.regimes.simulated import simulated
+from perfield.analysis.regimes.statistics import shares, statistics
 from perfield.analysis.regimes.timings import PROBABILITY, REGIME, TIME, UNKNOWN, largest, timings
 
 __all__ = [
     "EMISSIONS",
+    "LEVELS",
     "PROBABILITY",
     "REGIME",
     "TIME",
     "UNKNOWN",
     "Model",
     "RegimeError",
+    "block_length",
+    "cost_of_slow_steps",
+    "events",
+    "interval",
     "largest",
+    "places",
+    "resampled_sums",
+    "shares",
     "simulated",
+    "statistics",
+    "stretches",
     "timings",
 ]

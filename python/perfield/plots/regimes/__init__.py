@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plots of regimes: times of ranks and steps, and what slow phases of the machine do to them.
+
+Figures of Heldman, Rudi, Bessac, "Statistical Treatment of Variable MPI Latencies and MPI-Communication Hiding
+for Matrix-Free Finite Element Operators", ICS '25. All take timings in the form of `perfield.analysis.regimes`,
+or the records of MatVecs in the form of `perfield.analysis.hiding`; those of several methods as a mapping from
+words to timings, of which the first is the one that others are compared with.
+"""
+
+from perfield.plots.regimes.cdfs import cdfs, one_box
+from perfield.plots.regimes.heat_maps import heat_maps, regimes_map, times_map
+from perfield.plots.regimes.in_and_out import in_and_out, in_and_out_by_regime, totals
+from perfield.plots.regimes.series import one_series, series
+from perfield.plots.regimes.splitting import splitting, waits_and_splitting
+from perfield.plots.regimes.spread import boxes, densities
+from perfield.plots.regimes.sums import cost_of_slow_steps, cumulative, improvements, sums
+from perfield.plots.regimes.timelines import timeline, timelines
+
+__all__ = [
+    "boxes",
+    "cdfs",
+    "cost_of_slow_steps",
+    "cumulative",
+    "densities",
+    "heat_maps",
+    "improvements",
+    "in_and_out",
+    "in_and_out_by_regime",
+    "one_box",
+    "one_series",
+    "regimes_map",
+    "series",
+    "splitting",
+    "sums",
+    "timeline",
+    "timelines",
+    "times_map",
+    "totals",
+    "waits_and_splitting",
+]

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Functional box plots of the distributions of ranks (Figures 9 and 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfield.analysis.regimes.cumulative import known_times
+from perfield.analysis.regimes.depth import distributions, functional_box
+from perfield.analysis.words import counted
+from perfield.catalyst_scripts.palette import BEYOND
+from perfield.plots.regimes import shown
+from perfield.plots.style import PlotError, head, new_axes, new_figure
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PANEL = (4.6, 3.8)  # inches
+POINTS = 200  # of a curve
+ENDS = (0.1, 99.0)  # per cent of all times that the axis shows
+MOST_OUTLIERS = 30  # curves of outlying ranks that are drawn
+
+
+def cdfs(named: Mapping[str, xr.Dataset], figure: Figure | None = None, by_regime: bool = False) -> Figure:
+    """Draws a functional box plot of the ranks' distributions for each method, side by side (Figure 9).
+
+    by_regime : a row for each regime (Figure 10 transposed), each on its own axis of time. Raises PlotError
+    without a known time, and without regimes where they are asked for.
+    """
+    if not named:
+        raise PlotError("there are no timings to draw; give at least one.")
+    n = max(map(shown.n_regimes, named.values())) if by_regime else 1
+    size = (max(PANEL[0] * len(named), 7.0), max(PANEL[1] * n, 4.8))
+    figure = figure or new_figure(size)
+    drawn = figure.subplots(n, len(named), sharey=True, sharex="row", squeeze=False)
+    for number, row in enumerate(drawn):
+        regime = number if by_regime else None
+        for (name, times), axes in zip(named.items(), row):
+            regime_name = f", {shown.regime_names(n)[number]}" if by_regime and n > 1 else ""
+            one_box(times, axes, regime, f"{name}{regime_name}", _grid(named, regime))
+            axes.label_outer()
+        for axes in row:
+            axes.xaxis.set_tick_params(labelbottom=True)
+    return figure
+
+
+def one_box(
+    times: xr.Dataset,
+    axes: Axes | None = None,
+    regime: int | None = None,
+    words: str = "",
+    grid_s: np.ndarray | None = None,
+) -> Axes:
+    """Draws the functional box plot of the ranks' cumulative distributions.
+
+    Black is the rank in the middle of all, violet the middle half of the ranks, thin lines the ends of the
+    others; dashed ranks are outliers. regime : only its steps. grid_s : s, where curves are computed.
+    """
+    shown.known(times, words or "these timings")
+    axes = new_axes(axes)
+    grid = _grid({words: times}, regime) if grid_s is None else grid_s
+    curves, ranks = distributions(times, grid, regime)
+    factor, unit = shown.unit(grid)
+    at = grid * factor
+    told = []
+    if len(curves):
+        box = functional_box(curves)
+        violet = (0.55, 0.40, 0.70)
+        axes.fill_between(at, box.lower, box.upper, color=violet, alpha=0.55, linewidth=0, label="middle half")
+        for edge in (box.least, box.most):
+            axes.plot(at, edge, color="0.55", linewidth=0.9)
+        for row in box.outliers[:MOST_OUTLIERS]:
+            axes.plot(at, curves[row], color=BEYOND, linestyle="--", linewidth=0.9)
+        axes.plot(at, curves[box.median], color="black", linewidth=1.8)
+        told = [f"{counted(len(curves), 'rank')}", f"black: rank {int(ranks[box.median])}"]
+        told += [f"dashed: {counted(len(box.outliers), 'outlier')}"] if len(box.outliers) else []
+    else:
+        axes.text(0.5, 0.5, "no step is in this regime", transform=axes.transAxes, ha="center", color="0.35")
+    axes.set_xlim(at[0], at[-1])
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_xlabel(f"time ({unit})")
+    axes.set_ylabel("share of steps not longer")
+    head(axes, words or "Distributions of ranks", shown.said(shown.origin(times), *told))
+    return axes
+
+
+def _grid(named: Mapping[str, xr.Dataset], regime: int | None) -> np.ndarray:
+    """The times at which curves of several methods are computed, s."""
+    values = np.concatenate([known_times(times, regime) for times in named.values()])
+    if not len(values):
+        values = np.concatenate([shown.known(times) for times in named.values()])
+    low, high = (float(end) for end in np.percentile(values, ENDS))
+    room = 0.03 * (high - low) or 0.05 * high or 1.0
+    return np.linspace(max(low - room, 0.0) if low >= 0 else low - room, high + room, POINTS)

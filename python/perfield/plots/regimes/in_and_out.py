@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Both halves of a matrix-vector product against one another, and their sum (Figures 7 and 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfield.analysis.regimes import REGIME
+from perfield.plots.regimes import shown
+from perfield.plots.style import PlotError, head, new_axes, new_figure
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SIZE = (9.6, 11.4)  # inches
+PANEL = 5.2  # inches, of a scatter plot of one regime
+END = 98.0  # per cent of the times that the axes show
+BINS, POINTS = 120, 300
+IN, OUT = "t_in", "t_out"
+
+
+def in_and_out(named: Mapping[str, xr.Dataset], figure: Figure | None = None) -> Figure:
+    """Draws T_in against T_out with their densities, and a histogram of T = T_in + T_out (Figure 7).
+
+    named : words to studies, `t_in` and `t_out` (rank, step) in s, as `perfield.analysis.hiding` gives them.
+    Raises PlotError for others, and without a known time.
+    """
+    found = {name: _halves(name, study) for name, study in named.items()}
+    _check(named)
+    figure = figure or new_figure(SIZE)
+    grid = figure.add_gridspec(3, 2, height_ratios=(1, 3.4, 2.6), width_ratios=(3.6, 1))
+    middle = figure.add_subplot(grid[1, 0])
+    above, beside = figure.add_subplot(grid[0, 0], sharex=middle), figure.add_subplot(grid[1, 1], sharey=middle)
+    window = _window(found)
+    factor, unit = shown.unit(np.concatenate([each[0] for each in found.values()]))
+    _scatter(middle, found, shown.method_colours(named), window, (factor, unit))
+    for name, rgb in shown.method_colours(named).items():
+        for part, axes, axis in ((0, above, "x"), (1, beside, "y")):
+            at = np.linspace(*window[part], POINTS)
+            values = found[name][part]
+            values = values[shown.thinned(len(values))]
+            curve = shown.density(values, at) / factor
+            axes.plot(*((at * factor, curve) if axis == "x" else (curve, at * factor)), color=rgb, linewidth=1.6)
+    for axes in (above, beside):
+        axes.tick_params(labelbottom=axes is beside, labelleft=axes is above)
+        axes.locator_params(nbins=3)
+    above.tick_params(labelleft=False)
+    beside.tick_params(labelbottom=False)
+    above.set_ylabel("density")
+    beside.set_xlabel("density")
+    middle.legend(frameon=False, fontsize=11, markerscale=2.5, loc="upper right")
+    head(above, "Time of both halves of a MatVec", shown.said(shown.origins(named), "a dot is a MatVec of a rank"))
+    totals(named, figure.add_subplot(grid[2, :]))
+    return figure
+
+
+def totals(named: Mapping[str, xr.Dataset], axes: Axes | None = None) -> Axes:
+    """Draws a histogram of T = T_in + T_out for each method, as a share of its MatVecs."""
+    found = {name: sum(_halves(name, study)) for name, study in named.items()}
+    _check(named)
+    axes = new_axes(axes)
+    everything = np.concatenate([*found.values()])
+    low, high = float(everything.min()), shown.robust_end(everything, END)
+    factor, unit = shown.unit(everything)
+    bins = np.linspace(low, max(high, low * 1.001 + 1e-12), BINS + 1)
+    for (name, values), rgb in zip(found.items(), shown.method_colours(named).values()):
+        share = 100 * np.histogram(values, bins)[0] / len(values)
+        axes.stairs(share, bins * factor, color=rgb, linewidth=1.6, label=name)
+    longer = 100 * float(np.mean(everything > bins[-1]))
+    axes.set_xlim(bins[0] * factor, bins[-1] * factor)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel(f"T = T_in + T_out ({unit})")
+    axes.set_ylabel("MatVecs (%)")
+    axes.legend(frameon=False, fontsize=11)
+    more = f"{longer:.2g} % of the times are longer than the axis" if longer else ""
+    head(axes, "Time of a MatVec without its mirror elements", shown.said(shown.origins(named), more))
+    return axes
+
+
+def in_and_out_by_regime(named: Mapping[str, xr.Dataset], figure: Figure | None = None) -> Figure:
+    """Draws T_in against T_out, regime by regime (Figure 8). named : studies with `regime` (rank, step).
+
+    Raises PlotError as `in_and_out`, and if one is not classified.
+    """
+    _check(named)
+    n = max(map(shown.n_regimes, named.values()))
+    figure = figure or new_figure((max(PANEL * n, 7.0), PANEL))
+    for number, axes in enumerate(figure.subplots(1, n, squeeze=False)[0]):
+        found = {name: _halves(name, study, number) for name, study in named.items()}
+        some = {name: halves for name, halves in found.items() if len(halves[0])}
+        words = f"Regime: {shown.regime_names(n)[number]}" if n > 1 else "All MatVecs"
+        counts = ", ".join(f"{name} {len(found[name][0]):,}" for name in named)
+        if some:
+            scale = shown.unit(np.concatenate([each[0] for each in some.values()]))
+            _scatter(axes, some, shown.method_colours(named), _window(some), scale)
+        else:
+            axes.text(0.5, 0.5, "no MatVec is in this regime", transform=axes.transAxes, ha="center")
+        if number == 0 and some:
+            axes.legend(frameon=False, fontsize=11, markerscale=2.5)
+        head(axes, words, shown.said(shown.origins(named) if number == 0 else "", f"MatVecs: {counts}"))
+    return figure
+
+
+def _check(named: Mapping[str, xr.Dataset]) -> None:
+    if not named:
+        raise PlotError("there is no study to draw; give at least one.")
+
+
+def _halves(name: str, study: xr.Dataset, regime: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """T_in and T_out of all MatVecs of which both are known, (n) s each."""
+    if IN not in study or OUT not in study:
+        raise PlotError(f"{name} has no {IN} and {OUT}; give the record of a solver, or of the model.")
+    both = study[IN].values, study[OUT].values
+    known = np.isfinite(both[0]) & np.isfinite(both[1])
+    if not known.any():
+        raise PlotError(f"{name} holds no known time to plot.")
+    if regime is not None:
+        shown.n_regimes(study)
+        known &= study[REGIME].values == regime
+    return both[0][known], both[1][known]
+
+
+def _window(found: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> list[tuple[float, float]]:
+    """The ends of both axes: all but the longest times."""
+    window = []
+    for part in (0, 1):
+        values = np.concatenate([each[part] for each in found.values()])
+        low, high = float(values.min()), shown.robust_end(values, END)
+        room = 0.03 * (high - low) or 0.05 * high or 1.0
+        window.append((low - room, high + room))
+    return window
+
+
+def _scatter(
+    axes: Axes,
+    found: Mapping[str, tuple[np.ndarray, np.ndarray]],
+    colours: Mapping[str, shown.RGB],
+    window: list[tuple[float, float]],
+    scale: tuple[float, str],
+) -> None:
+    factor, unit = scale
+    for name, (into, out) in found.items():
+        some = shown.thinned(len(into))
+        axes.scatter(
+            into[some] * factor, out[some] * factor, s=5, color=colours[name], alpha=0.45, linewidths=0, label=name,
+            rasterized=True,
+        )
+    axes.set_xlim(window[0][0] * factor, window[0][1] * factor)
+    axes.set_ylim(window[1][0] * factor, window[1][1] * factor)
+    axes.set_xlabel(f"T_in, first half and its wait ({unit})")
+    axes.set_ylabel(f"T_out, second half and its wait ({unit})")
