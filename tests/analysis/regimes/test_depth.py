@@ -40,6 +40,12 @@ def test_curve_in_the_middle_is_the_median_and_one_far_away_an_outlier():
     assert box.most == pytest.approx(curves[8]) and (box.lower <= box.upper).all()
 
 
+def test_outlier_must_leave_the_middle_by_a_least_distance():
+    curves = np.vstack([np.zeros((9, 5)), np.full((1, 5), 0.005)])
+    assert functional_box(curves).outliers.tolist() == [9]
+    assert functional_box(curves, least=0.01).outliers.tolist() == []
+
+
 def test_no_curve_at_all_is_refused():
     with pytest.raises(RegimeError, match="no rank has a known time"):
         functional_box(np.empty((0, 5)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cumulative sums of sorted times, and how much less time another method needs for as many of the fastest steps.
+"""Cumulative sums of sorted times, and how much less time another method needs for as many fast steps.
 
 Heldman, Rudi, Bessac, sections 4.3 and 4.4. The formula printed there is garbled; here
 improvement(K) = 100 (S_K of the first - S_K of the other) / S_K of the first.
@@ -25,13 +25,15 @@ def known_times(times: xr.Dataset, regime: int | None = None) -> np.ndarray:
     known = np.isfinite(values)
     if regime is not None:
         if REGIME not in times:
-            raise RegimeError(f"regime {regime} is asked for, but the timings are not classified; classify them.")
+            raise RegimeError(
+                f"regime {regime} is asked for, but the timings are not classified; classify them."
+            )
         known &= times[REGIME].values == regime
     return values[known]
 
 
 def cumulative_sums(times_s: np.ndarray) -> np.ndarray:
-    """S_K, the sum of the K fastest times, for K = 1 to n, in s. times_s : (n) s; those unknown are left out."""
+    """S_K, the sum of the K fastest times, for K = 1 to n, in s. times_s : (n) s; NaN does not count."""
     values = np.asarray(times_s, dtype=np.float64).ravel()
     return np.cumsum(np.sort(values[np.isfinite(values)]))
 

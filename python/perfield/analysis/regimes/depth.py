@@ -2,8 +2,8 @@
 """Distributions of the times of each rank, and which of them lie in the middle: functional box plots.
 
 Lopez-Pintado, Romo, "On the Concept of Depth for Functional Data", JASA 2009; Sun, Genton, "Functional
-Boxplots", JCGS 2011. Distributions are equal at both ends (0 and 1), so that ties must count as such: ranks that
-break ties by chance choose another median curve.
+Boxplots", JCGS 2011. Distributions are equal at both ends (0 and 1), so that ties must count as such: ranks
+that break ties by chance choose another median curve.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ FENCE = 1.5  # times the height of the middle half
 class FunctionalBox:
     """A functional box plot of n curves at m points.
 
-    depth : (n) of each curve. median : position of the deepest. lower, upper : (m) envelope of the deeper half.
-    least, most : (m) envelope of all curves that are no outliers. outliers : positions of curves that somewhere
-    leave the envelope of the deeper half by more than 1.5 times its height.
+    depth : (n) of each curve. median : position of the deepest. lower, upper : (m) envelope of the deeper
+    half. least, most : (m) envelope of all curves that are no outliers. outliers : positions of curves that
+    somewhere leave the envelope of the deeper half by more than 1.5 times its height.
     """
 
     depth: np.ndarray
@@ -51,7 +51,9 @@ def distributions(
     known = np.isfinite(values)
     if regime is not None:
         if REGIME not in times:
-            raise RegimeError(f"regime {regime} is asked for, but the timings are not classified; classify them.")
+            raise RegimeError(
+                f"regime {regime} is asked for, but the timings are not classified; classify them."
+            )
         known &= times[REGIME].values == regime
     some = np.flatnonzero(known.any(axis=1))
     curves = np.empty((len(some), len(grid_s)))
@@ -75,15 +77,20 @@ def band_depth(curves: np.ndarray) -> np.ndarray:
     return 1 - outside.mean(axis=1)
 
 
-def functional_box(curves: np.ndarray) -> FunctionalBox:
-    """The functional box plot of curves, (n, m). Raises RegimeError without a curve."""
+def functional_box(curves: np.ndarray, least: float = 0.0) -> FunctionalBox:
+    """The functional box plot of curves, (n, m).
+
+    least : how far a curve must at least leave the envelope of the deeper half to be an outlier; for
+    distributions, whose envelope has no height at both ends, where else a single step would do.
+    Raises RegimeError without a curve.
+    """
     if not len(curves):
         raise RegimeError("there is no curve, so that none lies in the middle; no rank has a known time.")
     depth = band_depth(curves)
     order = np.argsort(-depth, kind="stable")
     middle = curves[order[: -(-len(curves) // 2)]]
     lower, upper = middle.min(axis=0), middle.max(axis=0)
-    reach = FENCE * (upper - lower)
+    reach = np.maximum(FENCE * (upper - lower), least)
     outside = ((curves < lower - reach) | (curves > upper + reach)).any(axis=1)
     inside = curves[~outside]
     return FunctionalBox(

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Plots of regimes: times of ranks and steps, and what slow phases of the machine do to them.
 
-Figures of Heldman, Rudi, Bessac, "Statistical Treatment of Variable MPI Latencies and MPI-Communication Hiding
-for Matrix-Free Finite Element Operators", ICS '25. All take timings in the form of `perfield.analysis.regimes`,
-or the records of MatVecs in the form of `perfield.analysis.hiding`; those of several methods as a mapping from
-words to timings, of which the first is the one that others are compared with.
+Figures of Heldman, Rudi, Bessac, "Statistical Treatment of Variable MPI Latencies and MPI-Communication
+Hiding for Matrix-Free Finite Element Operators", ICS '25. All take timings in the form of
+`perfield.analysis.regimes`, or the records of MatVecs in the form of `perfield.analysis.hiding`; those of
+several methods as a mapping from words to timings, of which the first is the one that others are compared
+with.
 """
 
 from perfield.plots.regimes.cdfs import cdfs, one_box

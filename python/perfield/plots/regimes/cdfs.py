@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 PANEL = (4.6, 3.8)  # inches
 POINTS = 200  # of a curve
 ENDS = (0.1, 99.0)  # per cent of all times that the axis shows
+LEAST = 0.01  # of the steps, by which an outlier at least differs from the middle half
 MOST_OUTLIERS = 30  # curves of outlying ranks that are drawn
 
 
@@ -37,12 +38,13 @@ def cdfs(named: Mapping[str, xr.Dataset], figure: Figure | None = None, by_regim
     n = max(map(shown.n_regimes, named.values())) if by_regime else 1
     size = (max(PANEL[0] * len(named), 7.0), max(PANEL[1] * n, 4.8))
     figure = figure or new_figure(size)
+    scale = shown.unit(*(shown.known(times, f"timings of {name}") for name, times in named.items()))
     drawn = figure.subplots(n, len(named), sharey=True, sharex="row", squeeze=False)
     for number, row in enumerate(drawn):
         regime = number if by_regime else None
         for (name, times), axes in zip(named.items(), row):
             regime_name = f", {shown.regime_names(n)[number]}" if by_regime and n > 1 else ""
-            one_box(times, axes, regime, f"{name}{regime_name}", _grid(named, regime))
+            one_box(times, axes, regime, f"{name}{regime_name}", _grid(named, regime), scale)
             axes.label_outer()
         for axes in row:
             axes.xaxis.set_tick_params(labelbottom=True)
@@ -55,30 +57,34 @@ def one_box(
     regime: int | None = None,
     words: str = "",
     grid_s: np.ndarray | None = None,
+    scale: tuple[float, str] | None = None,
 ) -> Axes:
     """Draws the functional box plot of the ranks' cumulative distributions.
 
     Black is the rank in the middle of all, violet the middle half of the ranks, thin lines the ends of the
     others; dashed ranks are outliers. regime : only its steps. grid_s : s, where curves are computed.
+    scale : a factor for times and its unit.
     """
     shown.known(times, words or "these timings")
     axes = new_axes(axes)
     grid = _grid({words: times}, regime) if grid_s is None else grid_s
     curves, ranks = distributions(times, grid, regime)
-    factor, unit = shown.unit(grid)
+    factor, unit = scale or shown.unit(grid)
     at = grid * factor
     told = []
     if len(curves):
-        box = functional_box(curves)
+        box = functional_box(curves, LEAST)
         violet = (0.55, 0.40, 0.70)
-        axes.fill_between(at, box.lower, box.upper, color=violet, alpha=0.55, linewidth=0, label="middle half")
+        axes.fill_between(at, box.lower, box.upper, color=violet, alpha=0.55, linewidth=0)
         for edge in (box.least, box.most):
             axes.plot(at, edge, color="0.55", linewidth=0.9)
         for row in box.outliers[:MOST_OUTLIERS]:
             axes.plot(at, curves[row], color=BEYOND, linestyle="--", linewidth=0.9)
         axes.plot(at, curves[box.median], color="black", linewidth=1.8)
-        told = [f"{counted(len(curves), 'rank')}", f"black: rank {int(ranks[box.median])}"]
+        told = [counted(len(curves), "rank")]
         told += [f"dashed: {counted(len(box.outliers), 'outlier')}"] if len(box.outliers) else []
+        middle = f"black: rank {int(ranks[box.median])}\nviolet: middle half"
+        axes.text(0.97, 0.06, middle, transform=axes.transAxes, ha="right", fontsize=10.5, color="0.35")
     else:
         axes.text(0.5, 0.5, "no step is in this regime", transform=axes.transAxes, ha="center", color="0.35")
     axes.set_xlim(at[0], at[-1])

@@ -28,8 +28,8 @@ FAINT = 0.12  # of its colour that a regime keeps where it is a mere guess
 def heat_maps(times: xr.Dataset, figure: Figure | None = None, words: str = "") -> Figure:
     """Draws classified timings twice: the times above, the regimes below (Figure 1).
 
-    times : `time_s` and `regime` (rank, step), and `probability` if it is known. words : of whom, for the line
-    below the title. Raises PlotError without a known time or without regimes.
+    times : `time_s` and `regime` (rank, step), and `probability` if it is known. words : of whom, for the
+    line below the title. Raises PlotError without a known time or without regimes.
     """
     figure = figure or new_figure(SIZE)
     above, below = figure.subplots(2, 1, sharex=True)

@@ -35,9 +35,12 @@ def in_and_out(named: Mapping[str, xr.Dataset], figure: Figure | None = None) ->
     figure = figure or new_figure(SIZE)
     grid = figure.add_gridspec(3, 2, height_ratios=(1, 3.4, 2.6), width_ratios=(3.6, 1))
     middle = figure.add_subplot(grid[1, 0])
-    above, beside = figure.add_subplot(grid[0, 0], sharex=middle), figure.add_subplot(grid[1, 1], sharey=middle)
+    above, beside = (
+        figure.add_subplot(grid[0, 0], sharex=middle),
+        figure.add_subplot(grid[1, 1], sharey=middle),
+    )
     window = _window(found)
-    factor, unit = shown.unit(np.concatenate([each[0] for each in found.values()]))
+    factor, unit = _unit(window)
     _scatter(middle, found, shown.method_colours(named), window, (factor, unit))
     for name, rgb in shown.method_colours(named).items():
         for part, axes, axis in ((0, above, "x"), (1, beside, "y")):
@@ -45,7 +48,9 @@ def in_and_out(named: Mapping[str, xr.Dataset], figure: Figure | None = None) ->
             values = found[name][part]
             values = values[shown.thinned(len(values))]
             curve = shown.density(values, at) / factor
-            axes.plot(*((at * factor, curve) if axis == "x" else (curve, at * factor)), color=rgb, linewidth=1.6)
+            axes.plot(
+                *((at * factor, curve) if axis == "x" else (curve, at * factor)), color=rgb, linewidth=1.6
+            )
     for axes in (above, beside):
         axes.tick_params(labelbottom=axes is beside, labelleft=axes is above)
         axes.locator_params(nbins=3)
@@ -53,8 +58,14 @@ def in_and_out(named: Mapping[str, xr.Dataset], figure: Figure | None = None) ->
     beside.tick_params(labelbottom=False)
     above.set_ylabel("density")
     beside.set_xlabel("density")
-    middle.legend(frameon=False, fontsize=11, markerscale=2.5, loc="upper right")
-    head(above, "Time of both halves of a MatVec", shown.said(shown.origins(named), "a dot is a MatVec of a rank"))
+    corner = figure.add_subplot(grid[0, 1])
+    corner.axis("off")
+    _legend(corner, shown.method_colours(named))
+    head(
+        above,
+        "Time of both halves of a MatVec",
+        shown.said(shown.origins(named), "a dot is a MatVec of a rank"),
+    )
     totals(named, figure.add_subplot(grid[2, :]))
     return figure
 
@@ -77,7 +88,7 @@ def totals(named: Mapping[str, xr.Dataset], axes: Axes | None = None) -> Axes:
     axes.set_xlabel(f"T = T_in + T_out ({unit})")
     axes.set_ylabel("MatVecs (%)")
     axes.legend(frameon=False, fontsize=11)
-    more = f"{longer:.2g} % of the times are longer than the axis" if longer else ""
+    more = f"{longer:.2g} % are longer" if longer else ""
     head(axes, "Time of a MatVec without its mirror elements", shown.said(shown.origins(named), more))
     return axes
 
@@ -90,18 +101,18 @@ def in_and_out_by_regime(named: Mapping[str, xr.Dataset], figure: Figure | None 
     _check(named)
     n = max(map(shown.n_regimes, named.values()))
     figure = figure or new_figure((max(PANEL * n, 7.0), PANEL))
+    scale = _unit(_window({name: _halves(name, study) for name, study in named.items()}))
     for number, axes in enumerate(figure.subplots(1, n, squeeze=False)[0]):
         found = {name: _halves(name, study, number) for name, study in named.items()}
         some = {name: halves for name, halves in found.items() if len(halves[0])}
         words = f"Regime: {shown.regime_names(n)[number]}" if n > 1 else "All MatVecs"
         counts = ", ".join(f"{name} {len(found[name][0]):,}" for name in named)
         if some:
-            scale = shown.unit(np.concatenate([each[0] for each in some.values()]))
             _scatter(axes, some, shown.method_colours(named), _window(some), scale)
         else:
             axes.text(0.5, 0.5, "no MatVec is in this regime", transform=axes.transAxes, ha="center")
         if number == 0 and some:
-            axes.legend(frameon=False, fontsize=11, markerscale=2.5)
+            _legend(axes, shown.method_colours(named))
         head(axes, words, shown.said(shown.origins(named) if number == 0 else "", f"MatVecs: {counts}"))
     return figure
 
@@ -144,13 +155,30 @@ def _scatter(
     scale: tuple[float, str],
 ) -> None:
     factor, unit = scale
+    parts = []
     for name, (into, out) in found.items():
         some = shown.thinned(len(into))
-        axes.scatter(
-            into[some] * factor, out[some] * factor, s=5, color=colours[name], alpha=0.45, linewidths=0, label=name,
-            rasterized=True,
-        )
+        rgb = np.broadcast_to(colours[name], (len(some), 3))
+        parts.append(np.column_stack([into[some] * factor, out[some] * factor, rgb]))
+    points = np.random.default_rng(0).permutation(
+        np.concatenate(parts)
+    )  # no method lies on top of the others
+    dots = {"alpha": 0.5, "linewidths": 0, "rasterized": True}
+    axes.scatter(points[:, 0], points[:, 1], s=6, c=points[:, 2:], **dots)
     axes.set_xlim(window[0][0] * factor, window[0][1] * factor)
     axes.set_ylim(window[1][0] * factor, window[1][1] * factor)
     axes.set_xlabel(f"T_in, first half and its wait ({unit})")
     axes.set_ylabel(f"T_out, second half and its wait ({unit})")
+
+
+def _unit(window: list[tuple[float, float]]) -> tuple[float, str]:
+    """A factor and a unit for both axes."""
+    return shown.unit(np.array([min(end for _, end in window)]))
+
+
+def _legend(axes: Axes, colours: Mapping[str, shown.RGB]) -> None:
+    """Names the methods by dots that are large enough to see their colour."""
+    from matplotlib.lines import Line2D
+
+    dots = [Line2D([], [], marker="o", linestyle="", color=rgb, label=name) for name, rgb in colours.items()]
+    axes.legend(handles=dots, frameon=False, fontsize=11)

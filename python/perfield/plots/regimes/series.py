@@ -26,8 +26,8 @@ MOST_STEPS = 20_000  # points; more are thinned
 def series(named: Mapping[str, xr.Dataset], figure: Figure | None = None, rank: int | None = None) -> Figure:
     """Draws one series of each method, step by step, below one another on the same scale (Figures 6 and 12).
 
-    named : words to classified timings. rank : which one; None: of a single row, that one (Figure 12), else the
-    rank with the median of all median times (Figure 6). Raises PlotError without timings or such a rank.
+    named : words to classified timings. rank : which one; None: of a single row, that one (Figure 12), else
+    the rank with the median of all median times (Figure 6). Raises PlotError without timings or such a rank.
     """
     if not named:
         raise PlotError("there are no timings to draw; give at least one.")
@@ -75,7 +75,14 @@ def one_series(
     axes.set_ylim(low * factor, top * factor)
     axes.set_xlim(*shown.axis_of(numbers))
     if len(beyond):
-        axes.plot(numbers[beyond], np.full(len(beyond), top * factor), "^", color=BEYOND, markersize=4, clip_on=False)
+        axes.plot(
+            numbers[beyond],
+            np.full(len(beyond), top * factor),
+            "^",
+            color=BEYOND,
+            markersize=4,
+            clip_on=False,
+        )
     axes.set_xlabel(counted)
     axes.set_ylabel(f"time ({unit})")
     whole_numbers(axes.xaxis)
@@ -100,7 +107,9 @@ def _row(times: xr.Dataset, rank: int | None) -> int:
     ranks = times["rank"].values.tolist()
     if rank is not None:
         if rank not in ranks:
-            raise PlotError(f"there is no rank {rank} in these timings; choose one of {min(ranks)} to {max(ranks)}.")
+            raise PlotError(
+                f"there is no rank {rank} in these timings; choose one of {min(ranks)} to {max(ranks)}."
+            )
         return ranks.index(rank)
     shown.known(times)
     some = np.flatnonzero(np.isfinite(times[TIME].values).any(axis=1))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.regimes import REGIME, TIME, UNKNOWN, Model, largest
+from perfield.analysis.regimes.machine import regime_name
 from perfield.analysis.words import counted, in_percent
 from perfield.catalyst_scripts.palette import PALETTE, TEXT
 from perfield.plots.style import PlotError, scaled
@@ -19,7 +20,13 @@ if TYPE_CHECKING:
 
 RGB = tuple[float, ...]
 CHOSEN: dict[int, tuple[int, ...]] = {1: (0,), 2: (0, 4), 3: (0, 1, 4), 4: (0, 2, 1, 4)}
-METHODS: tuple[RGB, ...] = (TEXT, PALETTE[3], PALETTE[2], PALETTE[5], PALETTE[6])  # none of the regimes' colours
+METHODS: tuple[RGB, ...] = (
+    TEXT,
+    PALETTE[3],
+    PALETTE[2],
+    PALETTE[5],
+    PALETTE[6],
+)  # none of the regimes' colours
 MOST_POINTS = 4000  # of a cloud of points; more are thinned
 
 
@@ -31,9 +38,8 @@ def regime_colours(n: int) -> list[RGB]:
 
 
 def regime_names(n: int) -> list[str]:
-    """The name of each of n regimes, as in sentences: "fast", "slower", "slowest"."""
-    known = {1: ["only regime"], 2: ["fast", "slow"], 3: ["fast", "slower", "slowest"]}
-    return known.get(n) or ["fast", *(f"regime {number}" for number in range(2, n)), "slowest"]
+    """The name of each of n regimes, as in sentences: "fast", "middle", "slow"."""
+    return [regime_name(number, n) for number in range(n)]
 
 
 def method_colours(named: Mapping[str, xr.Dataset]) -> dict[str, RGB]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfield.analysis.words import counted, in_seconds
+from perfield.analysis.words import counted, in_percent, in_seconds
 from perfield.catalyst_scripts.palette import PALETTE
 from perfield.plots.regimes import shown
 from perfield.plots.style import PlotError, head, new_axes, new_figure, scaled, whole_numbers
@@ -34,7 +34,8 @@ def splitting(named: Mapping[str, xr.Dataset], axes: Axes | None = None) -> Axes
     if not named:
         raise PlotError("there is no study to draw; give at least one.")
     axes = new_axes(axes)
-    bins = np.linspace(0, 1, BINS + 1)
+    half = 0.5 / BINS
+    bins = np.linspace(-half, 1 + half, BINS + 2)  # 0, 1/2 and 1 are centres
     n_ranks = 0
     for name, rgb in shown.method_colours(named).items():
         alpha = _of(named[name], "alpha", name)
@@ -43,7 +44,7 @@ def splitting(named: Mapping[str, xr.Dataset], axes: Axes | None = None) -> Axes
         counts = np.histogram(np.clip(means, 0, 1), bins)[0]
         axes.stairs(counts, bins, color=rgb, fill=True, alpha=0.25)
         axes.stairs(counts, bins, color=rgb, linewidth=1.6, label=f"{name}: mean {means.mean():.2f}")
-    axes.set_xlim(0, 1)
+    axes.set_xlim(-half, 1 + half)
     axes.set_xlabel("mean alpha of a rank: share of inner elements in the first half")
     axes.set_ylabel("ranks")
     whole_numbers(axes.yaxis)
@@ -72,7 +73,7 @@ def waits_and_splitting(
     into, out, below = figure.subplots(3, 1, sharex=True, height_ratios=(1, 1, 1))
     numbers, words = shown.steps_of(study)
     known = np.concatenate([each[row][np.isfinite(each[row])] for each in waits.values()])
-    high = shown.robust_end(known, END) or 1e-9
+    high = max(shown.robust_end(known, END), 2 * eps, 1e-9)
     factor, unit = scaled("s", high)
     said = {"w_in": "Waits for input", "w_out": "Waits for output"}
     for (name, values), axes in zip(waits.items(), (into, out)):
@@ -81,16 +82,20 @@ def waits_and_splitting(
         for some, rgb in ((~excess, "0.6"), (excess, EXCESS)):
             axes.scatter(numbers[some], one[some] * factor, s=6, color=rgb, linewidths=0, rasterized=True)
         mean = float(np.nanmean(one)) if np.isfinite(one).any() else 0.0
-        axes.axhline(eps * factor, color="black", linestyle="--", linewidth=1.3, label=f"eps = {in_seconds(eps)}")
-        axes.axhline(mean * factor, color=MEAN, linestyle="--", linewidth=1.3, label=f"mean {in_seconds(mean)}")
+        axes.axhline(
+            eps * factor, color="black", linestyle="--", linewidth=1.3, label=f"eps = {in_seconds(eps)}"
+        )
+        axes.axhline(
+            mean * factor, color=MEAN, linestyle="--", linewidth=1.3, label=f"mean {in_seconds(mean)}"
+        )
         axes.set_ylim(-0.03 * high * factor, 1.05 * high * factor)
         axes.set_ylabel(f"wait ({unit})")
         axes.legend(frameon=False, fontsize=10, ncol=2, loc="lower right", bbox_to_anchor=(1.0, 1.0))
         longer = int((one > 1.05 * high).sum())
-        hidden = 100 * float(np.mean(one[np.isfinite(one)] <= eps)) if np.isfinite(one).any() else np.nan
+        hidden = float(np.mean(one[np.isfinite(one)] <= eps)) if np.isfinite(one).any() else 0.0
         more = shown.said(
             shown.origin(study) if axes is into else "",
-            f"{hidden:.2g} % hidden (not above eps); blue: in excess",
+            f"{in_percent(hidden)} hidden, not above eps; blue: in excess",
             f"{counted(longer, 'wait')} beyond the axis" if longer else "",
         )
         head(axes, f"{said[name]}, rank {ranks[row]}", more)

@@ -25,8 +25,8 @@ WIDE = 6.0  # how many times the smallest box the largest times may be, before t
 def densities(named: Mapping[str, xr.Dataset], axes: Axes | None = None) -> Axes:
     """Draws how the median times of ranks are spread, as square roots of probability densities (Figure 2).
 
-    named : words to timings of several ranks. A dash below the curves is a rank. Where all ranks have the same
-    median there is a line instead of a curve. Raises PlotError if one has no known time.
+    named : words to timings of several ranks. A dash below the curves is a rank. Where all ranks have the
+    same median there is a line instead of a curve. Raises PlotError if one has no known time.
     """
     if not named:
         raise PlotError("there are no timings to draw; give at least one.")

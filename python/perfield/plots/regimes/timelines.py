@@ -25,11 +25,13 @@ COLOURS = (PALETTE[0], PALETTE[6], PALETTE[2], PALETTE[5], PALETTE[1])
 HATCHES = ("", "//", "", "", "\\\\")
 
 
-def timelines(named: Mapping[str, xr.Dataset], figure: Figure | None = None, step: int | None = None) -> Figure:
+def timelines(
+    named: Mapping[str, xr.Dataset], figure: Figure | None = None, step: int | None = None
+) -> Figure:
     """Draws one MatVec of each method, below one another on the same scale (Figure 3).
 
-    named : words to studies, as `timeline` takes them. step : which MatVec; None: the one with the median time
-    in the last quarter of the first study.
+    named : words to studies, as `timeline` takes them. step : which MatVec; None: the one with the median
+    time in the last quarter of the first study.
     """
     if not named:
         raise PlotError("there is no study to draw; give at least one.")
@@ -37,7 +39,9 @@ def timelines(named: Mapping[str, xr.Dataset], figure: Figure | None = None, ste
     rows = [min(study.sizes["rank"], MOST_RANKS) for study in named.values()]
     figure = figure or new_figure((WIDTH, max(sum(1.6 + 0.35 * count for count in rows), 4.4)))
     drawn = figure.subplots(len(named), 1, sharex=True, squeeze=False, height_ratios=rows)[:, 0]
-    factor, unit = scaled("s", max(float(np.nansum(parts_of(s, chosen), axis=0).max()) for s in named.values()))
+    factor, unit = scaled(
+        "s", max(float(np.nansum(parts_of(s, chosen), axis=0).max()) for s in named.values())
+    )
     for (name, study), axes in zip(named.items(), drawn):
         timeline(study, axes, chosen, name, (factor, unit))
     drawn[0].set_xlim(left=0)
@@ -104,11 +108,15 @@ def parts_of(study: xr.Dataset, step: int) -> np.ndarray:
     """
     if step not in study["step"].values:
         numbers = study["step"].values
-        raise PlotError(f"there is no MatVec {step} in this study; choose one of {numbers[0]} to {numbers[-1]}.")
+        raise PlotError(
+            f"there is no MatVec {step} in this study; choose one of {numbers[0]} to {numbers[-1]}."
+        )
     one = study.sel(step=step)
     lacks = [name for name in ("t_in", "t_out", "w_in", "w_out") if name not in one]
     if lacks:
-        raise PlotError(f"this study has no {', '.join(lacks)}; give the record of a solver, or of the model.")
+        raise PlotError(
+            f"this study has no {', '.join(lacks)}; give the record of a solver, or of the model."
+        )
     first, second = one["t_in"] - one["w_in"], one["t_out"] - one["w_out"]
     if "n_mirror" in one:
         inner = one["n_inner1"] + one["n_inner2"]

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Functional box plots of the distributions of ranks (Figures 9 and 10)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed")
+
+from shown_regimes import classified, in_one_regime, longest, texts
+
+from perfield.analysis.regimes import timings
+from perfield.plots import regimes
+from perfield.plots.style import PlotError
+
+
+def test_black_curve_is_the_distribution_of_the_rank_in_the_middle():
+    levels = np.array([[1.0], [1.1], [1.2], [1.3], [1.4]])
+    times = timings(levels * np.linspace(1e-3, 2e-3, 50))
+    figure = regimes.cdfs({"a": times})
+    curve = figure.axes[0].lines[-1]
+    at = float(np.interp(0.5, curve.get_ydata(), curve.get_xdata()))
+    assert at == pytest.approx(1.2 * 1.5, rel=0.03)  # ms, the median of rank 2
+    assert "black: rank 2" in texts(figure) and "5 ranks" in texts(figure)
+
+
+def test_rank_far_from_all_others_is_dashed():
+    usual = 2e-3 + 1e-4 * np.random.default_rng(0).normal(size=2000) + np.linspace(0, 2e-6, 12)[:, None]
+    times = timings(np.vstack([usual, usual[:1] + 5e-4]))
+    figure = regimes.cdfs({"a": times})
+    assert "dashed: 1 outlier" in texts(figure)
+    assert sum(line.get_linestyle() == "--" for line in figure.axes[0].lines) == 1
+
+
+def test_each_regime_has_its_row_and_axis():
+    figure = regimes.cdfs({"a": classified(), "b": classified(seed=1)}, by_regime=True)
+    fast, slow = figure.axes[0], figure.axes[2]
+    assert len(figure.axes) == 4 and fast.get_xlim()[1] < slow.get_xlim()[1]
+    assert "a, fast" in texts(figure) and "b, slow" in texts(figure)
+
+
+@pytest.mark.parametrize("times", [longest([1.0], [0]), in_one_regime(), classified(1, 5)])
+def test_one_rank_and_empty_regimes_are_drawn(times):
+    words = texts(regimes.cdfs({"a": times}, by_regime=True))
+    assert "black: rank" in words
+
+
+def test_no_timings_and_no_regimes_are_refused():
+    with pytest.raises(PlotError, match="give at least one"):
+        regimes.cdfs({})
+    with pytest.raises(PlotError, match="no regimes"):
+        regimes.cdfs({"a": timings([1.0])}, by_regime=True)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What ranks do in a MatVec (Figure 3)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed")
+
+from shown_regimes import classified, study, texts
+
+from perfield.plots import regimes
+from perfield.plots.style import PlotError, new_figure
+
+
+def test_bars_follow_one_another_with_the_mirror_between_both_halves():
+    axes = regimes.timeline(study(2), new_figure().subplots(), step=0)
+    bars = [(bar.get_x(), bar.get_width()) for bar in axes.patches[::2]]  # of rank 0, in ms
+    parts = [(0, 0.5), (0.5, 0), (0.5, 0.2), (0.7, 0.5), (1.2, 0.3)]
+    assert np.array(bars) == pytest.approx(np.array(parts))
+    assert "model; alpha 0.50" in axes.get_title(loc="left")
+
+
+def test_mirror_of_a_record_is_estimated_from_its_elements():
+    of = study(2)
+    counts = {"n_inner1": 50, "n_inner2": 50, "n_mirror": 10}
+    of = of.assign({name: (("rank", "step"), np.full((2, 60), n)) for name, n in counts.items()})
+    axes = regimes.timeline(of, new_figure().subplots(), step=0)
+    assert axes.patches[4].get_width() == pytest.approx(0.1)  # 1 ms for 100 elements
+    assert "mirror elements estimated" in axes.get_title(loc="left")
+
+
+def test_ranks_that_start_later_are_drawn_later():
+    of = study(2).assign(t_start=(("rank", "step"), np.array([[7.0] * 60, [7.001] * 60])))
+    axes = regimes.timeline(of, new_figure().subplots(), step=3)
+    assert [bar.get_x() for bar in axes.patches[:2]] == pytest.approx([0, 1], abs=1e-9)
+
+
+def test_methods_are_drawn_at_the_same_matvec_on_one_scale():
+    figure = regimes.timelines({"fixed": study(), "dynamic": study(alpha=0.3)})
+    above, below = figure.axes
+    assert above.get_xlim() == below.get_xlim()
+    assert "fixed: MatVec" in texts(figure) and "dynamic: MatVec" in texts(figure)
+
+
+def test_of_many_ranks_eight_are_drawn_and_one_alone_too():
+    assert len(regimes.timeline(study(100), new_figure().subplots()).get_yticks()) == 8
+    assert len(regimes.timeline(study(1, 1), new_figure().subplots()).get_yticks()) == 1
+
+
+def test_unknown_matvec_and_timings_without_halves_are_refused():
+    with pytest.raises(PlotError, match="no MatVec 99 in this study; choose one of 0 to 59"):
+        regimes.timeline(study(), new_figure().subplots(), step=99)
+    with pytest.raises(PlotError, match="no t_in, t_out, w_in, w_out"):
+        regimes.timeline(classified(), new_figure().subplots())
+    with pytest.raises(PlotError, match="no study"):
+        regimes.timelines({})
