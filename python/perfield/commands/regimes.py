@@ -132,7 +132,7 @@ def execute(arguments: argparse.Namespace) -> int:
             print(f"\nCompared with {saved.name}:")
             print("\n".join(f"  {line}" for line in against))
         elif n_regimes is None and choice is not None:
-            print(f"\n{_choice(choice, model)}")
+            print(f"\n{_choice(choice)}")
         print("".join(f"note: {note}\n" for note in notes), end="")
     files = []
     if arguments.save:
@@ -243,7 +243,7 @@ def as_json(numbers: xr.Dataset, model: Model) -> dict[str, Any]:
     }
 
 
-def _choice(choice: pd.DataFrame, model: Model) -> str:
+def _choice(choice: pd.DataFrame) -> str:
     """The table by which the number of regimes was chosen."""
     from perfield.commands.info import format_table
 
@@ -254,7 +254,7 @@ def _choice(choice: pd.DataFrame, model: Model) -> str:
             "log-likelihood": f"{row['log_likelihood']:.1f}",
             "AIC": f"{row['aic']:.1f}",
             "BIC": f"{row['bic']:.1f}",
-            "": "chosen" if row["n_regimes"] == model.n_regimes else "",
+            "": "chosen" if row["is_chosen"] else "",
         }
         for row in choice.to_dict("records")
     ]
