@@ -67,10 +67,10 @@ def test_says_how_often_how_long_and_how_much_slower(run, say):
 def test_table_has_statistics_and_the_transition_matrix(run, say):
     lines = say(run, "--regimes", 2).splitlines()
     head = next(line for line in lines if line.startswith("regime "))
-    names = ("regime", "mean", "sd", "share of steps", "stay in steps", "stay", "then fast", "then slow")
-    assert re.split("  +", head) == list(names)
-    fast = next(line for line in lines if line.startswith("fast ")).split()
-    assert float(fast[-2]) + float(fast[-1]) == pytest.approx(1, abs=2e-3)
+    assert re.split("  +", head) == ["regime", "mean", "sd", "share of steps", "lasts steps", "lasts"]
+    at = lines.index("The next step's regime, by probability:")
+    assert lines[at + 1].split() == ["from", "to", "fast", "to", "slow"]
+    assert sum(map(float, lines[at + 2].split()[1:])) == pytest.approx(1, abs=2e-3)
 
 
 def test_number_of_regimes_is_chosen_by_bic_and_the_table_shows_it(run, say):
