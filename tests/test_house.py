@@ -61,6 +61,7 @@ ROOMS = (
     "summary",
     "recorder",
     "replay",
+    "regimes",
     "session",
     "api",
 )
