@@ -14,8 +14,9 @@ from perfield.analysis.regimes.fit import Fit, fit, fit_pooled
 from perfield.analysis.regimes.model import EMISSIONS, Model
 from perfield.analysis.regimes.places import LEVELS, places
 from perfield.analysis.regimes.simulated import simulated
-from perfield.analysis.regimes.statistics import shares, statistics
+from perfield.analysis.regimes.statistics import n_regimes_of, shares, slow_points, statistics
 from perfield.analysis.regimes.timings import PROBABILITY, REGIME, TIME, UNKNOWN, largest, timings
+from perfield.analysis.regimes.where import Cluster, where
 
 __all__ = [
     "EMISSIONS",
@@ -24,6 +25,7 @@ __all__ = [
     "REGIME",
     "TIME",
     "UNKNOWN",
+    "Cluster",
     "Fit",
     "Follower",
     "Model",
@@ -36,11 +38,14 @@ __all__ = [
     "fit_pooled",
     "interval",
     "largest",
+    "n_regimes_of",
     "places",
     "resampled_sums",
     "shares",
     "simulated",
+    "slow_points",
     "statistics",
     "stretches",
     "timings",
+    "where",
 ]
