@@ -127,12 +127,12 @@ def execute(arguments: argparse.Namespace) -> int:
         print(json.dumps(plain(told), indent=1, allow_nan=False))
     else:
         print("\n".join(lines))
-        print(f"\n{table(numbers, model)}")
+        print(f"\n{tables(numbers, model)}")
         if saved is not None:
             print(f"\nCompared with {saved.name}:")
             print("\n".join(f"  {line}" for line in against))
         elif n_regimes is None and choice is not None:
-            print(f"\n{_choice(choice, model)}")
+            print(f"\n{_choice(choice)}")
         print("".join(f"note: {note}\n" for note in notes), end="")
     files = []
     if arguments.save:
@@ -192,35 +192,33 @@ def sentences(found: xr.Dataset, numbers: xr.Dataset, model: Model) -> Iterator[
         )
 
 
-def table(numbers: xr.Dataset, model: Model) -> str:
-    """Statistics as text: a row per regime; the last columns are the transition matrix."""
+def tables(numbers: xr.Dataset, model: Model) -> str:
+    """Statistics as text: a row per regime, then the transition matrix."""
     from perfield.analysis.regimes.machine import regime_name
     from perfield.commands.info import format_table
 
-    n = numbers.sizes["regime"]
-    names = [regime_name(one, model.n_regimes) for one in range(n)]
-    rows = []
+    names = [regime_name(one, model.n_regimes) for one in range(numbers.sizes["regime"])]
+    rows, follow = [], []
     for one, name in enumerate(names):
         mean, sd, share, dwell = (
             numbers[key].values[one] for key in ("mean_s", "sd_s", "share", "dwell_steps")
         )
         stays = np.isfinite(dwell[0])
-        row = {
-            "regime": name,
-            "mean": f"{_time(mean[0])}{_times(mean)}",
-            "sd": _time(sd[0]),
-            "share of steps": f"{in_percent(share[0], 3)}{_percents(share)}",
-            "stay in steps": f"{in_number(dwell[0])}{_numbers(dwell)}" if stays else "-",
-            "stay": _time(dwell[0] * mean[0]) if stays else "-",
-        }
-        row.update(
+        rows.append(
             {
-                f"then {other}": _cell(numbers["transition"].values[one, to, 0])
-                for to, other in enumerate(names)
+                "regime": name,
+                "mean": f"{_time(mean[0])}{_times(mean)}",
+                "sd": _time(sd[0]),
+                "share of steps": f"{in_percent(share[0], 3)}{_percents(share)}",
+                "lasts steps": f"{in_number(dwell[0])}{_numbers(dwell)}" if stays else "-",
+                "lasts": _time(dwell[0] * mean[0]) if stays else "-",
             }
         )
-        rows.append(row)
-    return format_table(rows)
+        chances = numbers["transition"].values[one, :, 0]
+        follow.append({"from": name, **{f"to {other}": _cell(chances[to]) for to, other in enumerate(names)}})
+    if len(names) == 1:
+        return format_table(rows)
+    return f"{format_table(rows)}\n\nThe next step's regime, by probability:\n{format_table(follow)}"
 
 
 def as_json(numbers: xr.Dataset, model: Model) -> dict[str, Any]:
@@ -243,7 +241,7 @@ def as_json(numbers: xr.Dataset, model: Model) -> dict[str, Any]:
     }
 
 
-def _choice(choice: pd.DataFrame, model: Model) -> str:
+def _choice(choice: pd.DataFrame) -> str:
     """The table by which the number of regimes was chosen."""
     from perfield.commands.info import format_table
 
@@ -254,7 +252,7 @@ def _choice(choice: pd.DataFrame, model: Model) -> str:
             "log-likelihood": f"{row['log_likelihood']:.1f}",
             "AIC": f"{row['aic']:.1f}",
             "BIC": f"{row['bic']:.1f}",
-            "": "chosen" if row["n_regimes"] == model.n_regimes else "",
+            "": "chosen" if row["is_chosen"] else "",
         }
         for row in choice.to_dict("records")
     ]
@@ -266,7 +264,11 @@ def _time(seconds: float) -> str:
 
 
 def _times(bounds: np.ndarray) -> str:
-    return f" ({_time(bounds[1])} to {_time(bounds[2])})" if np.isfinite(bounds[1:]).all() else ""
+    """The ends of an interval in the unit of its middle: " (867 to 872)"."""
+    if not np.isfinite(bounds[1:]).all():
+        return ""
+    unit = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[in_seconds(bounds[0]).rpartition(" ")[2]]
+    return f" ({in_number(bounds[1] / unit)} to {in_number(bounds[2] / unit)})"
 
 
 def _percents(bounds: np.ndarray) -> str:
