@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,7 +82,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     saved = parser.add_mutually_exclusive_group()
     saved.add_argument("--against", metavar="FILE", type=Path, help=AGAINST_HELP)
     saved.add_argument("--follow", metavar="FILE", type=Path, help=FOLLOW_HELP)
-    add("--json", action="store_true", help="print everything as one JSON object; with --follow, one per step")
+    add(
+        "--json", action="store_true", help="print everything as one JSON object; with --follow, one per step"
+    )
     add("-o", "--output", metavar="FILE", type=Path, help=OUTPUT_HELP)
 
 
@@ -335,7 +337,9 @@ def _timings(arguments: argparse.Namespace, saved: Machine | None) -> tuple[xr.D
         times.attrs["n_ranks"] = times.sizes["rank"]
         return (largest(times).assign_attrs(times.attrs) if reduce else times), {}
     run = perfield.open(_run_path(arguments.run))
-    times = timings_of_run(run, field, chosen_ranks(arguments.ranks), first_to_last(run, arguments.steps), reduce)
+    times = timings_of_run(
+        run, field, chosen_ranks(arguments.ranks), first_to_last(run, arguments.steps), reduce
+    )
     return times, where_and_when(run)
 
 

@@ -224,4 +224,3 @@ def _about(run: RunDirectory, values: np.ndarray) -> Iterator[str]:
     missing = int((~known).all(axis=0).sum())
     if missing:
         yield f"{counted(missing, 'rank')} {'has' if missing == 1 else 'have'} no time at all"
-
