@@ -303,6 +303,13 @@ def rhythm_programs(perfield_flags, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture(scope="session")
+def poisson(perfield_flags, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The solver of testcase/poisson, built once."""
+    include = perfield_flags("--include")[0]
+    return build_testcase("poisson", include, tmp_path_factory.mktemp("poisson")) / "poisson"
+
+
+@pytest.fixture(scope="session")
 def rhythm_run(rhythm_programs: Path, mpirun: Callable[..., Completed], bin_dir: Path) -> Callable[..., Path]:
     """rhythm_run(n_ranks, program, *options): measures a program of testcase/rhythm, once per choice.
 
