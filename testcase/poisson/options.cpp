@@ -39,7 +39,8 @@ solver
   --solver NAME         cg, or pipelined: PETSc's pipelined conjugate gradients (cg)
   --preconditioner NAME none, jacobi, or multigrid: geometric, Chebyshev-Jacobi smoothing, PETSc's
                         GAMG on the coarsest level (none)
-  --levels N            of multigrid (as many as the mesh allows: elements are halved)
+  --levels N            of multigrid: elements halve along each axis (as many as possible, as
+                        long as all ranks have about as many)
   --smoothing N         of multigrid: Chebyshev steps before and after each correction (2)
   --rtol R              the residual's norm at the end, relative to the first one (1e-8)
   --max-iterations N    (10000)

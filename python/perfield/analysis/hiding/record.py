@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the solver of `testcase/poisson` recorded of each MatVec."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from perfield.analysis.hiding.errors import HidingError
+
+TOLD = "study.json"
+SECONDS = ("t_start", "t_in", "t_out", "w_in", "w_out")
+COUNTS = ("n_inner1", "n_inner2", "n_mirror", "n_polls", "n_partners")
+FIELDS = ("matvec", "level", "phase", *SECONDS, "alpha", *COUNTS)
+PHASES = ("none", "pre-smoothing", "post-smoothing", "energy product", "residual")
+MEASURED = "measured"
+
+
+def read_study(path: str | Path) -> xr.Dataset:
+    """The record of one solve: (rank, step), where a step is one MatVec, on whatever level.
+
+    Holds `time_s` = `t_in` + `t_out` (s, without mirror elements), the waits `w_in` and `w_out` (s),
+    `t_start` (s), `alpha`, `level`, `phase` (0 to 4: PHASES), and the counts `n_inner1`, `n_inner2`,
+    `n_mirror`, `n_polls` and `n_partners`, and what else the files hold. Its attributes are those of study.json, where lists and tables
+    become JSON, and `source` ("measured"). Ranks of which fewer MatVecs are known end with the shortest.
+    Raises HidingError.
+    """
+    folder = Path(path)
+    files = {
+        int(found.group(1)): file
+        for file in sorted(folder.glob("matvec.*.npy"))
+        if (found := re.fullmatch(r"matvec\.(\d+)\.npy", file.name))
+    }
+    if not files:
+        raise HidingError(
+            f"{folder} holds no record: there is no matvec.<rank>.npy; name the directory that the solver "
+            "wrote."
+        )
+    ranks = sorted(files)
+    if ranks != list(range(len(ranks))):
+        raise HidingError(
+            f"{folder} holds records of {len(ranks)} ranks, of which one is number {ranks[-1]}, so some are "
+            "missing; let the solver end, or copy all of its files."
+        )
+    rows = [_rows(files[rank]) for rank in ranks]
+    n = min(map(len, rows))
+    if n == 0:
+        raise HidingError(f"{folder} holds no MatVec; let the solver make at least one.")
+    names = [name for name in rows[0].dtype.names if name != "matvec"]
+    data = {name: (("rank", "step"), np.stack([row[name][:n] for row in rows])) for name in names}
+    found = xr.Dataset(data, {"rank": ranks, "step": np.arange(n)}, _told(folder))
+    for name in SECONDS:
+        found[name].attrs["units"] = "s"
+    found["time_s"] = found["t_in"] + found["t_out"]
+    found["time_s"].attrs.update(units="s", long_name="MatVec")
+    return found
+
+
+def finest(study: xr.Dataset) -> xr.Dataset:
+    """The MatVecs on the finest level (0), numbered from 0: what the paper shows of multigrid (section 3.2)."""
+    chosen = study.isel(step=np.flatnonzero((study["level"] == 0).all("rank").values))
+    return chosen.assign_coords(step=np.arange(chosen.sizes["step"]))
+
+
+def _rows(file: Path) -> np.ndarray:
+    try:
+        rows = np.load(file, allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise HidingError(f"{file} is no NumPy file: {error}. Let the solver write it again.") from error
+    missing = [name for name in FIELDS if name not in (rows.dtype.names or ())]
+    if missing:
+        raise HidingError(f"{file} lacks {', '.join(missing)}; let the solver of this perfield write it.")
+    return rows
+
+
+def _told(folder: Path) -> dict[str, object]:
+    file = folder / TOLD
+    if not file.is_file():
+        raise HidingError(f"{folder} has no {TOLD}, so its method is unknown; let the solver write it again.")
+    try:
+        told = dict(json.loads(file.read_text()))
+    except ValueError as error:
+        raise HidingError(f"{file} is no JSON object: {error}. Let the solver write it again.") from error
+    plain = {
+        key: value if isinstance(value, (str, int, float)) else json.dumps(value)
+        for key, value in told.items()
+    }
+    return {**{k: int(v) if isinstance(v, bool) else v for k, v in plain.items()}, "source": MEASURED}
