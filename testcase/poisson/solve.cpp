@@ -11,6 +11,9 @@
 #include <limits>
 #include <sstream>
 
+#include "multigrid.hpp"
+#include "products.hpp"
+
 namespace poisson {
 
 namespace {
@@ -71,6 +74,15 @@ PetscErrorCode iteration_ended(KSP, PetscInt iteration, PetscReal, void* show) {
   PetscFunctionReturn(0);
 }
 
+int levels_of(const Options& options, const Box& box) {
+  const int most = most_levels(box, false);
+  if (options.levels > most)
+    throw Misuse("--levels " + std::to_string(options.levels) + " is too many: " +
+                 times(box.elements) + " elements make at most " + std::to_string(most) +
+                 "; they must halve along each axis, with a multiple of 2 left along x");
+  return options.levels > 0 ? options.levels : most_levels(box, true);
+}
+
 PetscErrorCode copy_to(Vec vector, const std::vector<double>& from, int n) {
   PetscScalar* to;
   PetscFunctionBeginUser;
@@ -85,14 +97,16 @@ PetscErrorCode copy_to(Vec vector, const std::vector<double>& from, int n) {
 // What PETSc keeps between the solves.
 struct Solver::PetscParts {
   std::unique_ptr<Product> product;
+  std::unique_ptr<Multigrid> multigrid;
   KSP ksp = nullptr;
   Vec b = nullptr, x = nullptr;
 
   PetscErrorCode make(Solver& solver) {
     const Options& options = solver.options_;
     Level& finest = *solver.levels_[0];
+    const bool multilevel = options.preconditioner == "multigrid";
     product = std::make_unique<Product>(finest.product, solver.splitting_of(0), solver.record_,
-                                        solver.show_.get(), 0, kNone);
+                                        solver.show_.get(), 0, multilevel ? kEnergyProduct : kNone);
     PetscFunctionBeginUser;
     PetscCall(MatCreateVecs(product->shell(), &x, &b));
     PetscCall(copy_to(b, solver.load_, finest.mesh.n_owned));
@@ -108,7 +122,14 @@ struct Solver::PetscParts {
     PetscCall(KSPMonitorSet(ksp, iteration_ended, solver.show_.get(), nullptr));
     PC pc;
     PetscCall(KSPGetPC(ksp, &pc));
-    PetscCall(PCSetType(pc, options.preconditioner == "jacobi" ? PCJACOBI : PCNONE));
+    if (multilevel) {
+      multigrid = std::make_unique<Multigrid>(
+          solver.levels_, [&solver](size_t level) { return solver.splitting_of(level); },
+          solver.record_, solver.show_.get());
+      PetscCall(multigrid->set_up(pc, options.smoothing));
+    } else {
+      PetscCall(PCSetType(pc, options.preconditioner == "jacobi" ? PCJACOBI : PCNONE));
+    }
     PetscCall(KSPSetFromOptions(ksp));
     PetscFunctionReturn(0);
   }
@@ -128,7 +149,14 @@ Solver::Solver(const Options& options, const Box& box, MPI_Comm comm)
       record_(options.matvecs ? options.matvecs : std::numeric_limits<std::int64_t>::max()) {
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &n_ranks_);
-  levels_.push_back(std::make_unique<Level>(uniform_mesh(box, problem_.kappa, comm), comm));
+  const int n_levels = options.preconditioner == "multigrid" ? levels_of(options, box) : 1;
+  Box one = box;
+  one.grain = 1 << (n_levels - 1);
+  for (int level = 0; level < n_levels; ++level) {
+    levels_.push_back(std::make_unique<Level>(uniform_mesh(one, problem_.kappa, comm), comm));
+    for (int& n : one.elements) n /= 2;
+    one.grain /= 2;
+  }
   set_eps();
   load_ = levels_[0]->product.load(problem_.load);
 }

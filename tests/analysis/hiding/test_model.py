@@ -213,7 +213,7 @@ def test_trace_of_another_grid_is_refused():
         (lambda: Trace(np.full((1, 2, 6), -1.0), np.zeros((1, 2, 6))), "below 0 s"),
         (lambda: Trace(np.zeros((1, 2, 6)), np.zeros((2, 2, 6))), "expected .n_matvecs, n_ranks, n_slots."),
         (lambda: program(0, 0, n_polls=20_000), "20,000 polls in 18,720 elements"),
-        (lambda: program(0, 0, compute_s=-1.0), "compute_s = -1 is no time"),
+        (lambda: program(0, 0, compute_s=-1.0), "compute_s = -1 makes no sense"),
         (lambda: program(0, 0, owner="me"), "owner 'me' is unknown"),
         (lambda: program(0, 0, shape=(2, 2)), "give three counts"),
         (lambda: simulate(program(0, 0), 0), "0 MatVecs are nothing"),

@@ -33,6 +33,7 @@ OWNERS = {
 }
 SECONDS = ("t_in", "t_out", "w_in", "w_out")
 SOURCE = "model"
+_NOISE = 1  # stream of the seed
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,9 @@ class Program:
     shape : ranks along x, y and z. compute_s : C, s for all inner elements of a rank. mirror_s : M, s for its
     mirror elements. latencies : of its messages. splitting : of the dynamic method; its `start` is alpha of
     the fixed one, too. n_elements : inner ones of a rank; a part has whole elements. n_polls : how often the
-    method "test" asks in all elements; poll_s : s for one. owner : a key of OWNERS. periodic : whether the
-    grid closes upon itself.
+    method "test" asks in all elements; poll_s : s for one. noise : sigma of the logarithm by which C
+    varies from rank to rank and MatVec to MatVec. owner : a key of OWNERS. periodic : whether the grid closes
+    upon itself.
     """
 
     latencies: Drawn | Trace
@@ -54,6 +56,7 @@ class Program:
     n_elements: int = 18_720
     n_polls: int = 64
     poll_s: float = 0.3e-6
+    noise: float = 0.0
     owner: str = BOTH
     periodic: bool = False
 
@@ -63,10 +66,10 @@ class Program:
             raise HidingError(f"a grid of {self.shape} ranks is none; give three counts of 1 or more.")
         if self.n_ranks < 2:
             raise HidingError("one rank has no neighbour, so nothing can be hidden; give 2 ranks or more.")
-        for name in ("compute_s", "mirror_s", "poll_s"):
+        for name in ("compute_s", "mirror_s", "poll_s", "noise"):
             value = getattr(self, name)
             if not 0 <= value < np.inf:
-                raise HidingError(f"{name} = {value:g} is no time; give seconds, 0 or more.")
+                raise HidingError(f"{name} = {value:g} makes no sense; give 0 or more.")
         if not 1 <= self.n_polls <= self.n_elements:
             raise HidingError(
                 f"{self.n_polls:,} polls in {self.n_elements:,} elements make no sense; give at least 1 "
@@ -130,11 +133,13 @@ def simulate(
     runs = [_KINDS[name](program) for name in methods]
     congested, found = [], [[] for _ in runs]
     present = program.messages()
+    random = np.random.default_rng([seed, _NOISE])
     for into, out, state in program.latencies.blocks(n_matvecs, present, seed):
         congested.append(state)
         arrived = into.max(axis=-1)
+        compute = program.compute_s * np.exp(program.noise * random.standard_normal(arrived.shape))
         for run, parts in zip(runs, found):
-            parts.append(run.block(arrived, out))
+            parts.append(run.block(compute, arrived, out))
     # (splitting, value, step, rank) -> per value (splitting, rank, step)
     whole = np.stack([np.concatenate(parts, axis=1) for parts in found]).transpose(1, 0, 3, 2)
     *times, alpha = whole
@@ -167,22 +172,27 @@ class _Fixed:
         self.neighbours = program.neighbours()
         self.alpha = np.full(program.n_ranks, program.splitting.start)
 
-    def block(self, arrived: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """(5, n, n_ranks) t_in, t_out, w_in, w_out, alpha. arrived : s, when the last input comes."""
-        return self.with_alpha(np.broadcast_to(self.alpha, arrived.shape), arrived, out)
+    def block(self, compute: np.ndarray, arrived: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """(5, n, n_ranks) t_in, t_out, w_in, w_out, alpha.
 
-    def with_alpha(self, alpha: np.ndarray, arrived: np.ndarray, out: np.ndarray) -> np.ndarray:
+        compute : s of all inner elements, (n, n_ranks). arrived : s, when the last input comes, likewise.
+        out : s, latencies of output, (n, n_ranks, 6).
+        """
+        return self.with_alpha(np.broadcast_to(self.alpha, arrived.shape), compute, arrived, out)
+
+    def with_alpha(
+        self, alpha: np.ndarray, compute: np.ndarray, arrived: np.ndarray, out: np.ndarray
+    ) -> np.ndarray:
         """The same for one MatVec or many, where alpha is known before."""
         part = np.floor(alpha * self.program.n_elements + 1e-9) / self.program.n_elements
-        return self.divided(part, part * self.program.compute_s, arrived, out)
+        return self.divided(part, part * compute, (1 - part) * compute, arrived, out)
 
     def divided(
-        self, part: np.ndarray, first: np.ndarray, arrived: np.ndarray, out: np.ndarray
+        self, part: np.ndarray, first: np.ndarray, second: np.ndarray, arrived: np.ndarray, out: np.ndarray
     ) -> np.ndarray:
-        """The same; part : of the elements in the first part, which takes `first` s."""
+        """The same; part : of the elements in the first part. first, second : s that both parts take."""
         t_in = np.maximum(first, arrived)
         sent = t_in + self.program.mirror_s
-        second = (1 - part) * self.program.compute_s
         came = (sent[..., self.neighbours] + out).max(axis=-1)
         t_out = np.maximum(second, came - sent)
         return np.stack([t_in, t_out, t_in - first, t_out - second, part])
@@ -191,11 +201,11 @@ class _Fixed:
 class _Dynamic(_Fixed):
     """Alpha that each rank moves after each MatVec."""
 
-    def block(self, arrived: np.ndarray, out: np.ndarray) -> np.ndarray:
+    def block(self, compute: np.ndarray, arrived: np.ndarray, out: np.ndarray) -> np.ndarray:
         program = self.program
         found = np.empty((5, *arrived.shape))
         for k in range(len(arrived)):
-            found[:, k] = self.with_alpha(self.alpha, arrived[k], out[k])
+            found[:, k] = self.with_alpha(self.alpha, compute[k], arrived[k], out[k])
             found[4, k] = self.alpha
             self.alpha = program.splitting.update(self.alpha, found[2, k], found[3, k], program.n_elements)
         return found
@@ -204,18 +214,17 @@ class _Dynamic(_Fixed):
 class _Test(_Fixed):
     """The first part ends with the poll that finds the input complete."""
 
-    def block(self, arrived: np.ndarray, out: np.ndarray) -> np.ndarray:
+    def block(self, compute: np.ndarray, arrived: np.ndarray, out: np.ndarray) -> np.ndarray:
         program = self.program
         n = program.n_elements
         between = -(-n // program.n_polls)  # elements from one poll to the next
-        element = program.compute_s / n
-        step = between * element + program.poll_s
+        step = compute * between / n + program.poll_s
         most = -(-n // between)
-        polls = np.ones(arrived.shape)
-        if step > 0:
-            polls = np.clip(np.ceil(np.where(arrived == NO_MESSAGE, 0, arrived) / step), 1, most)
-        done = np.minimum(polls * between, n)
-        return self.divided(done / n, done * element + polls * program.poll_s, arrived, out)
+        polls = np.divide(arrived, step, np.ones(arrived.shape), where=(step > 0) & (arrived != NO_MESSAGE))
+        polls = np.clip(np.ceil(polls), 1, most)
+        part = np.minimum(polls * between, n) / n
+        first = part * compute + polls * program.poll_s
+        return self.divided(part, first, (1 - part) * compute, arrived, out)
 
 
 _KINDS = {FIXED: _Fixed, DYNAMIC: _Dynamic, TEST: _Test}

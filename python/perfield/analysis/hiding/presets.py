@@ -18,6 +18,7 @@ from perfield.analysis.hiding.model import Program, simulate
 from perfield.analysis.hiding.splitting import Splitting
 
 SPREAD = 0.066  # sigma of the logarithm of a latency
+NOISE = 0.005  # of C; without it, hidden MatVecs would all take the same time to the last digit
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ def _program(
         compute_s=1.65e-3,
         splitting=Splitting(eps=0.1e-3, theta=theta, cap=cap),
         mirror_s=0.25e-3,
+        noise=NOISE,
         periodic=True,
     )
 

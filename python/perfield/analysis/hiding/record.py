@@ -25,7 +25,7 @@ def read_study(path: str | Path) -> xr.Dataset:
 
     Holds `time_s` = `t_in` + `t_out` (s, without mirror elements), the waits `w_in` and `w_out` (s),
     `t_start` (s), `alpha`, `level`, `phase` (0 to 4: PHASES), and the counts `n_inner1`, `n_inner2`,
-    `n_mirror`, `n_polls` and `n_partners`. Its attributes are those of study.json, where lists and tables
+    `n_mirror`, `n_polls` and `n_partners`, and what else the files hold. Its attributes are those of study.json, where lists and tables
     become JSON, and `source` ("measured"). Ranks of which fewer MatVecs are known end with the shortest.
     Raises HidingError.
     """
@@ -50,13 +50,20 @@ def read_study(path: str | Path) -> xr.Dataset:
     n = min(map(len, rows))
     if n == 0:
         raise HidingError(f"{folder} holds no MatVec; let the solver make at least one.")
-    data = {name: (("rank", "step"), np.stack([row[name][:n] for row in rows])) for name in FIELDS[1:]}
+    names = [name for name in rows[0].dtype.names if name != "matvec"]
+    data = {name: (("rank", "step"), np.stack([row[name][:n] for row in rows])) for name in names}
     found = xr.Dataset(data, {"rank": ranks, "step": np.arange(n)}, _told(folder))
     for name in SECONDS:
         found[name].attrs["units"] = "s"
     found["time_s"] = found["t_in"] + found["t_out"]
     found["time_s"].attrs.update(units="s", long_name="MatVec")
     return found
+
+
+def finest(study: xr.Dataset) -> xr.Dataset:
+    """The MatVecs on the finest level (0), numbered from 0: what the paper shows of multigrid (section 3.2)."""
+    chosen = study.isel(step=np.flatnonzero((study["level"] == 0).all("rank").values))
+    return chosen.assign_coords(step=np.arange(chosen.sizes["step"]))
 
 
 def _rows(file: Path) -> np.ndarray:

@@ -11,7 +11,7 @@ with.
 from perfield.plots.regimes.cdfs import cdfs, one_box
 from perfield.plots.regimes.heat_maps import heat_maps, regimes_map, times_map
 from perfield.plots.regimes.in_and_out import in_and_out, in_and_out_by_regime, totals
-from perfield.plots.regimes.of_run import classified, longest_classified, of_run, spread_of_run
+from perfield.plots.regimes.of_run import classified, of_run, spread_of_run
 from perfield.plots.regimes.series import one_series, series
 from perfield.plots.regimes.splitting import splitting, waits_and_splitting
 from perfield.plots.regimes.spread import boxes, densities
@@ -29,7 +29,6 @@ __all__ = [
     "improvements",
     "in_and_out",
     "in_and_out_by_regime",
-    "longest_classified",
     "of_run",
     "one_box",
     "one_series",

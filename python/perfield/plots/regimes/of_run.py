@@ -6,7 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfield.analysis.regimes import RegimeError, classify, fit, largest
+from perfield.analysis.regimes import RegimeError
+from perfield.analysis.regimes.longest import longest_classified
 from perfield.plots.regimes.cdfs import one_box
 from perfield.plots.regimes.heat_maps import regimes_map, times_map
 from perfield.plots.regimes.series import one_series
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from perfield.run import RunDirectory
 
-SIZE, SPREAD_SIZE = (14.4, 12.6), (14.4, 10.4)  # inches
+SIZE, SPREAD_SIZE = (14.4, 15.2), (14.4, 10.4)  # inches
 
 
 def classified(run: RunDirectory, steps: Steps = None, field: str | None = None) -> xr.Dataset:
@@ -38,15 +39,6 @@ def classified(run: RunDirectory, steps: Steps = None, field: str | None = None)
         raise PlotError(str(error)) from error
 
 
-def longest_classified(times: xr.Dataset) -> xr.Dataset:
-    """The longest time of all ranks in each step, with regimes of its own fit (the paper's remark 1)."""
-    series = largest(times)
-    try:
-        return classify(series, fit(series).model)
-    except RegimeError as error:
-        raise PlotError(str(error)) from error
-
-
 def of_run(
     run: RunDirectory,
     steps: Steps = None,
@@ -55,7 +47,8 @@ def of_run(
     times: xr.Dataset | None = None,
 ) -> Figure:
     """Draws when and where steps of a run were slow, and what that cost: times and regimes by rank and step
-    (Figure 1), the longest time of all ranks in each step (Figure 12), and sums of the fastest steps.
+    (Figure 1), the longest time of all ranks in each step (Figure 12), sums of its fastest steps, and box
+    plots of its regimes (Figure 11).
 
     steps, field : as for `classified`. times : what `classified` returned before. Raises PlotError as that.
     """
@@ -63,12 +56,13 @@ def of_run(
     longest = longest_classified(times)
     figure = figure or new_figure(SIZE)
     figure.set_size_inches(*SIZE)
-    grid = figure.add_gridspec(3, 2, height_ratios=(1.2, 1.2, 1))
+    grid = figure.add_gridspec(4, 2, height_ratios=(1.15, 1.15, 0.9, 1))
     above = figure.add_subplot(grid[0, :])
     times_map(times, above, Path(run.path).resolve().name).set_xlabel("")
     regimes_map(times, figure.add_subplot(grid[1, :], sharex=above))
-    one_series(longest, figure.add_subplot(grid[2, 0]), words="Each step")
-    cost_of_slow_steps(longest, figure.add_subplot(grid[2, 1]))
+    one_series(longest, figure.add_subplot(grid[2, :]), words="Each step")
+    cost_of_slow_steps(longest, figure.add_subplot(grid[3, 0]))
+    boxes({"longest": longest}, figure.add_subplot(grid[3, 1]))
     return figure
 
 

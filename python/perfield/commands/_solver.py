@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs of the solver of testcase/poisson for a study: methods in turn, repeat by repeat."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from perfield.commands import CommandError
+from perfield.commands._launcher import Launcher
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How the solver runs. box : elements of each rank along x, y and z. more : further options of it."""
+
+    solver: Path
+    launcher: str
+    n_ranks: int
+    box: tuple[int, int, int]
+    n_matvecs: int
+    more: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The folder of its runs: "2-ranks-18720-elements"."""
+        x, y, z = self.box
+        return f"{self.n_ranks}-ranks-{x * y * z}-elements"
+
+    def line(self, method: str, record: Path) -> list[str]:
+        """The command line of one run."""
+        launcher = Launcher.of(shlex.split(self.launcher))
+        program = [*self.before, str(self.solver), "--method", method]
+        program += ["--elements-per-rank", *map(str, self.box), "--matvecs", str(self.n_matvecs)]
+        program += [*self.more, "--output", str(record)]
+        return [*launcher.words, "-n", str(self.n_ranks), *program] if launcher.words else program
+
+
+def check_solver(path: Path) -> Path:
+    """The solver's path. Raises CommandError if it cannot be started."""
+    if not path.is_file() or not os.access(path, os.X_OK):
+        raise CommandError(
+            f"--solver {path} is no program; build it: cmake -S testcase/poisson -B poisson && cmake --build "
+            "poisson, then name poisson/poisson."
+        )
+    return path.absolute()
+
+
+def n_cores() -> int:
+    """How many PUs this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def run_all(
+    setting: Setting, methods: Sequence[str], n_repeats: int, folder: Path, *, quiet: bool = False
+) -> Iterator[tuple[str, int, Path]]:
+    """Runs each method once per repeat, in turn, so that slow hours of a machine meet all of them alike.
+
+    Yields (method, repeat, record). The order turns by one from repeat to repeat. Raises CommandError with
+    what the solver said if one fails.
+    """
+    for repeat in range(n_repeats):
+        turn = repeat % len(methods)
+        for method in (*methods[turn:], *methods[:turn]):
+            record = folder / setting.name / f"{method}-{repeat}"
+            record.parent.mkdir(parents=True, exist_ok=True)
+            if record.exists():
+                raise CommandError(
+                    f"{record} exists already and was left as it is; name another --records, or judge it "
+                    f"with --from {folder}."
+                )
+            if not quiet and sys.stderr.isatty():
+                print(
+                    f"\r{setting.name}: repeat {repeat + 1}/{n_repeats}, {method}   ", end="", file=sys.stderr
+                )
+            line = setting.line(method, record)
+            done = subprocess.run(line, capture_output=True, text=True, errors="replace", check=False)
+            if done.returncode:
+                said = (done.stderr or done.stdout).strip().splitlines()[-5:]
+                raise CommandError(
+                    f"the solver ended with exit code {done.returncode}; it was started by {shlex.join(line)} and "
+                    "said:\n" + "\n".join(said)
+                )
+            yield method, repeat, record
+    if not quiet and sys.stderr.isatty():
+        print(file=sys.stderr)
+
+
+def records_in(folder: Path) -> dict[str, dict[str, list[Path]]]:
+    """For each setting and method below a folder, the records of its repeats. Raises CommandError."""
+    found: dict[str, dict[str, list[Path]]] = {}
+    for told in sorted(folder.glob("*/*/study.json"), key=lambda path: _repeat(path.parent)):
+        method = told.parent.name.rpartition("-")[0]
+        found.setdefault(told.parent.parent.name, {}).setdefault(method, []).append(told.parent)
+    if not found:
+        raise CommandError(
+            f"--from {folder} holds no records; name a folder that perfield hide --solver --records wrote."
+        )
+    return found
+
+
+def _repeat(record: Path) -> int:
+    number = record.name.rpartition("-")[2]
+    return int(number) if number.isdigit() else -1

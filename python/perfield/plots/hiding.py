@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The figures of a study of communication hiding: plots of regimes, of each method beside the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from perfield.analysis.hiding import DYNAMIC
+from perfield.analysis.regimes import REGIME
+from perfield.plots import regimes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from perfield.analysis.hiding.study import Judged
+
+
+def figures(judged: Judged) -> Iterator[tuple[str, str, Callable[[], Figure]]]:
+    """The name of each figure, what to look for, and what draws it, the most important first.
+
+    Figures that need regimes are left out where no fit was possible.
+    """
+    times, longest = judged.times, judged.longest
+    has_regimes = all(REGIME in each for each in times.values())
+    yield (
+        "sums",
+        "Above 0, a method needs less time for as many of its fastest steps. Long steps at the right end hide "
+        "what is gained on the left.",
+        lambda: regimes.cumulative(longest),
+    )
+    yield (
+        "in-and-out",
+        "A MatVec whose waits are hidden lies on the line where both parts add up to C.",
+        lambda: regimes.in_and_out(times),
+    )
+    yield "timelines", "One usual MatVec of each method.", lambda: regimes.timelines(times)
+    if DYNAMIC in times:
+        yield (
+            "alpha",
+            "Alpha moves where one of the waits exceeds eps.",
+            lambda: regimes.waits_and_splitting(times[DYNAMIC]),
+        )
+    if has_regimes:
+        yield (
+            "series",
+            "The rank with the median time; its steps in their regimes.",
+            lambda: regimes.series(times),
+        )
+        yield (
+            "by-regime",
+            "The fast regime holds what was hidden, and more; the slowest what congestion did.",
+            lambda: regimes.in_and_out_by_regime(times),
+        )
+        first = next(iter(times))
+        yield (
+            "heat-map",
+            f"Times and regimes of all ranks with method {first}.",
+            lambda: regimes.heat_maps(times[first]),
+        )
+    yield "distributions", "How alike the ranks are.", lambda: regimes.cdfs(times)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A study of communication hiding as one page of HTML, which needs no other file."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perfield.report.charts import Image
+from perfield.report.page import NEEDS_JINJA, TEMPLATE, PageError
+
+if TYPE_CHECKING:
+    from perfield.analysis.hiding.study import Judged
+
+OWN_TEMPLATE = Path(__file__).with_name("hiding.html")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A setting of a study on the page. rows : of its table, the same names in each."""
+
+    title: str
+    sentences: Sequence[str]
+    rows: Sequence[Mapping[str, Any]]
+    notes: Sequence[str] = ()
+    images: Sequence[Image] = field(default=())
+
+
+def images_of(judged: Judged) -> list[Image]:
+    """The figures of a setting, as PNG. Raises ModuleNotFoundError without matplotlib."""
+    from perfield.plots.hiding import figures
+
+    found = []
+    for name, caption, draw in figures(judged):
+        figure, file = draw(), io.BytesIO()
+        figure.savefig(file, format="png", dpi=130)
+        width, height = (round(100 * inches) for inches in figure.get_size_inches())
+        found.append(Image(name, (), f"plot: {name}", caption, "png", file.getvalue(), width, height))
+    return found
+
+
+def page(title: str, origin: str, parts: Sequence[Part]) -> str:
+    """The page as HTML. origin : where the numbers come from. Raises PageError if jinja2 is not installed."""
+    if importlib.util.find_spec("jinja2") is None:
+        raise PageError(NEEDS_JINJA)
+    from jinja2 import Environment
+
+    style = TEMPLATE.read_text(encoding="utf-8").partition("<style>\n")[2].partition("</style>")[0]
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(OWN_TEMPLATE.read_text(encoding="utf-8"))
+    return template.render(title=title, origin=origin, parts=parts, style=style)

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// level.hpp - a mesh with its elements and its operator.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "operator.hpp"
+#include "trilinear.hpp"
+#include "uniform.hpp"
+
+namespace poisson {
+
+// A level of multigrid; without multigrid, there is one.
+struct Level {
+  Level(UniformMesh with, MPI_Comm comm)
+      : mesh(std::move(with)),
+        kernel(std::make_unique<Trilinear>(mesh)),
+        product(mesh, *kernel, comm) {}
+  Level(const Level&) = delete;  // kernel and product know where the mesh is
+  Level& operator=(const Level&) = delete;
+
+  UniformMesh mesh;
+  std::unique_ptr<Kernel> kernel;
+  Operator product;
+  double eps_s = 0;  // a shorter wait is none
+};
+
+}  // namespace poisson
