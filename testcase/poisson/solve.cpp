@@ -11,6 +11,8 @@
 #include <limits>
 #include <sstream>
 
+#include "octree.hpp"
+
 namespace poisson {
 
 namespace {
@@ -128,7 +130,18 @@ Solver::Solver(const Options& options, const Box& box, MPI_Comm comm)
       record_(options.matvecs ? options.matvecs : std::numeric_limits<std::int64_t>::max()) {
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &n_ranks_);
-  levels_.push_back(std::make_unique<Level>(uniform_mesh(box, problem_.kappa, comm), comm));
+  const auto [coarsest, finest] = options.octree;
+  levels_.push_back(std::make_unique<Level>(
+      is_octree()
+          ? UniformMesh{octree_mesh({coarsest, finest, box.order}, problem_.kappa, comm), box, {}}
+          : uniform_mesh(box, problem_.kappa, comm),
+      comm));
+  const Mesh& mesh = levels_[0]->mesh;
+  n_elements_[0] = mesh.n_elements;
+  n_elements_[1] =
+      mesh.n_elements - std::int64_t(std::count(mesh.hanging.begin(), mesh.hanging.end(), 0U));
+  if (mesh.hanging.empty()) n_elements_[1] = 0;
+  MPI_Allreduce(MPI_IN_PLACE, n_elements_.data(), 2, MPI_INT64_T, MPI_SUM, comm);
   set_eps();
   load_ = levels_[0]->product.load(problem_.load);
 }
@@ -263,8 +276,11 @@ void Solver::write(const std::string& directory) const {
     std::ofstream file(directory + "/study.json");
     file.precision(17);
     file << "{\n  \"program\": \"poisson\",\n  \"method\": " << quoted(splitting.method)
-         << ",\n  \"elements\": " << listed(box_.elements) << ",\n  \"ranks\": " << n_ranks_
-         << ",\n  \"blocks\": " << listed(box_.ranks) << ",\n  \"order\": " << box_.order
+         << ",\n  \"elements\": "
+         << (is_octree() ? listed(std::array{n_elements_[0]}) : listed(box_.elements))
+         << ",\n  \"ranks\": " << n_ranks_ << ",\n  \"blocks\": " << listed(box_.ranks)
+         << ",\n  \"order\": " << box_.order
+         << ",\n  \"octree\": " << (is_octree() ? listed(options_.octree) : "null")
          << ",\n  \"jump\": " << options_.jump << ",\n  \"alpha\": " << splitting.alpha
          << ",\n  \"eps\": " << eps[0] << ",\n  \"eps_of_levels\": " << listed(eps)
          << ",\n  \"theta\": " << splitting.theta << ",\n  \"cap\": " << splitting.cap
@@ -290,9 +306,15 @@ void Solver::write(const std::string& directory) const {
 std::string Solver::told() const {
   std::ostringstream text;
   const MatVec mean = record_.mean(0);
-  text << "poisson: " << times(box_.elements) << " elements of order " << box_.order << " on "
-       << n_ranks_ << (n_ranks_ == 1 ? " rank (" : " ranks (") << times(box_.ranks) << "), method "
-       << options_.splitting.method << '\n';
+  text << "poisson: " << (is_octree() ? std::to_string(n_elements_[0]) : times(box_.elements))
+       << (n_elements_[0] == 1 ? " element of order " : " elements of order ") << box_.order
+       << " on " << n_ranks_ << (n_ranks_ == 1 ? " rank (" : " ranks (");
+  if (is_octree())
+    text << "an octree of levels " << options_.octree[0] << " to " << options_.octree[1] << "; "
+         << n_elements_[1] << " elements have hanging nodes";
+  else
+    text << times(box_.ranks);
+  text << "), method " << options_.splitting.method << '\n';
   text << "first solve: " << first_.iterations << " iterations (" << first_.reason << "), residual "
        << first_.residual << ", error " << error_ << " in L2\n";
   text << "MatVecs of the finest level: " << record_.n_finest() << " in " << n_solves_

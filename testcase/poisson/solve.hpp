@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "consistent_cg.hpp"
+#include "element.hpp"
 #include "operator.hpp"
 #include "options.hpp"
 #include "problem.hpp"
@@ -20,16 +21,20 @@
 
 namespace poisson {
 
+// Trilinear where that is enough.
+inline std::unique_ptr<Kernel> make_elements(const Mesh& mesh) {
+  if (mesh.order == 1 && mesh.hanging.empty()) return std::make_unique<Trilinear>(mesh);
+  return std::make_unique<Elements>(mesh);
+}
+
 // A level of multigrid; without multigrid, there is one.
 struct Level {
   Level(UniformMesh with, MPI_Comm comm)
-      : mesh(std::move(with)),
-        kernel(std::make_unique<Trilinear>(mesh)),
-        product(mesh, *kernel, comm) {}
+      : mesh(std::move(with)), kernel(make_elements(mesh)), product(mesh, *kernel, comm) {}
   Level(const Level&) = delete;  // kernel and product know where the mesh is
   Level& operator=(const Level&) = delete;
 
-  UniformMesh mesh;
+  UniformMesh mesh;  // or an octree, without a lattice
   std::unique_ptr<Kernel> kernel;
   Operator product;
   double eps_s = 0;  // a shorter wait is none
@@ -56,6 +61,7 @@ class Solver {
  private:
   struct PetscParts;
 
+  bool is_octree() const { return options_.octree[0] >= 0; }
   Solved solve_once();
   Solved solve_with_petsc();
   void set_eps();
@@ -66,6 +72,7 @@ class Solver {
   const MPI_Comm comm_;
   int rank_ = 0, n_ranks_ = 1;
   const Problem problem_;
+  std::array<std::int64_t, 2> n_elements_{};    // of all ranks; those with hanging nodes
   std::vector<std::unique_ptr<Level>> levels_;  // the finest one first
   Record record_;
   std::unique_ptr<Show> show_;
