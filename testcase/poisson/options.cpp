@@ -45,7 +45,8 @@ solver
   --solver NAME         cg, or pipelined: PETSc's pipelined conjugate gradients (cg)
   --preconditioner NAME none, jacobi, or multigrid: geometric, Chebyshev-Jacobi smoothing, PETSc's
                         GAMG on the coarsest level (none)
-  --levels N            of multigrid (as many as the mesh allows: elements are halved)
+  --levels N            of multigrid: elements halve along each axis (as many as possible, as
+                        long as all ranks have about as many)
   --smoothing N         of multigrid: Chebyshev steps before and after each correction (2)
   --rtol R              the residual's norm at the end, relative to the first one (1e-8)
   --max-iterations N    (10000)
@@ -57,7 +58,8 @@ what is written
                         later ones are not (one solve)
   --steps KIND          a step of perfield is a matvec (of the finest level), or an iteration
                         (matvec)
-  --injected TEXT       says in study.json that TEXT injected latencies
+  --injected TEXT       says in study.json that TEXT injected latencies (the trace, if there is
+                        one, of `perfield inject`)
   --matrix FILE         writes the matrix, column by column, as a NumPy file instead of solving:
                         for small meshes
 )";
@@ -211,6 +213,9 @@ Options read_options(int argc, char** argv, int n_ranks) {
       throw Misuse("'" + option + "' is no option; --help lists them");
     }
   }
+  const char* trace = std::getenv("PERFIELD_INJECT");
+  if (options.injected.empty() && trace && *trace)
+    options.injected = std::string("perfield inject, trace ") + trace;
   const bool per_rank = options.elements_per_rank[0] > 0, octree = options.octree[0] >= 0;
   if (octree && (per_rank || elements || options.ranks[0] > 0))
     throw Misuse(

@@ -50,6 +50,15 @@ PetscErrorCode Product::multiply(Mat shell, Vec x, Vec y) {
   PetscFunctionReturn(0);
 }
 
+PetscErrorCode Product::residual(Mat shell, Vec b, Vec x, Vec r) {
+  Product* self;
+  PetscFunctionBeginUser;
+  PetscCall(MatShellGetContext(shell, &self));
+  PetscCall(MatMult(self->for_residual_->shell(), x, r));
+  PetscCall(VecAYPX(r, -1, b));
+  PetscFunctionReturn(0);
+}
+
 PetscErrorCode Product::diagonal(Mat shell, Vec diagonal) {
   Product* self;
   PetscScalar* to;

@@ -24,6 +24,11 @@ class Product {
   Product& operator=(const Product&) = delete;
 
   Mat shell() const { return shell_; }
+  // residual() multiplies with `other` where PETSc hands it this one: PCMG takes the matrix of the
+  // smoother, whatever matrix it was given for residuals.
+  void set_residual(const Product& other) { for_residual_ = &other; }
+  // r = b - A x.
+  static PetscErrorCode residual(Mat shell, Vec b, Vec x, Vec r);
 
  private:
   static PetscErrorCode multiply(Mat shell, Vec x, Vec y);
@@ -36,6 +41,7 @@ class Product {
   const int level_;
   const Phase phase_;
   Mat shell_ = nullptr;
+  const Product* for_residual_ = this;
 };
 
 // The matrix itself, in PETSc's format. Collective.

@@ -11,7 +11,9 @@
 #include <limits>
 #include <sstream>
 
+#include "multigrid.hpp"
 #include "octree.hpp"
+#include "products.hpp"
 
 namespace poisson {
 
@@ -73,6 +75,15 @@ PetscErrorCode iteration_ended(KSP, PetscInt iteration, PetscReal, void* show) {
   PetscFunctionReturn(0);
 }
 
+int levels_of(const Options& options, const Box& box) {
+  const int most = most_levels(box, false);
+  if (options.levels > most)
+    throw Misuse("--levels " + std::to_string(options.levels) + " is too many: " +
+                 times(box.elements) + " elements make at most " + std::to_string(most) +
+                 "; they must halve along each axis, with a multiple of 2 left along x");
+  return options.levels > 0 ? options.levels : most_levels(box, true);
+}
+
 PetscErrorCode copy_to(Vec vector, const std::vector<double>& from, int n) {
   PetscScalar* to;
   PetscFunctionBeginUser;
@@ -87,14 +98,16 @@ PetscErrorCode copy_to(Vec vector, const std::vector<double>& from, int n) {
 // What PETSc keeps between the solves.
 struct Solver::PetscParts {
   std::unique_ptr<Product> product;
+  std::unique_ptr<Multigrid> multigrid;
   KSP ksp = nullptr;
   Vec b = nullptr, x = nullptr;
 
   PetscErrorCode make(Solver& solver) {
     const Options& options = solver.options_;
     Level& finest = *solver.levels_[0];
+    const bool multilevel = options.preconditioner == "multigrid";
     product = std::make_unique<Product>(finest.product, solver.splitting_of(0), solver.record_,
-                                        solver.show_.get(), 0, kNone);
+                                        solver.show_.get(), 0, multilevel ? kEnergyProduct : kNone);
     PetscFunctionBeginUser;
     PetscCall(MatCreateVecs(product->shell(), &x, &b));
     PetscCall(copy_to(b, solver.load_, finest.mesh.n_owned));
@@ -110,7 +123,14 @@ struct Solver::PetscParts {
     PetscCall(KSPMonitorSet(ksp, iteration_ended, solver.show_.get(), nullptr));
     PC pc;
     PetscCall(KSPGetPC(ksp, &pc));
-    PetscCall(PCSetType(pc, options.preconditioner == "jacobi" ? PCJACOBI : PCNONE));
+    if (multilevel) {
+      multigrid = std::make_unique<Multigrid>(
+          solver.levels_, [&solver](size_t level) { return solver.splitting_of(level); },
+          solver.record_, solver.show_.get());
+      PetscCall(multigrid->set_up(pc, options.smoothing));
+    } else {
+      PetscCall(PCSetType(pc, options.preconditioner == "jacobi" ? PCJACOBI : PCNONE));
+    }
     PetscCall(KSPSetFromOptions(ksp));
     PetscFunctionReturn(0);
   }
@@ -130,17 +150,23 @@ Solver::Solver(const Options& options, const Box& box, MPI_Comm comm)
       record_(options.matvecs ? options.matvecs : std::numeric_limits<std::int64_t>::max()) {
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &n_ranks_);
-  const auto [coarsest, finest] = options.octree;
-  levels_.push_back(std::make_unique<Level>(
-      is_octree()
-          ? UniformMesh{octree_mesh({coarsest, finest, box.order}, problem_.kappa, comm), box, {}}
-          : uniform_mesh(box, problem_.kappa, comm),
-      comm));
+  const int n_levels = options.preconditioner == "multigrid" ? levels_of(options, box) : 1;
+  if (is_octree()) {
+    const auto [coarsest, finest] = options.octree;
+    auto mesh = octree_mesh({coarsest, finest, box.order}, problem_.kappa, comm);
+    levels_.push_back(std::make_unique<Level>(UniformMesh{std::move(mesh), box, {}}, comm));
+  } else {
+    Box one = box;
+    one.grain = 1 << (n_levels - 1);
+    for (int level = 0; level < n_levels; ++level) {
+      levels_.push_back(std::make_unique<Level>(uniform_mesh(one, problem_.kappa, comm), comm));
+      for (int& n : one.elements) n /= 2;
+      one.grain /= 2;
+    }
+  }
   const Mesh& mesh = levels_[0]->mesh;
-  n_elements_[0] = mesh.n_elements;
-  n_elements_[1] =
-      mesh.n_elements - std::int64_t(std::count(mesh.hanging.begin(), mesh.hanging.end(), 0U));
-  if (mesh.hanging.empty()) n_elements_[1] = 0;
+  const auto hangs = [](std::uint32_t code) { return code != 0; };
+  n_elements_ = {mesh.n_elements, std::count_if(mesh.hanging.begin(), mesh.hanging.end(), hangs)};
   MPI_Allreduce(MPI_IN_PLACE, n_elements_.data(), 2, MPI_INT64_T, MPI_SUM, comm);
   set_eps();
   load_ = levels_[0]->product.load(problem_.load);
