@@ -6,8 +6,9 @@
 // k + 1 points per direction, which is exact for a cube with constant kappa. Its matrix is
 // kappa h (K x M x M + M x K x M + M x M x K) of the one-dimensional mass M and stiffness K, so a
 // product is taken direction by direction (sum factorisation), in the vectors that diagonalise both
-// (R. E. Lynch, J. R. Rice and D. H. Thomas, Numer. Math. 6, 1964). These are even or odd, which
-// halves the work. Several elements are multiplied at once, one in each lane of a vector register.
+// (R. E. Lynch, J. R. Rice and D. H. Thomas, 1964, doi:10.1007/BF01386067). These are even or odd,
+// which halves the work. Several elements are multiplied at once, one in each lane of a vector
+// register.
 #pragma once
 
 #include <array>
