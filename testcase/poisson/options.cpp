@@ -52,7 +52,8 @@ what is written
                         later ones are not (one solve)
   --steps KIND          a step of perfield is a matvec (of the finest level), or an iteration
                         (matvec)
-  --injected TEXT       says in study.json that TEXT injected latencies
+  --injected TEXT       says in study.json that TEXT injected latencies (the trace, if there is
+                        one, of `perfield inject`)
   --matrix FILE         writes the matrix, column by column, as a NumPy file instead of solving:
                         for small meshes
 )";
@@ -190,6 +191,9 @@ Options read_options(int argc, char** argv, int n_ranks) {
       throw Misuse("'" + option + "' is no option; --help lists them");
     }
   }
+  const char* trace = std::getenv("PERFIELD_INJECT");
+  if (options.injected.empty() && trace && *trace)
+    options.injected = std::string("perfield inject, trace ") + trace;
   const bool per_rank = options.elements_per_rank[0] > 0;
   if (per_rank && elements)
     throw Misuse("--elements and --elements-per-rank say the same twice; leave one of them out");

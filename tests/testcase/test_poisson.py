@@ -282,6 +282,23 @@ def test_what_injected_latencies_is_written_down(record):
     assert study["injected_by"] == 'a "trace"'
 
 
+def test_latencies_from_perfield_inject_are_written_down(poisson, mpirun):
+    env = {"PERFIELD_INJECT": "some.trace"}
+    result = mpirun(1, poisson, "--elements", 2, 2, 2, "--output", "record", env=env)
+    assert "latencies were injected by perfield inject, trace some.trace" in result.stdout
+    study = json.loads((result.cwd / "record/study.json").read_text())
+    assert study["latencies_injected"] is True
+
+
+def test_an_iteration_can_be_a_step(poisson, mpirun, bin_dir):
+    words = "--elements", 8, 8, 8, *MULTIGRID, "--levels", 2, "--steps", "iteration"
+    result = mpirun(2, bin_dir / "perfield-exec", poisson, *words)
+    steps = perfield.open(result.cwd / "perfield-run").steps
+    assert steps.sizes["step"] == iterations(result.stdout)
+    counts = steps.region_count.sel(region="E1").values
+    assert np.all(counts[1:] == 5)  # before, residual, after (2) and the iteration's own product
+
+
 def test_perfield_shows_matvecs_as_steps_and_their_alpha_on_the_mesh(poisson, mpirun, bin_dir):
     words = "--elements", 4, 4, 4, "--method", "test", "--poll-every", 3, "--output", "record"
     result = mpirun(3, bin_dir / "perfield-exec", poisson, *words)
@@ -292,7 +309,7 @@ def test_perfield_shows_matvecs_as_steps_and_their_alpha_on_the_mesh(poisson, mp
     assert set(run.steps.region.values) == {"E1", "wait_in", "mirror", "E2", "wait_out"}
     waits = run.steps.region_time_s.sel(region="wait_out").values
     for rank, one in enumerate(ranks):  # the region ends after the clock is read, and may be interrupted
-        np.testing.assert_allclose(np.median(waits[:, rank]), np.median(one["w_out"]), atol=2e-6)
+        np.testing.assert_allclose(np.median(waits[:, rank]), np.median(one["w_out"]), rtol=0.1, atol=5e-6)
     picture = pictures.geometry(run, run.frame(0))
     blocks = [picture.GetBlock(number) for number in range(picture.GetNumberOfBlocks())]
     shown = [block.GetCellData().GetArray("alpha").GetValue(0) for block in blocks]
