@@ -15,20 +15,8 @@ from collections.abc import Sequence
 
 COMMANDS = (
     *("run", "info", "steps", "fields", "render", "open", "plot", "report", "compare", "scaling", "rhythm"),
-    *(
-        "regimes",
-        "hide",
-        "oscillate",
-        "serve",
-        "placement",
-        "balance",
-        "export",
-        "collect",
-        "import",
-        "env",
-        "config",
-        "paths",
-    ),
+    *("regimes", "hide", "oscillate", "serve", "placement", "balance", "export", "collect", "import"),
+    *("env", "config", "paths"),
 )
 
 DESCRIPTION = """\

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ranks and steps that --ranks and --steps choose, for commands that need whole series."""
+"""Runs, ranks, steps and regimes as words of the command line name them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfield.commands import CommandError, words
 
 if TYPE_CHECKING:
     from perfield.run import RunDirectory
+
+
+AUTO = "auto"
 
 
 def chosen_ranks(text: str | None) -> list[int] | None:
@@ -33,3 +38,19 @@ def first_to_last(run: RunDirectory, text: str | None) -> slice | None:
 
     chosen = run.step_indexes[choose_steps(run, text)]
     return slice(int(chosen[0]), int(chosen[-1]))
+
+
+def number_of_regimes(text: str) -> int | None:
+    """The number of --regimes; None for "auto". Raises CommandError."""
+    if text == AUTO:
+        return None
+    if not text.isdigit() or int(text) < 1:
+        raise CommandError(f"--regimes {text}: expected a number from 1 on, or {AUTO}.")
+    return int(text)
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """Names of two runs for sentences: those of their directories, or the paths where these are the same."""
+    resolved = [Path(path).resolve() for path in paths]
+    names = [path.name for path in resolved]
+    return names if names[0] != names[1] else [str(Path(path)) for path in paths]

@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfield.analysis.words import printable
 from perfield.commands import STEPS_HELP, CommandError, words
 from perfield.commands._newest import add_run, run_path
 
@@ -27,9 +28,13 @@ and with --only:
 
   rhythm_and_model   the same beside what a model of the run's messages predicts
   idle_wave          who waited, step by step, behind the longest delay that travelled
+  regimes            when and where the machine was slow: times of ranks and steps, their
+                     regimes, and what slow steps cost
+  regimes_spread     how times spread in each regime: medians, boxes, distributions of ranks
 
   perfield plot perfield-run
   perfield plot perfield-run --only heat_map --field solve_compute_time_s
+  perfield plot perfield-run --only regimes --field mpi_wait_time_s
   perfield plot perfield-run --only messages --steps 10:200 -o messages.svg
   perfield plot perfield-run --film circle --frame 0 -o circle.mp4
 
@@ -42,7 +47,9 @@ Needs the package matplotlib: pip install 'perfield[plot]'."""
 FORMATS = ("png", "svg")
 # of perfield.plots.figures and perfield.plots.rhythm.films, which load matplotlib
 PLOTS = ("imbalance", "heat_map", "messages", "regions", "rhythm")
-MORE_PLOTS = ("rhythm_and_model", "idle_wave")  # where --only names them
+MORE_PLOTS = ("rhythm_and_model", "idle_wave", "regimes", "regimes_spread")  # where --only names them
+FIELD = "compute_time_s"  # of the heat map
+FIELD_HELP = "of the heat map (compute_time_s), or a field or region in s for regimes (step_time_s)"
 FILMS = ("circle", "matrix")
 
 
@@ -51,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     add = parser.add_argument
     add("--only", metavar="PLOTS", help=f"only these, of {','.join(PLOTS + MORE_PLOTS)}")
-    add("--field", metavar="NAME", default="compute_time_s", help="of the heat map (compute_time_s)")
+    add("--field", metavar="NAME", help=FIELD_HELP)
     add("--steps", metavar="STEPS", default="all", help=STEPS_HELP)
     add("--format", choices=FORMATS, help="of the files (png)")
     add("--film", choices=FILMS, help="make a film of phases instead")
@@ -72,14 +79,16 @@ def execute(arguments: argparse.Namespace) -> int:
     run = perfield.open(run_path(arguments.run))
     if arguments.film:
         return _film(run, arguments)
-    known_field(run, arguments.field)
+    if arguments.field and "heat_map" in names:
+        known_field(run, arguments.field)
     steps = run.step_indexes[choose_steps(run, arguments.steps)]
     files = _files(arguments, run, names)
     for name, file in files.items():
         try:
             figure = new_figure()
             more = {"order": arguments.order} if name == "rhythm" else {}
-            FIGURES[name](run, steps, figure, arguments.field, **more)
+            field = arguments.field or (FIELD if name == "heat_map" else "")
+            FIGURES[name](run, steps, figure, field, **more)
         except PlotError as error:
             if len(files) == 1:
                 raise
@@ -138,5 +147,7 @@ def _files(arguments: argparse.Namespace, run: RunDirectory, names: list[str]) -
         if arguments.format not in (None, ending):
             raise CommandError(f"{target} ends in .{ending}, but --format says {arguments.format}.")
         return {names[0]: target}
-    stems = {name: f"{name}_{arguments.field}" if name == "heat_map" else name for name in names}
+    field = printable(arguments.field or "").replace("/", "_")
+    stems = {name: f"{name}_{field or FIELD}" if name == "heat_map" else name for name in names}
+    stems.update({name: f"{name}_{field}" for name in names if field and name.startswith("regimes")})
     return {name: target / f"{stem}.{arguments.format or 'png'}" for name, stem in stems.items()}

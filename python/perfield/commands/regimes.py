@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
@@ -13,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfield.analysis.plain import plain
-from perfield.analysis.words import counted, in_number, in_percent, in_seconds
+from perfield.analysis.words import counted, in_number, in_percent, in_ranks, in_seconds
 from perfield.commands import STEPS_HELP, CommandError
-from perfield.commands._chosen import chosen_ranks, first_to_last
+from perfield.commands._chosen import AUTO, chosen_ranks, first_to_last, number_of_regimes
 from perfield.commands._datasets import check_target, write_dataset
 from perfield.commands._newest import run_path
 from perfield.commands._timing_files import ENDINGS, is_file_of_timings, read_timings
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from perfield.analysis.regimes import Fit, Model
+    from perfield.analysis.regimes import Fit, Follower, Model
     from perfield.analysis.regimes.machine import Machine
     from perfield.run import RunDirectory
 
@@ -63,8 +64,9 @@ or gaussian, as in the paper (student-t)"""
 SAVE_HELP = "keep the model with hosts, date, regimes and their lengths, as JSON"
 AGAINST_HELP = "use the saved model instead of a new one, and say what differs from its machine"
 FOLLOW_HELP = "classify steps of a running run with a saved model as they arrive, until it ends"
+JSON_HELP = "print everything as one JSON object; with --follow, one per step"
 OUTPUT_HELP = "save the regime of each rank and step as a Dataset: .nc (netCDF) or .zarr"
-AUTO = "auto"
+EVERY_S = 1.0  # --follow looks for new steps
 EMISSIONS = ("student-t", "log-gaussian", "gaussian")
 
 
@@ -82,9 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     saved = parser.add_mutually_exclusive_group()
     saved.add_argument("--against", metavar="FILE", type=Path, help=AGAINST_HELP)
     saved.add_argument("--follow", metavar="FILE", type=Path, help=FOLLOW_HELP)
-    add(
-        "--json", action="store_true", help="print everything as one JSON object; with --follow, one per step"
-    )
+    add("--json", action="store_true", help=JSON_HELP)
     add("-o", "--output", metavar="FILE", type=Path, help=OUTPUT_HELP)
 
 
@@ -96,9 +96,9 @@ def execute(arguments: argparse.Namespace) -> int:
 
     check_target(arguments.output)
     _check_save(arguments.save)
-    n_regimes = _number(arguments.regimes)
+    n_regimes = number_of_regimes(arguments.regimes)
     saved = _machine(arguments.against or arguments.follow)
-    if arguments.follow:
+    if arguments.follow and saved is not None:
         return _follow(arguments, saved)
     times, about = _timings(arguments, saved)
     if saved is None:
@@ -175,8 +175,9 @@ def sentences(found: xr.Dataset, numbers: xr.Dataset, model: Model) -> Iterator[
     name = regime_name(slowest, n)
     yield (
         f"{in_percent(share[slowest, 0])} of the steps are in the {name} regime{_percents(share[slowest])}. "
-        f"A step takes {in_seconds(mean[slowest, 0])} there, {in_number(mean[slowest, 0] / mean[0, 0])} times "
-        f"as long as in the fast one ({in_seconds(mean[0, 0])})."
+        f"A step takes {in_seconds(mean[slowest, 0])} there, "
+        f"{in_number(mean[slowest, 0] / mean[0, 0])} times as long as in the fast one "
+        f"({in_seconds(mean[0, 0])})."
     )
     overall = float(np.nansum(mean[:, 0] * share[:, 0]))
     yield (
@@ -282,14 +283,6 @@ def _numbers(bounds: np.ndarray) -> str:
 
 def _cell(probability: float) -> str:
     return f"{probability:.3f}" if np.isfinite(probability) else "-"
-
-
-def _number(text: str) -> int | None:
-    if text == AUTO:
-        return None
-    if not text.isdigit() or int(text) < 1:
-        raise CommandError(f"--regimes {text}: expected a number from 1 on, or {AUTO}.")
-    return int(text)
 
 
 def _check_save(path: Path | None) -> None:
@@ -417,5 +410,99 @@ def _positions(text: str, n_steps: int, path: Path) -> slice:
     return slice(begin, end)
 
 
-def _follow(arguments: argparse.Namespace, saved: Machine | None) -> int:
-    raise CommandError("not yet")
+def _follow(arguments: argparse.Namespace, saved: Machine) -> int:
+    """Classifies steps as they arrive, until the run ends."""
+    import perfield
+    from perfield.analysis.regimes import Follower
+    from perfield.run.regimes import Arriving
+
+    if arguments.steps or arguments.save:
+        option = "--steps" if arguments.steps else "--save"
+        raise CommandError(f"--follow classifies all steps as they arrive; leave out {option}.")
+    if arguments.run is not None and is_file_of_timings(Path(arguments.run)):
+        raise CommandError(f"--follow needs a run, but {arguments.run} is a file; --against classifies it.")
+    run = perfield.open(_run_path(arguments.run))
+    field, reduce = _what(arguments, saved)
+    arriving = Arriving(run, field, chosen_ranks(arguments.ranks), reduce)
+    follower = Follower(saved.model, 1 if reduce else len(arriving.ranks))
+    parts = []
+    while True:
+        times = arriving.read()
+        if times.sizes["step"]:
+            parts.append(_classified(times, follower))
+            tell = _as_lines if arguments.json else _newest
+            print("\n".join(tell(parts[-1], saved.model)), flush=True)
+        if run.state != "running":
+            break
+        time.sleep(EVERY_S)
+    if not parts:
+        raise CommandError(f"{run.path} closed no step, so it has no series of times.")
+    import xarray as xr
+
+    found = xr.concat(parts, "step").assign_attrs(
+        run=str(run.path), state=run.state, field=arriving.field, model=saved.model.to_json()
+    )
+    if arguments.output:
+        write_dataset(found, arguments.output)
+    if not arguments.json:
+        slow, n_known = _slow(found, saved.model)
+        print(
+            f"The run {'has finished' if run.state == 'finished' else 'was killed'}: "
+            f"{in_percent(slow / max(n_known, 1))} of its steps were in the "
+            f"{_slowest(saved.model)} regime; {in_percent(saved.share[-1])} were when the pattern was saved."
+        )
+        print(f"  {arguments.output}\n" * bool(arguments.output), end="")
+    return 0
+
+
+def _classified(times: xr.Dataset, follower: Follower) -> xr.Dataset:
+    from perfield.analysis.regimes import PROBABILITY, REGIME, TIME
+
+    answers = [follower.add(values) for values in times[TIME].transpose("step", "rank").values]
+    regime, probability = (np.stack(each, axis=1) for each in zip(*answers))
+    dims = ("rank", "step")
+    return times.assign({REGIME: (dims, regime.astype(np.int8)), PROBABILITY: (dims, probability)})
+
+
+def _newest(found: xr.Dataset, model: Model) -> list[str]:
+    """A line about steps that arrived: how many are slow, and who is so now."""
+    from perfield.analysis.regimes import PROBABILITY, REGIME
+
+    slow, n_known = _slow(found, model)
+    steps, ranks = found["step"].values, found["rank"].values
+    regime, sure = (found[name].isel(step=-1).values for name in (REGIME, PROBABILITY))
+    last = model.n_regimes - 1
+    now = np.flatnonzero(regime == last)
+    told = f"no rank is in the {_slowest(model)} regime"
+    if len(now):
+        who = "the longest time" if ranks[0] < 0 else in_ranks(ranks[now])
+        verb = "is" if len(now) == 1 else "are"
+        told = f"{who} {verb} in the {_slowest(model)} regime ({in_percent(float(sure[now].min()))} sure)"
+    which = f"step {steps[-1]}" if len(steps) == 1 else f"steps {steps[0]} to {steps[-1]}"
+    return [f"{which}: {in_percent(slow / max(n_known, 1))} {_slowest(model)}; now {told}"]
+
+
+def _as_lines(found: xr.Dataset, model: Model) -> list[str]:
+    """A JSON object for each step."""
+    from perfield.analysis.regimes import PROBABILITY, REGIME
+
+    lines = []
+    for number, step in enumerate(found["step"].values.tolist()):
+        here = found.isel(step=number)
+        told = {"step": step, "rank": here["rank"].values, "regime": here[REGIME].values}
+        lines.append(json.dumps(plain({**told, "probability": here[PROBABILITY].values}), allow_nan=False))
+    return lines
+
+
+def _slow(found: xr.Dataset, model: Model) -> tuple[int, int]:
+    """How many points are in the slowest regime, and how many are known."""
+    from perfield.analysis.regimes import REGIME
+
+    regime = found[REGIME].values
+    return int((regime == model.n_regimes - 1).sum()), int((regime >= 0).sum())
+
+
+def _slowest(model: Model) -> str:
+    from perfield.analysis.regimes.machine import regime_name
+
+    return regime_name(model.n_regimes - 1, model.n_regimes)

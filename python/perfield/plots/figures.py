@@ -93,6 +93,24 @@ def idle_wave_figure(
     idle_wave(run, axes=figure.subplots(), source=source)
 
 
+def regimes_figure(
+    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+) -> None:
+    """When and where the machine was slow: times and their regimes, and what slow steps cost."""
+    from perfield.plots.regimes import of_run
+
+    of_run(run, steps, figure, field or None)
+
+
+def regimes_spread_figure(
+    run: RunDirectory, steps: Steps, figure: Figure, field: str = "", source: Source | None = None
+) -> None:
+    """How times spread, by rank and by regime."""
+    from perfield.plots.regimes import spread_of_run
+
+    spread_of_run(run, steps, figure, field or None)
+
+
 FIGURES: dict[str, Callable[..., None]] = {
     "imbalance": imbalance_figure,
     "heat_map": heat_map_figure,
@@ -101,4 +119,6 @@ FIGURES: dict[str, Callable[..., None]] = {
     "rhythm": rhythm_figure,
     "rhythm_and_model": rhythm_and_model_figure,
     "idle_wave": idle_wave_figure,
+    "regimes": regimes_figure,
+    "regimes_spread": regimes_spread_figure,
 }

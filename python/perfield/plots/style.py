@@ -57,8 +57,9 @@ def new_axes(axes: Axes | None) -> Axes:
 def head(axes: Axes, words: str, more: str = "") -> None:
     """Writes a title that says what is seen, and a smaller line below it, or several where it is long."""
     grid = axes.get_subplotspec()
-    columns = grid.get_topmost_subplotspec().get_gridspec().ncols if grid is not None else 1
-    points = 72 * axes.figure.get_figwidth() / columns - 100  # without the labels and the legend
+    top = grid.get_topmost_subplotspec() if grid is not None else None
+    share = 1.0 if top is None else len(top.colspan) / top.get_gridspec().ncols
+    points = 72 * axes.figure.get_figwidth() * share - 100  # without the labels and the legend
     lines = textwrap.wrap(printable(more), max(20, int(points / 5.6)))
     write_head(axes, printable(words), lines)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import base64
 import importlib.util
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -130,6 +130,27 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
             caption + means,
         )
 
+    def regimes() -> Image:
+        from perfield.plots.regimes import cost_of_slow_steps, regimes_map, times_map
+        from perfield.plots.regimes.shown import regime_colours
+
+        found, figure = report.regimes, _figure(9.0)
+        above, middle, below = figure.subplots(3, 1, height_ratios=(1, 1, 0.9))
+        times_map(found.times, above)
+        regimes_map(found.times, middle)
+        cost_of_slow_steps(found.longest, below)
+        return _image(
+            figure,
+            "regimes",
+            (("regimes", ""),),
+            "Heat maps of the time of steps and of their regimes: a row for each rank, a column for each "
+            "step. Below, the sum of the fastest steps.",
+            "A column in one colour is a phase that all ranks met; a spot is one of a single rank. The curve "
+            "below adds up the fastest steps first: where it bends upwards, slow steps begin. `perfield plot "
+            "--only regimes,regimes_spread` draws more.",
+            regime_colours(found.n),
+        )
+
     def wave() -> Image:
         from perfield.plots import idle_wave as plot
 
@@ -182,6 +203,8 @@ def _planned(report: Report) -> Iterator[Callable[[], Image]]:
     more = [field for field in told if field not in (first, *PAIR, "") and known(field)]
     for field in [first, *more[:MOST_FIELDS]]:
         yield lambda field=field: heat_map(field)
+    if report.regimes is not None and report.regimes.n > 1:
+        yield regimes
     if any(finding.picture.kind == "idle_wave" for finding in report.findings):
         yield wave
     if any(finding.picture.kind == "phase_lag" for finding in report.findings):
@@ -244,8 +267,15 @@ def _figure(height: float) -> Figure:
     return new_figure((WIDTH, height))
 
 
-def _image(figure: Figure, name: str, shows: tuple, alt: str, caption: str) -> Image:
-    """Saves a figure as SVG; where that is large, as PNG if that is smaller."""
+def _image(
+    figure: Figure,
+    name: str,
+    shows: tuple,
+    alt: str,
+    caption: str,
+    colours: Sequence[tuple[float, ...]] = (),
+) -> Image:
+    """Saves a figure as SVG; where that is large, as PNG if that is smaller. colours : as `shaded` there."""
     from matplotlib import rc_context
 
     width, height = (round(100 * inches) for inches in figure.get_size_inches())
@@ -261,22 +291,27 @@ def _image(figure: Figure, name: str, shows: tuple, alt: str, caption: str) -> I
         data, kind = saved("svg"), "svg+xml"
         if len(data) > SMALL:
             is_map = any(axes.images for axes in figure.axes)
-            raster = few_colours(saved("png")) if is_map else saved("png")
+            raster = few_colours(saved("png"), colours) if is_map else saved("png")
             data, kind = min((data, kind), (raster, "png"), key=lambda made: len(made[0]))
     return Image(name, shows, alt, caption, kind, data, width, height)
 
 
-def few_colours(png: bytes) -> bytes:
+def few_colours(png: bytes, shaded: Sequence[tuple[float, ...]] = ()) -> bytes:
     """The same image in 256 colours: those of the colour maps, greys and the colour of what is beyond.
 
-    png : file of a heat map or matrix, which has no others.
+    png : file of a heat map or matrix, which has no others. shaded : colours of which it shows all shades
+    down to white, in place of the colour map of waiting.
     """
     import matplotlib
     from PIL import Image as Pixels
 
     from perfield.catalyst_scripts.palette import BEYOND
 
-    shown = [matplotlib.colormaps[name](np.linspace(0, 1, 112))[:, :3] for name in ("viridis", "magma")]
+    maps = ("viridis",) if shaded else ("viridis", "magma")
+    shown = [matplotlib.colormaps[name](np.linspace(0, 1, 112))[:, :3] for name in maps]
+    if shaded:
+        weight = np.linspace(1, 0.1, 112 // len(shaded))[:, None]  # white is a grey
+        shown += [1 - weight * (1 - np.array(rgb)) for rgb in shaded]
     greys = np.repeat(np.linspace(0, 1, 28)[:, None], 3, axis=1)
     colours = np.concatenate([*shown, greys, [BEYOND] * 4])
     palette = Pixels.new("P", (1, 1))

@@ -17,6 +17,7 @@ from perfield.analysis.observed import Observed
 from perfield.report import of_observed
 from perfield.report.mesh_neighbours import mesh_neighbours
 from perfield.report.of_observed import Efficiency, FileUse, HeavyPair, SlowStep, Traffic
+from perfield.report.regimes import Regimes, regimes
 from perfield.run import RunDirectory, tables
 from perfield.run.matching import program
 from perfield.run.observe import observe
@@ -154,6 +155,11 @@ class Report:
     def regions(self) -> tuple[dict[str, Any], ...]:
         """Rows of `perfield.run.tables.regions`, the region whose balancing would save most first."""
         return tuple(tables.regions(self.run, self.region_sums))
+
+    @cached_property
+    def regimes(self) -> Regimes | None:
+        """The regimes of the times of steps; None where there are too few steps."""
+        return regimes(self.run)
 
     @cached_property
     def slowest_steps(self) -> tuple[SlowStep, ...]:

@@ -67,6 +67,7 @@ def facts(report: Report) -> dict[str, Any]:
             ],
             "lines": [{"name": name, "text": text} for name, text in report.lines],
             "regions": report.regions,
+            "regimes": report.regimes.rows if report.regimes is not None else [],
             "slowest_steps": report.slowest_steps,
             "traffic": report.traffic,
             "heaviest_pairs": report.heaviest_pairs,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from perfield.analysis.findings import Finding
 from perfield.analysis.words import (
@@ -219,6 +220,55 @@ def _heat_maps(report: Report) -> Section:
     return Section("ranks", "Each rank in each step", images=("heat_map", "idle_wave", "phase_lag"))
 
 
+def _regimes(report: Report) -> Section | None:
+    found = report.regimes
+    if found is None:
+        return None
+    n_steps, n_ranks = found.times.sizes["step"], found.times.sizes["rank"]
+    of = "" if n_ranks == found.n_ranks else f" of {counted(n_ranks, 'rank')}"
+    if found.n == 1:
+        words = [f"The times of {counted(n_steps, 'step')}{of} form one regime: no slow phases stand out."]
+        return Section("regimes", "Fast and slow phases", (*words, *found.told))
+    words = [
+        f"The times of {counted(n_steps, 'step')}{of} fall into {found.n} regimes: phases in which a rank's "
+        "steps take about the same time. Noise of a shared machine looks like this; so does a program whose "
+        "steps differ."
+    ]
+    names = [row["name"] for row in found.rows]
+    rows = tuple(
+        (
+            row["name"],
+            _between(row, "mean_s", in_seconds),
+            _between(row, "sd_s", in_seconds),
+            _between(row, "share", in_percent),
+            _between(row, "dwell_steps", "{:,.3g}".format),
+        )
+        for row in found.rows
+    )
+    note = "in brackets: 95 % confidence, by a bootstrap of blocks of steps; lasts: for how many steps"
+    headings = ("regime", ">mean time of a step", ">standard deviation", ">share of steps", ">lasts")
+    follows = tuple((row["name"], *(in_percent(each) for each in row["next"])) for row in found.rows)
+    tables = (
+        Table(headings, rows, note),
+        Table(
+            ("from", *(f">to {name}" for name in names)),
+            follows,
+            "probability that the next step of a rank is in that regime",
+            folded="How regimes follow one another",
+        ),
+    )
+    return Section("regimes", "Fast and slow phases", (*words, *found.told), ("regimes",), tables)
+
+
+def _between(row: dict[str, Any], name: str, said: Callable[[float], str]) -> str:
+    """A number and the ends of its confidence interval: "2 ms (1.9 ms to 2.1 ms)"."""
+    estimate, low, high = (row[key] for key in (name, f"{name}_low", f"{name}_high"))
+    if not math.isfinite(estimate):
+        return "to the end" if estimate > 0 else UNKNOWN
+    end = said(high) if math.isfinite(high) else "the end"
+    return f"{said(estimate)} ({said(low)} to {end})" if math.isfinite(low) else said(estimate)
+
+
 def _slowest(report: Report) -> Section | None:
     steps = report.slowest_steps
     if not steps:
@@ -364,5 +414,5 @@ def _how(report: Report) -> Section:
 
 
 ORDER: tuple[Callable[[Report], Section | None], ...] = (
-    *(_where, _efficiency, _regions, _heat_maps, _slowest, _messages, _files, _placement),
+    *(_where, _efficiency, _regions, _heat_maps, _regimes, _slowest, _messages, _files, _placement),
 )

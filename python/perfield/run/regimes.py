@@ -40,7 +40,8 @@ def timings_of_run(
     reduce : "max": one row, the longest time of any of these ranks (rank -1); None: one row per rank.
     Times of entries that add up several steps are those of one. Steps that write far more to files than the
     median step are NaN: their length is the program's, not the machine's.
-    Attributes: run, state, field; n_ranks, how many were read; `left_out`, sentences on what is not there, one per line.
+    Attributes: run, state, field; n_ranks, how many were read; `left_out`, what is not there or means
+    something else, one clause per line.
     Raises RegimeError for a field, rank or step that the run lacks, and for fields that are no times.
     """
     if reduce not in (None, *REDUCTIONS):
@@ -56,7 +57,13 @@ def timings_of_run(
     values, written = _read(run, name, chosen, positions)
     if name != FILE_TIME and (writes := output_steps(written)).any() and not writes.all():
         values[writes] = np.nan
-        told.append(f"{counted(int(writes.sum()), 'step')} that write output are left out")
+        n = int(writes.sum())
+        told.append(
+            "1 step that writes output is left out"
+            if n == 1
+            else f"{n:,} steps that write output are left out"
+        )
+
     told += _about(run, values)
     found = timings(values.T, chosen, run.step_indexes[positions], _words(name))
     found.attrs.update(

@@ -29,7 +29,7 @@ def test_rank_far_from_all_others_is_dashed():
     usual = 2e-3 + 1e-4 * np.random.default_rng(0).normal(size=2000) + np.linspace(0, 2e-6, 12)[:, None]
     times = timings(np.vstack([usual, usual[:1] + 5e-4]))
     figure = regimes.cdfs({"a": times})
-    assert "dashed: 1 outlier" in texts(figure)
+    assert "dashed: 1 of 13 ranks" in texts(figure)
     assert sum(line.get_linestyle() == "--" for line in figure.axes[0].lines) == 1
 
 

@@ -26,7 +26,7 @@ def drawn(plot, times):
 
 def test_times_and_regimes_of_a_run_share_their_axes():
     words = texts(figure := regimes.heat_maps(classified(), words="here"))
-    assert "Time of a step of each rank in each step" in words and "here; 6 ranks, 80 steps" in words
+    assert "Time of a step: rank by rank, step by step" in words and "here; 6 ranks, 80 steps" in words
     assert "The same times in 2 regimes" in words
     above, below = (axes for axes in figure.axes if axes.images)
     assert above.get_xlim() == below.get_xlim() == (-0.5, 79.5)

@@ -16,6 +16,7 @@ from perfield.analysis.regimes.places import LEVELS, places
 from perfield.analysis.regimes.simulated import simulated
 from perfield.analysis.regimes.statistics import shares, statistics
 from perfield.analysis.regimes.timings import PROBABILITY, REGIME, TIME, UNKNOWN, largest, timings
+from perfield.analysis.regimes.where import Cluster, where
 
 __all__ = [
     "EMISSIONS",
@@ -24,6 +25,7 @@ __all__ = [
     "REGIME",
     "TIME",
     "UNKNOWN",
+    "Cluster",
     "Fit",
     "Follower",
     "Model",
@@ -43,4 +45,5 @@ __all__ = [
     "statistics",
     "stretches",
     "timings",
+    "where",
 ]

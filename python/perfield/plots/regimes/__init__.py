@@ -11,6 +11,7 @@ with.
 from perfield.plots.regimes.cdfs import cdfs, one_box
 from perfield.plots.regimes.heat_maps import heat_maps, regimes_map, times_map
 from perfield.plots.regimes.in_and_out import in_and_out, in_and_out_by_regime, totals
+from perfield.plots.regimes.of_run import classified, of_run, spread_of_run
 from perfield.plots.regimes.series import one_series, series
 from perfield.plots.regimes.splitting import splitting, waits_and_splitting
 from perfield.plots.regimes.spread import boxes, densities
@@ -20,6 +21,7 @@ from perfield.plots.regimes.timelines import timeline, timelines
 __all__ = [
     "boxes",
     "cdfs",
+    "classified",
     "cost_of_slow_steps",
     "cumulative",
     "densities",
@@ -27,11 +29,13 @@ __all__ = [
     "improvements",
     "in_and_out",
     "in_and_out_by_regime",
+    "of_run",
     "one_box",
     "one_series",
     "regimes_map",
     "series",
     "splitting",
+    "spread_of_run",
     "sums",
     "timeline",
     "timelines",

@@ -81,8 +81,8 @@ def one_box(
         for row in box.outliers[:MOST_OUTLIERS]:
             axes.plot(at, curves[row], color=BEYOND, linestyle="--", linewidth=0.9)
         axes.plot(at, curves[box.median], color="black", linewidth=1.8)
-        told = [counted(len(curves), "rank")]
-        told += [f"dashed: {counted(len(box.outliers), 'outlier')}"] if len(box.outliers) else []
+        n_ranks, n_out = counted(len(curves), "rank"), len(box.outliers)
+        told = [f"dashed: {n_out} of {n_ranks}" if n_out else n_ranks]
         middle = f"black: rank {int(ranks[box.median])}\nviolet: middle half"
         axes.text(0.97, 0.06, middle, transform=axes.transAxes, ha="right", fontsize=10.5, color="0.35")
     else:

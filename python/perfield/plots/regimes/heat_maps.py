@@ -69,7 +69,7 @@ def times_map(times: xr.Dataset, axes: Axes | None = None, words: str = "") -> A
     more = f"; orange: up to {most * factor:.3g} {unit}" if most > high else ""
     more += "; grey: unknown" if np.isnan(cells).any() else ""
     said = "; ".join(filter(None, (words, shown.size(times) + _in_words(joined, "; each cell: the mean of"))))
-    head(axes, f"{start(shown.what(times))} of each rank in each step", said + more)
+    head(axes, f"{start(shown.what(times))}: rank by rank, step by step", said + more)
     return axes
 
 

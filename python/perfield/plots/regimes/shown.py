@@ -27,6 +27,7 @@ METHODS: tuple[RGB, ...] = (
     PALETTE[5],
     PALETTE[6],
 )  # none of the regimes' colours
+RAISED = 17  # points from the Axes to the line of their title
 MOST_POINTS = 4000  # of a cloud of points; more are thinned
 
 
@@ -116,8 +117,9 @@ def thinned(n: int, most: int = MOST_POINTS, seed: int = 0) -> np.ndarray:
 
 
 def legend_of_regimes(axes: Axes, times: xr.Dataset, inside: bool = False) -> None:
-    """Names the regimes with their share of steps, above the Axes on the right, or inside."""
+    """Names the regimes with their share of steps, beside the title, or inside the Axes."""
     from matplotlib.patches import Patch
+    from matplotlib.transforms import ScaledTranslation
 
     n, of = n_regimes(times), shares(times)
     rows = [
@@ -129,7 +131,9 @@ def legend_of_regimes(axes: Axes, times: xr.Dataset, inside: bool = False) -> No
         return
     place: dict[str, object] = {"loc": "best"}
     if not inside:
-        place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncol": len(rows), "borderaxespad": 0.1}
+        raised = axes.transAxes + ScaledTranslation(0, RAISED / 72, axes.figure.dpi_scale_trans)
+        place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "bbox_transform": raised}
+        place.update(ncol=len(rows), borderaxespad=0.0)
     shape = {"frameon": False, "fontsize": 10.5, "handlelength": 1.0, "columnspacing": 1.2}
     axes.legend(handles=rows, **shape, **place)
 

@@ -39,7 +39,7 @@ def densities(named: Mapping[str, xr.Dataset], axes: Axes | None = None) -> Axes
     everything = np.concatenate([*medians.values()])
     factor, unit = shown.unit(everything)
     low, high = float(everything.min()), float(everything.max())
-    room = 0.15 * (high - low) or 0.05 * high or 1.0
+    room = 0.35 * (high - low) or 0.05 * high or 1.0
     at = np.linspace(low - room, high + room, POINTS)
     curves = {name: np.sqrt(shown.density(values, at) / factor) for name, values in medians.items()}
     top = max((float(np.nanmax(each)) for each in curves.values() if np.isfinite(each).any()), default=1.0)
@@ -108,7 +108,9 @@ def boxes(named: Mapping[str, xr.Dataset], axes: Axes | None = None, by_regime: 
     axes.set_xticks(np.arange(1, len(rows) + 1), ticks, fontsize=10.5)
     axes.set_ylabel(f"time ({unit})")
     axes.grid(axis="y", color="0.93")
-    what = "Times in each regime" if regimes and n > 1 else "Times"
+    longest = all(int(times["rank"][0]) < 0 for times in named.values())
+    what = "Longest times of steps" if longest else "Times"
+    what += " in each regime" if regimes and n > 1 else ""
     more = shown.said(shown.origins(named), "box: middle half; line: median; below: number of times")
     head(axes, what, more)
     return axes

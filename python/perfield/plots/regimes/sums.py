@@ -58,7 +58,7 @@ def sums(
         if len(each):
             label = f"{name}: {counted(len(each), 'step')}, {in_seconds(float(each[-1]))}"
             axes.plot(np.arange(1, len(each) + 1), each * factor, color=rgb, linewidth=1.8, label=label)
-    _finish(axes, f"sum of the K fastest steps ({unit})")
+    _finish(axes, f"sum of K steps ({unit})")
     if axes.lines:
         axes.legend(frameon=False, fontsize=10, loc="upper left")
     else:
@@ -132,12 +132,10 @@ def cost_of_slow_steps(times: xr.Dataset, axes: Axes | None = None) -> Axes:
         linewidth=1.8,
         label=label,
     )
-    _finish(axes, f"sum of the K fastest steps ({unit})")
+    _finish(axes, f"sum of K steps ({unit})")
     axes.legend(frameon=False, fontsize=10, loc="upper left")
     part = in_percent(max(cost, 0.0) / float(total[-1]))
-    more = shown.said(
-        shown.origin(times), f"{counted(len(total), 'step')}, longest rank of each, fastest first"
-    )
+    more = shown.said(shown.origin(times), f"{counted(len(total), 'step')}, each as long as its longest rank")
     head(axes, f"All as fast as the fast regime: {in_seconds(max(cost, 0.0))} less, {part} of the time", more)
     return axes
 

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The regimes of a run: when and where its steps were slow, and how times spread in each regime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfield.analysis.regimes import RegimeError
+from perfield.analysis.regimes.longest import longest_classified
+from perfield.plots.regimes.cdfs import one_box
+from perfield.plots.regimes.heat_maps import regimes_map, times_map
+from perfield.plots.regimes.series import one_series
+from perfield.plots.regimes.shown import n_regimes, regime_names
+from perfield.plots.regimes.spread import boxes, densities
+from perfield.plots.regimes.sums import cost_of_slow_steps
+from perfield.plots.style import PlotError, Steps, frames_of, new_figure
+from perfield.run.regimes import regimes_of_run
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+    from perfield.run import RunDirectory
+
+SIZE, SPREAD_SIZE = (14.4, 15.2), (14.4, 10.4)  # inches
+
+
+def classified(run: RunDirectory, steps: Steps = None, field: str | None = None) -> xr.Dataset:
+    """The times of a run with their regimes, as `perfield.run.regimes.regimes_of_run`.
+
+    steps : as `perfield.plots` says, from the first of them to the last. field : a field in seconds; None:
+    the time of the step. Raises PlotError if the run has too few steps, or no such times.
+    """
+    indexes = run.step_indexes[frames_of(run, steps)]
+    try:
+        return regimes_of_run(run, field, steps=slice(int(indexes[0]), int(indexes[-1])))[0]
+    except RegimeError as error:
+        raise PlotError(str(error)) from error
+
+
+def of_run(
+    run: RunDirectory,
+    steps: Steps = None,
+    figure: Figure | None = None,
+    field: str | None = None,
+    times: xr.Dataset | None = None,
+) -> Figure:
+    """Draws when and where steps of a run were slow, and what that cost: times and regimes by rank and step
+    (Figure 1), the longest time of all ranks in each step (Figure 12), sums of its fastest steps, and box
+    plots of its regimes (Figure 11).
+
+    steps, field : as for `classified`. times : what `classified` returned before. Raises PlotError as that.
+    """
+    times = classified(run, steps, field) if times is None else times
+    longest = longest_classified(times)
+    figure = figure or new_figure(SIZE)
+    figure.set_size_inches(*SIZE)
+    grid = figure.add_gridspec(4, 2, height_ratios=(1.15, 1.15, 0.9, 1))
+    above = figure.add_subplot(grid[0, :])
+    times_map(times, above, Path(run.path).resolve().name).set_xlabel("")
+    regimes_map(times, figure.add_subplot(grid[1, :], sharex=above))
+    one_series(longest, figure.add_subplot(grid[2, :]), words="Each step")
+    cost_of_slow_steps(longest, figure.add_subplot(grid[3, 0]))
+    boxes({"longest": longest}, figure.add_subplot(grid[3, 1]))
+    return figure
+
+
+def spread_of_run(
+    run: RunDirectory,
+    steps: Steps = None,
+    figure: Figure | None = None,
+    field: str | None = None,
+    times: xr.Dataset | None = None,
+) -> Figure:
+    """Draws how times of a run spread: medians of ranks (Figure 2), box plots by regime (Figure 11), and
+    distributions of the ranks, of all steps (Figure 9) and in each regime (Figure 10).
+
+    The rest is as for `of_run`.
+    """
+    times = classified(run, steps, field) if times is None else times
+    name = Path(run.path).resolve().name
+    n = n_regimes(times)
+    figure = figure or new_figure(SPREAD_SIZE)
+    figure.set_size_inches(*SPREAD_SIZE)
+    columns = n + 1 if n > 1 else 1
+    grid = figure.add_gridspec(2, 2 * columns)
+    densities({name: times}, figure.add_subplot(grid[0, :columns]))
+    boxes({name: times}, figure.add_subplot(grid[0, columns:]))
+    words = ["All steps", *(f"Regime: {each}" for each in regime_names(n))] if n > 1 else ["All steps"]
+    for number, each in enumerate(words):
+        axes = figure.add_subplot(grid[1, 2 * number : 2 * number + 2])
+        one_box(times, axes, number - 1 if number else None, each)
+        axes.set_ylabel("share of steps not longer" if number == 0 else "")
+    return figure
