@@ -84,8 +84,8 @@ def run_all(
             if done.returncode:
                 said = (done.stderr or done.stdout).strip().splitlines()[-5:]
                 raise CommandError(
-                    f"the solver ended with exit code {done.returncode}; it was started by {shlex.join(line)} and "
-                    "said:\n" + "\n".join(said)
+                    f"the solver ended with exit code {done.returncode}; it was started by "
+                    f"{shlex.join(line)} and said:\n" + "\n".join(said)
                 )
             yield method, repeat, record
     if not quiet and sys.stderr.isatty():
