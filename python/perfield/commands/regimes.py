@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from perfield.analysis.regimes import Fit, Follower, Model
     from perfield.analysis.regimes.machine import Machine
     from perfield.run import RunDirectory
+    from perfield.topology import Placement
 
 HELP = "separate the machine's slow phases from the program: regimes of its timings"
 DESCRIPTION = """\
@@ -65,6 +66,9 @@ SAVE_HELP = "keep the model with hosts, date, regimes and their lengths, as JSON
 AGAINST_HELP = "use the saved model instead of a new one, and say what differs from its machine"
 FOLLOW_HELP = "classify steps of a running run with a saved model as they arrive, until it ends"
 JSON_HELP = "print everything as one JSON object; with --follow, one per step"
+EVENTS_HELP = "the N dearest events of the slow regime: steps, cost, ranks, nodes (10)"
+BY_HELP = "the share of slow steps of each rank, or of each part of the machine"
+LEVELS = ("switch", "node", "package")
 OUTPUT_HELP = "save the regime of each rank and step as a Dataset: .nc (netCDF) or .zarr"
 EVERY_S = 1.0  # --follow looks for new steps
 EMISSIONS = ("student-t", "log-gaussian", "gaussian")
@@ -84,6 +88,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     saved = parser.add_mutually_exclusive_group()
     saved.add_argument("--against", metavar="FILE", type=Path, help=AGAINST_HELP)
     saved.add_argument("--follow", metavar="FILE", type=Path, help=FOLLOW_HELP)
+    add("--events", metavar="N", nargs="?", const=10, type=int, help=EVENTS_HELP)
+    add("--by", choices=("rank", *LEVELS), help=BY_HELP)
     add("--json", action="store_true", help=JSON_HELP)
     add("-o", "--output", metavar="FILE", type=Path, help=OUTPUT_HELP)
 
@@ -93,6 +99,8 @@ def execute(arguments: argparse.Namespace) -> int:
     from perfield.analysis.regimes import classify
     from perfield.analysis.regimes.machine import compared, machine_of, misfit
     from perfield.analysis.regimes.statistics import statistics
+    from perfield.commands._regime_places import Places
+    from perfield.commands.info import format_table
 
     check_target(arguments.output)
     _check_save(arguments.save)
@@ -111,7 +119,8 @@ def execute(arguments: argparse.Namespace) -> int:
         raise CommandError(why)
     numbers = statistics(found)
     now = machine_of(found, model, **about)
-    lines = list(sentences(found, numbers, model))
+    places = Places(found, _placement(found))
+    lines = [*sentences(found, numbers, model), *places.sentences()]
     notes += filter(None, times.attrs.get("left_out", "").split("\n"))
     against = [] if saved is None else list(compared(now, saved))
     if arguments.json:
@@ -119,6 +128,7 @@ def execute(arguments: argparse.Namespace) -> int:
             "source": str(times.attrs.get("run", arguments.run)),
             "field": now.field,
             **as_json(numbers, model),
+            **places.as_json(),
             "machine": now.about,
             "choice": None if choice is None else choice.to_dict("records"),
             "sentences": lines,
@@ -130,6 +140,10 @@ def execute(arguments: argparse.Namespace) -> int:
     else:
         print("\n".join(lines))
         print(f"\n{tables(numbers, model)}")
+        if arguments.events is not None and places.is_slow:
+            print(f"\n{format_table(places.event_rows(arguments.events))}")
+        if arguments.by is not None:
+            print(f"\n{format_table(places.share_rows(arguments.by))}")
         if saved is not None:
             print(f"\nCompared with {saved.name}:")
             print("\n".join(f"  {line}" for line in against))
@@ -247,6 +261,14 @@ def as_json(numbers: xr.Dataset, model: Model) -> dict[str, Any]:
         "transition": numbers["transition"].values[..., 0],
         "block_length": numbers.attrs["block_length"],
     }
+
+
+def _placement(found: xr.Dataset) -> Placement | None:
+    """Where the ranks of a run sat; None for timings from a file."""
+    import perfield
+    from perfield.topology import placement_of
+
+    return placement_of(perfield.open(found.attrs["run"])) if "run" in found.attrs else None
 
 
 def _choice(choice: pd.DataFrame) -> str:
