@@ -130,3 +130,23 @@ def test_arriving_steps_are_given_once_and_only_when_all_ranks_closed_them(tmp_p
     assert arriving.read().sizes["step"] == 0
     longest = Arriving(run, reduce="max").read()
     np.testing.assert_allclose(longest[TIME], largest(first)[TIME])
+
+
+def test_arriving_steps_of_a_growing_run_fit_together(tmp_path):
+    def live(rank, values):
+        twin.live_rank(rank, values)
+        values.update(monotonic_ns=10**12)
+
+    times = np.tile(TIMES, 4)
+    run = opened(tmp_path, times, ended=False, change_rank=live)
+    (stream,) = (tmp_path / "run" / "stream").glob("*.pf")
+    whole = stream.read_bytes()
+    stream.write_bytes(whole[: len(whole) * 6 // 10])  # in the midst of an entry
+    arriving = Arriving(perfield.open(run.path))
+    first = arriving.read()
+    stream.write_bytes(whole)
+    second = arriving.read()
+    assert 0 < first.sizes["step"] < 32 and second.sizes["step"] == 32 - first.sizes["step"]
+    both = np.concatenate([first[TIME], second[TIME]], axis=1)
+    np.testing.assert_allclose(both, times, atol=2e-9)
+    assert second["step"].values[0] == first.sizes["step"]
