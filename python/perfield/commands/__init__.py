@@ -14,7 +14,20 @@ import sys
 from collections.abc import Sequence
 
 COMMANDS = (
-    *("run", "info", "steps", "fields", "render", "open", "plot", "report", "compare", "scaling", "rhythm"),
+    *(
+        "run",
+        "inject",
+        "info",
+        "steps",
+        "fields",
+        "render",
+        "open",
+        "plot",
+        "report",
+        "compare",
+        "scaling",
+        "rhythm",
+    ),
     *("oscillate", "serve", "placement", "balance", "export", "collect", "import", "env", "config", "paths"),
 )
 
