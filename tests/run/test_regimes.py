@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import regime_runs
@@ -83,6 +85,13 @@ def test_largest_group_is_read_and_that_is_told(tmp_path):
 def test_measured_steps_that_are_apart_are_told(tmp_path):
     found = timings_of_run(opened(tmp_path, config={"measure_every": 10}))
     assert "one step in 10 was measured" in found.attrs["left_out"]
+
+
+def test_injected_latencies_are_told(tmp_path):
+    path = regime_runs.write(tmp_path / "run", TIMES)
+    info = json.loads((path / "run.json").read_text())
+    (path / "run.json").write_text(json.dumps({**info, "injected": {"seed": 1}}))
+    assert "its regimes are not the machine's own" in timings_of_run(perfield.open(path)).attrs["left_out"]
 
 
 @pytest.mark.parametrize(
