@@ -39,6 +39,7 @@ LASTS = 4.0  # steps, on average: less is a matter of single steps
 MANY = 4  # stretches in equal distances are the program's own
 EVEN = 0.1  # scatter of their distances, relative
 MORE_WORK = 1.1  # of messages, bytes or regions, in slow steps: the program does more there
+WHERE = {"compute_time_s": " in computing", "waiting_time_s": " in calls of MPI", "step_time_s": ""}
 HALF = 0.5  # of what slow steps take longer: in computing, or on a rank, that is named
 
 
@@ -90,9 +91,9 @@ def find(observed: Observed) -> Iterator[Finding]:
         f"in {counted(found.n_stretches, 'stretch').replace('stretchs', 'stretches')} of "
         f"{in_number(mean_length)} on average{where}.",
         saved_s=saved_s,
-        remedy="Look for what else used the machine then: other jobs on the nodes or the network, clock rate, "
-        "backups. `perfield regimes RUN` tells when it was slow, `perfield render RUN --regimes --images` "
-        "where; compare versions of the program within one regime.",
+        remedy="Look for what else used the machine then: other jobs on the nodes or the network, clock "
+        "rate, backups. `perfield regimes RUN --events` tells when it was slow, `perfield render RUN "
+        "--regimes --images` where; compare versions of the program within one regime.",
         picture=Picture("heat_map", field),
         ranks=observed.ranks[columns] if len(columns) < len(observed.ranks) else observed.ranks[:0],
         steps=observed.index[found.slow],
@@ -187,7 +188,7 @@ def _place(
     if not len(slow) or not len(fast):
         return "step_time_s", everyone, (), ""
     longer_s = (found.slow_s - found.fast_s) * np.median(observed.steps_in_row)
-    for field, what in (("compute_time_s", " in computing"), ("waiting_time_s", " in calls of MPI")):
+    for field in WHERE:
         table = np.nan_to_num(observed.of(field).astype(float))
         usual = np.median(table[fast], axis=0)
         is_slow = np.zeros(table.shape, bool)
@@ -197,8 +198,15 @@ def _place(
     else:
         return "step_time_s", everyone, (), ""
     columns, where = _ranks(observed, is_slow[slow].mean(axis=0))
+    if not WHERE[field] and len(columns) == len(everyone):
+        return field, columns, (), ""
     hosts, of_hosts = _hosts(observed, is_slow, columns)
-    return field, columns, hosts, f". They take longer{what}{of_hosts or where}"
+    return (
+        field,
+        columns,
+        hosts,
+        f". They take longer{(WHERE[field] + (of_hosts or where)).removeprefix(',')}",
+    )
 
 
 def _ranks(observed: Observed, share: np.ndarray) -> tuple[np.ndarray, str]:
