@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.regimes import PROBABILITY, REGIME, TIME, UNKNOWN
-from perfield.analysis.words import start
+from perfield.analysis.words import in_seconds, start
 from perfield.catalyst_scripts.palette import ABSENT, BEYOND
 from perfield.plots.regimes import shown
 from perfield.plots.style import head, map_of, new_axes, new_figure, whole_numbers
@@ -66,10 +66,11 @@ def times_map(times: xr.Dataset, axes: Axes | None = None, words: str = "") -> A
         bar.ax.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
         bar.ax.yaxis.set_major_formatter(ScalarFormatter())
         bar.ax.yaxis.set_minor_locator(LogLocator(10, subs=()))
-    more = f"; orange: up to {most * factor:.3g} {unit}" if most > high else ""
+    more = f"; orange: up to {in_seconds(most)}" if most > high else ""
     more += "; grey: unknown" if np.isnan(cells).any() else ""
-    said = "; ".join(filter(None, (words, shown.size(times) + _in_words(joined, "; each cell: the mean of"))))
-    head(axes, f"{start(shown.what(times))}: rank by rank, step by step", said + more)
+    size = shown.size(times) + _in_words(joined, "; each cell: the mean of")
+    said = shown.said(words, shown.origin(times), size) + more
+    head(axes, f"{start(shown.what(times))}: rank by rank, step by step", said)
     return axes
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.regimes import PROBABILITY, REGIME, TIME, UNKNOWN
-from perfield.analysis.words import start
+from perfield.analysis.words import in_seconds, start
 from perfield.catalyst_scripts.palette import ABSENT, BEYOND
 from perfield.plots.regimes import shown
 from perfield.plots.style import PlotError, head, new_axes, new_figure, whole_numbers
@@ -88,7 +88,7 @@ def one_series(
     whole_numbers(axes.xaxis)
     shown.legend_of_regimes(axes, one)
     which = "longest of all ranks" if int(one["rank"][0]) < 0 else f"rank {int(one['rank'][0])}"
-    beyond_words = f"triangles: longer, up to {values.max() * factor:.3g} {unit}" if len(beyond) else ""
+    beyond_words = f"triangles: longer, up to {in_seconds(float(values.max()))}" if len(beyond) else ""
     what = words or start(shown.what(times))
     head(axes, f"{what}: {which}, step by step", shown.said(shown.origin(times), beyond_words))
     return axes

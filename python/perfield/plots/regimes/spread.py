@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 POINTS = 400  # of a density
-WIDE = 6.0  # how many times the smallest box the largest times may be, before the axis becomes logarithmic
 
 
 def densities(named: Mapping[str, xr.Dataset], axes: Axes | None = None) -> Axes:
@@ -103,8 +102,8 @@ def boxes(named: Mapping[str, xr.Dataset], axes: Axes | None = None, by_regime: 
         drawn["fliers"][number].set(markeredgecolor=rgb)
     most = max(float(np.max(box["fliers"], initial=box["whishi"])) for box in rows)
     least = min(float(np.min(box["fliers"], initial=box["whislo"])) for box in rows)
-    if least > 0 and most > WIDE * min(float(box["med"]) for box in rows):
-        _by_logarithm(axes)
+    if least > 0 and shown.is_wide(min(float(box["med"]) for box in rows), most):
+        shown.by_logarithm(axes.yaxis)
     axes.set_xticks(np.arange(1, len(rows) + 1), ticks, fontsize=10.5)
     axes.set_ylabel(f"time ({unit})")
     axes.grid(axis="y", color="0.93")
@@ -114,13 +113,3 @@ def boxes(named: Mapping[str, xr.Dataset], axes: Axes | None = None, by_regime: 
     more = shown.said(shown.origins(named), "box: middle half; line: median; below: number of times")
     head(axes, what, more)
     return axes
-
-
-def _by_logarithm(axes: Axes) -> None:
-    """A logarithmic axis with plain numbers."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfield.analysis.words import in_seconds
 from perfield.catalyst_scripts.palette import PALETTE
 from perfield.plots.regimes import shown
 from perfield.plots.style import PlotError, head, new_axes, new_figure, scaled
@@ -71,7 +72,9 @@ def timeline(
     factor, unit = scale or scaled("s", float(np.nansum(parts, axis=0).max()))
     some = np.unique(np.linspace(0, parts.shape[1] - 1, MOST_RANKS).round().astype(int))
     begin = _begins(study, chosen)
-    left = begin - np.nanmin(begin)
+    left, apart = begin - np.nanmin(begin), float(np.ptp(begin))
+    far = apart > float(np.nansum(parts, axis=0).max())
+    left = np.zeros(len(begin)) if far else left  # else all would be thin strokes
     for name, width, rgb, hatch in zip(PARTS, parts, COLOURS, HATCHES):
         bars = {"color": rgb, "hatch": hatch, "edgecolor": "0.25", "linewidth": 0.5, "label": name}
         axes.barh(np.arange(len(some)), width[some] * factor, 0.72, left[some] * factor, **bars)
@@ -82,11 +85,15 @@ def timeline(
     axes.set_xlabel(f"time ({unit})")
     axes.legend(frameon=False, fontsize=10, ncol=len(PARTS), loc="lower right", bbox_to_anchor=(1.0, 1.0))
     alpha = study["alpha"].sel(step=chosen).values[some] if "alpha" in study else np.array([])
-    told = f"alpha {np.nanmin(alpha):.2f} to {np.nanmax(alpha):.2f}" if np.isfinite(alpha).any() else ""
-    if len(alpha) and np.nanmin(alpha) == np.nanmax(alpha):
-        told = f"alpha {alpha[0]:.2f}"
+    ends = [f"{end:.2f}" for end in (np.nanmin(alpha), np.nanmax(alpha))] if np.isfinite(alpha).any() else []
+    told = f"alpha {' to '.join(dict.fromkeys(ends))}" if ends else ""
+    moved = f"each from its own begin, up to {in_seconds(apart)} apart" if far else ""
     guessed = "mirror elements estimated" if "n_mirror" in study else ""
-    head(axes, f"{words or 'One MatVec'}: MatVec {chosen}", shown.said(shown.origin(study), told, guessed))
+    head(
+        axes,
+        f"{words or 'One MatVec'}: MatVec {chosen}",
+        shown.said(shown.origin(study), told, guessed, moved),
+    )
     return axes
 
 
