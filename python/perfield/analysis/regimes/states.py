@@ -14,6 +14,8 @@ from perfield.analysis.regimes.model import Model
 
 MAX_ITERATIONS = 300
 MAX_STATES = 8  # of the compiled core
+LONG = 40_000  # times: starts are first tried on a part of more
+KEPT_STARTS = 2
 MEMORY = 0.5  # below that, two neighbouring states are one regime
 
 
@@ -28,6 +30,7 @@ class Start:
     seed: int
     has_memory: bool
     min_scale: float
+    has_ticks: bool  # whether min_scale is that of a coarse clock
 
     @property
     def is_log(self) -> bool:
@@ -52,25 +55,51 @@ class States:
 
 
 def fitted(start: Start, n_states: int) -> States:
-    """The likeliest of several fits: one from quantiles, the others from random cuts of the same order."""
+    """The likeliest of several fits: one from quantiles, the others from random cuts of the same order.
+
+    Of long series, each start is first tried on evenly spread blocks, an eighth of all. The likeliest
+    KEPT_STARTS different ends go on with all times.
+    """
     some = np.sort(start.values[np.isfinite(start.values)])
     some = np.log(some) if start.is_log else some
     random = np.random.default_rng([start.seed, n_states])
     cuts = [np.arange(1, n_states) / n_states]
     if n_states > 1:
         cuts += [np.sort(random.random(n_states - 1)) for _ in range(start.n_starts - 1)]
-    tolerance = min(1.0, 1e-5 * len(some))
-
-    def one(at: np.ndarray) -> tuple[HiddenMarkov, float, int, bool]:
-        return _first(start, some, at).fit(
-            start.values, MAX_ITERATIONS, tolerance, start.min_scale, start.has_memory
-        )
-
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        ends = list(pool.map(one, cuts))
-    hidden, likelihood, n_iterations, converged = max(ends, key=lambda end: end[1])
+    firsts = [_first(start, some, at) for at in cuts]
+    if len(some) > LONG and len(firsts) > KEPT_STARTS:
+        tried = sorted(_ends(start, firsts, blocks(start.values, 8)), key=lambda end: -end[1])
+        other = [tried[0]]  # ends of another likelihood: the same optimum is not climbed twice
+        other += [one for last, one in zip(tried, tried[1:]) if last[1] - one[1] > 1e-4 * len(some) / 8]
+        firsts = [end[0] for end in other[:KEPT_STARTS]]
+    hidden, likelihood, n_iterations, converged = max(
+        _ends(start, firsts, start.values), key=lambda end: end[1]
+    )
     hidden, share = _in_order(start, hidden)
     return States(hidden, share, likelihood, n_iterations, converged)
+
+
+def _ends(
+    start: Start, firsts: list[HiddenMarkov], values: np.ndarray
+) -> list[tuple[HiddenMarkov, float, int, bool]]:
+    """How each fit ends; they run side by side."""
+    tolerance = min(1.0, 1e-5 * np.isfinite(values).sum())
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return list(
+            pool.map(
+                lambda one: one.fit(values, MAX_ITERATIONS, tolerance, start.min_scale, start.has_memory),
+                firsts,
+            )
+        )
+
+
+def blocks(values: np.ndarray, part: int, n_blocks: int = 8) -> np.ndarray:
+    """Evenly spread blocks of steps, 1/part of all, with NaN between them."""
+    n_steps = values.shape[1]
+    length = max(n_steps // (part * n_blocks), 1)
+    begins = np.linspace(0, n_steps - length, n_blocks).astype(np.int64)
+    gap = np.full((len(values), 1), np.nan)
+    return np.hstack([piece for begin in begins for piece in (values[:, begin : begin + length], gap)])
 
 
 def _first(start: Start, some: np.ndarray, cuts: np.ndarray) -> HiddenMarkov:
@@ -138,15 +167,25 @@ def merged(hidden: HiddenMarkov, share: np.ndarray, n_regimes: int | None = None
         least = int(np.argmin(between))
         if len(groups) <= n_regimes if n_regimes else between[least] >= MEMORY:
             break
-        transition, weight = _lumped(transition, weight, least)
+        transition, weight = _joined(transition, weight, least)
         groups[least : least + 2] = [groups[least] + groups[least + 1]]
     regime = np.empty(len(share), dtype=np.int64)
-    for number, states in enumerate(groups):
-        regime[states] = number
+    for number, members in enumerate(groups):
+        regime[members] = number
     return regime
 
 
-def _lumped(transition: np.ndarray, weight: np.ndarray, first: int) -> tuple[np.ndarray, np.ndarray]:
+def lumped(hidden: HiddenMarkov, share: np.ndarray, regime: np.ndarray) -> np.ndarray:
+    """(n_regimes, n_regimes) the transition matrix of regimes, whose states lie side by side."""
+    transition, weight, left = hidden.transition, np.maximum(share, 1e-12), list(regime)
+    while len(left) > regime.max() + 1:
+        first = next(place for place in range(len(left)) if left[place] == left[place + 1])
+        transition, weight = _joined(transition, weight, first)
+        del left[first]
+    return transition
+
+
+def _joined(transition: np.ndarray, weight: np.ndarray, first: int) -> tuple[np.ndarray, np.ndarray]:
     """The chain with a state and its neighbour as one, which is left as they are by their shares."""
     pair = slice(first, first + 2)
     row = np.average(transition[pair], axis=0, weights=weight[pair])
@@ -156,9 +195,9 @@ def _lumped(transition: np.ndarray, weight: np.ndarray, first: int) -> tuple[np.
     return joined, np.r_[weight[:first], weight[pair].sum(), weight[first + 2 :]]
 
 
-def model_of(start: Start, states: States, regime: np.ndarray, field: str, told: tuple[str, ...]) -> Model:
+def model_of(start: Start, found: States, regime: np.ndarray, field: str, told: tuple[str, ...]) -> Model:
     """The states as a Model."""
-    hidden = states.hidden
+    hidden = found.hidden
     return Model(
         emission=start.emission,
         location=hidden.location,
