@@ -157,9 +157,9 @@ def _lengths(name: str, now: Machine, before: Machine, one: int) -> Iterator[str
 
 
 def regime_name(regime: int, n_regimes: int) -> str:
-    """A regime in words: "fast" and "slow" at the ends, numbers between them, counted from 1."""
+    """A regime in words: "fast" and "slow" at the ends; between them "middle", or "2nd", "3rd" and so on."""
     if n_regimes == 1:
         return "only"
     if regime in (0, n_regimes - 1):
         return "slow" if regime else "fast"
-    return "middle" if n_regimes == 3 else f"{regime + 1}. fastest"
+    return "middle" if n_regimes == 3 else {1: "2nd", 2: "3rd"}.get(regime, f"{regime + 1}th")
