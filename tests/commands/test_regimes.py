@@ -131,6 +131,23 @@ def test_steps_that_write_output_are_no_slow_regime(say, tmp_path):
     assert "note: 12 steps that write output are left out" in told
 
 
+def test_slow_steps_of_the_program_itself_are_told_apart(say, tmp_path):
+    times = 1e-3 * np.exp(0.02 * np.random.default_rng(0).standard_normal((2, 600)))
+    times[:, np.arange(600) % 20 >= 14] *= 3  # such as a coarser grid in the last six of twenty steps
+    told = say(regime_runs.write(tmp_path / "run", times.round(9)), "--regimes", 2)
+    assert "The slow regime begins every 20 steps: that is the program's own rhythm" in told
+
+
+def test_unknown_and_negative_times_are_told(say, tmp_path):
+    times = TIMES.copy()
+    times[0, 100], times[1, 200:210] = np.nan, -1
+    np.save(tmp_path / "times.npy", times)
+    told = say(tmp_path / "times.npy", "--regimes", 2)
+    assert (
+        "note: 10 of 3000 sampled times are negative" in told and "1 of 3000 sampled times is missing" in told
+    )
+
+
 # --- files of other tools -------------------------------------------------------------------------
 
 
@@ -250,6 +267,24 @@ def test_busier_machine_is_told_from_the_saved_pattern(machine, say, tmp_path):
     assert "The slow regime occurs more often: in 70 % of the steps, before in 2" in told
     against = json.loads(say(path, "--against", machine, "--json"))["against"]
     assert against["machine"]["hosts"] == ["alpha"] and against["sentences"]
+
+
+def test_times_of_another_program_are_not_taken_for_slow_ones(refused, machine, tmp_path):
+    path = regime_runs.write(tmp_path / "faster", regime_runs.planted(seed=3, faster=2.0).round(9))
+    for option in ("--against", "--follow"):
+        told = refused(path, option, machine)
+        assert (
+            "these times do not fit the pattern of alpha, 2023-11-14: in its slow regime a step takes" in told
+        )
+        assert "a pattern is of one program on one machine" in told
+
+
+def test_ranks_that_share_cpus_are_told(say, tmp_path):
+    def together(rank, values):
+        values.update(monotonic_ns=10**12, group="heat", cpuset="0")
+
+    path = regime_runs.write(tmp_path / "run", TIMES, change_rank=together)
+    assert "times contain the scheduler, and so do regimes" in say(path, "--regimes", 2)
 
 
 def test_pattern_of_another_field_version_or_kind_is_refused(refused, run, machine, tmp_path):

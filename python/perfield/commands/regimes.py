@@ -97,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Prints sentences and a table, or JSON; writes the Dataset and the machine's pattern."""
     from perfield.analysis.regimes import classify
-    from perfield.analysis.regimes.machine import compared, machine_of
+    from perfield.analysis.regimes.machine import compared, machine_of, misfit
     from perfield.analysis.regimes.statistics import statistics
     from perfield.commands._regime_places import Places
     from perfield.commands.info import format_table
@@ -115,6 +115,8 @@ def execute(arguments: argparse.Namespace) -> int:
     else:
         model, choice, notes = saved.model, None, []
     found = classify(times, model).assign_attrs({**times.attrs, "model": model.to_json()})
+    if saved is not None and (why := misfit(found, saved)):
+        raise CommandError(why)
     numbers = statistics(found)
     now = machine_of(found, model, **about)
     places = Places(found, _placement(found))
@@ -166,6 +168,7 @@ def sentences(found: xr.Dataset, numbers: xr.Dataset, model: Model) -> Iterator[
     """
     from perfield.analysis.regimes import TIME
     from perfield.analysis.regimes.machine import regime_name
+    from perfield.analysis.regimes.recurring import recurs_every
 
     what = found[TIME].attrs.get("long_name", "time")
     n_ranks = int(found.attrs.get("n_ranks", found.sizes["rank"]))
@@ -198,6 +201,11 @@ def sentences(found: xr.Dataset, numbers: xr.Dataset, model: Model) -> Iterator[
         f"Were all steps as fast as those of the fast regime, they would take {in_seconds(mean[0, 0])} "
         f"instead of {in_seconds(overall)} on average: {in_percent(1 - mean[0, 0] / overall)} less."
     )
+    if slowest == n - 1 and (every := recurs_every(found)):
+        yield (
+            f"The {name} regime begins every {every} steps: that is the program's own rhythm rather than the "
+            "machine's."
+        )
     dwell = numbers["dwell_steps"].values[slowest]
     if np.isfinite(dwell[0]):
         yield (
@@ -343,6 +351,7 @@ def _timings(arguments: argparse.Namespace, saved: Machine | None) -> tuple[xr.D
     """The timings that the options name, and where, when and how they were measured."""
     import perfield
     from perfield.analysis.regimes import largest
+    from perfield.commands.rhythm import sharing_of
     from perfield.run.regimes import timings_of_run
 
     field, reduce = _what(arguments, saved)
@@ -357,6 +366,9 @@ def _timings(arguments: argparse.Namespace, saved: Machine | None) -> tuple[xr.D
     times = timings_of_run(
         run, field, chosen_ranks(arguments.ranks), first_to_last(run, arguments.steps), reduce
     )
+    if shared := sharing_of(run):
+        told = f"{shared}, and so do regimes"
+        times.attrs["left_out"] = "\n".join(filter(None, [times.attrs["left_out"], told]))
     return times, where_and_when(run)
 
 
@@ -438,6 +450,7 @@ def _follow(arguments: argparse.Namespace, saved: Machine) -> int:
     """Classifies steps as they arrive, until the run ends."""
     import perfield
     from perfield.analysis.regimes import Follower
+    from perfield.analysis.regimes.machine import misfit
     from perfield.run.regimes import Arriving
 
     if arguments.steps or arguments.save:
@@ -454,6 +467,8 @@ def _follow(arguments: argparse.Namespace, saved: Machine) -> int:
         times = arriving.read()
         if times.sizes["step"]:
             parts.append(_classified(times, follower))
+            if why := misfit(parts[-1], saved):
+                raise CommandError(why)
             tell = _as_lines if arguments.json else _newest
             print("\n".join(tell(parts[-1], saved.model)), flush=True)
         if run.state != "running":
