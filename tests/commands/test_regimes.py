@@ -236,7 +236,9 @@ def test_saved_pattern_tells_where_when_and_how_long(machine):
 def test_same_machine_shows_the_same_pattern(run, machine, say):
     told = say(run, "--against", machine)
     assert "Compared with alpha, 2023-11-14:" in told
-    assert "The slow regime occurs as often as before" in told and "takes" not in told.partition("Compared")[2]
+    assert (
+        "The slow regime occurs as often as before" in told and "takes" not in told.partition("Compared")[2]
+    )
 
 
 def test_busier_machine_is_told_from_the_saved_pattern(machine, say, tmp_path):
@@ -251,9 +253,7 @@ def test_busier_machine_is_told_from_the_saved_pattern(machine, say, tmp_path):
 
 
 def test_pattern_of_another_field_version_or_kind_is_refused(refused, run, machine, tmp_path):
-    assert "is a pattern of 'step_time_s'" in refused(
-        run, "--field", "waiting_time_s", "--against", machine
-    )
+    assert "is a pattern of 'step_time_s'" in refused(run, "--field", "waiting_time_s", "--against", machine)
     assert "is of each rank's times" in refused(run, "--reduce", "max", "--against", machine)
     assert "does not exist; `perfield regimes RUN --save" in refused(run, "--against", tmp_path / "no.json")
     newer = {**json.loads(machine.read_text()), "perfield_regimes": 2}
@@ -263,9 +263,7 @@ def test_pattern_of_another_field_version_or_kind_is_refused(refused, run, machi
     )
     model = {k: v for k, v in json.loads(machine.read_text()).items() if k != "machine"}
     (tmp_path / "model.json").write_text(json.dumps(model))
-    assert "does not say where and when it was measured" in refused(
-        run, "--against", tmp_path / "model.json"
-    )
+    assert "does not say where and when it was measured" in refused(run, "--against", tmp_path / "model.json")
     (tmp_path / "text.json").write_text("no JSON")
     assert "this is no model of regimes" in refused(run, "--against", tmp_path / "text.json")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from planted_regimes import two_levels
 
 from perfield.analysis.comparing.regimes import compare_regimes
 from perfield.analysis.regimes import TIME, RegimeError, largest, simulated, timings
-from planted_regimes import two_levels
 
 NAMES = ("old", "new")
 
@@ -45,7 +45,9 @@ def test_identical_versions_differ_by_chance_in_few_of_many_pairs():
 def test_busier_machine_is_not_taken_for_a_slower_version():
     found = compared(series(1), series(2, model=two_levels(0.85, 0.85)))
     assert not found.fast.beyond_chance
-    assert found.overall.share < -0.2 and found.from_shares.share == pytest.approx(found.overall.share, abs=0.02)
+    assert found.overall.share < -0.2 and found.from_shares.share == pytest.approx(
+        found.overall.share, abs=0.02
+    )
     assert "do not differ by more than chance" in found.verdict
     assert "because the slow regime struck more often (25 % of the steps, then 5" in found.verdict
     assert found.shares[1].low > 0.1

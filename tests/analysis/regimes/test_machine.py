@@ -8,10 +8,10 @@ import json
 
 import numpy as np
 import pytest
+from planted_regimes import two_levels
 
 from perfield.analysis.regimes import Model, RegimeError, simulated
 from perfield.analysis.regimes.machine import Machine, compared, machine_of, regime_name
-from planted_regimes import two_levels
 
 
 def pattern(**changed):
