@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     much.add_argument(
         "--elements",
         metavar="N,...",
-        help="elements of each rank, such as 18720 or 26x24x30; several make a sweep (18720, as in the paper)",
+        help="elements of each rank, as 18720 or 26x24x30; several make a sweep (the paper's 18720)",
     )
     much.add_argument("--matvecs", metavar="N", type=int, default=8192, help="MatVecs of each run (8192)")
     much.add_argument("--repeats", metavar="N", type=int, default=10, help="runs of each method (10)")
@@ -98,7 +98,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--solver-options", metavar="WORDS", default="", help="further options of the solver, in quotes"
     )
     runs.add_argument(
-        "--inject", metavar="MODEL", type=Path, help="inject latencies of this model into its receives"
+        "--inject",
+        metavar="MODEL",
+        type=Path,
+        help="inject latencies drawn from this model, as perfield inject does",
     )
     add = parser.add_argument
     add("--json", action="store_true", help="print everything as one JSON object")
@@ -201,6 +204,8 @@ def _check(arguments: argparse.Namespace) -> None:
     for name in ("matvecs", "repeats", "combine"):
         if getattr(arguments, name) < 1:
             raise CommandError(f"--{name} {getattr(arguments, name)} is nothing to run; give 1 or more.")
+    if arguments.inject is not None and arguments.solver is None:
+        raise CommandError("--inject needs a program; name the solver with --solver.")
     if arguments.combine > arguments.repeats and not arguments.records_of:
         raise CommandError(
             f"--combine {arguments.combine} needs as many repeats, but --repeats is {arguments.repeats}."
@@ -271,7 +276,7 @@ def scaled(program: Program, n_ranks: int, n_elements: int) -> Program:
 def nearly_a_cube(n: int) -> tuple[int, int, int]:
     """The three factors of n with the least surface, ascending: 18,720 is 24 x 26 x 30."""
     best = (1, 1, n)
-    for x in range(1, int(round(n ** (1 / 3))) + 1):
+    for x in range(1, round(n ** (1 / 3)) + 1):
         if n % x:
             continue
         rest = n // x
@@ -289,9 +294,10 @@ def _changed(program: Program, eps_s: float | None, theta: float | None) -> Prog
 
 def _in_words(program: Program) -> str:
     x, y, z = program.shape
+    compute, eps = float(program.compute_s), program.splitting.eps
     return (
-        f"{counted(program.n_ranks, 'rank')} ({x} x {y} x {z}) with {program.n_elements:,} inner elements each, "
-        f"C = {in_seconds(program.compute_s)}, eps = {in_seconds(program.splitting.eps)}, latencies drawn"
+        f"{counted(program.n_ranks, 'rank')} ({x} x {y} x {z}) with {program.n_elements:,} inner elements "
+        f"each, C = {in_seconds(compute)}, eps = {in_seconds(eps)}, latencies drawn"
     )
 
 
@@ -317,6 +323,7 @@ def _run(arguments: argparse.Namespace) -> Iterator[Case]:
                 box=nearly_a_cube(box) if isinstance(box, int) else box,
                 n_matvecs=arguments.matvecs,
                 more=tuple(more),
+                model=arguments.inject,
             )
             records: dict[str, list[Path]] = {method: [] for method in methods}
             for method, _, record in _solver.run_all(setting, methods, arguments.repeats, arguments.records):
@@ -341,9 +348,10 @@ def _case_of(name: str, records: Mapping[str, Sequence[Path]], eps_s: float | No
     eps = eps_s if eps_s is not None else _told_eps(first, name)
     injected = first.attrs.get("injected")
     what = "Measured, with latencies injected" if injected else "Measured"
+    n_inner = int(first["n_inner1"][0, 0] + first["n_inner2"][0, 0])
     sentence = (
-        f"{what}: {counted(first.sizes['rank'], 'rank')} with {int(first['n_inner1'][0, 0] + first['n_inner2'][0, 0]):,} "
-        f"inner elements on rank 0, eps = {in_seconds(eps)}"
+        f"{what}: {counted(first.sizes['rank'], 'rank')} with {n_inner:,} inner elements on rank 0, eps = "
+        f"{in_seconds(eps)}"
     )
     if injected:
         sentence += f" ({injected})"
@@ -395,27 +403,23 @@ def sentences(case: Case, judged: Judged) -> Iterator[str]:
         own = in_list([f"{_percent(one.fast_share)} ({one.method})" for one in outcomes], 9)
         pooled = in_list([f"{_percent(one.fast_share_pooled)}" for one in outcomes], 9)
         yield (
-            f"Share of steps in the fast regime, by a fit of each method: {own}; by one fit of all, which alone "
-            f"can be compared: {pooled}."
+            f"Share of steps in the fast regime, by a fit of each method: {own}; by one fit of all, which "
+            f"alone can be compared: {pooled}."
         )
     known = [name for name in judged.outcomes if name in PAPER]
     if has_regimes and known:
         paper = in_list([f"{in_percent(PAPER[name])} ({name})" for name in known], 9)
-        yield f"The paper's shares of steps in the fast regime, measured on 7,168 cores of Anvil, are {paper}."
+        yield f"The paper's shares of steps in the fast regime, on 7,168 cores of Anvil, are {paper}."
     for one in outcomes[1:]:
+        fast = f"; {_less(one.gain_fast)} for a step of the fast regime" if np.isfinite(one.gain_fast) else ""
         yield (
-            f"{one.method} takes {_less(one.gain_half)} than {outcomes[0].method} for the fastest half of the steps"
-            f"{_interval(one.gain_half_interval)}, and {_less(one.gain_all)} for all"
-            + (
-                f"; {_less(one.gain_fast)} for a step of the fast regime."
-                if np.isfinite(one.gain_fast)
-                else "."
-            )
+            f"{one.method} takes {_less(one.gain_half)} than {outcomes[0].method} for the fastest half of "
+            f"steps{_interval(one.gain_half_interval)}, and {_less(one.gain_all)} for all{fast}."
         )
     runs = "; ".join(f"{one.method} {', '.join(str(i + 1) for i in one.chosen)}" for one in outcomes)
     yield (
-        f"For the gains, the {counted(len(outcomes[0].chosen), 'run')} of each method with the smallest sum of "
-        f"T_max are combined, of {len(first)} ({runs}): one after the other, then sorted."
+        f"For the gains, the {counted(len(outcomes[0].chosen), 'run')} of each method with the smallest sum "
+        f"of T_max are combined, of {len(first)} ({runs}): one after the other, then sorted."
     )
 
 

@@ -25,8 +25,8 @@ def figures(judged: Judged) -> Iterator[tuple[str, str, Callable[[], Figure]]]:
     has_regimes = all(REGIME in each for each in times.values())
     yield (
         "sums",
-        "Above 0, a method needs less time for as many of its fastest steps. Long steps at the right end hide "
-        "what is gained on the left.",
+        "Above 0, a method needs less time for as many of its fastest steps. Long steps at the right end "
+        "hide what is gained on the left.",
         lambda: regimes.cumulative(longest),
     )
     yield (

@@ -22,7 +22,8 @@ def write(folder, n_ranks=2, n=(5, 4)):
         rows["t_in"], rows["t_out"], rows["w_out"] = 1e-3, 2e-3, 1e-4 * rank
         rows["alpha"], rows["n_inner1"] = 0.5, 40
         np.save(folder / f"matvec.{rank}.npy", rows)
-    told = {"method": "dynamic", "ranks": n_ranks, "eps": 5e-5, "injected": True, "shape": [2, 1, 1]}
+    told = {"method": "dynamic", "ranks": n_ranks, "eps": 5e-5, "shape": [2, 1, 1]}
+    told |= {"latencies_injected": True, "injected_by": "m.json"}
     (folder / "study.json").write_text(json.dumps(told))
     return folder
 
@@ -32,7 +33,7 @@ def test_record_is_timings_with_what_the_solver_told(tmp_path):
     assert dict(found.sizes) == {"rank": 2, "step": 4}  # the shorter rank ends both
     np.testing.assert_allclose(found["time_s"], 3e-3)
     assert found["time_s"].attrs["units"] == "s"
-    assert found.attrs["method"] == "dynamic" and found.attrs["injected"] == 1
+    assert found.attrs["method"] == "dynamic" and found.attrs["injected"] == "m.json"
     assert json.loads(found.attrs["shape"]) == [2, 1, 1]
     assert found.attrs["source"] == "measured"
     assert set(COUNTS) <= set(found)

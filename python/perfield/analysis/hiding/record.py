@@ -24,10 +24,10 @@ def read_study(path: str | Path) -> xr.Dataset:
     """The record of one solve: (rank, step), where a step is one MatVec, on whatever level.
 
     Holds `time_s` = `t_in` + `t_out` (s, without mirror elements), the waits `w_in` and `w_out` (s),
-    `t_start` (s), `alpha`, `level`, `phase` (0 to 4: PHASES), and the counts `n_inner1`, `n_inner2`,
-    `n_mirror`, `n_polls` and `n_partners`, and what else the files hold. Its attributes are those of study.json, where lists and tables
-    become JSON, and `source` ("measured"). Ranks of which fewer MatVecs are known end with the shortest.
-    Raises HidingError.
+    `t_start` (s), `alpha`, `level`, `phase` (0 to 4: PHASES), the counts `n_inner1`, `n_inner2`, `n_mirror`,
+    `n_polls` and `n_partners`, and what else the files hold. Its attributes are those of study.json, where
+    lists and tables become JSON, and `source` ("measured"); `injected` says what injected latencies, "" if
+    nothing did. Ranks of which fewer MatVecs are known end with the shortest. Raises HidingError.
     """
     folder = Path(path)
     files = {
@@ -61,7 +61,7 @@ def read_study(path: str | Path) -> xr.Dataset:
 
 
 def finest(study: xr.Dataset) -> xr.Dataset:
-    """The MatVecs on the finest level (0), numbered from 0: what the paper shows of multigrid (section 3.2)."""
+    """The MatVecs on the finest level (0), numbered from 0, as the paper shows multigrid (section 3.2)."""
     chosen = study.isel(step=np.flatnonzero((study["level"] == 0).all("rank").values))
     return chosen.assign_coords(step=np.arange(chosen.sizes["step"]))
 
@@ -89,4 +89,6 @@ def _told(folder: Path) -> dict[str, object]:
         key: value if isinstance(value, (str, int, float)) else json.dumps(value)
         for key, value in told.items()
     }
-    return {**{k: int(v) if isinstance(v, bool) else v for k, v in plain.items()}, "source": MEASURED}
+    found: dict[str, object] = {k: int(v) if isinstance(v, bool) else v for k, v in plain.items()}
+    injected = (found.pop("injected_by", "") or "unknown") if found.get("latencies_injected") else ""
+    return {**found, "injected": injected, "source": MEASURED}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What repeated runs of several methods say: what each hid, which regime its steps were in, what it gained."""
+"""What repeated runs of several methods say: what each hid, its regimes, and what it gained."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Outcome:
     """What one method did. Shares are 0 to 1, gains in percent of the first method's time, NaN for itself.
 
     hidden_share : of MatVecs (rank, step) of all repeats, both of whose waits stayed within eps. Its interval
-    is of the mean over repeats. fast_share : of steps (rank, step) of its fastest repeat in the fast regime of
-    a fit of its own, as in the paper; fast_share_pooled : of one fit of all methods, so that only these are
-    comparable. median_s : of a MatVec. longest_s : mean of T_k^max of the combined repeats. chosen : the
+    is of the mean over repeats. fast_share : of steps (rank, step) of its fastest repeat in the fast regime
+    of a fit of its own, as in the paper; fast_share_pooled : of one fit of all methods, so that only these
+    are comparable. median_s : of a MatVec. longest_s : mean of T_k^max of the combined repeats. chosen : the
     repeats that are combined, from 0, the fastest first. gain_half : of the sum of the fastest half of their
     T_k^max; gain_all : of all; gain_fast : of the mean T_k^max of steps in the fast regime of each method's
-    own fit. gain_half_interval : of the mean over repeats, each against the first method's of the same number.
-    alpha : the mean.
+    own fit. gain_half_interval : of the mean over repeats, each against the first method's of the same
+    number. alpha : the mean.
     """
 
     method: str
@@ -54,8 +54,8 @@ class Outcome:
 @dataclass(frozen=True)
 class Judged:
     """What a study says. outcomes : of each method. longest : T_k^max of the combined repeats of each method,
-    classified by a fit of its own where one was possible. times : the fastest repeat of each, classified likewise by the pooled
-    fit. eps_s : s. told : sentences that a reader must know."""
+    classified by a fit of its own where one was possible. times : the fastest repeat of each, classified by
+    one fit of all. eps_s : s. told : sentences that a reader must know."""
 
     outcomes: dict[str, Outcome]
     longest: dict[str, xr.Dataset]
@@ -85,7 +85,8 @@ def judge(
     fewest = min(map(len, studies.values()))
     if not 1 <= n_combined <= fewest:
         raise HidingError(
-            f"{n_combined} repeats cannot be combined: a method has only {fewest}; run more, or combine fewer."
+            f"{n_combined} repeats cannot be combined: a method has only {fewest}; run more, or combine "
+            "fewer."
         )
     base = next(iter(studies))
     eps = float(studies[base][0].attrs["eps_s"]) if eps_s is None else eps_s
