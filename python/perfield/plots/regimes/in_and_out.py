@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SIZE = (9.6, 11.4)  # inches
 PANEL = 5.2  # inches, of a scatter plot of one regime
 END = 98.0  # per cent of the times that the axes show
+BEGIN = 0.5  # per cent of the times that a logarithmic axis leaves out at its begin
 BINS, POINTS = 120, 300
 IN, OUT = "t_in", "t_out"
 
@@ -144,8 +145,9 @@ def _window(found: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> list[tuple[fl
     for part in (0, 1):
         values = np.concatenate([each[part] for each in found.values()])
         low, high = float(values.min()), shown.robust_end(values, END)
-        if shown.is_wide(low, high):
-            window.append((low / 1.1, high * 1.1))
+        begin = float(np.percentile(values, BEGIN))
+        if shown.is_wide(begin, high):
+            window.append((begin / 1.1, high * 1.1))
             continue
         room = 0.03 * (high - low) or 0.05 * high or 1.0
         window.append((low - room, high + room))
@@ -184,7 +186,7 @@ def _density(values: np.ndarray, window: tuple[float, float]) -> tuple[np.ndarra
     values = values[shown.thinned(len(values))]
     if shown.is_wide(*window):
         at = np.geomspace(*window, POINTS)
-        return at, shown.density(np.log(values), np.log(at))
+        return at, shown.density(np.log(values[values > 0]), np.log(at))
     at = np.linspace(*window, POINTS)
     return at, shown.density(values, at)
 

@@ -40,11 +40,16 @@ def densities(named: Mapping[str, xr.Dataset], axes: Axes | None = None) -> Axes
     low, high = float(everything.min()), float(everything.max())
     room = 0.35 * (high - low) or 0.05 * high or 1.0
     at = np.linspace(low - room, high + room, POINTS)
-    curves = {name: np.sqrt(shown.density(values, at) / factor) for name, values in medians.items()}
-    top = max((float(np.nanmax(each)) for each in curves.values() if np.isfinite(each).any()), default=1.0)
+    curves = {}
+    for name, values in medians.items():
+        own = 0.5 * float(np.ptp(values))
+        here = np.union1d(at, np.linspace(float(values.min()) - own, float(values.max()) + own, POINTS))
+        curves[name] = here * factor, np.sqrt(shown.density(values, here) / factor)
+    known = [curve[np.isfinite(curve)] for _, curve in curves.values()]
+    top = max((float(curve.max()) for curve in known if len(curve)), default=1.0)
     for number, (name, rgb) in enumerate(shown.method_colours(named).items()):
-        if np.isfinite(curves[name]).any():
-            axes.plot(at * factor, curves[name], color=rgb, linewidth=1.8, label=name)
+        if np.isfinite(curves[name][1]).any():
+            axes.plot(*curves[name], color=rgb, linewidth=1.8, label=name)
         else:
             axes.axvline(float(medians[name][0]) * factor, color=rgb, linewidth=1.8, label=name)
         dashes = medians[name][shown.thinned(len(medians[name]), 500)] * factor

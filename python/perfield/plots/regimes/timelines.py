@@ -31,20 +31,21 @@ def timelines(
 ) -> Figure:
     """Draws one MatVec of each method, below one another on the same scale (Figure 3).
 
-    named : words to studies, as `timeline` takes them. step : which MatVec; None: the one with the median
-    time in the last quarter of the first study.
+    named : words to studies, as `timeline` takes them. step : which MatVec; None: one with the median time in
+    the last quarter; of models the same one, since their methods meet the same latencies.
     """
     if not named:
         raise PlotError("there is no study to draw; give at least one.")
-    chosen = usual_step(next(iter(named.values()))) if step is None else step
+    each = {name: step if step is not None else usual_step(study) for name, study in named.items()}
+    if step is None and all(study.attrs.get("source") == "model" for study in named.values()):
+        each = dict.fromkeys(named, next(iter(each.values())))
     rows = [min(study.sizes["rank"], MOST_RANKS) for study in named.values()]
     figure = figure or new_figure((WIDTH, max(sum(1.6 + 0.35 * count for count in rows), 4.4)))
     drawn = figure.subplots(len(named), 1, sharex=True, squeeze=False, height_ratios=rows)[:, 0]
-    factor, unit = scaled(
-        "s", max(float(np.nansum(parts_of(s, chosen), axis=0).max()) for s in named.values())
-    )
+    ends = [np.nansum(parts_of(study, each[name]), axis=0).max() for name, study in named.items()]
+    factor, unit = scaled("s", float(max(ends)))
     for (name, study), axes in zip(named.items(), drawn):
-        timeline(study, axes, chosen, name, (factor, unit))
+        timeline(study, axes, each[name], name, (factor, unit))
     drawn[0].set_xlim(left=0)
     for axes in drawn[1:]:
         axes.get_legend().remove()
@@ -66,6 +67,8 @@ def timeline(
     step : its number; None: one with the median time. scale : a factor for times, and its unit.
     Raises PlotError for a step that is not there.
     """
+    from matplotlib.transforms import ScaledTranslation
+
     chosen = usual_step(study) if step is None else step
     parts = parts_of(study, chosen)
     axes = new_axes(axes)
@@ -83,7 +86,14 @@ def timeline(
     axes.set_ylabel("rank")
     axes.invert_yaxis()
     axes.set_xlabel(f"time ({unit})")
-    axes.legend(frameon=False, fontsize=10, ncol=len(PARTS), loc="lower right", bbox_to_anchor=(1.0, 1.0))
+    raised = axes.transAxes + ScaledTranslation(0, shown.RAISED / 72, axes.figure.dpi_scale_trans)
+    place = {
+        "loc": "lower right",
+        "bbox_to_anchor": (1.0, 1.0),
+        "bbox_transform": raised,
+        "borderaxespad": 0.0,
+    }
+    axes.legend(frameon=False, fontsize=10, ncol=len(PARTS), **place)
     alpha = study["alpha"].sel(step=chosen).values[some] if "alpha" in study else np.array([])
     ends = [f"{end:.2f}" for end in (np.nanmin(alpha), np.nanmax(alpha))] if np.isfinite(alpha).any() else []
     told = f"alpha {' to '.join(dict.fromkeys(ends))}" if ends else ""
