@@ -177,6 +177,7 @@ def test_solver_that_fails_is_quoted(capsys, solver):
         (("--eps", "0"), "eps = 0 s divides waits"),
         (("--solver", "nowhere"), "--solver nowhere is no program; build it: cmake -S testcase/poisson"),
         (("--from", "nowhere"), "--from nowhere holds no records"),
+        (("--inject", "model.json"), "--inject needs a program; name the solver with --solver"),
         (("--output", "study.txt"), "--output study.txt is no Dataset"),
     ],
 )

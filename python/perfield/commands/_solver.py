@@ -17,7 +17,11 @@ from perfield.commands._launcher import Launcher
 
 @dataclass(frozen=True)
 class Setting:
-    """How the solver runs. box : elements of each rank along x, y and z. more : further options of it."""
+    """How the solver runs.
+
+    box : elements of each rank along x, y and z. more : further options of it. model : of regimes, from which
+    `perfield inject` draws latencies; None: none are injected.
+    """
 
     solver: Path
     launcher: str
@@ -25,7 +29,7 @@ class Setting:
     box: tuple[int, int, int]
     n_matvecs: int
     more: tuple[str, ...] = ()
-    before: tuple[str, ...] = ()
+    model: Path | None = None
 
     @property
     def name(self) -> str:
@@ -33,13 +37,20 @@ class Setting:
         x, y, z = self.box
         return f"{self.n_ranks}-ranks-{x * y * z}-elements"
 
-    def line(self, method: str, record: Path) -> list[str]:
-        """The command line of one run."""
-        launcher = Launcher.of(shlex.split(self.launcher))
-        program = [*self.before, str(self.solver), "--method", method]
+    def line(self, method: str, repeat: int, record: Path) -> list[str]:
+        """The command line of one run. All methods of a repeat meet the same latencies."""
+        program = [str(self.solver), "--method", method]
         program += ["--elements-per-rank", *map(str, self.box), "--matvecs", str(self.n_matvecs)]
         program += [*self.more, "--output", str(record)]
-        return [*launcher.words, "-n", str(self.n_ranks), *program] if launcher.words else program
+        ranks = ["-n", str(self.n_ranks)]
+        if self.model is None:
+            words = Launcher.of(shlex.split(self.launcher)).words
+            return [*words, *ranks, *program] if words else program
+        trace = record.parent / f"latencies-{repeat}"
+        drawn = ["--model", str(self.model), "--seed", str(repeat), "--trace", str(trace)]
+        drawn += ["--messages", str(2 * self.n_matvecs), "--run-directory", f"{record}.run"]
+        inject = [sys.executable, "-m", "perfield.commands", "inject", *drawn]
+        return [*inject, "--launcher", self.launcher, *ranks, "--", *program]
 
 
 def check_solver(path: Path) -> Path:
@@ -79,7 +90,7 @@ def run_all(
                 print(
                     f"\r{setting.name}: repeat {repeat + 1}/{n_repeats}, {method}   ", end="", file=sys.stderr
                 )
-            line = setting.line(method, record)
+            line = setting.line(method, repeat, record)
             done = subprocess.run(line, capture_output=True, text=True, errors="replace", check=False)
             if done.returncode:
                 said = (done.stderr or done.stdout).strip().splitlines()[-5:]

@@ -98,7 +98,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--solver-options", metavar="WORDS", default="", help="further options of the solver, in quotes"
     )
     runs.add_argument(
-        "--inject", metavar="MODEL", type=Path, help="inject latencies of this model into its receives"
+        "--inject",
+        metavar="MODEL",
+        type=Path,
+        help="inject latencies drawn from this model, as perfield inject does",
     )
     add = parser.add_argument
     add("--json", action="store_true", help="print everything as one JSON object")
@@ -201,6 +204,8 @@ def _check(arguments: argparse.Namespace) -> None:
     for name in ("matvecs", "repeats", "combine"):
         if getattr(arguments, name) < 1:
             raise CommandError(f"--{name} {getattr(arguments, name)} is nothing to run; give 1 or more.")
+    if arguments.inject is not None and arguments.solver is None:
+        raise CommandError("--inject needs a program; name the solver with --solver.")
     if arguments.combine > arguments.repeats and not arguments.records_of:
         raise CommandError(
             f"--combine {arguments.combine} needs as many repeats, but --repeats is {arguments.repeats}."
@@ -289,10 +294,10 @@ def _changed(program: Program, eps_s: float | None, theta: float | None) -> Prog
 
 def _in_words(program: Program) -> str:
     x, y, z = program.shape
+    compute, eps = float(program.compute_s), program.splitting.eps
     return (
         f"{counted(program.n_ranks, 'rank')} ({x} x {y} x {z}) with {program.n_elements:,} inner elements "
-        f"each, C = {in_seconds(program.compute_s)}, eps = {in_seconds(program.splitting.eps)}, latencies "
-        "drawn"
+        f"each, C = {in_seconds(compute)}, eps = {in_seconds(eps)}, latencies drawn"
     )
 
 
@@ -318,6 +323,7 @@ def _run(arguments: argparse.Namespace) -> Iterator[Case]:
                 box=nearly_a_cube(box) if isinstance(box, int) else box,
                 n_matvecs=arguments.matvecs,
                 more=tuple(more),
+                model=arguments.inject,
             )
             records: dict[str, list[Path]] = {method: [] for method in methods}
             for method, _, record in _solver.run_all(setting, methods, arguments.repeats, arguments.records):
@@ -407,8 +413,8 @@ def sentences(case: Case, judged: Judged) -> Iterator[str]:
     for one in outcomes[1:]:
         fast = f"; {_less(one.gain_fast)} for a step of the fast regime" if np.isfinite(one.gain_fast) else ""
         yield (
-            f"{one.method} takes {_less(one.gain_half)} than {outcomes[0].method} for the fastest half of steps"
-            f"{_interval(one.gain_half_interval)}, and {_less(one.gain_all)} for all{fast}."
+            f"{one.method} takes {_less(one.gain_half)} than {outcomes[0].method} for the fastest half of "
+            f"steps{_interval(one.gain_half_interval)}, and {_less(one.gain_all)} for all{fast}."
         )
     runs = "; ".join(f"{one.method} {', '.join(str(i + 1) for i in one.chosen)}" for one in outcomes)
     yield (

@@ -123,7 +123,7 @@ def by_event_queue(of: Program, into: np.ndarray, out: np.ndarray, alpha: float)
     return ended - of.mirror_s
 
 
-@pytest.mark.parametrize("owner", ["both", "lower"])
+@pytest.mark.parametrize("owner", ["both", "lower", "upper"])
 @pytest.mark.parametrize("periodic", [False, True])
 def test_random_latencies_give_the_times_of_a_plain_event_queue(owner, periodic):
     random = np.random.default_rng(3)
@@ -213,7 +213,8 @@ def test_trace_of_another_grid_is_refused():
         (lambda: Trace(np.full((1, 2, 6), -1.0), np.zeros((1, 2, 6))), "below 0 s"),
         (lambda: Trace(np.zeros((1, 2, 6)), np.zeros((2, 2, 6))), "expected .n_matvecs, n_ranks, n_slots."),
         (lambda: program(0, 0, n_polls=20_000), "20,000 polls in 18,720 elements"),
-        (lambda: program(0, 0, compute_s=-1.0), "compute_s = -1 makes no sense"),
+        (lambda: program(0, 0, compute_s=-1.0), "compute_s = -1.0 makes no sense"),
+        (lambda: program(0, 0, compute_s=np.ones(3)), r"compute_s has the shape \(3,\)"),
         (lambda: program(0, 0, owner="me"), "owner 'me' is unknown"),
         (lambda: program(0, 0, shape=(2, 2)), "give three counts"),
         (lambda: simulate(program(0, 0), 0), "0 MatVecs are nothing"),

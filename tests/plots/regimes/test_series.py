@@ -36,7 +36,7 @@ def test_methods_share_their_scale_and_longer_steps_are_triangles_at_its_end():
     assert above.get_ylim() == below.get_ylim()
     (line,) = below.lines
     assert line.get_ydata().tolist() == [below.get_ylim()[1]]
-    assert "longer, up to 1e+03 ms" in below.get_title(loc="left")
+    assert "longer, up to 1 s" in below.get_title(loc="left")
 
 
 @pytest.mark.parametrize("times", [classified(1, 1), in_one_regime(1), longest([np.nan, 1.0], [-1, 0])])

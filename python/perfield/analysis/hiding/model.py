@@ -26,10 +26,11 @@ METHODS = {
     DYNAMIC: "alpha follows the last waits of its rank (Algorithm 3)",
     TEST: "the first part ends when MPI_Testall says that the input is there",
 }
-BOTH, LOWER = "both", "lower"
+BOTH, LOWER, UPPER = "both", "lower", "upper"
 OWNERS = {
     BOTH: "each rank owns some nodes on every border, so input and output go both ways",
     LOWER: "the lower rank owns all nodes of a border: input goes up, output goes down",
+    UPPER: "the upper rank owns all nodes of a border, as in testcase/poisson",
 }
 SECONDS = ("t_in", "t_out", "w_in", "w_out")
 SOURCE = "model"
@@ -40,18 +41,18 @@ _NOISE = 1  # stream of the seed
 class Program:
     """A program that multiplies, and the network under it.
 
-    shape : ranks along x, y and z. compute_s : C, s for all inner elements of a rank. mirror_s : M, s for its
-    mirror elements. latencies : of its messages. splitting : of the dynamic method; its `start` is alpha of
-    the fixed one, too. n_elements : inner ones of a rank; a part has whole elements. n_polls : how often the
-    method "test" asks in all elements; poll_s : s for one. noise : sigma of the logarithm by which C
-    varies from rank to rank and MatVec to MatVec. owner : a key of OWNERS. periodic : whether the grid closes
-    upon itself.
+    shape : ranks along x, y and z. compute_s : C, s for all inner elements of a rank. mirror_s : M, s for
+    its mirror elements; both are one number, or (n_ranks). latencies : of its messages. splitting : of the
+    dynamic method; its `start` is alpha of the fixed one, too. n_elements : inner ones of a rank; a part has
+    whole elements. n_polls : how often the method "test" asks in all elements; poll_s : s for one. noise :
+    sigma of the logarithm by which C varies from rank to rank and MatVec to MatVec. owner : a key of OWNERS.
+    periodic : whether the grid closes upon itself.
     """
 
     latencies: Drawn | Trace
-    compute_s: float
+    compute_s: float | np.ndarray
     splitting: Splitting
-    mirror_s: float = 0.0
+    mirror_s: float | np.ndarray = 0.0
     shape: tuple[int, int, int] = (4, 4, 4)
     n_elements: int = 18_720
     n_polls: int = 64
@@ -67,9 +68,11 @@ class Program:
         if self.n_ranks < 2:
             raise HidingError("one rank has no neighbour, so nothing can be hidden; give 2 ranks or more.")
         for name in ("compute_s", "mirror_s", "poll_s", "noise"):
-            value = getattr(self, name)
-            if not 0 <= value < np.inf:
-                raise HidingError(f"{name} = {value:g} makes no sense; give 0 or more.")
+            value = np.asarray(getattr(self, name), float)
+            if not (np.isfinite(value) & (value >= 0)).all():
+                raise HidingError(f"{name} = {value} makes no sense; give 0 or more.")
+            if value.shape not in ((), (self.n_ranks,)):
+                raise HidingError(f"{name} has the shape {value.shape}; give one number, or one per rank.")
         if not 1 <= self.n_polls <= self.n_elements:
             raise HidingError(
                 f"{self.n_polls:,} polls in {self.n_elements:,} elements make no sense; give at least 1 "
@@ -103,11 +106,14 @@ class Program:
         here = np.arange(self.n_ranks)[:, np.newaxis]
         if self.owner == BOTH:
             return other >= 0, other >= 0
-        return (other >= 0) & (other < here), other > here
+        lower, upper = (other >= 0) & (other < here), other > here
+        return (lower, upper) if self.owner == LOWER else (upper, lower)
 
     def described(self) -> dict[str, object]:
         """All parameters as JSON can hold them; of a trace only its length."""
         told = asdict(self)
+        for name in ("compute_s", "mirror_s"):
+            told[name] = np.asarray(told[name]).tolist()
         if isinstance(self.latencies, Trace):
             told["latencies"] = {"given": len(self.latencies.into)}
         return told
