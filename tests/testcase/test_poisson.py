@@ -216,6 +216,16 @@ def test_the_record_tells_level_and_phase(record):
     assert study["matvecs"] == np.sum(ranks[0]["level"] == 0)  # of all phases together
 
 
+def test_times_are_printed_for_each_level_and_phase(solve):
+    words = "--elements", 8, 8, 8, *MULTIGRID, "--levels", 2
+    text = solve(2, *words)
+    n = iterations(text)
+    phases = {"before a correction": 1, "residual": 1, "after a correction": 2, "energy product": 1}
+    for phase, times in phases.items():
+        assert re.search(rf"  level 0, {phase}, {times * n}: T_in ", text), text
+    assert "level 1" not in text  # the coarsest one
+
+
 @pytest.mark.parametrize(
     ("first", "preconditioner"), [(0.5, "none"), (0, "none"), (1, "none"), (0.5, "multigrid")]
 )
