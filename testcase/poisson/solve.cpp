@@ -21,6 +21,7 @@ namespace {
 
 constexpr double kNoWait = 0.05;  // of the time of the inner elements
 constexpr double kShortestWaitS = 1e-6;
+constexpr std::int64_t kMostInMatrix = 10000;  // nodes: 800 MB
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -255,6 +256,10 @@ Solved Solver::solve_with_petsc() {
 void Solver::write_matrix(const std::string& path) {
   Level& finest = *levels_[0];
   const UniformMesh& mesh = finest.mesh;
+  if (mesh.all_nodes > kMostInMatrix)
+    throw Misuse("--matrix would write " + std::to_string(mesh.all_nodes) +
+                 " columns, but is for at most " + std::to_string(kMostInMatrix) +
+                 "; take fewer elements");
   const auto splitting = splitting_of(0);
   const size_t all = size_t(mesh.all_nodes), n_local = load_.size();
   int mine = mesh.n_owned;

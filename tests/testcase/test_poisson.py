@@ -335,6 +335,7 @@ def test_perfield_shows_matvecs_as_steps_and_their_alpha_on_the_mesh(poisson, mp
             ["--elements", 6, 4, 4, *MULTIGRID, "--levels", 2],
             "6 x 4 x 4 elements make at most 1; they must halve",
         ),
+        (["--matrix", "m.npy"], "--matrix would write 35937 columns, but is for at most 10000"),
         (["--output", "/dev/null/record"], "the record cannot be written to /dev/null/record"),
         (["--bogus"], "'--bogus' is no option; --help lists them"),
     ],
@@ -345,6 +346,12 @@ def test_a_wrong_command_is_told_in_a_sentence(words, told, poisson, tmp_path):
     assert result.returncode == 2
     assert told in result.stderr
     assert result.stderr.startswith("poisson: ") and result.stderr.endswith(".\n")
+
+
+def test_a_solve_that_does_not_converge_fails(poisson):
+    result = alone(poisson, "--elements", 8, 8, 8, "--max-iterations", 3)
+    assert result.returncode == 1
+    assert "3 iterations (it reached --max-iterations)" in result.stdout
 
 
 def test_help_names_each_option_that_is_read(poisson):
