@@ -19,6 +19,9 @@ COMMANDS = (
     *("run", "inject", "info", "steps", "fields", "render", "open", "plot", "report", "compare", "scaling"),
     *("rhythm", "regimes", "oscillate", "serve", "placement", "balance", "export", "collect", "import"),
     *("env", "config", "paths"),
+    *("run", "inject", "info", "steps", "fields", "render", "open", "plot", "report", "compare", "scaling"),
+    *("rhythm", "regimes", "hide", "oscillate", "serve", "placement", "balance", "export", "collect"),
+    *("import", "env", "config", "paths"),
 )
 
 DESCRIPTION = """\
