@@ -63,6 +63,7 @@ ROOMS = (
     "summary",
     "recorder",
     "replay",
+    "regimes",
     "session",
     "api",
 )

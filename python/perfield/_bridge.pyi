@@ -50,6 +50,41 @@ class Constant:
     def __init__(self, value: float, n: int) -> None: ...
     def __len__(self) -> int: ...
 
+class HiddenMarkov:
+    """A hidden Markov model of one number per step."""
+
+    def __init__(
+        self,
+        is_log: bool,
+        dof: float,
+        location: ArrayLike,
+        scale: ArrayLike,
+        start: ArrayLike,
+        transition: ArrayLike,
+    ) -> None: ...
+    @property
+    def location(self) -> NDArray[np.float64]: ...
+    @property
+    def scale(self) -> NDArray[np.float64]: ...
+    @property
+    def start(self) -> NDArray[np.float64]: ...
+    @property
+    def transition(self) -> NDArray[np.float64]: ...
+    def fit(
+        self,
+        values: ArrayLike,
+        max_iterations: int,
+        tolerance: float,
+        min_scale: float,
+        has_memory: bool = True,
+    ) -> tuple[HiddenMarkov, float, int, bool]: ...
+    def log_likelihood(self, values: ArrayLike) -> float: ...
+    def decode(self, values: ArrayLike) -> NDArray[np.int8]: ...
+    def classify(
+        self, values: ArrayLike, regime_of: Sequence[int]
+    ) -> tuple[NDArray[np.int8], NDArray[np.float32]]: ...
+    def filter(self, values: ArrayLike, before: ArrayLike) -> NDArray[np.float64]: ...
+
 class Stems:
     """What the fields of a run's regions begin with; grows, never renames."""
 

@@ -14,21 +14,9 @@ import sys
 from collections.abc import Sequence
 
 COMMANDS = (
-    *(
-        "run",
-        "inject",
-        "info",
-        "steps",
-        "fields",
-        "render",
-        "open",
-        "plot",
-        "report",
-        "compare",
-        "scaling",
-        "rhythm",
-    ),
-    *("oscillate", "serve", "placement", "balance", "export", "collect", "import", "env", "config", "paths"),
+    *("run", "info", "steps", "fields", "render", "open", "plot", "report", "compare", "scaling", "rhythm"),
+    *("regimes", "oscillate", "serve", "placement", "balance", "export", "collect", "import", "env"),
+    *("config", "paths", "inject"),
 )
 
 DESCRIPTION = """\

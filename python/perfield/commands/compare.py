@@ -15,7 +15,9 @@ from perfield.analysis.plain import plain
 from perfield.analysis.words import counted
 from perfield.catalyst_scripts.ticks import unit_for
 from perfield.commands import CommandError
+from perfield.commands._chosen import AUTO, short_names
 from perfield.commands._comparison_pictures import Pictured, draw_comparison
+from perfield.commands._regime_comparison import compare_by_regimes
 
 if TYPE_CHECKING:
     from perfield.analysis.comparing import Change, Comparison, Measured, Row
@@ -31,12 +33,18 @@ step of one run. Prints what changed, and how sure that is.
   perfield compare perfield-run --steps 120 121      two steps of one run
   perfield compare perfield-run --steps 0:50 50:100  its first and second half
   perfield compare before after --images             pictures of both and of the change
+  perfield compare before after --regimes            within the same regimes of the machine
 
 Steps that write output are left out and compared apart."""
 
 IMAGES_HELP = """\
 also draw a field before, after and as difference, on the mesh and on the machine, and the messages
 between ranks; with .pvd files of the same for ParaView"""
+FIELD_HELP = "what pictures show (compute_time_s), or what --regimes compares (the time of the step)"
+REGIMES_HELP = """\
+compare the longest times of all ranks within the fast and the slow regime of the machine apart: how
+many regimes, or auto (auto); see perfield regimes"""
+COST = "compute_time_s"
 MOST_REGIONS = 20
 YES = "yes: chance makes any such line with a probability of at most 1 %, and the step's likewise"
 STEPS_HELP = """\
@@ -51,7 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--steps", metavar="STEPS", nargs="+", help=STEPS_HELP)
     add("--anyway", action="store_true", help="compare runs of different programs or regions, too")
     add("--images", action="store_true", help=IMAGES_HELP)
-    add("--field", metavar="NAME", default="compute_time_s", help="what they show (compute_time_s)")
+    add("--field", metavar="NAME", help=FIELD_HELP)
+    add("--regimes", metavar="N", nargs="?", const=AUTO, help=REGIMES_HELP)
     add("--mesh", metavar="PATH", help="read the pieces from disk: a .pvtu file or an OpenFOAM case")
     add("-o", "--output", metavar="DIR", help="where to write them (pictures/compared-with-NAME of the run)")
     add("--json", action="store_true", help="print everything as one JSON object")
@@ -61,6 +70,8 @@ def execute(arguments: argparse.Namespace) -> int:
     """Prints the comparison, and writes its pictures."""
     from perfield.analysis.comparing import compare
 
+    if arguments.regimes is not None:
+        return compare_by_regimes(arguments)
     runs, (before, after), notes = _sides(arguments)
     comparison = compare(before, after)
     notes += [*before.left_out, *(note for note in after.left_out if note not in before.left_out)]
@@ -68,7 +79,9 @@ def execute(arguments: argparse.Namespace) -> int:
         print("\n".join(in_words(comparison, notes)), flush=True)  # drawing takes a while
     pictured = Pictured([], [])
     if arguments.images:
-        pictured = draw_comparison(runs, (before, after), arguments.field, _place(arguments), arguments.mesh)
+        pictured = draw_comparison(
+            runs, (before, after), arguments.field or COST, _place(arguments), arguments.mesh
+        )
     if arguments.json:
         told = as_json(comparison, notes + pictured.notes) | {"files": list(map(str, pictured.files))}
         print(json.dumps(plain(told), indent=1, allow_nan=False))
@@ -116,7 +129,7 @@ def _sides(
             f"--steps {' '.join(steps)}: two runs are compared over the same steps; give one expression: "
             f"--steps {steps[0]}"
         )
-    names = _names(arguments.runs)
+    names = short_names(arguments.runs)
     check(*runs, names, arguments.anyway)
     before, after = (measured(run, name) for run, name in zip(runs, names))
     if steps:
@@ -170,13 +183,6 @@ def _step_name(run: RunDirectory, positions: list[int]) -> str:
     numbers = f"{labels[0]}" if one else f"{labels[0]} to {labels[1]}"
     apart = f" (frame{'' if one else 's'} {frames})" if labels != [positions[0], positions[-1]] else ""
     return f"step{'' if one else 's'} {numbers}{apart}"
-
-
-def _names(paths: list[str]) -> list[str]:
-    """Short names of two runs that differ."""
-    resolved = [Path(path).resolve() for path in paths]
-    names = [path.name for path in resolved]
-    return names if names[0] != names[1] else [str(Path(path)) for path in paths]
 
 
 def in_words(comparison: Comparison, notes: list[str]) -> list[str]:

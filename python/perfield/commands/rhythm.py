@@ -13,7 +13,8 @@ import numpy as np
 
 from perfield.analysis.plain import plain
 from perfield.analysis.words import counted, in_number, in_percent, in_ranks, in_seconds, start
-from perfield.commands import STEPS_HELP, CommandError, words
+from perfield.commands import STEPS_HELP, CommandError
+from perfield.commands._chosen import chosen_ranks, first_to_last
 from perfield.commands._datasets import check_target, write_dataset
 from perfield.commands._newest import add_run, run_path
 
@@ -83,7 +84,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.plot and arguments.plot.suffix.lower() not in FORMATS:
         raise CommandError(f"--plot {arguments.plot} is no picture; end it in .png or .svg.")
     run = perfield.open(run_path(arguments.run))
-    steps = _steps(run, arguments.steps)
+    steps = first_to_last(run, arguments.steps)
     groups = _groups(run, arguments.ranks)
     if arguments.output and len(groups) > 1:
         raise CommandError(
@@ -373,23 +374,7 @@ def _samples(run: RunDirectory, n_ranks: int) -> int:
     return max(100, min(wanted, MOST_NUMBERS // max(n_ranks, 1)))
 
 
-def _steps(run: RunDirectory, text: str | None) -> slice | None:
-    if text is None:
-        return None
-    from perfield.output.steps import choose_steps
-
-    chosen = run.step_indexes[choose_steps(run, text)]
-    return slice(int(chosen[0]), int(chosen[-1]))
-
-
 def _groups(run: RunDirectory, text: str | None) -> dict[str, list[int]]:
     """Ranks that are judged together: those chosen, else each group of the run."""
-    if text is None:
-        return run.groups
-    ranks: set[int] = set()
-    for word in words(text):
-        first, dash, last = word.partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()) or (dash and int(last) < int(first)):
-            raise CommandError(f"--ranks {text}: '{word}' is no rank; expected ranks such as 0-7,12.")
-        ranks.update(range(int(first), int(last or first) + 1))
-    return {"chosen ranks": sorted(ranks)}
+    chosen = chosen_ranks(text)
+    return run.groups if chosen is None else {"chosen ranks": chosen}

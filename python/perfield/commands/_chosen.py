@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs, ranks, steps and regimes as words of the command line name them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfield.commands import CommandError, words
+
+if TYPE_CHECKING:
+    from perfield.run import RunDirectory
+
+
+AUTO = "auto"
+
+
+def chosen_ranks(text: str | None) -> list[int] | None:
+    """The ranks of --ranks, ascending; None where it is not given. Raises CommandError."""
+    if text is None:
+        return None
+    ranks: set[int] = set()
+    for word in words(text):
+        first, dash, last = word.partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()) or (dash and int(last) < int(first)):
+            raise CommandError(f"--ranks {text}: '{word}' is no rank; expected ranks such as 0-7,12.")
+        ranks.update(range(int(first), int(last or first) + 1))
+    return sorted(ranks)
+
+
+def first_to_last(run: RunDirectory, text: str | None) -> slice | None:
+    """The step indexes from the first to the last of --steps; None where it is not given. Raises
+    StepsError."""
+    if text is None:
+        return None
+    from perfield.output.steps import choose_steps
+
+    chosen = run.step_indexes[choose_steps(run, text)]
+    return slice(int(chosen[0]), int(chosen[-1]))
+
+
+def number_of_regimes(text: str) -> int | None:
+    """The number of --regimes; None for "auto". Raises CommandError."""
+    if text == AUTO:
+        return None
+    if not text.isdigit() or int(text) < 1:
+        raise CommandError(f"--regimes {text}: expected a number from 1 on, or {AUTO}.")
+    return int(text)
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """Names of two runs for sentences: those of their directories, or the paths where these are the same."""
+    resolved = [Path(path).resolve() for path in paths]
+    names = [path.name for path in resolved]
+    return names if names[0] != names[1] else [str(Path(path)) for path in paths]

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Timings that some other tool wrote: NumPy, CSV and Parquet files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfield.analysis.words import did_you_mean, in_list
+from perfield.commands import CommandError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+ENDINGS = (".npy", ".npz", ".csv", ".parquet")
+UNITS = {"_ns": 1e-9, "_us": 1e-6, "_ms": 1e-3, "_s": 1.0}  # by the ending of a name
+RANK, STEP = "rank", "step"
+
+
+def is_file_of_timings(path: Path) -> bool:
+    """Whether a path names a file of timings and no run directory."""
+    return path.suffix.lower() in ENDINGS and not path.is_dir()
+
+
+def read_timings(path: Path, field: str | None = None) -> xr.Dataset:
+    """The timings in a file, as `perfield.analysis.regimes.timings` makes them.
+
+    .npy : (n_ranks, n_steps) or (n_steps). .npz : the same under a name; `rank` and `step` may stand beside
+    it. .csv, .parquet : columns rank, step and one of times; or one column per rank and one row per step.
+    field : the name of the array or column; may be left out where there is one only. Times are seconds,
+    unless the name ends in _ms, _us or _ns. Raises CommandError, RegimeError or OSError.
+    """
+    if not path.exists():
+        raise CommandError(f"{path} does not exist; name a run directory or a file of timings.")
+    ending = path.suffix.lower()
+    if ending in (".npy", ".npz"):
+        return _of_arrays(path, field)
+    return _of_table(path, _table(path), field)
+
+
+def _of_arrays(path: Path, field: str | None) -> xr.Dataset:
+    from perfield.analysis.regimes import timings
+
+    try:
+        loaded = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise CommandError(f"{path} is no NumPy file of numbers: {error}.") from error
+    if isinstance(loaded, np.ndarray):
+        arrays = {name: loaded[name] for name in loaded.dtype.names} if loaded.dtype.names else {}
+        arrays = arrays or {field or "time": loaded}
+    else:
+        with loaded:
+            arrays = {name: loaded[name] for name in loaded.files}
+    name = _name(path, field, [each for each in arrays if each not in (RANK, STEP)], "array")
+    axes = {axis: arrays[axis] for axis in (RANK, STEP) if axis in arrays and arrays[axis].ndim == 1}
+    values = _numbers(path, name, arrays[name])
+    if values.ndim == 1:  # one series
+        axes.pop(RANK, None)
+    return timings(values * _unit(name), axes.get(RANK), axes.get(STEP), name)
+
+
+def _table(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    try:
+        if path.suffix.lower() == ".parquet":
+            return pd.read_parquet(path)
+        table = pd.read_csv(path, skipinitialspace=True, comment="#")
+        if _is_data(table.columns):
+            table = pd.read_csv(path, skipinitialspace=True, comment="#", header=None)
+    except ImportError as error:
+        raise CommandError(
+            f"{path} needs the Python package pyarrow, which is not installed; call pip install "
+            "'perfield[export]', or give the timings as .csv."
+        ) from error
+    except (ValueError, OSError) as error:  # pandas' and pyarrow's errors of parsing are such
+        raise CommandError(f"{path} is no table of timings: {str(error).strip()}.") from error
+    return table
+
+
+def _is_data(header: Any) -> bool:
+    """Whether the first line of a CSV holds times: numbers that are no numbers of ranks."""
+    try:
+        numbers = [float(name) for name in header]
+    except ValueError:
+        return False
+    return not all(number.is_integer() for number in numbers)
+
+
+def _of_table(path: Path, table: pd.DataFrame, field: str | None) -> xr.Dataset:
+    from perfield.analysis.regimes import timings
+
+    table = table.rename(columns=str)
+    columns = [name for name in table.columns if name not in (RANK, STEP)]
+    if not columns or not len(table):
+        raise CommandError(
+            f"{path} has {len(columns)} columns of times and {len(table)} rows; expected columns rank, step "
+            "and one of times, or one column of times per rank."
+        )
+    if RANK in table:
+        name = _name(path, field, columns, "column")
+        if STEP not in table:
+            table = table.assign(**{STEP: table.groupby(RANK).cumcount()})
+        if (twice := table.duplicated([RANK, STEP])).any():
+            row = table[twice].iloc[0]
+            raise CommandError(
+                f"{path} has several times of rank {row[RANK]:g} in step {row[STEP]:g}; keep one."
+            )
+        wide = table.assign(**{name: _numbers(path, name, table[name])}).pivot(
+            index=RANK, columns=STEP, values=name
+        )
+        return timings(wide.to_numpy() * _unit(name), wide.index.to_numpy(), wide.columns.to_numpy(), name)
+    chosen = columns if field is None else [_name(path, field, columns, "column")]
+    values = np.stack([_numbers(path, name, table[name]) * _unit(name) for name in chosen])
+    ranks = [int(name) for name in chosen] if all(name.isdigit() for name in chosen) else None
+    return timings(values, ranks, table.get(STEP), field or (chosen[0] if len(chosen) == 1 else "time"))
+
+
+def _name(path: Path, field: str | None, names: list[str], kind: str) -> str:
+    """The one name that is meant."""
+    if field is None and len(names) == 1:
+        return names[0]
+    listed = in_list([f"'{name}'" for name in names], 8) if names else "none"
+    if field is None:
+        raise CommandError(f"{path} has the {kind}s {listed}; choose one with --field.")
+    if field not in names:
+        near = did_you_mean(field, names)
+        raise CommandError(
+            f"{path} has no {kind} '{field}'; {near or f'it has {listed}; choose with --field.'}"
+        )
+    return field
+
+
+def _numbers(path: Path, name: str, values: Any) -> np.ndarray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise CommandError(f"'{name}' in {path} holds no numbers; expected times in seconds.") from None
+
+
+def _unit(name: str) -> float:
+    """Seconds in the unit that a name ends in."""
+    return next((scale for ending, scale in UNITS.items() if name.endswith(ending)), 1.0)

@@ -1,0 +1,547 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield regimes: separates the levels that the timings of a shared machine mix."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfield.analysis.plain import plain
+from perfield.analysis.words import counted, in_number, in_percent, in_ranks, in_seconds
+from perfield.commands import STEPS_HELP, CommandError
+from perfield.commands._chosen import AUTO, chosen_ranks, first_to_last, number_of_regimes
+from perfield.commands._datasets import check_target, write_dataset
+from perfield.commands._newest import run_path
+from perfield.commands._timing_files import ENDINGS, is_file_of_timings, read_timings
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+    from perfield.analysis.regimes import Fit, Follower, Model
+    from perfield.analysis.regimes.machine import Machine
+    from perfield.run import RunDirectory
+    from perfield.topology import Placement
+
+HELP = "separate the machine's slow phases from the program: regimes of its timings"
+DESCRIPTION = """\
+Timings on a shared machine are a mixture of levels: the same step takes 1.8 ms
+for a while, then 2.9 ms while others use the network. A hidden Markov model
+separates these regimes, and says how long a step takes in each, how many steps
+it has, how long it lasts and which one follows.
+
+  perfield regimes perfield-run
+  perfield regimes perfield-run --field waiting_time_s --reduce max
+  perfield regimes perfield-run --regimes 2 --ranks 0-7 --steps 100:2000
+  perfield regimes timings.npy                     timings of another tool
+  perfield regimes perfield-run --save machine.json      keep its pattern
+  perfield regimes perfield-run --against machine.json   compare with that
+  perfield regimes perfield-run --follow machine.json    while it runs
+
+Regimes are counted from the fastest. Steps that write output are left out. A
+number in brackets is a 95 % confidence interval; it respects that a slow step is
+often followed by another one.
+
+Files: .npy and .npz with (rank, step); .csv and .parquet with the columns rank,
+step and one of times, or with one column of times per rank. Times are in seconds,
+or in the unit that the column's name ends in: _ms, _us, _ns."""
+
+RUN_HELP = "a run directory (default: the newest one here), or a file of timings"
+FIELD_HELP = """\
+what is timed: a field in seconds (waiting_time_s), or a region for its time; of a file, the
+array or column (default: the time of a step)"""
+REDUCE_HELP = "one series: the longest time of all ranks in each step (default: a series per rank)"
+REGIMES_HELP = "how many, or auto: the number with the smallest BIC (auto)"
+EMISSION_HELP = """\
+how times scatter in a regime: student-t or log-gaussian of their logarithm, which bear outliers,
+or gaussian, as in the paper (student-t)"""
+SAVE_HELP = "keep the model with hosts, date, regimes and their lengths, as JSON"
+AGAINST_HELP = "use the saved model instead of a new one, and say what differs from its machine"
+FOLLOW_HELP = "classify steps of a running run with a saved model as they arrive, until it ends"
+JSON_HELP = "print everything as one JSON object; with --follow, one per step"
+EVENTS_HELP = "the N dearest events of the slow regime: steps, cost, ranks, nodes (10)"
+BY_HELP = "the share of slow steps of each rank, or of each part of the machine"
+LEVELS = ("switch", "node", "package")
+OUTPUT_HELP = "save the regime of each rank and step as a Dataset: .nc (netCDF) or .zarr"
+EVERY_S = 1.0  # --follow looks for new steps
+EMISSIONS = ("student-t", "log-gaussian", "gaussian")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the timings, how they are fitted, and what to print or write."""
+    add = parser.add_argument
+    add("run", metavar="RUN", nargs="?", help=RUN_HELP)
+    add("--field", metavar="NAME", help=FIELD_HELP)
+    add("--ranks", metavar="RANKS", help="only these: 0-7,12")
+    add("--steps", metavar="STEPS", help=f"from the first to the last of these: {STEPS_HELP}")
+    add("--reduce", choices=("max",), help=REDUCE_HELP)
+    add("--regimes", metavar="N", default=AUTO, help=REGIMES_HELP)
+    add("--emission", choices=EMISSIONS, default=EMISSIONS[0], help=EMISSION_HELP)
+    add("--save", metavar="FILE", type=Path, help=SAVE_HELP)
+    saved = parser.add_mutually_exclusive_group()
+    saved.add_argument("--against", metavar="FILE", type=Path, help=AGAINST_HELP)
+    saved.add_argument("--follow", metavar="FILE", type=Path, help=FOLLOW_HELP)
+    add("--events", metavar="N", nargs="?", const=10, type=int, help=EVENTS_HELP)
+    add("--by", choices=("rank", *LEVELS), help=BY_HELP)
+    add("--json", action="store_true", help=JSON_HELP)
+    add("-o", "--output", metavar="FILE", type=Path, help=OUTPUT_HELP)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Prints sentences and a table, or JSON; writes the Dataset and the machine's pattern."""
+    from perfield.analysis.regimes import classify
+    from perfield.analysis.regimes.machine import compared, machine_of, misfit
+    from perfield.analysis.regimes.statistics import statistics
+    from perfield.commands._regime_places import Places
+    from perfield.commands.info import format_table
+
+    check_target(arguments.output)
+    _check_save(arguments.save)
+    n_regimes = number_of_regimes(arguments.regimes)
+    saved = _machine(arguments.against or arguments.follow)
+    if arguments.follow and saved is not None:
+        return _follow(arguments, saved)
+    times, about = _timings(arguments, saved)
+    if saved is None:
+        fitted = _fitted(times, n_regimes, arguments.emission)
+        model, choice, notes = fitted.model, fitted.choice, list(fitted.told)
+    else:
+        model, choice, notes = saved.model, None, []
+    found = classify(times, model).assign_attrs({**times.attrs, "model": model.to_json()})
+    if saved is not None and (why := misfit(found, saved)):
+        raise CommandError(why)
+    numbers = statistics(found)
+    now = machine_of(found, model, **about)
+    places = Places(found, _placement(found))
+    lines = [*sentences(found, numbers, model), *places.sentences()]
+    notes += filter(None, times.attrs.get("left_out", "").split("\n"))
+    against = [] if saved is None else list(compared(now, saved))
+    if arguments.json:
+        told = {
+            "source": str(times.attrs.get("run", arguments.run)),
+            "field": now.field,
+            **as_json(numbers, model),
+            **places.as_json(),
+            "machine": now.about,
+            "choice": None if choice is None else choice.to_dict("records"),
+            "sentences": lines,
+            "against": None if saved is None else {"machine": saved.about, "sentences": against},
+            "notes": notes,
+            "model": json.loads(model.to_json()),
+        }
+        print(json.dumps(plain(told), indent=1, allow_nan=False))
+    else:
+        print("\n".join(lines))
+        print(f"\n{tables(numbers, model)}")
+        if arguments.events is not None and places.is_slow:
+            print(f"\n{format_table(places.event_rows(arguments.events))}")
+        if arguments.by is not None:
+            print(f"\n{format_table(places.share_rows(arguments.by))}")
+        if saved is not None:
+            print(f"\nCompared with {saved.name}:")
+            print("\n".join(f"  {line}" for line in against))
+        elif n_regimes is None and choice is not None:
+            print(f"\n{_choice(choice)}")
+        print("".join(f"note: {note}\n" for note in notes), end="")
+    files = []
+    if arguments.save:
+        arguments.save.write_text(now.to_json() + "\n", encoding="utf-8")
+        files.append(arguments.save)
+    if arguments.output:
+        write_dataset(found, arguments.output)
+        files.append(arguments.output)
+    print("" if arguments.json else "".join(f"  {file}\n" for file in files), end="")
+    return 0
+
+
+def sentences(found: xr.Dataset, numbers: xr.Dataset, model: Model) -> Iterator[str]:
+    """What classified timings say, the most important first.
+
+    found : of `classify`. numbers : of `statistics`.
+    """
+    from perfield.analysis.regimes import TIME
+    from perfield.analysis.regimes.machine import regime_name
+    from perfield.analysis.regimes.recurring import recurs_every
+
+    what = found[TIME].attrs.get("long_name", "time")
+    n_ranks = int(found.attrs.get("n_ranks", found.sizes["rank"]))
+    ranks = counted(n_ranks, "rank") if n_ranks > 1 or found["rank"].values[0] >= 0 else "one series"
+    yield f"{ranks[0].upper()}{ranks[1:]}, {counted(found.sizes['step'], 'step')}: {what}."
+    n = model.n_regimes
+    mean, share = numbers["mean_s"].values, numbers["share"].values
+    if n == 1:
+        yield f"All steps are of one regime; they take {in_seconds(mean[0, 0])} on average."
+        return
+    if len(share) < n:
+        yield (
+            f"The model has {n} regimes, but no step is of the {regime_name(n - 1, n)} one."
+            if len(share) == n - 1
+            else f"The model has {n} regimes, but steps are of the {len(share)} fastest only."
+        )
+    slowest = len(share) - 1
+    if slowest == 0 or not share[0, 0] > 0:
+        yield f"All steps take {in_seconds(mean[slowest, 0])} on average."
+        return
+    name = regime_name(slowest, n)
+    yield (
+        f"{in_percent(share[slowest, 0])} of the steps are in the {name} regime{_percents(share[slowest])}. "
+        f"A step takes {in_seconds(mean[slowest, 0])} there, "
+        f"{in_number(mean[slowest, 0] / mean[0, 0])} times as long as in the fast one "
+        f"({in_seconds(mean[0, 0])})."
+    )
+    overall = float(np.nansum(mean[:, 0] * share[:, 0]))
+    yield (
+        f"Were all steps as fast as those of the fast regime, they would take {in_seconds(mean[0, 0])} "
+        f"instead of {in_seconds(overall)} on average: {in_percent(1 - mean[0, 0] / overall)} less."
+    )
+    if slowest == n - 1 and (every := recurs_every(found)):
+        yield (
+            f"The {name} regime begins every {every} steps: that is the program's own rhythm rather than the "
+            "machine's."
+        )
+    dwell = numbers["dwell_steps"].values[slowest]
+    if np.isfinite(dwell[0]):
+        yield (
+            f"The {name} regime lasts {in_number(dwell[0])} steps on average, "
+            f"{in_seconds(dwell[0] * mean[slowest, 0])}."
+        )
+
+
+def tables(numbers: xr.Dataset, model: Model) -> str:
+    """Statistics as text: a row per regime, then the transition matrix."""
+    from perfield.analysis.regimes.machine import regime_name
+    from perfield.commands.info import format_table
+
+    names = [regime_name(one, model.n_regimes) for one in range(numbers.sizes["regime"])]
+    rows, follow = [], []
+    for one, name in enumerate(names):
+        mean, sd, share, dwell = (
+            numbers[key].values[one] for key in ("mean_s", "sd_s", "share", "dwell_steps")
+        )
+        stays = np.isfinite(dwell[0])
+        rows.append(
+            {
+                "regime": name,
+                "mean": f"{_time(mean[0])}{_times(mean)}",
+                "sd": _time(sd[0]),
+                "share of steps": f"{in_percent(share[0], 3)}{_percents(share)}",
+                "lasts steps": f"{in_number(dwell[0])}{_numbers(dwell)}" if stays else "-",
+                "lasts": _time(dwell[0] * mean[0]) if stays else "-",
+            }
+        )
+        chances = numbers["transition"].values[one, :, 0]
+        follow.append({"from": name, **{f"to {other}": _cell(chances[to]) for to, other in enumerate(names)}})
+    if len(names) == 1:
+        return format_table(rows)
+    return f"{format_table(rows)}\n\nThe next step's regime, by probability:\n{format_table(follow)}"
+
+
+def as_json(numbers: xr.Dataset, model: Model) -> dict[str, Any]:
+    """Statistics as JSON objects; docs/regimes.md lists their names."""
+    from perfield.analysis.regimes.machine import regime_name
+
+    regimes = []
+    for one in range(numbers.sizes["regime"]):
+        told: dict[str, Any] = {"name": regime_name(one, model.n_regimes)}
+        for key in ("mean_s", "sd_s", "share", "dwell_steps"):
+            value, *ends = numbers[key].values[one]
+            told[key] = value
+            told[f"{key}_interval"] = ends
+        regimes.append(told)
+    return {
+        "n_regimes": model.n_regimes,
+        "regimes": regimes,
+        "transition": numbers["transition"].values[..., 0],
+        "block_length": numbers.attrs["block_length"],
+    }
+
+
+def _placement(found: xr.Dataset) -> Placement | None:
+    """Where the ranks of a run sat; None for timings from a file."""
+    import perfield
+    from perfield.topology import placement_of
+
+    return placement_of(perfield.open(found.attrs["run"])) if "run" in found.attrs else None
+
+
+def _choice(choice: pd.DataFrame) -> str:
+    """The table by which the number of regimes was chosen."""
+    from perfield.commands.info import format_table
+
+    rows = [
+        {
+            "regimes": int(row["n_regimes"]),
+            "states": int(row["n_states"]),
+            "log-likelihood": f"{row['log_likelihood']:.1f}",
+            "AIC": f"{row['aic']:.1f}",
+            "BIC": f"{row['bic']:.1f}",
+            "": "chosen" if row["is_chosen"] else "",
+        }
+        for row in choice.to_dict("records")
+    ]
+    return format_table(rows)
+
+
+def _time(seconds: float) -> str:
+    return in_seconds(seconds) if np.isfinite(seconds) else "-"
+
+
+def _times(bounds: np.ndarray) -> str:
+    """The ends of an interval in the unit of its middle: " (867 to 872)"."""
+    if not np.isfinite(bounds[1:]).all():
+        return ""
+    unit = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[in_seconds(bounds[0]).rpartition(" ")[2]]
+    return f" ({in_number(bounds[1] / unit)} to {in_number(bounds[2] / unit)})"
+
+
+def _percents(bounds: np.ndarray) -> str:
+    if not np.isfinite(bounds[1:]).all():
+        return ""
+    return f" ({100 * bounds[1]:.3g} to {in_percent(bounds[2], 3)})"
+
+
+def _numbers(bounds: np.ndarray) -> str:
+    if not np.isfinite(bounds[1:]).all():
+        return ""
+    return f" ({in_number(bounds[1])} to {in_number(bounds[2])})"
+
+
+def _cell(probability: float) -> str:
+    return f"{probability:.3f}" if np.isfinite(probability) else "-"
+
+
+def _check_save(path: Path | None) -> None:
+    if path is None:
+        return
+    if path.exists():
+        raise CommandError(f"{path} exists already and was left as it is; remove it, or name another.")
+    if not path.absolute().parent.is_dir():
+        raise CommandError(f"{path.parent} is no directory; make it first.")
+
+
+def _machine(path: Path | None) -> Machine | None:
+    """The saved pattern in a file."""
+    from perfield.analysis.regimes import RegimeError
+    from perfield.analysis.regimes.machine import Machine
+
+    if path is None:
+        return None
+    if not path.exists():
+        raise CommandError(f"{path} does not exist; `perfield regimes RUN --save {path}` writes it.")
+    try:
+        return Machine.from_json(path.read_text(encoding="utf-8", errors="replace"))
+    except RegimeError as error:
+        raise CommandError(f"{path}: {error}") from error
+
+
+def _fitted(times: xr.Dataset, n_regimes: int | None, emission: str) -> Fit:
+    from perfield.analysis.regimes import fit
+
+    return fit(times, n_regimes, emission=emission)
+
+
+def _timings(arguments: argparse.Namespace, saved: Machine | None) -> tuple[xr.Dataset, dict[str, Any]]:
+    """The timings that the options name, and where, when and how they were measured."""
+    import perfield
+    from perfield.analysis.regimes import largest
+    from perfield.commands.rhythm import sharing_of
+    from perfield.run.regimes import timings_of_run
+
+    field, reduce = _what(arguments, saved)
+    if arguments.run is not None and is_file_of_timings(Path(arguments.run)):
+        path = Path(arguments.run)
+        times = read_timings(path, arguments.field)
+        times.attrs.update(field=field or str(times["time_s"].attrs.get("long_name", "time")))
+        times = _some(times, path, arguments)
+        times.attrs["n_ranks"] = times.sizes["rank"]
+        return (largest(times).assign_attrs(times.attrs) if reduce else times), {}
+    run = perfield.open(_run_path(arguments.run))
+    times = timings_of_run(
+        run, field, chosen_ranks(arguments.ranks), first_to_last(run, arguments.steps), reduce
+    )
+    if shared := sharing_of(run):
+        told = f"{shared}, and so do regimes"
+        times.attrs["left_out"] = "\n".join(filter(None, [times.attrs["left_out"], told]))
+    return times, where_and_when(run)
+
+
+def where_and_when(run: RunDirectory) -> dict[str, Any]:
+    """The hosts of a run, when it began, and what ran: what a saved pattern tells of it."""
+    hosts = sorted({str(entry.get("host") or "") for entry in run.rank_entries if entry is not None} - {""})
+    start_ns = run.info.get("start_ns")
+    measured = ""
+    if isinstance(start_ns, int) and start_ns > 0:
+        measured = datetime.fromtimestamp(start_ns / 1e9, timezone.utc).isoformat(timespec="seconds")
+    command = " ".join(str(word) for word in run.info.get("command") or [])
+    return {"hosts": hosts, "measured": measured, "command": command}
+
+
+def _run_path(named: str | None) -> Path:
+    path = run_path(named)
+    if path.is_file():
+        raise CommandError(
+            f"{path} is neither a run directory nor a file of timings; such a file ends in "
+            f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}."
+        )
+    return path
+
+
+def _what(arguments: argparse.Namespace, saved: Machine | None) -> tuple[str | None, str | None]:
+    """The field and the reduction: those of the saved pattern, if there is one. Raises CommandError if the
+    options say something else."""
+    if saved is None:
+        return arguments.field, arguments.reduce
+    reduce = saved.reduced or None
+    file = arguments.against or arguments.follow
+    if arguments.reduce and not reduce:
+        raise CommandError(
+            f"{file} is of each rank's times, not of the longest of all ranks; leave out --reduce, or save a "
+            "pattern with --reduce max."
+        )
+    is_file = arguments.run is not None and is_file_of_timings(Path(arguments.run))
+    if is_file:
+        return arguments.field, reduce
+    if arguments.field not in (None, saved.field):
+        raise CommandError(
+            f"{file} is a pattern of '{saved.field}', so steps are not classified by '{arguments.field}'; "
+            "leave out --field, or save a pattern of that field."
+        )
+    return saved.field or None, reduce
+
+
+def _some(times: xr.Dataset, path: Path, arguments: argparse.Namespace) -> xr.Dataset:
+    """The ranks and steps of a file that the options choose."""
+    ranks = chosen_ranks(arguments.ranks)
+    if ranks is not None:
+        absent = sorted(set(ranks) - set(times["rank"].values.tolist()))
+        if absent:
+            raise CommandError(
+                f"--ranks: {path} has no rank {absent[0]}; it has {counted(times.sizes['rank'], 'rank')}, "
+                f"{times['rank'].values[0]} to {times['rank'].values[-1]}."
+            )
+        times = times.sel(rank=ranks)
+    if arguments.steps is not None:
+        chosen = _positions(arguments.steps, times.sizes["step"], path)
+        times = times.isel(step=chosen)
+    return times
+
+
+def _positions(text: str, n_steps: int, path: Path) -> slice:
+    """The steps of a file from the first to the last that --steps names, by place."""
+    first, colon, rest = text.partition(":")
+    last = rest.partition(":")[0]
+    if not (first or "0").isdigit() or not (last or "0").isdigit() or (not colon and not first):
+        raise CommandError(f"--steps {text}: expected steps such as 100:2000.")
+    begin = int(first or 0)
+    end = int(last or n_steps) if colon else begin + 1
+    if begin >= min(end, n_steps):
+        raise CommandError(f"--steps {text}: {path} has the steps 0 to {n_steps - 1}.")
+    return slice(begin, end)
+
+
+def _follow(arguments: argparse.Namespace, saved: Machine) -> int:
+    """Classifies steps as they arrive, until the run ends."""
+    import perfield
+    from perfield.analysis.regimes import Follower
+    from perfield.analysis.regimes.machine import misfit
+    from perfield.run.regimes import Arriving
+
+    if arguments.steps or arguments.save:
+        option = "--steps" if arguments.steps else "--save"
+        raise CommandError(f"--follow classifies all steps as they arrive; leave out {option}.")
+    if arguments.run is not None and is_file_of_timings(Path(arguments.run)):
+        raise CommandError(f"--follow needs a run, but {arguments.run} is a file; --against classifies it.")
+    run = perfield.open(_run_path(arguments.run))
+    field, reduce = _what(arguments, saved)
+    arriving = Arriving(run, field, chosen_ranks(arguments.ranks), reduce)
+    follower = Follower(saved.model, 1 if reduce else len(arriving.ranks))
+    parts = []
+    while True:
+        times = arriving.read()
+        if times.sizes["step"]:
+            parts.append(_classified(times, follower))
+            if why := misfit(parts[-1], saved):
+                raise CommandError(why)
+            tell = _as_lines if arguments.json else _newest
+            print("\n".join(tell(parts[-1], saved.model)), flush=True)
+        if run.state != "running":
+            break
+        time.sleep(EVERY_S)
+    if not parts:
+        raise CommandError(f"{run.path} closed no step, so it has no series of times.")
+    import xarray as xr
+
+    found = xr.concat(parts, "step").assign_attrs(
+        run=str(run.path), state=run.state, field=arriving.field, model=saved.model.to_json()
+    )
+    if arguments.output:
+        write_dataset(found, arguments.output)
+    if not arguments.json:
+        slow, n_known = _slow(found, saved.model)
+        print(
+            f"The run {'has finished' if run.state == 'finished' else 'was killed'}: "
+            f"{in_percent(slow / max(n_known, 1))} of its steps were in the "
+            f"{_slowest(saved.model)} regime; {in_percent(saved.share[-1])} were when the pattern was saved."
+        )
+        print(f"  {arguments.output}\n" * bool(arguments.output), end="")
+    return 0
+
+
+def _classified(times: xr.Dataset, follower: Follower) -> xr.Dataset:
+    from perfield.analysis.regimes import PROBABILITY, REGIME, TIME
+
+    answers = [follower.add(values) for values in times[TIME].transpose("step", "rank").values]
+    regime, probability = (np.stack(each, axis=1) for each in zip(*answers))
+    dims = ("rank", "step")
+    return times.assign({REGIME: (dims, regime.astype(np.int8)), PROBABILITY: (dims, probability)})
+
+
+def _newest(found: xr.Dataset, model: Model) -> list[str]:
+    """A line about steps that arrived: how many are slow, and who is so now."""
+    from perfield.analysis.regimes import PROBABILITY, REGIME
+
+    slow, n_known = _slow(found, model)
+    steps, ranks = found["step"].values, found["rank"].values
+    regime, sure = (found[name].isel(step=-1).values for name in (REGIME, PROBABILITY))
+    last = model.n_regimes - 1
+    now = np.flatnonzero(regime == last)
+    told = f"no rank is in the {_slowest(model)} regime"
+    if len(now):
+        who = "the longest time" if ranks[0] < 0 else in_ranks(ranks[now])
+        verb = "is" if len(now) == 1 else "are"
+        told = f"{who} {verb} in the {_slowest(model)} regime ({in_percent(float(sure[now].min()))} sure)"
+    which = f"step {steps[-1]}" if len(steps) == 1 else f"steps {steps[0]} to {steps[-1]}"
+    return [f"{which}: {in_percent(slow / max(n_known, 1))} {_slowest(model)}; now {told}"]
+
+
+def _as_lines(found: xr.Dataset, model: Model) -> list[str]:
+    """A JSON object for each step."""
+    from perfield.analysis.regimes import PROBABILITY, REGIME
+
+    lines = []
+    for number, step in enumerate(found["step"].values.tolist()):
+        here = found.isel(step=number)
+        told = {"step": step, "rank": here["rank"].values, "regime": here[REGIME].values}
+        lines.append(json.dumps(plain({**told, "probability": here[PROBABILITY].values}), allow_nan=False))
+    return lines
+
+
+def _slow(found: xr.Dataset, model: Model) -> tuple[int, int]:
+    """How many points are in the slowest regime, and how many are known."""
+    from perfield.analysis.regimes import REGIME
+
+    regime = found[REGIME].values
+    return int((regime == model.n_regimes - 1).sum()), int((regime >= 0).sum())
+
+
+def _slowest(model: Model) -> str:
+    from perfield.analysis.regimes.machine import regime_name
+
+    return regime_name(model.n_regimes - 1, model.n_regimes)
