@@ -38,6 +38,8 @@ EXPORTED = {  # other sources: what their version script says
     "libperfield_openmpi_mpi3.so": r"P?MPI_\w+|mpi_\w+|perfield_behind_openmpi",
     "libperfield_mpich.so": r"P?MPI_\w+|mpi_\w+|perfield_behind_mpich",
     "libperfield_mpich_mpi3.so": r"P?MPI_\w+|mpi_\w+|perfield_behind_mpich",
+    "libperfield_inject_mpich.so": r"MPI_\w+|mpi_\w+",
+    "libperfield_inject_openmpi.so": r"MPI_\w+|mpi_\w+",
     "libperfield_catalyst.so": r"perfield_catalyst_\w+",
     "libperfield_functions.so": r"__cyg_profile_func_(enter|exit)|dlclose",
     "libperfield_io.so": r"(f|p)?(read|write)(64|_unlocked)?|p?(read|write)v|p(read|write)v(64|2|64v2)"

@@ -83,6 +83,8 @@ bool prepare(const std::string& program, bool score_p, const std::vector<std::st
   tell_once_per_node(preload.refusal);
   if (!preload.refusal.empty()) return false;
 
+  tell_once_per_node(preload.notice);
+
   const perfield::RunDirectory run = perfield::open_run_directory(configuration.config, command);
   if (!run.error.empty()) {
     tell_once_per_node(run.error + "; the program runs unmeasured");
@@ -101,6 +103,10 @@ bool prepare(const std::string& program, bool score_p, const std::vector<std::st
                   {"PERFIELD_PRELOADED", added},
                   {"PERFIELD_RUN", run.path},
                   {"PERFIELD_RUN_ID", perfield::hex16(run.run_id)}};
+  const std::string& trace = configuration.config.inject;
+  char whole[PATH_MAX];  // the program may change its directory before it calls MPI_Init
+  if (!trace.empty())
+    environment->emplace_back("PERFIELD_INJECT", realpath(trace.c_str(), whole) ? whole : trace);
   for (const auto& variable : perfield::tool_variables()) environment->push_back(variable);
   if (list.rfind(added, 0) == 0 && preload.sanitizers.empty())  // no sanitizer comes first
     environment->push_back(perfield::sanitizer_variable());

@@ -81,6 +81,11 @@ std::vector<std::string> choose_wrappers(const std::string& program,
   return both;
 }
 
+// "libperfield_openmpi.so" -> "libperfield_inject_openmpi.so"
+std::string injector_beside(std::string wrappers) {
+  return wrappers.insert(sizeof "libperfield_" - 1, "inject_");
+}
+
 // What is known of the program, and how it is to be measured.
 struct Program {
   std::vector<std::string> needed;  // libraries
@@ -185,6 +190,17 @@ Preload choose_preload(const std::string& program, const Config& config) {
   preload.n_wrappers = wanted.size();
   for (const Source& source : kSources)
     if (source.is_wanted(found)) wanted.push_back(source.library);
+  if (!config.inject.empty()) {
+    // Behind the wrappers, which then measure the delay as waiting.
+    const std::string name = injector_beside(wanted[0]);
+    if (preload.n_wrappers == 1 && !find_library(name).empty())
+      wanted.push_back(name);
+    else
+      preload.notice =
+          "no latencies are injected: it is not known which MPI this program loads; set "
+          "PERFIELD_MPI "
+          "to openmpi or mpich";
+  }
   for (const std::string& name : wanted) {
     const std::string path = find_library(name);
     const bool mpich = name == "libperfield_mpich.so";

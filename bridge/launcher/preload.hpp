@@ -18,6 +18,7 @@ struct Preload {
   std::vector<std::string> libraries;   // ours, for LD_PRELOAD in this order; absolute paths
   size_t n_wrappers = 0;                // of MPI; the first of ours
   std::string refusal;                  // why the program cannot be measured, or ""
+  std::string notice;                   // a message to print once per node, or ""
   bool score_p = false;                 // the program was built with Score-P
 };
 

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <sstream>
 
 #include "configuration/config.hpp"
@@ -47,12 +48,26 @@ std::string literal_of(const std::string& json, const std::string& key) {
   return literal;
 }
 
+// What a trace of latencies (bridge/injector/latencies.hpp) tells of itself, as JSON on one line;
+// "" if it is none.
+std::string told_by_trace(const std::string& path) {
+  constexpr size_t kMostBytes = size_t{1} << 20;
+  std::ifstream file(path, std::ios::binary);
+  std::string head, told;
+  if (path.empty() || !std::getline(file, head) || head.rfind("perfield-latencies ", 0) != 0)
+    return "";
+  for (char c; told.size() < kMostBytes && file.get(c) && c != '\n';) told += c;
+  return !told.empty() && told.front() == '{' && told.back() == '}' ? told : "";
+}
+
 }  // namespace
 
 std::string run_json(const RunFacts& facts, const std::vector<std::string>& command,
                      const std::string& working_directory) {
   int rank = 0, size = 0;
   const bool known = rank_from_environment(&rank, &size);
+  const ConfigResult configuration = load_config();
+  const std::string injected = told_by_trace(configuration.config.inject);
   std::ostringstream json;
   json << "{\n"
        << "  \"run_id\": \"" << hex16(facts.run_id) << "\",\n"
@@ -64,9 +79,10 @@ std::string run_json(const RunFacts& facts, const std::vector<std::string>& comm
        << "  \"size\": " << (known ? std::to_string(size) : "null") << ",\n"
        << "  \"command\": " << list(command) << ",\n"
        << "  \"working_directory\": " << quoted(working_directory) << ",\n"
+       << (injected.empty() ? "" : "  \"injected\": " + injected + ",\n")
        << "  \"configuration\": {";
   const char* separator = "\n";
-  for (const ConfigOrigin& key : load_config().origins) {
+  for (const ConfigOrigin& key : configuration.origins) {
     json << separator << "    " << quoted(key.key) << ": " << key.value;
     separator = ",\n";
   }

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
+#include "format/decode_json.hpp"
 #include "summary/asked_for.hpp"
 #include "summary/chance.hpp"
 #include "summary/imbalance.hpp"
@@ -141,6 +143,15 @@ std::string own_line(const RunTotals& run) {
   return line("perfield", text);
 }
 
+// Nobody may take these times for the machine's own.
+std::string injected_line(const RunTotals& run) {
+  if (run.injected.empty()) return "";
+  const double mean_s = std::strtod(json_value(run.injected, "mean_s").c_str(), nullptr);
+  return line("injected",
+              "latencies of " + text_of_time(mean_s * 1e9) +
+                  " on average, into received messages; waiting and all times contain them");
+}
+
 std::string notice_line(const RunTotals& run) {
   std::string text;
   const auto say = [&text](uint64_t count, const char* one, const char* many) {
@@ -179,6 +190,7 @@ std::vector<std::string> closing_lines(const std::string& run_path, uint64_t max
     const std::string imbalance = imbalance_line(tables, computing, run.group.size());
     for (const std::string& text :
          {missing_ranks_line(run),
+          injected_line(run),
           uneven.line(!imbalance.empty()),
           uneven.advice_line(),
           output.comes_first() ? output_text : std::string(),

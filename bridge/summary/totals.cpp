@@ -266,6 +266,7 @@ std::string read_totals(const std::string& run_path, uint64_t max_bytes, RunTota
   const uint64_t run_id = json_run_id(text);
   totals->steps_by_clock = text.find("\"step_seconds\": ") != std::string::npos &&
                            text.find("\"step_seconds\": 0,") == std::string::npos;
+  totals->injected = json_value(text, "injected");
   const std::string configuration = json_value(text, "configuration");
   totals->asked.regions = json_value(configuration, "regions") != "[]";
   totals->asked.messages = json_value(configuration, "messages") != "false";

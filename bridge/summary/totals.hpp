@@ -135,14 +135,15 @@ struct AskedFor {
 struct RunTotals {
   Totals steps, outside;
   AskedFor asked;
-  std::map<int32_t, uint64_t> memory;                      // perfield's own, by rank, newest
-  std::map<int32_t, uint64_t> group;                       // by rank: number of its group
-  std::map<int32_t, uint64_t> closed;                      // by rank: steps closed
-  std::map<int32_t, uint64_t> closed_at_end;               // the same, as ranks say that ended well
-  bool steps_by_clock = false;                             // step_seconds
-  std::map<int32_t, bool> blind;                           // by rank: MPI is not among its sources
-  std::map<std::string, uint64_t> groups;                  // name -> number
-  std::unordered_map<uint64_t, std::string> region_names;  // keys as in Totals::regions
+  std::map<int32_t, uint64_t> memory;         // perfield's own, by rank, newest
+  std::map<int32_t, uint64_t> group;          // by rank: number of its group
+  std::map<int32_t, uint64_t> closed;         // by rank: steps closed
+  std::map<int32_t, uint64_t> closed_at_end;  // the same, as ranks say that ended well
+  std::string injected;                       // what run.json tells of latencies, or ""
+  bool steps_by_clock = false;                // step_seconds
+  std::map<int32_t, bool> blind;              // by rank: MPI is not among its sources
+  std::map<std::string, uint64_t> groups;     // name -> number
+  std::unordered_map<uint64_t, std::string> region_names;    // keys as in Totals::regions
   std::map<int32_t, std::vector<KnownQuantity>> quantities;  // by rank and its id
   std::map<int32_t, MeshIds> mesh_ids;
   std::map<int32_t, std::string> host, cpus;  // by rank; cpus: the newest set of PUs, "0-3,8"

@@ -5,32 +5,10 @@
 // those of C, or types that convert to them. Any thread.
 #pragma once
 
-#include <cstdlib>
-
+#include "items.hpp"
 #include "requests.hpp"
 
 namespace perfield::pmpi {
-
-// n items for the duration of one call: on the stack or, if there are many, from malloc (nullptr
-// without memory). Uninitialised.
-template <typename T>
-class Items {
- public:
-  explicit Items(int n) noexcept
-      : items_(reinterpret_cast<T*>(n <= kFew ? few_ : malloc(n * sizeof(T)))) {}
-  ~Items() {
-    if (!on_stack()) free(items_);
-  }
-  Items(const Items&) = delete;
-  Items& operator=(const Items&) = delete;
-  T* get() noexcept { return items_; }
-
- private:
-  static constexpr int kFew = 64;
-  bool on_stack() const noexcept { return static_cast<const void*>(items_) == few_; }
-  alignas(T) unsigned char few_[kFew * sizeof(T)];
-  T* items_;
-};
 
 inline void let_go(const Pending& pending) noexcept {
   if (pending.any && !pending.kept()) pending.any->let_go();

@@ -11,6 +11,8 @@
 
 #include <cstdio>
 
+#include "recorder/source.h"
+
 namespace perfield::pmpi {
 
 std::atomic<const FortranLibrary*> fortran_found{nullptr};
@@ -76,7 +78,8 @@ const void* pointed_by(const char* name) {
 
 void find_all() {
   resolve();  // finds the MPI functions used for counting, as C wrappers do
-  if (!dlsym(RTLD_NEXT, "mpi_init_")) open_hidden_fortran();
+  // Not mpi_init_: another tool that was preloaded may wrap that.
+  if (!dlsym(RTLD_NEXT, "pmpi_init_")) open_hidden_fortran();
   int n = 0;
 #define PERFIELD_FIND(name) found.functions[n++] = find(RTLD_NEXT, #name);
   PERFIELD_FORTRAN_NAMES(PERFIELD_FIND)

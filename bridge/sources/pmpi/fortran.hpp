@@ -5,9 +5,9 @@
 // same rules. MPICH's Fortran functions call its C functions: see fortran_frame.
 #pragma once
 
+#include <call.hpp>  // of the library that is built: these wrappers, or the injector's
 #include <cstring>
 
-#include "call.hpp"
 #include "fortran_names.hpp"
 
 namespace perfield::pmpi {

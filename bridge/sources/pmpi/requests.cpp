@@ -5,28 +5,13 @@
 // keeps threads apart.
 #include "requests.hpp"
 
-#include <sched.h>
-
 #include <utility>
+
+#include "lock.hpp"
 
 namespace perfield::pmpi {
 
 Requests requests;
-
-class Requests::Locked {
- public:
-  explicit Locked(std::atomic<bool>& lock) noexcept : lock_(library.concurrent ? &lock : nullptr) {
-    if (!lock_) return;
-    for (int tries = 1; lock_->exchange(true, std::memory_order_acquire); ++tries)
-      if (tries % 64 == 0) sched_yield();  // the lock's holder may wait for this core
-  }
-  ~Locked() {
-    if (lock_) lock_->store(false, std::memory_order_release);
-  }
-
- private:
-  std::atomic<bool>* lock_;
-};
 
 bool Requests::add(const Pending& pending) noexcept {
   Locked locked(lock_);

@@ -516,9 +516,13 @@ def _newest(found: xr.Dataset, model: Model) -> list[str]:
     if len(now):
         who = "the longest time" if ranks[0] < 0 else in_ranks(ranks[now])
         verb = "is" if len(now) == 1 else "are"
-        told = f"{who} {verb} in the {_slowest(model)} regime ({in_percent(float(sure[now].min()))} sure)"
+        told = f"{who} {verb} in the {_slowest(model)} regime ({_sure(float(sure[now].min()))})"
     which = f"step {steps[-1]}" if len(steps) == 1 else f"steps {steps[0]} to {steps[-1]}"
     return [f"{which}: {in_percent(slow / max(n_known, 1))} {_slowest(model)}; now {told}"]
+
+
+def _sure(probability: float) -> str:
+    return "at least 99 % sure" if probability >= 0.99 else f"{in_percent(probability)} sure"
 
 
 def _as_lines(found: xr.Dataset, model: Model) -> list[str]:

@@ -99,13 +99,20 @@ def name_and_scale(
         reach(arrays, f"{waiting}_{kind}", f"{COMPUTING}_{kind}")
 
 
-def step_title(frame: Frame, number: int, time: float | None, kinds: StepKinds | None = None) -> str:
+def step_title(
+    frame: Frame,
+    number: int,
+    time: float | None,
+    kinds: StepKinds | None = None,
+    injected: bool = False,
+) -> str:
     """A frame's step in words: the program's own number, then the frame's place in the run if it differs.
 
     time : the program's time; None if the program gave none. kinds : of all frames; None if unknown.
+    injected : latencies were injected into the run.
     """
     if frame.kind == "whole":
-        return "from start to end"
+        return "from start to end" + ", latencies injected" * injected
     place = f" (frame {number})" if number != frame.label else ""
     words = [f"step {int(frame.label)}{place}"]
     if time is not None:
@@ -115,6 +122,7 @@ def step_title(frame: Frame, number: int, time: float | None, kinds: StepKinds |
         words += ["writes output"] * bool(kinds.is_output[number])
         words += ["a typical step"] * (number == kinds.typical)
         words += ["the slowest to compute"] * (number == kinds.slowest)
+    words += ["latencies injected"] * injected
     return ", ".join(words)
 
 

@@ -117,9 +117,9 @@ def telling_steps(description: dict[str, Any]) -> list[int]:
 def default_values(description: dict[str, Any]) -> list[str]:
     """The arrays drawn by default.
 
-    Computing and waiting, rhythm and regimes where they were asked for, compute times of the two regions with most to
-    save, rank, one field of the simulation, the parts of the machine, and its nodes if there are several, and
-    the switches between them. An overview has no images of parts.
+    Computing and waiting, rhythm and regimes where they were asked for, compute times of the two regions
+    with most to save, rank, one field of the simulation, the parts of the machine, and its nodes if there
+    are several, and the switches between them. An overview has no images of parts.
     """
     known = _known(description)
     regions = [cost_field(known, stem) for stem in description["regions"]]

@@ -28,6 +28,7 @@ from perfield.pictures.overview import Overview
 from perfield.pictures.own_fields import own_fields
 from perfield.pictures.pieces import SomePieces
 from perfield.pictures.topology_picture import STATIC_LAYERS, TopologyScene, topology
+from perfield.run.injected import is_injected
 from perfield.topology import Placement, placement_of
 
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ class PictureSeries:
         for number, time in zip(self.steps, times):
             frame = self._frame(number)
             kinds = self.survey.kinds
-            words = step_title(frame, number, time if self.shown_at == "time" else None, kinds)
+            own_time = time if self.shown_at == "time" else None
+            words = step_title(frame, number, own_time, kinds, is_injected(self.run))
             mesh = meshes.number(frame.mesh_version)
             mesh_age, fields_age = self._ages(frame, number)
             labels.append(

@@ -15,6 +15,7 @@ from perfield.catalyst_scripts.palette import ABSENT, TEXT, colour_map
 from perfield.catalyst_scripts.ticks import unit_for
 from perfield.output.titles import region_titles, title
 from perfield.run.dataframes import positions_of
+from perfield.run.injected import is_injected
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,4 +145,5 @@ def about_run(run: RunDirectory, positions: np.ndarray) -> str:
     """A run in a few words, for the line below a title."""
     some = f"{len(positions):,} of " if len(positions) < len(run) else ""
     ranks, steps = counted(run.n_ranks, "rank"), counted(len(run), "step")
-    return f"{Path(run.path).resolve().name}: {ranks}, {some}{steps}"
+    injected = ", latencies injected" if is_injected(run) else ""
+    return f"{Path(run.path).resolve().name}: {ranks}, {some}{steps}{injected}"

@@ -12,6 +12,7 @@ import xarray as xr
 from perfield.analysis.regimes import RegimeError, classify, fit, largest, timings
 from perfield.analysis.steps import output_steps
 from perfield.analysis.words import counted, did_you_mean
+from perfield.run.injected import is_injected
 from perfield.run.snapshot import ENTRIES_PER_CHUNK, Snapshot
 
 if TYPE_CHECKING:
@@ -220,6 +221,8 @@ def _read(
 
 def _about(run: RunDirectory, values: np.ndarray) -> Iterator[str]:
     """What a reader of these times must know, as clauses."""
+    if is_injected(run):
+        yield "latencies were injected into this run, so its regimes are not the machine's own"
     every = (run.info.get("configuration") or {}).get("measure_every", 1)
     if isinstance(every, int) and every > 1:
         yield f"one step in {every} was measured; lengths of stay count measured steps"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfield.analysis.words import counted
+from perfield.run.injected import is_injected, sentence
 
 if TYPE_CHECKING:
     from perfield.run.run import RunDirectory
@@ -20,6 +21,7 @@ WIDTH, HEIGHT = 240, 48  # of the line in the table, in pixels
 def in_words(run: RunDirectory) -> str:
     """`<perfield run 'perfield-run': finished, 8 ranks on 1 host, 40 steps, imbalance 7.96>`"""
     facts = [run.state, _ranks_and_hosts(run), _steps(run)]
+    facts += ["latencies injected"] * is_injected(run)
     ratio = _imbalance(run)[1]
     if np.isfinite(ratio).any():
         facts.append(f"imbalance {'about ' * (len(ratio) < len(run))}{np.nanmedian(ratio):.2f}")
@@ -37,6 +39,7 @@ def as_html(run: RunDirectory) -> str:
         "command": escape(command),
         "ranks": escape(_ranks_and_hosts(run)),
         "steps": escape(_steps(run)),
+        "injected": escape(sentence(run.info.get("injected"))),
         "regions": escape(fields) + (f" and {more} more" if more > 0 else ""),
     }
     if np.isfinite(ratio).any():

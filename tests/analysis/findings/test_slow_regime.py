@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slow phases of the machine are told with their place and cost; noise, and the program's own phases, are not."""
+"""Slow phases of the machine are told with place and cost; noise and the program's own phases are not."""
 
 from __future__ import annotations
 
@@ -63,6 +63,14 @@ def test_slow_network_is_told_as_calls_of_mpi_on_all_ranks():
     assert told.words.endswith("They take longer in calls of MPI, on all ranks.")
     assert told.picture.field == "waiting_time_s"
     assert len(told.ranks) == 0
+
+
+def test_ranks_whose_own_steps_are_longer_are_named_where_nothing_divides_these():
+    step = noisy((600, 8))
+    step[:, [2, 3]] *= 1 + in_phases()
+    (told,) = find(observed_run(8, 600, step_time_s=step, compute_time_s=0.01, waiting_time_s=0.0))
+    assert told.words.endswith("They take longer on ranks 2 and 3.")
+    assert told.ranks.tolist() == [2, 3]
 
 
 def test_node_that_is_slow_now_and_then_is_told_once():

@@ -37,15 +37,14 @@ std::string wrapper(const Function& function) {
     text += "  MPI_Status own;\n  status = own_if_ignored(status, &own);\n";
   for (const std::vector<std::string>& rule : function.rules)
     if (rule[0] == "take") text += "  Pending taken = take_message(" + rule[1] + ");\n";
+  for (std::vector<std::string> rule : function.rules)
+    if (is_before(rule[0])) text += "  " + called(rule) + ";\n";
   text += "  const int result = next()." + function.short_name() + "(" + joined(arguments, ", ") +
           ");\n";
   for (std::vector<std::string> rule : function.rules) {
-    if (rule[0] == "time" || rule[0] == "take") continue;
-    const bool follows = is_follower(rule[0]);
-    const std::string name = (follows ? "follow_" : "count_") + rule[0];
-    rule[0] = "call";
-    text += std::string("  if (call.") + (follows ? "follows" : "counts") + "(result)) " + name +
-            "(" + joined(rule, ", ") + ");\n";
+    if (rule[0] == "time" || rule[0] == "take" || is_before(rule[0])) continue;
+    text += std::string("  if (call.") + (is_follower(rule[0]) ? "follows" : "counts") +
+            "(result)) " + called(rule) + ";\n";
   }
   return text + "  return result;\n}\n";
 }

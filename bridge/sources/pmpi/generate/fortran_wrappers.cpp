@@ -122,15 +122,17 @@ std::string wrapper(const Function& function, const Symbol& symbol) {
   for (const Parameter& parameter : function.parameters)
     if (is_kept(function, parameter))
       text += "  const auto " + parameter.name + "_given = *" + parameter.name + ";\n";
+  const auto with_values = [&](std::vector<std::string> rule) {
+    for (size_t i = 1; i < rule.size(); ++i) rule[i] = in_rule(function, rule[i], symbol.binding);
+    return called(rule);
+  };
+  for (const std::vector<std::string>& rule : function.rules)
+    if (is_before(rule[0])) text += "  " + with_values(rule) + ";\n";
   text += "  PERFIELD_NEXT(" + symbol.name + ")(" + joined(arguments, ", ") + ");\n";
-  for (std::vector<std::string> rule : function.rules) {
-    if (rule[0] == "time" || rule[0] == "take") continue;
-    const bool follows = is_follower(rule[0]);
-    const std::string name = (follows ? "follow_" : "count_") + rule[0];
-    for (std::string& word : rule) word = in_rule(function, word, symbol.binding);
-    rule[0] = "call";
-    text += std::string("  if (call.") + (follows ? "follows" : "counts") + "(*ierror)) " + name +
-            "(" + joined(rule, ", ") + ");\n";
+  for (const std::vector<std::string>& rule : function.rules) {
+    if (rule[0] == "time" || rule[0] == "take" || is_before(rule[0])) continue;
+    text += std::string("  if (call.") + (is_follower(rule[0]) ? "follows" : "counts") +
+            "(*ierror)) " + with_values(rule) + ";\n";
   }
   return text + "}\n";
 }

@@ -177,7 +177,17 @@ bool is_follower(const std::string& rule) {
       "post",      "post_taken",   "match",           "match_if",
       "keep_send", "keep_receive", "keep_parts_sent", "keep_parts_received",
       "cancel"};
-  return followers.count(rule) > 0;
+  return followers.count(rule) > 0 || starts_with(rule, "after_");
+}
+
+bool is_before(const std::string& rule) { return starts_with(rule, "before_"); }
+
+std::string called(std::vector<std::string> rule) {
+  const bool by_own_name = is_before(rule[0]) || starts_with(rule[0], "after_");
+  const std::string start = by_own_name ? "" : is_follower(rule[0]) ? "follow_" : "count_";
+  const std::string name = start + rule[0];
+  rule[0] = "call";
+  return name + "(" + joined(rule, ", ") + ")";
 }
 
 std::vector<Function> read_table(const std::string& folder) {

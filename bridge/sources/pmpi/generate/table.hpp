@@ -37,6 +37,13 @@ struct Function {
 // Whether a rule follows requests or messages, and so also runs while measuring is paused.
 bool is_follower(const std::string& rule);
 
+// Whether a rule runs before the call, not after it has succeeded.
+bool is_before(const std::string& rule);
+
+// A rule as a call in C++: before_ and after_ rules by their own name, others as follow_<rule> or
+// count_<rule>. The words after the rule's name are its arguments.
+std::string called(std::vector<std::string> rule);
+
 // All functions of the tables in that folder. Throws std::runtime_error with file and row.
 std::vector<Function> read_table(const std::string& folder);
 

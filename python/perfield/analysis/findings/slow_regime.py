@@ -39,7 +39,7 @@ LASTS = 4.0  # steps, on average: less is a matter of single steps
 MANY = 4  # stretches in equal distances are the program's own
 EVEN = 0.1  # scatter of their distances, relative
 MORE_WORK = 1.1  # of messages, bytes or regions, in slow steps: the program does more there
-WHERE = {"compute_time_s": " in computing", "waiting_time_s": " in calls of MPI"}
+WHERE = {"compute_time_s": " in computing", "waiting_time_s": " in calls of MPI", "step_time_s": ""}
 HALF = 0.5  # of what slow steps take longer: in computing, or on a rank, that is named
 
 
@@ -198,8 +198,15 @@ def _place(
     else:
         return "step_time_s", everyone, (), ""
     columns, where = _ranks(observed, is_slow[slow].mean(axis=0))
+    if not WHERE[field] and len(columns) == len(everyone):
+        return field, columns, (), ""
     hosts, of_hosts = _hosts(observed, is_slow, columns)
-    return field, columns, hosts, f". They take longer{WHERE[field]}{of_hosts or where}"
+    return (
+        field,
+        columns,
+        hosts,
+        f". They take longer{(WHERE[field] + (of_hosts or where)).removeprefix(',')}",
+    )
 
 
 def _ranks(observed: Observed, share: np.ndarray) -> tuple[np.ndarray, str]:

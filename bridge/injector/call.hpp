@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// call.hpp - one MPI call of the program as the injector sees it. The same names as those of
+// perfield's wrappers, so that the generated wrappers and the Fortran conversions serve both; it
+// counts nothing and reads no clock. On the thread that makes the call.
+#pragma once
+
+#include "format/calls.h"
+#include "library.hpp"
+
+namespace perfield::pmpi {
+
+// The frame of a Fortran wrapper that is calling MPI, else nullptr: what MPI's own C functions then
+// do, the Fortran wrapper does.
+extern __thread const void* fortran_frame __attribute__((tls_model("initial-exec")));
+
+// Whether latencies are injected into this call.
+inline bool following() noexcept { return library.awake && !fortran_frame; }
+
+class Call {
+ public:
+  explicit Call(perfield_call, const void* frame = __builtin_frame_address(0)) noexcept {
+    // A stale value: an error handler has left the Fortran wrapper by an exception or longjmp.
+    if (frame >= fortran_frame) fortran_frame = nullptr;
+  }
+  bool follows(int result) const noexcept { return following() && result == MPI_SUCCESS; }
+};
+
+// A status to learn the sender from, also if the program ignores its status.
+inline MPI_Status* own_if_ignored(MPI_Status* given, MPI_Status* own) noexcept {
+  return given == MPI_STATUS_IGNORE && following() ? own : given;
+}
+
+// Bytes of `count` items, and of a received message: what both sides must agree on.
+inline uint64_t bytes_of(MPI_Count count, MPI_Datatype type) noexcept {
+  MPI_Count size = 0;
+  if (count <= 0 || library.Type_size_x(type, &size) != MPI_SUCCESS || size < 0) return 0;
+  return static_cast<uint64_t>(count) * static_cast<uint64_t>(size);
+}
+inline uint64_t bytes_of(const MPI_Status& status) noexcept {
+  MPI_Count bytes = 0;
+  library.Get_elements_x(&status, library.byte, &bytes);
+  return bytes > 0 ? static_cast<uint64_t>(bytes) : 0;
+}
+
+}  // namespace perfield::pmpi

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""perfield inject: draws latencies from a model, runs the program with them, and says so everywhere."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import perfield
+from perfield.analysis.regimes import Model
+from perfield.run.injected import is_injected, read_trace
+
+MODEL = Model(
+    emission="log-gaussian",
+    location=np.log([200e-6, 3000e-6]),
+    scale=[0.05, 0.05],
+    dof=None,
+    start=[0.5, 0.5],
+    transition=[[0.9, 0.1], [0.1, 0.9]],
+    regime=[0, 1],
+    field="waits of a halo exchange",
+)
+EXCHANGE = """
+#include "perfield.h"
+#include <mpi.h>
+int main(int argc, char** argv) {
+  int rank;
+  double in, out = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  perfield_initialize();
+  for (int s = 0; s < 40; ++s) {
+    MPI_Sendrecv(&out, 1, MPI_DOUBLE, 1 - rank, 0, &in, 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    perfield_step(s, s);
+  }
+  MPI_Finalize();
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program(build_c, perfield_flags):
+    """40 steps of two ranks, each with one message each way."""
+    return build_c(EXCHANGE, *perfield_flags("--libs"))
+
+
+@pytest.fixture(scope="module")
+def injected(program, perfield_cli, tmp_path_factory):
+    """The folder in which `perfield inject` ran, and what it said."""
+    folder = tmp_path_factory.mktemp("inject")
+    (folder / "model.json").write_text(MODEL.to_json())
+    result = perfield_cli(
+        "inject", "--model", "model.json", "--seed", "7", "--series", "2", "-n", "2", program, cwd=folder
+    )
+    assert result.returncode == 0, result.stderr
+    return folder, result
+
+
+def test_latency_of_each_rank_and_step_is_that_of_the_trace(injected):
+    folder, _ = injected
+    latency_s, _ = read_trace(folder / "perfield-latencies")
+    run = perfield.open(folder / "perfield-run")
+    injected_s = np.array([run.frame(k).values["injected_latency_s"] for k in range(len(run))])
+    np.testing.assert_allclose(injected_s.T, latency_s[:, :40])
+    step_s = np.array([run.frame(k).values["step_time_s"] for k in range(len(run))])
+    slow = latency_s[:, :40] > 1e-3
+    assert 5 < slow.sum() < 75
+    # A rank may begin a step after the other has sent; the quickest of many slow steps is slow all the same.
+    assert np.median(step_s.T[slow]) > 1.5e-3
+
+
+def test_same_seed_draws_the_same_trace(program, injected, perfield_cli, tmp_path):
+    folder, _ = injected
+    (tmp_path / "model.json").write_text(MODEL.to_json())
+    options = ["--model", "model.json", "--series", "2", "--trace", "t"]
+    for seed, same in (("7", True), ("8", False)):
+        dry = ["--seed", seed, "--dry-run", "-n", "2"]
+        result = perfield_cli("inject", *options, *dry, program, cwd=tmp_path)
+        assert result.returncode == 0, result.stderr
+        assert ((tmp_path / "t").read_bytes() == (folder / "perfield-latencies").read_bytes()) is same
+
+
+def test_trace_holds_latencies_of_the_model(injected):
+    folder, _ = injected
+    latency_s, told = read_trace(folder / "perfield-latencies")
+    assert latency_s.shape == (2, 16384)
+    assert told["seed"] == 7
+    assert Model.from_json(json.dumps(told["model"])).to_json() == MODEL.to_json()
+    np.testing.assert_allclose(told["share_of_messages_in_regime"], [0.5, 0.5], atol=0.03)
+    for low, high, middle in ((0, 1e-3, 200e-6), (1e-3, 1, 3000e-6)):
+        of_regime = latency_s[(latency_s > low) & (latency_s < high)]
+        np.testing.assert_allclose(np.median(of_regime), middle, rtol=0.01)
+
+
+def test_run_info_and_pictures_say_that_latencies_were_injected(injected, perfield_cli):
+    folder, result = injected
+    sentence = "injected   latencies of "
+    assert sentence in result.stderr
+    assert sentence in perfield_cli("info", folder / "perfield-run").stdout
+    run = perfield.open(folder / "perfield-run")
+    assert is_injected(run)
+    assert run.info["injected"]["seed"] == 7
+    assert "latencies injected" in repr(run)
+    assert "drawn from a model of 2 regimes of waits of a halo exchange, seed 7" in run._repr_html_()
+    pictures = folder / "pictures"
+    written = perfield_cli("render", folder / "perfield-run", "--output", pictures, "--steps", "3")
+    assert written.returncode == 0, written.stderr
+    titles = [step["title"] for step in json.loads((pictures / "pictures.json").read_text())["steps"]]
+    assert all(title.endswith("latencies injected") for title in titles)
+
+
+def test_given_trace_is_used_as_it_is(program, injected, perfield_cli, tmp_path):
+    folder, _ = injected
+    result = perfield_cli(
+        "inject", "--trace", folder / "perfield-latencies", "-n", "2", program, cwd=tmp_path
+    )
+    assert result.returncode == 0, result.stderr
+    assert perfield.open(tmp_path / "perfield-run").info["injected"]["seed"] == 7
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ([], "needs --model FILE, which `perfield regimes RUN --save FILE` writes, or --trace FILE"),
+        (["--trace", "absent"], "No such file or directory: 'absent'"),
+        (["--trace", "other.txt"], "other.txt is no trace of latencies of version 1"),
+        (["--model", "other.txt"], "this is no model of regimes"),
+        (["--model", "old.json"], "this model of regimes has version 0, but this perfield reads version 1"),
+        (["--model", "model.json", "--trace", "other.txt"], "other.txt exists and is no trace"),
+        (["--model", "model.json", "--messages", "0"], "0 is no number from 1 on"),
+        (["--trace", "cut"], "cut holds 15 latencies, but its first line says 1 times 16"),
+    ],
+)
+def test_bad_input_starts_nothing_and_says_what_to_do(
+    program, injected, perfield_cli, tmp_path, options, sentence
+):
+    (tmp_path / "model.json").write_text(MODEL.to_json())
+    (tmp_path / "old.json").write_text(
+        MODEL.to_json().replace('"perfield_regimes": 1', '"perfield_regimes": 0')
+    )
+    (tmp_path / "other.txt").write_text("something else\n")
+    (tmp_path / "cut").write_bytes(b"perfield-latencies 1 100 1 16 1\n{}\n".ljust(100) + 60 * b"\0")
+    result = perfield_cli("inject", *options, "-n", "2", program, cwd=tmp_path)
+    assert result.returncode == 2
+    assert sentence in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not (tmp_path / "perfield-run").exists()
