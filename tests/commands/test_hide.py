@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 
+import numpy as np
 import pytest
 import xarray as xr
 
@@ -130,12 +130,24 @@ def test_methods_of_the_solver_run_in_turn_and_are_judged(capsys, solver, tmp_pa
     assert again["methods"] == found["methods"]
 
 
+def test_disturbed_work_is_told(capsys, solver, tmp_path):
+    assert hide("--solver", solver(), *ONCE, "--no-regimes", "--records", "study") == 0
+    assert "note:" not in capsys.readouterr().out
+    file = tmp_path / "study" / "2-ranks-18720-elements" / "fixed-0" / "matvec.0.npy"
+    rows = np.load(file)
+    rows["t_out"][:10] *= 3
+    np.save(file, rows)
+    assert hide("--from", "study", "--combine", 1, "--no-regimes") == 0
+    assert (
+        "note: 5.6 % of the MatVecs computed more than 1.2 times as long as usual" in capsys.readouterr().out
+    )
+
+
 def test_injected_latencies_are_always_told(capsys, solver):
     words = ("--solver", solver(injected=True), *ONCE)
     assert hide(*words, "--no-regimes", "--records", "study") == 0
     assert capsys.readouterr().out.startswith("Measured, with latencies injected: 2 ranks")
-    assert hide("--from", "study", "--combine", 1, "--no-regimes", "--html", "page.html") == 0
-    assert "under injected latencies: no network took these times" in Path("page.html").read_text()
+    assert told(capsys, "--from", "study", "--combine", 1, "--no-regimes")["injected"] == "m.json"
 
 
 def test_page_holds_numbers_and_plots_and_says_model(capsys, tmp_path):

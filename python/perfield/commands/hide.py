@@ -49,6 +49,7 @@ repeat, so that a machine's slow hours meet all of them."""
 PAPER = {"fixed": 0.47, "dynamic": 0.71, "test": 0.75}  # section 4.1: steps in the fast regime, on Anvil
 PAPER_ELEMENTS = 18_720
 ALL = "all"
+DISTURBED = 0.05  # of the MatVecs, from which it is told
 KEPT = ("time_s", "t_in", "t_out", "w_in", "w_out", "alpha", "regime", "probability")
 ORIGIN = {
     "model": "A discrete-event model under drawn latencies. Nothing here was measured.",
@@ -135,13 +136,14 @@ def execute(arguments: argparse.Namespace) -> int:
     _check(arguments)
     found: list[tuple[Case, Judged]] = []
     for case in _cases(arguments):
+        told = list(notes(case))
         judged = judge(
             case.studies,
             eps_s=case.eps_s,
             n_combined=arguments.combine,
             with_regimes=not arguments.no_regimes,
         )
-        found.append((case, judged))
+        found.append((case, replace(judged, told=(*told, *judged.told))))
     if arguments.json:
         told = [as_json(case, judged) for case, judged in found]
         print(json.dumps(plain(told[0] if len(told) == 1 else told), indent=1, allow_nan=False))
@@ -423,6 +425,20 @@ def sentences(case: Case, judged: Judged) -> Iterator[str]:
     )
 
 
+def notes(case: Case) -> Iterator[str]:
+    """What makes measured times of a case doubtful, as sentences."""
+    from perfield.analysis.hiding.measured import STEADY, unsteady_share
+
+    if _source(case) == "model":
+        return
+    share = float(np.mean([unsteady_share(each) for repeats in case.studies.values() for each in repeats]))
+    if share > DISTURBED:
+        yield (
+            f"{in_percent(share)} of the MatVecs computed more than {STEADY} times as long as usual: other "
+            "programs used the cores, or ranks share them, so these times say little about messages."
+        )
+
+
 def _percent(share: float) -> str:
     return in_percent(share) if np.isfinite(share) else "unknown"
 
@@ -470,10 +486,13 @@ def _print(found: Sequence[tuple[Case, Judged]]) -> None:
 
 
 def table(found: Sequence[tuple[Case, Judged]]) -> list[dict[str, Any]]:
-    """The rows of all cases, with three digits; of one case without what is the same in all of them."""
-    whole = [row for case, judged in found for row in rows(case, judged)]
-    same = {"setting", "ranks", "elements"} if len(found) == 1 else set()
-    return [{name: plain(_short(v)) for name, v in row.items() if name not in same} for row in whole]
+    """The rows of all cases, with three digits, without what is unknown or, of one case, the same in all."""
+    whole = [
+        {name: plain(_short(v)) for name, v in row.items()} for case, own in found for row in rows(case, own)
+    ]
+    left_out = {name for name in whole[0] if all(row[name] is None for row in whole)}
+    left_out |= {"setting", "ranks"} if len(found) == 1 else set()
+    return [{name: value for name, value in row.items() if name not in left_out} for row in whole]
 
 
 def _short(value: Any) -> Any:
